@@ -99,25 +99,13 @@ def test_the_error_is_that_of_vectors():
 
 
 def test_aligned_states_are_fixed_points():
-    for more in ({}, {"normalize": False}, {"normalize": False, "rule": "subspace"}):
-        model = PrincipalDynamics([1.0, 0.7, 0.4], learning_rate=0.5, **more)
-        R, Q = model.fixed_point()
-        drift = np.concatenate([part.ravel() for part in model.drift(R, Q)])
-        assert np.abs(drift).max() < 1e-14
-        cosines = np.diag(R) ** 2 / np.diag(Q)
-        beta = model.excess
-        np.testing.assert_allclose(cosines, (beta - 0.25) / (beta * 1.25))
-    # Oja's unit above its critical rate, without length 1: what is left is noise.
-    oja = PrincipalDynamics([0.8], learning_rate=5.0, normalize=False)
-    R, Q = oja.fixed_point()
-    np.testing.assert_allclose([R[0, 0], Q[0, 0]], [0, 3.5])
-    assert oja.critical_rates[0] == pytest.approx(4.48)
-    course = PrincipalDynamics([0.8], learning_rate=1.0, normalize=False).solve(
-        [[0.1]], [[1.0]], [40.0]
-    )
-    np.testing.assert_allclose(
-        [course.R[0, 0, 0] ** 2, course.Q[0, 0, 0]], [0.7768, 1.5], atol=1e-4
-    )
+    model = PrincipalDynamics([1.0, 0.7, 0.4], learning_rate=0.5)
+    R, Q = model.fixed_point()
+    drift = np.concatenate([part.ravel() for part in model.drift(R, Q)])
+    assert np.abs(drift).max() < 1e-14
+    beta = model.excess
+    np.testing.assert_allclose(np.diag(R) ** 2, (beta - 0.25) / (beta * 1.25))
+    assert PrincipalDynamics([0.8]).critical_rates[0] == pytest.approx(4.48)
 
 
 def test_oja_below_and_above_its_critical_rate():
@@ -129,16 +117,14 @@ def test_oja_below_and_above_its_critical_rate():
         assert model.fixed_point()[0][0, 0] ** 2 == pytest.approx(square, abs=5e-5)
 
 
-@pytest.mark.parametrize(
-    ("M", "normalize", "cases"), [(2, True, 150), (3, True, 60), (3, False, 60)]
-)
-def test_the_criterion_is_the_sign_of_the_largest_rate(M, normalize, cases):
+@pytest.mark.parametrize(("M", "cases"), [(2, 150), (3, 60)])
+def test_the_criterion_is_the_sign_of_the_largest_rate(M, cases):
     rng = np.random.default_rng(M)
     verdicts = []
     for _ in range(cases):
         beta = np.sort(rng.uniform(0.2, 8, M))[::-1]
         eta = rng.uniform(0.02, 0.99 if M == 2 else 0.5, M) * 2 * beta
-        model = PrincipalDynamics(strengths_of(beta), learning_rate=eta, normalize=normalize)
+        model = PrincipalDynamics(strengths_of(beta), learning_rate=eta)
         top = model.deviation_rates(*model.fixed_point())[0].real
         assert abs(top) > 1e-7  # else the case decides nothing
         verdicts.append(model.is_stable())
@@ -276,27 +262,6 @@ def test_the_cascade_of_the_error():
     np.testing.assert_allclose(levels, [-2.219, -2.652, -2.838], atol=6e-4)
     found = [plateau.level for plateau in course.plateaus()]
     np.testing.assert_allclose([*found, course.error[-1]], levels, atol=1e-3)
-
-
-def test_the_subspace_rule():
-    rng = np.random.default_rng(7)
-    for eta, expected in ((0.8, (0.8667, 0.7436)), (2.0, (0.6667, 0.3590)), (4.0, (0.3333, 0.0))):
-        model = PrincipalDynamics([1.0, 0.6], learning_rate=eta, rule="subspace", normalize=False)
-        R, Q = drawn_state(rng, 2, 2)
-        last = model.solve(R, Q, [200.0]).R[-1]
-        np.testing.assert_allclose(np.linalg.svd(last)[1] ** 2, expected, atol=1e-4)
-    for eta, (q, r1, r2) in {0.1: (0.0110, 0.6880, 0.6752), 0.8: (0.0878, 0.5803, 0.4922),
-                             2.5: (0.2744, 0.4064, 0.1790)}.items():  # fmt: skip
-        model = PrincipalDynamics([1.0, 0.6], learning_rate=eta, rule="subspace")
-        R, Q = model.fixed_point()
-        np.testing.assert_allclose([Q[0, 1], *R[0]], [q, r1, r2], atol=6e-5)
-        assert np.abs(np.concatenate(model.drift(R, Q))).max() < 1e-14
-        assert model.deviation_rates(R, Q)[0].real < 0
-    # The aligned state is a fixed point too, and unstable.
-    aligned = PrincipalDynamics([1.0, 0.6], learning_rate=0.8).fixed_point()
-    model = PrincipalDynamics([1.0, 0.6], learning_rate=0.8, rule="subspace")
-    assert np.abs(np.concatenate(model.drift(*aligned))).max() < 1e-14
-    assert model.deviation_rates(*aligned)[0].real == pytest.approx(0.099, abs=5e-4)
 
 
 def test_a_plateau_that_only_rounding_ends_is_named():

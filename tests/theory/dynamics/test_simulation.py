@@ -67,11 +67,11 @@ def competitive_vectors(model, R, Q, times, N, runs, seed=1):
 
 
 def principal_vectors(model, R, Q, times, N, runs, seed=1):
-    """The same for Sanger's rule and the subspace rule."""
+    """The same for Sanger's rule."""
     rng = np.random.default_rng(seed)
     m = R.shape[1]
     J = np.array([students_with(R, Q, np.eye(m, N), random_state=rng) for _ in range(runs)])
-    seen = np.ones((len(R), len(R))) if model.rule == "subspace" else np.tri(len(R))
+    seen = np.tri(len(R))
     kept = []
     for step in range(round(times[-1] * N)):
         rows = rng.standard_normal((runs, N))
@@ -79,8 +79,7 @@ def principal_vectors(model, R, Q, times, N, runs, seed=1):
         x = np.einsum("rkn,rn->rk", J, rows)
         rest = rows[:, None, :] - np.einsum("lk,rk,rkn->rln", seen, x, J)
         J = J + (model.learning_rate / N * x)[:, :, None] * rest
-        if model.unit_length:
-            J /= np.linalg.norm(J, axis=2, keepdims=True)
+        J /= np.linalg.norm(J, axis=2, keepdims=True)
         if step + 1 in np.rint(np.array(times) * N):
             kept.append((J[:, :, :m].copy(), J @ J.transpose(0, 2, 1)))
     return (np.stack(part, axis=1) for part in zip(*kept, strict=True))
@@ -101,18 +100,8 @@ SANGER = PrincipalDynamics([1.0, 0.6], learning_rate=[1.0, 0.6])
         (TWO, Q2, competitive_vectors),
         (SOFT, Q2, competitive_vectors),
         (SANGER, UNIT, principal_vectors),
-        (
-            PrincipalDynamics([1.0, 0.6], learning_rate=0.5, normalize=False),
-            UNIT,
-            principal_vectors,
-        ),
-        (
-            PrincipalDynamics([1.0, 0.6], learning_rate=0.5, rule="subspace"),
-            UNIT,
-            principal_vectors,
-        ),
     ],
-    ids=["winner", "soft", "sanger", "sanger, free", "subspace"],
+    ids=["winner", "soft", "sanger"],
 )
 def test_the_chain_has_the_law_of_vectors(model, Q, vectors):
     """Exactly so, at any N: here 7, where nothing may be left to the limit."""
@@ -159,8 +148,6 @@ THREE = np.array([[0.2, 0.0, 0.1], [0.0, 0.3, 0.0], [-0.1, 0.0, 0.2]])
         (SANGER, R2, UNIT),
         (PrincipalDynamics([1.0, 0.7, 0.4], learning_rate=0.5), THREE, np.eye(3)),
         (PrincipalDynamics([1.0, 0.6, 0.3], learning_rate=0.5, n_units=2), THREE[:2], np.eye(2)),
-        (PrincipalDynamics([1.0, 0.6], learning_rate=0.8, normalize=False), R2, UNIT),
-        (PrincipalDynamics([1.0, 0.6], learning_rate=0.8, rule="subspace"), R2, UNIT),
     ],
 )
 def test_the_chain_follows_the_equations(model, R, Q):

@@ -38,17 +38,6 @@ def test_the_symmetric_motion_is_the_whole_one():
             )
 
 
-def test_sums_in_closed_form():
-    start = overlaps_of_pair(0.3, 0.1, 0.5, 0.4)
-    times = np.linspace(0, 60, 31)
-    course = model(1.0, 0.6).solve(*start, times)
-    found = np.stack([course.R[:, 0].sum(axis=1), course.Q[:, 0].sum(axis=1)], axis=1)
-    # LSODA keeps 1e-8 a step.
-    np.testing.assert_allclose(
-        found, SymmetricPair(1.0).sums(0.3, 0.5, 0.6, times), atol=1e-6, rtol=0
-    )
-
-
 @pytest.mark.parametrize(("b", "eta"), PAIRS)
 def test_the_plateau_and_its_growth_rate(b, eta):
     pair, equations = SymmetricPair(b), model(b, eta)

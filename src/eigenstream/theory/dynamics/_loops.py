@@ -14,28 +14,26 @@ from eigenstream.theory.dynamics._gaussian import COMPILE
 
 
 @njit(**COMPILE)
-def principal_drift(R: Any, Q: Any, spikes: Any, rates: Any, kind: Any) -> Any:
-    """Return dR, dQ of Sanger's rule or the subspace rule ([DYN] eq. 3.6, generalised)."""
-    subspace, unit_length = kind
+def principal_drift(R: Any, Q: Any, spikes: Any, rates: Any) -> Any:
+    """Return dR, dQ of Sanger's rule with length 1 ([DYN] eq. 3.6)."""
     C = Q + (R * spikes) @ R.T  # <x_l x_k>
-    U = C if subspace else np.tril(C)
+    U = np.tril(C)
     lr = rates.reshape(-1, 1)
     G = lr * (C - U @ Q)
     dR = lr * (R * (1.0 + spikes) - U @ R)
     dQ = G + G.T + lr * C * rates
-    if unit_length:
-        shrink = 0.5 * np.diag(dQ)
-        dR -= shrink.reshape(-1, 1) * R
-        dQ -= (shrink.reshape(-1, 1) + shrink) * Q
-        np.fill_diagonal(dQ, 0.0)
+    shrink = 0.5 * np.diag(dQ)
+    dR -= shrink.reshape(-1, 1) * R
+    dQ -= (shrink.reshape(-1, 1) + shrink) * Q
+    np.fill_diagonal(dQ, 0.0)
     return dR, dQ
 
 
 @njit(**COMPILE)
 def _bent(R: Any, Q: Any, model: Any, factor: float) -> Any:
     """Return the drift without the part that the integrating factor covers."""
-    spikes, rates, kind = model
-    dR, dQ = principal_drift(R, Q, spikes, factor * rates, kind)
+    spikes, rates = model
+    dR, dQ = principal_drift(R, Q, spikes, factor * rates)
     return dR - factor * rates.reshape(-1, 1) * spikes * R, dQ
 
 
@@ -49,7 +47,7 @@ def lawson(R: Any, Q: Any, model: Any, h: float, factors: Any) -> None:
     plateaus that it causes. ``factors`` (4 steps + 1,) are the factors of the annealing at
     quarters of the steps.
     """
-    spikes, rates, _ = model
+    spikes, rates = model
     growth = h / 12.0 * rates.reshape(-1, 1) * spikes
     for step in range(factors.shape[0] // 4):
         a = factors[4 * step : 4 * step + 5]
@@ -137,7 +135,7 @@ def competitive_chain(R: Any, Q: Any, clusters: Any, rule: Any, rates: Any, gene
 @njit(**COMPILE)
 def principal_chain(R: Any, Q: Any, model: Any, N: int, factors: Any, generator: Any) -> None:
     """Take one step for each factor of the units' rates, in place."""
-    spikes, rates, (subspace, unit_length) = model
+    spikes, rates = model
     M, m = R.shape
     y, x, t, length = np.empty(m), np.empty(M), np.empty(M), np.ones(M)
     seen, left, pull = np.zeros((M, M)), np.empty((M, M)), np.empty((M, m))
@@ -153,7 +151,7 @@ def principal_chain(R: Any, Q: Any, model: Any, N: int, factors: Any, generator:
         # J_i += t_i e_i with e_i = xi - sum_k seen_ik J_k, left_ij = J_i.e_j and pull_ij = B_j.e_i.
         for i in range(M):
             t[i] = factor * rates[i] * x[i] / N
-            for k in range(M if subspace else i + 1):
+            for k in range(i + 1):
                 seen[i, k] = x[k]
         for i in range(M):
             for j in range(M):
@@ -171,8 +169,7 @@ def principal_chain(R: Any, Q: Any, model: Any, N: int, factors: Any, generator:
                     both -= seen[j, k] * x[k] + seen[i, k] * left[k, j]
                 Q[i, j] += t[j] * left[i, j] + t[i] * left[j, i] + t[i] * t[j] * both
                 Q[j, i] = Q[i, j]
-            if unit_length:
-                length[i] = np.sqrt(Q[i, i])
+            length[i] = np.sqrt(Q[i, i])
         for i in range(M):
             for j in range(m):
                 R[i, j] = (R[i, j] + t[i] * pull[i, j]) / length[i]

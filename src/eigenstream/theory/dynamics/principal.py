@@ -1,12 +1,10 @@
-"""Sanger's rule, Oja's rule, the subspace rule: equations of motion, fixed points, growth rates."""
+"""Sanger's rule: equations of motion, fixed points, growth rates."""
 
 from typing import Any
 
 import numpy as np
 
 from eigenstream._checks import (
-    check_choice,
-    check_flag,
     check_number,
     check_numbers,
     check_whole,
@@ -25,14 +23,12 @@ from eigenstream.theory.mixing import Float64s
 
 __all__ = ["PrincipalDynamics"]
 
-#: The largest change in a step of the integrator. Smaller steps are more accurate and slower.
+#: A step of the integrator, times the fastest rate of an overlap. Smaller steps are more accurate
+#: and slower.
 STEP = 0.05
 
 #: The number of steps between two choices of the step size.
 LOOK = 16
-
-#: The growth of the squared lengths of students that counts as divergence.
-EXPLODED = 1e6
 
 #: exp(-36) is the rounding of float64. A computed plateau with X = 0 lasts at most this over its
 #: rate.
@@ -40,11 +36,11 @@ ROUNDING = 36.0
 
 
 class PrincipalDynamics(Dynamics):
-    """M units learn principal components: J_l += (rate_l / N) x_l (xi - sum_k x_k J_k).
+    """M units learn principal components: J_l += (rate_l / N) x_l (xi - sum_{k <= l} x_k J_k).
 
     The data are white noise with larger variance (1 + b_j)^2 along m orthonormal directions B_j
-    ([1]_ section 3). Sanger's rule sums over k <= l, and the subspace rule over all k. With one
-    unit both are Oja's rule.
+    ([1]_ section 3). Each J_l is divided by its length after each step. With one unit this is
+    Oja's rule.
 
     Parameters
     ----------
@@ -54,10 +50,6 @@ class PrincipalDynamics(Dynamics):
         The learning rates times N.
     n_units : int, default=None
         By default the number of directions.
-    rule : {"sanger", "subspace"}, default="sanger"
-        The range of the sum over k.
-    normalize : bool, default=True
-        Divide J_l by its length after each step.
     annealing : Annealing, default=None
         The rates of a schedule, which multiply ``learning_rate``.
 
@@ -84,14 +76,14 @@ class PrincipalDynamics(Dynamics):
            [0.96, 0.95]])
     """
 
+    unit_length = True
+
     def __init__(
         self,
         strengths: Any,
         *,
         learning_rate: Any = 1.0,
         n_units: int | None = None,
-        rule: str = "sanger",
-        normalize: bool = True,
         annealing: Annealing | None = None,
     ) -> None:
         self.strengths = check_numbers(strengths, "strengths", above=0)
@@ -103,10 +95,8 @@ class PrincipalDynamics(Dynamics):
         self.learning_rate = check_numbers(
             learning_rate, "learning_rate", count=self.n_students, above=0
         )
-        self.rule = check_choice(rule, "rule", ("sanger", "subspace"))
-        self.unit_length = check_flag(normalize, "normalize")
         self.annealing = check_annealing(annealing)
-        self._model = (self.excess, self.learning_rate, (self.rule == "subspace", self.unit_length))
+        self._model = self.excess, self.learning_rate
 
     @classmethod
     def of_variances(
@@ -164,7 +154,7 @@ class PrincipalDynamics(Dynamics):
         C = Q + (R * self.excess) @ R.T
         return float(-np.trace(C) + 0.5 * (Q * C).sum())
 
-    def solve(self, R: Any, Q: Any, t: Any, *, step: float = STEP) -> Trajectory:
+    def solve(self, R: Any, Q: Any, t: Any) -> Trajectory:
         """Integrate from R and Q at t = 0 by Lawson's method, and return the states.
 
         Plateaus depend on the linear dependence of the overlaps, which the method preserves to
@@ -179,8 +169,6 @@ class PrincipalDynamics(Dynamics):
             The products of the students.
         t : array-like of shape (n_times,)
             Times in steps over N.
-        step : float, default=0.05
-            The step of the integrator, times the fastest rate of an overlap.
 
         Returns
         -------
@@ -196,36 +184,30 @@ class PrincipalDynamics(Dynamics):
         True
         """
         R, Q = self._state(R, Q)
-        grid, step = check_times(t), check_number(step, "step", above=0)
+        grid = check_times(t)
         self._warn_of_rounding(R, float(grid[-1]))
         M, m = R.shape
         kept = np.empty((len(grid), M, m)), np.empty((len(grid), M, M))
-        now, size = 0.0, max(1.0, float(np.trace(Q)))
+        now = 0.0
         for at, end in enumerate(grid.tolist()):
             while now < end:
-                now = self._advance(R, Q, now, end, step)
-                if not np.trace(Q) < EXPLODED * size:  # also true for NaN
-                    raise ArithmeticError(
-                        f"The equations diverge before t = {end:g}. Use a smaller rate or "
-                        "normalize=True."
-                    )
+                now = self._advance(R, Q, now, end)
             kept[0][at], kept[1][at] = R, Q
         return self._trajectory(grid, *kept)
 
-    def _advance(self, R: Float64s, Q: Float64s, now: float, end: float, step: float) -> float:
+    def _advance(self, R: Float64s, Q: Float64s, now: float, end: float) -> float:
         """Take up to LOOK steps towards ``end`` in place, and return the time reached."""
-        size = max(1.0, float(np.trace(Q)) / len(Q))
-        shrinking = 1 + self.learning_rate / 2 if self.unit_length else 1.0
-        fastest = float((self.learning_rate * shrinking).max() * (1 + self.excess[0])) * size
-        most = max(self.rate(now), self.rate(min(end, now + LOOK * step / fastest)))
-        h = step / (fastest * most)
+        lr = float(self.learning_rate.max())
+        fastest = lr * (1 + lr / 2) * float(1 + self.excess[0])
+        most = max(self.rate(now), self.rate(min(end, now + LOOK * STEP / fastest)))
+        h = STEP / (fastest * most)
         steps = min(int(np.ceil((end - now) / h)), LOOK)
         h = min(h, (end - now) / steps)
         lawson(R, Q, self._model, h, self.rate(now + h / 4 * np.arange(4 * steps + 1)))
         return end if h * steps >= (end - now) * (1 - 1e-12) else now + h * steps
 
     def _warn_of_rounding(self, R: Float64s, end: float) -> None:
-        if self.rule == "subspace" or self.annealing is not None or np.ptp(self.learning_rate) > 0:
+        if self.annealing is not None or np.ptp(self.learning_rate) > 0:
             return
         for k in range(2, min(R.shape) + 1):
             rate = self.growth_rate(k)
@@ -286,9 +268,6 @@ class PrincipalDynamics(Dynamics):
         """Return R and Q of the aligned state, in which unit l holds direction l.
 
         It is eq. 3.9 of Biehl et al. (1998). The overlap of a unit above its critical rate is 0.
-        For the subspace rule with length 1, the result is the balanced state of two units. More
-        units have no closed form. Without length 1, the result is one of many states that differ by
-        a rotation.
 
         Returns
         -------
@@ -305,35 +284,13 @@ class PrincipalDynamics(Dynamics):
                [0.    , 0.8   ]])
         """
         beta = self._own_excess()
-        M, m, k = self.n_students, self.n_directions, len(beta)
-        if self.rule == "subspace" and M > 1:
-            if np.ptp(self.learning_rate) > 0 or (self.unit_length and (M, m) != (2, 2)):
-                raise ValueError(
-                    "The subspace rule has no closed form for these rates and numbers. Use solve."
-                )
-            if self.unit_length:
-                return self._balanced()
-        lengths = np.ones(M) if self.unit_length else 1.0 + self.learning_rate / 2
-        lr = self.learning_rate[:k]
-        squares = np.maximum(beta - lr / 2, 0.0) / beta / (1.0 + lr / 2) * lengths[:k]
-        R = np.zeros((M, m))
-        np.fill_diagonal(R, np.sqrt(squares))
-        return R, np.diag(lengths)
-
-    def _balanced(self) -> tuple[Float64s, Float64s]:
-        """Return the state of two units that share both directions evenly."""
-        lr, (first, second) = self.learning_rate[0], 1.0 + self.excess
-        q = lr * (first - second) / (2 * (first + second))
-        D = (first - second) / 2
-        A = ((first + second) / 2 + D * q) / (1 + lr / 2)
-        squares = np.array([A - 1 + D - q, A - 1 - D + q]) / (2 * self.excess)
-        if squares.min() <= 0:
-            raise ValueError(f"The rate {lr:g} is too large for both directions. Use solve.")
-        r = np.sqrt(squares)
-        return np.array([r, r * [1, -1]]), np.array([[1.0, q], [q, 1.0]])
+        lr = self.learning_rate[: len(beta)]
+        R = np.zeros((self.n_students, self.n_directions))
+        np.fill_diagonal(R, np.sqrt(np.maximum(beta - lr / 2, 0.0) / beta / (1.0 + lr / 2)))
+        return R, np.eye(self.n_students)
 
     def is_stable(self) -> bool:
-        """Return True if the aligned state of Sanger's rule is stable, by an exact criterion.
+        """Return True if the aligned state is stable, by an exact criterion.
 
         Rates below every critical rate are not sufficient, in contrast to the paper. If unit j
         finds little of its direction, a later unit l may find it too. The pair (R_lj, Q_lj) is a
@@ -353,21 +310,19 @@ class PrincipalDynamics(Dynamics):
         >>> model.critical_rates, model.is_stable()
         (array([16.,  6.]), False)
         """
-        if self.rule != "sanger" and self.n_students > 1:
-            raise ValueError("The criterion holds for Sanger's rule. Use deviation_rates.")
         beta = self._own_excess()
-        lr, unit = self.learning_rate[: len(beta)], self.unit_length
+        lr = self.learning_rate[: len(beta)]
         j, i = np.triu_indices(len(beta), 1)
         both = (lr * (1 + beta))[j] + (lr * (1 + beta))[i]
-        lost = ((1 + beta) * lr / (2 + lr) if unit else lr / 2)[j] - beta[i]
-        apart = lr[j] * (beta[j] - beta[i]) * (1 + (lr if unit else lr / 2)[i])
+        lost = ((1 + beta) * lr / (2 + lr))[j] - beta[i]
+        apart = lr[j] * (beta[j] - beta[i]) * (1 + lr[i])
         return bool((lr < 2 * beta).all() and (lost * both < apart).all())
 
     def advise(self, *, n_features: int, R: Any = None, Q: Any = None) -> Advice:
         """Predict when the last unit learns, for data of ``n_features`` entries.
 
-        The units start from R and Q, or in random directions. The prediction holds for Sanger's
-        rule with length 1 and constant rates. See ``Advice``.
+        The units start from R and Q, or in random directions. The prediction holds for constant
+        rates. See ``Advice``.
 
         Parameters
         ----------
@@ -390,8 +345,8 @@ class PrincipalDynamics(Dynamics):
         Rate 0.3 is below the critical rate 3.12: specialised after about 8.56e+03 examples.
         ...
         """
-        if self.rule != "sanger" or not self.unit_length or self.annealing is not None:
-            raise ValueError("Advice needs Sanger's rule, length 1, constant rates. Use simulate.")
+        if self.annealing is not None:
+            raise ValueError("Advice needs constant rates. Use simulate.")
         own = self._own_excess()
         near = self.excess[: len(own) + 1]
         if (np.diff(near) == 0).any():
@@ -409,8 +364,7 @@ class PrincipalDynamics(Dynamics):
         return self.excess[: min(self.n_students, self.n_directions)]
 
     def _speed(self, R: Float64s, Q: Float64s, factor: float) -> tuple[Float64s, Float64s]:
-        spikes, rates, kind = self._model
-        dR, dQ = principal_drift(R, Q, spikes, factor * rates, kind)
+        dR, dQ = principal_drift(R, Q, self.excess, factor * self.learning_rate)
         return dR, dQ
 
     def _walk(self, R: Float64s, Q: Float64s, factors: Any, n: int, generator: Any) -> None:

@@ -8,7 +8,6 @@ prototypes have specialised.
 
 from dataclasses import dataclass
 from math import exp, pi, sqrt
-from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
@@ -16,7 +15,6 @@ from scipy.special import erf
 
 from eigenstream._checks import check_number, check_whole
 from eigenstream.theory.dynamics._advice import Advice, pair_time
-from eigenstream.theory.dynamics.base import check_times
 from eigenstream.theory.mixing import Float64s
 
 __all__ = ["SymmetricPair", "critical_separation", "overlaps_of_pair"]
@@ -282,40 +280,6 @@ class SymmetricPair:
         dR = lr / 2 * (self.b * won + 2 * R_minus / q * tie - R_minus)
         dQ = lr * (2 * q * tie + self.b * R_minus * won - Q_minus + lr / 2)
         return dR, dQ
-
-    def sums(self, R_plus: float, Q_plus: float, learning_rate: float, t: Any) -> Float64s:
-        """Return R+ and Q+ over time in closed form.
-
-        This is eq. 2.12 of Biehl et al. (1998). They are the same for every assignment with shares
-        that sum to 1 and have the mean 1/2.
-
-        Parameters
-        ----------
-        R_plus : float
-            R_11 + R_12 at t = 0.
-        Q_plus : float
-            Q_11 + Q_12 at t = 0.
-        learning_rate : float
-            The learning rate times N.
-        t : array-like of shape (n_times,)
-            Times in steps over N.
-
-        Returns
-        -------
-        array of shape (n_times, 2)
-            R+ and Q+ at these times.
-
-        Examples
-        --------
-        >>> SymmetricPair(1.0).sums(0.0, 0.2, 0.5, [0.0, 100.0]).round(4)
-        array([[0.  , 0.2 ],
-               [1.  , 1.25]])
-        """
-        b, lr = self.b, check_number(learning_rate, "learning_rate", above=0)
-        fall = np.exp(-lr / 2 * check_times(t))
-        A = R_plus - b
-        B = -lr / 2 + b**2 + Q_plus - 2 * b * R_plus
-        return np.stack([b + A * fall, lr / 2 + b**2 + 2 * b * A * fall + B * fall**2], axis=1)
 
     def advise(
         self,
