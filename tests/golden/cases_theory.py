@@ -55,13 +55,6 @@ for name, call in {
         (alpha := theory.metric_rule_alpha(0.2, 0.003)),
         theory.metric_rule_error(alpha * 0.2 - (1 - alpha) * 0.003, alpha, 0.1).value,
     ),
-    "margin risks": lambda: (
-        theory.margin_risk([0.1, 0.9, 0.3], [1, -1, -1], 0.5, 0.1),
-        theory.margin_risk([0.1, 0.9, 0.3], [1, -1, -1], 0.5, 0.1, balanced=True),
-        theory.smallest_margin_risk([0.1, 0.9, 0.3, 0.2], [1, -1, -1, 1], 0.1),
-        theory.threshold_risk([0.1, 0.9, 0.25], [1, -1, -1], 0.5),
-    ),
-    "margin function": lambda: theory.margin_function([-1.0, 0.0, 0.1, 0.2, 0.3], 0.2),
     "estimated mixing": lambda: (
         (found := theory.estimate_mixing(STATES, [1, 5, 10, 20])).values,
         found.noise_floor,
@@ -88,10 +81,6 @@ for name, model in {
         np.eye(2), learning_rate=0.5, annealing=theory.Annealing(schedules.Power(1, 500), 50)
     ),
     "sanger": theory.PrincipalDynamics([0.6, 0.4], learning_rate=0.3),
-    "sanger, free length": theory.PrincipalDynamics([0.6, 0.4], learning_rate=0.1, normalize=False),
-    "subspace": theory.PrincipalDynamics(
-        [0.6, 0.4], learning_rate=0.3, rule="subspace", normalize=False
-    ),
 }.items():
     start = np.eye(2) if name == "sanger" else Q
     add(

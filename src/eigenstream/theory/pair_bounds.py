@@ -8,137 +8,20 @@ risks give each kind of pairs half of the weight.
 
 from dataclasses import dataclass
 from math import ceil, log, sqrt
-from typing import Any
 
 import numpy as np
 
-from eigenstream._checks import check_number, check_numbers, check_whole
+from eigenstream._checks import check_number, check_whole
 from eigenstream.theory.blocks import statement
 from eigenstream.theory.mixing import Float64s
 
 __all__ = [
     "RiskBound",
     "balanced_pair_bound",
-    "margin_function",
-    "margin_risk",
     "operator_bound",
     "pair_bound",
     "pair_samples",
-    "smallest_margin_risk",
-    "threshold_risk",
 ]
-
-
-def margin_function(values: Any, margin: float) -> Float64s:
-    """Return 1 for t <= 0, 1 - t/margin for 0 < t < margin, and 0 above ([1]_ section 4).
-
-    The function lies between the error indicators at margin 0 and at ``margin``.
-
-    Parameters
-    ----------
-    values : array-like
-        The values t.
-    margin : float
-        The margin, in (0, 1).
-
-    Returns
-    -------
-    array
-
-    References
-    ----------
-    .. [1] A. Maurer, "Generalization Bounds for Subspace Selection and Hyperbolic PCA", Subspace,
-           Latent Structure and Feature Selection, 2006.
-
-    Examples
-    --------
-    >>> margin_function([-1.0, 0.0, 0.1, 0.2, 0.3], margin=0.2)
-    array([1. , 1. , 0.5, 0. , 0. ])
-    """
-    margin = check_number(margin, "margin", above=0, below=1)
-    return np.clip(1 - np.asarray(values, dtype=np.float64) / margin, 0.0, 1.0)
-
-
-def margin_risk(
-    squared_distances: Any,
-    labels: Any,
-    threshold: float,
-    margin: float,
-    *,
-    balanced: bool = False,
-) -> float:
-    """Return the margin risk of a threshold, the mean margin function of r (c^2 - q).
-
-    Parameters
-    ----------
-    squared_distances : array-like of shape (n_pairs,)
-        Squared distances after the map, in [0, 1].
-    labels : array-like of shape (n_pairs,)
-        +1 for pairs of one class, -1 for pairs of different classes.
-    threshold : float
-        The threshold c, in (0, 1).
-    margin : float
-        The margin, in (0, 1).
-    balanced : bool, default=False
-        Give each kind of pairs half of the total weight.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> margin_risk([0.1, 0.9, 0.3], [1, -1, -1], threshold=0.5, margin=0.1)
-    0.166...
-    >>> margin_risk([0.1, 0.9, 0.3], [1, -1, -1], threshold=0.5, margin=0.1, balanced=True)
-    0.125...
-    """
-    q, r = _check_pairs(squared_distances, labels)
-    threshold = check_number(threshold, "threshold", above=0, below=1)
-    weights = _weights(r, balanced)
-    return float(margin_function(r * (threshold**2 - q), margin) @ weights)
-
-
-def smallest_margin_risk(
-    squared_distances: Any, labels: Any, margin: float, *, balanced: bool = False
-) -> tuple[float, float]:
-    """Return the smallest margin risk over all thresholds, and a threshold that attains it.
-
-    Parameters
-    ----------
-    squared_distances : array-like of shape (n_pairs,)
-        Squared distances after the map, in [0, 1].
-    labels : array-like of shape (n_pairs,)
-        +1 for pairs of one class, -1 for pairs of different classes.
-    margin : float
-        The margin, in (0, 1).
-    balanced : bool, default=False
-        Give each kind of pairs half of the total weight.
-
-    Returns
-    -------
-    risk, threshold : float
-
-    Notes
-    -----
-    As a function of c^2 the margin risk is piecewise linear and continuous. Its minimum is
-    therefore at a corner q, q +- margin, 0 or 1. The result is exact. The cost is O(m log m).
-
-    Examples
-    --------
-    >>> risk, threshold = smallest_margin_risk([0.1, 0.9, 0.3], [1, -1, -1], margin=0.1)
-    >>> round(risk, 9), round(threshold, 4)
-    (0.0, 0.4472)
-    """
-    q, r = _check_pairs(squared_distances, labels)
-    margin = check_number(margin, "margin", above=0, below=1)
-    corners = np.concatenate([q, q[r > 0] + margin, q[r < 0] - margin, [0.0, 1.0]])
-    corners = np.unique(np.clip(corners, 0.0, 1.0))
-    order, weights = np.argsort(q), _weights(r, balanced)
-    of_like, of_unlike = np.where(r > 0, weights, 0.0)[order], np.where(r < 0, weights, 0.0)[order]
-    risks = margin_risks(q[order], of_like, of_unlike, corners, margin)
-    best = int(np.argmin(risks))
-    return float(risks[best]), float(np.sqrt(corners[best]))
 
 
 def margin_risks(
@@ -147,7 +30,8 @@ def margin_risks(
     """Return the margin risk of each threshold c^2 in ``at``, from cumulative sums.
 
     ``q`` is in ascending order. Each q has a weight as a like pair and one as an unlike pair. All
-    weights sum to 1. Let F be the cumulative weight up to q. The sum of f(t - q) is the total
+    weights sum to 1. The margin function f is 1 up to 0 and falls linearly to 0 at the margin. Let
+    F be the cumulative weight up to q. The sum of f(t - q) over like pairs is the total
     weight minus the integral of F over [t - margin, t], divided by the margin.
 
     >>> like, unlike = np.array([0.5, 0.0]), np.array([0.0, 0.5])
@@ -165,41 +49,6 @@ def _integrated(values: Float64s, weights: Float64s, at: Float64s) -> Float64s:
     weight = np.concatenate([[0.0], np.cumsum(weights)])[place]
     moment = np.concatenate([[0.0], np.cumsum(weights * values)])[place]
     return np.asarray(weight * at - moment)
-
-
-def threshold_risk(
-    squared_distances: Any, labels: Any, threshold: float, *, balanced: bool = False
-) -> float:
-    """Return the share of pairs with r (c - |P(x - x')|) <= 0 ([1]_ section 2).
-
-    Parameters
-    ----------
-    squared_distances : array-like of shape (n_pairs,)
-        Squared distances after the map, in [0, 1].
-    labels : array-like of shape (n_pairs,)
-        +1 for pairs of one class, -1 for pairs of different classes.
-    threshold : float
-        The threshold c, in (0, 1).
-    balanced : bool, default=False
-        Give each kind of pairs half of the total weight.
-
-    Returns
-    -------
-    float
-
-    References
-    ----------
-    .. [1] A. Maurer, "Generalization Bounds for Subspace Selection and Hyperbolic PCA", Subspace,
-           Latent Structure and Feature Selection, 2006.
-
-    Examples
-    --------
-    >>> threshold_risk([0.1, 0.9, 0.25], [1, -1, -1], threshold=0.5)
-    0.333...
-    """
-    q, r = _check_pairs(squared_distances, labels)
-    threshold = check_number(threshold, "threshold", above=0, below=1)
-    return float((r * (threshold**2 - q) <= 0) @ _weights(r, balanced))
 
 
 @dataclass(frozen=True)
@@ -262,7 +111,7 @@ def pair_bound(
     delta : float
         The probability of failure, in (0, 1).
     empirical_risk : float, default=0.0
-        The result of ``smallest_margin_risk``. 0 returns the gap alone.
+        The smallest margin risk of a threshold on the data. 0 returns the gap alone.
 
     Returns
     -------
@@ -439,29 +288,3 @@ def operator_bound(
     empirical_risk = check_number(empirical_risk, "empirical_risk", least=0, most=1)
     gap = (2 * (hs_norm + operator_norm) / margin + sqrt(log(1 / delta) / 2)) / sqrt(m)
     return RiskBound(empirical_risk, gap, delta, m)
-
-
-def _weights(labels: Float64s, balanced: bool) -> Float64s:
-    """Return the weight of each pair; if balanced, each kind has half of the total weight."""
-    if not balanced:
-        return np.full(labels.size, 1 / labels.size)
-    like = int((labels > 0).sum())
-    if like in (0, labels.size):
-        raise ValueError("balanced=True needs like (+1) and unlike (-1) pairs. Pass some of each.")
-    return np.where(labels > 0, 0.5 / like, 0.5 / (labels.size - like))
-
-
-def _check_pairs(squared_distances: Any, labels: Any) -> tuple[Float64s, Float64s]:
-    q = check_numbers(squared_distances, "squared_distances")
-    r = check_numbers(labels, "labels", count=q.size)
-    # Rounding may raise a squared distance slightly above 1.
-    outside = np.flatnonzero((q < 0) | (q > 1 + 1e-9))
-    if outside.size:
-        raise ValueError(
-            f"squared_distances has the value {q[outside[0]]:g} at {outside[0]}, outside [0, 1]. "
-            "Divide the data by the largest distance of a pair."
-        )
-    wrong = np.flatnonzero(np.abs(r) != 1)
-    if wrong.size:
-        raise ValueError(f"labels has the value {r[wrong[0]]:g} at {wrong[0]}. Pass +1 or -1.")
-    return np.minimum(q, 1.0), r

@@ -18,7 +18,8 @@ from eigenstream.evaluation import balanced_risk, one_shot_error, pair_risk, pai
 from eigenstream.features import RBFNetwork
 from eigenstream.schedules import Constant
 from eigenstream.testing import chunked
-from eigenstream.theory import balanced_pair_bound, pair_bound, smallest_margin_risk
+from eigenstream.theory import balanced_pair_bound, pair_bound
+from simulated import smallest_margin_risk
 
 # Fewer positive eigenvalues than components is no news on data as small as these.
 pytestmark = pytest.mark.filterwarnings("ignore:n_components|no eigenvalue")
@@ -412,7 +413,7 @@ class TestRisks:
         Z = learned.transform(X) / learned.diameter_
         q = np.array([((a - b) ** 2).sum() for a, b in combinations(Z, 2)])
         signs = np.array([1 if a == b else -1 for a, b in combinations(Y, 2)])
-        risk = smallest_margin_risk(q, signs, 0.2, balanced=False)[0]
+        risk = smallest_margin_risk(q, signs, 0.2)[0]
         assert bound.empirical_risk == pytest.approx(risk, abs=1e-9)
         pairs = PairSubspace(3, eta=2.0, preprocessor=X).fit(PAIRS, SIGNS)
         bound = pairs.bound()
