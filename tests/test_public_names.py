@@ -6,7 +6,8 @@
 import subprocess
 import sys
 from importlib import import_module
-from typing import get_type_hints
+from typing import get_args, get_type_hints
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
@@ -27,27 +28,35 @@ RESULTS = {
 
 def filled(form):
     """Return a value for a field of this type, a large array if it may be one."""
-    simple = {"int": 2, "float": 0.5, "bool": True, "str": "words"}
+    inside = [one for one in (form, *get_args(form)) if isinstance(one, type)]
+    result = next((one for one in inside if docstrings.fields(one)), None)
+    if result is not None:
+        return made(result)
     name = getattr(form, "__name__", "") if isinstance(form, type) else str(form)
     if name.startswith("tuple"):
         return (0.5, 0.5)
     if "ndarray" in name or name == "typing.Any":
-        return np.zeros((40, 40))
-    return simple.get(name.split(" ")[0], name)
+        return np.zeros(900)  # prints in 53 lines
+    simple = {"int": 2, "float": 0.5, "bool": True, "str": "words"}
+    return simple.get(name.split(" ")[0], MagicMock())
+
+
+def made(kind):
+    """Return a result whose fields are filled, without the checks of their values."""
+    forms = get_type_hints(kind)
+    values = {one: filled(forms[one]) for one in docstrings.fields(kind)}
+    if issubclass(kind, tuple):
+        return kind(**values)
+    result = object.__new__(kind)
+    vars(result).update(values)
+    return result
 
 
 @pytest.mark.parametrize("name", RESULTS)
 def test_a_result_prints_in_ten_lines(name):
-    kind = RESULTS[name]
-    forms = get_type_hints(kind)
-    values = {one: filled(forms[one]) for one in docstrings.fields(kind)}
-    if issubclass(kind, tuple):
-        result = kind(**values)
-    else:  # without the checks of the values
-        result = object.__new__(kind)
-        vars(result).update(values)
-    assert len(repr(result).splitlines()) <= 10
-    assert len(repr(result)) < 1000
+    shown = repr(made(RESULTS[name]))
+    assert len(shown.splitlines()) <= 10
+    assert len(shown) < 1000
 
 
 def test_names_come_when_asked_for():

@@ -72,6 +72,8 @@ def fit(
         As those of ``estimator.fit``.
     progress : bool, default=False
         Show Dask's progress bar in one line of the terminal.
+    **others
+        Further arguments of ``estimator.fit``.
 
     Returns
     -------

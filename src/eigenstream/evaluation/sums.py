@@ -47,9 +47,11 @@ class SumScores:
     Attributes
     ----------
     lags : array of shape (n_lags,)
+        The lags compared.
     alphas : tuple
         The alphas compared. None stands for ``criterion="ratio"``.
     n_components : array of shape (n_counts,)
+        The numbers of components compared.
     scores : array of shape (n_lags, n_alphas, n_counts, n_sequences)
         ``SlowSubspace.score`` of each held-out sequence. Scores at different lags are not
         comparable.
@@ -74,7 +76,18 @@ class SumScores:
         return np.asarray(self.scores.std(axis=-1, ddof=1) / np.sqrt(n))
 
     def best(self, lag: int) -> dict[str, Any]:
-        """Return the parameters with the largest mean score at a lag."""
+        """Return the parameters with the largest mean score at a lag.
+
+        Parameters
+        ----------
+        lag : int
+            One of ``lags``.
+
+        Returns
+        -------
+        dict
+            The parameters lag, n_components and alpha.
+        """
         place = self.lags.tolist().index(lag)
         alpha, count = np.unravel_index(self.mean[place].argmax(), self.mean[place].shape)
         found = {"lag": lag, "n_components": int(self.n_components[count])}

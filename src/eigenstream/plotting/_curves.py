@@ -355,6 +355,8 @@ def timescales(found: Any, *, ax: Axes | None = None) -> Axes:
     ----------
     found : Uncertainty
         The result of ``SlowSubspace.uncertainty``. Components without an interval have no bar.
+    ax : Axes, default=None
+        Axes to draw on. By default those of a new figure.
 
     Returns
     -------
@@ -389,6 +391,8 @@ def stability(found: Any, *, ax: Axes | None = None) -> Axes:
     ----------
     found : Uncertainty
         The result of ``uncertainty`` of an estimator.
+    ax : Axes, default=None
+        Axes to draw on. By default those of a new figure.
 
     Returns
     -------

@@ -335,11 +335,12 @@ class Stream:
         Parameters
         ----------
         n_parts : int
-            The most parts.
+            The number of parts.
 
         Returns
         -------
-        parts : list of Stream
+        list of Stream
+            The parts, in order. There may be fewer than ``n_parts``.
 
         Examples
         --------

@@ -124,6 +124,11 @@ class SubspaceDrift:
         ----------
         X : array-like or sparse of shape (n, D), a list of them, or a stream
             Rows in time order, which begin a new sequence.
+
+        Yields
+        ------
+        DriftRecord
+            The record of a window.
         """
         if is_stream(X):
             source = rows.source_of_stream(self.reference, X)

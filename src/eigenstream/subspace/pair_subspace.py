@@ -284,7 +284,8 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
 
         Parameters
         ----------
-        pairs : array of shape (n, 2, D), or index pairs (n, 2) with a ``preprocessor``
+        pairs : array of shape (n, 2, n_features), or index pairs of shape (n, 2)
+            The pairs. Index pairs need a ``preprocessor``.
         y : array of shape (n,)
             +1 for pairs of the same class, -1 for pairs of different ones.
         blocks : int, default=20

@@ -480,9 +480,15 @@ class SlowSubspace(SlowBounds):
 
         Parameters
         ----------
-        other : fitted estimator with the same lag, with stored matrices
+        other : SlowSubspace
+            A fitted estimator with the same lag and stored matrices.
         counts : list of int
             The score is that of the first components, for each of these numbers.
+
+        Returns
+        -------
+        list of float
+            The score for each number of components.
 
         Examples
         --------
