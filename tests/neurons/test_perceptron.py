@@ -190,7 +190,10 @@ def test_rows_of_weight_zero_teach_nothing():
         (lambda X, y: Perceptron().fit(X, y).partial_fit(X, y + 1), "2 at row .* none of the"),
         (lambda X, y: Perceptron().fit(X, y).partial_fit(X, y.astype(str)), "none of the"),
         (lambda X, y: Perceptron().fit(X, y).partial_fit(X, y, [0, 1, 2]), "is not the same as"),
-        (lambda X, y: Perceptron(average=True, pocket=True).fit(X, y), "Set one of the two to False"),
+        (
+            lambda X, y: Perceptron(average=True, pocket=True).fit(X, y),
+            "Set one of the two to False",
+        ),
     ],
 )
 def test_refusals(call, message):
