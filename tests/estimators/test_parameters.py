@@ -1,8 +1,11 @@
 """Parameters: checked whenever they are read, and rejected where nothing would read them."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
 
 from eigenstream import (
     ClassSubspace,
@@ -151,3 +154,14 @@ def test_parameters_of_a_solver_need_its_object():
     assert learner.solver.passes == 2
     with pytest.raises(ValueError, match=r"Use solver=Dense\(\) or Kernel\(\), or give alpha"):
         SlowSubspace(2, solver="sketch").fit(np.ones((9, 3)))
+
+
+def test_a_grid_search_warns_once_about_the_same_fault():
+    rows = np.random.default_rng(0).standard_normal((300, 4))
+    grid = {"alpha": [0.3, 0.4], "n_components": [2, 3]}
+    search = GridSearchCV(SlowSubspace(), grid, cv=TimeSeriesSplit(3), refit=False)
+    for _ in range(2):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            search.fit(rows)
+        assert [str(one.message)[:4] for one in caught] == ["only"]
