@@ -138,7 +138,20 @@ class FitPlan:
         return EMPTY_WORKER + 3 * self.speeds.learner + 4 * 8.0 * chunk
 
     def at(self, rows: float, workers: int) -> "FitPlan":
-        """Return the plan for other data, with a core for each worker."""
+        """Return the plan for other data, with a core for each worker.
+
+        Parameters
+        ----------
+        rows : float
+            The number of rows.
+        workers : int
+            The number of workers.
+
+        Returns
+        -------
+        FitPlan
+            The plan for these data.
+        """
         return replace(self, rows=int(rows), workers=workers, parts=None, cores=None)
 
     def __str__(self) -> str:

@@ -259,9 +259,9 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         """Fit a copy of the estimator and return it with error bars, from one pass over the rows.
 
         The rows are cut into consecutive blocks. The errors come from fits without each block (the
-        delete-one-block jackknife), which need no further pass. Blocks must be longer than ten time
-        scales, else the errors are too small and a warning is raised. alpha and the number of
-        components are those of the whole fit. Memory: two D x D matrices for each block.
+        delete-one-block jackknife), which need no further pass. Shorter blocks than ten time scales
+        give too small errors, and a warning. Alpha and the number of components are those of the
+        whole fit. Each block takes the memory of two D x D matrices.
 
         Parameters
         ----------
