@@ -2,7 +2,6 @@
 
 import multiprocessing
 import os
-import resource
 from pathlib import Path
 
 import dask
@@ -86,7 +85,8 @@ def test_files_are_read_by_the_workers_and_a_bad_one_is_named(client, tmp_path):
 
 def peak():
     """The most memory that this worker has taken, in bytes."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    status = Path("/proc/self/status").read_text()  # ru_maxrss includes the parent process
+    return 1024 * int(status.split("VmHWM:")[1].split()[0])
 
 
 def tile(n_rows):
@@ -101,4 +101,5 @@ def test_data_larger_than_the_memory_of_the_workers(client):
     assert rows.nbytes > 2 * LIMIT
     found = fit(StreamPCA(2), rows, client=client)
     assert found.n_samples_seen_ == size * n_blocks
-    assert max(client.run(peak).values()) < LIMIT
+    if Path("/proc/self/status").exists():
+        assert max(client.run(peak).values()) < LIMIT
