@@ -110,7 +110,12 @@ def listing() -> dict[str, list[str]]:
 def write_reference(app: Sphinx) -> None:
     """Write pages of the public modules, of their names, and of the command line."""
     (GENERATED / "modules").mkdir(parents=True, exist_ok=True)
-    for module, keys in listing().items():
+    names = listing()
+    pages = {f"{module}.{key}" for module, keys in names.items() for key in keys} | set(names)
+    for path in GENERATED.rglob("*.rst"):
+        if path.stem not in pages:  # the name is gone
+            path.unlink()
+    for module, keys in names.items():
         title = module.removeprefix("eigenstream.")
         head = f"{title}\n{'=' * len(title)}\n\n.. module:: {module}\n\n"
         words = (import_module(module).__doc__ or "").splitlines()[0]
