@@ -1,10 +1,12 @@
 """The learner, which cuts rows into blocks and adds their terms."""
 
+from contextlib import nullcontext
 from copy import copy, deepcopy
 from typing import Any
 
 import numpy as np
 
+from eigenstream._machine import blas_threads
 from eigenstream._storable import storable
 from eigenstream.subspace.chunks import Chunk, joined
 from eigenstream.subspace.sample import Sample
@@ -12,6 +14,10 @@ from eigenstream.subspace.terms import NOTHING, Parts, Terms
 
 #: The number of values in a block (8 MB). Larger blocks do not fit in the cache.
 BLOCK_VALUES = 1 << 20
+
+#: The number of columns up to which BLAS uses one thread. Threads that share a narrow product wait
+#: for each other on a busy machine.
+NARROW = 64
 
 
 def rows_in_cache(n_features: int) -> int:
@@ -155,4 +161,6 @@ class Learner:
             block = block.faded(keep)
             self.terms.forget(keep ** len(block))
             self.sums.forget(keep ** len(block))
-        self.sums.add(self.terms.take(block), self.terms)
+        narrow = self.terms.n_features <= NARROW
+        with blas_threads(1) if narrow else nullcontext():
+            self.sums.add(self.terms.take(block), self.terms)
