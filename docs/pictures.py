@@ -219,7 +219,7 @@ def draw_plateau(left: Any, right: Any, names: dict[str, Any]) -> None:
     right.set(xlabel="examples / N", ylabel="separation")
 
 
-#: How to draw the names of a session.
+#: Drawings of the variables of a tutorial.
 TUTORIALS = {
     "sensor-drift": draw_drift,
     "molecule": draw_molecule,

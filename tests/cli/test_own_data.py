@@ -303,7 +303,9 @@ def test_lags_are_those_of_python(files, rows):
     assert len(run("lags", "all.npy", "--lag", "1,4").stdout.splitlines()) == 3
 
 
-@pytest.mark.parametrize(("shape", "lags"), [((8, 3), [1, 2]), ((30, 2), [1, 2, 5, 10])])
+@pytest.mark.parametrize(
+    ("shape", "lags"), [((2, 3), [1]), ((4, 3), [1, 2]), ((8, 3), [1, 2]), ((30, 2), [1, 2, 5, 10])]
+)
 def test_default_lags_fit_short_tables(files, shape, lags):
     np.save("short.npy", np.random.default_rng(0).standard_normal(shape))
     assert told("lags", "short.npy")["lags"] == lags

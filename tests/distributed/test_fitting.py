@@ -36,7 +36,7 @@ ROWS[:, 1] += 20.0 * LABELS
 
 @pytest.fixture(autouse=True, scope="module")
 def tiny_parts():
-    """Each block is a part of its own, and tasks run in this thread."""
+    """Each block is a separate part, and tasks run in this thread."""
     with pytest.MonkeyPatch.context() as patch, dask.config.set(scheduler="synchronous"):
         patch.setattr(parts, "PART_VALUES", 1)
         yield

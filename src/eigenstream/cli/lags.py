@@ -43,14 +43,20 @@ def lags(
         path = lag_path(SlowSubspace(n_components, criterion="ratio"), watched, lag, blocks=blocks)
     if plot is not None:
         save_figure(plotting.lags(path), plot)
-    assert path.errors is not None
-    errors = [found.timescales for found in path.errors]
     if json:
-        found = {"lags": path.lags, "timescales": path.timescales, "plot": plot}
-        print_json(found | {"errors": [one.error for one in errors if one is not None]})
+        found: dict[str, Any] = {"lags": path.lags, "timescales": path.timescales, "plot": plot}
+        if path.errors is not None:
+            scales = [one.timescales for one in path.errors]
+            found["errors"] = [one.error for one in scales if one is not None]
+        print_json(found)
+        return
+    if path.errors is None:
+        print(f"{'lag':>8}  time scale of each feature, in rows")
+        for one, values in zip(path.lags.tolist(), path.timescales.tolist(), strict=True):
+            print(f"{one:8}" + "".join(f"{scale:12.5g}" for scale in values))
         return
     print(f"{'lag':>8}  time scale of each feature, in rows, with its standard error")
-    for one, scales in zip(path.lags.tolist(), errors, strict=True):
-        assert scales is not None
-        both = zip(scales.value, scales.error, strict=True)
+    for one, bars in zip(path.lags.tolist(), path.errors, strict=True):
+        assert bars.timescales is not None
+        both = zip(bars.timescales.value, bars.timescales.error, strict=True)
         print(f"{one:8}" + "".join(f"{scale:12.5g} ± {error:<7.2g}" for scale, error in both))

@@ -15,7 +15,7 @@ from eigenstream.prototypes.base import over
 
 
 def learn(model: Any, X: Any, given: dict[str, Any], cluster: Cluster) -> None:
-    """Learn from as many passes as ``fit`` makes over a stream."""
+    """Learn in the passes that ``fit`` makes over a stream."""
     model._check()
     if is_stream(X):
         raise TypeError(f"{X!r} is a stream. Call fit of the estimator, or pass Dask data.")

@@ -249,7 +249,7 @@ def scaling(
     """Draw the predicted time of a fit against the number of workers.
 
     Each curve is labelled with its number of rows. A flat curve has too few rows for more workers.
-    Every worker has a core of its own, and the data are files.
+    Each worker has one core, and the data are files.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from sklearn.base import clone
 
-from eigenstream._checks import check_lags
+from eigenstream._checks import check_lags, warn_user
 from eigenstream._linalg import Float64s, brief
 from eigenstream.subspace.chunks import Chunk
 from eigenstream.subspace.learner import Learner
@@ -152,7 +152,7 @@ class LagPath:
     estimators : tuple of SlowSubspace
         The fitted estimator of each lag.
     errors : tuple of Uncertainty, or None
-        The error bars of each lag, if ``blocks`` were given.
+        The error bars of each lag, if ``blocks`` was given and there are enough rows.
     """
 
     lags: NDArray[np.int64]
@@ -237,8 +237,13 @@ def lag_path(
     else:
         n_blocks = check_blocks(blocks)
         fitted, parts = fit_blocks(fitted, source, begin, n_blocks, n_rows, shorter=lags is None)
-        errors = tuple(jackknife(one, parts, k) for k, one in enumerate(fitted))
-        warned(max(errors, key=lambda one: one.warning is not None))
+        sizes = [part.learners[0].n_rows for part in parts]
+        if sum(sizes) - max(sizes) > 2 * fitted[-1].lag:
+            errors = tuple(jackknife(one, parts, k) for k, one in enumerate(fitted))
+            warned(max(errors, key=lambda one: one.warning is not None))
+        else:
+            warn_user("The data have too few rows for error bars. Pass more rows or shorter lags.")
+            errors = None
     kept = min(one.n_components_ for one in fitted)
     alphas = [one.alpha_ for one in fitted]
     return LagPath(
