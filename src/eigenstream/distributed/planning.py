@@ -3,10 +3,11 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import ceil, log2
+from os import cpu_count
 from pathlib import Path
 from pickle import dumps, loads
+from statistics import median
 from tempfile import TemporaryDirectory
-from time import process_time
 from timeit import repeat
 from typing import Any
 
@@ -17,7 +18,6 @@ from eigenstream._checks import check_number, check_whole
 from eigenstream._machine import CHUNK_VALUES, blas_threads
 from eigenstream.distributed.clusters import client_of
 from eigenstream.distributed.fitting import MERGES, ROWS_PER_FEATURE, n_parts_of
-from eigenstream.distributed.parts import PART_VALUES
 from eigenstream.streams import open_stream
 from eigenstream.subspace.slow_subspace import SlowSubspace
 from eigenstream.subspace.solvers import chosen
@@ -25,7 +25,11 @@ from eigenstream.subspace.solvers import chosen
 #: The largest number of columns of the calibration. A larger number is more accurate and slower.
 MOST_COLUMNS = 512
 
-#: Runs of each calibration, of which the fastest counts. More runs take longer.
+#: Values in the rows of the calibration (67 MB). Fewer values fit into the cache of a processor,
+#: unlike the rows of a fit.
+MEASURED_VALUES = 1 << 23
+
+#: Runs of each calibration, of which the median counts. More runs take longer.
 RUNS = 3
 
 #: Tasks of the calibration of the scheduler. More tasks take longer.
@@ -184,7 +188,8 @@ def plan(
     """Predict the time, the memory and the bottleneck of ``distributed.fit``.
 
     The speeds of reading, learning, merging and scheduling are measured on this machine, in about
-    two seconds. The other machines are assumed to be equal.
+    seven seconds. As many processes run at the same time as workers share the machine, because
+    busy cores share the memory and the clock. The other machines are assumed to be equal.
 
     Parameters
     ----------
@@ -214,8 +219,10 @@ def plan(
 
     Notes
     -----
-    The times of all steps are added. Rows wider than 512 columns are extrapolated. The cost of a
-    row grows with the square of its columns for solver="dense", and linearly for "sketch".
+    The calibration starts processes. A script must call ``plan`` under
+    ``if __name__ == "__main__":``. The times of all steps are added. Rows wider than 512 columns
+    are extrapolated. The cost of a row grows with the square of its columns for solver="dense",
+    and linearly for "sketch".
 
     Examples
     --------
@@ -228,33 +235,32 @@ def plan(
     """
     sizes = {"rows": rows, "columns": columns, "workers": workers}
     rows, columns, workers = (check_whole(size, name) for name, size in sizes.items())
-    given = {"parts": parts, "cores": cores}
-    given = {name: n if n is None else check_whole(n, name) for name, n in given.items()}
-    speeds = measured(SlowSubspace() if estimator is None else estimator, columns)
+    parts, cores = (
+        n if n is None else check_whole(n, name) for n, name in ((parts, "parts"), (cores, "cores"))
+    )
+    busy = min(workers, cores or cpu_count() or 1)
+    speeds = measured(SlowSubspace() if estimator is None else estimator, columns, busy)
     if read is not None:
         speeds = replace(speeds, read=check_number(read, "read", above=0))
-    return FitPlan(rows, columns, workers, **given, speeds=speeds)
+    return FitPlan(rows, columns, workers, parts, cores, speeds)
 
 
-def measured(estimator: Any, columns: int) -> Speeds:
-    """Return the speeds of this machine for an estimator of rows with ``columns`` columns."""
+def measured(estimator: Any, columns: int, busy: int) -> Speeds:
+    """Return the speeds of ``busy`` processes of this machine that run at the same time."""
     solver = chosen(estimator, columns, None, MERGES)
     model, sketch = clone(estimator).set_params(solver=solver), solver.name == "sketch"
     width = min(columns, MOST_COLUMNS)
     wider = (columns / width) ** (1 if sketch else 2)
-    X = np.random.default_rng(0).standard_normal((PART_VALUES // width, width))
-    y = np.arange(len(X)) % 2
-    with TemporaryDirectory() as folder, blas_threads(1):
+    X = np.random.default_rng(0).standard_normal((MEASURED_VALUES // width, width))
+    with TemporaryDirectory() as folder:
         path = Path(folder) / "rows.npy"
         np.save(path, X)
-        reading = fastest(lambda: list(map(len, open_stream(path))))
-        learning = fastest(lambda: clone(model).partial_fit(X, y))
-        learner = clone(model).partial_fit(X, y)
-        merging = fastest(lambda: loads(dumps(learner)).merge(learner))
-        with client_of(1, None, folder, processes=False) as client:
+        with client_of(busy, None, folder) as client:
+            client.run(seconds_of_steps, model, X[:100])  # imports
+            seconds = client.run(seconds_of_steps, model, path).values()
             tasks = range(MEASURED_TASKS)
-            latency = fastest(lambda: client.gather(client.map(abs, tasks, pure=False)))
-    size = len(dumps(learner))
+            latency = median_seconds(lambda: client.gather(client.map(abs, tasks, pure=False)))
+    reading, learning, merging, size = np.mean(list(seconds), axis=0).tolist()
     return Speeds(
         read=X.nbytes / reading,
         learn=len(X) / (learning * wider),
@@ -266,6 +272,18 @@ def measured(estimator: Any, columns: int) -> Speeds:
     )
 
 
-def fastest(call: Callable[[], Any]) -> float:
-    """Return the processor time of the fastest of a few calls, as on a quiet machine."""
-    return min(repeat(call, timer=process_time, number=1, repeat=RUNS))
+def seconds_of_steps(model: Any, given: Any) -> tuple[float, float, float, int]:
+    """Return the seconds to read, learn and merge, and the bytes of a learner."""
+    with blas_threads(1):
+        X = np.concatenate([chunk.rows for chunk in open_stream(given)])
+        y = np.arange(len(X)) % 2
+        learner = clone(model).partial_fit(X, y)
+        reading = median_seconds(lambda: list(map(len, open_stream(given))))
+        learning = median_seconds(lambda: clone(model).partial_fit(X, y))
+        merging = median_seconds(lambda: loads(dumps(learner)).merge(learner))
+    return reading, learning, merging, len(dumps(learner))
+
+
+def median_seconds(call: Callable[[], Any]) -> float:
+    """Return the median of the seconds of a few calls."""
+    return median(repeat(call, number=1, repeat=RUNS))
