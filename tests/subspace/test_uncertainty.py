@@ -61,6 +61,37 @@ def test_slow_subspaces_equal_separate_fits(seed, lengths, blocks, lag, criterio
 
 
 @settings(max_examples=20, deadline=None)
+@given(
+    st.integers(0, 2**16),
+    st.lists(st.integers(8, 60), min_size=2, max_size=6),
+    st.integers(1, 50),
+)
+def test_sequences_are_left_out(seed, lengths, chunk):
+    runs = [walk(seed + k, n) for k, n in enumerate(lengths)]
+    slow = SlowSubspace(2, lag=2, criterion="ratio", solver="dense")
+    found = slow.uncertainty(runs, blocks="sequences")
+    fits = [slow.fit(runs[:k] + runs[k + 1 :]).eigenvalues_ for k in range(len(runs))]
+    due = np.sqrt((len(runs) - 1) * np.var(fits, axis=0))
+    assert found.n_blocks == len(runs)
+    assert found.warning is None
+    np.testing.assert_allclose(found.eigenvalues.error, due, rtol=1e-6, atol=1e-9)
+    stream = open_stream(runs, chunk_rows=chunk)
+    again = slow.uncertainty(stream, blocks="sequences")
+    np.testing.assert_allclose(again.eigenvalues.error, due, rtol=1e-6, atol=1e-9)
+
+
+def test_short_independent_sequences_have_true_errors():
+    values = []
+    for seed in range(100):
+        process = Autoregressive([0.9, 0.5, 0.0], random_state=seed)
+        rows = process.take(15 * 60).reshape(15, 60, 3)[:, :30]
+        found = StreamPCA(3).uncertainty(list(rows), blocks="sequences")
+        values.append([found.objective.value[0], found.objective.error[0]])
+    estimates, errors = np.transpose(values)
+    assert np.mean(errors) == pytest.approx(estimates.std(), rel=0.15)
+
+
+@settings(max_examples=20, deadline=None)
 @given(st.integers(0, 2**16), st.integers(1, 50), st.integers(2, 6))
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_the_chunks_of_a_stream_do_not_matter(seed, chunk, blocks):

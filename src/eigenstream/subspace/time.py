@@ -31,6 +31,8 @@ from eigenstream.subspace.uncertainty import (
     fit_blocks,
     jackknife,
     learners_of,
+    parts_in_time,
+    parts_of_sequences,
     warned,
 )
 
@@ -255,7 +257,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
 
     # ---- error bars ------------------------------------------------------------------------
 
-    def uncertainty(self, X: Any, blocks: int = 20) -> Uncertainty:
+    def uncertainty(self, X: Any, blocks: Any = 20) -> Uncertainty:
         """Fit a copy of the estimator and return it with error bars, from one pass over the rows.
 
         The rows are cut into consecutive blocks. The errors come from fits without each block (the
@@ -267,9 +269,10 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         ----------
         X : array-like or sparse of shape (n, D), a list of them, or a stream
             Rows in time order, as in ``fit``.
-        blocks : int, default=20
+        blocks : int or "sequences", default=20
             The number of blocks. A stream of unknown length has between ``blocks`` and
-            ``2 * blocks`` of them.
+            ``2 * blocks`` of them. "sequences" takes each sequence as a block. They should be
+            independent recordings of similar lengths.
 
         Returns
         -------
@@ -288,12 +291,14 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
           1       0.4675 [0.4263, 0.5086]           49.15 [45.9, 52.64]   0.2°
           2 0.009921 [-0.003942, 0.02378]          5.028 [4.818, 5.247]   0.9°
         """
-        blocks, one = check_blocks(blocks), clone(self)
+        by_sequence = isinstance(blocks, str) and blocks == "sequences"
+        cut = parts_of_sequences if by_sequence else parts_in_time
+        blocks, one = blocks if by_sequence else check_blocks(blocks), clone(self)
         one._check_parameters()
         source, n_rows = one._source_in_time(X)
         begin = partial(learners_of, one, call="uncertainty")
-        (fitted,), parts = fit_blocks([one], source, lambda n: (begin(n),), blocks, n_rows)
-        return warned(jackknife(fitted, parts))
+        (fitted,), parts = fit_blocks([one], source, lambda n: (begin(n),), blocks, n_rows, cut)
+        return warned(jackknife(fitted, parts, independent=by_sequence))
 
     def _source_in_time(self, X: Any, sample_weight: Any = None) -> tuple[Source, int | None]:
         """Return the rows of a new fit after its feature map, and their number if it is known."""

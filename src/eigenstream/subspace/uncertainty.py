@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from math import ceil
 from typing import Any, NamedTuple
 
@@ -189,6 +190,20 @@ def parts_in_time(
     return blocks.done()
 
 
+def parts_of_sequences(
+    chunks: Iterable[Chunk], begin: Begin, n_blocks: Any, n_rows: int | None
+) -> list[Part]:
+    """Return the learners of separate sequences."""
+    parts: list[Part] = []
+    for chunk in chunks:
+        for first, last in pairwise(np.unique([0, *chunk.starts, len(chunk)]).tolist()):
+            if not parts or first in chunk.starts:
+                parts.append(Part(begin(chunk.rows.shape[1]), begins=True))
+            for learner in parts[-1].learners:
+                learner.add(chunk[first:last])
+    return parts
+
+
 def parts_of_classes(
     chunks: Iterable[Chunk], begin: Begin, n_blocks: int, n_rows: int | None
 ) -> list[Part]:
@@ -293,13 +308,19 @@ def warned(found: Uncertainty) -> Uncertainty:
     return found
 
 
-def jackknife(fitted: Any, parts: list[Part], place: int = 0) -> Uncertainty:
-    """Return the error bars of a fitted estimator from the learners of its blocks."""
+def jackknife(
+    fitted: Any, parts: list[Part], place: int = 0, *, independent: bool = False
+) -> Uncertainty:
+    """Return the error bars of a fitted estimator from the learners of its blocks.
+
+    There is no warning about short blocks if they are ``independent``.
+    """
     n_blocks = len(parts)
     if n_blocks < 2:
-        raise ValueError("All rows are in one block. Pass more rows or more classes.")
+        raise ValueError("All rows are in one block. Pass more rows, sequences or classes.")
     size = sum(fitted._block_size(part.learners[place]) for part in parts) / n_blocks
-    short = fitted._short_blocks([part.learners[place] for part in parts], size)
+    learners = [part.learners[place] for part in parts]
+    short = None if independent else fitted._short_blocks(learners, size)
     others = list(left_out(fitted, parts, place))
     d = min(one.n_components_ for one in (fitted, *others))
     values = {
