@@ -38,7 +38,6 @@ __all__ = [
     "LabelledRows",
     "Passes",
     "all_rows",
-    "check_labelled",
     "complete_rows",
     "fits_dask",
     "fits_streams",
@@ -46,6 +45,7 @@ __all__ = [
     "fresh",
     "is_dask",
     "is_stream",
+    "labelled",
     "learn_chunks",
     "maps_streams",
     "note_columns",
@@ -80,14 +80,16 @@ class LabelledRows(NamedTuple):
         return LabelledRows(self.rows[places], None if self.labels is None else self.labels[places])
 
 
-def check_labelled(stream: Any, estimator: Any) -> None:
-    """Raise an error if the stream has no labels."""
+def labelled(stream: Any, y: Any, estimator: Any) -> Any:
+    """Return the stream with the labels ``y``, or with its own; raise an error without labels."""
+    stream = stream if y is None else stream.with_labels(y)
     if not stream.labelled:
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None and "
             f"{stream!r} has no labels. Pass y, or name the column: open_stream(..., "
             "labels='species')."
         )
+    return stream
 
 
 def complete_rows(chunk: Any) -> LabelledRows:

@@ -7,8 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import t as student
+from sklearn.base import clone
 
-from eigenstream import ClassSubspace, Dense, PairSubspace, SlowSubspace, StreamPCA, lag_path
+from eigenstream import (
+    ClassSubspace,
+    Dense,
+    PairSubspace,
+    SlowSubspace,
+    StreamPCA,
+    lag_path,
+    load,
+    save,
+)
 from eigenstream.processes import Autoregressive
 from eigenstream.streams import open_stream
 
@@ -139,6 +149,26 @@ def test_equal_variances_are_not_distinguishable():
     assert found.subspace_angles[1] < 0.1 < 0.3 < found.angles[0]
 
 
+def test_a_fit_with_blocks_has_error_bars(tmp_path):
+    X = walk(0, 400)
+    slow, plain = SlowSubspace(2, lag=2), SlowSubspace(2, lag=2).fit(X)
+    due = slow.uncertainty(X, blocks=4)
+    for rows in (X, open_stream(X, chunk_rows=57)):
+        fitted = clone(slow).fit(rows, blocks=4)
+        np.testing.assert_allclose(fitted.transform(X), plain.transform(X), atol=1e-9)
+        assert fitted.uncertainty_.estimator is fitted
+        np.testing.assert_allclose(fitted.uncertainty_.angles, due.angles, rtol=1e-6)
+    save(fitted, tmp_path / "slow.eigs")
+    assert repr(load(tmp_path / "slow.eigs").uncertainty_) == repr(fitted.uncertainty_)
+    for other in (plain, fitted.merge(fitted), fitted.partial_fit(X)):
+        assert not hasattr(other, "uncertainty_")
+
+
+def test_blocks_and_checkpoints_exclude_each_other(tmp_path):
+    with pytest.raises(ValueError, match="not both"):
+        StreamPCA(1).fit(open_stream(walk(0, 99)), blocks=3, checkpoint=tmp_path / "a.eigs")
+
+
 def test_classes_are_left_out():
     rng = np.random.default_rng(0)
     y = rng.integers(7, size=120)
@@ -148,6 +178,9 @@ def test_classes_are_left_out():
     block = np.array([place[one] for one in y.tolist()])
     fits = [ClassSubspace(2, eta=1.0).fit(X[block != k], y[block != k]) for k in range(3)]
     np.testing.assert_allclose(found.eigenvalues.error, jackknife_of(fits, "eigenvalues_"))
+    stream = open_stream(X, chunk_rows=17).with_labels(y)
+    again = ClassSubspace(2, eta=1.0).uncertainty(stream, blocks=3)
+    np.testing.assert_allclose(again.eigenvalues.error, found.eigenvalues.error)
     assert found.n_blocks == 3
     assert found.block_size == pytest.approx(7 / 3)
     assert "classes" in repr(found)
@@ -162,6 +195,9 @@ def test_pairs_are_left_out():
         kept = np.arange(60) // 15 != k
         fits.append(PairSubspace(2, eta=2.0).fit(pairs[kept], y[kept]))
     np.testing.assert_allclose(found.eigenvalues.error, jackknife_of(fits, "eigenvalues_"))
+    stream = open_stream(pairs.reshape(60, 6), chunk_rows=7)
+    again = PairSubspace(2, eta=2.0).uncertainty(stream, y, blocks=4)
+    np.testing.assert_allclose(again.eigenvalues.error, found.eigenvalues.error)
 
 
 def test_a_path_over_lags_has_errors_of_each_lag():

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_names, check_weights, check_whole
 from eigenstream._linalg import Float64s, brief
-from eigenstream._streams import check_labelled, complete_rows, is_stream
+from eigenstream._streams import complete_rows, is_stream, labelled
 from eigenstream.prototypes._nearest import nearest, nearest_units
 from eigenstream.prototypes.grids import Grid
 
@@ -311,9 +311,8 @@ class MapReading:
         """
         parts: Iterable[Any] = [(X, y)]
         if is_stream(X):
-            labelled = self._as_read(X if y is None else X.with_labels(y))
-            check_labelled(labelled, self)
-            parts = (one for one in map(complete_rows, labelled.chunks()) if len(one.rows))
+            given = self._as_read(labelled(X, y, self))
+            parts = (one for one in map(complete_rows, given.chunks()) if len(one.rows))
         counts: dict[Any, Any] = {}
         kinds: list[Any] = []
         for part, labels in parts:

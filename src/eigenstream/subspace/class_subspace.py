@@ -14,9 +14,9 @@ from eigenstream._refusals import offered_if, unchanged_on_error
 from eigenstream._storable import storable
 from eigenstream._streams import (
     all_rows,
-    check_labelled,
     fits_dask,
     is_stream,
+    labelled,
     note_columns,
     refuse_keeping,
 )
@@ -196,8 +196,7 @@ class ClassSubspace(PairwiseEstimator):
         with unchanged_on_error(self):
             self._check_parameters()
             if is_stream(X):
-                stream = X if y is None else X.with_labels(y)
-                check_labelled(stream, self)
+                stream = labelled(X, y, self)
                 if keeper is None and self._in_memory(stream):
                     found = all_rows(stream, "fit of ClassSubspace")
                     source = self._source(found.rows, found.labels, None, None, reset=True)
@@ -206,7 +205,6 @@ class ClassSubspace(PairwiseEstimator):
                     note_source(self, stream)
                     return self
                 source = self._source_of_stream(stream, keeper)
-                self.n_features_in_ = source.n_features
                 note_columns(self, stream)
                 self._resume(source, keeper)
                 return self
@@ -263,7 +261,9 @@ class ClassSubspace(PairwiseEstimator):
         terms: Any = learner.terms
         return len(terms.centers)
 
-    def uncertainty(self, X: Any, y: Any, groups: Any = None, *, blocks: int = 20) -> Uncertainty:
+    def uncertainty(
+        self, X: Any, y: Any = None, groups: Any = None, *, blocks: int = 20
+    ) -> Uncertainty:
         """Fit a copy of the estimator and return it with error bars, from one pass over the rows.
 
         The errors come from fits without each block of classes (the delete-one-block jackknife).
@@ -272,10 +272,10 @@ class ClassSubspace(PairwiseEstimator):
 
         Parameters
         ----------
-        X : array-like or sparse of shape (n, D)
+        X : array-like or sparse of shape (n, D), or a stream
             The rows.
         y : array-like of shape (n,)
-            Class labels. Error bars need at least three classes.
+            Class labels, at least three different ones. A stream may have them in a column.
         groups : array-like of shape (n,), default=None
             The learning task of each row, as in ``fit``.
         blocks : int, default=20
@@ -299,6 +299,7 @@ class ClassSubspace(PairwiseEstimator):
         """
         one: Self = clone(self)
         one._check_parameters()
+        X = labelled(X, y, one) if is_stream(X) else X
         source = one._source(X, y, None, groups, reset=True)
         return one._jackknifed(source, blocks, parts_of_classes)
 
@@ -306,7 +307,9 @@ class ClassSubspace(PairwiseEstimator):
         def labels(given: Any) -> Any:
             return pair_input.checked_labels(self, given)
 
-        return rows.source_of_stream(self, stream, targets=labels, keeper=keeper)
+        source = rows.source_of_stream(self, stream, targets=labels, keeper=keeper)
+        self.n_features_in_ = source.n_features
+        return source
 
     def _source(
         self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None, *, reset: bool

@@ -14,9 +14,9 @@ from eigenstream._refusals import offered_if, unchanged_on_error
 from eigenstream._storable import storable
 from eigenstream._streams import (
     all_rows,
-    check_labelled,
     fits_dask,
     is_stream,
+    labelled,
     note_columns,
     refuse_keeping,
 )
@@ -188,8 +188,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         with unchanged_on_error(self):
             self._check_parameters()
             if is_stream(pairs):
-                stream = pairs if y is None else pairs.with_labels(y)
-                check_labelled(stream, self)
+                stream = labelled(pairs, y, self)
                 if keeper is not None or not self._in_memory(stream):
                     self._fit_stream(stream, keeper)
                     return self
@@ -274,7 +273,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
 
     _block_word = "pairs"
 
-    def uncertainty(self, pairs: Any, y: Any, *, blocks: int = 20) -> Uncertainty:
+    def uncertainty(self, pairs: Any, y: Any = None, *, blocks: int = 20) -> Uncertainty:
         """Fit a copy of the estimator and return it with error bars, from one pass over the pairs.
 
         The errors come from fits without each block of consecutive pairs (the delete-one-block
@@ -284,12 +283,13 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
 
         Parameters
         ----------
-        pairs : array of shape (n, 2, n_features), or index pairs of shape (n, 2)
+        pairs : array of shape (n, 2, n_features), index pairs of shape (n, 2), or a stream
             The pairs. Index pairs need a ``preprocessor``.
         y : array of shape (n,)
             +1 for pairs of the same class, -1 for pairs of different ones.
         blocks : int, default=20
-            The number of blocks.
+            The number of blocks. A stream of unknown length has between ``blocks`` and
+            ``2 * blocks`` of them.
 
         Returns
         -------
@@ -308,7 +308,8 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         """
         one: Self = clone(self)
         one._check_parameters()
-        source = one._source(pairs, y, None, reset=True)
+        pairs = labelled(pairs, y, one) if is_stream(pairs) else pairs
+        source = one._source(pairs, y, reset=True)
         return one._jackknifed(source, blocks, parts_in_time)
 
     def _source(

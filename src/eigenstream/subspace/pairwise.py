@@ -12,7 +12,7 @@ from eigenstream._checks import check_number, warn_user
 from eigenstream._linalg import Float64s
 from eigenstream._refusals import refuse_unread
 from eigenstream._storable import storable
-from eigenstream._streams import maps_streams
+from eigenstream._streams import is_stream, maps_streams
 from eigenstream.evaluation import pair_risk
 from eigenstream.subspace.base import CRITERION, Answer, SubspaceEstimator
 from eigenstream.subspace.decisions import PairDecisions
@@ -225,7 +225,8 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         def begin(width: int) -> tuple[Learner, ...]:
             return (learners_of(self, width, "uncertainty"),)
 
-        (fitted,), parts = fit_blocks([self], source, begin, blocks, source.n_rows, cut)
+        n_rows = source.given.n_rows if is_stream(source.given) else source.n_rows
+        (fitted,), parts = fit_blocks([self], source, begin, blocks, n_rows, cut)
         return jackknife(fitted, parts)
 
     # ---- results ---------------------------------------------------------------------------

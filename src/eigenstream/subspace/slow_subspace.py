@@ -95,6 +95,8 @@ class SlowSubspace(SlowBounds):
         The autocorrelation of each feature at ``lag``. Only with "dense" and "krylov".
     timescales_ : array of shape (n_components,)
         The time scale of each feature in rows. Only with "dense" and "krylov".
+    uncertainty_ : Uncertainty
+        The error bars after ``fit(X, blocks=20)``.
     solver_ : str
         The name of the solver in use.
     operator_ : MatrixOperator

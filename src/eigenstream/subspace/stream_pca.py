@@ -67,6 +67,8 @@ class StreamPCA(TimeEstimator):
         The sum of the eigenvalues. Not available for "sketch" and "flow".
     rank_ : int
         The numerical rank of the scatter matrix.
+    uncertainty_ : Uncertainty
+        The error bars after ``fit(X, blocks=20)``.
     solver_ : str
         The name of the solver in use.
     operator_ : MatrixOperator

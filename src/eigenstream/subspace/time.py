@@ -15,7 +15,7 @@ from eigenstream._checks import check_flag, warn_user
 from eigenstream._documented import documented_by
 from eigenstream._hooks import KEEPING, keeper_of
 from eigenstream._linalg import Float64s
-from eigenstream._provenance import forget_source
+from eigenstream._provenance import forget_source, note_source
 from eigenstream._refusals import unchanged_on_error
 from eigenstream._streams import fits_dask, is_stream, note_columns, refuse_keeping
 from eigenstream.subspace import rows
@@ -78,6 +78,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         y: Any = None,
         sample_weight: Any = None,
         *,
+        blocks: Any = None,
         checkpoint: Any = None,
         every: int | None = None,
         resume: bool = False,
@@ -93,6 +94,9 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
             Ignored. It exists for compatibility with scikit-learn.
         sample_weight : array-like of shape (n,), or a list of arrays, one a sequence
             Non-negative weights of the rows.
+        blocks : int or "sequences", default=None
+            Also compute error bars, ``uncertainty_``, from this number of blocks. See
+            ``uncertainty``.
         <checkpoint, every, resume>
 
         Returns
@@ -107,6 +111,12 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
                 if sample_weight is not None:
                     raise ValueError("A stream has no sample_weight. Leave it out.")
                 self._warn_if_shuffled(X)
+            if blocks is not None:
+                if keeper is not None:
+                    raise ValueError("Pass blocks= or checkpoint=, not both.")
+                self._learn_blocks(X, sample_weight, blocks)
+                return self
+            if is_stream(X):
                 source = rows.source_of_stream(self, X, keeper=keeper)
                 self.n_features_in_ = source.n_features
                 note_columns(self, X)
@@ -291,14 +301,34 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
           1       0.4675 [0.4263, 0.5086]           49.15 [45.9, 52.64]   0.2°
           2 0.009921 [-0.003942, 0.02378]          5.028 [4.818, 5.247]   0.9°
         """
+        one: Self = clone(self)
+        one.fit(X, blocks=blocks)
+        return one.uncertainty_
+
+    @property
+    def uncertainty_(self) -> Uncertainty:
+        """The error bars after ``fit(X, blocks=20)``."""
+        found: Uncertainty | None = self._solved().details.get("uncertainty")
+        if found is None:
+            raise AttributeError("This fit has no error bars. Call fit(X, blocks=20).")
+        return replace(found, estimator=self)
+
+    def _learn_blocks(self, X: Any, sample_weight: Any, blocks: Any) -> None:
+        """Learn from all rows in blocks, and store the error bars."""
         by_sequence = isinstance(blocks, str) and blocks == "sequences"
+        if not by_sequence:
+            check_blocks(blocks)
         cut = parts_of_sequences if by_sequence else parts_in_time
-        blocks, one = blocks if by_sequence else check_blocks(blocks), clone(self)
-        one._check_parameters()
-        source, n_rows = one._source_in_time(X)
-        begin = partial(learners_of, one, call="uncertainty")
-        (fitted,), parts = fit_blocks([one], source, lambda n: (begin(n),), blocks, n_rows, cut)
-        return warned(jackknife(fitted, parts, independent=by_sequence))
+        source, n_rows = self._source_in_time(X, sample_weight)
+        begin = partial(learners_of, self, call="blocks=")
+        (fitted,), parts = fit_blocks([self], source, lambda n: (begin(n),), blocks, n_rows, cut)
+        found = warned(jackknife(fitted, parts, independent=by_sequence))
+        self._learner, self._answer = fitted._learner, fitted._solved()
+        self._answer.details["uncertainty"] = replace(found, estimator=None)
+        forget_source(self)
+        if is_stream(X):
+            note_source(self, X, source.n_sequences)
+        self._after_fit(X)
 
     def _source_in_time(self, X: Any, sample_weight: Any = None) -> tuple[Source, int | None]:
         """Return the rows of a new fit after its feature map, and their number if it is known."""

@@ -14,6 +14,7 @@ from scipy.stats import t as student
 
 from eigenstream._checks import check_whole, warn_user
 from eigenstream._linalg import Float64s, brief
+from eigenstream._storable import storable
 from eigenstream.evaluation.sums import without_each
 from eigenstream.subspace.chunks import Chunk
 from eigenstream.subspace.learner import Learner
@@ -32,6 +33,7 @@ FIRST_ROWS = 64
 MOST_LINES = 7
 
 
+@storable(value="f8 d", error="f8 d", low="f8 d", high="f8 d")
 @dataclass(frozen=True, eq=False)
 class Estimate:
     """Values with standard errors and 95 % intervals.
@@ -51,14 +53,24 @@ class Estimate:
     __repr__ = brief
 
 
+@storable(
+    estimator="-",
+    n_blocks="int",
+    block_size="number",
+    eigenvalues="Estimate",
+    objective="Estimate",
+    timescales="Estimate | None",
+    angles="f8 d",
+    subspace_angles="f8 d",
+    overlaps="f8 d d",
+    warning="str | None",
+)
 @dataclass(frozen=True, eq=False)
 class Uncertainty:
     """Error bars of a subspace, from the jackknife over blocks.
 
     Attributes
     ----------
-    estimator : fitted estimator
-        The estimator that has learned from all blocks.
     n_blocks : int
         The number of blocks.
     block_size : float
@@ -78,9 +90,10 @@ class Uncertainty:
         shows that two components are not distinguishable.
     warning : str or None
         The warning that was raised if blocks are too short.
+    estimator : fitted estimator
+        The estimator that has learned from all blocks.
     """
 
-    estimator: Any
     n_blocks: int
     block_size: float
     eigenvalues: Estimate
@@ -90,6 +103,7 @@ class Uncertainty:
     subspace_angles: Float64s
     overlaps: Float64s
     warning: str | None
+    estimator: Any = None
 
     def __repr__(self) -> str:
         kind, rows = type(self.estimator).__name__, self.estimator._block_word
@@ -336,7 +350,6 @@ def jackknife(
         scales = _estimate(np.where(known, values["timescales_"], np.nan), positive=True)
         scales = replace(scales, value=values["timescales_"][0])
     return Uncertainty(
-        fitted,
         n_blocks,
         size,
         _estimate(values["eigenvalues_"], positive=positive),
@@ -344,6 +357,7 @@ def jackknife(
         scales,
         *_angles(fitted, others, d),
         short,
+        fitted,
     )
 
 
