@@ -278,8 +278,8 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
 
         The errors come from fits without each block of consecutive pairs (the delete-one-block
         jackknife). They assume that pairs of different blocks are independent: pairs that share
-        rows belong in one block. eta is that of the whole fit. Memory: two D x D matrices for each
-        block.
+        rows belong in one block. eta is that of the whole fit. Memory: about three D x D matrices
+        for each block.
 
         Parameters
         ----------

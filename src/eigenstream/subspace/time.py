@@ -273,7 +273,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         The rows are cut into consecutive blocks. The errors come from fits without each block (the
         delete-one-block jackknife), which need no further pass. Shorter blocks than ten time scales
         give too small errors, and a warning. Alpha and the number of components are those of the
-        whole fit. Each block takes the memory of two D x D matrices.
+        whole fit. Memory: about three D x D matrices for each block.
 
         Parameters
         ----------
