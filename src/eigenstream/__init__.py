@@ -157,13 +157,18 @@ def _map_dask(*what: Any) -> Any:
     return import_module("eigenstream.distributed.parts").mapped(*what)
 
 
+def _spread_dask(*what: Any) -> None:
+    """Add to an array on the workers."""
+    import_module("eigenstream.distributed.parts").spread(*what)
+
+
 def _report(*what: Any, **how: Any) -> None:
     """Write the report of an estimator."""
     __getattr__("report")(*what, **how)
 
 
 _hooks.report, _hooks.make_keeper = _report, _checkpoint
-_hooks.fit_dask, _hooks.map_dask = _fit_dask, _map_dask
+_hooks.fit_dask, _hooks.map_dask, _hooks.spread_dask = _fit_dask, _map_dask, _spread_dask
 
 
 def __dir__() -> list[str]:

@@ -45,7 +45,7 @@ __all__ = [
     "fresh",
     "is_dask",
     "is_stream",
-    "labelled",
+    "labelled_stream",
     "learn_chunks",
     "maps_streams",
     "note_columns",
@@ -80,7 +80,7 @@ class LabelledRows(NamedTuple):
         return LabelledRows(self.rows[places], None if self.labels is None else self.labels[places])
 
 
-def labelled(stream: Any, y: Any, estimator: Any) -> Any:
+def labelled_stream(stream: Any, y: Any, estimator: Any) -> Any:
     """Return the stream with the labels ``y``, or with its own; raise an error without labels."""
     stream = stream if y is None else stream.with_labels(y)
     if not stream.labelled:

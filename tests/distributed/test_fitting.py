@@ -1,7 +1,9 @@
 """Fits of Dask data equal fits in one process, for any blocks, lags, weights and sequences."""
 
+import os
 import subprocess
 import sys
+from functools import partial
 
 import dask
 import dask.array as da
@@ -26,6 +28,7 @@ from eigenstream import (
     sample_pairs,
 )
 from eigenstream.distributed import fit, parts
+from eigenstream.evaluation import balanced_risk, one_shot_error, pair_roc
 from oracles import autoregressive
 
 RNG = np.random.default_rng(0)
@@ -258,6 +261,22 @@ def test_results_are_lazy():
     single = model.transform(X.astype(np.float32))
     assert single.dtype == single.compute().dtype == np.float32
     assert model.transform([X, X])[1].shape == (240, 2)
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 2**16), st.integers(9, 300), st.integers(1, 400), st.integers(1, 64))
+def test_the_pairs_of_scores_are_shared(seed, n, block, n_threads):
+    rng = np.random.default_rng(seed)
+    Z, labels = rng.standard_normal((n, 2)).round(1), rng.permutation(n) % 4
+    lazy = da.from_array(Z, chunks=(block, 2)), da.from_array(labels, chunks=block)
+
+    def values(score, *given):
+        return np.hstack([np.ravel(one) for one in vars(score(*given)).values() if one is not None])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "cpu_count", lambda: n_threads)
+        for score in (partial(pair_roc, exact_pairs=0, bins=99), one_shot_error, balanced_risk):
+            np.testing.assert_allclose(values(score, *lazy), values(score, Z, labels), rtol=1e-9)
 
 
 @given(st.data())

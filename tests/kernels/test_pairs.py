@@ -1,5 +1,7 @@
 """The tiled loops over pairs, at sizes on both sides of a tile and of a strip."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -18,11 +20,14 @@ def test_every_pair_comes_once(n):
     bins = np.ceil(distances * 3.0).astype(int)
 
     counts, expected = np.zeros((2, 65)), np.zeros((2, 65))
-    pair_histogram(points, codes, weights, 3.0, counts)
+    ends = [0, n // 3, n // 2, n]  # ranges of any length cover all pairs
+    for begin, end in pairwise(ends):
+        pair_histogram(points, codes, weights, 3.0, counts, begin, end)
     np.add.at(expected, (kinds, bins), weights[above[0]] * weights[above[1]])
     np.testing.assert_array_equal(counts, expected)
 
     sums, values = np.zeros(n), np.zeros((n, n))
-    pair_sums(points, codes, 3.0, worth.astype(float), sums)
+    for begin, end in pairwise(ends):
+        pair_sums(points, codes, 3.0, worth.astype(float), sums, begin, end)
     values[above] = worth[kinds, bins]
     np.testing.assert_array_equal(sums, (values + values.T).sum(axis=1))

@@ -14,7 +14,7 @@ import numpy as np
 from eigenstream._checks import warn_user
 from eigenstream._provenance import forget_source, note_source
 from eigenstream._refusals import unchanged_on_error
-from eigenstream._streams import is_stream, labelled, note_columns
+from eigenstream._streams import is_stream, labelled_stream, note_columns
 from eigenstream.distributed import parts, prototypes
 from eigenstream.distributed.parts import Cluster, Piece, merged_in_order
 from eigenstream.subspace.chunks import Chunk
@@ -148,7 +148,7 @@ def _fit_stream(model: Any, X: Any, given: dict[str, Any], cluster: Cluster) -> 
     if given:
         raise ValueError(f"{next(iter(given))}= is not supported for a stream. Leave it out.")
     if "y" in signature(model._source).parameters:
-        labelled(stream, None, model)
+        labelled_stream(stream, None, model)
     width = model._source(stream, reset=True).n_features
     model.n_features_in_ = width
     note_columns(model, stream)

@@ -5,8 +5,9 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from math import isnan, nan
+from operator import add
 from typing import Any
 
 import dask
@@ -21,6 +22,9 @@ from eigenstream._streams import is_dask
 #: The number of values in the rows that a task learns (16 MB). Larger parts make fewer and longer
 #: tasks.
 PART_VALUES = 1 << 21
+
+#: Ranges of rows for each thread. More ranges balance the load of loops over pairs.
+RANGES_PER_THREAD = 8
 
 #: The most values in the rows of a task (256 MB). More values take more memory of a worker.
 MOST_VALUES = 1 << 25
@@ -176,9 +180,32 @@ class Cluster:
             sys.modules["distributed"].progress(future, notebook=False)
         return future.result()
 
+    def sent(self, value: Any) -> Any:
+        """Send a value to all workers, once."""
+        if self.client is None:
+            return dask.delayed(value, traverse=False)
+        return self.client.scatter(value, broadcast=True, hash=False)
+
     def persist(self, values: list[Any]) -> list[Any]:
         """Compute delayed values into the memory of the workers."""
         return list(self.client.persist(values) if self.client else dask.persist(*values))
+
+
+def spread(call: Callable[..., None], out: Any, n: int) -> None:
+    """Let the workers call ``call(out, first, last)`` for ranges of rows, and add the results."""
+    cluster = Cluster(None, False)
+    ends = np.linspace(0, n, min(RANGES_PER_THREAD * cluster.n_threads, n) + 1).astype(int)
+    shared = cluster.sent(call)
+    ranges = pairwise(ends.tolist())
+    states = [dask.delayed(filled)(shared, out.shape, *ends) for ends in ranges]
+    out += cluster.run(merged_in_order(add, states))
+
+
+def filled(call: Callable[..., None], shape: tuple[int, ...], first: int, last: int) -> Any:
+    """Return an array of zeros to which a function has added."""
+    out = np.zeros(shape)
+    call(out, first, last)
+    return out
 
 
 def template_of(X: Any, run: Callable[[Any], Any]) -> Any:

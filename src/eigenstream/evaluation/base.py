@@ -1,16 +1,20 @@
 """Labelled features, and counts of pairs by distance, shared by all measures."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import pdist
 
+from eigenstream import _hooks
 from eigenstream._checks import check_finite, check_names, real_array
 from eigenstream._linalg import Float64s
 from eigenstream._storable import storable
-from eigenstream.kernels.pairs import pair_histogram
+from eigenstream._streams import is_dask
+from eigenstream.kernels import pairs as kernels
 
 #: Up to this number of pairs (of 1448 examples) all distances are stored and sorted. Above it, they
 #: are counted in bins.
@@ -18,6 +22,20 @@ EXACT_PAIRS = 2**20
 
 #: Bins of the histogram from 0 to the largest distance of the data. More bins reduce the error.
 BINS = 2**17
+
+
+#: ``spread(call, out, n)`` lets ``call(out, first, last)`` add to ``out`` for ranges of n rows.
+Spread = Callable[[Callable[..., None], Float64s, int], None]
+
+
+def compiled(name: str, *given: Any) -> None:
+    """Call a loop over pairs by its name. Workers that import it share its compiled code."""
+    getattr(kernels, name)(*given)
+
+
+def in_this_process(call: Callable[..., None], out: Float64s, n: int) -> None:
+    """Call a function for all rows."""
+    call(out, 0, n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +46,8 @@ class Labelled:
     scale: float
     codes: NDArray[np.intp]
     sizes: NDArray[np.intp]
+    #: The workers of a cluster share the pairs of Dask data.
+    spread: Spread = in_this_process
 
     @property
     def n_same(self) -> int:
@@ -62,7 +82,8 @@ def labelled(Z: ArrayLike, labels: ArrayLike) -> Labelled:
     largest = max(points.max(initial=0.0), -points.min(initial=0.0))
     scale = 2.0 ** np.frexp(largest)[1] if largest > 0 else 1.0
     points /= scale
-    return Labelled(points, float(scale), codes.astype(np.intp), sizes)
+    spread = _hooks.spread_dask if is_dask(Z) else in_this_process
+    return Labelled(points, float(scale), codes.astype(np.intp), sizes, spread)
 
 
 @storable(ends="f8 e", same="f8 e", different="f8 e", width="number")
@@ -138,6 +159,7 @@ def counts_of_classes(
     *,
     exact_pairs: int = EXACT_PAIRS,
     bins: int = BINS,
+    spread: Spread = in_this_process,
 ) -> PairCounts:
     """Return the counts of all pairs inside tasks.
 
@@ -165,7 +187,8 @@ def counts_of_classes(
     counts = np.zeros((2, bins + 1))
     for part, each in zip(parts, of_pairs, strict=True):
         columns, scaled = np.ascontiguousarray(points[:, part]), np.sqrt(each) * weights[part]
-        pair_histogram(columns, codes[part], scaled, 1.0 / width, counts)
+        loop = partial(compiled, "pair_histogram", columns, codes[part], scaled, 1.0 / width)
+        spread(loop, counts, len(part))
     counts[0, 0] += own
     same_sums, different_sums = np.cumsum(counts, axis=1)
     return PairCounts(width * np.arange(bins + 1.0), same_sums, different_sums, width)
@@ -188,7 +211,7 @@ def all_pairs(data: Labelled, *, exact_pairs: int = EXACT_PAIRS, bins: int = BIN
     """Return the counts of all pairs of labelled features, in units of their scale."""
     one_task = np.zeros(len(data.codes), np.intp)
     return counts_of_classes(
-        data.points.T, data.codes, one_task, exact_pairs=exact_pairs, bins=bins
+        data.points.T, data.codes, one_task, exact_pairs=exact_pairs, bins=bins, spread=data.spread
     )
 
 

@@ -1,6 +1,7 @@
 """Scores of features: the ROC of distances, the one-shot error, angles; blocks for validation."""
 
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from math import sqrt
 from statistics import NormalDist
@@ -17,10 +18,11 @@ from eigenstream.evaluation.base import (
     Labelled,
     PairCounts,
     all_pairs,
+    compiled,
     labelled,
     roc_area,
 )
-from eigenstream.kernels.pairs import one_shot_misses, pair_sums
+from eigenstream.kernels.pairs import one_shot_misses
 
 #: Bins of the histogram of a ROC curve, from 0 to the diameter of a ball around all examples. The
 #: diameter is at most twice the largest distance. More bins reduce the error of the area.
@@ -79,7 +81,8 @@ def pair_roc(
     Parameters
     ----------
     Z : array-like of shape (n, n_features)
-        Features. The detector is their Euclidean distance.
+        Features. The detector is their Euclidean distance. The workers of a Dask array share the
+        pairs. Each worker needs the memory of all features.
     labels : array-like of shape (n,)
         At least two classes. At least one class needs two examples.
     level : float, default=0.95
@@ -157,7 +160,8 @@ def _standard_error(data: Labelled, binned: PairCounts) -> float:
         ]
     )
     slopes = np.zeros(len(data.codes))
-    pair_sums(data.points, data.codes, 1.0 / binned.width, table, slopes)
+    sums = partial(compiled, "pair_sums", data.points, data.codes, 1.0 / binned.width, table)
+    data.spread(sums, slopes, len(slopes))
     # For new examples of the same classes, only the variation inside each class counts.
     sizes = data.sizes[data.codes]
     means = np.bincount(data.codes, weights=slopes) / data.sizes
@@ -211,7 +215,8 @@ def one_shot_error(
     Parameters
     ----------
     Z : array-like of shape (n, n_features)
-        Features.
+        Features. The workers of a Dask array share the queries. Each worker needs the memory of all
+        features.
     labels : array-like of shape (n,)
         At least two classes. At least one class needs two examples.
     n_draws : int, default=None
@@ -244,13 +249,8 @@ def one_shot_error(
     by_class = np.argsort(data.codes, kind="stable")
     starts = np.concatenate([[0], np.cumsum(data.sizes)])
     points, codes = np.ascontiguousarray(data.points[:, by_class].T), data.codes[by_class]
-    misses = np.empty(n)
-    for first in range(0, n, QUERIES):
-        last = min(first + QUERIES, n)
-        distances = cdist(points[first:last], points, "sqeuclidean")
-        for start, stop in pairwise(starts):
-            distances[:, start:stop].sort(axis=1)
-        one_shot_misses(distances, codes[first:last], starts, misses[first:last])
+    misses = np.zeros(n)
+    data.spread(partial(_add_misses, points, codes, starts), misses, n)
     # The factor n_y - 1 of the probability to be a query cancels that of the mean over examples.
     # Rounding may raise the sum above 1.
     error = min(float((misses / data.sizes[codes]).sum()) / (n - n_classes), 1.0)
@@ -262,6 +262,18 @@ def one_shot_error(
     errors = np.array([_error_of_draw(points, codes, chosen) for chosen in examples])
     spread = float(errors.std(ddof=1)) if n_draws > 1 else None
     return OneShotError(error, float(errors.mean()), spread, n_draws)
+
+
+def _add_misses(
+    points: Float64s, codes: Any, starts: Any, misses: Float64s, begin: int, end: int
+) -> None:
+    """Write the misses of the queries from ``begin`` to ``end``."""
+    for first in range(begin, end, QUERIES):
+        last = min(first + QUERIES, end)
+        distances = cdist(points[first:last], points, "sqeuclidean")
+        for start, stop in pairwise(starts):
+            distances[:, start:stop].sort(axis=1)
+        one_shot_misses(distances, codes[first:last], starts, misses[first:last])
 
 
 def _error_of_draw(points: Float64s, codes: NDArray[np.intp], chosen: NDArray[np.intp]) -> float:

@@ -48,12 +48,17 @@ def pair_histogram(
     weights: NDArray[Any],
     per_unit: float,
     counts: NDArray[Any],
+    begin: int,
+    end: int,
 ) -> None:
-    """Add the weight w_i w_j of each pair to its bin, in row 0 for the same class, else row 1."""
+    """Add the weight w_i w_j of each pair to its bin, in row 0 for the same class, else row 1.
+
+    The first point of a pair is in [begin, end). The second one is any later point.
+    """
     n = points.shape[1]
     tile, bins = np.zeros((TILE, STRIP)), np.empty((TILE, STRIP), np.int32)
-    for first in range(0, n, TILE):
-        last = min(first + TILE, n)
+    for first in range(begin, end, TILE):
+        last = min(first + TILE, end)
         for start in range(first, n, STRIP):
             stop = min(start + STRIP, n)
             tile_distances(points, first, last, start, stop, tile)
@@ -71,12 +76,17 @@ def pair_sums(
     per_unit: float,
     table: NDArray[Any],
     out: NDArray[Any],
+    begin: int,
+    end: int,
 ) -> None:
-    """Add to out[i] the table entry of each pair of example i, by kind (row) and bin (column)."""
+    """Add to out[i] the table entry of each pair of example i, by kind (row) and bin (column).
+
+    The pairs are those of ``pair_histogram``.
+    """
     n = points.shape[1]
     tile, bins = np.zeros((TILE, STRIP)), np.empty((TILE, STRIP), np.int32)
-    for first in range(0, n, TILE):
-        last = min(first + TILE, n)
+    for first in range(begin, end, TILE):
+        last = min(first + TILE, end)
         for start in range(first, n, STRIP):
             stop = min(start + STRIP, n)
             tile_distances(points, first, last, start, stop, tile)

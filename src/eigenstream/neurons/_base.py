@@ -22,7 +22,7 @@ from eigenstream._linalg import Float64s
 from eigenstream._refusals import unchanged_on_error
 from eigenstream._rows import validated_rows
 from eigenstream._storable import FITTED, storable
-from eigenstream._streams import Course, fits_streams_by, labelled, maps_streams
+from eigenstream._streams import Course, fits_streams_by, labelled_stream, maps_streams
 from eigenstream.online import UnstableStepError
 from eigenstream.schedules import Auto, as_schedule
 
@@ -347,7 +347,7 @@ class SupervisedNeurons(Neurons):
         """Learn from a stream part by part, or as from an array if one part holds all rows."""
         course.keep_nothing(f"fit of {type(self).__name__} makes several passes")
         made, passes = course.learned, course.passes()
-        labelled(course.stream, None, made)
+        labelled_stream(course.stream, None, made)
         first = list(islice(passes.parts(), 2))
         if len(first) == 1:
             made.fit(*first[0])

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_names, check_weights, check_whole
 from eigenstream._linalg import Float64s, brief
-from eigenstream._streams import complete_rows, is_stream, labelled
+from eigenstream._streams import complete_rows, is_stream, labelled_stream
 from eigenstream.prototypes._nearest import nearest, nearest_units
 from eigenstream.prototypes.grids import Grid
 
@@ -311,7 +311,7 @@ class MapReading:
         """
         parts: Iterable[Any] = [(X, y)]
         if is_stream(X):
-            given = self._as_read(labelled(X, y, self))
+            given = self._as_read(labelled_stream(X, y, self))
             parts = (one for one in map(complete_rows, given.chunks()) if len(one.rows))
         counts: dict[Any, Any] = {}
         kinds: list[Any] = []

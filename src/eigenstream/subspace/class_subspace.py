@@ -16,7 +16,7 @@ from eigenstream._streams import (
     all_rows,
     fits_dask,
     is_stream,
-    labelled,
+    labelled_stream,
     note_columns,
     refuse_keeping,
 )
@@ -196,7 +196,7 @@ class ClassSubspace(PairwiseEstimator):
         with unchanged_on_error(self):
             self._check_parameters()
             if is_stream(X):
-                stream = labelled(X, y, self)
+                stream = labelled_stream(X, y, self)
                 if keeper is None and self._in_memory(stream):
                     found = all_rows(stream, "fit of ClassSubspace")
                     source = self._source(found.rows, found.labels, None, None, reset=True)
@@ -299,7 +299,7 @@ class ClassSubspace(PairwiseEstimator):
         """
         one: Self = clone(self)
         one._check_parameters()
-        X = labelled(X, y, one) if is_stream(X) else X
+        X = labelled_stream(X, y, one) if is_stream(X) else X
         source = one._source(X, y, None, groups, reset=True)
         return one._jackknifed(source, blocks, parts_of_classes)
 

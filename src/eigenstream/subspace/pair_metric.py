@@ -11,7 +11,7 @@ from eigenstream._checks import check_choice, check_flag, check_number, check_wh
 from eigenstream._hooks import Reported
 from eigenstream._linalg import Float64s, canonical_signs
 from eigenstream._storable import FITTED, storable
-from eigenstream._streams import all_rows, is_stream, labelled, maps_streams
+from eigenstream._streams import all_rows, is_stream, labelled_stream, maps_streams
 from eigenstream.evaluation.base import PairCounts
 from eigenstream.subspace import pair_input, rows
 from eigenstream.subspace.chunks import joined
@@ -157,7 +157,7 @@ class PairMetric(
         check_flag(self.balanced, "balanced")
         check_choice(self.missing, "missing", ("raise", "skip"))
         if is_stream(pairs):
-            stream = labelled(pairs, y, self)
+            stream = labelled_stream(pairs, y, self)
             pairs, y = all_rows(stream, "fit of PairMetric")
             if self.preprocessor is None:
                 pair_input.check_stream_of_pairs(stream)

@@ -16,7 +16,7 @@ from eigenstream._streams import (
     all_rows,
     fits_dask,
     is_stream,
-    labelled,
+    labelled_stream,
     note_columns,
     refuse_keeping,
 )
@@ -188,7 +188,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         with unchanged_on_error(self):
             self._check_parameters()
             if is_stream(pairs):
-                stream = labelled(pairs, y, self)
+                stream = labelled_stream(pairs, y, self)
                 if keeper is not None or not self._in_memory(stream):
                     self._fit_stream(stream, keeper)
                     return self
@@ -308,7 +308,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         """
         one: Self = clone(self)
         one._check_parameters()
-        pairs = labelled(pairs, y, one) if is_stream(pairs) else pairs
+        pairs = labelled_stream(pairs, y, one) if is_stream(pairs) else pairs
         source = one._source(pairs, y, reset=True)
         return one._jackknifed(source, blocks, parts_in_time)
 
