@@ -112,7 +112,11 @@ def test_labels_and_pairs_and_two_sets(data):
 
     background = RNG.standard_normal((50, 4))
     whole = ContrastSubspace(2).fit(ROWS, background=background)
-    assert_equal_sums(whole, ContrastSubspace(2).fit(X, background=cut(background, (7, 43))))
+    lazy = cut(background, (7, 43))
+    assert_equal_sums(whole, ContrastSubspace(2).fit(X, background=lazy))
+    stream, other = open_stream(ROWS, chunk_rows=31), open_stream(background, chunk_rows=9)
+    for one in (other, lazy):
+        assert_equal_sums(whole, fit(ContrastSubspace(2), stream, background=one))
 
 
 def test_frames_of_unknown_lengths_and_delayed_chunks():

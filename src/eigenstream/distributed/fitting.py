@@ -133,18 +133,25 @@ def _fit_collection(model: Any, X: Any, given: dict[str, Any], cluster: Cluster)
         lengths = [(one, f"sequence {k}") for k, one in arrays if isinstance(one, da.Array)]
         model._check_lengths([Sequence(one, None, name) for one, name in lengths])
     pieces = parts.pieces_of(X, given)
-    if second is not None:  # alternate, as a sketch needs
-        others = [
-            replace(piece, given={"X": None, "background": piece.given["X"]})
-            for piece in parts.pieces_of(second, {}, "background")
-        ]
-        pieces = [one for one in chain(*zip_longest(pieces, others)) if one is not None]
+    if second is not None:
+        pieces = _alternating(pieces, second)
     _learn(model, pieces, width, cluster, X)
     forget_source(model)
 
 
+def _alternating(pieces: list[Piece], background: Any) -> list[Piece]:
+    """Return pieces of X and of a background in turn, as a sketch needs."""
+    if is_stream(background):
+        others = parts.pieces_of_stream(background, len(pieces))
+    else:
+        others = parts.pieces_of(background, {}, "background")
+    others = [replace(one, given={"X": None, "background": one.given["X"]}) for one in others]
+    return [one for one in chain(*zip_longest(pieces, others)) if one is not None]
+
+
 def _fit_stream(model: Any, X: Any, given: dict[str, Any], cluster: Cluster) -> None:
     stream = X if "y" not in given else X.with_labels(given.pop("y"))
+    second = given.pop("background", None)
     if given:
         raise ValueError(f"{next(iter(given))}= is not supported for a stream. Leave it out.")
     if "y" in signature(model._source).parameters:
@@ -154,7 +161,10 @@ def _fit_stream(model: Any, X: Any, given: dict[str, Any], cluster: Cluster) -> 
     note_columns(model, stream)
     least = _least_rows(model, width)
     n_parts = n_parts_of(stream.n_rows, width, cluster.n_threads, least)
-    source = _learn(model, parts.pieces_of_stream(stream, n_parts), width, cluster, stream)
+    pieces = parts.pieces_of_stream(stream, n_parts)
+    if second is not None:
+        pieces = _alternating(pieces, second)
+    source = _learn(model, pieces, width, cluster, stream)
     note_source(model, stream, source.n_sequences)
 
 
@@ -295,14 +305,15 @@ class PartRows:
     def _source(self, piece: Piece) -> Source:
         """Return the checked rows of a block, with errors that name its place."""
         X, others = piece.given["X"], {k: one for k, one in piece.given.items() if k != "X"}
+        of_stream = any(map(is_stream, piece.given.values()))
         try:
             source: Source = self.estimator._source(X, **others, reset=False)
         except (ValueError, TypeError) as error:
-            if is_stream(X):
+            if of_stream:
                 raise
             raise type(error)(f"{piece.where}: {error}") from None
         source.map, raws = self.estimator._map, source.raws
-        if not is_stream(X):
+        if not of_stream:
             source.raws = lambda: map(piece.named, raws())
         return source
 
