@@ -61,6 +61,23 @@ def test_a_killed_worker_is_replaced(client, tmp_path):
     client.wait_for_workers(2, timeout=60)
 
 
+def fitted(client, X, **given):
+    return fit(StreamPCA(2), X, client=client, **given).components_
+
+
+def test_blocks_may_be_in_memory_or_share_tasks(client, tmp_path):
+    X, kept = of_blocks(read, tmp_path), client.persist(of_blocks(read, tmp_path))
+    best = StreamPCA(2).fit(ROWS).components_
+    for one in (kept, kept + 1, kept - kept.mean(0), X - X.mean(0), X.rechunk((130, 5))):
+        np.testing.assert_allclose(fitted(client, one), best, atol=1e-10)
+    begun = len(Path(f"{tmp_path}/reads").read_text())
+    both = [dask.delayed(lambda k: (read(tmp_path, k), np.ones(100)))(k) for k in range(4)]
+    rows, weights = ([one[j] for one in both] for j in (0, 1))
+    np.testing.assert_allclose(fitted(client, rows, sample_weight=weights), best, atol=1e-10)
+    # The first block is also read for the number of columns.
+    assert sorted(Path(f"{tmp_path}/reads").read_text()[begun:].split()) == list("00123")
+
+
 def test_krylov_reads_each_block_once(client, tmp_path):
     model = StreamPCA(2, solver="krylov")
     found = fit(model, of_blocks(read, tmp_path), client=client).components_

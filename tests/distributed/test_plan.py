@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eigenstream import SlowSubspace, StreamPCA, plotting
-from eigenstream.distributed import FitPlan, Speeds, plan
+from eigenstream.distributed import FitPlan, Speeds, parts, plan
 from eigenstream.distributed.fitting import n_parts_of
 
 SPEEDS = Speeds(read=4e9, learn=6e5, merge=1e8, task=1e-3, learner=1.6e5, passes=1, sketch=False)
@@ -19,7 +19,7 @@ plans = st.builds(
     rows=st.integers(1, 10**12),
     columns=st.integers(1, 5000),
     workers=st.integers(1, 1000),
-    parts=st.none() | st.integers(1, 2000),
+    blocks=st.none() | st.integers(1, 2000),
     cores=st.none() | st.integers(1, 64),
     speeds=st.just(SPEEDS),
 )
@@ -27,19 +27,19 @@ plans = st.builds(
 
 @given(plans)
 def test_times_are_those_of_the_busiest_worker(found):
-    """Deal the parts to the workers one by one, and merge the learners level by level."""
+    """Deal the tasks to the workers one by one, and merge their learners level by level."""
     busy = min(found.workers, found.cores or found.workers, found.n_parts)
-    dealt = np.bincount(np.arange(found.n_parts) % busy, minlength=busy)
-    rows = dealt.max() * found.rows / found.n_parts
-    merges, left = dealt.max() - 1, busy
+    dealt = np.bincount(np.arange(found.n_tasks) % busy, minlength=busy)
+    rows = dealt.max() * found.rows / found.n_tasks
+    copies, left = dealt.max(), busy
     while left > 1:
-        merges, left = merges + 1, -(-left // 2)
+        copies, left = copies + 1, -(-left // 2)
     assert found.times == pytest.approx(
         {
             "reading": 8 * rows * found.columns / SPEEDS.read,
             "arithmetic": rows / SPEEDS.learn,
-            "merging": merges * SPEEDS.learner / SPEEDS.merge,
-            "latency": 3 * found.n_parts * SPEEDS.task,
+            "merging": copies * SPEEDS.learner / SPEEDS.merge,
+            "latency": (found.n_tasks + 2 * found.n_parts) * SPEEDS.task,
         }
     )
     assert found.seconds == pytest.approx(sum(found.times.values()))
@@ -56,11 +56,13 @@ def test_slower_steps_take_longer(found, factor):
     assert found.at(found.rows, 1).seconds >= found.at(found.rows, 2).times["reading"]
 
 
-def test_a_stream_has_four_parts_a_worker():
+def test_a_worker_learns_a_part_in_tasks():
     found = FitPlan(10**9, 100, 8, None, None, SPEEDS)
-    assert found.n_parts == n_parts_of(10**9, 100, 8, False) == 32
-    assert replace(found, parts=5).n_parts == 5
-    assert found.at(1e12, 1000).n_parts == 4000
+    assert found.n_parts == n_parts_of(10**9, 100, 8) == 8
+    assert found.n_tasks == 32
+    assert replace(found, blocks=5).n_parts == replace(found, blocks=5).n_tasks == 5
+    assert replace(found, blocks=10**9).n_tasks == np.ceil(1e11 / parts.PART_VALUES)
+    assert found.at(1e12, 1000).n_parts == 1000
 
 
 @pytest.fixture(scope="module")

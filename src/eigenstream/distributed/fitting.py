@@ -1,10 +1,11 @@
-"""Fits to Dask data: workers learn parts, and the learners are merged in order, in a tree."""
+"""Fits to Dask data: each thread learns a part of the rows, and their learners are merged."""
 
 from collections.abc import Iterator
 from copy import copy, deepcopy
 from dataclasses import dataclass, field, replace
 from inspect import signature
-from itertools import chain, zip_longest
+from itertools import chain, pairwise, zip_longest
+from math import isnan
 from typing import Any, TypeVar
 
 import dask
@@ -26,8 +27,8 @@ from eigenstream.subspace.solvers import Krylov, chosen
 
 Estimator = TypeVar("Estimator")
 
-#: Parts of a stream for each thread. More parts balance the load; fewer are longer.
-PARTS_PER_THREAD = 4
+#: Pieces of a stream for each thread. More pieces show more progress; fewer make longer tasks.
+PIECES_PER_THREAD = 4
 
 #: A part of a sketch should have this number of rows for each feature. Shorter parts cost accuracy.
 ROWS_PER_FEATURE = 10
@@ -81,9 +82,10 @@ def fit(
 
     Notes
     -----
-    A sketch of many short parts is less accurate. Small blocks are therefore learned together, up
-    to 10 rows for each feature if they fit in memory. If parts remain shorter, ``fit`` warns, and
-    ``Sketch(passes=2)`` helps.
+    Each thread of the cluster learns one part of the rows, block by block. A worker with one thread
+    holds two learners, and a third for a moment at the end. The parts of a sketch have at least 10
+    rows for each feature, so there may be fewer parts than threads. If the number of rows is
+    unknown and parts are shorter, ``fit`` warns, and ``Sketch(passes=2)`` helps.
 
     Examples
     --------
@@ -159,9 +161,8 @@ def _fit_stream(model: Any, X: Any, given: dict[str, Any], cluster: Cluster) -> 
     width = model._source(stream, reset=True).n_features
     model.n_features_in_ = width
     note_columns(model, stream)
-    least = _least_rows(model, width)
-    n_parts = n_parts_of(stream.n_rows, width, cluster.n_threads, least)
-    pieces = parts.pieces_of_stream(stream, n_parts)
+    n_parts = _n_parts(model, stream.n_rows, width, cluster)
+    pieces = parts.pieces_of_stream(stream, PIECES_PER_THREAD * n_parts)
     if second is not None:
         pieces = _alternating(pieces, second)
     source = _learn(model, pieces, width, cluster, stream)
@@ -170,32 +171,34 @@ def _fit_stream(model: Any, X: Any, given: dict[str, Any], cluster: Cluster) -> 
 
 def _learn(model: Any, pieces: list[Piece], width: int, cluster: Cluster, X: Any) -> Source:
     """Learn from pieces of rows, and warn if parts of a sketch are short."""
-    least = _least_rows(model, width)
-    groups = parts.grouped(pieces, width, least)
-    source = SpreadRows(model, width, groups, cluster, X)
+    n_rows = sum(piece.n_rows for piece in pieces)
+    n_parts = _n_parts(model, None if isnan(n_rows) else int(n_rows), width, cluster)
+    source = SpreadRows(model, width, parts.grouped(pieces, width), n_parts, cluster, X)
     model._learn_all(source)
-    learner = model._learner
-    mean = learner.n_rows / len(groups)
-    short = mean < least and len(groups) > 1 and model._solver.passes == 1
+    learner, least = model._learner, _least_rows(model, width)
+    mean = learner.n_rows / source.n_parts
+    short = mean < least and source.n_parts > 1 and model._solver.passes == 1
     if short and isinstance(learner.sums, Frame):
         warn_user(
-            f"the sketch was merged from {len(groups)} parts of {mean:.0f} rows, and parts of less "
-            f"than {least} rows cost accuracy. Use larger blocks, Sketch(passes=2) or "
-            "solver='dense'."
+            f"the sketch was merged from {source.n_parts} parts of {mean:.0f} rows, and parts of "
+            f"less than {least} rows cost accuracy. Use Sketch(passes=2), solver='dense', or a "
+            "Dask array of known length."
         )
     return source
 
 
 def n_parts_of(n_rows: int | None, width: int, n_threads: int, least_rows: int = 1) -> int:
-    """Return the number of parts of a stream.
+    """Return the number of parts of the rows: one for each thread, fewer if there are few rows.
 
     >>> n_parts_of(10**9, 100, 8), n_parts_of(1000, 100, 8)
-    (32, 1)
+    (8, 1)
     """
-    most = PARTS_PER_THREAD * n_threads
-    if n_rows is None:
-        return most
-    return max(min(most, n_rows // max(least_rows, parts.PART_VALUES // width)), 1)
+    least_rows = max(least_rows, parts.PART_VALUES // width)
+    return n_threads if n_rows is None else max(min(n_threads, n_rows // least_rows), 1)
+
+
+def _n_parts(model: Any, n_rows: int | None, width: int, cluster: Cluster) -> int:
+    return n_parts_of(n_rows, width, cluster.n_threads, _least_rows(model, width))
 
 
 def _least_rows(model: Any, width: int) -> int:
@@ -207,11 +210,19 @@ class SpreadRows(Source):
     """Rows on workers. Each pass returns the merged learners of all parts."""
 
     def __init__(
-        self, estimator: Any, width: int, groups: list[list[Piece]], cluster: Cluster, given: Any
+        self,
+        estimator: Any,
+        width: int,
+        groups: list[list[Piece]],
+        n_parts: int,
+        cluster: Cluster,
+        given: Any,
     ) -> None:
         super().__init__(estimator, lambda: iter(()), width=width, n_rows=None, given=given)
-        self.cluster, self.parts = cluster, groups
+        self.cluster, self.groups = cluster, groups
         self.krylov = estimator.solver == "krylov" or isinstance(estimator.solver, Krylov)
+        # The rows for "krylov" stay where they are, and learners of all groups are merged.
+        self.n_parts = len(groups) if self.krylov else min(n_parts, len(groups))
         self.kept: list[Any] = []
 
     @property
@@ -245,26 +256,34 @@ class SpreadRows(Source):
             )
         if turn:
             learner = copy(learner)
-            learner.sums = learner.sums.split(len(self.parts))
+            learner.sums = learner.sums.split(self.n_parts)
         if not self.kept:
             self.kept = self._lazy()
-        begun = dask.delayed(learner, traverse=False)
-        states = [dask.delayed(learned)(begun, *rows) for rows in self.kept]
+        # Dask places separate values on separate workers. Those of later passes are large.
+        n_begun = self.n_parts if turn == 0 else 1
+        begun = [dask.delayed(Learned(learner), traverse=False) for _ in range(n_begun)]
+        ends = np.linspace(0, len(self.kept), self.n_parts + 1).astype(int).tolist()
+        states = []
+        for k, (first, last) in enumerate(pairwise(ends)):
+            state = begun[k % n_begun]
+            for rows in self.kept[first:last]:
+                state = dask.delayed(learned)(state, *rows)
+            states.append(state)
         found: Learned = self.cluster.run(merged_in_order(merged, states))
         if turn == 0:
             self.skipped, self.n_sequences = found.skipped, found.n_sequences
         return found.learner
 
     def _lazy(self) -> list[Any]:
-        """Return the rows of each part: lazy, or in the memory of the workers for "krylov"."""
+        """Return the rows of each task: lazy, or in the memory of the workers for "krylov"."""
         light = copy(self.estimator)
         light._map, light._learner, light._answer = self.map, None, None
         for name in [name for name in vars(light) if name.startswith("_skl")]:
             del vars(light)[name]
         model = dask.delayed(light, traverse=False)
         if not self.krylov:
-            return [(model, part) for part in self.parts]
-        kept = [dask.delayed(PartRows.read)(model, part) for part in self.parts]
+            return [(model, pieces) for pieces in self.groups]
+        kept = [dask.delayed(PartRows.read)(model, pieces) for pieces in self.groups]
         return list(zip(self.cluster.persist(kept), strict=True))
 
 
@@ -272,7 +291,7 @@ class SpreadRows(Source):
 
 
 class PartRows:
-    """The checked rows of a part: blocks in memory, or a stream that is read when iterated."""
+    """The checked rows of a task: blocks in memory, or a stream that is read when iterated."""
 
     def __init__(self, estimator: Any, part: list[Piece]) -> None:
         self.estimator, self.part = estimator, part
@@ -292,7 +311,8 @@ class PartRows:
             yield from self.chunks
             return
         self.skipped = Skipped()
-        for piece in self.part:
+        for unread in self.part:
+            piece = unread.read()
             if piece.begins:
                 nothing = np.empty((0, self.estimator.n_features_in_))
                 yield Chunk(nothing, starts=np.zeros(1, np.intp))
@@ -342,27 +362,26 @@ class Learned:
         self.learner.add(replace(chunk, starts=starts))
 
 
-def learned(begun: Learner, rows: Any, *part: Any) -> Learned:
-    """Return a learner of the rows of a part, which are in memory or lazy."""
-    rows = PartRows(rows, *part) if part else rows
-    found = Learned(deepcopy(begun))
+def learned(begun: Learned, rows: Any, *pieces: Any) -> Learned:
+    """Return a learner of a part that has also learned the next rows, in memory or lazy."""
+    rows = PartRows(rows, *pieces) if pieces else rows
+    found = deepcopy(begun)
     for chunk in rows:
         found.add(chunk)
-    found.skipped = rows.skipped
+    found.skipped.merge(rows.skipped)
     return found
 
 
 def merged(first: Learned, second: Learned) -> Learned:
-    """Merge the second of two learners into the first, in place to save memory."""
+    """Return a learner of the rows of two consecutive learners, which do not change."""
+    found, begins = deepcopy(first), first.ended or second.begins
     if second.learner.n_rows == 0:
-        first.ended = first.ended or second.ended
-        first.skipped.merge(second.skipped)
-        return first
-    second.begins = second.begins or first.ended
-    if first.learner.n_rows == 0:
-        return second
-    first.learner.absorb(second.learner, new_sequence=second.begins)
-    first.skipped.merge(second.skipped)
-    first.n_sequences += second.n_sequences
-    first.ended = second.ended
-    return first
+        found.ended = first.ended or second.ended
+    elif first.learner.n_rows == 0:
+        found.learner, found.begins, found.ended = second.learner, begins, second.ended
+    else:
+        found.learner.absorb(second.learner, new_sequence=begins)
+        found.ended = second.ended
+    found.n_sequences += second.n_sequences
+    found.skipped.merge(second.skipped)
+    return found

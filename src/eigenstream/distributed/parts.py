@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import pairwise, zip_longest
 from math import isnan, nan
 from operator import add
@@ -13,8 +13,10 @@ from typing import Any
 import dask
 import dask.array as da
 import numpy as np
+from dask.core import get_deps, istask
 from dask.delayed import Delayed
 from dask.diagnostics import ProgressBar
+from dask.highlevelgraph import HighLevelGraph
 
 from eigenstream._checks import warn_user
 from eigenstream._streams import is_dask
@@ -26,8 +28,17 @@ PART_VALUES = 1 << 21
 #: Ranges of rows for each thread. More ranges balance the load of loops over pairs.
 RANGES_PER_THREAD = 8
 
-#: The most values in the rows of a task (256 MB). More values take more memory of a worker.
-MOST_VALUES = 1 << 25
+
+class Tasks:
+    """Tasks of a Dask graph that run inside another task. Dask does not look into this class."""
+
+    def __init__(self, tasks: dict[Any, Any], keys: dict[str, Any]) -> None:
+        self.tasks, self.keys = tasks, keys
+
+    def run(self, inputs: dict[Any, Any]) -> dict[str, Any]:
+        """Return the values of the keys by their names."""
+        values = dask.get(self.tasks | inputs, list(self.keys.values()))
+        return dict(zip(self.keys, values, strict=True))
 
 
 @dataclass(frozen=True)
@@ -41,11 +52,19 @@ class Piece:
     n_rows: float = nan
     #: True if the piece begins a sequence.
     begins: bool = False
+    #: The tasks that make the lazy arguments, and lazy values that these tasks need.
+    tasks: Tasks | None = None
+    inputs: dict[Any, Any] = field(default_factory=dict)
 
     @property
     def where(self) -> str:
         """The place in errors."""
         return f"{self.name}, from row {self.first_row}"
+
+    def read(self) -> "Piece":
+        """Return the piece with the values of its lazy arguments."""
+        made = {} if self.tasks is None else self.tasks.run(self.inputs)
+        return replace(self, given=self.given | made, tasks=None, inputs={})
 
     def named(self, raw: Any) -> Any:
         """Return unchecked rows with their place in all data, by which errors name them."""
@@ -129,17 +148,53 @@ def pieces_of_stream(stream: Any, n_parts: int) -> list[Piece]:
     return [Piece({"X": dask.delayed(one, traverse=False)}) for one in stream.split(n_parts)]
 
 
-def grouped(pieces: list[Piece], width: int, least_rows: int) -> list[list[Piece]]:
-    """Return consecutive pieces in groups of at least ``least_rows`` rows, if they fit in memory.
+def self_reading(pieces: list[Piece]) -> list[Piece]:
+    """Return pieces that run the tasks that only they need, such as those that read a file.
 
-    >>> [len(part) for part in grouped([Piece({}, n_rows=3e5)] * 4, 4, 0)]
+    The task that learns a block then also reads it. Otherwise workers read blocks faster than they
+    learn them, and run out of memory.
+    """
+    lazy = [one for piece in pieces for one in piece.given.values() if isinstance(one, Delayed)]
+    graph: dict[Any, Any] = {}
+    for part in {id(one.dask): one.dask for one in lazy}.values():
+        graph |= dict(part)
+    dependents = get_deps(graph)[1]
+    whole = HighLevelGraph({"rows": graph}, {"rows": set()})
+
+    def own(piece: Piece) -> Piece:
+        given = piece.given.items()
+        keys = {name: one.key for name, one in given if isinstance(one, Delayed)}
+        inside: dict[Any, Any] = {}
+        todo = list(keys.values())
+        while todo:
+            key = todo.pop()
+            task: Any = graph.get(key)
+            needs = getattr(task, "dependencies", None)
+            if not istask(task) or needs is None or not needs <= graph.keys():
+                continue  # a value, or results in the memory of workers
+            if dependents[key] <= inside.keys():
+                inside[key] = task
+                todo += needs
+        if not set(keys.values()) <= inside.keys():
+            return piece
+        needed = set().union(*(task.dependencies for task in inside.values()))
+        inputs = {key: Delayed(key, whole, layer="rows") for key in needed - inside.keys()}
+        kept = piece.given | dict.fromkeys(keys)
+        return replace(piece, given=kept, tasks=Tasks(inside, keys), inputs=inputs)
+
+    return [own(piece) for piece in pieces]
+
+
+def grouped(pieces: list[Piece], width: int) -> list[list[Piece]]:
+    """Return consecutive pieces in groups of at least ``PART_VALUES`` values, one for each task.
+
+    >>> [len(part) for part in grouped([Piece({}, n_rows=3e5)] * 4, 4)]
     [2, 2]
     """
     found: list[list[Piece]] = []
     n_rows = nan
-    for piece in pieces:
-        few = n_rows * width < PART_VALUES or n_rows < least_rows
-        if few and (n_rows + piece.n_rows) * width <= MOST_VALUES:
+    for piece in self_reading(pieces):
+        if n_rows * width < PART_VALUES:
             found[-1].append(piece)
             n_rows += piece.n_rows
         else:
@@ -180,12 +235,6 @@ class Cluster:
             sys.modules["distributed"].progress(future, notebook=False)
         return future.result()
 
-    def sent(self, value: Any) -> Any:
-        """Send a value to all workers, once."""
-        if self.client is None:
-            return dask.delayed(value, traverse=False)
-        return self.client.scatter(value, broadcast=True, hash=False)
-
     def persist(self, values: list[Any]) -> list[Any]:
         """Compute delayed values into the memory of the workers."""
         return list(self.client.persist(values) if self.client else dask.persist(*values))
@@ -195,7 +244,7 @@ def spread(call: Callable[..., None], out: Any, n: int) -> None:
     """Let the workers call ``call(out, first, last)`` for ranges of rows, and add the results."""
     cluster = Cluster(None, False)
     ends = np.linspace(0, n, min(RANGES_PER_THREAD * cluster.n_threads, n) + 1).astype(int)
-    shared = cluster.sent(call)
+    shared = dask.delayed(call, traverse=False)
     ranges = pairwise(ends.tolist())
     states = [dask.delayed(filled)(shared, out.shape, *ends) for ends in ranges]
     out += cluster.run(merged_in_order(add, states))

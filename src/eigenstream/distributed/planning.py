@@ -7,6 +7,7 @@ from os import cpu_count
 from pathlib import Path
 from pickle import dumps, loads
 from statistics import median
+from sys import maxsize
 from tempfile import TemporaryDirectory
 from timeit import repeat
 from typing import Any
@@ -17,7 +18,13 @@ from sklearn.base import clone
 from eigenstream._checks import check_number, check_whole
 from eigenstream._machine import CHUNK_VALUES, blas_threads
 from eigenstream.distributed.clusters import client_of
-from eigenstream.distributed.fitting import MERGES, ROWS_PER_FEATURE, n_parts_of
+from eigenstream.distributed.fitting import (
+    MERGES,
+    PIECES_PER_THREAD,
+    ROWS_PER_FEATURE,
+    n_parts_of,
+)
+from eigenstream.distributed.parts import PART_VALUES
 from eigenstream.streams import open_stream
 from eigenstream.subspace.slow_subspace import SlowSubspace
 from eigenstream.subspace.solvers import chosen
@@ -34,9 +41,6 @@ RUNS = 3
 
 #: Tasks of the calibration of the scheduler. More tasks take longer.
 MEASURED_TASKS = 100
-
-#: The number of tasks for each part: its rows, its learner and a merge.
-TASKS = 3
 
 #: Bytes of a worker without data: Python and the libraries.
 EMPTY_WORKER = 2.5e8
@@ -81,8 +85,8 @@ class FitPlan:
     ----------
     rows, columns, workers : int
         The size of the data, and the number of workers.
-    parts : int or None
-        The number of parts that are learned and merged; None for that of a stream.
+    blocks : int or None
+        The number of blocks of a Dask array; None for a stream.
     cores : int or None
         The cores that all workers share; None if each worker has its own.
     speeds : Speeds
@@ -100,28 +104,37 @@ class FitPlan:
     rows: int
     columns: int
     workers: int
-    parts: int | None
+    blocks: int | None
     cores: int | None
     speeds: Speeds
 
     @property
     def n_parts(self) -> int:
-        """The number of parts that are learned and merged."""
+        """The number of parts, each of which one worker learns."""
         least = ROWS_PER_FEATURE * self.columns if self.speeds.sketch else 1
-        return self.parts or n_parts_of(self.rows, self.columns, self.workers, least)
+        return min(n_parts_of(self.rows, self.columns, self.workers, least), self.blocks or maxsize)
+
+    @property
+    def n_tasks(self) -> int:
+        """The number of tasks that learn blocks of rows."""
+        if self.blocks is None:
+            return PIECES_PER_THREAD * self.n_parts
+        joined = ceil(self.rows * self.columns / PART_VALUES)  # small blocks are learned together
+        return max(min(self.blocks, joined), self.n_parts)
 
     @property
     def times(self) -> dict[str, float]:
         """The seconds of each step."""
-        speeds, n_parts = self.speeds, self.n_parts
-        busy = min(self.workers, self.cores or self.workers, n_parts)
-        turns = ceil(n_parts / busy)
-        rows = self.rows * turns / n_parts  # of the busiest worker
+        speeds, n_tasks = self.speeds, self.n_tasks
+        busy = min(self.workers, self.cores or self.workers, self.n_parts)
+        turns = ceil(n_tasks / busy)
+        rows = self.rows * turns / n_tasks  # of the busiest worker
         once = {
             "reading": 8.0 * self.columns * rows / speeds.read,
             "arithmetic": rows / speeds.learn,
-            "merging": (turns - 1 + ceil(log2(busy))) * speeds.learner / speeds.merge,
-            "latency": TASKS * n_parts * speeds.task,
+            # Each task copies the learner of its part.
+            "merging": (turns + ceil(log2(busy))) * speeds.learner / speeds.merge,
+            "latency": (n_tasks + 2 * self.n_parts) * speeds.task,
         }
         return {name: speeds.passes * seconds for name, seconds in once.items()}
 
@@ -138,7 +151,7 @@ class FitPlan:
     @property
     def memory(self) -> float:
         """The bytes of a worker: two learners, one that is sent, and the terms of a chunk."""
-        chunk = min(self.rows * self.columns / self.n_parts, CHUNK_VALUES)
+        chunk = min(self.rows * self.columns / self.n_tasks, CHUNK_VALUES)
         return EMPTY_WORKER + 3 * self.speeds.learner + 4 * 8.0 * chunk
 
     def at(self, rows: float, workers: int) -> "FitPlan":
@@ -156,7 +169,7 @@ class FitPlan:
         FitPlan
             The plan for these data.
         """
-        return replace(self, rows=int(rows), workers=workers, parts=None, cores=None)
+        return replace(self, rows=int(rows), workers=workers, blocks=None, cores=None)
 
     def __str__(self) -> str:
         speeds = self.speeds
@@ -164,7 +177,7 @@ class FitPlan:
             "reading": f"{speeds.read / 1e6:,.0f} MB/s a worker",
             "arithmetic": f"{speeds.learn:,.0f} rows/s a worker",
             "merging": f"{self.n_parts:,} learners of {speeds.learner / 1e6:,.3g} MB",
-            "latency": f"{TASKS * self.n_parts:,} tasks of {1e3 * speeds.task:.2g} ms",
+            "latency": f"{self.n_tasks:,} tasks of {1e3 * speeds.task:.2g} ms",
         }
         lines = [f"{self.rows:,} rows of {self.columns:,} columns on {self.workers:,} workers"]
         for name, seconds in self.times.items():
@@ -181,7 +194,7 @@ def plan(
     workers: int = 1,
     *,
     estimator: Any = None,
-    parts: int | None = None,
+    blocks: int | None = None,
     cores: int | None = None,
     read: float | None = None,
 ) -> FitPlan:
@@ -199,8 +212,8 @@ def plan(
         The number of workers, with one thread each.
     estimator : estimator, default=None
         The estimator, which is not changed. By default ``SlowSubspace()``.
-    parts : int, default=None
-        The number of blocks of a Dask array. By default the number of parts of a stream.
+    blocks : int, default=None
+        The number of blocks of a Dask array. By default the plan is for a stream.
     cores : int, default=None
         The cores that all workers share, if they are fewer than the workers.
     read : float, default=None
@@ -235,14 +248,15 @@ def plan(
     """
     sizes = {"rows": rows, "columns": columns, "workers": workers}
     rows, columns, workers = (check_whole(size, name) for name, size in sizes.items())
-    parts, cores = (
-        n if n is None else check_whole(n, name) for n, name in ((parts, "parts"), (cores, "cores"))
+    blocks, cores = (
+        n if n is None else check_whole(n, name)
+        for n, name in ((blocks, "blocks"), (cores, "cores"))
     )
     busy = min(workers, cores or cpu_count() or 1)
     speeds = measured(SlowSubspace() if estimator is None else estimator, columns, busy)
     if read is not None:
         speeds = replace(speeds, read=check_number(read, "read", above=0))
-    return FitPlan(rows, columns, workers, parts, cores, speeds)
+    return FitPlan(rows, columns, workers, blocks, cores, speeds)
 
 
 def measured(estimator: Any, columns: int, busy: int) -> Speeds:

@@ -23,7 +23,7 @@ def learn(model: Any, X: Any, given: dict[str, Any], cluster: Cluster) -> None:
     model._forget_fit()
     model._begin(model.n_features_in_)
     pieces = parts.pieces_of(X, given)
-    rows = SpreadParts(model, parts.grouped(pieces, model.n_features_in_, 0), cluster)
+    rows = SpreadParts(model, parts.grouped(pieces, model.n_features_in_), cluster)
     if hasattr(model, "_learn_passes"):
         model._learn_passes(lambda _=True: rows)
     else:
@@ -65,7 +65,8 @@ class SpreadParts:
 def checked(model: Any, part: list[Piece]) -> list[tuple[Any, Any, int]]:
     """Return checked rows, their weights, and the numbers of skipped rows."""
     model, found = copy(model), []
-    for piece in part:
+    for unread in part:
+        piece = unread.read()
         X, weights = piece.given["X"], piece.given.get("sample_weight")
         if not len(X):
             continue
