@@ -3,6 +3,7 @@
 The same sums as in the library are computed for many runs at once. ``check`` compares them.
 """
 
+import warnings
 from itertools import pairwise
 from typing import Any
 
@@ -96,6 +97,25 @@ def coverage(timescale: float, length: float, n_blocks: int, n_runs: int) -> dic
         for name, values in values_of(*scatters(rows, 1, n_blocks)).items():
             hits[name].append(covered(name, values, truth[name]))
     return {name: 100.0 * np.concatenate(found).mean(axis=0) for name, found in hits.items()}
+
+
+def joined_coverage(timescale: float, n_scales: int, n_runs: int) -> dict[str, Any]:
+    """Return the coverage of the library, which joins short blocks, and its numbers of blocks."""
+    rng = np.random.default_rng(round(1000 * timescale * n_scales))
+    A = np.diag(VARIANCES)
+    truth = values_of(A, 2.0 * A * (1.0 - np.exp(-SPEEDS / timescale)))
+    hits: dict[str, list[Any]] = {name: [] for name in (*truth, "blocks")}
+    for _ in range(n_runs // BATCH):
+        for rows in runs(rng, timescale, round(n_scales * timescale)):
+            slow, pca = (
+                SlowSubspace(3, alpha=ALPHA).uncertainty(rows),
+                StreamPCA(3).uncertainty(rows),
+            )
+            found = (slow.timescales, slow.eigenvalues, pca.eigenvalues)
+            for name, one in zip(truth, found, strict=True):
+                hits[name].append((one.low <= truth[name]) & (truth[name] <= one.high))
+            hits["blocks"].append(slow.n_blocks)
+    return {name: np.mean(one, axis=0) for name, one in hits.items()}
 
 
 # ---- drift -------------------------------------------------------------------------------------
@@ -203,6 +223,22 @@ def main(n_runs: int = RUNS) -> None:
         cells = [" ".join(f"{one:.0f}" for one in found[name]) for name in names]
         table.append([str(n_blocks), *cells])
     show("Coverage in per cent, blocks of 20 time scales", ["blocks", *names], table)
+    table = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # short recordings
+        for n_scales in (20, 40, 60, 100, 200, 400):
+            cells = [str(n_scales)]
+            for timescale in TIMESCALES:
+                found = joined_coverage(timescale, n_scales, n_runs)
+                cells += [" ".join(f"{100 * one:.0f}" for one in found[name]) for name in names]
+                cells.append(f"{found['blocks']:.0f}")
+            table.append(cells)
+    columns = [f"{name}, {scale:g}" for scale in TIMESCALES for name in (*names, "blocks")]
+    show(
+        "Coverage of the library, which joins short blocks",
+        ["length / time scale", *columns],
+        table,
+    )
     table = []
     for lag, name in ((0, "StreamPCA"), (1, "SlowSubspace")):
         for length in (5, 10, 20):

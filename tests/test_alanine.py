@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from eigenstream import SlowSubspace, StreamPCA
+from eigenstream import SlowSubspace, StreamPCA, lag_path
+from eigenstream.evaluation import cross_validate_sums
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +35,19 @@ def test_the_slowest_feature_is_psi(molecule, lag, share, scale):
     assert share_of_psi(slow, molecule) == pytest.approx(share, abs=0.001)
     assert slow.timescales_[0] == pytest.approx(scale, abs=0.06)
     assert share_of_psi(StreamPCA(1), molecule) < 0.3
+
+
+def test_held_out_runs_choose_one_feature(molecule):
+    """The time scale is nearly the same from a lag of 5 frames on."""
+    scales = lag_path(SlowSubspace(1), molecule[0], lags=[1, 5, 20]).timescales[:, 0]
+    assert scales[0] < 0.8 * scales[2] < 0.9 * scales[2] < scales[1]
+    counts, alphas = [1, 2, 3, 4, 5, 6], [0.1, 0.3, 0.5, "auto"]
+    scores = cross_validate_sums(
+        SlowSubspace(), molecule[0], n_components=counts, alphas=alphas, lags=[5]
+    )
+    best = scores.best(lag=5)
+    assert best == {"lag": 5, "n_components": 1, "alpha": "auto"}
+    assert share_of_psi(SlowSubspace(**best), molecule) > 0.96
 
 
 @pytest.mark.parametrize("lag", [1, 5])

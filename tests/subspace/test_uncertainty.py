@@ -210,12 +210,21 @@ def test_a_path_over_lags_has_errors_of_each_lag():
     assert lag_path(slow, X, [1]).errors is None
 
 
-def test_short_blocks_raise_a_warning():
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("model", [StreamPCA(2), SlowSubspace(2, lag=2)])
+def test_short_blocks_are_joined(model):
+    X = Autoregressive(np.exp([-1 / 30, -1 / 2]), random_state=0).take(4000)
+    found, due = model.uncertainty(X, blocks=20), model.uncertainty(X, blocks=10)
+    assert found.n_blocks == 10
+    np.testing.assert_allclose(found.eigenvalues.error, due.eigenvalues.error, rtol=1e-6)
+    np.testing.assert_allclose(found.angles, due.angles, rtol=1e-6)
+
+
+@pytest.mark.parametrize("model", [StreamPCA(2), SlowSubspace(2)])
+def test_five_short_blocks_raise_a_warning(model):
     process = Autoregressive([0.99, 0.5], random_state=0)
     with pytest.warns(UserWarning, match="shorter than ten time scales"):
-        SlowSubspace(2).uncertainty(process.take(4000))
-    with pytest.warns(UserWarning, match="shorter than ten time scales"):
-        StreamPCA(2).uncertainty(process.take(4000))
+        assert model.uncertainty(process.take(1000)).n_blocks == 5
 
 
 def test_a_lag_without_correlation_gives_no_interval():

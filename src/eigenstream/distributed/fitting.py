@@ -112,7 +112,10 @@ def fit(
     takes = signature(model._rows_to_learn if batch else model._source).parameters
     unread = [name for name in given if name not in takes and name != "y"]
     if unread:
-        raise ValueError(f"{unread[0]}= is not supported for Dask data. Leave it out.")
+        raise ValueError(
+            f"{unread[0]}= is not supported for Dask data. Leave it out, or pass open_stream(X) to "
+            "learn in this process."
+        )
     given = {name: value for name, value in given.items() if name in takes}
     cluster = Cluster(client, progress)
     with unchanged_on_error(model):
@@ -161,8 +164,7 @@ def _fit_stream(model: Any, X: Any, given: dict[str, Any], cluster: Cluster) -> 
     width = model._source(stream, reset=True).n_features
     model.n_features_in_ = width
     note_columns(model, stream)
-    n_parts = _n_parts(model, stream.n_rows, width, cluster)
-    pieces = parts.pieces_of_stream(stream, PIECES_PER_THREAD * n_parts)
+    pieces = parts.pieces_of_stream(stream, PIECES_PER_THREAD * cluster.n_threads)
     if second is not None:
         pieces = _alternating(pieces, second)
     source = _learn(model, pieces, width, cluster, stream)
@@ -171,11 +173,13 @@ def _fit_stream(model: Any, X: Any, given: dict[str, Any], cluster: Cluster) -> 
 
 def _learn(model: Any, pieces: list[Piece], width: int, cluster: Cluster, X: Any) -> Source:
     """Learn from pieces of rows, and warn if parts of a sketch are short."""
-    n_rows = sum(piece.n_rows for piece in pieces)
-    n_parts = _n_parts(model, None if isnan(n_rows) else int(n_rows), width, cluster)
+    rows = sum(piece.n_rows for piece in pieces)
+    n_rows = None if isnan(rows) else int(rows)
+    least = ROWS_PER_FEATURE * width if chosen(model, width, None).name == "sketch" else 1
+    n_parts = n_parts_of(n_rows, width, cluster.n_threads, least)
     source = SpreadRows(model, width, parts.grouped(pieces, width), n_parts, cluster, X)
     model._learn_all(source)
-    learner, least = model._learner, _least_rows(model, width)
+    learner = model._learner
     mean = learner.n_rows / source.n_parts
     short = mean < least and source.n_parts > 1 and model._solver.passes == 1
     if short and isinstance(learner.sums, Frame):
@@ -195,15 +199,6 @@ def n_parts_of(n_rows: int | None, width: int, n_threads: int, least_rows: int =
     """
     least_rows = max(least_rows, parts.PART_VALUES // width)
     return n_threads if n_rows is None else max(min(n_threads, n_rows // least_rows), 1)
-
-
-def _n_parts(model: Any, n_rows: int | None, width: int, cluster: Cluster) -> int:
-    return n_parts_of(n_rows, width, cluster.n_threads, _least_rows(model, width))
-
-
-def _least_rows(model: Any, width: int) -> int:
-    """Return the number of rows that a part should have."""
-    return ROWS_PER_FEATURE * width if chosen(model, width, None).name == "sketch" else 1
 
 
 class SpreadRows(Source):

@@ -145,7 +145,13 @@ def pieces_of_stream(stream: Any, n_parts: int) -> list[Piece]:
             f"{stream!r} can be read only once, here and not by workers. Write it to files first."
         )
     stream.learn_steps()
-    return [Piece({"X": dask.delayed(one, traverse=False)}) for one in stream.split(n_parts)]
+    return [
+        Piece(
+            {"X": dask.delayed(one, traverse=False)},
+            n_rows=nan if one.n_rows is None else one.n_rows,
+        )
+        for one in stream.split(n_parts)
+    ]
 
 
 def self_reading(pieces: list[Piece]) -> list[Piece]:

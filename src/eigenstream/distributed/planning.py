@@ -117,10 +117,9 @@ class FitPlan:
     @property
     def n_tasks(self) -> int:
         """The number of tasks that learn blocks of rows."""
-        if self.blocks is None:
-            return PIECES_PER_THREAD * self.n_parts
+        most = self.blocks or PIECES_PER_THREAD * self.workers
         joined = ceil(self.rows * self.columns / PART_VALUES)  # small blocks are learned together
-        return max(min(self.blocks, joined), self.n_parts)
+        return max(min(most, joined), self.n_parts)
 
     @property
     def times(self) -> dict[str, float]:
@@ -201,7 +200,7 @@ def plan(
     """Predict the time, the memory and the bottleneck of ``distributed.fit``.
 
     The speeds of reading, learning, merging and scheduling are measured on this machine, in about
-    seven seconds. As many processes run at the same time as workers share the machine, because
+    seven seconds. One process for each worker on this machine runs at the same time, because
     busy cores share the memory and the clock. The other machines are assumed to be equal.
 
     Parameters

@@ -724,9 +724,9 @@ class SubspaceEstimator(
         """Return the size of a block, in these units."""
         return learner.n_rows
 
-    def _short_blocks(self, learners: list[Learner], size: float) -> str | None:
-        """Return a warning if blocks are too short for error bars."""
-        return None
+    def _least_block(self, learners: list[Learner], size: float) -> float:
+        """Return the number of rows that blocks need for reliable error bars."""
+        return 0.0
 
     def _metric(self) -> Float64s:
         """Return the metric of the angles between components.

@@ -23,6 +23,7 @@ from eigenstream.subspace.uncertainty import (
     learners_of,
     left_out,
     merged,
+    short_blocks,
     with_sums,
 )
 
@@ -161,7 +162,8 @@ class SubspaceDrift:
             whole._solved()
         if not self._warned:
             learners = [part.learners[0] for part in parts]
-            message = whole._short_blocks(learners, self.window / self.blocks)
+            size = self.window / self.blocks
+            message = short_blocks(size, whole._least_block(learners, size))
             self._warned = message is not None
             if message is not None:
                 warn_user(message.replace("errors are", "spread is"))

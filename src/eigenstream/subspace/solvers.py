@@ -104,7 +104,8 @@ class Dense(Solver):
     Parameters
     ----------
     forgetting : float in [0, 1), default=0.0
-        The relative loss of weight of earlier rows with each new row.
+        The relative loss of weight of earlier rows with each new row. For a half-life of h rows,
+        pass 1 - 0.5 ** (1 / h), about 0.7 / h.
 
     Examples
     --------
@@ -143,7 +144,8 @@ class Sketch(Solver):
     passes : int, default=1
         The number of times that ``fit`` reads the rows.
     forgetting : float in [0, 1), default=0.0
-        The relative loss of weight of earlier rows with each new row.
+        The relative loss of weight of earlier rows with each new row. For a half-life of h rows,
+        pass 1 - 0.5 ** (1 / h), about 0.7 / h.
 
     Examples
     --------

@@ -271,18 +271,19 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         """Fit a copy of the estimator and return it with error bars, from one pass over the rows.
 
         The rows are cut into consecutive blocks. The errors come from fits without each block (the
-        delete-one-block jackknife), which need no further pass. Shorter blocks than ten time scales
-        give too small errors, and a warning. Alpha and the number of components are those of the
-        whole fit. Memory: about three D x D matrices for each block.
+        delete-one-block jackknife), which need no further pass. Blocks shorter than ten time scales
+        are joined until five remain. If these are still shorter, the errors are too small, and a
+        warning is raised. Alpha and the number of components are those of the whole fit. Memory:
+        about three D x D matrices for each block.
 
         Parameters
         ----------
         X : array-like or sparse of shape (n, D), a list of them, or a stream
             Rows in time order, as in ``fit``.
         blocks : int or "sequences", default=20
-            The number of blocks. A stream of unknown length has between ``blocks`` and
-            ``2 * blocks`` of them. "sequences" takes each sequence as a block. They should be
-            independent recordings of similar lengths.
+            The number of blocks before short ones are joined. A stream of unknown length has
+            between ``blocks`` and ``2 * blocks`` of them. "sequences" takes each sequence as a
+            block. They should be independent recordings of similar lengths.
 
         Returns
         -------
@@ -344,7 +345,8 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         self._fit_maps(source)
         return source, n_rows
 
-    def _short_blocks(self, learners: list[Learner], size: float) -> str | None:
+    def _least_block(self, learners: list[Learner], size: float) -> float:
+        """Return ten time scales of the slowest feature."""
         operator, vectors = self.operator_, self._vectors
         variances = operator.moments(vectors)[0]
         means = np.array([learner.terms.mean for learner in learners]) @ self._columns
@@ -354,13 +356,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         slowest = float(ratios.max(initial=0.0)) * size / 2.0
         scales = getattr(self, "timescales_", np.zeros(1))
         slowest = max(slowest, float(scales[np.isfinite(scales)].max(initial=0.0)))
-        if size >= LEAST_TIMESCALES * slowest:
-            return None
-        return (
-            f"Blocks of {size:.3g} rows are shorter than ten time scales of the slowest feature, "
-            f"which has about {slowest:.2g} rows. The errors are too small. Use fewer blocks or "
-            "more rows."
-        )
+        return LEAST_TIMESCALES * slowest
 
     # ---- checks ----------------------------------------------------------------------------
 

@@ -25,6 +25,9 @@ CONFIDENCE = 0.95
 #: Errors are reliable if blocks have at least this number of time scales.
 LEAST_TIMESCALES = 10
 
+#: Short blocks are joined until this number remains. Fewer blocks make the intervals wider.
+LEAST_BLOCKS = 5
+
 #: The first block length for streams of unknown length, in rows. It doubles as the stream grows.
 #: Longer first blocks leave fewer blocks of short streams.
 FIRST_ROWS = 64
@@ -300,13 +303,12 @@ def held_parameters(fitted: Any) -> dict[str, Any]:
     return held
 
 
-def left_out(fitted: Any, parts: list[Part], place: int = 0) -> Iterator[Any]:
+def left_out(fitted: Any, parts: list[Part]) -> Iterator[Any]:
     """Yield the estimator without each block, at the alpha or eta and the size of the whole fit."""
     fixed = copy(fitted).set_params(**held_parameters(fitted))
-    some = [Part(part.learners[place : place + 1], part.begins) for part in parts]
-    for part in some:
+    for part in parts:
         part.learners[0].sample = None  # only the choice of eta needs it
-    for before, after in without_each(some, merged):
+    for before, after in without_each(parts, merged):
         rest = merged([one for one in (before, after) if one is not None], gap=True)
         with warnings.catch_warnings():  # the whole fit has warned
             warnings.simplefilter("ignore", UserWarning)
@@ -322,6 +324,27 @@ def warned(found: Uncertainty) -> Uncertainty:
     return found
 
 
+def short_blocks(size: float, least: float) -> str | None:
+    """Return a warning if blocks are too short."""
+    if size >= least:
+        return None
+    return (
+        f"Blocks of {size:.3g} rows are shorter than ten time scales of the slowest feature, which "
+        f"has about {least / LEAST_TIMESCALES:.2g} rows. The errors are too small. Use more rows "
+        "or fewer blocks."
+    )
+
+
+def _mean_size(fitted: Any, parts: list[Part]) -> float:
+    return float(np.mean([fitted._block_size(part.learners[0]) for part in parts]))
+
+
+def _joined(parts: list[Part], n: int) -> list[Part]:
+    """Return n parts from consecutive parts, of nearly equal sizes."""
+    edges = np.linspace(0, len(parts), n + 1).astype(int).tolist()
+    return [merged(parts[first:last]) for first, last in pairwise(edges)]
+
+
 def jackknife(
     fitted: Any, parts: list[Part], place: int = 0, *, independent: bool = False
 ) -> Uncertainty:
@@ -329,13 +352,17 @@ def jackknife(
 
     There is no warning about short blocks if they are ``independent``.
     """
-    n_blocks = len(parts)
-    if n_blocks < 2:
+    parts = [Part(part.learners[place : place + 1], part.begins) for part in parts]
+    if len(parts) < 2:
         raise ValueError("All rows are in one block. Pass more rows, sequences or classes.")
-    size = sum(fitted._block_size(part.learners[place]) for part in parts) / n_blocks
-    learners = [part.learners[place] for part in parts]
-    short = None if independent else fitted._short_blocks(learners, size)
-    others = list(left_out(fitted, parts, place))
+    size = _mean_size(fitted, parts)
+    learners = [part.learners[0] for part in parts]
+    least = 0.0 if independent else fitted._least_block(learners, size)
+    if size < least and len(parts) >= 2 * LEAST_BLOCKS:
+        parts = _joined(parts, max(len(parts) // ceil(least / size), LEAST_BLOCKS))
+        size = _mean_size(fitted, parts)
+    short = short_blocks(size, least)
+    others = list(left_out(fitted, parts))
     d = min(one.n_components_ for one in (fitted, *others))
     values = {
         name: np.array([np.atleast_1d(getattr(one, name))[:d] for one in (fitted, *others)])
@@ -350,7 +377,7 @@ def jackknife(
         scales = _estimate(np.where(known, values["timescales_"], np.nan), positive=True)
         scales = replace(scales, value=values["timescales_"][0])
     return Uncertainty(
-        n_blocks,
+        len(parts),
         size,
         _estimate(values["eigenvalues_"], positive=positive),
         _estimate(values["objective_"], positive=positive),
