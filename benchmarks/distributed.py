@@ -1,18 +1,23 @@
 """Fits on 1, 2 and 4 worker processes, and of 4 GB on two workers of 700 MB."""
 
+import warnings
 from functools import partial
 from os import cpu_count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
+from unittest.mock import patch
 
 import dask.array as da
 import numpy as np
+from dask import delayed
+from sklearn.base import clone
 
 from benchmarks._tools import show
+from benchmarks.online import mixed
 from distributed import Client, LocalCluster
-from eigenstream import StreamPCA
+from eigenstream import Sketch, SlowSubspace, StreamPCA
 from eigenstream.distributed import fit, plan
 
 #: The shapes of the rows of the table (1.6 GB) and of the large fit (4 GB), and rows of a block.
@@ -63,8 +68,28 @@ def on_workers(n_workers: int, limit: int, run: Any) -> Any:
             return run(client)
 
 
+def shares() -> list[list[str]]:
+    """Return the shares of the optimum that sketches merged from parts reach, in lines."""
+    table = []
+    for name, rows in {
+        "slow, D=500, n=20,000": mixed(20_000, 0, D=500),
+        "slow, D=784, n=20,000": mixed(20_000, 0, D=784, noise=1.0),
+    }.items():
+        best = SlowSubspace(5, alpha=0.3, solver="dense", basis="eigenvalue").fit(rows)
+        T, blocks = best.operator_.matrix(), [delayed(one) for one in np.split(rows, 40)]
+        for n in (1, 2, 4, 8):
+            line = [name, str(n), f"{len(rows) / n / rows.shape[1]:.1f}"]
+            for passes in (1, 2, 3):
+                found = clone(best).set_params(solver=Sketch(passes=passes))
+                with patch("os.cpu_count", return_value=n):  # the number of parts
+                    V = fit(found, blocks).components_
+                line.append(f"{np.trace(V @ T @ V.T) / best.objective_:.3f}")
+            table.append(line)
+    return table
+
+
 def main() -> None:
-    """Print the table of the numbers of workers, and the memory of the large fit."""
+    """Print the table of the numbers of workers, the memory of the large fit, and the shares."""
     rows, large = rows_of(SHAPE), rows_of(LARGE)
     model = StreamPCA(10)
     memory = rows.compute(scheduler="threads")
@@ -91,3 +116,7 @@ def main() -> None:
     line = [f"{large.nbytes / 1e9:.0f} GB", f"{seconds:.0f}", f"{most / 1e6:.0f}"]
     columns = ["rows", "seconds", "MB, the largest worker"]
     show(f"Two workers of {LIMIT / 1e6:.0f} MB", columns, [line])
+    columns = ["stream", "parts", "rows of a part / D", "one pass", "two passes", "three passes"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # short parts
+        show("Share of the optimum of merged sketches", columns, shares())

@@ -31,7 +31,7 @@ Estimator = TypeVar("Estimator")
 PIECES_PER_THREAD = 4
 
 #: A part of a sketch should have this number of rows for each feature. Shorter parts cost accuracy.
-ROWS_PER_FEATURE = 10
+ROWS_PER_FEATURE = 40
 
 #: The ability that a solver needs, except for "krylov".
 MERGES = ("fit of Dask data", "merges")
@@ -83,7 +83,7 @@ def fit(
     Notes
     -----
     Each thread of the cluster learns one part of the rows, block by block. A worker with one thread
-    holds two learners, and a third for a moment at the end. The parts of a sketch have at least 10
+    holds two learners, and a third for a moment at the end. The parts of a sketch have at least 40
     rows for each feature, so there may be fewer parts than threads. If the number of rows is
     unknown and parts are shorter, ``fit`` warns, and ``Sketch(passes=2)`` helps.
 
