@@ -15,12 +15,7 @@ TRUE = {
     "alpha": lambda of: (of["above"], of["below"]) == (3, 2),
     "chunks": lambda of: of["largest"] < 1e-12 and min(of["angles"]["separate sequences"]) > 1e-5,
     "cross_validation": lambda of: (
-        of["scores"].best(lag=1)
-        == {
-            "lag": 1,
-            "n_components": 3,
-            "alpha": 0.5,
-        }
+        of["scores"].best(lag=1) == {"lag": 1, "n_components": 3, "alpha": 0.5}
     ),
     "distance_to_the_optimum": lambda of: (
         of["final"]["dense"] < 0.01

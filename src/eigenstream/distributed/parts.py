@@ -154,7 +154,7 @@ def pieces_of_stream(stream: Any, n_parts: int) -> list[Piece]:
     ]
 
 
-def self_reading(pieces: list[Piece]) -> list[Piece]:
+def fuse_reading(pieces: list[Piece]) -> list[Piece]:
     """Return pieces that run the tasks that only they need, such as those that read a file.
 
     The task that learns a block then also reads it. Otherwise workers read blocks faster than they
@@ -167,7 +167,7 @@ def self_reading(pieces: list[Piece]) -> list[Piece]:
     dependents = get_deps(graph)[1]
     whole = HighLevelGraph({"rows": graph}, {"rows": set()})
 
-    def own(piece: Piece) -> Piece:
+    def fused(piece: Piece) -> Piece:
         given = piece.given.items()
         keys = {name: one.key for name, one in given if isinstance(one, Delayed)}
         inside: dict[Any, Any] = {}
@@ -188,7 +188,7 @@ def self_reading(pieces: list[Piece]) -> list[Piece]:
         kept = piece.given | dict.fromkeys(keys)
         return replace(piece, given=kept, tasks=Tasks(inside, keys), inputs=inputs)
 
-    return [own(piece) for piece in pieces]
+    return [fused(piece) for piece in pieces]
 
 
 def grouped(pieces: list[Piece], width: int) -> list[list[Piece]]:
@@ -199,7 +199,7 @@ def grouped(pieces: list[Piece], width: int) -> list[list[Piece]]:
     """
     found: list[list[Piece]] = []
     n_rows = nan
-    for piece in self_reading(pieces):
+    for piece in fuse_reading(pieces):
         if n_rows * width < PART_VALUES:
             found[-1].append(piece)
             n_rows += piece.n_rows

@@ -116,7 +116,7 @@ class FitPlan:
 
     @property
     def n_tasks(self) -> int:
-        """The number of tasks that learn blocks of rows."""
+        """The number of tasks that learn rows."""
         most = self.blocks or PIECES_PER_THREAD * self.workers
         joined = ceil(self.rows * self.columns / PART_VALUES)  # small blocks are learned together
         return max(min(most, joined), self.n_parts)
@@ -133,6 +133,7 @@ class FitPlan:
             "arithmetic": rows / speeds.learn,
             # Each task copies the learner of its part.
             "merging": (turns + ceil(log2(busy))) * speeds.learner / speeds.merge,
+            # Each part also has an empty learner and a merge.
             "latency": (n_tasks + 2 * self.n_parts) * speeds.task,
         }
         return {name: speeds.passes * seconds for name, seconds in once.items()}
@@ -176,7 +177,7 @@ class FitPlan:
             "reading": f"{speeds.read / 1e6:,.0f} MB/s a worker",
             "arithmetic": f"{speeds.learn:,.0f} rows/s a worker",
             "merging": f"{self.n_parts:,} learners of {speeds.learner / 1e6:,.3g} MB",
-            "latency": f"{self.n_tasks:,} tasks of {1e3 * speeds.task:.2g} ms",
+            "latency": f"{self.n_tasks + 2 * self.n_parts:,} tasks of {1e3 * speeds.task:.2g} ms",
         }
         lines = [f"{self.rows:,} rows of {self.columns:,} columns on {self.workers:,} workers"]
         for name, seconds in self.times.items():
