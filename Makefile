@@ -15,6 +15,7 @@ $(BIN)/python:
 	  { echo "eigenstream needs Python 3.11 or newer; try: make $(MAKECMDGOALS) PYTHON=python3.12" >&2; exit 2; }
 	@echo "Creating a virtual environment in $(VENV) ..."
 	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) --upgrade 'pip>=25.1'  # the first with dependency groups
 
 $(VENV)/.installed: $(BIN)/python pyproject.toml
 	@echo "Installing eigenstream and what it needs ..."
@@ -23,15 +24,15 @@ $(VENV)/.installed: $(BIN)/python pyproject.toml
 
 $(VENV)/.installed-dev: $(VENV)/.installed
 	@echo "Installing the tools for tests ..."
-	@$(PIP) --editable '.[dev]'
+	@$(PIP) --editable . --group dev
 	@touch $@
 
 $(VENV)/.installed-bench: $(VENV)/.installed-dev
-	@$(PIP) --editable '.[bench]'
+	@$(PIP) --editable . --group bench
 	@touch $@
 
 $(VENV)/.installed-docs: $(VENV)/.installed
-	@$(PIP) --editable '.[docs]'
+	@$(PIP) --editable . --group docs
 	@touch $@
 
 demo: $(VENV)/.installed ## learn a rotation-invariant view of print and write report.html
@@ -44,6 +45,7 @@ lint: $(VENV)/.installed-dev ## ruff: style and imports; numpydoc: docstrings
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/python tests/docstrings.py
+	$(BIN)/codespell src tests docs papers benchmarks examples *.md
 
 types: $(VENV)/.installed-dev ## mypy --strict on src and papers
 	$(BIN)/mypy

@@ -181,16 +181,7 @@ IN_ORDER = {
 SHUFFLED = {WEIGHTS[0]: "fit of a map takes the rows in an order of its own in each pass"}
 PARTIAL = {"check_estimators_nan_inf": "missing='partial' learns from what there is of such rows"}
 NO_WEIGHTS = dict.fromkeys(
-    (
-        "check_sample_weights_pandas_series",
-        "check_sample_weights_not_an_array",
-        "check_sample_weights_list",
-        "check_all_zero_sample_weights_error",
-        "check_sample_weights_shape",
-        "check_sample_weights_not_overwritten",
-        *WEIGHTS,
-    ),
-    "solver='flow' takes a step for each pair, whatever its weight, and refuses weights",
+    WEIGHTS, "solver='flow' takes a step for each pair, whatever its weight, and refuses weights"
 )
 
 #: What learns exactly from scatters keeps these; online, there is neither merging nor law 2, whose
@@ -294,7 +285,7 @@ NEURONS = [
     Member(Perceptron(max_iter=2, pocket=True), "targets", (8,)),
     Member(Perceptron(max_iter=5, pocket=True, record_every=7), "targets", (7,)),
     Member(Perceptron(max_iter=5, average=True), "targets", (7,)),
-    Member(Adaline(), "targets", (SCIKIT_LEARN,), ONLINE_DENSE),
+    Member(Adaline(), "targets", (SCIKIT_LEARN,)),
     Member(Adaline(max_iter=2), "targets", (7, 8)),
     Member(AdalineRegressor(), "numbers", (SCIKIT_LEARN,), ONLINE_DENSE),
     Member(AdalineRegressor(max_iter=2), "numbers", (7, 8)),

@@ -129,7 +129,7 @@ class Text(ColumnTable):
             raise ValueError(f"decimal={decimal!r} is not valid. It must be '.' or ','.")
         if decimal == delimiter:
             raise ValueError(f"delimiter and decimal are both {decimal!r}. Use two characters.")
-        if header is not None and (isinstance(header, bool) or header not in ("infer", 0)):
+        if header is False or header not in ("infer", 0, None):
             raise ValueError(f"header={header!r} is not valid. It must be 'infer', 0 or None.")
         self.file, self.files, self.name, self.decimal = file, [file], file.name, decimal
         self.rereadable, self.n_bytes = file.rereadable, file.size() or 1
