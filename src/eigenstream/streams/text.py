@@ -121,7 +121,7 @@ class Text(ColumnTable):
     options = ("delimiter", "decimal", "header")
 
     def __init__(
-        self, file: File, delimiter: str | None = None, decimal: str = ".", header: Any = "infer"
+        self, file: File, delimiter: Any = None, decimal: str = ".", header: Any = "infer"
     ) -> None:
         if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1):
             raise ValueError(f"delimiter={delimiter!r} is not valid. It must be one character.")
@@ -129,7 +129,7 @@ class Text(ColumnTable):
             raise ValueError(f"decimal={decimal!r} is not valid. It must be '.' or ','.")
         if decimal == delimiter:
             raise ValueError(f"delimiter and decimal are both {decimal!r}. Use two characters.")
-        if header is False or header not in ("infer", 0, None):
+        if isinstance(header, bool) or header not in ("infer", 0, None):
             raise ValueError(f"header={header!r} is not valid. It must be 'infer', 0 or None.")
         self.file, self.files, self.name, self.decimal = file, [file], file.name, decimal
         self.rereadable, self.n_bytes = file.rereadable, file.size() or 1
