@@ -7,11 +7,11 @@ import sys
 from importlib.util import find_spec
 
 import pytest
-from typer.main import get_command
 from typer.testing import CliRunner
 
 import eigenstream
 from bad_sources import CASES
+from commands import COMMANDS
 from eigenstream.cli import app
 
 TINY = ["demo", "--views", "1000"]
@@ -129,17 +129,6 @@ def test_asked_to_end_it_leaves_nothing(name, how, tmp_path):
     number = getattr(signal, name)
     assert (run.returncode, run.stdout, run.stderr) == (128 + number, "", "")
     assert list(tmp_path.iterdir()) == []
-
-
-def commands(group, name="eigenstream"):
-    """Yield every command by the words that call it; groups of commands, too."""
-    for word, command in group.commands.items():
-        yield f"{name} {word}", command
-        if hasattr(command, "commands"):
-            yield from commands(command, f"{name} {word}")
-
-
-COMMANDS = dict(commands(get_command(app)))
 
 
 @pytest.mark.parametrize("words", COMMANDS)

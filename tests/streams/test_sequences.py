@@ -139,7 +139,7 @@ def test_a_hole_longer_than_a_chunk_is_not_invented():
     for size in (1, 2, 5, 13, 40):
         whole = open_stream(holes, chunk_rows=size, missing="interpolate")
         # Six rows of two numbers.
-        stream = Stream(whole._tables, whole._plan, chunk_bytes=6 * 16)
+        stream = Stream(whole.tables, whole._plan, chunk_bytes=6 * 16)
         ((got, weights),) = sequences_of(stream)
         np.testing.assert_array_equal(weights, ~lost)
         np.testing.assert_allclose(got, expected, rtol=1e-15)

@@ -162,8 +162,8 @@ class ReadingOptions:
         typer.Option(help="The first row of text names the columns, or not.", metavar=""),
     ] = None
 
-    def opened(self, data: list[str], **more: Any) -> Any:
-        """Return the stream that these options stand for."""
+    def opened(self, data: list[Any], **more: Any) -> Any:
+        """Return the stream of names of data, or of the tables of an open stream."""
         from eigenstream.streams import open_stream
 
         how = {field.name: getattr(self, field.name) for field in fields(ReadingOptions)} | more
@@ -181,7 +181,8 @@ class ReadingOptions:
         names = fitted.get("columns")
         if names is None:
             names = getattr(estimator, "feature_names_in_", None)
-        known = self.opened(data, **more).feature_names
+        stream = self.opened(data, **more)
+        known = stream.feature_names
         stored = dict(fitted.get("reading", {}))
         for mark in "sequence", "time":
             if isinstance(stored.get(mark), str) and stored[mark] not in (known or ()):
@@ -192,7 +193,8 @@ class ReadingOptions:
             more["columns"] = list(map(str, names))
         stored = {name: one for name, one in stored.items() if getattr(self, name, None) is None}
         stored["missing"] = missing or stored.get("missing", "raise")
-        return without_text(self.opened(data, **stored | more))
+        # Opened again, a pipe would lack the bytes of its header.
+        return without_text(self.opened(list(stream.tables), **stored | more))
 
 
 @dataclass
@@ -241,7 +243,7 @@ class FitOptions(RunOptions):
         "lag-embedding:DELAYS:LAG, differences:LAG, quadratic-expansion.",
     ] = None
 
-    def opened(self, data: list[str], **more: Any) -> Any:
+    def opened(self, data: list[Any], **more: Any) -> Any:
         """Return the stream behind its steps."""
         stream = super().opened(data, **more)
         return stream if self.through is None else stream.through(*self.through)

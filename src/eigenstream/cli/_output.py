@@ -113,8 +113,8 @@ def words(value: Any) -> str:
 
 
 def print_json(found: Mapping[str, Any]) -> None:
-    """Print one JSON object. NaN and infinity become null."""
-    print(json.dumps(_plain(found), allow_nan=False))
+    """Print one JSON object at once, also into a pipe. NaN and infinity become null."""
+    print(json.dumps(_plain(found), allow_nan=False), flush=True)
 
 
 def _plain(value: Any) -> Any:

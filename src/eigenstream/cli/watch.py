@@ -36,6 +36,6 @@ def watch(
                 print_json(vars(one))
                 continue
             line = f"{one.rows:12,}{one.angle:7.3f}{one.spread:10.3f}{one.p_value:9.2g}"
-            print(line + "  drift" * one.alarm)
+            print(line + "  drift" * one.alarm, flush=True)
     if not drift.history:
         raise ValueError(f"The data have fewer rows than window={window}. Use a shorter --window.")

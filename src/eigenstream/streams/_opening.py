@@ -160,6 +160,8 @@ def open_stream(
 
 def _tables(source: Any, options: Mapping[str, Any], name: str = "the source") -> list[RowTable]:
     """Return the tables of a source. Those of a dict are named by its keys."""
+    if isinstance(source, RowTable):  # of an open stream
+        return [source]
     dataset = hasattr(source, "data_vars")  # of xarray
     if isinstance(source, Mapping) and not is_sparse(source) and not dataset:
         if not source:

@@ -99,11 +99,11 @@ class Stream:
     def __init__(
         self, tables: Sequence[RowTable], plan: Reading, *, chunk_bytes: int = CHUNK_BYTES
     ) -> None:
-        self._tables, self._plan, self._chunk_bytes = tuple(tables), plan, chunk_bytes
-        self._requests = planned(plan, self._tables)
+        self.tables, self._plan, self._chunk_bytes = tuple(tables), plan, chunk_bytes
+        self._requests = planned(plan, self.tables)
         self._width = len(self._requests[0].features)
         self._dtype = plan.dtype or float_type([table.dtype for table in tables])
-        names = self._tables[0].columns
+        names = self.tables[0].columns
         #: The names of the columns before preprocessing.
         self.column_names = (
             tuple(names[one] for one in self._requests[0].features) if names else None
@@ -145,7 +145,7 @@ class Stream:
         """Return the number of rows to read from each table."""
         return [
             None if table.n_rows is None else len(request.numbers(table.n_rows))
-            for table, request in zip(self._tables, self._requests, strict=True)
+            for table, request in zip(self.tables, self._requests, strict=True)
         ]
 
     @property
@@ -169,7 +169,7 @@ class Stream:
         """Return the shape of one row, such as that of an image."""
         whole = self._plan.columns is None and not self._plan.exclude
         plain = whole and not self.preprocessing.steps and not self._answers
-        return self._tables[0].row_shape if plain else None
+        return self.tables[0].row_shape if plain else None
 
     @property
     def reading(self) -> dict[str, Any]:
@@ -188,8 +188,8 @@ class Stream:
     @property
     def share_read(self) -> float | None:
         """Return the approximate fraction of bytes read by the pass, or None before a pass."""
-        read = sum((table.share or 0.0) * table.n_bytes for table in self._tables)
-        return read / sum(table.n_bytes for table in self._tables) if read else None
+        read = sum((table.share or 0.0) * table.n_bytes for table in self.tables)
+        return read / sum(table.n_bytes for table in self.tables) if read else None
 
     # ---- other streams of the same tables ----------------------------------------------------
 
@@ -206,8 +206,8 @@ class Stream:
         omitted : dict
             The content of each omitted column, by its name or number.
         """
-        plan, others = only_numbers(self._plan, self._tables)
-        return Stream(self._tables, plan).through(*self.preprocessing.steps), others
+        plan, others = only_numbers(self._plan, self.tables)
+        return Stream(self.tables, plan).through(*self.preprocessing.steps), others
 
     def through(self, *steps: Step) -> "Stream":
         """Return the stream of the rows after preprocessing steps.
@@ -356,11 +356,11 @@ class Stream:
         if n_rows is None and not apart:
             return [self]
         if n_rows is None:
-            return [Stream(self._tables[i:j], plan) for i, j in pairwise(cuts)]
+            return [Stream(self.tables[i:j], plan) for i, j in pairwise(cuts)]
         found = []
         for ends in pairwise(cuts):
             found.append(self.through())
-            found[-1]._tables, found[-1]._part = tuple(map(copy, self._tables)), ends
+            found[-1].tables, found[-1]._part = tuple(map(copy, self.tables)), ends
         return found
 
     # ---- passes ------------------------------------------------------------------------------
@@ -412,7 +412,7 @@ class Stream:
         """
         skip = check_whole(skip, "skip", least=0)
         self.learn_steps()
-        for table in self._tables:
+        for table in self.tables:
             if table.used and not table.rereadable:
                 raise StreamError(
                     f"{table.name} can be read once only, and has been read. Open it again, or "
@@ -523,7 +523,7 @@ class Stream:
             if skip <= before + count:
                 return number, skip - before - 1, skip - 1
             before += count
-        return len(self._tables), 0, before
+        return len(self.tables), 0, before
 
     def _prepared(
         self, steps: Preprocessing, table: int = 0, row: int = 0, before: int = 0
@@ -558,11 +558,11 @@ class Stream:
     def _cut(self, first: int, row: int, before: int) -> Iterator[Chunk]:
         """Yield chunks of floats of one sequence each, starting at a row of a table."""
         sequences = Sequences(self._plan.gap, self._plan.joined)
-        for table in self._tables:
+        for table in self.tables:
             table.share = None
         size = self._plan.chunk_rows or self._automatic_rows()
         read = before
-        for table, request in list(zip(self._tables, self._requests, strict=True))[first:]:
+        for table, request in list(zip(self.tables, self._requests, strict=True))[first:]:
             sequences.new_table()
             start, row = request.start + row * request.step, 0
             for raw in table.blocks(replace(request, start=start, block_rows=size)):
@@ -573,7 +573,7 @@ class Stream:
                     block = self._labels.put(block, read)
                 read += len(block)
                 yield from sequences.cut(block)
-        if read == before and first < len(self._tables):
+        if read == before and first < len(self.tables):
             raise StreamError(f"{self.sources[0]} has no rows.")
         if self._labels is not None:
             self._labels.check(read)
@@ -608,8 +608,8 @@ class Stream:
         if self._labels is not None:
             values = self._labels.values
             facts["labels="] = f"{len(values)} values with digest {hash_of(values)}"
-        facts["number of sources"] = len(self._tables)
-        for number, table in enumerate(self._tables):
+        facts["number of sources"] = len(self.tables)
+        for number, table in enumerate(self.tables):
             path, mark, part = table.name.partition("::")
             name = os.path.basename(path.rstrip("/")) + mark + part
             facts[f"name of source {number}"] = name
