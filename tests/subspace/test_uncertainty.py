@@ -40,17 +40,14 @@ def walk(seed, n, width=3):
     st.lists(st.integers(20, 60), min_size=1, max_size=4),
     st.integers(2, 7),
     st.integers(1, 4),
-    st.sampled_from(["difference", "ratio"]),
+    st.sampled_from([{"alpha": 0.5}, {"alpha": "auto"}, {"criterion": "ratio"}]),
     st.booleans(),
     st.booleans(),
 )
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_slow_subspaces_equal_separate_fits(seed, lengths, blocks, lag, criterion, scale, center):
+def test_slow_subspaces_equal_separate_fits(seed, lengths, blocks, lag, weights, scale, center):
     runs = [walk(seed + k, n) for k, n in enumerate(lengths)]
-    weights = {"alpha": 0.5} if criterion == "difference" else {}
-    slow = SlowSubspace(
-        2, lag=lag, criterion=criterion, scale=scale, center=center, solver="dense", **weights
-    )
+    slow = SlowSubspace(2, lag=lag, scale=scale, center=center, solver="dense", **weights)
     found = slow.uncertainty(runs, blocks=blocks)
     assert found.n_blocks == blocks
     whole = SlowSubspace(**slow.get_params()).fit(runs)
@@ -68,6 +65,21 @@ def test_slow_subspaces_equal_separate_fits(seed, lengths, blocks, lag, criterio
     for name, own in (("eigenvalues_", found.eigenvalues), ("objective_", found.objective)):
         due = jackknife_of(fits, name)
         np.testing.assert_allclose(own.error, np.atleast_1d(due), rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_the_last_component_of_the_automatic_alpha_has_error_bars():
+    for seed in range(10):
+        process = Autoregressive(
+            np.exp([-1 / 50, -1 / 20, -1 / 8, -1 / 2]),
+            variances=[1.0, 2.25, 1.0, 4.0],
+            n_features=6,
+            noise=0.1,
+            random_state=seed,
+        )
+        found = SlowSubspace(2, lag=20).uncertainty(process.take(5000))
+        assert np.isfinite(found.timescales.low).all()
+        assert found.angles[1] < 0.5
 
 
 @settings(max_examples=20, deadline=None)

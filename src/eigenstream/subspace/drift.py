@@ -71,8 +71,8 @@ class SubspaceDrift:
     Parameters
     ----------
     reference : fitted StreamPCA or SlowSubspace
-        It must be learned from other rows than those to be compared. Windows use its parameters,
-        its alpha and its feature map.
+        It must be learned from other rows than those to be compared. Windows use its parameters
+        and its feature map. An alpha of "auto" is chosen again in each window.
     window : int
         The number of rows in a window. Windows do not overlap.
     blocks : int, default=20

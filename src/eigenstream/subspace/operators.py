@@ -17,9 +17,12 @@ from eigenstream.subspace.block import Block
 from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.terms import NOTHING, Parts, Terms, Weights
 
-#: alpha="auto" is this share of the way from the threshold to 1. Larger values admit faster
-#: directions; with smaller values the sign of the last eigenvalue depends on rounding.
-AUTO_STEP = 0.01
+#: alpha="auto" has this multiple of the odds of the threshold. Larger values favour variance over
+#: slowness; with values near 1 noise decides the last component.
+AUTO_ODDS = 1.1
+
+#: The smallest alpha="auto", for directions without velocity.
+LEAST_ALPHA = 1e-6
 
 #: Warn if rounding may change alpha by this share.
 UNSURE = 0.1
@@ -139,9 +142,9 @@ class MatrixOperator:
         return numerical_rank(eigenvalues_of(self.reward), self.rounding, self.floor)
 
     def automatic_alpha(self, n_components: int) -> float:
-        """Return an alpha slightly above the smallest one; warn if it depends on rounding."""
+        """Return an alpha above the smallest one; warn if it depends on rounding."""
         least, error = self._least_weight(n_components)
-        alpha = least + AUTO_STEP * (1.0 - least)
+        alpha = max(AUTO_ODDS * least / (1.0 + (AUTO_ODDS - 1.0) * least), LEAST_ALPHA)
         if error > UNSURE * alpha:
             warn_user(
                 f"alpha={alpha:.3g} depends on eigenvalues below rounding error. Use center=True, "

@@ -39,9 +39,9 @@ class SlowSubspace(SlowBounds):
         The number of components (1 if there is only one feature). None keeps all directions with a
         positive eigenvalue.
     alpha : float in (0, 1], "auto" or "bound", default="auto"
-        The weight of the variance; 1 is PCA. "auto" is slightly above the smallest alpha for which
-        all ``n_components`` eigenvalues are positive. "bound" minimises an error bound ([1]_
-        Theorem 5). It warns if the bound is vacuous, which is often the case.
+        The weight of the variance; 1 is PCA. "auto" has 1.1 times the odds of the smallest alpha
+        for which all ``n_components`` eigenvalues are positive. "bound" minimises an error bound
+        ([1]_ Theorem 5). It warns if the bound is vacuous, which is often the case.
     lag : int, default=1
         The time step of the velocity, in rows.
     criterion : {"difference", "ratio"}, default="difference"
@@ -115,8 +115,8 @@ class SlowSubspace(SlowBounds):
     second moment of the velocity.
 
     Let mu_d be the d-th largest generalised eigenvalue of A v = mu B v, for d components. All d
-    eigenvalues of T are positive for alpha above 1 / (1 + mu_d) ([1]_ section 4). "auto" adds one
-    per cent of the distance to 1.
+    eigenvalues of T are positive for alpha above 1 / (1 + mu_d) ([1]_ section 4). "auto" takes
+    ``alpha / (1 - alpha) = 1.1 / mu_d``.
 
     References
     ----------

@@ -273,8 +273,9 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         The rows are cut into consecutive blocks. The errors come from fits without each block (the
         delete-one-block jackknife), which need no further pass. Blocks shorter than ten time scales
         are joined until five remain. If these are still shorter, the errors are too small, and a
-        warning is raised. Alpha and the number of components are those of the whole fit. Memory:
-        about three D x D matrices for each block.
+        warning is raised. The number of components and a given alpha are those of the whole fit;
+        ``alpha="auto"`` is chosen again without each block. Memory: about three D x D matrices for
+        each block.
 
         Parameters
         ----------
@@ -299,8 +300,8 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         >>> found
         SlowSubspace: 20 blocks of 2,500 rows, 95 % intervals
                                eigenvalue                    time scale  angle
-          1       0.4675 [0.4263, 0.5086]           49.15 [45.9, 52.64]   0.2°
-          2 0.009921 [-0.003942, 0.02378]          5.028 [4.818, 5.247]   0.9°
+          1       0.4896 [0.4463, 0.5329]           49.15 [45.9, 52.64]   0.2°
+          2    0.05239 [0.05109, 0.05369]          5.028 [4.818, 5.247]   0.9°
         """
         one: Self = clone(self)
         one.fit(X, blocks=blocks)

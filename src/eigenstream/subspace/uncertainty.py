@@ -295,16 +295,22 @@ def with_sums(estimator: Any, learner: Learner) -> Any:
 
 
 def held_parameters(fitted: Any) -> dict[str, Any]:
-    """Return the parameters that a fit has estimated, as numbers."""
+    """Return the parameters that a fit has estimated, as numbers, except the automatic alpha.
+
+    Each set of rows has its own threshold of alpha. A fixed one may leave the last component
+    without a positive eigenvalue.
+    """
     held = {"n_components": fitted.n_components_}
     for name in ("alpha", "eta", "shrinkage"):
+        if name == "alpha" and getattr(fitted, "alpha", None) == "auto":
+            continue
         if getattr(fitted, f"{name}_", None) is not None:
             held[name] = getattr(fitted, f"{name}_")
     return held
 
 
 def left_out(fitted: Any, parts: list[Part]) -> Iterator[Any]:
-    """Yield the estimator without each block, at the alpha or eta and the size of the whole fit."""
+    """Yield the estimator without each block, with ``held_parameters`` of the whole fit."""
     fixed = copy(fitted).set_params(**held_parameters(fitted))
     for part in parts:
         part.learners[0].sample = None  # only the choice of eta needs it

@@ -30,12 +30,13 @@ def drawn(seed, kind):
 
 
 def least_alpha(rows, d, center=True):
-    """A step above 1 - theta_d, with A v = theta (A + B) v solved by the rows themselves."""
+    """1.1 times the odds of 1 - theta_d, with A v = theta (A + B) v solved by the rows."""
     rows = rows.astype(np.longdouble)
     now, moved = rows[1:] - center * rows[1:].mean(axis=0), rows[1:] - rows[:-1]
     left = np.linalg.svd(np.vstack([now, moved]).astype(float), full_matrices=False)[0]
     theta = np.linalg.svd(left[: len(now)], compute_uv=False)[d - 1] ** 2
-    return 1.0 - theta + 0.01 * theta
+    odds = 1.1 * (1.0 - theta) / theta
+    return max(odds / (1.0 + odds), 1e-6)
 
 
 @pytest.mark.parametrize("kind", ["sizes", "wide", "small", "far"])
@@ -76,3 +77,10 @@ def test_an_alpha_about_zero_is_right_or_told(far):
         assert told or found == pytest.approx(least_alpha(rows, d, center=False), rel=0.01), seed
         warned += told
     assert (warned > 0) == (far >= 1e5)
+
+
+def test_at_lag_1_the_automatic_alpha_finds_the_slowest_source_beside_a_larger_one():
+    rng = np.random.default_rng(0)
+    sources = oracles.autoregressive(np.exp([-1 / 1000, -1 / 150, -1 / 3]), 40_000, rng)
+    feature = SlowSubspace(1).fit_transform(sources * [1.0, 5.0, 1.0])[:, 0]
+    assert abs(np.corrcoef(feature, sources[:, 0])[0, 1]) > 0.99
