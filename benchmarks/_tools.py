@@ -1,12 +1,14 @@
 """Timing side by side, and tables of results."""
 
 import json
+import os
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 from time import perf_counter, sleep
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table
 from threadpoolctl import threadpool_limits
@@ -59,3 +61,14 @@ def store(name: str) -> None:
     found = {"date": date.today().isoformat(), "tables": shown}
     text = json.dumps(found, indent=1, ensure_ascii=False)
     (RESULTS / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+
+
+def stored_data(name: str) -> dict[str, Any] | None:
+    """Return the arrays of ``NAME.npz`` in EIGENSTREAM_DATA, or None if there is no such file."""
+    for folder in filter(None, os.environ.get("EIGENSTREAM_DATA", "").split(os.pathsep)):
+        path = Path(folder) / f"{name}.npz"
+        if path.exists():
+            with np.load(path) as arrays:
+                return dict(arrays)
+    console.print(f"{name}: set EIGENSTREAM_DATA to the folder of {name}.npz")
+    return None
