@@ -135,6 +135,7 @@ for name, parameters, rows in [
     ("scaled", {"scale": True}, X),
     ("ratio", {"criterion": "ratio"}, X),
     ("ratio, lag 5", {"criterion": "ratio", "lag": 5}, X),
+    ("ratio, not shrunk", {"criterion": "ratio", "shrinkage": 0.0}, X),
     ("all that gain", {"n_components": None, "alpha": 0.7}, X),
     ("missing", {"missing": "skip"}, HOLES),
     ("missing, lag 2", {"missing": "skip", "lag": 2, "alpha": 0.9}, HOLES),

@@ -47,11 +47,15 @@ class SlowSubspace(SlowBounds):
     criterion : {"difference", "ratio"}, default="difference"
         "ratio" maximises variance over velocity instead, as slow feature analysis does [2]_. Its
         components have unit variance and are not orthogonal, and alpha is not used. Directions
-        whose velocity is zero up to rounding are excluded.
+        whose variance is zero up to rounding are excluded.
     reversible : bool, default=False
         Average over both rows of each velocity for the mean and the variance, instead of the later
         one. The features are then those of TICA for a reversible process. Only with
         criterion="ratio".
+    shrinkage : float in [0, 1], default=1e-4
+        For "ratio": the share of B that a multiple of the identity replaces, with the same mean
+        diagonal. It keeps slow channels of tiny variance from being chosen. With 0, the features
+        do not depend on the units, and directions without velocity are excluded.
     <solver>
     center : bool, default=True
         Compute the variance about the mean. If False, about zero.
@@ -72,9 +76,11 @@ class SlowSubspace(SlowBounds):
     components_ : array of shape (n_components, n_features)
         The directions, in the order that ``basis`` gives. The largest entry is positive.
     eigenvalues_ : array of shape (n_components,)
-        The eigenvalues of T in descending order. For "ratio", variance over velocity.
+        The eigenvalues of T in descending order. For "ratio", variance over shrunk velocity.
     alpha_ : float or None
         The alpha in use. None with ``criterion="ratio"``.
+    shrinkage_ : float or None
+        The shrinkage in use. None with ``criterion="difference"``.
     bound_ : float or None
         The error bound at ``alpha_``. None unless ``alpha="bound"``.
     mean_ : array of shape (n_features,)
@@ -146,12 +152,14 @@ class SlowSubspace(SlowBounds):
         "lag": [COUNT],
         "criterion": [CRITERION],
         "reversible": [FLAG],
+        "shrinkage": [Interval(Real, 0, 1, closed="both")],
         "basis": [StrOptions({"slowness", "eigenvalue"})],
     }
     SHAPING: ClassVar[tuple[str, ...]] = (*SlowBounds.SHAPING, "reversible")
     READ_BY: ClassVar[dict[str, tuple[str, str]]] = {
         "alpha": ("criterion", "difference"),
         "reversible": ("criterion", "ratio"),
+        "shrinkage": ("criterion", "ratio"),
     }
 
     def __init__(
@@ -162,6 +170,7 @@ class SlowSubspace(SlowBounds):
         lag: int = 1,
         criterion: str = "difference",
         reversible: bool = False,
+        shrinkage: float = 1e-4,
         solver: Any = "auto",
         center: bool = True,
         scale: bool = False,
@@ -174,6 +183,7 @@ class SlowSubspace(SlowBounds):
         self.lag = lag
         self.criterion = criterion
         self.reversible = reversible
+        self.shrinkage = shrinkage
         self.solver = solver
         self.center = center
         self.scale = scale
@@ -220,7 +230,8 @@ class SlowSubspace(SlowBounds):
         n = terms.n_features if wanted is None else int(wanted)
         if self.criterion == "ratio":
             pairs = self._ratios(operator, n)
-            found = {"ratio": True} | self._sorted(operator, pairs)
+            found = {"ratio": True, "shrinkage": float(self.shrinkage)}
+            found |= self._sorted(operator, pairs)
             return Answer(pairs, terms.mean, scale, found)
         alpha, bound = self.alpha, None
         if alpha == "auto":
@@ -275,16 +286,18 @@ class SlowSubspace(SlowBounds):
 
     def _ratios(self, operator: MatrixOperator, n: int) -> Eigenpairs:
         """Return the largest ratios of variance to velocity; vectors have unit variance."""
-        pairs = operator.ratios(n)
-        if len(pairs.values) < n and self.n_components is not None:
+        pairs = operator.shrunk(float(self.shrinkage)).ratios(n)
+        variance = operator.moments(pairs.vectors)[0]
+        noise = operator.rounding * operator.trace + operator.floor
+        varies = variance > noise * (pairs.vectors**2).sum(axis=0)
+        if varies.sum() < n and self.n_components is not None:
+            kind = "rows" if self.shrinkage else "velocities"
             warn_user(
-                f"The velocities span {len(pairs.values)} directions only, so n_components={n} "
-                f"gives {len(pairs.values)}."
+                f"The {kind} span {varies.sum()} directions only, so n_components={n} gives "
+                f"{varies.sum()}."
             )
-        if len(pairs.values) == 0:
-            return pairs
-        deviation = np.sqrt(np.maximum(operator.moments(pairs.vectors)[0], 0.0))
-        return Eigenpairs(pairs.values, pairs.vectors / np.where(deviation > 0, deviation, 1.0))
+        vectors = pairs.vectors[:, varies] / np.sqrt(variance[varies])
+        return Eigenpairs(pairs.values[varies], vectors)
 
     def _warn_about_sign(self, pairs: Eigenpairs, alpha: float) -> None:
         positive = int((pairs.values > 0).sum())
@@ -305,6 +318,12 @@ class SlowSubspace(SlowBounds):
         """The alpha in use (None with ``criterion="ratio"``)."""
         alpha: float | None = self._solved().details.get("alpha")
         return alpha
+
+    @property
+    def shrinkage_(self) -> float | None:
+        """The shrinkage in use (None with ``criterion="difference"``)."""
+        share: float | None = self._solved().details.get("shrinkage")
+        return share
 
     @property
     def bound_(self) -> float | None:
@@ -342,7 +361,11 @@ class SlowSubspace(SlowBounds):
         variance, velocity = (
             np.einsum("ij,ij->j", turn, found[name] @ turn) for name in ("variance", "velocity")
         )
-        noise = len(self.mean_) * np.finfo(np.float64).eps * np.diagonal(found["variance"]).max()
+        noise = (
+            len(self.mean_)
+            * np.finfo(np.float64).eps
+            * np.diagonal(found["variance"]).max(initial=0.0)
+        )
         return _timescales.autocorrelations(variance, velocity, noise * (turn**2).sum(axis=0))
 
     @property

@@ -2,7 +2,11 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.linalg import eigh
 
+import oracles
 from eigenstream import SlowSubspace
 from eigenstream.processes import Autoregressive
 
@@ -79,3 +83,36 @@ def test_a_lag_that_suits_does_not_warn(seed, recwarn):
     SlowSubspace(2).fit(rng.standard_normal((2000, 5)))
     SlowSubspace(2).fit(rng.standard_normal((2000, 5)).cumsum(axis=0))
     assert not [one for one in recwarn if "lag=" in str(one.message)]
+
+
+def test_the_ratio_ignores_a_slow_channel_of_tiny_variance():
+    rng = np.random.default_rng(0)
+    memory = np.exp([-1 / 100, -1 / 3, -1 / 3, -1 / 3000])
+    sources = oracles.autoregressive(memory, 20_000, rng) * [1.0, 1.0, 1.0, 1e-3]
+    for shrinkage, slowest in ((1e-4, 0), (0.0, 3)):
+        model = SlowSubspace(1, criterion="ratio", shrinkage=shrinkage).fit(sources)
+        feature = model.transform(sources)[:, 0]
+        assert abs(np.corrcoef(feature, sources[:, slowest])[0, 1]) > 0.95
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0.0, 1e-4, 0.1, 1.0]), st.booleans())
+def test_a_shrunk_ratio_is_the_generalised_eigenproblem_of_the_rows(seed, shrinkage, scale):
+    rows = oracles.slow_sources(m=100, n_features=5, seed=seed % 1000)
+    model = SlowSubspace(3, criterion="ratio", shrinkage=shrinkage, scale=scale).fit(rows)
+    rows = rows / model.scale_ if scale else rows
+    A, B = oracles.variance(rows, lag=1), oracles.velocity(rows, lag=1)
+    B = (1.0 - shrinkage) * B + shrinkage * np.diag(B).mean() * np.eye(5)
+    np.testing.assert_allclose(model.eigenvalues_, eigh(A, B)[0][:1:-1], rtol=1e-8)
+    assert model.shrinkage_ == shrinkage
+
+
+def test_the_ratio_of_rows_in_a_plane_has_two_features():
+    plane = oracles.slow_sources(m=200, n_features=2) @ [
+        [1.0, 2.0, 3.0, 4.0],
+        [1.0, 4.0, 9.0, 16.0],
+    ]
+    for shrinkage in (0.0, 1e-4):
+        model = SlowSubspace(None, criterion="ratio", shrinkage=shrinkage).fit(plane)
+        assert model.n_components_ == 2
+        with pytest.warns(UserWarning, match="span 2 directions only"):
+            SlowSubspace(3, criterion="ratio", shrinkage=shrinkage).fit(plane)._solved()
