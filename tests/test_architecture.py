@@ -32,14 +32,15 @@ FLOORS = {
     "_refusals": 0,
     "_storable": 0,
     "_rows": 1,
-    "_streams": 1,
+    "_streams": 2,
     "kernels": 1,
     "pair_sampling": 2,
+    "rows": 1,
     "schedules": 1,
     "theory": 1,
-    "evaluation": 2,
+    "evaluation": 3,
     "online": 2,
-    "features": 2,
+    "features": 3,
     "processes": 2,
     "subspace": 4,
     "neurons": 4,
@@ -202,5 +203,5 @@ def test_the_way_of_a_row_is_the_documented_one(model, given, own, method):
     stops = re.findall(r"^\d\. `subspace/(\w+)\.py`", page.read_text("utf-8"), re.MULTILINE)
     assert len(stops) == 6
     way = handlers(lambda: getattr(model, method)(**given).components_)
-    assert [stop for stop in way if stop not in BESIDE | own] == stops[:5]
+    assert [stop for stop in way if stop not in BESIDE | own | {stops[5]}] == stops[:5]
     assert "def components_" in (ROOT / f"subspace/{stops[5]}.py").read_text("utf-8")

@@ -1,7 +1,6 @@
-"""Errors that leave an estimator unchanged, and errors for input that is not rows."""
+"""Errors for input that is not rows, and for methods that are not available."""
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from numbers import Real
 from os import PathLike
 from types import MethodType
@@ -9,7 +8,7 @@ from typing import Any
 
 from eigenstream._checks import is_sparse
 
-__all__ = ["offered_if", "refuse_unread", "unchanged_on_error"]
+__all__ = ["offered_if", "refuse_unread"]
 
 
 class offered_if:
@@ -84,31 +83,3 @@ def refuse_unread(values: Any, name: str = "X") -> None:
             f"{name} is a {kind}, not rows. Pass open_stream({name}) to fit, or each chunk to "
             "partial_fit."
         )
-
-
-@contextmanager
-def unchanged_on_error(learner: Any) -> Iterator[None]:
-    """Restore the attributes of an object if the body raises. Their values are not copied.
-
-    >>> from types import SimpleNamespace
-    >>> learner = SimpleNamespace(width=3)
-    >>> with unchanged_on_error(learner):
-    ...     learner.width, learner.mean = 4, 0.5
-    ...     raise ValueError("X has 4 features, expected 3")
-    Traceback (most recent call last):
-        ...
-    ValueError: X has 4 features, expected 3
-    >>> learner
-    namespace(width=3)
-    """
-    before = dict(vars(learner))
-    try:
-        yield
-    except BaseException as error:
-        if getattr(error, "keeps", False):  # keep the result of a fit that stopped early
-            raise
-        # Keep the attributes that scikit-learn needs to tear down callbacks.
-        after = {k: v for k, v in vars(learner).items() if k.startswith(("_skl", "_callback"))}
-        vars(learner).clear()
-        vars(learner).update(before | after)
-        raise

@@ -19,6 +19,7 @@ FITTED = {
     "provenance_": "dict?",
     "preprocessing_": "Preprocessing?",
     "_sklearn_output_config": "dict[str]?",
+    "_guard": "-",
 }
 
 

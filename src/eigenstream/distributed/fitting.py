@@ -14,10 +14,10 @@ import numpy as np
 
 from eigenstream._checks import warn_user
 from eigenstream._provenance import forget_source, note_source
-from eigenstream._refusals import unchanged_on_error
 from eigenstream._streams import is_stream, labelled_stream, note_columns
 from eigenstream.distributed import parts, prototypes
 from eigenstream.distributed.parts import Cluster, Piece, merged_in_order
+from eigenstream.rows.guard import replacing
 from eigenstream.subspace.chunks import Chunk
 from eigenstream.subspace.frame import Frame
 from eigenstream.subspace.learner import Learner
@@ -118,13 +118,13 @@ def fit(
         )
     given = {name: value for name, value in given.items() if name in takes}
     cluster = Cluster(client, progress)
-    with unchanged_on_error(model):
+    with replacing(model) as fitted:
         if batch:
-            prototypes.learn(model, X, given, cluster)
-            return estimator
-        model._check_parameters()
-        learn = _fit_stream if is_stream(X) else _fit_collection
-        learn(model, X, given, cluster)
+            prototypes.learn(fitted, X, given, cluster)
+        else:
+            fitted._check_parameters()
+            learn = _fit_stream if is_stream(X) else _fit_collection
+            learn(fitted, X, given, cluster)
     return estimator
 
 

@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_finite, check_pair, check_whole
 from eigenstream._linalg import Float64s, Floats
-from eigenstream._refusals import unchanged_on_error
 from eigenstream._rows import validated_rows
 from eigenstream._storable import FITTED, storable
 from eigenstream._streams import Course, fits_streams_by, maps_streams
@@ -106,12 +105,11 @@ class GradientOrientation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         self : object
             The fitted estimator.
         """
-        with unchanged_on_error(self):
-            rows, columns = self._grid()
-            self._validate_params()
-            pixels: Floats = self._rows(X, reset=True)
-            self.shape_ = self._shape_of(pixels.shape[1])
-            self._n_features_out = rows * columns * self.orientations
+        rows, columns = self._grid()
+        self._validate_params()
+        pixels: Floats = self._rows(X, reset=True)
+        self.shape_ = self._shape_of(pixels.shape[1])
+        self._n_features_out = rows * columns * self.orientations
         return self
 
     def _loaded(self) -> None:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils import check_random_state
@@ -16,10 +16,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from eigenstream._checks import check_finite, check_unchanged, real_array, warn_user
 from eigenstream._linalg import Float64s, Floats
-from eigenstream._refusals import unchanged_on_error
 from eigenstream._rows import validated_rows
 from eigenstream._storable import FITTED, storable
 from eigenstream._streams import Course, fits_streams_by, maps_streams
+from eigenstream.rows.guard import Guarded, changing
 
 #: Kernel values held at a time while transforming: 16 MB of float64.
 KERNEL_VALUES = 2**21
@@ -39,7 +39,7 @@ OF_PROTOTYPES = ("n_prototypes", "prototypes", "gamma", "spacing")
     whitening_="float prototypes prototypes?",
     prototypes_="float prototypes D?",
 )
-class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded):
     """Features of the Gaussian kernel at prototypes from the data (Nystroem features).
 
     The features of x are tau(x) = G^(-1/2) kappa(prototypes, x). A linear method after this map
@@ -158,13 +158,12 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self : object
             The fitted estimator.
         """
-        with unchanged_on_error(self):
-            self._validate_params()
-            rows, own = self._rows(X, reset=True), self.prototypes
-            if own is not None and not _has_learned(own) and hasattr(own, "fit"):
-                own = clone(own).fit(rows)
-            given = self._given(own, rows)
-            self._keep(rows[self._chosen(len(rows))] if given is None else given, len(rows))
+        self._validate_params()
+        rows, own = self._rows(X, reset=True), self.prototypes
+        if own is not None and not _has_learned(own) and hasattr(own, "fit"):
+            own = clone(own).fit(rows)
+        given = self._given(own, rows)
+        self._keep(rows[self._chosen(len(rows))] if given is None else given, len(rows))
         return self
 
     def _given(self, own: Any, rows: Floats) -> Floats | None:
@@ -254,29 +253,29 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self : object
             The fitted estimator.
         """
-        with unchanged_on_error(self):
-            self._validate_params()
-            first = not self._begun
+        with changing(self) as model:
+            model._validate_params()
+            first = not model._begun
             if first:
-                self._note_parameters()
+                model._note_parameters()
             else:
-                check_unchanged(self._begun, vars(self))
-            rows = self._rows(X, reset=first, first_row=0 if first else self.n_samples_seen_)
+                check_unchanged(model._begun, vars(model))
+            rows = model._rows(X, reset=first, first_row=0 if first else model.n_samples_seen_)
             if first:
-                self.n_samples_seen_ = self.n_prototypes_seen_ = 0
-                self._collected = np.empty((self.n_prototypes, rows.shape[1]), dtype=rows.dtype)
-                given = self._given(self.prototypes, rows)
+                model.n_samples_seen_ = model.n_prototypes_seen_ = 0
+                model._collected = np.empty((model.n_prototypes, rows.shape[1]), dtype=rows.dtype)
+                given = model._given(model.prototypes, rows)
                 if given is not None:
-                    self._keep(given, 0)
-            if not self.is_ready_:
+                    model._keep(given, 0)
+            if not model.is_ready_:
                 # Rows are counted from the start of the stream, for any chunking.
-                have, fresh = self.n_prototypes_seen_, rows[-self.n_samples_seen_ % self.spacing :]
-                fresh = fresh[:: self.spacing][: self.n_prototypes - have]
-                self._collected[have : have + len(fresh)] = fresh
-                self.n_prototypes_seen_ = have + len(fresh)
-                if self.n_prototypes_seen_ == self.n_prototypes:
-                    self._finish(self._collected)
-            self.n_samples_seen_ += len(rows)
+                have, after = model.n_prototypes_seen_, -model.n_samples_seen_ % model.spacing
+                fresh = rows[after :: model.spacing][: model.n_prototypes - have]
+                model._collected[have : have + len(fresh)] = fresh  # not yet read
+                model.n_prototypes_seen_ = have + len(fresh)
+                if model.n_prototypes_seen_ == model.n_prototypes:
+                    model._finish(model._collected)
+            model.n_samples_seen_ += len(rows)
         return self
 
     def _note_parameters(self) -> None:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import _check_partial_fit_first_call, check_classification_targets
@@ -19,11 +19,11 @@ from eigenstream import _checks as checks
 from eigenstream._documented import documented_by
 from eigenstream._history import History
 from eigenstream._linalg import Float64s
-from eigenstream._refusals import unchanged_on_error
 from eigenstream._rows import validated_rows
 from eigenstream._storable import FITTED, storable
 from eigenstream._streams import Course, fits_streams_by, labelled_stream, maps_streams
 from eigenstream.online import UnstableStepError
+from eigenstream.rows.guard import Guarded, changing, reads
 from eigenstream.schedules import Auto, as_schedule
 
 COUNT = Interval(Integral, 1, None, closed="left")
@@ -176,7 +176,7 @@ documented = documented_by(ENTRIES)
 
 
 @storable(**FITTED, _begun="dict", n_iter_="int", converged_="bool", _records="list")
-class Neurons(BaseEstimator, ABC):
+class Neurons(Guarded, ABC):
     """Base of all neurons."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -206,6 +206,7 @@ class Neurons(BaseEstimator, ABC):
         self._records: list[Any] = []
 
     @property
+    @reads
     def history_(self) -> History:
         """The records of every ``record_every`` steps, and the loss of each pass."""
         check_is_fitted(self)
@@ -337,10 +338,9 @@ class SupervisedNeurons(Neurons):
         self : object
             The fitted estimator.
         """
-        with unchanged_on_error(self):
-            self._start()
-            block = self._checked(X, y, sample_weight, first=True)._replace(whole=True)
-            self._fit(lambda: [block])
+        self._start()
+        block = self._checked(X, y, sample_weight, first=True)._replace(whole=True)
+        self._fit(lambda: [block])
         return self
 
     def _fit_stream(self, course: Course) -> None:
@@ -404,20 +404,20 @@ class SupervisedNeurons(Neurons):
         """Learn from one chunk. It changes nothing if all weights are zero."""
         if sample_weight is not None and not np.any(sample_weight):
             return self
-        with unchanged_on_error(self):
-            first = self._start_or_continue()
-            if isinstance(self, Classifying):
-                _check_partial_fit_first_call(self, classes)
-            block = self._checked(X, y, sample_weight, first=first)
+        with changing(self) as model:
+            first = model._start_or_continue()
+            if isinstance(model, Classifying):
+                _check_partial_fit_first_call(model, classes)
+            block = model._checked(X, y, sample_weight, first=first)
             if first:
-                self._units = self._new_units(check_random_state(self.random_state))
+                model._units = model._new_units(check_random_state(model.random_state))
             else:  # after an error the old values are unchanged
-                self._units, self._records = self._units.copy(), self._records.copy()
-                self.loss_curve_ = self.loss_curve_.copy()
-            self._forget(*OF_ROWS)
-            self.converged_ = False
-            self._chunk(block)
-            self.n_iter_ += 1
+                model._units, model._records = model._units.copy(), model._records.copy()
+                model.loss_curve_ = model.loss_curve_.copy()
+            model._forget(*OF_ROWS)
+            model.converged_ = False
+            model._chunk(block)
+            model.n_iter_ += 1
         return self
 
     def _chunk(self, block: Block) -> None:

@@ -12,10 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenstream import online
 from eigenstream._linalg import Float64s
-from eigenstream._refusals import unchanged_on_error
 from eigenstream._storable import storable
 from eigenstream._streams import Course, fits_streams_by, maps_streams
 from eigenstream.neurons._base import COUNT, Neurons, documented
+from eigenstream.rows.guard import changing, reads
 from eigenstream.schedules import Auto
 
 FORMS = {
@@ -83,12 +83,11 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
         self : object
             The fitted estimator.
         """
-        with unchanged_on_error(self):
-            self._start()
-            rows = self._rows(X, reset=True)
-            while not self._ends():
-                self._update(rows)
-                self._compare()
+        self._start()
+        rows = self._rows(X, reset=True)
+        while not self._ends():
+            self._update(rows)
+            self._compare()
         return self
 
     def _fit_stream(self, course: Course) -> None:
@@ -122,10 +121,10 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
         self : object
             The fitted estimator.
         """
-        with unchanged_on_error(self):
-            first = self._start_or_continue()
-            self._update(self._rows(X, reset=first))
-            self._compare()
+        with changing(self) as model:
+            first = model._start_or_continue()
+            model._update(model._rows(X, reset=first))
+            model._compare()
         return self
 
     def _start(self) -> None:
@@ -151,28 +150,35 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
     def _update(self, rows: Any) -> None:
         if not self._learner.n_terms:
             self._latest = np.zeros((self.n_components, rows.shape[1]))
+        self._guard.mark()
         self._learner.update(rows)
 
     def _compare(self) -> None:
         """Count a pass or a chunk, and compare the weights with the previous ones."""
-        before, self._latest = self._latest, self.components_
+        before, self._latest = self._latest, self._present()
         far = np.linalg.norm(self._latest - before)
         self.converged_ = bool(self.n_iter_ > 0 and far <= self.tol * np.linalg.norm(before))
         self.n_iter_ += 1
 
-    @property
-    def components_(self) -> Float64s:
-        """The weights, one unit in each row, averaged over the steps with "auto"."""
-        check_is_fitted(self)
+    def _present(self) -> Float64s:
         return np.array(self._learner.ahead().vectors, np.float64)
 
     @property
+    @reads
+    def components_(self) -> Float64s:
+        """The weights, one unit in each row, averaged over the steps with "auto"."""
+        check_is_fitted(self)
+        return self._present()
+
+    @property
+    @reads
     def mean_(self) -> Float64s:
         """The mean that is subtracted from each row; zeros with ``center=False``."""
         check_is_fitted(self)
         return self._learner.ahead().mean
 
     @property
+    @reads
     def n_steps_(self) -> int:
         """The number of learning steps."""
         check_is_fitted(self)
@@ -194,9 +200,10 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
         """
         check_is_fitted(self)
         rows = self._rows(X, reset=False)
-        learner = self._learner.ahead()
-        weights = np.asarray(learner.vectors, rows.dtype)
-        return rows @ weights.T - (weights @ learner.mean.astype(rows.dtype))
+        with self._guard.reading():
+            learner = self._learner.ahead()
+            weights, mean = np.array(learner.vectors, rows.dtype), learner.mean.astype(rows.dtype)
+        return rows @ weights.T - weights @ mean
 
     @property
     def _n_features_out(self) -> int:

@@ -55,6 +55,8 @@ class UnstableStepError(ArithmeticError):
 
     #: True if the learner keeps the result of earlier steps.
     keeps = False
+    #: The weights before the unstable block are valid, so ``partial_fit`` keeps them.
+    valid = True
 
     def __init__(self, step: int, gain: float, remedy: str = "") -> None:
         self.step, self.gain, self.remedy = step, gain, remedy

@@ -19,6 +19,7 @@ from eigenstream import __version__
 from eigenstream._files import folder_beside, remove_abandoned, replacing
 from eigenstream._storable import check_form
 from eigenstream.persistence.codec import Arrays, can_be_saved, decode, encode
+from eigenstream.rows.guard import reading
 
 __all__ = ["ModelError", "describe", "load", "read", "read_header", "save", "write"]
 
@@ -133,6 +134,17 @@ def write(
     checkpoint: Mapping[str, Any] | None = None,
 ) -> None:
     """Write an estimator and its optional position in a stream to a file."""
+    with reading(estimator):
+        _write(estimator, path, date, without, checkpoint)
+
+
+def _write(
+    estimator: Any,
+    path: Path,
+    date: date | str | None,
+    without: Collection[str],
+    checkpoint: Mapping[str, Any] | None,
+) -> None:
     arrays: Arrays = {}
     when = datetime.now(UTC) if date is None else date
     names = getattr(estimator, "feature_names_in_", None)

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.metrics.pairwise import euclidean_distances, nan_euclidean_distances
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -26,12 +26,13 @@ from eigenstream._history import History
 from eigenstream._hooks import Reported
 from eigenstream._linalg import Float64s
 from eigenstream._machine import blas_threads, chunk_rows
-from eigenstream._refusals import offered_if, unchanged_on_error
+from eigenstream._refusals import offered_if
 from eigenstream._rows import validated_rows
 from eigenstream._storable import FITTED, check_form, storable
 from eigenstream._streams import Course, Passes, maps_streams
 from eigenstream.prototypes._nearest import nearest
 from eigenstream.prototypes._steps import learn
+from eigenstream.rows.guard import Guarded, changing, reads
 
 __all__ = ["NO_ROWS_LEFT", "PrototypeEstimator", "check_optional", "given_vectors", "over"]
 
@@ -79,7 +80,7 @@ class PrototypeEstimator(
     Reported,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
-    BaseEstimator,
+    Guarded,
     ABC,
 ):
     """Base of the estimators whose prototypes compete for rows.
@@ -160,6 +161,7 @@ class PrototypeEstimator(
                 f"The learning rate is {rates[bad[0]]:.6g} at step {self._n_seen + bad[0]}. Use "
                 "rates of at most 1."
             )
+        self._guard.mark()
         if not self._placed:
             lacking = self._n_first() - self._n_seen
             self._waiting.append((np.array(rows[:lacking], np.float64), weights[:lacking]))
@@ -235,17 +237,17 @@ class PrototypeEstimator(
         self : object
             The fitted estimator.
         """
-        with unchanged_on_error(self):
-            self._check()
-            first, skipped = not self._begun, self._n_skipped
+        with changing(self) as model:
+            model._check()
+            first, skipped = not model._begun, model._n_skipped
             if not first:
-                check_unchanged(self._begun, vars(self))
-            rows, weights = self._rows_to_learn(X, sample_weight, reset=first)
-            self._n_skipped += skipped
+                check_unchanged(model._begun, vars(model))
+            rows, weights = model._rows_to_learn(X, sample_weight, reset=first)
+            model._n_skipped += skipped
             if first:
-                self._begin(rows.shape[1])
-            self._add(rows, weights)
-            self._forget_fit()
+                model._begin(rows.shape[1])
+            model._add(rows, weights)
+            model._forget_fit()
         return self
 
     def _forget_fit(self) -> None:
@@ -377,35 +379,41 @@ class PrototypeEstimator(
         return made
 
     @property
+    @reads
     def prototypes_(self) -> Float64s:
         """The prototypes, one in each row."""
         ahead = self._ahead()
         return np.asarray(ahead._vectors + ahead._mean)
 
     @property
+    @reads
     def counts_(self) -> Float64s:
         """The number of rows that each prototype has learned, by weights and shares."""
         return self._ahead()._counts.copy()
 
     @property
+    @reads
     def n_steps_(self) -> int:
         """The number of learning steps, one for each row of positive weight in each pass."""
         check_is_fitted(self)
         return self._n_seen
 
     @property
+    @reads
     def n_samples_skipped_(self) -> int:
         """The number of rows left out because of missing values."""
         check_is_fitted(self)
         return self._n_skipped
 
     @property
+    @reads
     def error_(self) -> float:
         """The mean squared distance of rows to their nearest prototype before each step."""
         ahead = self._ahead()
         return ahead._error / ahead._weight
 
     @property
+    @reads
     def history_(self) -> History:
         """The loss of each pass of ``fit``, and the recorded prototypes.
 
@@ -420,6 +428,7 @@ class PrototypeEstimator(
         return History.of(vars(ahead).get("_records", []), (sums[:, 0] / sums[:, 1]).tolist())
 
     @property
+    @reads
     def _n_features_out(self) -> int:
         return len(self._ahead()._vectors)
 

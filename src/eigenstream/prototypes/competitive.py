@@ -15,7 +15,6 @@ from eigenstream._checks import check_choice, check_number, check_unchanged, che
 from eigenstream._linalg import Float64s
 from eigenstream._machine import blas_threads, check_fits, chunk_rows
 from eigenstream._provenance import NOTED, check_same_input, merge_sources
-from eigenstream._refusals import unchanged_on_error
 from eigenstream._storable import storable
 from eigenstream._streams import Course, fits_streams_by
 from eigenstream.prototypes._nearest import nearest
@@ -29,6 +28,7 @@ from eigenstream.prototypes.base import (
     given_vectors,
     over,
 )
+from eigenstream.rows.guard import reads
 
 __all__ = ["CompetitiveLearning"]
 
@@ -441,15 +441,14 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         self : object
             The fitted estimator.
         """
-        with unchanged_on_error(self):
-            self._check()
-            rows, weights = self._rows_to_learn(X, sample_weight, reset=True)
-            self._begin(rows.shape[1])
-            step = chunk_rows(rows.shape[1])
-            parts = [slice(at, at + step) for at in range(0, len(rows), step)]
-            ahead = self._learn_passes(lambda _=True: ((rows[k], weights[k]) for k in parts))
-            self.labels_, squares = self._nearest(rows, ahead.prototypes_)
-            self.inertia_ = float(weights @ squares)
+        self._check()
+        rows, weights = self._rows_to_learn(X, sample_weight, reset=True)
+        self._begin(rows.shape[1])
+        step = chunk_rows(rows.shape[1])
+        parts = [slice(at, at + step) for at in range(0, len(rows), step)]
+        ahead = self._learn_passes(lambda _=True: ((rows[k], weights[k]) for k in parts))
+        self.labels_, squares = self._nearest(rows, ahead.prototypes_)
+        self.inertia_ = float(weights @ squares)
         return self
 
     def _fit_stream(self, course: Course) -> None:
@@ -584,11 +583,13 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         return self.prototypes_
 
     @property
+    @reads
     def dead_(self) -> Any:
         """The numbers of the prototypes without a win in the last steps."""
         return self._ahead()._dead(self.reseed or DEAD * self.n_prototypes)
 
     @property
+    @reads
     def n_reseeded_(self) -> int:
         """The number of dead prototypes that were placed again."""
         return int(self._ahead()._n_reseeded)

@@ -9,7 +9,6 @@ from scipy.linalg import eigh
 from eigenstream._checks import check_choice, check_flag, check_whole, warn_user
 from eigenstream._linalg import Float64s, canonical_signs
 from eigenstream._machine import blas_threads, chunk_rows
-from eigenstream._refusals import unchanged_on_error
 from eigenstream._storable import storable
 from eigenstream._streams import Course, fits_streams_by
 from eigenstream.prototypes._map_reading import MapQuality, MapReading
@@ -306,33 +305,32 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
         self : object
             The fitted estimator.
         """
-        with unchanged_on_error(self):
-            self._check()
-            rows, weights = self._rows_to_learn(X, sample_weight, reset=True)
-            counted = np.flatnonzero(weights)
-            if len(counted) == 0:
-                raise ValueError(NO_ROWS_LEFT)
-            n_units = self._grid().n_units
-            if len(counted) < n_units:
-                warn_user(
-                    f"X has {len(counted)} rows, fewer than the {n_units} units of the map. Use a "
-                    "smaller shape."
-                )
-            self._forget_fit()
-            self._begin(rows.shape[1])
-            random = np.random.default_rng([self._seed, len(rows)])
-            for number in range(self.max_iter):
-                order: Any = random.permutation(counted) if self.shuffle else counted
-                if number == 0:
-                    first = order[: self._n_first()]
-                    self._place(np.array(rows[first], np.float64), weights[first])
-                    self._foresee(len(counted))
-                # The sums of a batch do not depend on the order, so rows need not be copied.
-                order = None if self.training == "batch" else order
-                self._learn_pass(_pieces(rows, weights, order), number)
-            nearest = self._two_nearest(rows, self.prototypes_)
-            self.labels_, self.inertia_ = nearest[0], float(weights @ nearest[1] ** 2)
-            self._note_quality(self._quality([(*nearest, weights)]))
+        self._check()
+        rows, weights = self._rows_to_learn(X, sample_weight, reset=True)
+        counted = np.flatnonzero(weights)
+        if len(counted) == 0:
+            raise ValueError(NO_ROWS_LEFT)
+        n_units = self._grid().n_units
+        if len(counted) < n_units:
+            warn_user(
+                f"X has {len(counted)} rows, fewer than the {n_units} units of the map. Use a "
+                "smaller shape."
+            )
+        self._forget_fit()
+        self._begin(rows.shape[1])
+        random = np.random.default_rng([self._seed, len(rows)])
+        for number in range(self.max_iter):
+            order: Any = random.permutation(counted) if self.shuffle else counted
+            if number == 0:
+                first = order[: self._n_first()]
+                self._place(np.array(rows[first], np.float64), weights[first])
+                self._foresee(len(counted))
+            # The sums of a batch do not depend on the order, so rows need not be copied.
+            order = None if self.training == "batch" else order
+            self._learn_pass(_pieces(rows, weights, order), number)
+        nearest = self._two_nearest(rows, self.prototypes_)
+        self.labels_, self.inertia_ = nearest[0], float(weights @ nearest[1] ** 2)
+        self._note_quality(self._quality([(*nearest, weights)]))
         return self
 
     def _learn_pass(self, parts: Parts, number: int) -> None:

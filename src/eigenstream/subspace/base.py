@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib import hash as hash_of
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import HasMethods, Options, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -27,10 +27,10 @@ from eigenstream._provenance import (
     merge_sources,
     note_source,
 )
-from eigenstream._refusals import unchanged_on_error
 from eigenstream._storable import FITTED, storable
 from eigenstream._streams import is_stream, maps_streams, note_columns, refuse_keeping
 from eigenstream.online import UnstableStepError
+from eigenstream.rows.guard import Guarded, reads
 from eigenstream.subspace import rows
 from eigenstream.subspace.kernels import KernelMap, RowSpan
 from eigenstream.subspace.learner import Learner
@@ -107,9 +107,7 @@ class Answer:
     _answer="Answer | None?",
     _begun="dict?",
 )
-class SubspaceEstimator(
-    Reported, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC
-):
+class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded, ABC):
     """Base of the subspace estimators: parameters, a feature map, a learner and an answer.
 
     After ``partial_fit`` the answer is computed when a result is first read. A stream of small
@@ -277,10 +275,15 @@ class SubspaceEstimator(
             width = chunks[0].rows.shape[1]
             self._learner = self._begin(width, None, ("partial_fit", "continues"))
         assert self._learner is not None
+        self._answer = None
+        self._guard.mark()
         for chunk in chunks:
             self._learner.add(chunk)
-        self._answer = None
-        self._skipped.warn(self, self._learner.n_rows, self._row_word, rows.FIRST)
+
+    def _warn_of_skipped(self) -> None:
+        """Warn if ``partial_fit`` has left out many rows."""
+        if self._learner is not None:
+            self._skipped.warn(self, self._learner.n_rows, self._row_word, rows.FIRST)
 
     @property
     def _collecting(self) -> bool:
@@ -438,12 +441,15 @@ class SubspaceEstimator(
 
     def _known(self) -> Learner:
         """Return the learner, or raise if the estimator is not fitted."""
-        if self._learner is None:
+        with self._guard.reading():
+            learner = self._learner
+        if learner is None:
             raise NotFittedError(
                 f"This {type(self).__name__} is not fitted yet. Call fit or partial_fit first."
             )
-        return self._learner
+        return learner
 
+    @reads
     def _solved(self) -> Answer:
         """Return the answer, computed again if rows were added since the last call."""
         if self._answer is None:
@@ -468,6 +474,7 @@ class SubspaceEstimator(
         return self._solver.name
 
     @property
+    @reads
     def operator_(self) -> MatrixOperator:
         """The matrices A and B, which can be solved for any weights."""
         learner = self._known()
@@ -543,19 +550,24 @@ class SubspaceEstimator(
     @property
     def _columns(self) -> Float64s:
         """The matrix that centred rows are multiplied by."""
-        return self._unscaled(self._vectors)
+        return self._columns_of(self._solved())
 
     @property
     def _vectors(self) -> Float64s:
         """The components as columns, of rows that are divided by their scale."""
-        return self._solved().pairs.vectors
+        return self._vectors_of(self._solved())
 
-    def _unscaled(self, vectors: Float64s) -> Float64s:
+    def _columns_of(self, answer: Answer) -> Float64s:
         """Return the matrix that centred rows are multiplied by."""
-        scale = self._solved().scale
-        return vectors if scale is None else vectors / scale[:, None]
+        vectors = self._vectors_of(answer)
+        return vectors if answer.scale is None else vectors / answer.scale[:, None]
+
+    def _vectors_of(self, answer: Answer) -> Float64s:
+        """Return the components as columns, of rows that are divided by their scale."""
+        return answer.pairs.vectors
 
     @property
+    @reads
     def n_samples_seen_(self) -> int:
         """The number of rows learned from, without the skipped ones."""
         return self._known().n_rows - self._skipped.n_rows
@@ -604,6 +616,7 @@ class SubspaceEstimator(
     def _n_features_out(self) -> int:
         return self.n_components_
 
+    @reads
     def solved_with(self, **parameters: Any) -> Self:
         """Return a copy that is solved again with other parameters, without reading data.
 
@@ -661,7 +674,8 @@ class SubspaceEstimator(
         check_is_fitted(self)
         if rows.is_list_of_sequences(X):
             return rows.each(self.transform, X)
-        mean, columns = self._solved().mean, self._columns
+        answer = self._solved()
+        mean, columns = answer.mean, self._columns_of(answer)
         given = rows.as_floats(rows.validated(self, X, reset=False))
         if self._map is None:
             return rows.projected(given, mean, columns)
@@ -782,5 +796,4 @@ __all__ = [
     "keeper_of",
     "note_columns",
     "refuse_keeping",
-    "unchanged_on_error",
 ]

@@ -10,7 +10,7 @@ from eigenstream._documented import documented_by
 from eigenstream._hooks import KEEPING, keeper_of
 from eigenstream._linalg import Float64s
 from eigenstream._provenance import forget_source, note_source
-from eigenstream._refusals import offered_if, unchanged_on_error
+from eigenstream._refusals import offered_if
 from eigenstream._storable import storable
 from eigenstream._streams import (
     all_rows,
@@ -22,6 +22,7 @@ from eigenstream._streams import (
 )
 from eigenstream.evaluation.base import PairCounts
 from eigenstream.evaluation.pair_risk import TrainingRows
+from eigenstream.rows.guard import changing, publishes, reads
 from eigenstream.subspace import pair_input, rows
 from eigenstream.subspace.base import FLAG, continues, documented
 from eigenstream.subspace.learner import Learner
@@ -161,6 +162,7 @@ class ClassSubspace(PairwiseEstimator):
 
     @fits_dask
     @documented_by(KEEPING)
+    @publishes
     def fit(
         self,
         X: Any,
@@ -193,25 +195,24 @@ class ClassSubspace(PairwiseEstimator):
             The fitted estimator.
         """
         keeper = keeper_of(checkpoint, every, resume)
-        with unchanged_on_error(self):
-            self._check_parameters()
-            if is_stream(X):
-                stream = labelled_stream(X, y, self)
-                if keeper is None and self._in_memory(stream):
-                    found = all_rows(stream, "fit of ClassSubspace")
-                    source = self._source(found.rows, found.labels, None, None, reset=True)
-                    self._learn_all(source)
-                    note_columns(self, stream)
-                    note_source(self, stream)
-                    return self
-                source = self._source_of_stream(stream, keeper)
+        self._check_parameters()
+        if is_stream(X):
+            stream = labelled_stream(X, y, self)
+            if keeper is None and self._in_memory(stream):
+                found = all_rows(stream, "fit of ClassSubspace")
+                source = self._source(found.rows, found.labels, None, None, reset=True)
+                self._learn_all(source)
                 note_columns(self, stream)
-                self._resume(source, keeper)
+                note_source(self, stream)
                 return self
-            if keeper is not None:
-                refuse_keeping(X)
-            self._learn_all(self._source(X, y, sample_weight, groups, reset=True))
-            forget_source(self)
+            source = self._source_of_stream(stream, keeper)
+            note_columns(self, stream)
+            self._resume(source, keeper)
+            return self
+        if keeper is not None:
+            refuse_keeping(X)
+        self._learn_all(self._source(X, y, sample_weight, groups, reset=True))
+        forget_source(self)
         return self
 
     @offered_if(continues)
@@ -221,14 +222,15 @@ class ClassSubspace(PairwiseEstimator):
         The result does not depend on the chunking. Except for "sketch" and "flow", it does not
         depend on the order either.
         """
-        with unchanged_on_error(self):
-            self._check_parameters()
-            if self._learner is not None:
-                self._check_continuation()
-            first = self._learner is None and not self._collecting
-            self._learn_more(self._source(X, y, sample_weight, groups, reset=first))
-            self._trained = None
-            self._forget_counts()
+        with changing(self) as model:
+            model._check_parameters()
+            if model._learner is not None:
+                model._check_continuation()
+            first = model._learner is None and not model._collecting
+            model._learn_more(model._source(X, y, sample_weight, groups, reset=first))
+            model._trained = None
+            model._forget_counts()
+        self._warn_of_skipped()
         return self
 
     def merge(self, other: Self) -> Self:
@@ -380,6 +382,7 @@ class ClassSubspace(PairwiseEstimator):
 
     # ---- results ---------------------------------------------------------------------------
 
+    @reads
     def _training(self) -> TrainingRows:
         if self._trained is None:
             self._trained = training_rows(self._known().ahead().sample, self._columns)  # type: ignore[arg-type]

@@ -10,9 +10,9 @@ from sklearn.utils._param_validation import Interval
 from eigenstream._checks import check_number
 from eigenstream._linalg import Float64s, brief
 from eigenstream._provenance import forget_source
-from eigenstream._refusals import unchanged_on_error
 from eigenstream._storable import storable
 from eigenstream._streams import fits_dask
+from eigenstream.rows.guard import changing, publishes
 from eigenstream.subspace import rows
 from eigenstream.subspace.base import FLAG, Answer, SubspaceEstimator, documented
 from eigenstream.subspace.learner import Learner
@@ -146,6 +146,7 @@ class ContrastSubspace(SubspaceEstimator):
     # ---- learning --------------------------------------------------------------------------
 
     @fits_dask
+    @publishes
     def fit(self, X: Any, y: Any = None, *, background: Any = None) -> Self:
         """Learn from X and a background, forgetting what was learned before.
 
@@ -164,15 +165,14 @@ class ContrastSubspace(SubspaceEstimator):
         self : object
             The fitted estimator.
         """
-        with unchanged_on_error(self):
-            self._check_parameters()
-            if background is None:
-                raise ValueError(
-                    "ContrastSubspace needs a background. Pass background=, the rows whose "
-                    "variance is penalised, or use StreamPCA."
-                )
-            self._learn_all(self._source(X, background, reset=True))
-            forget_source(self)
+        self._check_parameters()
+        if background is None:
+            raise ValueError(
+                "ContrastSubspace needs a background. Pass background=, the rows whose "
+                "variance is penalised, or use StreamPCA."
+            )
+        self._learn_all(self._source(X, background, reset=True))
+        forget_source(self)
         return self
 
     def partial_fit(self, X: Any = None, y: Any = None, *, background: Any = None) -> Self:
@@ -196,10 +196,11 @@ class ContrastSubspace(SubspaceEstimator):
         self : object
             The fitted estimator.
         """
-        with unchanged_on_error(self):
-            self._check_parameters()
-            first = self._learner is None and not self._collecting
-            self._learn_more(self._source(X, background, reset=first))
+        with changing(self) as model:
+            model._check_parameters()
+            first = model._learner is None and not model._collecting
+            model._learn_more(model._source(X, background, reset=first))
+        self._warn_of_skipped()
         return self
 
     def merge(self, other: Self) -> Self:

@@ -18,6 +18,7 @@ from eigenstream.evaluation.base import (
     distances_of,
     roc_area,
 )
+from eigenstream.rows.guard import reads
 from eigenstream.subspace import pair_input as _pair_input
 
 #: Pairs projected at a time. More pairs take more memory.
@@ -46,6 +47,7 @@ class PairDecisions(ABC):
     def _training_counts(self) -> PairCounts:
         """Return the counted distances of the training pairs, or of a sample of them."""
 
+    @reads
     def _counts(self) -> PairCounts:
         """Return the counts of the training pairs, which are cached until more is learned."""
         check_is_fitted(self)

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from eigenstream._checks import check_finite, check_number, check_unmasked, unmasked
 from eigenstream._linalg import Float64s
-from eigenstream._refusals import refuse_unread, unchanged_on_error
+from eigenstream._refusals import refuse_unread
 from eigenstream._storable import FITTED, storable
 from eigenstream._streams import fits_streams, maps_streams
 
@@ -75,16 +75,15 @@ class ThresholdClassifier(ClassifierMixin, BaseEstimator):
         self : object
             The fitted estimator.
         """
-        with unchanged_on_error(self):
-            self._limit()
-            refuse_unread(X)
-            check_unmasked(y, "y")
-            rows, labels = validate_data(self, unmasked(X), y, dtype=np.float64)
-            check_classification_targets(labels)
-            check_finite(rows)
-            self._check_undecided(labels)
-            self.examples_ = rows
-            self.classes_, self._codes = np.unique(labels, return_inverse=True)
+        self._limit()
+        refuse_unread(X)
+        check_unmasked(y, "y")
+        rows, labels = validate_data(self, unmasked(X), y, dtype=np.float64)
+        check_classification_targets(labels)
+        check_finite(rows)
+        self._check_undecided(labels)
+        self.examples_ = rows
+        self.classes_, self._codes = np.unique(labels, return_inverse=True)
         return self
 
     @maps_streams

@@ -4,7 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.linalg import eigh
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_choice, check_flag, check_number, check_whole, warn_user
@@ -13,6 +13,7 @@ from eigenstream._linalg import Float64s, canonical_signs
 from eigenstream._storable import FITTED, storable
 from eigenstream._streams import all_rows, is_stream, labelled_stream, maps_streams
 from eigenstream.evaluation.base import PairCounts
+from eigenstream.rows.guard import Guarded, publishes
 from eigenstream.subspace import pair_input, rows
 from eigenstream.subspace.chunks import joined
 from eigenstream.subspace.decisions import FitsPairs
@@ -38,7 +39,7 @@ class PairMetric(
     Reported,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
-    BaseEstimator,
+    Guarded,
     FitsPairs,
 ):
     """Metric that separates positive from negative pairs.
@@ -131,6 +132,7 @@ class PairMetric(
         self.tol = tol
         self.missing = missing
 
+    @publishes
     def fit(self, pairs: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from positive and negative pairs.
 

@@ -10,7 +10,7 @@ from eigenstream._documented import documented_by
 from eigenstream._hooks import KEEPING, keeper_of
 from eigenstream._linalg import Float64s
 from eigenstream._provenance import forget_source
-from eigenstream._refusals import offered_if, unchanged_on_error
+from eigenstream._refusals import offered_if
 from eigenstream._storable import storable
 from eigenstream._streams import (
     all_rows,
@@ -21,6 +21,7 @@ from eigenstream._streams import (
     refuse_keeping,
 )
 from eigenstream.evaluation.base import PairCounts
+from eigenstream.rows.guard import changing, publishes, reads
 from eigenstream.subspace import pair_input
 from eigenstream.subspace.base import continues, documented
 from eigenstream.subspace.decisions import FitsPairs
@@ -156,6 +157,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
 
     @fits_dask
     @documented_by(KEEPING)
+    @publishes
     def fit(
         self,
         pairs: Any,
@@ -185,21 +187,20 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
             The fitted estimator.
         """
         keeper = keeper_of(checkpoint, every, resume)
-        with unchanged_on_error(self):
-            self._check_parameters()
-            if is_stream(pairs):
-                stream = labelled_stream(pairs, y, self)
-                if keeper is not None or not self._in_memory(stream):
-                    self._fit_stream(stream, keeper)
-                    return self
-                found = all_rows(stream, "fit of PairSubspace")
-                pairs, y = pair_input.pairs_of(found.rows, self.preprocessor), found.labels
-            if keeper is not None:
-                refuse_keeping(pairs)
-            source = self._source(pairs, y, sample_weight, reset=True)
-            self._learn_all(source)
-            self._trained = TrainingPairs.of_all(source.again(), self._columns)
-            forget_source(self)
+        self._check_parameters()
+        if is_stream(pairs):
+            stream = labelled_stream(pairs, y, self)
+            if keeper is not None or not self._in_memory(stream):
+                self._fit_stream(stream, keeper)
+                return self
+            found = all_rows(stream, "fit of PairSubspace")
+            pairs, y = pair_input.pairs_of(found.rows, self.preprocessor), found.labels
+        if keeper is not None:
+            refuse_keeping(pairs)
+        source = self._source(pairs, y, sample_weight, reset=True)
+        self._learn_all(source)
+        self._trained = TrainingPairs.of_all(source.again(), self._columns)
+        forget_source(self)
         return self
 
     def _fit_stream(self, stream: Any, keeper: Any) -> None:
@@ -237,17 +238,18 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
 
         With solver="dense" the result does not depend on the order or the chunking.
         """
-        with unchanged_on_error(self):
-            self._check_parameters()
-            if self._learner is not None:
-                self._check_continuation()
-            first = self._learner is None and not self._collecting
-            source = self._source(pairs, y, sample_weight, reset=first)
+        with changing(self) as model:
+            model._check_parameters()
+            if model._learner is not None:
+                model._check_continuation()
+            first = model._learner is None and not model._collecting
+            source = model._source(pairs, y, sample_weight, reset=first)
             if first and source.points is not None:
-                source.fit_map(self.features)  # all rows of the preprocessor are there
-            self._learn_more(source)
-            self._trained = None
-            self._forget_counts()
+                source.fit_map(model.features)  # all rows of the preprocessor are there
+            model._learn_more(source)
+            model._trained = None
+            model._forget_counts()
+        self._warn_of_skipped()
         return self
 
     def merge(self, other: Self) -> Self:
@@ -359,6 +361,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
 
     # ---- results ---------------------------------------------------------------------------
 
+    @reads
     def _training(self) -> TrainingPairs:
         if self._trained is None:
             learner = self._known().ahead()

@@ -277,12 +277,10 @@ class SlowSubspace(SlowBounds):
             turn = turn * np.where((canonical_signs(vectors) * vectors).sum(axis=0) < 0, -1.0, 1.0)
         return {"variance": variance, "velocity": velocity, "turn": turn, "basis": self.basis}
 
-    @property
-    def _vectors(self) -> Float64s:
-        found = self._solved()
-        if found.details.get("basis") != "slowness":
-            return found.pairs.vectors
-        return np.asarray(found.pairs.vectors @ found.details["turn"])
+    def _vectors_of(self, answer: Answer) -> Float64s:
+        if answer.details.get("basis") != "slowness":
+            return answer.pairs.vectors
+        return np.asarray(answer.pairs.vectors @ answer.details["turn"])
 
     def _ratios(self, operator: MatrixOperator, n: int) -> Eigenpairs:
         """Return the largest ratios of variance to velocity; vectors have unit variance."""
@@ -567,7 +565,8 @@ class SlowSubspace(SlowBounds):
         return self._moments_of(self._scored_terms(X), vectors)
 
     def _moments_of(self, scored: Learner, vectors: Float64s) -> tuple[Float64s, Float64s]:
-        columns = self._unscaled(vectors)
+        scale = self.scale_
+        columns = vectors if scale is None else vectors / scale[:, None]
         variance, velocity = scored.operator().forms(columns)
         if self.center:
             away = columns.T @ (scored.terms.mean - self.mean_)

@@ -16,8 +16,8 @@ from eigenstream._documented import documented_by
 from eigenstream._hooks import KEEPING, keeper_of
 from eigenstream._linalg import Float64s
 from eigenstream._provenance import forget_source, note_source
-from eigenstream._refusals import unchanged_on_error
 from eigenstream._streams import fits_dask, is_stream, note_columns, refuse_keeping
+from eigenstream.rows.guard import changing, publishes
 from eigenstream.subspace import rows
 from eigenstream.subspace.base import FLAG, SubspaceEstimator
 from eigenstream.subspace.learner import Learner
@@ -71,6 +71,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
 
     @fits_dask
     @documented_by(KEEPING)
+    @publishes
     @with_callbacks
     def fit(
         self,
@@ -105,32 +106,31 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
             The fitted estimator.
         """
         keeper = keeper_of(checkpoint, every, resume)
-        with unchanged_on_error(self):
-            self._check_parameters()
-            if is_stream(X):
-                if sample_weight is not None:
-                    raise ValueError("A stream has no sample_weight. Leave it out.")
-                self._warn_if_shuffled(X)
-            if blocks is not None:
-                if keeper is not None:
-                    raise ValueError("Pass blocks= or checkpoint=, not both.")
-                self._learn_blocks(X, sample_weight, blocks)
-                return self
-            if is_stream(X):
-                source = rows.source_of_stream(self, X, keeper=keeper)
-                self.n_features_in_ = source.n_features
-                note_columns(self, X)
-                self._resume(source, keeper)
-                if X.rereadable:
-                    self._after_fit(X)
-                return self
+        self._check_parameters()
+        if is_stream(X):
+            if sample_weight is not None:
+                raise ValueError("A stream has no sample_weight. Leave it out.")
+            self._warn_if_shuffled(X)
+        if blocks is not None:
             if keeper is not None:
-                refuse_keeping(X)
-            sequences = rows.sequences_of(self, X, sample_weight, reset=True)
-            self._check_lengths(sequences)
-            self._learn_all(rows.source_of_sequences(self, sequences, given=X))
-            forget_source(self)
-            self._after_fit(X)
+                raise ValueError("Pass blocks= or checkpoint=, not both.")
+            self._learn_blocks(X, sample_weight, blocks)
+            return self
+        if is_stream(X):
+            source = rows.source_of_stream(self, X, keeper=keeper)
+            self.n_features_in_ = source.n_features
+            note_columns(self, X)
+            self._resume(source, keeper)
+            if X.rereadable:
+                self._after_fit(X)
+            return self
+        if keeper is not None:
+            refuse_keeping(X)
+        sequences = rows.sequences_of(self, X, sample_weight, reset=True)
+        self._check_lengths(sequences)
+        self._learn_all(rows.source_of_sequences(self, sequences, given=X))
+        forget_source(self)
+        self._after_fit(X)
         return self
 
     def _after_fit(self, X: Any) -> None:
@@ -160,17 +160,18 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
             The fitted estimator.
         """
         check_flag(new_sequence, "new_sequence")
-        with unchanged_on_error(self):
-            self._check_parameters()
-            if self._learner is not None:
-                self._check_continuation()
-            first = self._learner is None and not self._collecting
-            sequences = rows.sequences_of(self, X, sample_weight, reset=first)
+        with changing(self) as model:
+            model._check_parameters()
+            if model._learner is not None:
+                model._check_continuation()
+            first = model._learner is None and not model._collecting
+            sequences = rows.sequences_of(model, X, sample_weight, reset=first)
             if new_sequence:
-                self._warn_of_short_sequence()
-            self._learn_more(
-                rows.source_of_sequences(self, sequences, begins=first or new_sequence)
+                model._warn_of_short_sequence()
+            model._learn_more(
+                rows.source_of_sequences(model, sequences, begins=first or new_sequence)
             )
+        self._warn_of_skipped()
         return self
 
     def merge(self, other: Self, *, new_sequence: bool = False) -> Self:

@@ -1,0 +1,242 @@
+"""Models that change in place, but are never read or continued half changed."""
+
+import sys
+from _signal import (  # type: ignore[import-not-found]  # without enums: 1 us, not 29
+    SIGINT,
+    default_int_handler,
+    getsignal,
+    signal,
+)
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from copy import deepcopy
+from functools import wraps
+from threading import RLock, Timer, current_thread, main_thread
+from typing import Any, TypeVar, cast
+
+from sklearn.base import BaseEstimator
+
+__all__ = [
+    "BrokenModelError",
+    "Guard",
+    "Guarded",
+    "changing",
+    "publishes",
+    "reading",
+    "reads",
+    "replacing",
+]
+
+Estimator = TypeVar("Estimator")
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+#: After Ctrl-C, a step that takes longer than this number of seconds is reported on the terminal.
+LONG = 0.5
+
+
+class BrokenModelError(RuntimeError):
+    """Error of a model whose last ``partial_fit`` was cut short while it changed the model.
+
+    Ctrl-C waits for the end of a step, so only a second Ctrl-C or another error breaks a model.
+
+    Examples
+    --------
+    >>> issubclass(BrokenModelError, RuntimeError)
+    True
+    """
+
+
+class Guard:
+    """The lock of a model, and a mark while the model changes in place.
+
+    Readers wait for the end of a step. An error inside a step leaves the mark, which the next use
+    of the model reports.
+
+    >>> guard = Guard()
+    >>> guard.broken = True
+    >>> with guard.reading():
+    ...     pass
+    Traceback (most recent call last):
+        ...
+    eigenstream.rows.guard.BrokenModelError: The last partial_fit was interrupted while ...
+    """
+
+    def __init__(self) -> None:
+        self.lock, self.broken = RLock(), False
+        #: True inside ``changing``.
+        self.stepping = False
+        self._delay: _Delay | None = None
+
+    def __reduce__(self) -> Any:
+        """Pickle to a new guard."""
+        self.check()
+        return Guard, ()
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Wait for the end of a step, and start none meanwhile."""
+        with self.lock:
+            self.check()
+            yield
+
+    def check(self) -> None:
+        """Raise an error if a step was cut short."""
+        if self.broken:
+            raise BrokenModelError(
+                "The last partial_fit was interrupted while it changed the model. Call fit, or "
+                "load the last checkpoint."
+            )
+
+    def mark(self) -> None:
+        """Note that ``partial_fit`` changes the model in place from here to its end."""
+        if not self.stepping or self.broken:
+            return
+        if current_thread() is main_thread() and getsignal(SIGINT) is default_int_handler:
+            self._delay = _Delay()
+            signal(SIGINT, self._delay)
+        self.broken = True
+
+    def end(self) -> None:
+        """End a step, and raise a Ctrl-C that has waited for its end."""
+        self.stepping = False
+        delay, self._delay = self._delay, None
+        if delay is None:
+            return
+        signal(SIGINT, default_int_handler)
+        if delay.timer is not None:
+            delay.timer.cancel()
+            raise KeyboardInterrupt
+
+
+class _Delay:
+    """Handler that delays the first Ctrl-C. The second one interrupts at once."""
+
+    def __init__(self) -> None:
+        self.timer: Timer | None = None
+
+    def __call__(self, number: int, frame: Any) -> None:
+        if self.timer is not None:
+            default_int_handler(number, frame)
+        self.timer = Timer(LONG, _report)
+        self.timer.daemon = True
+        self.timer.start()
+
+
+def _report() -> None:
+    if sys.stderr is not None and sys.stderr.isatty():
+        print(
+            "partial_fit ends its step first. A second Ctrl-C stops it at once and breaks the "
+            "model.",
+            file=sys.stderr,
+        )
+
+
+class Guarded(BaseEstimator):
+    """Base of the estimators whose ``partial_fit`` changes them in place."""
+
+    @property
+    def _guard(self) -> Guard:
+        own = self.__dict__
+        return cast(Guard, own.get("_guard") or own.setdefault("_guard", Guard()))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy or a pickle contains."""
+        with self._guard.reading():
+            state = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_guard"}
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        """Return a copy of the state between two steps."""
+        copied = memo[id(self)] = object.__new__(type(self))
+        with self._guard.reading():
+            copied.__setstate__(deepcopy(self.__getstate__(), memo))
+        return copied
+
+
+def _shallow(estimator: Estimator) -> Estimator:
+    """Return a copy with the same values of the attributes, and the same guard."""
+    copied = object.__new__(type(estimator))
+    copied.__dict__ = dict(vars(estimator))
+    return copied
+
+
+@contextmanager
+def changing(estimator: Any) -> Iterator[Any]:
+    """Yield a copy to which a step is made. At the end it replaces the estimator's attributes.
+
+    The body sets attributes of the copy. Before it changes a value in place, it calls
+    ``_guard.mark()``. An error before the mark leaves the estimator as it was. An error after the
+    mark breaks it, except for errors with the attribute ``valid``.
+    """
+    guard = estimator._guard
+    with guard.lock:
+        guard.check()
+        changed, guard.stepping = _shallow(estimator), True
+        try:
+            yield changed
+            estimator.__dict__ = vars(changed)
+            guard.broken = False
+        except BaseException as error:
+            if guard.broken and getattr(error, "valid", False):
+                estimator.__dict__ = vars(changed)
+                guard.broken = False
+            raise
+        finally:
+            guard.end()
+
+
+@contextmanager
+def replacing(estimator: Any) -> Iterator[Any]:
+    """Yield a copy to fit. If that succeeds, it replaces the attributes by one assignment."""
+    fitted = _shallow(estimator)
+    fitted.__dict__["_guard"] = Guard()
+    try:
+        yield fitted
+    except BaseException as error:
+        if getattr(error, "keeps", False):  # keep the result of a fit that stopped early
+            estimator.__dict__ = vars(fitted)
+        raise
+    estimator.__dict__ = vars(fitted)
+
+
+def publishes(fit: Method) -> Method:
+    """Let ``fit`` learn in a copy, so that the estimator is the old one or the new one.
+
+    >>> class Mean:
+    ...     @publishes
+    ...     def fit(self, rows):
+    ...         self.count_, self.mean_ = len(rows), sum(rows) / len(rows)
+    ...         return self
+    >>> mean = Mean().fit([1.0, 3.0])
+    >>> mean.fit([])
+    Traceback (most recent call last):
+        ...
+    ZeroDivisionError: division by zero
+    >>> mean.count_, mean.mean_
+    (2, 2.0)
+    """
+
+    @wraps(fit)
+    def published(self: Any, *given: Any, **named: Any) -> Any:
+        with replacing(self) as fitted:
+            fit(fitted, *given, **named)
+        return self
+
+    return cast(Method, published)
+
+
+def reading(estimator: Any) -> AbstractContextManager[None]:
+    """Return a context in which the state of an estimator, if it is guarded, does not change."""
+    guarded = isinstance(estimator, Guarded)
+    return estimator._guard.reading() if guarded else nullcontext()
+
+
+def reads(method: Method) -> Method:
+    """Let a method or property read the state between two steps."""
+
+    @wraps(method)
+    def read(self: Any, *given: Any, **named: Any) -> Any:
+        with self._guard.reading():
+            return method(self, *given, **named)
+
+    return cast(Method, read)

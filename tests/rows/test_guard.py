@@ -1,0 +1,244 @@
+"""Interrupts at random moments, and readers in other threads."""
+
+import pickle
+import signal
+import sys
+from copy import copy, deepcopy
+from threading import Event, Thread
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import eigenstream
+from eigenstream import CompetitiveLearning, OjaNeuron, SlowSubspace, StreamPCA
+from eigenstream.features import GradientOrientation
+from eigenstream.online import UnstableStepError
+from eigenstream.rows import BrokenModelError
+from eigenstream.rows.guard import Guarded, changing
+from members import DATA, MEMBERS
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+#: numba's dispatcher turns an exception that arrives inside it into the last two.
+INTERRUPTS = (KeyboardInterrupt, SystemError, TypeError)
+
+#: The chunks of the data, and the number of the chunk that is interrupted.
+CHUNKS, AT = [slice(0, 40), slice(40, 80), slice(80, 100), slice(100, 120)], 2
+
+N_INTERRUPTS = 4
+
+
+def continues(member):
+    """True if any chunks of the data may be learned one after the other."""
+    own = clone(member.estimator)
+    return not member.at_once and hasattr(own, "partial_fit")
+
+
+every_member = pytest.mark.parametrize("member", MEMBERS, ids=lambda one: repr(one.estimator))
+growing_member = pytest.mark.parametrize(
+    "member", [*filter(continues, MEMBERS)], ids=lambda one: repr(one.estimator)
+)
+
+
+def data_of(member):
+    X, y = DATA[member.data]
+    return (X[:, :4] if isinstance(member.estimator, GradientOrientation) else X), y
+
+
+def learn(model, member, k):
+    X, y = data_of(member)
+    more = {} if y is None else {"y": y[CHUNKS[k]]}
+    if member.data == "targets":
+        more["classes"] = np.unique(y)
+    return model.partial_fit(X[CHUNKS[k]], **more)
+
+
+def answer(model, member):
+    X, _ = data_of(member)
+    if member.data == "pairs":
+        return model.pair_distance(X[:9])
+    try:
+        return model.transform(X[:9]) if hasattr(model, "transform") else model.predict(X)
+    except NotFittedError:  # rows are collected for a feature map
+        return np.zeros(1)
+
+
+def equal(left, right):
+    size = max(np.abs(right).max(initial=0.0), 1e-3)
+    return np.shape(left) == np.shape(right) and np.allclose(left, right, rtol=0, atol=1e-9 * size)
+
+
+class AtOpcode:
+    """Raises KeyboardInterrupt at a bytecode of a call, which is counted from its start."""
+
+    def __init__(self, at):
+        self.left = at
+
+    def __call__(self, frame, event, arg):
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        if event == "opcode":
+            self.left -= 1
+            if self.left == 0:
+                raise KeyboardInterrupt
+        return self
+
+
+def interrupted(call, at):
+    """Interrupt a call at a bytecode. Return the number of its bytecodes so far."""
+    tracer, before = AtOpcode(at), sys.gettrace()
+    sys.settrace(tracer)
+    try:
+        call()
+    except INTERRUPTS:
+        pass
+    finally:
+        sys.settrace(before)
+    return at - tracer.left
+
+
+@growing_member
+def test_a_model_is_old_new_or_broken_after_an_interrupt(member):
+    model, models, answers = clone(member.estimator), [], []
+    if "random_state" in model.get_params():
+        model.set_params(random_state=0)
+    for k in range(len(CHUNKS)):
+        learn(model, member, k)
+        models.append(deepcopy(model))
+        answers.append(answer(model, member))
+    before, copied = models[AT - 1], deepcopy(models[AT - 1])
+    n = interrupted(lambda: learn(copied, member, AT), 10**9)
+    for at in np.random.default_rng(0).integers(1, n, N_INTERRUPTS).tolist():
+        model = deepcopy(before)
+        interrupted(lambda model=model, at=at: learn(model, member, AT), at)
+        try:
+            now = answer(model, member)
+        except BrokenModelError:
+            with pytest.raises(BrokenModelError):
+                learn(model, member, AT + 1)
+            with pytest.raises(BrokenModelError):
+                pickle.dumps(model)
+            continue
+        learned = not equal(now, answers[AT - 1])
+        assert not learned or equal(now, answers[AT]), f"bytecode {at}: neither state"
+        last = []
+        for first in {AT + learned, AT, AT + 1}:  # equal answers may belong to both states
+            again = deepcopy(model)
+            for k in range(first, len(CHUNKS)):
+                learn(again, member, k)
+            last.append(equal(answer(again, member), answers[-1]))
+        assert any(last), f"bytecode {at}: the state is not that of its answer"
+
+
+@every_member
+def test_an_interrupted_fit_keeps_the_old_model(member):
+    X, y = data_of(member)
+    model = clone(member.estimator)
+    if "random_state" in model.get_params():
+        model.set_params(random_state=0)
+    model.fit(X, y)
+    rows, new = 1.5 * X[::-1], deepcopy(model)
+    n = interrupted(lambda: new.fit(rows, y), 10**9)
+    answers = answer(model, member), answer(new, member)
+    for at in np.random.default_rng(0).integers(1, n, 2).tolist():
+        again = deepcopy(model)
+        interrupted(lambda again=again: again.fit(rows, y), at)
+        assert any(equal(answer(again, member), known) for known in answers)
+
+
+def step(model, *signals, value=None, error=None, mark=True):
+    """Make a step that receives Ctrl-C some times, then sets a value, then raises an error."""
+    with changing(model) as changed:
+        if mark:
+            changed._guard.mark()
+        for _ in signals:
+            signal.raise_signal(signal.SIGINT)
+        changed.value = value
+        if error is not None:
+            raise error
+
+
+def test_ctrl_c_waits_for_the_end_of_a_step():
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    model = Guarded()
+    with pytest.raises(KeyboardInterrupt):
+        step(model, "first", value=3)
+    assert model.value == 3
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    with pytest.raises(KeyboardInterrupt):
+        step(model, "first", "second", value=4)
+    assert model.value == 3
+    with pytest.raises(BrokenModelError, match="Call fit, or load the last checkpoint"):
+        copy(model)
+
+
+def test_a_long_step_says_that_it_ends_first(capsys, monkeypatch):
+    monkeypatch.setattr("eigenstream.rows.guard.LONG", 0.0)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setattr("eigenstream.rows.guard.Timer.cancel", Thread.join)
+    with pytest.raises(KeyboardInterrupt):
+        step(Guarded(), "first")
+    assert "partial_fit ends its step first" in capsys.readouterr().err
+
+
+def test_errors_before_the_mark_and_errors_that_leave_a_valid_state():
+    model = Guarded()
+    step(model, value=1)
+    with pytest.raises(ValueError, match="bad"):
+        step(model, value=2, error=ValueError("bad rows"), mark=False)
+    assert model.value == 1
+    with pytest.raises(UnstableStepError):
+        step(model, value=2, error=UnstableStepError(1, 0.1))
+    assert model.value == 2
+    copy(model)
+
+
+ROWS = np.random.default_rng(0).standard_normal((1200, 30)) @ np.diag(np.arange(30.0)) + 2.0
+PARTS = np.array_split(ROWS, 6)
+READ = {
+    "dense": lambda: SlowSubspace(3, lag=2),
+    "sketch": lambda: StreamPCA(3, solver="sketch"),
+    "flow": lambda: StreamPCA(3, solver="flow"),
+    "prototypes": lambda: CompetitiveLearning(6, init_size=60, random_state=0),
+    "reseed": lambda: CompetitiveLearning(6, init_size=60, reseed=50, random_state=0),
+    "soft": lambda: CompetitiveLearning(6, init_size=300, assignment="soft", random_state=0),
+    "oja": lambda: OjaNeuron(random_state=0),
+}
+
+
+@pytest.mark.parametrize("kind", READ)
+def test_readers_see_states_between_chunks(kind):
+    """In other threads, and a state that is read is never stored over a later one."""
+    answers, model = [], READ[kind]()
+    for part in PARTS:
+        answers.append(model.partial_fit(part).transform(ROWS[:5]))
+    model, wrong, stop = READ[kind]().partial_fit(PARTS[0]), [], Event()
+
+    def read():
+        while not stop.is_set():
+            now = model.transform(ROWS[:5])
+            if not any(equal(now, known) for known in answers):
+                wrong.append(now)
+
+    readers = [Thread(target=read) for _ in range(2)]
+    for thread in readers:
+        thread.start()
+    try:
+        for part, known in zip(PARTS[1:], answers[1:], strict=True):
+            model.partial_fit(part)
+            assert equal(model.transform(ROWS[:5]), known)
+    finally:
+        stop.set()
+        for thread in readers:
+            thread.join()
+    assert not wrong
+
+
+def test_models_are_copied_and_saved(tmp_path):
+    model = StreamPCA(2).partial_fit(ROWS)
+    eigenstream.save(model, tmp_path / "model.eigs")
+    others = [copy(model), deepcopy(model), pickle.loads(pickle.dumps(model))]
+    for other in [*others, eigenstream.load(tmp_path / "model.eigs")]:
+        assert other._guard is not model._guard
+        assert equal(other.components_, model.components_)
