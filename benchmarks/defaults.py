@@ -1,9 +1,11 @@
 """Held-out scores of estimators with default parameters, compared with plain peers.
 
-Each module of ``benchmarks/families`` yields trials. ``--family=maps`` runs a single family. Data
-sets are those of installed packages, and those of the folder EIGENSTREAM_DATA.
+Each module of ``benchmarks/families`` yields trials. ``--family=maps`` runs a single family; with
+``--store``, the stored tables of the others remain. Data sets are those of installed packages, and
+those of the folder EIGENSTREAM_DATA.
 """
 
+import json
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,7 +15,7 @@ from pkgutil import iter_modules
 import numpy as np
 
 from benchmarks import families
-from benchmarks._tools import show
+from benchmarks._tools import RESULTS, show, shown
 
 #: A default that is worse than a peer by more standard errors than this is listed.
 LIMIT = 2.0
@@ -27,6 +29,8 @@ class Trial:
     data: str
     scores: dict[str, list[float]]
     larger_is_better: bool = True
+    #: Columns that are shown and are no peers.
+    variants: tuple[str, ...] = ()
 
     def lead(self, peer: str) -> tuple[float, float]:
         """Return the mean advantage of the default over a peer, and its standard error.
@@ -40,7 +44,7 @@ class Trial:
 
     def losses(self) -> Iterator[list[str]]:
         """Yield a line for each peer that is better by more than LIMIT standard errors."""
-        for peer in list(self.scores)[1:]:
+        for peer in [name for name in list(self.scores)[1:] if name not in self.variants]:
             lead, error = self.lead(peer)
             if lead < -LIMIT * error:
                 yield [self.measure, self.data, peer, f"{lead:.3f} ± {error:.3f}"]
@@ -74,6 +78,9 @@ def table(title: str, trials: list[Trial]) -> None:
 def main() -> None:
     """Show a table for each measure of each family, and the defaults that lose."""
     wanted = [word.split("=")[1] for word in sys.argv if word.startswith("--family=")]
+    if wanted and "--store" in sys.argv and (path := RESULTS / "defaults.json").exists():
+        tables = json.loads(path.read_text(encoding="utf-8"))["tables"]
+        shown.extend(t for t in tables if t["title"].split(":")[0] not in wanted)
     for family in wanted or sorted(module.name for module in iter_modules(families.__path__)):
         by_measure: dict[str, list[Trial]] = {}
         for trial in import_module(f"benchmarks.families.{family}").trials():

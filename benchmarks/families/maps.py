@@ -68,9 +68,15 @@ def minisom(sigma: float) -> Callable[[Any, int, int], Any]:
     return train
 
 
-def ours(rows: Any, side: int, seed: int) -> Any:
-    """Train a map with default parameters."""
-    return SelfOrganizingMap((side, side), random_state=seed).fit(rows).prototypes_
+def ours(last: float | None) -> Callable[[Any, int, int], Any]:
+    """Return a function that trains a map with a last radius, by default the automatic radius."""
+
+    def train(rows: Any, side: int, seed: int) -> Any:
+        radius = (max(side / 10, 1.0), last) if last else "auto"
+        som = SelfOrganizingMap((side, side), radius=radius, random_state=seed)
+        return som.fit(rows).prototypes_
+
+    return train
 
 
 def quality(units: Any, side: int, rows: Any) -> tuple[float, float, float]:
@@ -103,7 +109,8 @@ def accuracy(units: Any, rows: Any, classes: Any, new: Any, new_classes: Any) ->
 
 def trials() -> Iterator[Trial]:
     """Yield the errors on held-out rows."""
-    makers = {"SelfOrganizingMap()": ours}
+    variants = {f"last radius {last:g}": ours(last) for last in (0.43, 1.0)}
+    makers = {"SelfOrganizingMap()": ours(None), **variants}
     if find_spec("minisom"):
         makers |= {f"MiniSom, sigma={sigma:g}": minisom(sigma) for sigma in (1.0, 1.5, 3.0)}
     else:
@@ -131,4 +138,4 @@ def trials() -> Iterator[Trial]:
                     scores[measure][name].append(value)
         for measure, larger_is_better in MEASURES.items():
             if scores[measure]["SelfOrganizingMap()"]:
-                yield Trial(measure, data, scores[measure], larger_is_better)
+                yield Trial(measure, data, scores[measure], larger_is_better, tuple(variants))

@@ -1,11 +1,12 @@
 """SelfOrganizingMap: chunks, passes, what is read from a map, and what is refused."""
 
 import tracemalloc
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
 from sklearn.base import ClusterMixin, clone
+from sklearn.datasets import load_digits, load_wine
 from sklearn.manifold import trustworthiness
 
 from eigenstream import (
@@ -102,6 +103,27 @@ def test_fit_makes_passes_in_an_order_of_its_own():
     for _ in range(3):
         other.partial_fit(rows)
     np.testing.assert_allclose(other.prototypes_, plain.prototypes_, rtol=1e-12)
+
+
+@pytest.mark.parametrize("training", ["sequential", "batch"])
+def test_the_automatic_radius_falls_to_its_last_value(training):
+    som = SelfOrganizingMap((6, 30), training=training)
+    cases = {"gaussian": 0.7, "bubble": 1.0, "cut-gaussian": 1.0}
+    for (neighborhood, last), init in product(cases.items(), ("pca", "random")):
+        som.set_params(neighborhood=neighborhood, init=init, max_iter=2).fit(rows_of(3))
+        radii = som._pace(0, som._horizon + 1)[1]
+        np.testing.assert_allclose(radii[[0, -1]], [3.0 if init == "pca" else 15.0, last])
+
+
+@pytest.mark.parametrize("training", ["sequential", "batch"])
+@pytest.mark.parametrize("load_data", [load_wine, load_digits])
+def test_the_default_keeps_neighbours_together(load_data, training):
+    rows = load_data().data
+    rows = np.random.default_rng(0).permutation((rows - rows.mean(0)) / (rows.std(0) + 1e-9))
+    cut = 7 * len(rows) // 10
+    side = round((5 * cut**0.5) ** 0.5)
+    som = SelfOrganizingMap((side, side), training=training, random_state=0).fit(rows[:cut])
+    assert som.evaluate(rows[cut:]).topographic_error <= 0.15
 
 
 def batch_twin(W, rows, weights, som, radii):

@@ -56,11 +56,11 @@ def scheduled(schedule: Schedule, name: str, first: int, n: int) -> Float64s:
         raise ValueError(words.replace("learning rate", name)) from None
 
 
-def falling(ends: Any, steps: Float64s, n_steps: int, tau: float, harmonic: bool = False) -> Any:
+def falling(ends: Any, steps: Float64s, n_steps: int, tau: float) -> Any:
     """Return the values at some steps: from the first to the last one in ``n_steps``.
 
-    They fall by a constant factor per step, or if ``harmonic`` as ``first / (1 + c t)``. Without
-    a number of steps (0) they fall as ``first / (1 + t / tau)`` to the last value.
+    They fall by a constant factor per step. Without a number of steps (0) they fall as
+    ``first / (1 + t / tau)`` to the last value.
 
     >>> falling((8.0, 2.0), np.arange(4.0), 2, 100.0)
     array([8., 4., 2., 2.])
@@ -71,6 +71,4 @@ def falling(ends: Any, steps: Float64s, n_steps: int, tau: float, harmonic: bool
     if not n_steps:
         return np.maximum(first / (1.0 + steps / tau), last)
     share = np.minimum(steps / n_steps, 1.0)
-    if harmonic:
-        return first / (1.0 + (first / last - 1.0) * share)
     return first * (last / first) ** share if last > 0.0 else first * (1.0 - share)

@@ -33,8 +33,12 @@ FIRST = 1000
 #: Rows per unit after which radius and rate are halved where the number of steps is not known.
 ROWS_TO_HALF = 5.0
 
-#: Fewest steps per unit that the automatic radius and rate are computed for.
+#: Fewest steps per unit that the automatic rate is computed for.
 FEWEST = 2.0
+
+#: The last automatic radius. A larger radius keeps neighbours together, a smaller one fits rows
+#: closer. Below 1, "bubble" and "cut-gaussian" move the nearest unit alone, as k-means does.
+LAST_RADIUS = {"gaussian": 0.7, "bubble": 1.0, "cut-gaussian": 1.0}
 
 
 @storable(
@@ -118,11 +122,14 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
 
     Notes
     -----
-    With init="pca" the automatic radius falls from a tenth of the longer side, at least 1, to about
-    0.43. With other initial units it falls from half of the longer side to 0.36. With batch
-    training, or if the number of steps is unknown, the last radius is 0.7. The automatic learning
-    rate falls from 0.5 to 0.06, or to slightly more if there are few steps. If the number of steps
-    is unknown, it falls to 0.01.
+    The automatic radius falls to 0.7, or with "bubble" and "cut-gaussian" to 1. It begins at a
+    tenth of the longer side and at least at 1. With other initial units than "pca", or if the
+    number of steps is unknown, it begins at half of the longer side. A larger last radius, such as
+    ``radius=(2, 1)``, gives smoother planes. A smaller one, such as ``radius=(2, 0.43)``, fits the
+    rows closer and separates classes better, but more neighbouring rows lie apart on the map.
+
+    The automatic learning rate falls from 0.5 to 0.06, or to slightly more if there are few steps.
+    If the number of steps is unknown, it falls to 0.01.
 
     References
     ----------
@@ -219,28 +226,25 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
             if pace is not None and not isinstance(pace, tuple):
                 found.append(scheduled(pace, name.replace("_", " "), first, n))
                 continue
-            ends, harmonic = (pace, False) if pace else self._auto(name, grid)
+            ends = pace or self._auto(name, grid)
             steps = np.arange(first, first + n, dtype=np.float64)
-            tau = ROWS_TO_HALF * grid.n_units
-            found.append(falling(ends, steps, self._horizon, tau, harmonic))
+            found.append(falling(ends, steps, self._horizon, ROWS_TO_HALF * grid.n_units))
         return found[0], found[1]
 
-    def _auto(self, name: str, grid: Grid) -> tuple[tuple[float, float], bool]:
-        """Return the automatic first and last value, and whether values fall as 1 / (1 + c t).
+    def _auto(self, name: str, grid: Grid) -> tuple[float, float]:
+        """Return the automatic first and last value.
 
-        ``python -m benchmarks map_quality`` prints the errors of maps with these values.
+        ``python -m benchmarks defaults`` prints the errors of maps with these values.
         """
-        side, steps = max(grid.rows, grid.columns), max(self._horizon / grid.n_units, FEWEST)
         ordered = isinstance(self.init, str) and self.init == "pca"
         if name == "learning_rate":
-            if not self._horizon:
-                return (0.5, 0.01), False
-            return (0.5, 0.06 + (0.4 / steps if ordered else 0.0)), False
-        if self.training == "batch" or not self._horizon:
-            return (max(0.5 * side, 0.7), 0.7), False
-        if ordered:  # ordered initial units need only a small radius
-            return (max(0.1 * side - 1.0 / steps, 1.0), 0.43 + 0.3 / steps), True
-        return (max(0.5 * side, 1.0), 0.36), False
+            steps = max(self._horizon / grid.n_units, FEWEST)
+            last = 0.06 + (0.4 / steps if ordered else 0.0)
+            return 0.5, last if self._horizon else 0.01
+        last = LAST_RADIUS[self.neighborhood]
+        # Ordered initial units need only a small radius.
+        share = 0.1 if ordered and self._horizon else 0.5
+        return max(share * max(grid.rows, grid.columns), 1.0), last
 
     def _rule(self) -> tuple[int, dict[str, Any]]:
         grid, (reach, gaussian) = self._grid(), NEIGHBORHOODS[self.neighborhood]
