@@ -46,6 +46,7 @@ FLOORS = {
     "neurons": 4,
     "prototypes": 4,
     "distributed": 5,
+    "monitor": 5,
     "persistence": 5,
     "plotting": 5,
     "streams": 4,

@@ -10,6 +10,7 @@ from eigenstream import _hooks
 
 if TYPE_CHECKING:
     from eigenstream.features import RBFNetwork
+    from eigenstream.monitor import Monitor
     from eigenstream.neurons import (
         Adaline,
         AdalineRegressor,
@@ -63,6 +64,7 @@ __all__ = [
     "Krylov",
     "LabelledPairs",
     "LagPath",
+    "Monitor",
     "MultilayerPerceptron",
     "MultilayerPerceptronRegressor",
     "OjaNeuron",
@@ -100,6 +102,7 @@ _HOMES = (
     "streams",
     "persistence",
     "reports",
+    "monitor",
 )
 
 

@@ -9,12 +9,14 @@ from eigenstream.processes.characters import (
     letter_set,
 )
 from eigenstream.processes.gaussian import GaussianMixture, SpikedGaussian
+from eigenstream.processes.heat_exchanger import HeatExchanger
 from eigenstream.processes.images import noise_image, page_image
 from eigenstream.processes.walk import ImageViews, ImageWalk, ViewStates
 
 __all__ = [
     "Autoregressive",
     "GaussianMixture",
+    "HeatExchanger",
     "ImageViews",
     "ImageWalk",
     "Process",

@@ -1,0 +1,382 @@
+"""Monitor: windows of a stream, ranked among the windows of a reference."""
+
+from collections.abc import Generator, Iterable, Iterator
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from eigenstream._checks import warn_user
+from eigenstream._linalg import Float64s
+from eigenstream._storable import storable
+from eigenstream._streams import is_stream
+from eigenstream.monitor.ranks import (
+    changes_of,
+    common_scale,
+    group_scores,
+    least_windows,
+    outlying,
+    rank_p_value,
+)
+from eigenstream.monitor.records import Contribution, WindowRecord
+from eigenstream.monitor.windows import (
+    GROUPS,
+    Features,
+    Geometry,
+    Moments,
+    Window,
+    geometry_of,
+    joined,
+    window_of,
+)
+from eigenstream.streams import open_stream, preprocessing_of
+
+#: The number of columns that a record names.
+MOST_NAMED = 3
+
+#: A column is named if it changes by this number of standard deviations. Less names columns of
+#: unchanged windows.
+LEAST_CHANGE = 3.0
+
+Blocks = Iterable[tuple[Float64s, Any]]
+
+
+@storable(
+    n_features_in_="int=D",
+    n_windows_="int",
+    outliers_="tuple[int]",
+    scores_="f8 K",
+    geometry_="Geometry",
+    reference_="Features",
+    _pending="f8 rows D",
+    _n_rows="int",
+)
+class Monitor(BaseEstimator):
+    """Alarms when the windows of a stream differ from those of a reference.
+
+    The subspace is fixed. Each window of rows is reduced to features: the level and the shape of
+    the components, the distance of each column from its prediction by the other columns, the
+    spread of these distances, and the share of missing and of repeated values. The score of a new
+    window is ranked among those of the K windows of the reference, and its probability is
+    rank / (K + 1). This holds the rate for autocorrelated, heavy-tailed and periodic rows, if the
+    windows of the reference are exchangeable with new ones.
+
+    Parameters
+    ----------
+    estimator : fitted StreamPCA, SlowSubspace or DynamicSubspace
+        The subspace. It may be learned from the reference or from other rows.
+    window : int
+        The number of rows in a window. Windows do not overlap. Use a multiple of a period.
+    rate : float, default=0.01
+        The probability of an alarm in a window without a change, averaged over references. The
+        reference needs ``1 / rate - 1`` windows.
+    outliers : {"report", "exclude"}, default="report"
+        Windows of the reference that differ strongly from the others hide changes. ``fit`` warns
+        of them. "exclude" also leaves them out, which raises the rate of false alarms slightly.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        The number of columns.
+    n_windows_ : int
+        The number of windows of the reference.
+    outliers_ : tuple of int
+        The outlying windows of the reference, counted from 0.
+    scores_ : array of shape (n_windows,)
+        The scores of the windows of the reference.
+    geometry_ : Geometry
+        The subspace, and the prediction of each column from the others.
+    reference_ : Features
+        The features of the windows of the reference.
+
+    Notes
+    -----
+    The rate is an average over references: with 99 windows and a rate of 1 %, one reference in 20
+    has a rate above 3 %. Seasons and set points that the reference lacks raise alarms.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenstream import Monitor, StreamPCA
+    >>> rng = np.random.default_rng(0)
+    >>> rows = rng.standard_normal((12_000, 3)) @ rng.standard_normal((3, 5))
+    >>> monitor = Monitor(StreamPCA(2).fit(rows[:10_000]), window=100)
+    >>> good = monitor.fit(rows[:10_000]).update(rows[10_000:11_000])
+    >>> sum(record.alarm for record in good)
+    0
+    >>> rows[11_000:, 3] += 2.0
+    >>> record = monitor.update(rows[11_000:])[0]
+    >>> record.alarm, record.column
+    (True, 'x3')
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "estimator": "no_validation",
+        "window": [Interval(Integral, 2, None, closed="left")],
+        "rate": [Interval(Real, 0, 1, closed="neither")],
+        "outliers": [StrOptions({"report", "exclude"})],
+    }
+
+    n_features_in_: int
+    n_windows_: int
+    outliers_: tuple[int, ...]
+    scores_: Float64s
+    geometry_: Geometry
+    reference_: Features
+    _pending: Float64s
+    _n_rows: int
+
+    def __init__(
+        self, estimator: Any, *, window: int, rate: float = 0.01, outliers: str = "report"
+    ) -> None:
+        self.estimator = estimator
+        self.window = window
+        self.rate = rate
+        self.outliers = outliers
+
+    # ---- learning --------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Store the features of each window of a reference without faults.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, D), a list of them, or a stream
+            The reference, in time order. Missing values are allowed.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+            The fitted monitor.
+        """
+        self._validate_params()
+        weights = self._weights()
+        stream = self._stream(X)
+        stored = None if stream.rereadable else list(self._blocks(stream))
+        moments = Moments(len(weights))
+        for rows, _ in self._blocks(stream) if stored is None else stored:
+            moments.add(rows)
+        if moments.anchor is None:
+            raise ValueError("The reference has no rows. Pass rows without faults.")
+        geometry = geometry_of(moments.mean(), moments.covariance(), weights)
+        precision = geometry.precision()
+        blocks = self._blocks(stream) if stored is None else stored
+        windows = self._windows(np.empty((0, len(weights))), blocks)
+        each = [window_of(rows, geometry, precision).features for rows, _ in windows]
+        n_rows = int(moments.counts.max())
+        self._check_enough(len(each), n_rows, geometry)
+        reference = joined(each)
+        scores = self._scores(reference)[0]
+        outliers = outlying(scores)
+        if outliers:
+            self._report(outliers)
+        if outliers and self.outliers == "exclude":
+            reference = reference.without(outliers)
+            self._check_enough(len(reference), n_rows, geometry)
+            scores = self._scores(reference)[0]
+        state = {
+            "n_features_in_": len(weights),
+            "n_windows_": len(reference),
+            "outliers_": outliers,
+            "scores_": scores,
+            "geometry_": geometry,
+            "reference_": reference,
+            "_pending": np.empty((0, len(weights))),
+            "_n_rows": 0,
+        }
+        self.__dict__.update(state)
+        return self
+
+    def _weights(self) -> Float64s:
+        """Return the directions of the subspace, as columns."""
+        check_is_fitted(self.estimator)
+        columns = getattr(self.estimator, "_columns", None)
+        if columns is None or getattr(self.estimator, "_map", None) is not None:
+            raise TypeError(
+                f"{type(self.estimator).__name__} has no directions of the columns. Pass a fitted "
+                "StreamPCA, SlowSubspace or DynamicSubspace without features=."
+            )
+        return np.nan_to_num(np.asarray(columns, np.float64))
+
+    def _check_enough(self, n_windows: int, n_rows: int, geometry: Geometry) -> None:
+        least = max(least_windows(self.rate), geometry.inside.shape[1] + 3)
+        if n_windows >= least:
+            return
+        remedies = [f"a longer reference, window={n_rows // least}"]
+        if n_rows // least < 2:
+            remedies = ["a longer reference"]
+        if n_windows >= geometry.inside.shape[1] + 3:
+            remedies.append(f"rate={1 / (n_windows + 1):.2g}")
+        raise ValueError(
+            f"The reference has {n_windows} windows of {self.window} rows, and rate={self.rate} "
+            f"needs {least}. Use {' or '.join(remedies)}."
+        )
+
+    def _report(self, outliers: tuple[int, ...]) -> None:
+        shown = ", ".join(map(str, outliers[:5])) + ", ..." * (len(outliers) > 5)
+        first = outliers[0] * self.window
+        warn_user(
+            f"{len(outliers)} windows of the reference differ strongly from the others: {shown} "
+            f"(window {outliers[0]} begins at row {first:,}). They hide changes. Remove faults "
+            "from the reference, or pass outliers='exclude'."
+        )
+
+    # ---- rows ------------------------------------------------------------------------------
+
+    def _stream(self, X: Any) -> Any:
+        """Return the stream of prepared rows, with NaN for missing values."""
+        stream = X if is_stream(X) else open_stream(X)
+        steps = preprocessing_of(self.estimator).fresh()
+        names = getattr(self.estimator, "feature_names_in_", None)
+        if not steps.steps:
+            stream = stream.keeping_holes()
+        elif not stream.preprocessing.steps:
+            stream = stream.prepared(self.estimator)
+        if names is not None and stream.feature_names not in (None, tuple(map(str, names))):
+            raise ValueError(
+                f"The columns are {', '.join(stream.feature_names)}, and the estimator was fitted "
+                f"to {', '.join(map(str, names))}. Select the same columns in the same order."
+            )
+        return stream
+
+    def _blocks(self, stream: Any) -> Iterator[tuple[Float64s, Any]]:
+        """Yield rows in float64 with their times. Missing values are NaN."""
+        width = len(self._weights())
+        for chunk in stream.chunks():
+            rows = chunk.rows
+            if rows.shape[1] != width:
+                raise ValueError(
+                    f"{chunk.source} has {rows.shape[1]} columns, but the estimator was fitted "
+                    f"with {width}. Pass rows of {width} columns."
+                )
+            rows = np.array(rows.toarray() if hasattr(rows, "toarray") else rows, np.float64)
+            if chunk.weights is not None:
+                rows[chunk.weights == 0] = np.nan
+            rows[~np.isfinite(rows)] = np.nan
+            yield rows, chunk.times
+
+    def _windows(
+        self, pending: Float64s, blocks: Blocks
+    ) -> Generator[tuple[Float64s, Any], None, Float64s]:
+        """Yield complete windows and the time of their last row. Return the remaining rows."""
+        for rows, times in blocks:
+            first = 0
+            while len(pending) + len(rows) - first >= self.window:
+                last = first + self.window - len(pending)
+                time = None if times is None else times[last - 1]
+                yield np.concatenate([pending, rows[first:last]]), time
+                pending, first = pending[:0], last
+            pending = np.concatenate([pending, rows[first:]])
+        return pending
+
+    # ---- use -------------------------------------------------------------------------------
+
+    def update(self, X: Any) -> list[WindowRecord]:
+        """Continue with the next rows, and return the records of the windows that they complete.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, D), a list of them, or a stream
+            The next rows. Rows of an incomplete window wait for the next call.
+
+        Returns
+        -------
+        list of WindowRecord
+            One record for each complete window.
+        """
+        check_is_fitted(self)
+        records: list[WindowRecord] = []
+        windows, n_rows = self._windows(self._pending, self._blocks(self._stream(X))), self._n_rows
+        while True:
+            try:
+                rows, time = next(windows)
+            except StopIteration as end:
+                self.__dict__.update(_pending=end.value, _n_rows=n_rows)
+                return records
+            n_rows += self.window
+            records.append(self._record(rows, n_rows, time))
+
+    def watch(self, X: Any) -> Iterator[WindowRecord]:
+        """Yield the record of each complete window of rows, as soon as its rows are read.
+
+        The rows do not continue those of ``update``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, D), a list of them, or a stream
+            The rows, in time order.
+
+        Yields
+        ------
+        WindowRecord
+            The record of a window.
+        """
+        check_is_fitted(self)
+        windows = self._windows(self._pending[:0], self._blocks(self._stream(X)))
+        for number, (rows, time) in enumerate(windows, 1):
+            yield self._record(rows, number * self.window, time)
+
+    def _record(self, rows: Float64s, n_rows: int, time: Any) -> WindowRecord:
+        window = window_of(rows, self.geometry_, self.geometry_.precision())
+        pool = joined([self.reference_, window.features])
+        total, groups, changes = self._scores(pool)
+        p = rank_p_value(total)
+        named = self._contributions(window, {name: changes[name][-1] for name in GROUPS})
+        first = named[0] if named else None
+        alone = {name: rank_p_value(groups[name]) for name in GROUPS}
+        return WindowRecord(
+            rows=n_rows,
+            time=time.item() if hasattr(time, "item") else time,
+            p=p,
+            group=max(GROUPS, key=lambda name: float(groups[name][-1])),
+            column=first.column if first else None,
+            offset=first.offset if first and first.missing < 1.0 else None,
+            alarm=p <= self.rate * (1.0 + 1e-9),
+            score=float(total[-1]),
+            groups=alone,
+            contributions=tuple(named),
+        )
+
+    def _scores(self, pool: Features) -> tuple[Float64s, dict[str, Float64s], dict[str, Float64s]]:
+        """Return the total scores, the scores of each group, and the standardised features."""
+        changes = changes_of(pool, self.window)
+        groups = {
+            name: common_scale(scores) for name, scores in group_scores(pool, changes).items()
+        }
+        return np.max(list(groups.values()), axis=0), groups, changes
+
+    def _contributions(self, window: Window, changes: dict[str, Float64s]) -> list[Contribution]:
+        """Return the columns that changed, the largest change first."""
+        width, features, geometry = self.n_features_in_, window.features, self.geometry_
+        missing, repeated = features.health[0, :width], features.health[0, width:]
+        health = np.abs(changes["health"]).reshape(2, width).max(axis=0)
+        moved = np.maximum(np.abs(changes["residual"]), np.abs(changes["spread"]))
+        # One offset d of column i adds at most d^2 P_ii to this measure of any column.
+        excess = np.abs(window.offset**2 + window.spread**2 - 1.0)
+        excess = excess * geometry.deviations**2 * np.diagonal(geometry.precision())
+        order = np.argsort(-np.where(health > LEAST_CHANGE, np.inf, np.nan_to_num(excess)))
+        names, score = self._names(), np.maximum(moved, health)
+        named = [
+            Contribution(
+                names[k],
+                float(score[k]),
+                float(window.offset[k] * geometry.deviations[k]),
+                float(window.spread[k]),
+                float(missing[k]),
+                float(repeated[k]),
+            )
+            for k in order
+            if score[k] > LEAST_CHANGE
+        ]
+        return named[:MOST_NAMED]
+
+    def _names(self) -> list[str]:
+        names = getattr(self.estimator, "feature_names_in_", None)
+        if names is None:
+            return [f"x{k}" for k in range(self.n_features_in_)]
+        return list(map(str, names))

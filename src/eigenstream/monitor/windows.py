@@ -1,0 +1,215 @@
+"""The features of a window of rows: level, residuals, spread, shape and health of its columns."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from eigenstream._linalg import Float64s
+from eigenstream._storable import storable
+
+#: The groups of features, in the order of output.
+GROUPS = ("level", "residual", "spread", "shape", "health")
+
+#: The least share of a column's variance that the other columns cannot predict. With less, rounding
+#: decides about columns that are exact sums of others.
+LEAST_UNEXPLAINED = 1e-3
+
+#: The least share of present values of a column. Columns with fewer are left out of a window.
+LEAST_PRESENT = 0.5
+
+#: Values are clipped at this number of standard deviations. With more, single outliers hide
+#: changes. With less, changes of rare states are hidden.
+MOST_DEVIATIONS = 3.0
+
+#: The least standard deviation of a column, relative to its mean. Less takes rounding for a change.
+LEAST_DEVIATION = 1e-9
+
+#: Features with a smaller share of the largest variance are rounding.
+LEAST_VARIANCE = 1e-12
+
+
+@storable(
+    level="f8 K d", residual="f8 K D", spread="f8 K D", shape="f8 K shape", health="f8 K health"
+)
+@dataclass(frozen=True)
+class Features:
+    """The features of windows, one window in each row."""
+
+    level: Float64s
+    residual: Float64s
+    spread: Float64s
+    shape: Float64s
+    health: Float64s
+
+    def group(self, name: str) -> Float64s:
+        """Return the features of one group."""
+        values: Float64s = getattr(self, name)
+        return values
+
+    def __len__(self) -> int:
+        return len(self.level)
+
+    def without(self, windows: Iterable[int]) -> "Features":
+        """Return the features without some windows."""
+        return Features(*(np.delete(self.group(name), list(windows), axis=0) for name in GROUPS))
+
+
+def joined(parts: Iterable[Features]) -> Features:
+    """Return the features of consecutive windows as one object."""
+    each = list(parts)
+    return Features(*(np.concatenate([part.group(name) for part in each]) for name in GROUPS))
+
+
+@storable(mean="f8 D", inside="f8 D d", loadings="f8 D d", unexplained="f8 D", deviations="f8 D")
+@dataclass(frozen=True)
+class Geometry:
+    """Directions inside a subspace, and the prediction of each column from the others.
+
+    Columns of ``inside`` give features of unit variance. With their ``loadings`` B on the columns,
+    the factor model C = B B^T + diag(unexplained) predicts a column from the other columns.
+    ``deviations`` are the standard deviations of the distances from these predictions.
+    """
+
+    mean: Float64s
+    inside: Float64s
+    loadings: Float64s
+    unexplained: Float64s
+    deviations: Float64s
+
+    def precision(self) -> Float64s:
+        """Return the inverse of the factor model."""
+        scaled = self.loadings / self.unexplained[:, None]
+        inner = np.eye(self.loadings.shape[1]) + self.loadings.T @ scaled
+        product = scaled @ np.linalg.solve(inner, scaled.T)
+        return np.asarray(np.diag(1.0 / self.unexplained) - product)
+
+    def filled(self, rows: Float64s) -> Float64s:
+        """Return rows with missing values replaced by their predictions from present ones."""
+        absent = np.isnan(rows)
+        if not absent.any():
+            return rows
+        rows = rows.copy()
+        patterns, numbers = np.unique(absent, axis=0, return_inverse=True)
+        for number, missing in enumerate(patterns):
+            if not missing.any():
+                continue
+            places = np.flatnonzero(numbers.ravel() == number)
+            scaled = self.loadings[~missing] / self.unexplained[~missing, None]
+            inner = np.eye(self.loadings.shape[1]) + self.loadings[~missing].T @ scaled
+            known = rows[np.ix_(places, ~missing)] - self.mean[~missing]
+            latent = np.linalg.solve(inner, scaled.T @ known.T).T
+            rows[np.ix_(places, missing)] = self.mean[missing] + latent @ self.loadings[missing].T
+        return rows
+
+
+def geometry_of(mean: Float64s, covariance: Float64s, weights: Float64s) -> Geometry:
+    """Return the geometry of a subspace, from the mean and the covariance of a reference."""
+    values, turn = np.linalg.eigh(weights.T @ covariance @ weights)
+    varies = values > LEAST_VARIANCE * max(float(values.max(initial=0.0)), np.finfo(float).tiny)
+    inside = weights @ turn[:, varies] / np.sqrt(values[varies])
+    variance = np.diagonal(covariance)
+    size = np.maximum(np.abs(mean), np.sqrt(variance))
+    size[size == 0.0] = size.max(initial=0.0) or 1.0
+    variance = np.maximum(variance, (LEAST_DEVIATION * size) ** 2)
+    loadings = covariance @ inside
+    unexplained = np.maximum(variance - (loadings**2).sum(axis=1), LEAST_UNEXPLAINED * variance)
+    plain = Geometry(mean, inside, loadings, unexplained, np.ones(len(mean)))
+    precision = plain.precision()
+    apart = precision / np.diagonal(precision)
+    spread = np.einsum("ij,ij->j", apart, covariance @ apart)
+    deviations = np.sqrt(np.maximum(spread, LEAST_UNEXPLAINED * unexplained))
+    return Geometry(mean, inside, loadings, unexplained, deviations)
+
+
+@dataclass(frozen=True)
+class Window:
+    """The features of one window, and the offset and spread of each column.
+
+    ``offset`` and ``spread`` are the mean and the standard deviation of a column's distance from
+    its prediction, in units of the reference's standard deviation.
+    """
+
+    features: Features
+    offset: Float64s
+    spread: Float64s
+
+
+def window_of(rows: Float64s, geometry: Geometry, precision: Float64s) -> Window:
+    """Return the features of the rows of a window. NaN marks columns that are left out."""
+    absent = np.isnan(rows)
+    missing = absent.mean(axis=0)
+    repeated = (rows[1:] == rows[:-1]).mean(axis=0)
+    away = geometry.filled(rows) - geometry.mean
+    inside = away @ geometry.inside
+    distances = away @ precision / np.diagonal(precision) / geometry.deviations
+    present = np.where(missing <= 1.0 - LEAST_PRESENT, 1.0, np.nan)
+    latent, apart = recentred(inside), recentred(distances)
+    within, between = latent.T @ latent / len(rows), latent.T @ apart / len(rows)
+    pairs = np.triu_indices(len(within), 1)
+    shape = [log_deviation(np.diagonal(within)), within[pairs], (present * between).ravel()]
+    features = Features(
+        clipped(inside).mean(axis=0)[None],
+        (present * clipped(distances).mean(axis=0))[None],
+        (present * log_deviation((apart**2).mean(axis=0)))[None],
+        np.concatenate(shape)[None],
+        np.concatenate([missing, repeated])[None],
+    )
+    return Window(features, distances.mean(axis=0), distances.std(axis=0))
+
+
+def clipped(values: Float64s) -> Float64s:
+    """Return values of unit variance without outliers.
+
+    >>> clipped(np.array([1.0, -50.0])).tolist()
+    [1.0, -3.0]
+    """
+    return np.clip(values, -MOST_DEVIATIONS, MOST_DEVIATIONS)
+
+
+def recentred(values: Float64s) -> Float64s:
+    """Return values without their level and without outliers."""
+    values = clipped(values - values.mean(axis=0))
+    return np.asarray(values - values.mean(axis=0))
+
+
+def log_deviation(variance: Float64s) -> Float64s:
+    """Return the logarithm of the standard deviation, which is finite for a variance of 0."""
+    return np.asarray(np.log(np.maximum(variance, np.finfo(float).tiny)) / 2.0)
+
+
+class Moments:
+    """Mean and covariance of rows with gaps: each pair of columns over the rows that have both."""
+
+    def __init__(self, width: int) -> None:
+        self.anchor: Float64s | None = None
+        self.products, self.sums, self.counts = (np.zeros((width, width)) for _ in range(3))
+
+    def add(self, rows: Float64s) -> None:
+        """Add the next rows."""
+        if self.anchor is None:
+            present = ~np.isnan(rows)
+            total = np.where(present, rows, 0.0).sum(axis=0)
+            self.anchor = total / np.maximum(present.sum(axis=0), 1)
+        there = (~np.isnan(rows)).astype(np.float64)
+        away = np.where(there > 0, rows - self.anchor, 0.0)
+        self.products += away.T @ away
+        self.sums += away.T @ there
+        self.counts += there.T @ there
+
+    def mean(self) -> Float64s:
+        """Return the mean of each column; 0 for a column that is never present."""
+        assert self.anchor is not None
+        counts = np.maximum(np.diagonal(self.counts), 1.0)
+        return np.asarray(self.anchor + np.diagonal(self.sums) / counts)
+
+    def covariance(self) -> Float64s:
+        """Return the covariance, without the negative eigenvalues that gaps may cause."""
+        counts = np.maximum(self.counts, 1.0)
+        covariance = (self.products - self.sums * self.sums.T / counts) / counts
+        if self.counts.min() == self.counts.max():
+            return np.asarray(covariance)
+        scale = np.sqrt(np.maximum(np.diagonal(covariance), np.finfo(float).tiny))
+        values, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
+        correlation = vectors * np.maximum(values, 0.0) @ vectors.T
+        return np.asarray(correlation * np.outer(scale, scale))
