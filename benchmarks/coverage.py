@@ -1,4 +1,4 @@
-"""The coverage of the 95 % intervals and the false alarms of the drift monitor, by simulation.
+"""The coverage of the 95 % intervals, by simulation.
 
 The same sums as in the library are computed for many runs at once. ``check`` compares them.
 """
@@ -12,7 +12,7 @@ from scipy.signal import lfilter
 from scipy.stats import t as student
 
 from benchmarks._tools import console, show
-from eigenstream import SlowSubspace, StreamPCA, SubspaceDrift
+from eigenstream import SlowSubspace, StreamPCA
 
 #: Runs in all, and runs that are computed at once.
 RUNS, BATCH = 1000, 50
@@ -25,9 +25,6 @@ LENGTHS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50)
 VARIANCES, SPEEDS = np.array([3.0, 2.0, 1.0]), np.array([1.0, 2.0, 4.0])
 
 ALPHA = 0.5
-
-#: The rotation of the subspace at a switch, in radians, and the rates of false alarms.
-TURN, RATES = 0.3, (0.05, 0.01)
 
 
 def runs(rng: Any, timescale: float, n: int) -> Any:
@@ -118,63 +115,6 @@ def joined_coverage(timescale: float, n_scales: int, n_runs: int) -> dict[str, A
     return {name: np.mean(one, axis=0) for name, one in hits.items()}
 
 
-# ---- drift -------------------------------------------------------------------------------------
-
-
-def windows(rng: Any, n: int, angle: float, start: Any) -> Any:
-    """Return rows whose first two of three sources turn by an angle after ``start``."""
-    rows = runs(rng, 10.0, n)
-    turned = rows.copy()
-    turned[..., 0] = np.cos(angle) * rows[..., 0] - np.sin(angle) * rows[..., 2]
-    turned[..., 2] = np.sin(angle) * rows[..., 0] + np.cos(angle) * rows[..., 2]
-    after = np.arange(n) >= np.reshape(start, (-1, 1))
-    return np.where(after[..., None], turned, rows)
-
-
-def p_values(reference: Any, rows: Any, n_blocks: int, factor: float, n_flips: int) -> Any:
-    """Return the p-values of SubspaceDrift for a window of each run."""
-    A, B = scatters(rows, reference["lag"], n_blocks)
-    T = A if not reference["lag"] else ALPHA * A - (1.0 - ALPHA) * B
-    basis = reference["basis"][:, None]
-    bases = np.linalg.eigh(T)[1][..., -basis.shape[-1] :]
-    left, _, right = np.linalg.svd(np.swapaxes(bases, -1, -2) @ bases[:, :1])
-    nearby = bases @ (left @ right)
-    away = nearby - basis @ (np.swapaxes(basis, -1, -2) @ nearby)
-    values = n_blocks * away[:, :1] - (n_blocks - 1) * away[:, 1:]
-    values = values.reshape(*values.shape[:2], -1)
-    products = values @ np.swapaxes(values, -1, -2)
-    signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(n_flips, n_blocks))
-    lengths = factor * ((signs @ products) * signs).sum(axis=-1)
-    return (1.0 + (lengths >= products.sum(axis=(1, 2))[:, None]).sum(axis=1)) / (1.0 + n_flips)
-
-
-def alarms(lag: int, length: float, n_runs: int, angle: float = 0.0) -> Any:
-    """Return p-values of four windows of each run, and the row of a switch in the first one.
-
-    The reference has learned four windows.
-    """
-    n_blocks, rng = 20, np.random.default_rng(round(10 * length) + lag)
-    size = round(n_blocks * length * 10.0)
-    found, starts = [], []
-    for _ in range(n_runs // BATCH):
-        start = 4 * size + rng.integers(size, size=BATCH)
-        rows = windows(rng, 8 * size, angle, start)
-        A, B = (one[:, 0] for one in scatters(rows[:, : 4 * size], lag, 2))
-        T = A if not lag else ALPHA * A - (1.0 - ALPHA) * B
-        reference = {"lag": lag, "basis": np.linalg.eigh(T)[1][..., -2:]}
-        parts = np.split(rows, 8, axis=1)[4:]
-        how = (n_blocks, 1.25, 4000)
-        found.append(np.stack([p_values(reference, one, *how) for one in parts], axis=1))
-        starts.append((start - 4 * size) / size)
-    return np.concatenate(found), np.concatenate(starts)
-
-
-def delays(p: Any, starts: Any, rate: float) -> Any:
-    """Return the number of windows between the switch and the end of the first with an alarm."""
-    first = np.where((p <= rate).any(axis=1), (p <= rate).argmax(axis=1) + 1.0, np.inf)
-    return first - starts
-
-
 # ---- the tables --------------------------------------------------------------------------------
 
 
@@ -195,17 +135,11 @@ def check() -> float:
             found = getattr(model.uncertainty(one), name)
             error = np.sqrt(19.0 * values[1:].var(axis=0))
             worst = max(worst, np.abs(found.error / error - 1.0).max())
-    first, window = rows[:2, :3200], rows[:2, 3200:]
-    basis = np.linalg.eigh(scatters(first, 0, 2)[0][:, 0])[1][..., -2:]
-    p = p_values({"lag": 0, "basis": basis}, window, 20, 1.25, 4000)
-    for k in range(2):
-        drift = SubspaceDrift(StreamPCA(2).fit(first[k]), 800, false_alarm_rate=0.01)
-        worst = max(worst, abs(next(drift.watch(window[k])).p_value - p[k]))
     return float(worst)
 
 
 def main(n_runs: int = RUNS) -> None:
-    """Print the coverage for each length of blocks and number of blocks, then the alarms."""
+    """Print the coverage for each length of blocks and number of blocks."""
     console.print(f"largest difference from the library: {check():.1e}")
     names = ("time scales", "slow eigenvalues", "variances")
     table = []
@@ -239,18 +173,6 @@ def main(n_runs: int = RUNS) -> None:
         ["length / time scale", *columns],
         table,
     )
-    table = []
-    for lag, name in ((0, "StreamPCA"), (1, "SlowSubspace")):
-        for length in (5, 10, 20):
-            p, _ = alarms(lag, length, 5 * n_runs)  # alarms at 1 % are rare
-            turned, starts = alarms(lag, length, n_runs // 5, TURN)
-            late = delays(turned, starts, RATES[1])
-            cells = [f"{(p[:, 0] <= rate).mean() / rate:.2f}" for rate in RATES]
-            every = [f"{(p <= rate).mean() / rate:.2f}" for rate in RATES]
-            table.append([name, str(length), *cells, *every, f"{np.median(late):.2f}"])
-    columns = ["model", "length / time scale", *(f"first, {rate}" for rate in RATES)]
-    columns += [*(f"all, {rate}" for rate in RATES), "delay in windows"]
-    show("False alarms in units of the stated rate, and the median delay", columns, table)
 
 
 if __name__ == "__main__":

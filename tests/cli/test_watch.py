@@ -1,60 +1,109 @@
-"""The command that watches data for drift, and the errors of the table of lags."""
+"""The command that watches windows of data, and the errors of the table of lags."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from eigenstream import SlowSubspace, StreamPCA, SubspaceDrift, lag_path
+from eigenstream import Monitor, SlowSubspace, StreamPCA, lag_path
 from eigenstream.cli import app
 
-ROWS = np.random.default_rng(0).standard_normal((4000, 3)) * [3.0, 2.0, 1.0]
+CUT, WINDOW = 10_000, 100
+ROWS = np.random.default_rng(0).standard_normal((11_000, 3)) @ np.diag([3.0, 2.0, 1.0])
+ROWS[:, 2] += ROWS[:, 0]
 
 
-def run(*arguments):
-    return CliRunner().invoke(app, [str(one) for one in arguments])
+def run(*arguments, **how):
+    return CliRunner().invoke(app, [str(one) for one in arguments], **how)
+
+
+def write(name, rows):
+    np.savetxt(name, rows, delimiter=",", header="inlet,outlet,flow", comments="")
 
 
 @pytest.fixture
 def files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    np.save("first.npy", ROWS[:2000])
-    np.save("later.npy", ROWS[2000:])
-    np.save("turned.npy", ROWS[2000:][:, [2, 1, 0]])
-    assert run("fit", "pca", "first.npy", "-d", 1, "-o", "m.eigs").exit_code == 0
+    write("good.csv", ROWS[:CUT])
+    write("later.csv", ROWS[CUT:])
+    moved = ROWS[CUT:].copy()
+    moved[500:, 2] += 3.0
+    write("moved.csv", moved)
+    assert run("fit", "pca", "good.csv", "-d", 1, "-o", "m.eigs").exit_code == 0
     return tmp_path
 
 
+OPTIONS = ("--reference", "good.csv", "--window", WINDOW)
+
+
 def test_watch_prints_the_records_of_python(files):
-    drift = SubspaceDrift(StreamPCA(1).fit(ROWS[:2000]), window=1000)
-    due = [vars(one) for one in drift.watch(ROWS[2000:])]
-    done = run("watch", "m.eigs", "later.npy", "--window", 1000, "--json")
-    assert done.exit_code == 0
-    found = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [one["rows"] for one in found] == [1000, 2000]
-    for one, other in zip(found, due, strict=True):
-        assert one == pytest.approx(other)
+    monitor = Monitor(StreamPCA(1).fit(ROWS[:CUT]), window=WINDOW).fit(ROWS[:CUT])
+    records = monitor.update(ROWS[CUT:])
+    watched = run("watch", "m.eigs", "later.csv", *OPTIONS, "--json")
+    assert watched.exit_code == 0
+    lines = [json.loads(line) for line in watched.stdout.splitlines()]
+    assert [list(line) for line in lines] == [
+        ["rows", "time", "p", "group", "column", "offset", "alarm"]
+    ] * len(records)
+    for line, record in zip(lines, records, strict=True):
+        assert (line["rows"], line["alarm"]) == (record.rows, record.alarm)
+        assert line["p"] == pytest.approx(record.p)
 
 
-def test_watch_marks_windows_with_drift(files):
-    lines = run("watch", "m.eigs", "turned.npy", "--window", 1000).stdout.splitlines()
-    assert len(lines) == 3
-    assert all(line.endswith("drift") for line in lines[1:])
+def test_an_alarm_names_the_column_and_sets_the_exit_code(files):
+    watched = run("watch", "m.eigs", "moved.csv", *OPTIONS, "-o", "monitor.eigs")
+    assert watched.exit_code == 1
+    header, *lines, summary = watched.stdout.splitlines()
+    assert header.split() == ["rows", "time", "p"]
+    assert ["alarm, residual: flow offset" in line for line in lines] == [False] * 5 + [True] * 5
+    assert summary == "5 alarms in 10 windows of 100 rows."
+    # The saved monitor needs no reference, and reads standard input.
+    again = run("watch", "monitor.eigs", "-", input=Path("moved.csv").read_text())
+    assert again.stdout == watched.stdout
+    page = run("watch", "monitor.eigs", "moved.csv", "--report", "page.html")
+    assert page.exit_code == 1
+    assert "flow offset" in Path("page.html").read_text()
+
+
+def test_a_bad_cell_and_a_dead_sensor_are_no_errors(files):
+    rows = ROWS[CUT:].copy()
+    rows[150, 1], rows[500:, 0] = np.nan, np.nan
+    write("gaps.csv", rows)
+    watched = run("watch", "m.eigs", "gaps.csv", *OPTIONS)
+    assert watched.exit_code == 1
+    assert "health: inlet missing in 100% of the rows" in watched.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("later.csv", "--reference", "good.csv", "--window", 3000), "needs 99"),
+        (("later.csv",), "Pass --reference"),
+        (("good.csv", "--reference", "good.csv", "--rate", 0.5, "--window", 4000), "needs 4"),
+        (("later.csv", *OPTIONS, "--columns", "inlet"), "The columns are inlet"),
+    ],
+)
+def test_errors_take_one_line(files, arguments, words):
+    watched = run("watch", "m.eigs", *arguments)
+    assert watched.exit_code == 2
+    assert words in watched.stderr
+    assert len(watched.stderr.splitlines()) == 1
 
 
 def test_watch_needs_a_whole_window(files):
-    done = run("watch", "m.eigs", "later.npy", "--window", 3000)
-    assert done.exit_code == 2
-    assert "--window" in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+    write("short.csv", ROWS[:50])
+    watched = run("watch", "m.eigs", "short.csv", *OPTIONS)
+    assert watched.exit_code == 2
+    assert "fewer rows than the window of 100" in watched.stderr
 
 
 def test_lags_print_standard_errors(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = np.zeros((3000, 2))
     for t in range(1, 3000):
-        rows[t] = [0.9, 0.5] * rows[t - 1] + ROWS[t, :2]
+        rows[t] = [0.9, 0.5] * rows[t - 1] + ROWS[t, :2] / [3.0, 2.0]
     np.save("rows.npy", rows)
     path = lag_path(SlowSubspace(2, criterion="ratio"), rows, [1, 2], blocks=10)
     done = run("lags", "rows.npy", "--lag", "1,2", "-d", 2, "--blocks", 10, "--json")

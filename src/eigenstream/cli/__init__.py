@@ -71,7 +71,7 @@ COMMANDS = {
     "merge": "monday.eigs tuesday.eigs -o both.eigs",
     "export": "model.eigs -o components.csv",
     "lags": "runs/*.csv --plot lags.png",
-    "watch": "model.eigs today.csv --window 5000",
+    "watch": "model.eigs today.csv --reference good.csv --window 500",
     "plan": "1000000000 100 --workers 8",
     "warmup": "",
     "demo": "--seed 1 --out other.html",

@@ -1,41 +1,95 @@
-"""``eigenstream watch``: alarms when data leave the subspace of a model."""
+"""``eigenstream watch``: alarms when windows of data differ from those of a reference."""
 
-from typing import Annotated
+import sys
+from pathlib import Path
+from typing import Annotated, Any
 
-from eigenstream.cli._options import Data, Json, MissingAsFitted, ModelFile, ReadingOptions
-from eigenstream.cli._output import Watched, print_json
-from eigenstream.cli.transform import feature_model
+import typer
+
+from eigenstream.cli._options import Data, Json, ModelFile, ReadingOptions
+from eigenstream.cli._output import Watched, check_output, print_json
+
+#: The keys of a line of --json.
+KEYS = "rows", "time", "p", "group", "column", "offset", "alarm"
 
 
 def watch(
     model: ModelFile,
     data: Data,
     *,
-    window: Annotated[int, "Rows of a window."] = 10_000,
-    blocks: Annotated[int, "Blocks of a window."] = 20,
-    false_alarm_rate: Annotated[float, "Share of windows with a false alarm."] = 0.01,
+    reference: Annotated[
+        str | None, "Data without faults, in time order. A saved monitor needs none."
+    ] = None,
+    window: Annotated[int, "Rows of a window."] = 500,
+    rate: Annotated[float, "The share of windows with a false alarm."] = 0.01,
+    exclude_outliers: Annotated[
+        bool, typer.Option(help="Leave outlying windows out of the reference.", metavar="")
+    ] = False,
     reading: ReadingOptions,
-    missing: MissingAsFitted = None,
+    out: Annotated[Path | None, "Save the monitor (.eigs), for later data."] = None,
+    report: Annotated[Path | None, "A page about the windows (.html)."] = None,
     json: Json = False,
 ) -> None:
-    """Compare the subspace of each window of rows with that of a model of pca or slow.
+    """Compare each window of data with the windows of a reference.
 
-    A line shows the angle, and the angle that is expected without drift. The model must be learned
-    from other rows.
+    The model is one of pca, slow or dynamic, or a monitor that -o has saved. A line a window shows
+    its probability without a change, and for an alarm the group of features and the column that
+    changed. The exit code is 1 after an alarm, 0 without one, and 2 after an error. --json prints
+    one object a line.
     """
-    from eigenstream import SubspaceDrift
+    from eigenstream import Monitor, save
+    from eigenstream.persistence import load
 
-    estimator = feature_model(model)
-    drift = SubspaceDrift(estimator, window, blocks=blocks, false_alarm_rate=false_alarm_rate)
-    stream = reading.matching(estimator, data, missing).prepared(estimator)
+    learned = load(model)
+    if isinstance(learned, Monitor):
+        if reference is not None:
+            raise ValueError(f"{model} holds a monitor with its reference. Omit --reference.")
+        monitor, estimator = learned, learned.estimator
+    elif reference is None:
+        raise ValueError(f"{model} holds no reference. Pass --reference with data without faults.")
+    else:
+        estimator = learned
+        outliers = "exclude" if exclude_outliers else "report"
+        monitor = Monitor(estimator, window=window, rate=rate, outliers=outliers)
+    new = reading.matching(estimator, data, "raise")
+    for path, endings in (out, (".eigs",)), (report, (".html",)):
+        if path is not None:
+            check_output(path, [model, *data, *new.sources], endings)
+    if reference is not None:
+        good = reading.matching(estimator, [reference], "raise")
+        with Watched(good) as watched:
+            monitor.fit(watched)
+    if out is not None:
+        save(monitor, out)
+    records = []
     if not json:
-        print(f"{'row':>12}  angle  expected  p-value")
-    with Watched(stream) as watched:
-        for one in drift.watch(watched):
+        print(f"{'rows':>12} {'time':>22} {'p':>8}")
+    with Watched(new) as watched:
+        for record in monitor.watch(watched):
+            records.append(record)
             if json:
-                print_json(vars(one))
-                continue
-            line = f"{one.rows:12,}{one.angle:7.3f}{one.spread:10.3f}{one.p_value:9.2g}"
-            print(line + "  drift" * one.alarm, flush=True)
-    if not drift.history:
-        raise ValueError(f"The data have fewer rows than window={window}. Use a shorter --window.")
+                print_json({key: getattr(record, key) for key in KEYS})
+            else:
+                print(line(record))
+            sys.stdout.flush()
+    if not records:
+        raise ValueError(
+            f"The data have fewer rows than the window of {monitor.window}. Use a shorter --window."
+        )
+    if report is not None:
+        monitor.report(report, records)
+    n_alarms = sum(record.alarm for record in records)
+    if not json:
+        print(f"{n_alarms} alarms in {len(records)} windows of {monitor.window} rows.")
+    if n_alarms:
+        raise typer.Exit(1)
+
+
+def line(record: Any) -> str:
+    """Return a record as a line of text."""
+    time = "" if record.time is None else f"{record.time:.15g}"
+    text = f"{record.rows:12,} {time:>22} {record.p:8.2g}"
+    if not record.alarm:
+        return text
+    named = record.contributions[0] if record.contributions else "no single column"
+    return f"{text}  alarm, {record.group}: {named}"

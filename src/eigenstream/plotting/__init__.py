@@ -8,6 +8,7 @@ from eigenstream.plotting._axes import axes, panels, save, svg
 from eigenstream.plotting._curves import (
     alphas,
     bounds,
+    control_chart,
     courses,
     distances,
     lags,
@@ -37,6 +38,7 @@ __all__ = [
     "alphas",
     "axes",
     "bounds",
+    "control_chart",
     "courses",
     "distances",
     "embedding",

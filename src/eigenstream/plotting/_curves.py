@@ -662,3 +662,50 @@ def runs(
     ax.margins(x=0.01)
     ax.spines[["left", "top", "right"]].set_visible(False)
     return ax
+
+
+def control_chart(monitor: Any, records: Sequence[Any], *, ax: Axes | None = None) -> Axes:
+    """Draw the score of each window, and the score that raises an alarm.
+
+    Grey points are the windows of the reference. The first of consecutive alarms is named.
+
+    Parameters
+    ----------
+    monitor : fitted Monitor
+        The monitor.
+    records : sequence of WindowRecord
+        The records of new windows.
+    ax : Axes, default=None
+        Axes to draw on. By default those of a new figure.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from eigenstream import Monitor, StreamPCA
+    >>> rows = np.random.default_rng(0).standard_normal((4000, 3))
+    >>> monitor = Monitor(StreamPCA(1).fit(rows), window=50, rate=0.05).fit(rows[:2000])
+    >>> ax = control_chart(monitor, monitor.update(rows[2000:]))
+    >>> ax.get_legend_handles_labels()[1]
+    ['reference', 'new windows', 'alarm', 'limit']
+    """
+    ax = axes(7.0, title="Windows against their reference") if ax is None else ax
+    before = np.arange(1 - len(monitor.scores_), 1) * monitor.window
+    ax.plot(before, monitor.scores_, "o", ms=2.5, color="#b6bac1", label="reference")
+    ends, scores = (np.array([getattr(one, name) for one in records]) for name in ("rows", "score"))
+    alarms = np.array([record.alarm for record in records], bool)
+    ax.plot(ends, scores, "-", lw=0.8, color=COLOURS[2])
+    ax.plot(ends[~alarms], scores[~alarms], "o", ms=3.5, color=COLOURS[2], label="new windows")
+    ax.plot(ends[alarms], scores[alarms], "o", ms=4.5, color=COLOURS[1], label="alarm")
+    limit = float(np.quantile(monitor.scores_, 1.0 - monitor.rate, method="higher"))
+    ax.axhline(limit, ls=":", lw=1.2, color=INK, label="limit")
+    begins = alarms & ~np.insert(alarms[:-1], 0, False)
+    for k in np.flatnonzero(begins).tolist():
+        name = str(records[k].column or records[k].group).replace("$", r"\$")
+        where = (ends[k], scores[k])
+        ax.annotate(name, where, (-6, 2), textcoords="offset points", ha="right")
+    ax.set(xlabel="row (the reference ends at 0)", ylabel="change, standard deviations")
+    legend(ax, "upper left")
+    return ax

@@ -21,9 +21,11 @@ from eigenstream._linalg import Float64s
 from eigenstream.evaluation import balanced_risk, one_shot_error, pair_roc
 from eigenstream.evaluation.base import counts_of_pairs, roc_area
 from eigenstream.evaluation.pair_risk import risk_at
+from eigenstream.monitor import Monitor
 from eigenstream.prototypes import CompetitiveLearning, SelfOrganizingMap
 from eigenstream.reports import _drawings
 from eigenstream.reports._drawings import MOST_BARS, MOST_IMAGES, Panel, first_of, known
+from eigenstream.reports._monitor import monitor_page
 from eigenstream.reports._rows import SeenRows
 from eigenstream.reports.base import PageTable, Report, Section, Tiles
 from eigenstream.subspace.timescales import autocorrelations, implied
@@ -497,6 +499,10 @@ def report(
             "Draw a neuron's weights by eigenstream plot -o figure.png."
         )
     check_is_fitted(estimator)
+    if isinstance(estimator, Monitor):
+        with replacing(path) as file:
+            file.write(monitor_page(estimator, X, command).html())
+        return
     shape = _drawings.checked_shape(shape, estimator)
     if y is not None and isinstance(estimator, CompetitiveLearning):
         raise ValueError("A page about prototypes uses no labels. Leave out y.")

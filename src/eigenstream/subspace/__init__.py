@@ -2,7 +2,6 @@
 
 from eigenstream.subspace.class_subspace import ClassSubspace
 from eigenstream.subspace.contrast_subspace import ContrastPath, ContrastSubspace
-from eigenstream.subspace.drift import DriftRecord, SubspaceDrift
 from eigenstream.subspace.flow_solver import FlowMonitor
 from eigenstream.subspace.kernels import median_square
 from eigenstream.subspace.one_shot import ThresholdClassifier
@@ -22,7 +21,6 @@ __all__ = [
     "ContrastPath",
     "ContrastSubspace",
     "Dense",
-    "DriftRecord",
     "Estimate",
     "Flow",
     "FlowMonitor",
@@ -36,7 +34,6 @@ __all__ = [
     "SlowSubspace",
     "StreamPCA",
     "SubspaceBound",
-    "SubspaceDrift",
     "ThresholdClassifier",
     "Uncertainty",
     "lag_path",
