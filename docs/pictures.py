@@ -219,6 +219,22 @@ def draw_plateau(left: Any, right: Any, names: dict[str, Any]) -> None:
     right.set(xlabel="examples / N", ylabel="separation")
 
 
+def draw_monitor(left: Any, right: Any, names: dict[str, Any]) -> None:
+    """Draw the scores of windows, and the offsets of the outlets and the pressure drop."""
+    monitor, records = names["monitor"], names["records"]
+    plotting.control_chart(monitor, records, ax=left)
+    for sensor in "hot_outlet", "cold_outlet", "pressure_drop":
+        points = [
+            (record.rows, part.offset)
+            for record in records
+            for part in record.contributions
+            if record.alarm and part.column == sensor
+        ]
+        right.plot(*zip(*points, strict=True), "o", ms=3.5, label=sensor)
+    right.set(xlabel="row after the reference", ylabel="offset, in the unit of the sensor")
+    right.legend(frameon=False)
+
+
 #: Drawings of the variables of a tutorial.
 TUTORIALS = {
     "sensor-drift": draw_drift,
@@ -226,6 +242,7 @@ TUTORIALS = {
     "metric-learning": draw_metric,
     "map-of-digits": draw_map,
     "plateaus": draw_plateau,
+    "heat-exchanger": draw_monitor,
 }
 
 

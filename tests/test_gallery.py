@@ -22,7 +22,6 @@ TRUE = {
         and of["final"]["sketch"] < 1.1 * of["final"]["dense"]
         and of["final"]["flow"] < 3 * of["final"]["dense"]
     ),
-    "drift": lambda of: 60_000 < 30_000 + of["first"].rows < 75_000,
     "error_bars": lambda of: (
         of["inside"] >= 4 and of["found"].angles[1] > 0.2 > 0.05 > of["found"].subspace_angles[2]
     ),
@@ -31,6 +30,9 @@ TRUE = {
     "metric_learning": lambda of: of["areas"]["ClassSubspace"] > of["areas"]["PCA"] + 0.04,
     "molecule": lambda of: (
         of["correlation"] > 0.98 and np.allclose(of["path"].timescales[-1], of["exact"], rtol=0.15)
+    ),
+    "monitor": lambda of: (
+        10_000 < of["first"].rows <= 11_500 and of["records"][-1].alarm
     ),
     "neural_gas": lambda of: (
         max(of["inertia"]["neural gas"]) < 0.52 < min(of["inertia"]["k-means"])

@@ -706,6 +706,7 @@ def control_chart(monitor: Any, records: Sequence[Any], *, ax: Axes | None = Non
         name = str(records[k].column or records[k].group).replace("$", r"\$")
         where = (ends[k], scores[k])
         ax.annotate(name, where, (-6, 2), textcoords="offset points", ha="right")
+    ax.xaxis.set_major_locator(MaxNLocator(5))
     ax.set(xlabel="row (the reference ends at 0)", ylabel="change, standard deviations")
     legend(ax, "upper left")
     return ax
