@@ -31,9 +31,7 @@ TRUE = {
     "molecule": lambda of: (
         of["correlation"] > 0.98 and np.allclose(of["path"].timescales[-1], of["exact"], rtol=0.15)
     ),
-    "monitor": lambda of: (
-        10_000 < of["first"].rows <= 11_500 and of["records"][-1].alarm
-    ),
+    "monitor": lambda of: 10_000 < of["first"].rows <= 11_500 and of["records"][-1].alarm,
     "neural_gas": lambda of: (
         max(of["inertia"]["neural gas"]) < 0.52 < min(of["inertia"]["k-means"])
     ),
