@@ -15,9 +15,11 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks._tools import race, show
 from eigenstream import SlowSubspace
+from eigenstream.online import OJA_FLOW, Plan
 from eigenstream.processes import ImageWalk, page_image
 from eigenstream.schedules import Power
-from eigenstream.subspace.flow_solver import FlowSolver
+from eigenstream.subspace.chunks import Chunk
+from eigenstream.subspace.flow import FlowSums
 
 #: (features, components, rows for the flow, rows for the loop)
 SHAPES = [(784, 10, 10_000, 400), (784, 50, 6000, 60), (100_000, 10, 640, 8)]
@@ -31,6 +33,12 @@ def loop(rows: np.ndarray, V: np.ndarray) -> np.ndarray:
         y = x @ V
         V = np.linalg.qr(V + eta * np.outer(x - V @ y, y))[0]
     return V
+
+
+def flow(rows: np.ndarray, d: int, **options: Any) -> None:
+    """The flow without an estimator."""
+    plan = Plan(d, **options)
+    FlowSums(rows.shape[1], OJA_FLOW, plan).learner().add(Chunk(rows))
 
 
 def linear_oja(rows: np.ndarray, w: np.ndarray) -> np.ndarray:
@@ -63,12 +71,10 @@ def against_the_loop(threads: int) -> None:
             {
                 "loop": partial(loop, rows[:few], start),
                 "products": partial(products, d, block, rows),
-                "flow": lambda rows=rows, d=d, plan=plan: FlowSolver(d, **plan).update(rows),
-                "float32": lambda rows=single, d=d, plan=plan: FlowSolver(d, **plan).update(rows),
-                "slow": lambda rows=rows, d=d, plan=plan: FlowSolver(d, **plan, **SLOW).update(
-                    rows
-                ),
-                "default": lambda rows=rows, d=d: FlowSolver(d, **SLOW).update(rows),
+                "flow": lambda rows=rows, d=d, plan=plan: flow(rows, d, **plan),
+                "float32": lambda rows=single, d=d, plan=plan: flow(rows, d, **plan),
+                "slow": lambda rows=rows, d=d, plan=plan: flow(rows, d, **plan, **SLOW),
+                "default": lambda rows=rows, d=d: flow(rows, d, **SLOW),
             },
             rounds=9,
             threads=threads,
@@ -98,9 +104,9 @@ def against_peers() -> None:
     rows = np.random.default_rng(0).standard_normal((4000, 784))
     w = np.ones(784) / 28
     contestants = {
-        "flow, d=10, centred": lambda: FlowSolver(10, learning_rate=RATE).update(rows),
-        "flow, d=10, 'auto'": lambda: FlowSolver(10).update(rows),
-        "flow, d=1": lambda: FlowSolver(1, center=False, learning_rate=RATE).update(rows),
+        "flow, d=10, centred": lambda: flow(rows, 10, learning_rate=RATE),
+        "flow, d=10, 'auto'": lambda: flow(rows, 10),
+        "flow, d=1": lambda: flow(rows, 1, center=False, learning_rate=RATE),
         "IncrementalPCA(10, batch_size=100)": lambda: IncrementalPCA(10, batch_size=100).fit(rows),
         "one linear neuron, a Python call a sample": lambda: linear_oja(rows, w),
     }
@@ -171,7 +177,7 @@ print(time.perf_counter() - start)
 
 def paper_run(n: int = 1_000_000) -> None:
     """[SLOW] section 6: 10^6 rotating views of 28 x 28, d = 10, views included."""
-    walk = ImageWalk(page_image(random_state=0), random_state=0)
+    walk = ImageWalk(page_image(random_state=0), seed=0)
     slow = SlowSubspace(10, alpha=0.2, solver="flow")
     start = perf_counter()
     with threadpool_limits(1):

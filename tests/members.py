@@ -46,7 +46,7 @@ from eigenstream import (
 from eigenstream._linalg import orthonormalized
 from eigenstream._storable import storable
 from eigenstream.features import GradientOrientation
-from eigenstream.subspace import flow_solver as flow
+from eigenstream.subspace import FlowMonitor
 
 # ---- data of every form -------------------------------------------------------------------------
 
@@ -428,13 +428,6 @@ def used(pairs, *data):
 
 #: What learns and is neither estimator nor scatter: one that has learned, and what it refuses.
 OTHERS = {
-    flow.FlowSolver: (
-        lambda: flow.FlowSolver(2).update(ROWS),
-        {
-            "width": lambda s: s.update(ROWS[:, :9]),
-            "flag": lambda s: s.update(ROWS, new_sequence="no"),
-        },
-    ),
     LabelledPairs: (
         lambda: used(LabelledPairs(memory=9, random_state=0), ROWS, LABELS),
         {
@@ -465,7 +458,7 @@ MADE_BY_USERS = {
     schedules.Exponential: [lambda: schedules.Exponential(1, -1)],
     schedules.Auto: [lambda: schedules.Auto(c=np.nan)],
     schedules.Steps: [lambda: schedules.Steps(lambda t: t - 5.0).gains(0, 3)],
-    flow.FlowMonitor: [lambda: flow.FlowMonitor(0), lambda: flow.FlowMonitor(exact=1)],
+    FlowMonitor: [lambda: FlowMonitor(0), lambda: FlowMonitor(exact=1)],
     processes.Autoregressive: [lambda: processes.Autoregressive([[2.0]])],
     prototypes.Grid: [lambda: prototypes.Grid(0, 3), lambda: prototypes.Grid(3, 3, "ring")],
     processes.GaussianMixture: [lambda: processes.GaussianMixture(spoiled(X0))],

@@ -24,7 +24,9 @@ from typing import Any
 import numpy as np
 
 from eigenstream._linalg import orthonormalized, principal_angles
-from eigenstream.online import OnlineLearner, Plan, Rule
+from eigenstream.online import Plan, Rule
+from eigenstream.subspace.chunks import Chunk
+from eigenstream.subspace.flow import FlowSums
 
 __all__ = [
     "check_finite_everywhere",
@@ -243,7 +245,9 @@ def check_rule(
         rates=rates,
         block_size=block,
     )
-    found = OnlineLearner(rule, plan).update(rows).vectors
+    learner = FlowSums(rows.shape[1], rule, plan).learner()
+    learner.add(Chunk(rows))
+    found = learner.sums.vectors
     if rule.orthonormal:
         found, expected = found.T @ found, expected.T @ expected
     # The tolerance is 64 rounding errors for each step.

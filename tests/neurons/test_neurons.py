@@ -109,7 +109,7 @@ def test_explosion_is_reported_with_its_step():
     ("neuron", "message"),
     [
         (OjaNeuron(form="fast"), "'form' parameter"),
-        (SangerNetwork(6), "Choose n_components <= 5"),
+        (SangerNetwork(6), "Use n_components <= 5"),
         (SangerNetwork(2, unit_rates=[1.0]), "unit_rates=.1.0. is invalid"),
         (OjaNeuron(init=np.eye(2, 5)), r"\(1, 5\)"),
         (OjaNeuron(tol=-1.0), "'tol' parameter"),

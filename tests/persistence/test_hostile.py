@@ -12,10 +12,10 @@ import pytest
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
-from eigenstream import StreamPCA, open_stream
+from eigenstream import OjaNeuron, StreamPCA, open_stream
 from eigenstream._storable import CLASSES
 from eigenstream.features import GradientOrientation
-from eigenstream.persistence import ModelError, load, save
+from eigenstream.persistence import ModelError, load, model_file, save
 from eigenstream.persistence.model_file import _checksum
 from eigenstream.streams import LagEmbedding, Standardize
 from members import DATA, MEMBERS
@@ -214,6 +214,25 @@ def test_files_of_the_first_version(tmp_path):
     save_file({}, tmp_path / "old.eigs", {"eigenstream": json.dumps(old)})
     with pytest.raises(ModelError, match=r"old.eigs has format 1.*Use the version"):
         load(tmp_path / "old.eigs")
+
+
+@pytest.mark.parametrize(
+    ("model", "reads"),
+    [(StreamPCA(1), True), (StreamPCA(1, solver="flow"), False), (OjaNeuron(), False)],
+    ids=str,
+)
+def test_files_of_the_second_version(tmp_path, monkeypatch, model, reads):
+    """Sums are read. Online learners had other classes."""
+    path, rows = tmp_path / "old.eigs", np.random.default_rng(0).standard_normal((50, 3))
+    monkeypatch.setattr(model_file, "VERSION", 2)
+    save(model.fit(rows), path)
+    monkeypatch.undo()
+    monkeypatch.delitem(CLASSES, "FlowSums")
+    if reads:
+        np.testing.assert_array_equal(load(path).components_, model.components_)
+        return
+    with pytest.raises(ModelError, match=r"has format 2, whose .* does not read. Fit again"):
+        load(path)
 
 
 def test_no_memory_is_taken(tmp_path):

@@ -17,6 +17,9 @@ from eigenstream._streams import Course, fits_streams_by, maps_streams
 from eigenstream.neurons._base import COUNT, Neurons, documented
 from eigenstream.rows.guard import changing, reads
 from eigenstream.schedules import Auto
+from eigenstream.subspace.chunks import Chunk
+from eigenstream.subspace.flow import FlowSums
+from eigenstream.subspace.learner import Learner
 
 FORMS = {
     "normalized": online.OJA_NORMALIZED,
@@ -25,7 +28,7 @@ FORMS = {
 }
 
 
-@storable(_learner="OnlineLearner", _latest="f8 units D")
+@storable(_learner="Learner", _latest="f8 units D")
 class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
     """Base of the estimators whose units learn by a Hebbian rule, one observation at a time."""
 
@@ -43,7 +46,7 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
     init: Any
     tol: float
 
-    _learner: online.OnlineLearner
+    _learner: Learner
     _latest: Float64s
 
     @abstractmethod
@@ -86,7 +89,7 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
         self._start()
         rows = self._rows(X, reset=True)
         while not self._ends():
-            self._update(rows)
+            self._learner.add(Chunk(rows))
             self._compare()
         return self
 
@@ -98,7 +101,8 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
         passes = course.passes() if self.max_iter > 1 else None
         while not made._ends():
             for rows, _ in course.learning(passes):
-                made._update(made._rows(rows, reset=first))
+                chunk = Chunk(made._rows(rows, reset=first))
+                made._learner.add(chunk)
                 first = False
             if first:
                 raise ValueError(f"{course.stream!r} has no rows. Pass a stream with rows.")
@@ -123,12 +127,14 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
         """
         with changing(self) as model:
             first = model._start_or_continue()
-            model._update(model._rows(X, reset=first))
+            chunk = Chunk(model._rows(X, reset=first))
+            model._guard.mark()
+            model._learner.add(chunk)
             model._compare()
         return self
 
-    def _start(self) -> None:
-        super()._start()
+    def _begin(self, n_features: int) -> None:
+        """Set a learner that has learned nothing."""
         plan = online.Plan(
             self.n_components,
             center=self.center,
@@ -139,19 +145,14 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
         )
         if self.record_every is not None:
             plan = replace(plan, hook=self._record, hook_every=self.record_every)
-        self._learner = online.OnlineLearner(self._rule(), plan)
+        self._learner = FlowSums(n_features, self._rule(), plan).learner()
+        self._latest = np.zeros((self.n_components, n_features))
 
     def _record(self, progress: online.Progress) -> None:
         self._records.append((progress.step, progress.components))
 
     def _ends(self) -> bool:
         return self.converged_ or self.n_iter_ == self.max_iter
-
-    def _update(self, rows: Any) -> None:
-        if not self._learner.n_terms:
-            self._latest = np.zeros((self.n_components, rows.shape[1]))
-        self._guard.mark()
-        self._learner.update(rows)
 
     def _compare(self) -> None:
         """Count a pass or a chunk, and compare the weights with the previous ones."""
@@ -161,7 +162,7 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
         self.n_iter_ += 1
 
     def _present(self) -> Float64s:
-        return np.array(self._learner.ahead().vectors, np.float64)
+        return np.array(self._learner.ahead().sums.vectors, np.float64)
 
     @property
     @reads
@@ -182,7 +183,7 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
     def n_steps_(self) -> int:
         """The number of learning steps."""
         check_is_fitted(self)
-        return self._learner.n_terms
+        return self._learner.n_rows
 
     @maps_streams
     def transform(self, X: Any) -> Any:
@@ -202,7 +203,10 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
         rows = self._rows(X, reset=False)
         with self._guard.reading():
             learner = self._learner.ahead()
-            weights, mean = np.array(learner.vectors, rows.dtype), learner.mean.astype(rows.dtype)
+            weights, mean = (
+                np.array(learner.sums.vectors, rows.dtype),
+                learner.mean.astype(rows.dtype),
+            )
         return rows @ weights.T - weights @ mean
 
     @property
@@ -211,11 +215,8 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
 
     def _rows(self, X: Any, *, reset: bool) -> Any:
         rows = super()._rows(X, reset=reset)
-        if reset and self.n_components > rows.shape[1]:
-            raise ValueError(
-                f"n_components={self.n_components} exceeds the {rows.shape[1]} input features. "
-                f"Choose n_components <= {rows.shape[1]}."
-            )
+        if reset:
+            self._begin(rows.shape[1])
         return rows
 
     def _loaded(self) -> None:
@@ -224,15 +225,16 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
             return
         begun = type(self)(**self.get_params(deep=False) | dict(self._begun))
         begun._check()
-        learner, units = self._learner, begun.n_components
-        if begun.record_every is not None:
-            learner.plan = replace(learner.plan, hook=self._record, hook_every=begun.record_every)
+        sums, units = self._learner.sums, begun.n_components
         if (
-            learner.rule is not begun._rule()
-            or units != learner.plan.n_components
-            or self._latest.shape != (units, len(learner.mean))
+            not isinstance(sums, FlowSums)
+            or sums.rule is not begun._rule()
+            or units != sums.plan.n_components
+            or self._latest.shape != (units, sums.n_features)
         ):
             raise ValueError(f"The stored learner does not match {begun!r:.200}.")
+        if begun.record_every is not None:
+            sums.plan = replace(sums.plan, hook=self._record, hook_every=begun.record_every)
 
     def __sklearn_tags__(self) -> Any:
         """Describe the estimator to scikit-learn."""

@@ -1,12 +1,13 @@
 """Learning online by Hebbian rules, one observation at a time."""
 
-from eigenstream.online.learner import OnlineLearner, Plan, Progress, check_options
+from eigenstream.online.plan import Plan, Progress, check_options, check_start
 from eigenstream.online.rules import (
     HEBB,
     OJA_FLOW,
     OJA_LINEAR,
     OJA_NORMALIZED,
     OJA_SUBSPACE,
+    RULES,
     SANGER,
     SANGER_NORMALIZED,
     Rule,
@@ -19,12 +20,13 @@ __all__ = [
     "OJA_LINEAR",
     "OJA_NORMALIZED",
     "OJA_SUBSPACE",
+    "RULES",
     "SANGER",
     "SANGER_NORMALIZED",
-    "OnlineLearner",
     "Plan",
     "Progress",
     "Rule",
     "UnstableStepError",
     "check_options",
+    "check_start",
 ]

@@ -17,9 +17,6 @@ from eigenstream.online.rules import loops
 
 __all__ = ["advance_loop", "automatic", "mean_shares", "pointer"]
 
-#: Columns whose products are summed together. Wider panels leave the cache.
-PANEL = 1024
-
 #: Penalised terms let the errors of an orthonormal frame grow by exp(strain). The frame is made
 #: orthonormal again at this strain. A larger value costs digits, a smaller one time.
 STRAIN = 2.0
@@ -53,35 +50,15 @@ def _fill(z, first, frame, rows, mean):
                 out[j] = rows[i - d, j] - mean[j] if i < d + n else 0.0
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz"})
+@njit(cache=True, error_model="numpy")
 def _products(z, first):
-    """Return the inner products of the rows, without those of rows before ``first``.
-
-    Tiles of 4 by 4 keep their sums in registers: half the time of BLAS for so few rows.
-    """
-    out, zero = np.zeros((len(z), len(z))), z.dtype.type(0)
-    for at in range(0, z.shape[1], PANEL):
-        to = at + PANEL
-        for i in range(first // 4 * 4, len(z), 4):
-            a0, a1, a2, a3 = z[i, at:to], z[i + 1, at:to], z[i + 2, at:to], z[i + 3, at:to]
-            for k in range(0, i + 4, 4):
-                b0, b1, b2, b3 = z[k, at:to], z[k + 1, at:to], z[k + 2, at:to], z[k + 3, at:to]
-                s00 = s01 = s02 = s03 = s10 = s11 = s12 = s13 = zero
-                s20 = s21 = s22 = s23 = s30 = s31 = s32 = s33 = zero
-                for j in range(len(a0)):
-                    a, b, c, d, p, q, r, s = a0[j], a1[j], a2[j], a3[j], b0[j], b1[j], b2[j], b3[j]
-                    s00, s01, s02, s03 = s00 + a * p, s01 + a * q, s02 + a * r, s03 + a * s
-                    s10, s11, s12, s13 = s10 + b * p, s11 + b * q, s12 + b * r, s13 + b * s
-                    s20, s21, s22, s23 = s20 + c * p, s21 + c * q, s22 + c * r, s23 + c * s
-                    s30, s31, s32, s33 = s30 + d * p, s31 + d * q, s32 + d * r, s33 + d * s
-                upper = (s00, s01, s02, s03, s10, s11, s12, s13)
-                lower = (s20, s21, s22, s23, s30, s31, s32, s33)
-                for e in range(8):
-                    out[i + e // 4, k + e % 4] += upper[e]
-                    out[i + 2 + e // 4, k + e % 4] += lower[e]
-    for i in range(len(z)):
-        for k in range(i):
-            out[k, i] = out[i, k]
+    """Return the inner products of the rows, without those of rows before ``first``."""
+    out = np.zeros((len(z), len(z)))
+    part = np.dot(z[first:], z.T)
+    for i in range(len(z) - first):
+        for k in range(len(z)):
+            out[first + i, k] = part[i, k]
+            out[k, first + i] = part[i, k]
     return out
 
 

@@ -23,8 +23,8 @@ from eigenstream.rows.guard import reading
 
 __all__ = ["ModelError", "describe", "load", "read", "read_header", "save", "write"]
 
-#: The format that this version reads and writes.
-VERSION = 2
+#: The format that this version writes, and those that it reads. Format 2 has other online learners.
+VERSION, READABLE = 3, (2, 3)
 
 #: Half of the header size that safetensors reads, because quotes are escaped inside its header.
 MOST_HEADER = 50_000_000
@@ -279,6 +279,12 @@ def read(path: str | PathLike[str]) -> tuple[Any, dict[str, Any]]:
         if arrays:
             raise ValueError(f"the array {min(arrays)!r:.80} is not part of the model.")
     except Exception as error:  # an invalid tree may raise any exception
+        if header["format_version"] < VERSION:
+            raise ModelError(
+                f"{path} has format {header['format_version']}, whose {header['class']!r:.60} "
+                f"eigenstream {__version__} does not read. Fit again, or use the version that "
+                "wrote the file."
+            ) from None
         raise _wrong(Path(path), error) from None
     return model, place
 
@@ -338,15 +344,15 @@ def _header(path: Path, file: Any) -> dict[str, Any]:
     try:
         header: dict[str, Any] = json.loads((file.metadata() or {})["eigenstream"])
         version = header["format_version"]
-        if version == VERSION:
+        if version in READABLE:
             for name, form in HEADER.items():
                 check_form(form, header[name], {}, name)
     except Exception as error:
         raise _wrong(path, error) from None
-    if version != VERSION:
+    if version not in READABLE:
         raise ModelError(
-            f"{path} has format {version!r:.20}, but eigenstream {__version__} reads format "
-            f"{VERSION}. Use the version that wrote the file, or fit again."
+            f"{path} has format {version!r:.20}, but eigenstream {__version__} reads formats "
+            f"{READABLE}. Use the version that wrote the file, or fit again."
         )
     return header
 

@@ -2,7 +2,7 @@
 
 from eigenstream.subspace.class_subspace import ClassSubspace
 from eigenstream.subspace.contrast_subspace import ContrastPath, ContrastSubspace
-from eigenstream.subspace.flow_solver import FlowMonitor
+from eigenstream.subspace.flow import FlowMonitor
 from eigenstream.subspace.kernels import median_square
 from eigenstream.subspace.one_shot import ThresholdClassifier
 from eigenstream.subspace.pair_metric import PairMetric

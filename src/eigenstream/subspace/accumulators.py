@@ -1,7 +1,7 @@
 """Accumulators: the sums of terms that solvers store for each part.
 
 An accumulator does not depend on means, lags, pairs or labels. ``Moments`` is exact. ``Frame`` in
-``frame.py`` and ``CoupleFlow`` in ``flow.py`` store a few vectors at given weights.
+``frame.py`` and ``FlowSums`` in ``flow.py`` store a few vectors at given weights.
 """
 
 from typing import Any

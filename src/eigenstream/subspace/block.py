@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from eigenstream._checks import is_sparse
 from eigenstream._linalg import Float64s, rank_update, weighted_sum
-from eigenstream.subspace.chunks import Places
+from eigenstream.subspace.chunks import Chunk, Places
 
 #: Terms of one part have a common share in T; see ``Terms.shares``.
 Part = Hashable
@@ -49,6 +49,8 @@ class Block:
         self.n_features = n_features
         self.pieces = list(pieces)
         self.edges: list[Edges] = []
+        #: The rows that the terms come from, or None for terms between blocks.
+        self.chunk: Chunk | None = None
 
     def row(self, row: Float64s) -> End:
         """Add a single row, and return it as an end of terms."""
@@ -161,7 +163,7 @@ class Block:
             for first in range(0, self._length(some) if self._is_sparse(some) else 0, step):
                 part = slice(first, first + step)
                 ends = [
-                    (k, where if where is None else _indices(where, self.pieces[k].shape[0])[part])
+                    (k, where if where is None else indices(where, self.pieces[k].shape[0])[part])
                     for k, where in (some.now, some.past)
                 ]
                 weights = None if some.weights is None else some.weights[part]
@@ -214,7 +216,7 @@ class Block:
         """Return ``X^T L X``, where L is the Laplacian of the graph with the terms as edges."""
         piece = self.pieces[edges.now[0]]
         n, w = piece.shape[0], edges.weights
-        now, past = (_indices(end[1], n) for end in (edges.now, edges.past))
+        now, past = (indices(end[1], n) for end in (edges.now, edges.past))
         w = np.ones(len(now)) if w is None else w
         links = sp.csr_array((w, (now, past)), shape=(n, n))
         degree = np.bincount(now, w, n) + np.bincount(past, w, n)
@@ -229,7 +231,8 @@ def _at(rows: Any, where: Any) -> Any:
     return rows if where is None else rows[where]
 
 
-def _indices(where: Any, n: int) -> Places:
+def indices(where: Any, n: int) -> Places:
+    """Return the numbers of the rows that a slice or an array chooses of ``n`` rows."""
     return np.arange(n)[where] if isinstance(where, slice) else where
 
 

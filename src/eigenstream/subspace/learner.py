@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from eigenstream._linalg import Float64s
 from eigenstream._machine import blas_threads
 from eigenstream._storable import storable
 from eigenstream.subspace.chunks import Chunk, joined
@@ -30,6 +31,7 @@ def rows_in_cache(n_features: int) -> int:
     terms="Terms",
     sums="any",
     block_rows="int | None",
+    first_rows="int?",
     sample="Sample | PairSample | None",
     forgetting="number",
     waiting="list[Chunk]",
@@ -40,8 +42,12 @@ class Learner:
     """Learner for every kind of data and every solver.
 
     With ``block_rows``, rows are buffered until a block is complete, so the blocks do not depend on
-    the chunking. Exact sums (``block_rows=None``) need no buffer.
+    the chunking. With ``first_rows``, only the first block has to be complete. Exact sums need no
+    buffer.
     """
+
+    #: The number of rows of positive weight that the sums still need before they start.
+    first_rows: int = 0
 
     def __init__(
         self,
@@ -49,11 +55,13 @@ class Learner:
         sums: Any,
         *,
         block_rows: int | None = None,
+        first_rows: int = 0,
         sample: Sample | None = None,
         forgetting: float = 0.0,
     ) -> None:
         self.n_features = terms.n_features
         self.terms, self.sums, self.block_rows = terms, sums, block_rows
+        self.first_rows = first_rows
         #: The sample on which weights are compared and errors are counted.
         self.sample = sample
         self.forgetting = forgetting
@@ -68,11 +76,29 @@ class Learner:
             return
         if self.sample is not None:
             self.sample.add(chunk)
+        if self.first_rows:
+            heavy = np.flatnonzero(chunk.each_weight() > 0.0)
+            if len(heavy) < self.first_rows:
+                self.first_rows -= len(heavy)
+                self._wait(chunk)
+                return
+            first = int(heavy[self.first_rows - 1]) + 1
+            self._wait(chunk[:first])
+            self._finish()
+            chunk = chunk[first:]
+            if self.stopped or not len(chunk):
+                return
         if self.block_rows is None:
             step = len(chunk) if chunk.pairs is not None else rows_in_cache(self.terms.n_features)
             for first in range(0, len(chunk), step):
                 self._learn(chunk if step >= len(chunk) else chunk[first : first + step])
+                if self.stopped:
+                    break
             return
+        if not self.terms.in_time:  # rows of weight 0 have no terms
+            self.terms.n_rows += len(chunk)
+            chunk = chunk.heavy()
+            self.terms.n_rows -= len(chunk)
         if self.n_waiting + len(chunk) < self.block_rows:
             self._wait(chunk)
             return
@@ -82,6 +108,8 @@ class Learner:
         for first in range(0, complete, size):
             block = whole[first : first + size]
             self._learn(block if block.pairs is None else block.kept())
+            if self.stopped:
+                return
         if complete < len(whole):
             self._wait(whole[complete:])
 
@@ -125,7 +153,8 @@ class Learner:
         if not self.waiting and not copied:
             return self
         ready = copy(self)
-        ready.terms, ready.sums, ready.sample = deepcopy((self.terms, self.sums, self.sample))
+        sums = self.sums.silent() if hasattr(self.sums, "silent") else self.sums
+        ready.terms, ready.sums, ready.sample = deepcopy((self.terms, sums, self.sample))
         ready.further = None
         ready._finish()
         return ready
@@ -138,7 +167,13 @@ class Learner:
     @property
     def stopped(self) -> bool:
         """True if a hook has stopped the last call."""
-        return False
+        return bool(getattr(self.sums, "stopped", False))
+
+    @property
+    def mean(self) -> Float64s:
+        """The mean of the rows: that of the sums, if they have their own."""
+        mean: Float64s | None = getattr(self.sums, "mean", None)
+        return self.terms.mean if mean is None else mean
 
     @property
     def n_rows(self) -> int:
@@ -151,6 +186,7 @@ class Learner:
 
     def _finish(self) -> None:
         """Learn the pending rows."""
+        self.first_rows = 0
         waiting, self.waiting, self.n_waiting = self.waiting, [], 0
         if waiting:
             self._learn(joined(waiting))

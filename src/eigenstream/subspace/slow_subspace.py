@@ -232,7 +232,7 @@ class SlowSubspace(SlowBounds):
             pairs = self._ratios(operator, n)
             found = {"ratio": True, "shrinkage": float(self.shrinkage)}
             found |= self._sorted(operator, pairs)
-            return Answer(pairs, terms.mean, scale, found)
+            return Answer(pairs, learner.mean, scale, found)
         alpha, bound = self.alpha, None
         if alpha == "auto":
             alpha = operator.automatic_alpha(n)
@@ -256,7 +256,7 @@ class SlowSubspace(SlowBounds):
         details: dict[str, Any] = {"alpha": alpha, "bound": bound, "weights": weights}
         if not isinstance(operator, FlowOperator):
             details |= self._sorted(operator, pairs)
-        return Answer(pairs, terms.mean, scale, details)
+        return Answer(pairs, learner.mean, scale, details)
 
     def _loaded(self) -> None:
         if self._answer is None or "basis" not in self._answer.details:

@@ -17,11 +17,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from eigenstream._machine import physical_memory
 from eigenstream._storable import storable
 from eigenstream._streams import is_stream
+from eigenstream.online import OJA_FLOW, Plan, check_options
 from eigenstream.schedules import Auto, Schedule, as_schedule
 from eigenstream.subspace.accumulators import Moments
 from eigenstream.subspace.chunks import joined
-from eigenstream.subspace.flow import COUPLES, CoupleFlow, CoupleLearner, FlowLearner
-from eigenstream.subspace.flow_solver import FlowSolver, check_options
+from eigenstream.subspace.flow import CoupleSums, FlowSums
 from eigenstream.subspace.frame import BLOCK_VALUES, MOST_CLOSING, Frame, block_rows
 from eigenstream.subspace.kernels import KernelMap, RowSpan
 from eigenstream.subspace.learner import Learner
@@ -31,6 +31,9 @@ from eigenstream.subspace.terms import Terms, TimeTerms, Weights
 #: The share of the memory that D x D matrices may take before "auto" avoids them, and the number of
 #: such matrices that a dense solve holds at once.
 MEMORY_SHARE, DENSE_MATRICES = 0.25, 4
+
+#: The number of rows or pairs that the flow makes couples of at a time.
+COUPLES = 64
 
 #: The factor of penalised directions that a sketch of classes keeps. More cost time and memory.
 OF_CLASSES = 3
@@ -315,11 +318,17 @@ class Flow(Solver):
 
     def begin(self, terms: Terms, task: Task) -> Learner:
         """Return a learner that has seen nothing."""
-        if not isinstance(terms, TimeTerms):
-            sums = self._sums(terms, task)
-            return CoupleLearner(terms, sums, block_rows=COUPLES, sample=task.sample)
-        solver = self._solver(task, self.learning_rate, terms.lag, not terms.center.fixed)
-        return FlowLearner(terms, solver, exact=bool(getattr(self.hook, "exact", False)))
+        if isinstance(terms, TimeTerms):
+            exact = getattr(self.hook, "exact", False) and Learner(terms, Moments(terms.n_features))
+            plan = self._plan(task, terms.lag, self.learning_rate, center=not terms.center.fixed)
+            # The flow has its own running mean.
+            return FlowSums(terms.n_features, OJA_FLOW, plan, exact=exact or None).learner(
+                terms.settled()
+            )
+        # Couples are independent, so a smaller step size suffices.
+        rate = Auto(c=2.0) if isinstance(self.learning_rate, str) else self.learning_rate
+        sums = CoupleSums(terms.n_features, OJA_FLOW, self._plan(task, 1, rate, center=False))
+        return Learner(terms, sums, block_rows=COUPLES, sample=task.sample)
 
     def learn(self, learner: Learner, source: Any, task: Task) -> Learner:
         """Learn from all of a source, in random order for labelled rows in memory."""
@@ -329,11 +338,13 @@ class Flow(Solver):
         order = check_random_state(self.random_state).permutation(len(whole))
         for some in np.array_split(order, max(len(order) // 4096, 1)):
             learner.add(whole.chosen(some))
+            if learner.stopped:
+                break
         return learner
 
-    def _solver(self, task: Task, rate: Any, lag: int, center: bool) -> FlowSolver:
+    def _plan(self, task: Task, lag: int, rate: Any, *, center: bool) -> Plan:
         assert task.weights is not None
-        return FlowSolver(
+        return Plan(
             task.n_components,
             weights=task.weights,
             lag=lag,
@@ -341,16 +352,11 @@ class Flow(Solver):
             learning_rate=rate,
             init=self.init,
             forgetting=self.forgetting or None,
-            random_state=self.random_state,
+            seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
             block_size=self.block_size,
             hook=self.hook,
             hook_every=getattr(self.hook, "every", 1000),
         )
-
-    def _sums(self, terms: Terms, task: Task) -> CoupleFlow:
-        # Couples are independent, so a smaller step size suffices.
-        rate = Auto(c=2.0) if isinstance(self.learning_rate, str) else self.learning_rate
-        return CoupleFlow(terms.n_features, self._solver(task, rate, COUPLES, False))
 
 
 @storable()

@@ -141,7 +141,7 @@ class StreamPCA(TimeEstimator):
         noise = max(total - float(pairs.values.sum()), 0.0) / rest if rest > 0 else 0.0
         details: dict[str, Any] = {"freedom": freedom, "total": total, "noise": noise * freedom}
         details["weights"] = (1.0, 0.0)
-        return Answer(pairs, terms.mean, scale, details)
+        return Answer(pairs, learner.mean, scale, details)
 
     @property
     def explained_variance_(self) -> Float64s:

@@ -84,6 +84,7 @@ class Terms(ABC):
         if self.radius is not None:
             self.radius.add(chunk)
         block = self._take(chunk)
+        block.chunk = chunk
         self.n_rows += len(chunk)
         return block
 
@@ -290,6 +291,15 @@ class TimeTerms(Terms):
         """Return the share of each part in T."""
         reward, penalty = self._each(weights, held)
         return {VARIANCE: reward, VELOCITY: -penalty}
+
+    def drop(self, n_rows: int, weights: Float64s, lighter: Float64s) -> None:
+        """Remove the last rows, with terms of these weights, and end the sequence."""
+        self.n_rows -= n_rows
+        self.center.weight -= float(weights.sum())
+        self.velocity -= float(lighter.sum())
+        self.n_variances -= len(weights)
+        self.n_velocities -= int(np.count_nonzero(lighter))
+        self.age = 0
 
     def settled(self) -> "TimeTerms":
         """Return an object that makes the same terms in a further pass."""

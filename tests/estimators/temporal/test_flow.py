@@ -12,7 +12,7 @@ from eigenstream import Flow, SlowSubspace, StreamPCA
 from eigenstream._linalg import principal_angles
 from eigenstream.online import UnstableStepError
 from eigenstream.schedules import Constant, Power
-from eigenstream.subspace.flow_solver import FlowMonitor
+from eigenstream.subspace import FlowMonitor
 from eigenstream.testing import chunked
 
 
@@ -114,6 +114,22 @@ def test_unstable_rate_keeps_the_last_good_block():
     assert 150 < estimator.n_samples_seen_ <= 200
     good = StreamPCA(2, solver=Flow(learning_rate=Constant(0.001), block_size=20))
     same_to_rounding(estimator, good.fit(rows[: estimator.n_samples_seen_]))
+
+
+def test_a_stop_ends_a_call_and_the_next_call_begins_a_sequence():
+    rows = walk(20_000, 64)  # several blocks of rows
+    stop = FlowMonitor(100, stop=lambda progress: progress.step == 700)
+    slow = SlowSubspace(2, alpha=0.4, lag=3, solver=Flow(hook=stop)).partial_fit(rows)
+    assert slow.n_samples_seen_ == 703
+    slow.partial_fit(rows[5000:5400])
+    hookless = SlowSubspace(2, alpha=0.4, lag=3, solver="flow")
+    same_to_rounding(slow, hookless.fit([rows[:703], rows[5000:5400]]))
+
+
+def test_the_mean_forgets():
+    rows = np.concatenate([walk(2000, 5, 1) * 0.01, walk(2000, 5, 2) * 0.01 + 9.0])
+    assert np.abs(StreamPCA(2, solver=Flow(forgetting=0.01)).fit(rows).mean_ - 9.0).max() < 1.5
+    assert np.abs(StreamPCA(2, solver="flow").fit(rows).mean_ - rows.mean(axis=0)).max() < 1e-9
 
 
 # ---- what one pass with defaults reaches ---------------------------------------------------

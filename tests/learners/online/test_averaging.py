@@ -7,7 +7,7 @@ import scripts
 from eigenstream._linalg import orthonormality_error, orthonormalized
 from eigenstream.online.averages import ProjectorAverage, RunningAnswer
 from eigenstream.schedules import Auto
-from eigenstream.subspace.flow_solver import FlowSolver
+from flows import Flow
 
 online = scripts.loaded("benchmarks/online.py")
 
@@ -69,7 +69,7 @@ def test_the_solver_averages_what_it_says(monkeypatch):
     monkeypatch.setattr(ProjectorAverage, "add", noted)
     monkeypatch.setattr(RunningAnswer, "collect", counted)
     rows = np.random.default_rng(1).standard_normal((6000, 20)) * np.linspace(3, 1, 20)
-    solution = FlowSolver(3, learning_rate=Auto(averaging=2.0)).update(rows).solution()
+    solution = Flow(3, learning_rate=Auto(averaging=2.0)).update(rows).solution()
     assert {frame.shape for frame, _ in given} == {(3, 20)}
     P = defined(*zip(*given, strict=True))
     V = solution.components
@@ -108,8 +108,8 @@ def test_streams_that_no_constant_was_chosen_on(name):
 def test_a_short_stream_warns_and_takes_the_better_answer(seed):
     rows = online.mixed(700, seed)
     T, _ = online.best_of(rows, 0.3, 5)
-    solver = FlowSolver(5, weights=(0.3, 0.7), lag=1).update(rows)
+    solver = Flow(5, weights=(0.3, 0.7), lag=1).update(rows)
     with pytest.warns(UserWarning, match="did not converge in 699 steps"):
         taken = solver.solution().components
-    average = solver._learner.ahead().answer.watched
+    average = solver.sums._collected().answer.watched
     assert np.trace(taken @ T @ taken.T) > np.trace(average @ T @ average.T)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from eigenstream._linalg import orthonormality_error, orthonormalized, principal_angles
 from eigenstream.online import UnstableStepError
 from eigenstream.schedules import Auto, Constant
-from eigenstream.subspace.flow_solver import FlowSolver
+from flows import Flow
 from oracles import PlainGain
 
 
@@ -57,7 +57,7 @@ def test_solver_equals_the_plain_rule(center, penalty, lag, gain):
     weights = rng.choice([0.0, 1.0, 2.5], 300)
     init = orthonormalized(rng.standard_normal((12, 3)))
     expected, mean = twin(rows, 3, 0.6, penalty, lag, center, gain, init, weights)
-    solver = FlowSolver(
+    solver = Flow(
         3,
         weights=(0.6, penalty),
         lag=lag,
@@ -108,9 +108,9 @@ def test_any_chunking_gives_the_result_of_one_pass(data, lag, center):
         "center": center,
         "block_size": 8,
     }
-    whole = FlowSolver(2, **plan).update(rows[:border], weights[:border])
+    whole = Flow(2, **plan).update(rows[:border], weights[:border])
     whole.update(rows[border:], weights[border:], new_sequence=True)
-    parts = FlowSolver(2, **plan)
+    parts = Flow(2, **plan)
     edges = sorted({*data.draw(chunkings(n)), border})
     for a, b in itertools.pairwise(edges):
         parts.update(rows[a:b], weights[a:b], new_sequence=a == border)
@@ -121,8 +121,8 @@ def test_any_chunking_gives_the_result_of_one_pass(data, lag, center):
 
 def test_reading_does_not_mutate():
     rows = np.random.default_rng(5).standard_normal((100, 6))
-    read = FlowSolver(2, random_state=0, block_size=16)
-    unread = FlowSolver(2, random_state=0, block_size=16)
+    read = Flow(2, seed=0, block_size=16)
+    unread = Flow(2, seed=0, block_size=16)
     for row in rows:
         read.update(row[None]).solution()
         unread.update(row[None])
@@ -133,9 +133,9 @@ def test_reading_does_not_mutate():
 def test_auto_is_free_of_scale(factor):
     """Multiplying the data changes nothing but rounding."""
     rows = np.random.default_rng(7).standard_normal((3000, 15)).cumsum(axis=0) / 30
-    plan = {"weights": (0.2, 0.8), "lag": 1, "random_state": 0}
-    plain = FlowSolver(3, **plan).update(rows).solution()
-    scaled = FlowSolver(3, **plan).update(factor * rows).solution()
+    plan = {"weights": (0.2, 0.8), "lag": 1, "seed": 0}
+    plain = Flow(3, **plan).update(rows).solution()
+    scaled = Flow(3, **plan).update(factor * rows).solution()
     assert np.abs(projector(plain) - projector(scaled)).max() < 1e-9
     np.testing.assert_allclose(scaled.eigenvalues / factor**2, plain.eigenvalues, rtol=1e-9)
 
@@ -147,7 +147,7 @@ def test_eigenvalues_are_those_of_the_exact_contrast():
     for t in range(1, len(rows)):
         rows[t] = memory * rows[t - 1] + np.sqrt(1 - memory**2) * rows[t]
     alpha = 0.4
-    solution = FlowSolver(4, weights=(alpha, 1 - alpha), lag=1).update(rows).solution()
+    solution = Flow(4, weights=(alpha, 1 - alpha), lag=1).update(rows).solution()
     steps = np.diff(rows, axis=0)
     T = alpha * np.cov(rows[1:].T, bias=True) - (1 - alpha) * steps.T @ steps / len(steps)
     captured = np.trace(solution.components @ T @ solution.components.T)
@@ -165,13 +165,13 @@ def test_later_rows_in_double_precision_are_not_rounded_to_single(plan, few):
     rows = np.random.default_rng(0).standard_normal((3000, 6)) * np.array([3, 2, 1, 1, 1, 1]) + 1e6
     first = rows[:few].astype(np.float32)
     known = np.concatenate([first.astype(float), rows[few:]])
-    mixed = FlowSolver(2, **plan).update(first)
+    mixed = Flow(2, **plan).update(first)
     for part in np.split(rows[few:], [1, 700]):
         mixed.update(part)
     np.testing.assert_allclose(
         mixed.solution().mean, known[plan.get("lag", 0) :].mean(0), rtol=0, atol=1e-6
     )
-    double = FlowSolver(2, **plan).update(known).solution()
+    double = Flow(2, **plan).update(known).solution()
     assert principal_angles(mixed.solution().components.T, double.components.T).max() < 0.05
     assert orthonormality_error(mixed.solution().components.T) < 1e-12
 
@@ -180,8 +180,8 @@ def test_float32_is_learned_in_float32():
     rows = (np.random.default_rng(9).standard_normal((2000, 10)) * np.linspace(3, 1, 10)).astype(
         np.float32
     )
-    single = FlowSolver(2).update(rows + np.float32(1e4)).solution()
-    double = FlowSolver(2).update((rows + np.float32(1e4)).astype(float)).solution()
+    single = Flow(2).update(rows + np.float32(1e4)).solution()
+    double = Flow(2).update((rows + np.float32(1e4)).astype(float)).solution()
     # mean / std = 1e4 in float32: a row itself is only known to 6e-4 of the spread.
     assert principal_angles(single.components.T, double.components.T)[0] < 2e-3
     assert orthonormality_error(single.components.T) < 1e-12
@@ -192,13 +192,13 @@ def test_forgetting_follows_a_drift():
     scales = np.ones((2, 8))
     scales[0, 0] = scales[1, 5] = 4.0
     rows = rng.standard_normal((2, 6000, 8)) * scales[:, None] + np.array([0.0, 7.0])[:, None, None]
-    follows = FlowSolver(1, forgetting=1e-3).update(rows[0])
+    follows = Flow(1, forgetting=1e-3).update(rows[0])
     assert abs(follows.solution().components[0, 0]) > 0.95
     after = follows.update(rows[1]).solution()
     assert abs(after.components[0, 5]) > 0.95
     assert np.abs(after.mean - 7).max() < 1
     assert abs(after.eigenvalues[0] / 16 - 1) < 0.3
-    keeps = FlowSolver(1).update(rows[0]).update(rows[1]).solution()
+    keeps = Flow(1).update(rows[0]).update(rows[1]).solution()
     assert np.abs(keeps.mean - 3.5).max() < 0.2
 
 
@@ -216,8 +216,8 @@ def test_forgetting_follows_a_drift():
 )
 @pytest.mark.parametrize("init", ["data", "random"])
 def test_degenerate_data_give_finite_answers(rows, init):
-    plan = {"weights": (0.5, 0.5), "lag": 1, "init": init, "random_state": 0}
-    one, other = (FlowSolver(3, **plan).update(rows).solution() for _ in range(2))
+    plan = {"weights": (0.5, 0.5), "lag": 1, "init": init, "seed": 0}
+    one, other = (Flow(3, **plan).update(rows).solution() for _ in range(2))
     assert np.isfinite(one.components).all()
     assert np.isfinite(one.eigenvalues).all()
     assert orthonormality_error(one.components.T) < 1e-12
@@ -231,7 +231,7 @@ def test_first_steps_keep_the_frame(alpha, shape):
     D, d = shape
     rows = np.random.default_rng(14).standard_normal((1500, D)).cumsum(axis=0)
     frames = []
-    solver = FlowSolver(
+    solver = Flow(
         d,
         weights=(alpha, 1 - alpha),
         lag=1,
@@ -246,11 +246,11 @@ def test_first_steps_keep_the_frame(alpha, shape):
 
 def test_unstable_rate_is_named_and_the_last_good_block_kept():
     rows = np.random.default_rng(15).standard_normal((500, 6))
-    solver = FlowSolver(2, learning_rate=lambda t: np.where(t < 300, 0.01, 1e200), block_size=32)
+    solver = Flow(2, learning_rate=lambda t: np.where(t < 300, 0.01, 1e200), block_size=32)
     with pytest.raises(UnstableStepError, match=r"step 300 unstable.*smaller learning rate"):
         solver.update(rows)
     assert 250 < solver.n_rows == solver.n_terms <= 300, "rows that were not learned from count"
-    good = FlowSolver(2, learning_rate=Constant(0.01), block_size=32).update(rows[: solver.n_rows])
+    good = Flow(2, learning_rate=Constant(0.01), block_size=32).update(rows[: solver.n_rows])
     same_to_rounding(solver.solution(), good.solution())
 
 
@@ -263,8 +263,8 @@ def test_hook_sees_the_stream_and_may_stop_it():
         assert progress.components.shape == (2, 6)
         return progress.step >= 1000
 
-    solver = FlowSolver(2, hook=hook, hook_every=300, block_size=50).update(rows)
+    solver = Flow(2, hook=hook, hook_every=300, block_size=50).update(rows)
     assert [step for step, _ in seen] == [300, 600, 900, 1200]
-    assert solver.stopped
+    assert solver.learner.stopped
     assert solver.n_terms == solver.n_rows == seen[-1][0], "rows that were dropped count"
     assert all(a > b for (_, a), (_, b) in itertools.pairwise(seen))

@@ -1,0 +1,188 @@
+"""The parameters of online learning."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eigenstream._checks import check_choice, check_number, check_whole, real_array
+from eigenstream._linalg import brief
+from eigenstream._storable import storable
+from eigenstream.schedules import as_schedule
+
+__all__ = ["Plan", "Progress", "check_options", "check_start"]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The state of an online fit that a hook receives.
+
+    Attributes
+    ----------
+    step : int
+        The number of steps.
+    gain : float
+        The last learning rate.
+    components : array of shape (n_components, n_features)
+        The vectors.
+    angle : float or None
+        The largest principal angle to the exact answer in radians, if requested.
+    """
+
+    step: int
+    gain: float
+    components: Any
+    angle: float | None = None
+
+    __repr__ = brief
+
+
+@storable(
+    n_components="int=units",
+    weights="tuple[number]",
+    lag="int",
+    center="bool",
+    learning_rate="any",
+    init="any",
+    forgetting="number | None",
+    seed="int",
+    block_size="int | None",
+    rates="f8 units | None",
+    hook="-",
+    hook_every="int",
+)
+@dataclass(frozen=True)
+class Plan:
+    """The parameters of an online learner. A hook is not saved.
+
+    Parameters
+    ----------
+    n_components : int
+        The number of weight vectors.
+    weights : (float, float)
+        The weights of the reward and of the penalty.
+    lag : int
+        The lag of the velocity in rows; 0 without a penalty.
+    center : bool
+        Subtract the mean of the previous rows from each row.
+    learning_rate : "auto", number, schedule or function
+        The learning rates.
+    init : "data", "random" or array of shape (n_components, n_features)
+        The initial weights.
+    forgetting : float or None
+        The share of the mean and of the moments that each row forgets.
+    seed : int
+        The seed of random initial weights.
+    block_size : int or None
+        The number of steps in a block. It changes only rounding and speed.
+    rates : array of shape (n_components,), or None
+        Factors of the learning rate.
+    hook : function of a Progress, or None
+        Called every ``hook_every`` steps. Learning stops if it returns True.
+    hook_every : int
+        The number of steps between two calls.
+    """
+
+    n_components: int
+    weights: tuple[float, float] = (1.0, 0.0)
+    lag: int = 0
+    center: bool = True
+    learning_rate: Any = "auto"
+    init: Any = "data"
+    forgetting: float | None = None
+    seed: int = 0
+    block_size: int | None = None
+    rates: Any = None
+    hook: Callable[[Progress], Any] | None = None
+    hook_every: int = 1000
+
+    def __post_init__(self) -> None:
+        reward, penalty = self.weights
+        check_whole(self.n_components, "n_components")
+        check_whole(self.lag, "lag", least=0)
+        check_number(reward, "the reward's weight", least=0)
+        check_number(penalty, "the penalty's weight", least=0)
+        if penalty > 0 and self.lag == 0:
+            raise ValueError("A penalty on velocities needs lag >= 1, got lag=0.")
+        check_whole(self.hook_every, "hook_every")
+        check_options(self.learning_rate, self.init, self.forgetting, self.block_size, self.hook)
+
+
+def check_options(
+    learning_rate: Any = "auto",
+    init: Any = "data",
+    forgetting: Any = None,
+    block_size: Any = None,
+    hook: Any = None,
+) -> None:
+    """Check the options of online learning that do not depend on the data.
+
+    Parameters
+    ----------
+    learning_rate : "auto", number, schedule or function, default="auto"
+        The learning rates.
+    init : "data", "random" or array, default="data"
+        The initial weights.
+    forgetting : float in (0, 1), default=None
+        The share that each row forgets.
+    block_size : int, default=None
+        The number of steps in a block.
+    hook : function, default=None
+        A function of a Progress.
+
+    Examples
+    --------
+    >>> check_options(forgetting=2.0)
+    Traceback (most recent call last):
+        ...
+    ValueError: forgetting must be a number in (0, 1), got 2.0.
+    """
+    as_schedule(learning_rate)
+    if isinstance(init, str):
+        check_choice(init, "init", ("data", "random"))
+    else:
+        vectors = real_array(init, "init")
+        if vectors.ndim != 2 or not np.isfinite(vectors).all():
+            raise ValueError(
+                "init must be 'data', 'random' or a finite array of shape (n_components, "
+                f"n_features), got {init!r}."
+            )
+    if forgetting is not None:
+        check_number(forgetting, "forgetting", above=0, below=1)
+    if block_size is not None:
+        check_whole(block_size, "block_size")
+    if hook is not None and not callable(hook):
+        raise TypeError(f"hook must be a function of one Progress, got {hook!r}.")
+
+
+def check_start(plan: Plan, n_features: int, *, orthonormal: bool) -> None:
+    """Check the number of components and the initial weights for rows of this width.
+
+    >>> check_start(Plan(1, init=np.zeros((1, 3))), 3, orthonormal=True)
+    Traceback (most recent call last):
+        ...
+    ValueError: row 0 of init is zero. Give a direction, or init='random'.
+    """
+    d = plan.n_components
+    if d > n_features:
+        raise ValueError(
+            f"n_components={d} exceeds the {n_features} input features. "
+            f"Use n_components <= {n_features}."
+        )
+    if isinstance(plan.init, str):
+        return
+    vectors = real_array(plan.init, "init").astype(np.float64)
+    if vectors.shape != (d, n_features):
+        raise ValueError(
+            f"init must have shape (n_components, n_features) = ({d}, {n_features}), got shape "
+            f"{vectors.shape}."
+        )
+    zero = np.flatnonzero(~vectors.any(axis=1))
+    if zero.size:
+        raise ValueError(f"row {zero[0]} of init is zero. Give a direction, or init='random'.")
+    if orthonormal and np.linalg.matrix_rank(vectors) < d:
+        raise ValueError(
+            f"the {d} rows of init span fewer than {d} directions. Give rows that are linearly "
+            "independent, or init='random'."
+        )
