@@ -4,7 +4,14 @@ from typing import Any
 
 from joblib import hash as hash_of
 
-__all__ = ["NOTED", "check_same_input", "forget_source", "merge_sources", "note_source"]
+__all__ = [
+    "NOTED",
+    "check_same_input",
+    "forget_source",
+    "merge_sources",
+    "note_source",
+    "steps_of_stream",
+]
 
 #: The number of source names that are stored. More make model files larger.
 MOST_SOURCES = 100
@@ -29,9 +36,17 @@ def note_source(estimator: Any, stream: Any, sequences: int | None = None) -> No
     }
     if reading := getattr(stream, "reading", None):
         estimator.provenance_["reading"] = reading
+    if steps_of_stream(stream):
+        estimator.preprocessing_ = stream.preprocessing.fresh()
+
+
+def steps_of_stream(stream: Any) -> tuple[Any, ...]:
+    """Return the steps of the rows of a stream; none for the results of an estimator."""
     preprocessing = getattr(stream, "preprocessing", None)
-    if preprocessing is not None and preprocessing.steps:
-        estimator.preprocessing_ = preprocessing.fresh()
+    if preprocessing is None or stream.n_features is None:
+        return ()
+    steps: tuple[Any, ...] = preprocessing.fresh().steps
+    return steps
 
 
 def forget_source(estimator: Any) -> None:

@@ -8,7 +8,7 @@ from sklearn.utils.validation import validate_data
 from eigenstream._checks import unmasked
 from eigenstream._refusals import refuse_unread
 
-__all__ = ["known_rows", "validated_rows"]
+__all__ = ["is_list_of_sequences", "known_rows", "validated_rows"]
 
 FLOATS = frozenset({np.dtype(np.float64), np.dtype(np.float32)})
 
@@ -41,3 +41,10 @@ def validated_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
     refuse_unread(X)
     kinds = (np.float64, np.float32)
     return validate_data(estimator, unmasked(X), reset=reset, dtype=kinds, ensure_all_finite=False)
+
+
+def is_list_of_sequences(X: Any) -> bool:
+    """Return whether X is a list of 2-D arrays, not one array as nested lists."""
+    if not isinstance(X, list | tuple) or len(X) == 0:
+        return False
+    return all(getattr(part, "ndim", None) == 2 or hasattr(part, "columns") for part in X)

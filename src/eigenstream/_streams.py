@@ -9,16 +9,16 @@ no reader. An estimator uses one or two of these decorators:
   method receives a ``Course`` and trains ``course.learned``. ``learn_chunks(course)`` makes one
   pass of ``partial_fit``, and ``course.learning()`` starts the next pass over rows. ``self``
   changes only after success. The course also writes checkpoints and resumes from them.
-- ``maps_streams`` on ``transform``, ``predict`` and similar methods returns a stream of results.
+
+``maps_streams`` of ``eigenstream._prepared`` lets ``transform`` and ``predict`` accept streams.
 
 These functions omit rows of weight zero, which lack values. Estimators of rows in time read chunks
 with their weights themselves, because they treat a gap as a gap.
 """
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
-from functools import partial, wraps
+from functools import wraps
 from inspect import signature
 from typing import Any, NamedTuple, NoReturn, TypeVar, cast
 
@@ -48,7 +48,6 @@ __all__ = [
     "is_stream",
     "labelled_stream",
     "learn_chunks",
-    "maps_streams",
     "note_columns",
     "refuse_keeping",
 ]
@@ -460,9 +459,8 @@ def _fitting(method: Method, learn: Callable[[Any, Course], None]) -> Method:
         if not is_stream(X):
             if keeper is not None:
                 refuse_keeping(X)
-            found = method(self, *given, **named)
-            forget_source(self)
-            return found
+            forget_source(self)  # first, because the fit may call methods that read rows
+            return method(self, *given, **named)
         others = dict(parameters.bind_partial(self, *given, **named).arguments)
         del others["self"], others[first]
         y, stream = others.pop("y", None), cast(Any, X)
@@ -497,57 +495,3 @@ def _take_over(estimator: Any, learned: Any) -> None:
     kept = {k: v for k, v in own.items() if k in params or k.startswith(KEPT)}
     own.clear()
     own.update({k: v for k, v in vars(learned).items() if k not in params} | kept)
-
-
-def maps_streams(method: Method) -> Method:
-    """Let ``transform(X)``, ``predict(X)`` and similar methods map a stream to a stream of results.
-
-    Reading a chunk of results reads one chunk of rows.
-
-    >>> import numpy as np
-    >>> from eigenstream import StreamPCA
-    >>> from eigenstream.streams import open_stream
-    >>> stream = open_stream(np.diag([1.0, 2.0, 3.0]), chunk_rows=2)
-    >>> pca = StreamPCA(1).fit(stream)
-    >>> [chunk.rows.shape for chunk in pca.transform(stream)]
-    [(2, 1), (1, 1)]
-    """
-
-    @wraps(method)
-    def mapped(self: Any, X: Any, *rest: Any, **more: Any) -> Any:
-        if is_dask(X):
-            return _hooks.map_dask(partial(method, self, **more), X, *rest)
-        if not is_stream(X):
-            return method(self, X, *rest, **more)
-        _check_columns(self, X)
-        if hasattr(self, "_as_read"):
-            X = self._as_read(X)
-
-        def answers(rows: Any) -> Any:
-            with warnings.catch_warnings():  # _check_columns has compared the column names
-                warnings.filterwarnings("ignore", message="X does not have valid feature names")
-                return method(self, rows, *rest, **more)
-
-        return X.mapped(answers)
-
-    return cast(Method, mapped)
-
-
-def _check_columns(estimator: Any, stream: Any) -> None:
-    """Raise an error if the columns of a stream differ from those of the fit."""
-    n_features = getattr(estimator, "n_features_in_", None)
-    if n_features is None:  # the method itself raises NotFittedError
-        return
-    names, known = stream.feature_names, getattr(estimator, "feature_names_in_", None)
-    if names is not None and known is not None and list(names) != list(map(str, known)):
-        odd = next((one for one in map(str, known) if one not in names), None)
-        what = "in another order" if odd is None else f"without {odd!r}"
-        raise ValueError(
-            f"{stream!r} has the learned columns {what}. Pass open_stream(..., "
-            "columns=list(estimator.feature_names_in_))."
-        )
-    if stream.n_features not in (None, n_features):
-        raise ValueError(
-            f"{stream!r} has {stream.n_features} features, and {type(estimator).__name__} has "
-            f"learned from {n_features}. Select them with open_stream(..., columns=...)."
-        )

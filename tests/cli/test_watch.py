@@ -82,7 +82,7 @@ def test_a_bad_cell_and_a_dead_sensor_are_no_errors(files):
         (("later.csv", "--reference", "good.csv", "--window", 3000), "needs 99"),
         (("later.csv",), "Pass --reference"),
         (("good.csv", "--reference", "good.csv", "--rate", 0.5, "--window", 4000), "needs 4"),
-        (("later.csv", *OPTIONS, "--columns", "inlet"), "The columns are inlet"),
+        (("later.csv", *OPTIONS, "--columns", "inlet"), "the learned columns without 'outlet'"),
     ],
 )
 def test_errors_take_one_line(files, arguments, words):

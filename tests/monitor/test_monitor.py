@@ -140,7 +140,7 @@ def test_a_saved_monitor_continues(fitted, new, tmp_path):
 
 def test_a_failed_update_changes_nothing(fitted, new):
     monitor = pickle.loads(pickle.dumps(fitted))
-    with pytest.raises(ValueError, match="5 columns, but the estimator was fitted"):
+    with pytest.raises(ValueError, match="has 5 features, and"):
         monitor.update(new[:, :5])
     assert monitor.update(new) == fitted.update(new)
 
@@ -214,7 +214,7 @@ def test_other_columns_are_an_error(fitted):
     table = pd.DataFrame(rows, columns=list("abcdef"))
     monitor = Monitor(StreamPCA(2).fit(table[:CUT]), window=WINDOW).fit(table[:CUT])
     assert monitor.update(table[CUT:]) == list(monitor.watch(table[CUT:]))
-    with pytest.raises(ValueError, match="The columns are b, a"):
+    with pytest.raises(ValueError, match="the learned columns in another order"):
         monitor.update(table[CUT:][["b", "a", "c", "d", "e", "f"]])
     with pytest.raises(TypeError, match="has no directions"):
         Monitor(StreamPCA(1, features=RBFNetwork(9)).fit(rows[:500]), window=9).fit(rows)

@@ -105,9 +105,9 @@ def test_steps_come_along_where_they_are_asked_for(steps):
     stream = open_stream(rows).through(*steps)
     model = StreamPCA(2).fit(stream)
     expected = np.concatenate([chunk.rows for chunk in model.transform(stream)])
-    close(model.to_sklearn(preprocessing=True).transform(rows), expected)
+    close(model.to_sklearn().transform(rows), expected)
     prepared = model.preprocessing_.transform(rows)
-    close(model.to_sklearn().transform(prepared), expected)
+    close(model.to_sklearn(preprocessing=False).transform(prepared), expected)
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_steps_come_along_where_they_are_asked_for(steps):
 def test_steps_that_look_at_other_rows_are_refused(step):
     model = StreamPCA(1).fit(open_stream(ROWS).through(step))
     with pytest.raises(StreamError, match="has no equivalent in scikit-learn"):
-        model.to_sklearn(preprocessing=True)
+        model.to_sklearn()
 
 
 def test_components_as_numbers(tmp_path):

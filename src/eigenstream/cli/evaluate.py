@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from eigenstream._prepared import without_steps
 from eigenstream.cli._options import Data, Json, MissingAsFitted, ModelFile, ReadingOptions, column
 from eigenstream.cli._output import Watched, show, waiting
 from eigenstream.cli._pairs import pairs_of
@@ -108,7 +109,8 @@ def _of_pairs(estimator: Any, items: Any, index: Any, signs: Any) -> dict[str, A
 
 def _both(estimator: Any, rows: Any, measured: Any) -> dict[str, Any]:
     """Return the measures of the features and of the columns."""
-    features, threshold = estimator.transform(rows), getattr(estimator, "threshold_", None)
+    features = without_steps(estimator).transform(rows)  # the stream has applied them
+    threshold = getattr(estimator, "threshold_", None)
     return {"features": measured(features, threshold), "columns": measured(rows, None)}
 
 

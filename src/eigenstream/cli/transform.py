@@ -8,6 +8,7 @@ import numpy as np
 
 from eigenstream._files import full_disk_named, replacing
 from eigenstream._machine import chunk_rows
+from eigenstream._prepared import without_steps
 from eigenstream.cli._options import Data, Json, MissingAsFitted, ModelFile, ReadingOptions
 from eigenstream.cli._output import Watched, check_output, say
 
@@ -38,7 +39,7 @@ def transform(
         stream = stream.keeping_holes()
     check_output(out, [model, *data, *stream.sources], ENDINGS)
     with full_disk_named(out), replacing(out) as file, Watched(stream) as watched:
-        blocks = _features(estimator, steps, watched.chunks(), len(names))
+        blocks = _features(without_steps(estimator), steps, watched.chunks(), len(names))
         n_rows = write_rows(file.buffer, out.suffix.lower(), names, blocks)
     found = {"rows": n_rows, "features": len(names), "seconds": watched.seconds, "output": str(out)}
     say(found, f"{n_rows:,} rows of {len(names)} features are in {out}.", json)

@@ -129,7 +129,7 @@ def fit(
 
 
 def _fit_collection(model: Any, X: Any, given: dict[str, Any], cluster: Cluster) -> None:
-    second = given.pop("background", None)
+    second = _background(model, X, given)
     template = parts.template_of(X, cluster.run)
     labels = {"y": np.ones(len(template), np.int64)} if "y" in given else {}
     width = model._source(template, **labels, reset=True).n_features
@@ -144,6 +144,12 @@ def _fit_collection(model: Any, X: Any, given: dict[str, Any], cluster: Cluster)
     forget_source(model)
 
 
+def _background(model: Any, X: Any, given: dict[str, Any]) -> Any:
+    """Return the background after the preprocessing steps of X, or None."""
+    second = given.pop("background", None)
+    return None if second is None else model._background_after(X, second)
+
+
 def _alternating(pieces: list[Piece], background: Any) -> list[Piece]:
     """Return pieces of X and of a background in turn, as a sketch needs."""
     if is_stream(background):
@@ -156,7 +162,7 @@ def _alternating(pieces: list[Piece], background: Any) -> list[Piece]:
 
 def _fit_stream(model: Any, X: Any, given: dict[str, Any], cluster: Cluster) -> None:
     stream = X if "y" not in given else X.with_labels(given.pop("y"))
-    second = given.pop("background", None)
+    second = _background(model, X, given)
     if given:
         raise ValueError(f"{next(iter(given))}= is not supported for a stream. Leave it out.")
     if "y" in signature(model._source).parameters:

@@ -13,9 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_finite, check_pair, check_whole
 from eigenstream._linalg import Float64s, Floats
+from eigenstream._prepared import maps_streams
 from eigenstream._rows import validated_rows
 from eigenstream._storable import FITTED, storable
-from eigenstream._streams import Course, fits_streams_by, maps_streams
+from eigenstream._streams import Course, fits_streams_by
 
 #: Values held at a time while transforming: 64 MB of float64.
 VALUES = 2**23

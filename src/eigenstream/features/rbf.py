@@ -16,9 +16,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from eigenstream._checks import check_finite, check_unchanged, real_array, warn_user
 from eigenstream._linalg import Float64s, Floats
+from eigenstream._prepared import learns_rows, maps_streams
 from eigenstream._rows import validated_rows
 from eigenstream._storable import FITTED, storable
-from eigenstream._streams import Course, fits_streams_by, maps_streams
+from eigenstream._streams import Course, fits_streams_by
 from eigenstream.rows.guard import Guarded, changing
 
 #: Kernel values held at a time while transforming: 16 MB of float64.
@@ -236,6 +237,7 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded):
             self._keep(np.concatenate(found), count)
         return count
 
+    @learns_rows
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Collect prototypes from the next rows of a stream.
 

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from eigenstream import _hooks
 from eigenstream._checks import warn_user
 from eigenstream._linalg import Float64s
+from eigenstream._prepared import prepared
 from eigenstream._storable import storable
 from eigenstream._streams import is_stream
 from eigenstream.monitor.ranks import (
@@ -33,7 +34,7 @@ from eigenstream.monitor.windows import (
     joined,
     window_of,
 )
-from eigenstream.streams import open_stream, preprocessing_of
+from eigenstream.streams import open_stream
 
 #: The number of columns that a record names.
 MOST_NAMED = 3
@@ -231,19 +232,8 @@ class Monitor(BaseEstimator):
 
     def _stream(self, X: Any) -> Any:
         """Return the stream of prepared rows, with NaN for missing values."""
-        stream = X if is_stream(X) else open_stream(X)
-        steps = preprocessing_of(self.estimator).fresh()
-        names = getattr(self.estimator, "feature_names_in_", None)
-        if not steps.steps:
-            stream = stream.keeping_holes()
-        elif not stream.preprocessing.steps:
-            stream = stream.prepared(self.estimator)
-        if names is not None and stream.feature_names not in (None, tuple(map(str, names))):
-            raise ValueError(
-                f"The columns are {', '.join(stream.feature_names)}, and the estimator was fitted "
-                f"to {', '.join(map(str, names))}. Select the same columns in the same order."
-            )
-        return stream
+        stream = prepared(self.estimator, X if is_stream(X) else open_stream(X))
+        return stream if stream.preprocessing.steps else stream.keeping_holes()
 
     def _blocks(self, stream: Any) -> Iterator[tuple[Float64s, Any]]:
         """Yield rows in float64 with their times. Missing values are NaN."""

@@ -19,9 +19,10 @@ from eigenstream import _checks as checks
 from eigenstream._documented import documented_by
 from eigenstream._history import History
 from eigenstream._linalg import Float64s
+from eigenstream._prepared import learns_rows, maps_streams
 from eigenstream._rows import validated_rows
 from eigenstream._storable import FITTED, storable
-from eigenstream._streams import Course, fits_streams_by, labelled_stream, maps_streams
+from eigenstream._streams import Course, fits_streams_by, labelled_stream
 from eigenstream.online import UnstableStepError
 from eigenstream.rows.guard import Guarded, changing, reads
 from eigenstream.schedules import Auto, as_schedule
@@ -496,6 +497,7 @@ class Classifying(ClassifierMixin, SupervisedNeurons):  # type: ignore[misc, unu
     #: A single unit answers with the second class above this response.
     _threshold: ClassVar[float] = 0.0
 
+    @learns_rows
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:
@@ -584,6 +586,7 @@ class Regressing(RegressorMixin, SupervisedNeurons):  # type: ignore[misc, unuse
 
     _targets_: int
 
+    @learns_rows
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from one pass over a chunk of rows, in their order.
 

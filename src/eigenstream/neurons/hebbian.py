@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenstream import online
 from eigenstream._linalg import Float64s
+from eigenstream._prepared import learns_rows, maps_streams
 from eigenstream._storable import storable
-from eigenstream._streams import Course, fits_streams_by, maps_streams
+from eigenstream._streams import Course, fits_streams_by
 from eigenstream.neurons._base import COUNT, Neurons, documented
 from eigenstream.rows.guard import changing, reads
 from eigenstream.schedules import Auto
@@ -108,6 +109,7 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
                 raise ValueError(f"{course.stream!r} has no rows. Pass a stream with rows.")
             made._compare()
 
+    @learns_rows
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Learn from one pass over a chunk of rows.
 

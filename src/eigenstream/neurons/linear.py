@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import warn_user
 from eigenstream._linalg import Float64s
+from eigenstream._prepared import maps_streams
 from eigenstream._storable import storable
-from eigenstream._streams import maps_streams
 from eigenstream.kernels.base import njit
 from eigenstream.neurons._base import (
     Block,

@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from eigenstream._checks import check_whole, warn_user
 from eigenstream._linalg import Float64s
 from eigenstream._machine import blas_threads
+from eigenstream._prepared import maps_streams
 from eigenstream._storable import storable
-from eigenstream._streams import maps_streams
 from eigenstream.kernels.base import njit
 from eigenstream.neurons._base import (
     COUNT,

@@ -75,7 +75,7 @@ def _onnx(estimator: Any) -> bytes:
         raise ValueError(
             f"{type(estimator).__name__} cannot be written as ONNX. Use StreamPCA or SlowSubspace."
         )
-    plain = estimator.to_sklearn(preprocessing=True)
+    plain = estimator.to_sklearn()
     if estimator._map is not None:
         raise ValueError(
             f"features={estimator.features!r} cannot be written as ONNX. Export a model without a "

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_names, check_weights, check_whole
 from eigenstream._linalg import Float64s, brief
+from eigenstream._prepared import reads_rows
 from eigenstream._streams import complete_rows, is_stream, labelled_stream
 from eigenstream.prototypes._nearest import nearest, nearest_units
 from eigenstream.prototypes.grids import Grid
@@ -117,6 +118,7 @@ class MapReading:
         found, squares = nearest_units(rows, units, 2)
         return found[0], np.sqrt(squares[0]), found[1]
 
+    @reads_rows
     def positions(self, X: Any) -> Float64s:
         """Return the position on the map of the nearest unit of each row.
 
@@ -134,6 +136,7 @@ class MapReading:
 
     # ---- quality -----------------------------------------------------------------------------
 
+    @reads_rows
     def evaluate(self, X: Any, sample_weight: Any = None) -> MapQuality:
         """Return the quality of the map for given rows, in one pass and bounded memory.
 
@@ -188,6 +191,7 @@ class MapReading:
         _, error, astray = (sums / sums[0]).tolist()
         return MapQuality(n_rows, error, astray, hits.reshape(self.grid_.shape))
 
+    @reads_rows
     def trustworthiness(self, X: Any, n_neighbors: int = 5, max_rows: int = 2000) -> float:
         """Return a measure of whether neighbours on the map are neighbours in the data.
 
@@ -284,6 +288,7 @@ class MapReading:
         """
         return np.asarray(self.prototypes_.T.reshape(-1, *self.grid_.shape))
 
+    @reads_rows
     def class_map(self, X: Any, y: Any = None) -> ClassMap:
         """Return the number of rows of each class at each unit.
 

@@ -26,10 +26,11 @@ from eigenstream._history import History
 from eigenstream._hooks import Reported
 from eigenstream._linalg import Float64s
 from eigenstream._machine import blas_threads, chunk_rows
+from eigenstream._prepared import learns_rows, maps_streams, reads_rows
 from eigenstream._refusals import offered_if
 from eigenstream._rows import validated_rows
 from eigenstream._storable import FITTED, check_form, storable
-from eigenstream._streams import Course, Passes, maps_streams
+from eigenstream._streams import Course, Passes
 from eigenstream.prototypes._nearest import nearest
 from eigenstream.prototypes._steps import learn
 from eigenstream.rows.guard import Guarded, changing, reads
@@ -217,6 +218,7 @@ class PrototypeEstimator(
         self._last_wins[labels] = np.arange(self._steps - len(rows), self._steps)
 
     @offered_if(_learns_in_steps)
+    @learns_rows
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from a chunk of rows, in their order.
 
@@ -479,6 +481,7 @@ class PrototypeEstimator(
             out[here] = measure(rows[here] - centre, vectors - centre)
         return out
 
+    @reads_rows
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return minus the sum of the squared distances of rows to their nearest prototypes.
 
@@ -553,6 +556,7 @@ class PrototypeEstimator(
             )
         return np.asarray(vectors[numbers])
 
+    @reads_rows
     def distortion(self, X: Any, sample_weight: Any = None) -> float:
         """Return the mean squared distance of rows to their nearest prototypes.
 

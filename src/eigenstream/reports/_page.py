@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from eigenstream import __version__, plotting
 from eigenstream._files import replacing
 from eigenstream._linalg import Float64s
+from eigenstream._prepared import prepared, without_steps
 from eigenstream.evaluation import balanced_risk, one_shot_error, pair_roc
 from eigenstream.evaluation.base import counts_of_pairs, roc_area
 from eigenstream.evaluation.pair_risk import risk_at
@@ -169,7 +170,7 @@ def overview(subject: Subject) -> Section | None:
     blocks: list[Any] = list(_drawings.overview(estimator))
     if isinstance(estimator, SelfOrganizingMap):
         if subject.y is not None:
-            found = estimator.class_map(subject.X, subject.y)
+            found = without_steps(estimator).class_map(subject.X, subject.y)
             caption = f"The most frequent class of each unit. Purity: {found.purity:.1%}."
             draw = partial(plotting.map_classes, estimator, found)
             blocks.append(Panel("Classes", caption, draw))
@@ -293,6 +294,7 @@ def features(subject: Subject) -> Section | None:
     estimator, seen = subject.estimator, subject.rows
     if seen is None or not seen.first or hasattr(type(estimator), "pair_counts_"):
         return None
+    prepared_model = without_steps(estimator)
     every = [str(name) for name in estimator.get_feature_names_out()]
     names = every[:MOST_FEATURES]
 
@@ -300,7 +302,7 @@ def features(subject: Subject) -> Section | None:
         complete = np.isfinite(rows).all(axis=1)
         out = np.full((len(rows), len(names)), np.nan)
         if complete.any():
-            out[complete] = np.asarray(estimator.transform(rows[complete]))[:, : len(names)]
+            out[complete] = np.asarray(prepared_model.transform(rows[complete]))[:, : len(names)]
         return out
 
     runs = [transformed(rows) for rows in seen.first]
@@ -401,7 +403,7 @@ def evaluation(subject: Subject) -> Section | None:
     if y is None:
         return None
     if are_pairs(estimator, X):
-        counts = counts_of_pairs(estimator.pair_distance(X), np.asarray(y))
+        counts = counts_of_pairs(without_steps(estimator).pair_distance(X), np.asarray(y))
         panels = _drawings.pair_panels(counts, estimator.threshold_)
         return Section(
             title, "", [PageTable(("", ""), _counted(counts, estimator.threshold_)), *panels]
@@ -409,7 +411,7 @@ def evaluation(subject: Subject) -> Section | None:
     rows, labels = _sampled(X, y)
     spaces = {
         "columns": np.asarray(rows, np.float64),
-        "features": np.asarray(estimator.transform(rows), np.float64),
+        "features": np.asarray(without_steps(estimator).transform(rows), np.float64),
     }
     curves = {name: pair_roc(points, labels) for name, points in spaces.items()}
     table = [
@@ -521,6 +523,8 @@ def _made(
     command: str,
 ) -> Report:
     rows = X if isinstance(X, SeenRows) else None
+    if rows is None:
+        X = prepared(estimator, X)
     if X is not None and rows is None and not are_pairs(estimator, X):
         rows = SeenRows.of(X)
     subject = Subject(estimator, rows, X, y, shape, seconds)

@@ -83,7 +83,24 @@ class Step:
         """
         raise StreamError(
             f"{self!r} has no equivalent in scikit-learn, which transforms each row separately. "
-            "Preprocess the rows by a stream, and export the estimator with to_sklearn()."
+            "Preprocess the rows by a stream, and call to_sklearn(preprocessing=False)."
+        )
+
+    def inverse_transform(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Return the rows that the step maps to ``rows``; raise if it has no inverse.
+
+        Parameters
+        ----------
+        rows : array of shape (n, n_outputs)
+            Results of the step.
+
+        Returns
+        -------
+        array of shape (n, n_features)
+            The rows before the step.
+        """
+        raise StreamError(
+            f"{self!r} cannot be undone. Invert a model that learned without this step."
         )
 
     def fresh(self) -> Self:
@@ -265,6 +282,23 @@ class Preprocessing:
         floats = as_floats(checked, float_type([checked.dtype]), "rows")
         return self.fresh().push(Chunk(floats, None, True)).rows
 
+    def inverse_transform(self, rows: Any) -> Any:
+        """Undo the steps, the last one first. A step without an inverse raises an error.
+
+        Parameters
+        ----------
+        rows : array of shape (n, n_outputs)
+            Results of the last step.
+
+        Returns
+        -------
+        array of shape (n, n_features)
+            The rows before the first step.
+        """
+        for step in self.steps[::-1]:
+            rows = step.inverse_transform(rows)
+        return rows
+
     def fresh(self) -> "Preprocessing":
         """Return copies for another stream, with the fitted parameters and no stored rows."""
         return Preprocessing(step.fresh() for step in self.steps)
@@ -419,6 +453,14 @@ class Standardize(Step):
         mean = sums / np.maximum(n, 1.0)[:, None]
         variance = np.maximum(squares / np.maximum(n, 1.0)[:, None] - mean**2, 0.0)
         return (apart - mean) / _scale(variance, mean)
+
+    def inverse_transform(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Multiply by the deviation, and add the mean. A constant feature becomes its mean."""
+        if self.running or self._n == 0:
+            return super().inverse_transform(rows)
+        scale = _scale(self._squares / self._n, self._sum)
+        made = rows * np.where(np.isinf(scale), 0.0, scale) + self._sum
+        return np.asarray(made, rows.dtype)
 
     def to_sklearn(self, n_features: int) -> Any:
         """Return a StandardScaler. ``running=True`` raises an error."""

@@ -20,6 +20,7 @@ from eigenstream._documented import documented_by
 from eigenstream._hooks import Keeper, Reported, Resumption, keeper_of
 from eigenstream._linalg import Float64s
 from eigenstream._machine import chunk_rows
+from eigenstream._prepared import maps_streams
 from eigenstream._provenance import (
     NOTED,
     check_same_input,
@@ -28,7 +29,7 @@ from eigenstream._provenance import (
     note_source,
 )
 from eigenstream._storable import FITTED, storable
-from eigenstream._streams import is_stream, maps_streams, note_columns, refuse_keeping
+from eigenstream._streams import is_stream, note_columns, refuse_keeping
 from eigenstream.online import UnstableStepError
 from eigenstream.rows.guard import Guarded, reads
 from eigenstream.subspace import rows
@@ -690,7 +691,8 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
     def inverse_transform(self, Z: Any) -> Any:
         """Return the rows in the learned subspace that project to ``Z``.
 
-        With ``features``, the feature map must have an ``inverse_transform``.
+        With ``features``, the feature map must have an ``inverse_transform``. Of the preprocessing
+        steps of the stream, only ``Standardize()`` can be undone. Any other step raises an error.
 
         Parameters
         ----------
@@ -727,7 +729,9 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
         patterns = self._patterns()
         patterns = patterns if scale is None else patterns * scale
         made = Z @ patterns.astype(dtype) + self.mean_.astype(dtype)
-        return made if self._map is None else self.features_.inverse_transform(made)
+        made = made if self._map is None else self.features_.inverse_transform(made)
+        steps = getattr(self, "preprocessing_", None)
+        return made if steps is None else steps.inverse_transform(made)
 
     # ---- error bars ------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from eigenstream._checks import check_weights
 from eigenstream._documented import documented_by
 from eigenstream._hooks import KEEPING, keeper_of
 from eigenstream._linalg import Float64s
+from eigenstream._prepared import learns_rows
 from eigenstream._provenance import forget_source, note_source
 from eigenstream._refusals import offered_if
 from eigenstream._storable import storable
@@ -216,6 +217,7 @@ class ClassSubspace(PairwiseEstimator):
         return self
 
     @offered_if(continues)
+    @learns_rows
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Learn from more labelled rows, which may have new classes.
 

@@ -9,9 +9,10 @@ from sklearn.utils._param_validation import Interval
 
 from eigenstream._checks import check_number
 from eigenstream._linalg import Float64s, brief
-from eigenstream._provenance import forget_source
+from eigenstream._prepared import learns_rows, prepared
+from eigenstream._provenance import forget_source, note_source
 from eigenstream._storable import storable
-from eigenstream._streams import fits_dask
+from eigenstream._streams import all_rows, fits_dask, fresh, is_dask, is_stream
 from eigenstream.rows.guard import changing, publishes
 from eigenstream.subspace import rows
 from eigenstream.subspace.base import FLAG, Answer, SubspaceEstimator, documented
@@ -157,8 +158,9 @@ class ContrastSubspace(SubspaceEstimator):
         y : None
             Ignored. It exists for compatibility with scikit-learn.
         background : array-like or sparse of shape (m, D), or a stream
-            The rows whose variance is penalised. For ``Kernel("precomputed")``, X and the
-            background are the rows of one Gram matrix, X first.
+            The rows whose variance is penalised. They take the preprocessing steps of the stream
+            X. For ``Kernel("precomputed")``, X and the background are the rows of one Gram matrix,
+            X first.
 
         Returns
         -------
@@ -171,10 +173,28 @@ class ContrastSubspace(SubspaceEstimator):
                 "ContrastSubspace needs a background. Pass background=, the rows whose "
                 "variance is penalised, or use StreamPCA."
             )
+        background = self._background_after(X, background)
         self._learn_all(self._source(X, background, reset=True))
         forget_source(self)
+        if is_stream(X):
+            note_source(self, X)
         return self
 
+    def _background_after(self, X: Any, background: Any) -> Any:
+        """Return the background after the preprocessing steps of X; raise for other steps."""
+        model = fresh(self)
+        model.provenance_ = {}
+        if is_stream(X):
+            X.learn_steps()
+            note_source(model, X)
+        if is_dask(background) and hasattr(model, "preprocessing_"):
+            raise ValueError(
+                f"X has the steps {model.preprocessing_!r}, and the background is a Dask "
+                "collection. Pass the background as a stream."
+            )
+        return prepared(model, background)
+
+    @learns_rows
     def partial_fit(self, X: Any = None, y: Any = None, *, background: Any = None) -> Self:
         """Learn from more rows of X, of the background, or of both.
 
@@ -297,6 +317,10 @@ class ContrastSubspace(SubspaceEstimator):
         """
         learned: Any = self._known().ahead().terms
         apart = (self.mean_ - learned.centers[PENALISED].mean) @ self._columns
-        rewarded, penalised = self.transform(X), self.transform(background) + apart
+        rewarded, penalised = (
+            all_rows(Z, "score").rows if is_stream(Z) else Z
+            for Z in (self.transform(X), self.transform(background))
+        )
+        penalised = penalised + apart
         squares = [float((np.float64(Z) ** 2).sum(axis=1).mean()) for Z in (rewarded, penalised)]
         return squares[0] - self.alpha * squares[1]

@@ -10,6 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_choice, check_number
 from eigenstream._linalg import Float64s
+from eigenstream._prepared import prepared, without_steps
+from eigenstream._streams import all_rows, is_stream, labelled_stream
 from eigenstream.evaluation import BalancedRisk, pair_risk
 from eigenstream.evaluation.base import (
     PairCounts,
@@ -77,13 +79,14 @@ class PairDecisions(ABC):
             The distances.
         """
         check_is_fitted(self)
-        raw = _pair_input.checked_pairs(
-            pairs,
-            None,
-            self.preprocessor if preprocessor is None else preprocessor,
-            n_features=self.n_features_in_,  # type: ignore[attr-defined]
-        )
-        return self._distances(raw.rows, raw.pairs)
+        points = self.preprocessor if preprocessor is None else preprocessor
+        if points is None:
+            pairs = prepared(self, pairs)
+        else:
+            points = prepared(self, points)
+        width = self.n_features_in_  # type: ignore[attr-defined]
+        raw = _pair_input.checked_pairs(pairs, None, points, n_features=width)
+        return without_steps(self)._distances(raw.rows, raw.pairs)
 
     def _distances(self, rows: Any, pairs: Any) -> Float64s:
         with warnings.catch_warnings():
@@ -181,7 +184,8 @@ class PairDecisions(ABC):
         Parameters
         ----------
         X : array of shape (n, n_features), pairs of shape (n, 2, n_features), or index pairs (n, 2)
-            Rows stand for all their pairs. Index pairs need a ``preprocessor``.
+            Rows, or a stream of rows, stand for all their pairs. Index pairs need a
+            ``preprocessor``.
         y : array of shape (n,)
             Class labels of rows. +1 for pairs of the same class, -1 for pairs of different ones.
         strategy : {"balanced_risk", "accuracy", "false_positive_rate"}, optional
@@ -217,15 +221,16 @@ class PairDecisions(ABC):
         self._calibrated = threshold
         return self
 
-    def score(self, X: Any, y: Any) -> float:
+    def score(self, X: Any, y: Any = None) -> float:
         """Return the ROC area of the distance as a detector of pairs of the same class.
 
         Parameters
         ----------
         X : array of shape (n, n_features), pairs of shape (n, 2, n_features), or index pairs (n, 2)
-            Rows stand for all their pairs.
+            Rows, or a stream of rows, stand for all their pairs.
         y : array of shape (n,)
             Class labels of rows. +1 for pairs of the same class, -1 for pairs of different ones.
+            A stream may have its own labels.
 
         Returns
         -------
@@ -240,6 +245,9 @@ class PairDecisions(ABC):
         """Return the distances of all pairs of labelled rows, or of pairs with signs, counted."""
         check_is_fitted(self)
         points = self.preprocessor if preprocessor is None else preprocessor
+        if is_stream(X):
+            found = all_rows(labelled_stream(prepared(self, X), y, self), "score")
+            return without_steps(self)._counts_of(found.rows, found.labels, both=both)
         if np.ndim(X) == 2 and (points is None or np.shape(X)[1] != 2):
             labels = _pair_input.checked_labels(self, y, np.shape(X)[0])
             codes = np.unique(labels, return_inverse=True)[1].astype(np.intp)

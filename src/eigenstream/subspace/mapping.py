@@ -12,6 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_finite, is_sparse
+from eigenstream._provenance import forget_source
 from eigenstream._storable import storable
 from eigenstream._streams import all_rows
 from eigenstream.subspace.chunks import Chunk
@@ -56,6 +57,7 @@ class FeatureMap:
             return
         if getattr(type(self.transformer).fit, "takes_streams", False):
             self.transformer.fit(stream)
+            forget_source(self.transformer)  # the estimator applies the steps
         else:
             found = all_rows(stream, f"{self.transformer!r}, which learns first,")
             self.transformer.fit(found.rows, None)

@@ -11,9 +11,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from eigenstream._checks import check_finite, check_number, check_unmasked, unmasked
 from eigenstream._linalg import Float64s
+from eigenstream._prepared import maps_streams
 from eigenstream._refusals import refuse_unread
 from eigenstream._storable import FITTED, storable
-from eigenstream._streams import fits_streams, maps_streams
+from eigenstream._streams import fits_streams
 
 
 @storable(**FITTED, examples_="f8 n D?", classes_="names c?", _codes="i8 n?")

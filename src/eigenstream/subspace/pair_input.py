@@ -18,6 +18,7 @@ from eigenstream._checks import (
     unmasked,
 )
 from eigenstream._machine import chunk_rows
+from eigenstream._provenance import steps_of_stream
 from eigenstream._refusals import refuse_unread
 from eigenstream.subspace.rows import Raw, Source, finite_rows, refuse_columns
 
@@ -175,6 +176,15 @@ def checked_signs(y: Any, n_pairs: int) -> NDArray[np.int64]:
             f"{wrong[0]}. For class labels use ClassSubspace, or sample_pairs."
         )
     return signs.astype(np.int64, copy=False)
+
+
+def check_without_steps(stream: Any) -> None:
+    """Reject steps of a stream of pairs, which would apply to two rows side by side."""
+    if steps_of_stream(stream):
+        raise ValueError(
+            f"{stream!r} has pairs, and {stream.preprocessing!r} would apply to two rows side by "
+            "side. Prepare the rows first, and pass index pairs with preprocessor=rows."
+        )
 
 
 def check_stream_of_pairs(stream: Any) -> None:

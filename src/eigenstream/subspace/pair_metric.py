@@ -10,8 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 from eigenstream._checks import check_choice, check_flag, check_number, check_whole, warn_user
 from eigenstream._hooks import Reported
 from eigenstream._linalg import Float64s, canonical_signs
+from eigenstream._prepared import maps_streams
 from eigenstream._storable import FITTED, storable
-from eigenstream._streams import all_rows, is_stream, labelled_stream, maps_streams
+from eigenstream._streams import all_rows, is_stream, labelled_stream
 from eigenstream.evaluation.base import PairCounts
 from eigenstream.rows.guard import Guarded, publishes
 from eigenstream.subspace import pair_input, rows
@@ -160,6 +161,7 @@ class PairMetric(
         check_choice(self.missing, "missing", ("raise", "skip"))
         if is_stream(pairs):
             stream = labelled_stream(pairs, y, self)
+            pair_input.check_without_steps(stream)
             pairs, y = all_rows(stream, "fit of PairMetric")
             if self.preprocessor is None:
                 pair_input.check_stream_of_pairs(stream)

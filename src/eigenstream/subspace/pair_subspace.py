@@ -193,6 +193,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
             if keeper is not None or not self._in_memory(stream):
                 self._fit_stream(stream, keeper)
                 return self
+            pair_input.check_without_steps(stream)
             found = all_rows(stream, "fit of PairSubspace")
             pairs, y = pair_input.pairs_of(found.rows, self.preprocessor), found.labels
         if keeper is not None:
@@ -215,6 +216,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         def signs(labels: Any) -> Any:
             return pair_input.checked_signs(labels, len(labels))
 
+        pair_input.check_without_steps(stream)
         how: dict[str, Any] = {"targets": signs, "keeper": keeper}
         if self.preprocessor is None:
             pair_input.check_stream_of_pairs(stream)

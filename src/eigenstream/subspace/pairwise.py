@@ -10,9 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_number, warn_user
 from eigenstream._linalg import Float64s
+from eigenstream._prepared import maps_streams
 from eigenstream._refusals import refuse_unread
 from eigenstream._storable import storable
-from eigenstream._streams import is_stream, maps_streams
+from eigenstream._streams import is_stream
 from eigenstream.evaluation import pair_risk
 from eigenstream.subspace.base import CRITERION, Answer, SubspaceEstimator
 from eigenstream.subspace.decisions import PairDecisions

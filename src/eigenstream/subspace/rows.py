@@ -14,6 +14,7 @@ from eigenstream._hooks import Keeper
 from eigenstream._linalg import Float64s
 from eigenstream._machine import chunk_rows
 from eigenstream._refusals import refuse_unread
+from eigenstream._rows import is_list_of_sequences as is_list_of_sequences
 from eigenstream._rows import known_rows
 from eigenstream._storable import storable
 from eigenstream._streams import all_rows, is_stream, note_columns
@@ -320,13 +321,6 @@ def reported(estimator: Any, chunks: Iterable[Any], n_chunks: int | None, X: Any
 
 
 # ---- arrays --------------------------------------------------------------------------------
-
-
-def is_list_of_sequences(X: Any) -> bool:
-    """Return whether X is a list of 2-D arrays, not one array as nested lists."""
-    if not isinstance(X, list | tuple) or len(X) == 0:
-        return False
-    return all(getattr(part, "ndim", None) == 2 or hasattr(part, "columns") for part in X)
 
 
 def each(project: Callable[[Any], Any], X: Any) -> list[Any]:

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_whole, warn_user
 from eigenstream._linalg import Float64s, canonical_signs
+from eigenstream._prepared import reads_rows
 from eigenstream._storable import storable
 from eigenstream.subspace import timescales as _timescales
 from eigenstream.subspace.base import CRITERION, FLAG, Answer, documented
@@ -385,6 +386,7 @@ class SlowSubspace(SlowBounds):
         """
         return _timescales.implied(self.autocorrelations_, self.lag)
 
+    @reads_rows
     def autocorrelations(self, X: Any, lag: int | None = None) -> Float64s:
         """Return the autocorrelation of each feature on given rows, in one pass over them.
 
@@ -466,6 +468,7 @@ class SlowSubspace(SlowBounds):
         radius = terms.radius.reach(terms.mean) / (1.0 if scale is None else float(scale.min()))
         return alpha_path(self.operator_, self.n_components_, alphas, radius)
 
+    @reads_rows
     def score(self, X: Any, y: Any = None) -> float:
         """Return how well the learned features predict each other ``lag`` rows later.
 
@@ -540,6 +543,7 @@ class SlowSubspace(SlowBounds):
             scores.append(float(2.0 * r @ np.diagonal(C) - r @ V**2 @ r))
         return scores
 
+    @reads_rows
     def objective(self, X: Any) -> float:
         """Return the objective L that the subspace reaches on other rows in time order.
 

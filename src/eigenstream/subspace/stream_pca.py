@@ -11,7 +11,9 @@ from eigenstream import theory
 from eigenstream._checks import check_number, is_sparse
 from eigenstream._linalg import Float64s, numerical_rank
 from eigenstream._machine import chunk_rows
+from eigenstream._prepared import maps_streams
 from eigenstream._storable import storable
+from eigenstream._streams import all_rows, is_stream
 from eigenstream.subspace.base import Answer, documented
 from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.operators import Eigenpairs
@@ -254,8 +256,11 @@ class StreamPCA(TimeEstimator):
         float
             The mean log-likelihood.
         """
-        return float(self.score_samples(X).mean())
+        found = self.score_samples(X)
+        found = all_rows(found, "score").rows if is_stream(found) else found
+        return float(found.mean())
 
+    @maps_streams
     def score_samples(self, X: Any) -> Float64s:
         """Return the log-likelihood of each row under probabilistic PCA.
 
@@ -266,7 +271,7 @@ class StreamPCA(TimeEstimator):
 
         Returns
         -------
-        array of shape (n,)
+        array of shape (n,), or a stream
             The log-likelihood of each row.
         """
         check_is_fitted(self)

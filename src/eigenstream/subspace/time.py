@@ -1,6 +1,7 @@
 """Learning from rows in time order: whole, in chunks, in separate sequences, and merged."""
 
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -15,6 +16,7 @@ from eigenstream._checks import check_flag, warn_user
 from eigenstream._documented import documented_by
 from eigenstream._hooks import KEEPING, keeper_of
 from eigenstream._linalg import Float64s
+from eigenstream._prepared import learns_rows
 from eigenstream._provenance import forget_source, note_source
 from eigenstream._streams import fits_dask, is_stream, note_columns, refuse_keeping
 from eigenstream.rows.guard import changing, publishes
@@ -136,6 +138,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
     def _after_fit(self, X: Any) -> None:
         """Check the features of the rows that were learned from."""
 
+    @learns_rows
     def partial_fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, new_sequence: bool = False
     ) -> Self:
@@ -199,7 +202,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
 
     # ---- use -------------------------------------------------------------------------------
 
-    def to_sklearn(self, preprocessing: bool = False) -> Any:
+    def to_sklearn(self, preprocessing: bool = True) -> Any:
         """Return a scikit-learn PCA with the same projection as ``transform``, to rounding.
 
         With ``scale=True``, a feature map or preprocessing steps, it is a pipeline that ends in the
@@ -208,9 +211,9 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
 
         Parameters
         ----------
-        preprocessing : bool, default=False
+        preprocessing : bool, default=True
             Begin the pipeline with the preprocessing steps of the stream. Steps that use earlier
-            rows raise ValueError.
+            rows raise ValueError. If False, the result takes rows that are prepared already.
 
         Returns
         -------
@@ -241,9 +244,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
     def _scored_terms(self, X: Any) -> Learner:
         """Return a learner of other rows."""
         check_is_fitted(self)
-        sequences = rows.sequences_of(self, X, None, reset=False)
-        self._check_lengths(sequences)
-        source = rows.source_of_sequences(self, sequences)
+        source = self._source_to_read(X, check_lengths=True)
         source.map = self._map
         scored = Dense().begin(self._terms(len(self.mean_)), Task(None, None))
         for chunk in source.again():
@@ -251,16 +252,19 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         self._check_enough(scored)
         return scored
 
+    def _source_to_read(self, X: Any, *, check_lengths: bool = False) -> Source:
+        """Return other rows: a stream, one sequence or several."""
+        if is_stream(X):
+            return rows.source_of_stream(self, X)
+        sequences = rows.sequences_of(self, X, None, reset=False)
+        if check_lengths:
+            self._check_lengths(sequences)
+        return rows.source_of_sequences(self, sequences)
+
     def _features_of(self, X: Any) -> Iterator[Any]:
         """Yield chunks of features of rows, or of a stream."""
-        mean, columns, due = self.mean_, self._columns, int(self.n_features_in_)
-        if is_stream(X):
-            source: Source = rows.source_of_stream(self, X)
-        else:
-            sequences = rows.sequences_of(self, X, None, reset=False)
-            source = rows.source_of_sequences(self, sequences)
-        if source.n_features != due:
-            raise ValueError(f"rows of {source.n_features} features; {due} were learned from.")
+        mean, columns = self.mean_, self._columns
+        source = self._source_to_read(X)
         source.map = self._map
         for chunk in source.again():
             made = np.asarray(rows.projected(chunk.rows, mean, columns), np.float64)
@@ -439,10 +443,16 @@ def as_sklearn(estimator: Any, variances: Any, preprocessing: bool) -> Any:
     if scale is not None:
         parts.append(("scale", _scaler(mean, scale, estimator.n_samples_seen_)))
         mean = np.zeros(width)
-    pca = _pca(estimator, mean, np.asarray(variances, np.float64))
-    if not parts and hasattr(estimator, "feature_names_in_"):
-        pca.feature_names_in_ = estimator.feature_names_in_.copy()
-    return pca if not parts else Pipeline([*parts, ("subspace", pca)])
+    parts.append(("subspace", _pca(estimator, mean, np.asarray(variances, np.float64))))
+    names = getattr(estimator, "feature_names_in_", None)
+    if steps is not None:
+        names = estimator.provenance_.get("columns")
+    if names is not None:
+        name, first = parts[0]
+        first = copy(first)  # a feature map belongs to the estimator
+        first.feature_names_in_ = np.array(names, dtype=object)
+        parts[0] = (name, first)
+    return parts[0][1] if len(parts) == 1 else Pipeline(parts)
 
 
 def _scaler(mean: Any, scale: Any, n_rows: int) -> StandardScaler:
