@@ -23,7 +23,7 @@ from eigenstream.subspace.frame import Frame
 from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.mapping import FeatureMap
 from eigenstream.subspace.rows import Sequence, Skipped, Source
-from eigenstream.subspace.solvers import Krylov, chosen
+from eigenstream.subspace.solvers import MERGE, Krylov, Need, chosen
 
 Estimator = TypeVar("Estimator")
 
@@ -34,7 +34,7 @@ PIECES_PER_THREAD = 4
 ROWS_PER_FEATURE = 40
 
 #: The ability that a solver needs, except for "krylov".
-MERGES = ("fit of Dask data", "merges")
+MERGES = Need("fit of Dask data", MERGE)
 
 
 def fit(
@@ -227,7 +227,7 @@ class SpreadRows(Source):
         self.kept: list[Any] = []
 
     @property
-    def calls(self) -> tuple[tuple[str, str], ...]:
+    def calls(self) -> tuple[Need, ...]:
         """The abilities that the source requires of a solver."""
         return () if self.krylov else (MERGES,)
 

@@ -38,7 +38,19 @@ from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.mapping import FeatureMap, check_same_map
 from eigenstream.subspace.operators import Eigenpairs, MatrixOperator, Passes
 from eigenstream.subspace.rows import Skipped, Source
-from eigenstream.subspace.solvers import COUNT, SOLVERS, Kernel, Sketch, Solver, Task, chosen
+from eigenstream.subspace.solvers import (
+    ADD,
+    COUNT,
+    MATRIX,
+    MERGE,
+    SOLVERS,
+    Kernel,
+    Need,
+    Sketch,
+    Solver,
+    Task,
+    chosen,
+)
 from eigenstream.subspace.terms import Terms
 
 FLAG = Options(bool, {True, False})
@@ -187,7 +199,7 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
     # ---- learning --------------------------------------------------------------------------
 
-    def _begin(self, width: int, n_rows: int | None, *calls: tuple[str, str]) -> Learner:
+    def _begin(self, width: int, n_rows: int | None, *calls: Need) -> Learner:
         """Return a learner for rows of this width, and store its solver and parameters."""
         solver = chosen(self, width, n_rows, *calls)
         self._check_width(width)
@@ -213,7 +225,7 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
                 source.keeper.began(source.learned)
         learner = self._learner
         task = self._task(learner.terms.n_features)
-        again = self._solver.passes > 1 or "continues" not in self._solver.can
+        again = self._solver.passes > 1 or not self._solver.can(ADD)
         if again and not source.rereadable:
             raise ValueError(
                 f"{source.given!r} can be read only once, but solver={self._solver!r} reads it "
@@ -235,9 +247,9 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
     def _in_memory(self, stream: Any) -> bool:
         """Return whether the solver needs the whole stream in memory."""
         solver = SOLVERS[self.solver]() if self.solver in SOLVERS else self.solver
-        if isinstance(solver, str) or "continues" in solver.can:
+        if isinstance(solver, str) or solver.can(ADD):
             return False
-        return "kernels" in solver.can or not stream.rereadable
+        return solver.own_map() is not None or not stream.rereadable
 
     def _fit_maps(self, source: Source) -> None:
         """Fit the feature map, or the map of a kernel, to all rows."""
@@ -274,7 +286,7 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
             if not chunks:  # the feature map needs more rows
                 return
             width = chunks[0].rows.shape[1]
-            self._learner = self._begin(width, None, ("partial_fit", "continues"))
+            self._learner = self._begin(width, None, Need("partial_fit", ADD))
         assert self._learner is not None
         self._answer = None
         self._guard.mark()
@@ -300,7 +312,7 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
             )
         for one in (self, other):
             check_is_fitted(one)
-            chosen(copy(one).set_params(solver=one._solver), 1, None, ("merge", "merges"))
+            chosen(copy(one).set_params(solver=one._solver), 1, None, Need("merge", MERGE))
         ours, theirs = self._learner, other._learner
         assert ours is not None
         assert theirs is not None
@@ -378,12 +390,12 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
     def _check_continuation(self) -> None:
         """Raise if the sums cannot continue with the present parameters."""
         assert self._learner is not None
-        if "continues" not in self._solver.can:
+        if not self._solver.can(ADD):
             raise ValueError(
                 f"This estimator was fitted with solver={self._solver.name!r}, which cannot "
                 "continue. Fit with solver='dense' first."
             )
-        solver = chosen(self, self._learner.terms.n_features, None, ("partial_fit", "continues"))
+        solver = chosen(self, self._learner.terms.n_features, None, Need("partial_fit", ADD))
         if not isinstance(self.solver, str) or self.solver != "auto":
             self._check_solver(solver)
         given = self._parameters()
@@ -396,14 +408,14 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
     def _fixed(self) -> tuple[str, ...]:
         """Return the names of the parameters that determine the sums."""
-        return self.SHAPING if "matrices" in self._solver.can else tuple(self._begun)
+        return self.SHAPING if self._solver.can(MATRIX) else tuple(self._begun)
 
     def _check_solver(self, solver: Solver) -> None:
         """Raise if a solver cannot continue from the sums of the present one."""
         begun = self._solver
         before = begun.get_params()
         if type(solver) is not type(begun) or not (
-            "matrices" in solver.can
+            solver.can(MATRIX)
             or all(_same(one, before[name]) for name, one in solver.get_params().items())
         ):
             raise ValueError(
@@ -479,7 +491,7 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
     def operator_(self) -> MatrixOperator:
         """The matrices A and B, which can be solved for any weights."""
         learner = self._known()
-        if "matrices" not in self._solver.can:
+        if not self._solver.can(MATRIX):
             raise AttributeError(
                 f"solver={self._solver.name!r} stores no matrices. Fit with solver='dense'."
             )
@@ -601,13 +613,13 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
     @property
     def _estimates(self) -> bool:
         """True if the solver only estimates eigenvalues."""
-        return "continues" in self._solver.can and "matrices" not in self._solver.can
+        return self._solver.can(ADD) and not self._solver.can(MATRIX)
 
     @property
     def rank_(self) -> int:
         """The numerical rank of A, or the number of nonzero eigenvalues without matrices."""
         values = self._solved().pairs.values
-        if "matrices" in self._solver.can:
+        if self._solver.can(MATRIX):
             return self.operator_.rank()
         eps = float(np.finfo(np.float64).eps)
         cut = len(self.mean_) * eps * float(np.abs(values).max(initial=0.0))
@@ -642,7 +654,7 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
         >>> slow.solved_with(alpha=0.5, n_components=2).components_.shape
         (2, 3)
         """
-        if "matrices" not in self._solver_known().can:
+        if not self._solver_known().can(MATRIX):
             raise ValueError(
                 f"solver={self._solver.name!r} stores no matrices to solve again. Fit with "
                 "solver='dense' first."

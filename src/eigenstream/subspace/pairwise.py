@@ -22,7 +22,7 @@ from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.operators import Eigenpairs
 from eigenstream.subspace.pair_bounds import check_delta
 from eigenstream.subspace.pair_input import check_no_pairs
-from eigenstream.subspace.solvers import Task
+from eigenstream.subspace.solvers import MATRIX, Task
 from eigenstream.subspace.terms import Weights
 from eigenstream.subspace.uncertainty import (
     Uncertainty,
@@ -259,7 +259,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         details = self._solved().details
         found, weights = int(details["n_positive"]), details.get("weights")
         full = self.n_components is not None and found >= self.n_components_ > 0
-        if weights is None or not full or "matrices" not in self._solver.can:
+        if weights is None or not full or not self._solver.can(MATRIX):
             return found
         return max(found, self.operator_.count_positive(weights))
 

@@ -20,6 +20,7 @@ from eigenstream._storable import storable
 from eigenstream._streams import all_rows, is_stream, note_columns
 from eigenstream.subspace.chunks import NO_PLACES, Chunk
 from eigenstream.subspace.mapping import FeatureMap
+from eigenstream.subspace.solvers import ADD, Need
 
 try:
     from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
@@ -138,9 +139,9 @@ class Source:
         self.begun: Iterator[Chunk] | None = None
 
     @property
-    def calls(self) -> tuple[tuple[str, str], ...]:
+    def calls(self) -> tuple[Need, ...]:
         """The abilities that the source requires of a solver; see ``solvers.chosen``."""
-        return () if self.keeper is None else (("checkpoint=", "continues"),)
+        return () if self.keeper is None else (Need("checkpoint=", ADD),)
 
     def resume(
         self, feature_map: FeatureMap | None, skipped: Skipped, skip: int, turn: int

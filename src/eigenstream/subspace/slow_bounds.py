@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from eigenstream._checks import check_flag, check_number, real_array
 from eigenstream._linalg import row_squares
 from eigenstream.subspace.learner import Learner
+from eigenstream.subspace.solvers import MATRIX
 from eigenstream.subspace.time import TimeEstimator
 from eigenstream.theory import (
     Deviation,
@@ -273,7 +274,7 @@ class SlowBounds(TimeEstimator):
                 "The bound does not hold for scale=True, where the divisors are estimated from the "
                 "same data. Fit with scale=False, on data scaled by constants."
             )
-        if "matrices" not in self._solver_known().can:
+        if not self._solver_known().can(MATRIX):
             raise ValueError("bound needs matrices. Fit with solver='dense' first.")
         learner = self._known().ahead()
         terms: Any = learner.terms

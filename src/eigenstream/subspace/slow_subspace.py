@@ -18,7 +18,7 @@ from eigenstream.subspace.flow import FlowOperator
 from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.operators import Eigenpairs, MatrixOperator
 from eigenstream.subspace.slow_bounds import SlowBounds
-from eigenstream.subspace.solvers import COUNT
+from eigenstream.subspace.solvers import COUNT, MATRIX
 from eigenstream.subspace.terms import TimeTerms, Weights
 from eigenstream.subspace.time import scale_of
 from eigenstream.subspace.weights import AlphaPath, alpha_of_bound, alpha_path
@@ -337,7 +337,7 @@ class SlowSubspace(SlowBounds):
         Without matrices, only the eigenvalues of the components are counted.
         """
         alpha = self.alpha_
-        if alpha is None or "matrices" not in self._solver.can:
+        if alpha is None or not self._solver.can(MATRIX):
             return int((self.eigenvalues_ > 0).sum())
         return self.operator_.count_positive((alpha, 1.0 - alpha))
 
@@ -461,7 +461,7 @@ class SlowSubspace(SlowBounds):
         >>> SlowSubspace(n_components=2).fit(X).path([0.01, 0.5, 1.0]).n_positive
         array([1, 3, 3])
         """
-        if "matrices" not in self._solver_known().can:
+        if not self._solver_known().can(MATRIX):
             raise ValueError("path needs the matrices. Fit with solver='dense' first.")
         terms, scale = self._known().ahead().terms, self.scale_
         # No feature is divided by less than the least scale.

@@ -1,13 +1,12 @@
-"""The solvers and the table of their abilities.
+"""The solvers and their abilities.
 
 A solver object has its own parameters, as in ``SlowSubspace(solver=Sketch(oversampling=4))``. In a
 grid search their names are ``solver__oversampling`` and so on.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -21,12 +20,16 @@ from eigenstream.online import OJA_FLOW, Plan, check_options
 from eigenstream.schedules import Auto, Schedule, as_schedule
 from eigenstream.subspace.accumulators import Moments
 from eigenstream.subspace.chunks import joined
-from eigenstream.subspace.flow import CoupleSums, FlowSums
+from eigenstream.subspace.flow import CoupleSums, FlowOperator, FlowSums
 from eigenstream.subspace.frame import BLOCK_VALUES, MOST_CLOSING, Frame, block_rows
 from eigenstream.subspace.kernels import KernelMap, RowSpan
 from eigenstream.subspace.learner import Learner
-from eigenstream.subspace.operators import Passes
+from eigenstream.subspace.operators import MatrixOperator, Passes, PassOperator
 from eigenstream.subspace.terms import Terms, TimeTerms, Weights
+
+#: The methods that stand for abilities: ``partial_fit``, ``merge``, and solving the sums again for
+#: other weights, ratios, scales or all components.
+ADD, MERGE, MATRIX = "add", "merge", "matrix"
 
 #: The share of the memory that D x D matrices may take before "auto" avoids them, and the number of
 #: such matrices that a dense solve holds at once.
@@ -63,10 +66,16 @@ class Solver(BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, Any]] = {}
     #: The name of the solver with its default parameters.
     name: ClassVar[str]
-    #: The solver's abilities, as named in ``LACKS``.
-    can: ClassVar[frozenset[str]] = frozenset()
+    #: The classes of the sums and of their operator. Their methods are the solver's abilities:
+    #: ``add`` for ``partial_fit``, ``merge``, and ``matrix`` for other weights of the same sums.
+    abilities: ClassVar[tuple[type, ...]] = ()
     forgetting: float = 0.0
     passes: int = 1
+
+    @classmethod
+    def can(cls, method: str) -> bool:
+        """Return whether the sums or the operator have a method."""
+        return any(hasattr(kind, method) for kind in cls.abilities)
 
     def fits(self, n_features: int, n_rows: int | None) -> bool:
         """Return whether "auto" may use this solver; ``n_rows`` is None for rows read once."""
@@ -118,7 +127,7 @@ class Dense(Solver):
     """
 
     name = "dense"
-    can = frozenset({"continues", "merges", "weights", "ratios", "matrices", "all"})
+    abilities = (Moments, MatrixOperator)
     _parameter_constraints: ClassVar[dict[str, Any]] = {"forgetting": [SHARE]}
 
     def __init__(self, forgetting: float = 0.0) -> None:
@@ -158,7 +167,7 @@ class Sketch(Solver):
     """
 
     name = "sketch"
-    can = frozenset({"continues", "merges", "passes"})
+    abilities = (Frame,)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "oversampling": [POSITIVE],
         "block_size": [COUNT, None],
@@ -241,6 +250,7 @@ class Krylov(Solver):
     """
 
     name = "krylov"
+    abilities = (PassOperator,)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "tol": [Interval(Real, 0, None, closed="left")]
     }
@@ -290,7 +300,7 @@ class Flow(Solver):
     """
 
     name = "flow"
-    can = frozenset({"continues"})
+    abilities = (FlowSums, FlowOperator)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "learning_rate": [POSITIVE, StrOptions({"auto"}), Schedule, callable],
         "forgetting": [SHARE],
@@ -378,7 +388,7 @@ class Kernel(Solver):
     """
 
     name = "kernel"
-    can = frozenset({"weights", "ratios", "matrices", "all", "kernels"})
+    abilities = (MatrixOperator,)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "kernel": [StrOptions({"rbf", "linear", "precomputed"})],
         "gamma": [POSITIVE, None],
@@ -404,93 +414,59 @@ SOLVERS: dict[str, type[Solver]] = {
 # ---- the abilities that parameters require ---------------------------------------------------
 
 
-class Ask(NamedTuple):
-    """A parameter or call, when it is in use, and the ability that it requires of the solver."""
+class Need(NamedTuple):
+    """A parameter value or a call in words, the method that it uses, and an alternative."""
 
-    words: Callable[[Any], str]
-    asked: Callable[[Any], bool]
-    ability: str
-
-
-def _difference(estimator: Any) -> bool:
-    return bool(getattr(estimator, "criterion", "difference") == "difference")
+    words: str
+    method: str
+    otherwise: str = ""
 
 
-ASKS = (
-    Ask(
-        lambda e: "criterion='ratio'",
-        lambda e: not _difference(e),
-        "ratios",
-    ),
-    Ask(
-        lambda e: "alpha='auto'",
-        lambda e: getattr(e, "alpha", 0) == "auto" and _difference(e),
-        "weights",
-    ),
-    Ask(lambda e: "alpha='bound'", lambda e: getattr(e, "alpha", 0) == "bound", "matrices"),
-    Ask(
-        lambda e: f"eta={e.eta!r}",
-        lambda e: not isinstance(getattr(e, "eta", 1.0), int | float) and _difference(e),
-        "weights",
-    ),
-    Ask(lambda e: "scale=True", lambda e: bool(getattr(e, "scale", False)), "matrices"),
-    Ask(
-        lambda e: f"n_components={e.n_components!r}",
-        lambda e: e.n_components is None or isinstance(e.n_components, float),
-        "all",
-    ),
-)
-
-#: Why a solver lacks an ability.
-LACKS = {
-    "continues": "reads all rows at once",
-    "merges": "keeps no sums that can be added",
-    "weights": "learns at one given weight",
-    "ratios": "never forms both matrices",
-    "matrices": "never forms both matrices",
-    "all": "finds a given number of directions",
-    "passes": "reads the rows as often as it needs",
-}
+def needs_of(estimator: Any) -> list[Need]:
+    """Return the methods that the parameters of an estimator use."""
+    params = estimator.get_params(deep=False)
+    needs = []
+    if params.get("criterion", "difference") != "difference":
+        needs.append(Need("criterion='ratio'", MATRIX))
+    else:
+        for name in ("alpha", "eta"):
+            if not isinstance(params.get(name, 1.0), int | float):
+                words = f"{name}={params[name]!r}"
+                needs.append(Need(words, MATRIX, f", or give {name} as a number"))
+    if params.get("scale"):
+        needs.append(Need("scale=True", MATRIX))
+    n = params["n_components"]
+    if n is None or isinstance(n, float):
+        needs.append(Need(f"n_components={n!r}", MATRIX, ", or a whole number"))
+    return needs
 
 
-def chosen(estimator: Any, n_features: int, n_rows: int | None, *calls: tuple[str, str]) -> Solver:
+def chosen(estimator: Any, n_features: int, n_rows: int | None, *calls: Need) -> Solver:
     """Return the estimator's solver, or raise if it lacks a required ability.
 
     ``n_rows`` is None for rows that can be read only once. ``calls`` are further requirements, such
-    as ("partial_fit", "continues").
+    as ``Need("partial_fit", "add")``.
     """
-    asks = [(ask.words(estimator), ask.ability) for ask in ASKS if ask.asked(estimator)]
-    asks += calls
-    given = estimator.solver
-    if isinstance(given, str) and given == "auto":
-        for solver in (kind() for kind in SOLVERS.values()):
-            if all(ability in solver.can for _, ability in asks) and solver.fits(
-                n_features, n_rows
-            ):
-                return solver
+    needs = [*needs_of(estimator), *calls]
+    solver = estimator.solver
+    if isinstance(solver, str) and solver == "auto":
+        for kind in SOLVERS.values():
+            if all(kind.can(need.method) for need in needs) and kind().fits(n_features, n_rows):
+                return kind()
+        remedy = "Use fewer columns."
+        if any(need.words.startswith(("alpha", "eta")) for need in needs):
+            remedy = "Pass a number, such as that of a fit to a random subset of columns."
         raise ValueError(
-            f"{asks[0][0] if asks else 'solver=auto'} needs matrices of {n_features} x "
-            f"{n_features}, which do not fit in memory. {_remedy(asks)}"
+            f"{needs[0].words if needs else 'solver=auto'} needs matrices of {n_features} x "
+            f"{n_features}, which do not fit in memory. {remedy}"
         )
-    solver = SOLVERS[given]() if isinstance(given, str) else given
+    solver = SOLVERS[solver]() if isinstance(solver, str) else solver
     solver._validate_params()
-    for words, ability in asks:
-        if ability not in solver.can:
-            able = [f"{kind.__name__}()" for kind in SOLVERS.values() if ability in kind.can]
+    for need in needs:
+        if not solver.can(need.method):
+            able = [f"{kind.__name__}()" for kind in SOLVERS.values() if kind.can(need.method)]
             raise ValueError(
-                f"{words} is not supported by solver={solver.name!r}, which {LACKS[ability]}. "
-                f"Use solver={' or '.join(able)}{_number(ability, words)}."
+                f"{need.words} is not supported by solver={solver.name!r}. "
+                f"Use solver={' or '.join(able)}{need.otherwise}."
             )
-    return solver
-
-
-def _number(ability: str, words: str) -> str:
-    if ability == "weights":
-        return f", or give {words.split('=')[0]} as a number"
-    return ", or a whole number" if ability == "all" else ""
-
-
-def _remedy(asks: list[tuple[str, str]]) -> str:
-    if any(ability == "weights" for _, ability in asks):
-        return "Pass the weight as a number, such as that of a fit to a random subset of columns."
-    return "Use fewer columns."
+    return cast(Solver, solver)

@@ -24,7 +24,7 @@ from eigenstream.subspace import rows
 from eigenstream.subspace.base import FLAG, SubspaceEstimator
 from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.rows import CallbackSupportMixin, Source, with_callbacks
-from eigenstream.subspace.solvers import Dense, Task
+from eigenstream.subspace.solvers import MATRIX, Dense, Task
 from eigenstream.subspace.terms import TimeTerms, Weights
 from eigenstream.subspace.uncertainty import (
     LEAST_TIMESCALES,
@@ -235,7 +235,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
     def _variances(self) -> Any:
         """Return the variance along each component, with n - 1; NaN where it is not known."""
         learner, columns = self._known().ahead(), self._columns
-        if "matrices" not in self._solver.can or not self.center:
+        if not self._solver.can(MATRIX) or not self.center:
             return np.full(columns.shape[1], np.nan)
         moments = learner.operator().moments(columns)[0]
         n = learner.terms.n_terms

@@ -14,7 +14,7 @@ from eigenstream._checks import check_lags, warn_user
 from eigenstream._linalg import Float64s, brief
 from eigenstream.subspace.chunks import Chunk
 from eigenstream.subspace.learner import Learner
-from eigenstream.subspace.solvers import Dense, Task
+from eigenstream.subspace.solvers import ADD, Dense, Need, Task
 from eigenstream.subspace.terms import TimeTerms
 from eigenstream.subspace.uncertainty import (
     Uncertainty,
@@ -228,7 +228,7 @@ def lag_path(
 
     def begin(width: int) -> tuple[Learner, ...]:
         if blocks is None:
-            return tuple(one._begin(width, None, ("lag_path", "continues")) for one in fitted)
+            return tuple(one._begin(width, None, Need("lag_path", ADD)) for one in fitted)
         return tuple(learners_of(one, width, "lag_path(..., blocks)") for one in fitted)
 
     if blocks is None:  # all rows are one block

@@ -18,6 +18,7 @@ from eigenstream._storable import storable
 from eigenstream.evaluation.sums import without_each
 from eigenstream.subspace.chunks import Chunk
 from eigenstream.subspace.learner import Learner
+from eigenstream.subspace.solvers import MATRIX, MERGE, Need
 
 #: The probability that an interval covers the true value.
 CONFIDENCE = 0.95
@@ -278,7 +279,7 @@ def check_blocks(blocks: Any) -> int:
 
 def learners_of(estimator: Any, width: int, call: str) -> Learner:
     """Return a learner whose exact sums can be merged, or raise for other solvers."""
-    found: Learner = estimator._begin(width, None, (call, "merges"), (call, "matrices"))
+    found: Learner = estimator._begin(width, None, Need(call, MERGE), Need(call, MATRIX))
     if found.forgetting:
         raise ValueError(
             f"solver={estimator.solver!r} forgets earlier rows, so blocks are not alike. Use "

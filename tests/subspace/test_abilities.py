@@ -1,0 +1,53 @@
+"""An ability of a solver is a method: the same requests raise as the table of abilities states."""
+
+import itertools
+
+import pytest
+
+from eigenstream import ClassSubspace, ContrastSubspace, SlowSubspace, StreamPCA
+from eigenstream.subspace.solvers import ADD, MATRIX, MERGE, SOLVERS, Need, chosen
+
+#: The solvers that answer for any weights from the same sums.
+FULL = {"dense", "kernel"}
+
+NUMBERS = (2, None, 0.5)
+MODELS = [
+    (SlowSubspace(n, alpha=alpha, criterion=criterion, scale=scale), full)
+    for n, (alpha, criterion), scale in itertools.product(
+        NUMBERS[:2],
+        [(0.5, "difference"), ("auto", "difference"), ("bound", "difference"), ("auto", "ratio")],
+        (False, True),
+    )
+    for full in [n is None or alpha != 0.5 or scale]
+]
+MODELS += [(StreamPCA(n, scale=scale), n != 2 or scale) for n in NUMBERS for scale in (False, True)]
+MODELS += [(ContrastSubspace(n, scale=s), n is None or s) for n in (2, None) for s in (False, True)]
+MODELS += [
+    (ClassSubspace(2, criterion="difference", eta=eta), eta != 1.0)
+    for eta in (1.0, "auto", [1.0, 2.0])
+]
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize(("model", "full"), MODELS, ids=repr)
+def test_parameters_that_need_matrices(model, full, solver):
+    model.solver = solver
+    if full and solver not in FULL:
+        with pytest.raises(ValueError, match=f"is not supported by solver='{solver}'. Use solver="):
+            chosen(model, 5, 100)
+    else:
+        assert chosen(model, 5, 100).name == solver
+
+
+@pytest.mark.parametrize(
+    ("method", "able"),
+    [(ADD, {"dense", "sketch", "flow"}), (MERGE, {"dense", "sketch"}), (MATRIX, FULL)],
+)
+def test_calls_need_methods(method, able):
+    for name in SOLVERS:
+        model = StreamPCA(2, solver=name)
+        if name in able:
+            assert chosen(model, 5, None, Need("this call", method)).name == name
+        else:
+            with pytest.raises(ValueError, match="this call is not supported"):
+                chosen(model, 5, None, Need("this call", method))
