@@ -6,13 +6,14 @@ import sys
 from copy import copy, deepcopy
 from threading import Event, Thread
 
+import joblib
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import eigenstream
-from eigenstream import CompetitiveLearning, OjaNeuron, SlowSubspace, StreamPCA
+from eigenstream import CompetitiveLearning, OjaNeuron, Sketch, SlowSubspace, StreamPCA
 from eigenstream.features import GradientOrientation
 from eigenstream.online import UnstableStepError
 from eigenstream.rows import BrokenModelError
@@ -233,6 +234,29 @@ def test_readers_see_states_between_chunks(kind):
         for thread in readers:
             thread.join()
     assert not wrong
+
+
+@growing_member
+def test_a_model_of_read_only_arrays_is_copied_at_its_first_step(member, tmp_path):
+    model = clone(member.estimator)
+    if "random_state" in model.get_params():
+        model.set_params(random_state=0)
+    learn(model, member, 0)
+    joblib.dump(model, tmp_path / "model")
+    mapped = joblib.load(tmp_path / "model", mmap_mode="r")
+    for k in range(1, len(CHUNKS)):
+        learn(model, member, k)
+        learn(mapped, member, k)
+        assert equal(answer(mapped, member), answer(model, member))
+
+
+def test_changed_parameters_are_checked_again():
+    model = StreamPCA(2, solver=Sketch()).partial_fit(ROWS)
+    for change in ({"n_components": 0}, {"solver__passes": 0}, {"center": False}):
+        before = {name: model.get_params()[name] for name in change}
+        with pytest.raises(ValueError, match=r"must be|cannot change"):
+            model.set_params(**change).partial_fit(ROWS)
+        model.set_params(**before).partial_fit(ROWS)
 
 
 def test_models_are_copied_and_saved(tmp_path):

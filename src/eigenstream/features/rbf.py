@@ -256,12 +256,10 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded):
             The fitted estimator.
         """
         with changing(self) as model:
-            model._validate_params()
+            model._check_once(model._check_step)
             first = not model._begun
             if first:
                 model._note_parameters()
-            else:
-                check_unchanged(model._begun, vars(model))
             rows = model._rows(X, reset=first, first_row=0 if first else model.n_samples_seen_)
             if first:
                 model.n_samples_seen_ = model.n_prototypes_seen_ = 0
@@ -279,6 +277,12 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded):
                     model._finish(model._collected)
             model.n_samples_seen_ += len(rows)
         return self
+
+    def _check_step(self) -> None:
+        """Check the parameters, which must not change while learning continues."""
+        self._validate_params()
+        if self._begun:
+            check_unchanged(self._begun, vars(self))
 
     def _note_parameters(self) -> None:
         """Store the parameters of the first prototype, which must not change later."""

@@ -223,7 +223,7 @@ class Neurons(Guarded, ABC):
         if first:
             self._start()
         else:
-            checks.check_unchanged(self._begun, vars(self))
+            self._check_once(lambda: checks.check_unchanged(self._begun, vars(self)))
         return first
 
     def _rows(self, X: Any, *, reset: bool) -> Any:

@@ -240,10 +240,8 @@ class PrototypeEstimator(
             The fitted estimator.
         """
         with changing(self) as model:
-            model._check()
+            model._check_once(model._check_step)
             first, skipped = not model._begun, model._n_skipped
-            if not first:
-                check_unchanged(model._begun, vars(model))
             rows, weights = model._rows_to_learn(X, sample_weight, reset=first)
             model._n_skipped += skipped
             if first:
@@ -251,6 +249,12 @@ class PrototypeEstimator(
             model._add(rows, weights)
             model._forget_fit()
         return self
+
+    def _check_step(self) -> None:
+        """Check the parameters, which must not change while learning continues."""
+        self._check()
+        if self._begun:
+            check_unchanged(self._begun, vars(self))
 
     def _forget_fit(self) -> None:
         """Remove attributes that describe the rows of ``fit``."""

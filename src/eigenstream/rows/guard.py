@@ -10,10 +10,15 @@ from _signal import (  # type: ignore[import-not-found]  # without enums: 1 us, 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from copy import deepcopy
-from functools import wraps
+from functools import cache, wraps
+from itertools import chain
+from operator import is_
 from threading import RLock, Timer, current_thread, main_thread
+from types import NoneType
 from typing import Any, TypeVar, cast
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 __all__ = [
@@ -65,6 +70,10 @@ class Guard:
         self.lock, self.broken = RLock(), False
         #: True inside ``changing``.
         self.stepping = False
+        #: True once the arrays of the model are known to be writable.
+        self.writable = False
+        #: The parameters that have passed the checks.
+        self.checked: list[Any] | None = None
         self._delay: _Delay | None = None
 
     def __reduce__(self) -> Any:
@@ -139,6 +148,17 @@ class Guarded(BaseEstimator):
         own = self.__dict__
         return cast(Guard, own.get("_guard") or own.setdefault("_guard", Guard()))
 
+    def _check_once(self, check: Callable[[], None]) -> None:
+        """Call a check of the parameters, unless it has passed for the same ones.
+
+        The checks take longer than a step on a single row.
+        """
+        guard, now = self._guard, _settings(self)
+        before = guard.checked
+        if now is None or before is None or not _identical(now, before):
+            check()
+            guard.checked = now
+
     def __getstate__(self) -> dict[str, Any]:
         """Return what a copy or a pickle contains."""
         with self._guard.reading():
@@ -153,11 +173,60 @@ class Guarded(BaseEstimator):
         return copied
 
 
+#: The types of parameters that cannot change in place.
+PLAIN = (int, float, str, bool, NoneType)
+
+
+@cache
+def _names(kind: Any) -> list[str]:
+    return cast(list[str], kind._get_param_names())
+
+
+def _identical(left: list[Any], right: list[Any]) -> bool:
+    return len(left) == len(right) and all(map(is_, left, right))
+
+
+def _settings(estimator: Any) -> list[Any] | None:
+    """Return the parameters, also those of a solver. None if one may change in place."""
+    own, values = vars(estimator), []
+    kind: Any = type(estimator)
+    for name in _names(kind):
+        value = own.get(name)
+        values.append(value)
+        if all(type(part) in PLAIN for part in (value if type(value) is tuple else (value,))):
+            continue
+        inner = _settings(value) if hasattr(value, "_get_param_names") else None
+        if inner is None:
+            return None
+        values += inner
+    return values
+
+
 def _shallow(estimator: Estimator) -> Estimator:
     """Return a copy with the same values of the attributes, and the same guard."""
     copied = object.__new__(type(estimator))
     copied.__dict__ = dict(vars(estimator))
     return copied
+
+
+def _own_arrays(estimator: Any) -> None:
+    """Copy the state if its arrays are read-only, as those of ``joblib.load(mmap_mode="r")``."""
+    state, names = vars(estimator), (*estimator._get_param_names(), "_guard")
+    learned = {name: value for name, value in state.items() if name not in names}
+    if not all(array.flags.writeable for array in _arrays(learned)):
+        state.update(deepcopy(learned))
+
+
+def _arrays(value: Any) -> Iterator[NDArray[Any]]:
+    """Yield the arrays inside a value, a container, or an object of this library or of SciPy."""
+    if isinstance(value, np.ndarray):
+        yield value
+    elif isinstance(value, list | tuple):
+        yield from chain(*map(_arrays, value))
+    elif isinstance(value, dict):
+        yield from chain(*map(_arrays, value.values()))
+    elif type(value).__module__.startswith(("eigenstream.", "scipy.sparse")):
+        yield from _arrays(vars(value))
 
 
 @contextmanager
@@ -172,6 +241,9 @@ def changing(estimator: Any) -> Iterator[Any]:
     with guard.lock:
         guard.check()
         changed, guard.stepping = _shallow(estimator), True
+        if not guard.writable:
+            _own_arrays(changed)
+            guard.writable = True
         try:
             yield changed
             estimator.__dict__ = vars(changed)

@@ -33,6 +33,7 @@ from eigenstream._streams import is_stream, note_columns, refuse_keeping
 from eigenstream.online import UnstableStepError
 from eigenstream.rows.guard import Guarded, reads
 from eigenstream.subspace import rows
+from eigenstream.subspace.chunks import SMALLEST_VALUE
 from eigenstream.subspace.kernels import KernelMap, RowSpan
 from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.mapping import FeatureMap, check_same_map
@@ -58,9 +59,6 @@ CRITERION = StrOptions({"difference", "ratio"})
 
 #: The default number of components. Rows of one feature have one component.
 DEFAULT = 2
-
-#: Nonzero rows must have an entry of this size, because squares of smaller ones underflow.
-SMALLEST_VALUE = 1e-150
 
 #: The entries of a "Parameters" section, by the parameter's name.
 ENTRIES = {
@@ -274,13 +272,11 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
             self._map = source.map
             if source.map is None and self.features is not None:
                 self._map = FeatureMap(self.features)
-        elif not begins:
-            self._check_continuation()
         if self._map is not None:
             self._map = deepcopy(self._map)
         source.map = self._map
         chunks = list(source.once())  # check all rows before learning any
-        self._skipped = deepcopy(self._skipped)
+        self._skipped = copy(self._skipped)
         self._skipped.merge(source.skipped)
         if begins:
             if not chunks:  # the feature map needs more rows
@@ -377,6 +373,12 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
                     f"{name} out, or use {other}={value!r}."
                 )
 
+    def _check_step(self) -> None:
+        """Raise if learning cannot begin or continue with the present parameters."""
+        self._check_parameters()
+        if self._learner is not None:
+            self._check_continuation()
+
     def _parameters(self) -> dict[str, Any]:
         """Return a copy of the parameters that must not change while learning continues."""
         return deepcopy(
@@ -467,8 +469,7 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
         """Return the answer, computed again if rows were added since the last call."""
         if self._answer is None:
             ready = self._known().ahead()
-            self._check_parameters()
-            self._check_continuation()
+            self._check_once(self._check_step)
             self._check_width(ready.terms.n_features)
             try:
                 self._check_enough(ready)

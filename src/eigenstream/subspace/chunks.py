@@ -16,6 +16,9 @@ Places = NDArray[np.intp]
 
 NO_PLACES: Places = np.empty(0, np.intp)
 
+#: Nonzero rows must have an entry of this size, because squares of smaller ones underflow.
+SMALLEST_VALUE = 1e-150
+
 
 @storable(rows="any", weights="f8 n | None", starts="i8 s", targets="any", pairs="i8 n 2 | None")
 @dataclass(frozen=True)

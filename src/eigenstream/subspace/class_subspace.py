@@ -225,9 +225,7 @@ class ClassSubspace(PairwiseEstimator):
         depend on the order either.
         """
         with changing(self) as model:
-            model._check_parameters()
-            if model._learner is not None:
-                model._check_continuation()
+            model._check_once(model._check_step)
             first = model._learner is None and not model._collecting
             model._learn_more(model._source(X, y, sample_weight, groups, reset=first))
             model._trained = None

@@ -217,7 +217,7 @@ class ContrastSubspace(SubspaceEstimator):
             The fitted estimator.
         """
         with changing(self) as model:
-            model._check_parameters()
+            model._check_once(model._check_step)
             first = model._learner is None and not model._collecting
             model._learn_more(model._source(X, background, reset=first))
         self._warn_of_skipped()

@@ -241,9 +241,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         With solver="dense" the result does not depend on the order or the chunking.
         """
         with changing(self) as model:
-            model._check_parameters()
-            if model._learner is not None:
-                model._check_continuation()
+            model._check_once(model._check_step)
             first = model._learner is None and not model._collecting
             source = model._source(pairs, y, sample_weight, reset=first)
             if first and source.points is not None:

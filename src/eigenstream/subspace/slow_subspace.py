@@ -17,6 +17,7 @@ from eigenstream.subspace.chunks import joined
 from eigenstream.subspace.flow import FlowOperator
 from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.operators import Eigenpairs, MatrixOperator
+from eigenstream.subspace.rows import is_list_of_sequences
 from eigenstream.subspace.slow_bounds import SlowBounds
 from eigenstream.subspace.solvers import COUNT, MATRIX
 from eigenstream.subspace.terms import TimeTerms, Weights
@@ -208,11 +209,12 @@ class SlowSubspace(SlowBounds):
     def _after_fit(self, X: Any) -> None:
         """Warn if the first rows of the first sequence show that the lag is too short."""
         some: list[Any] = []
-        for chunk in self._features_of(X):
+        first = X[:1] if is_list_of_sequences(X) else X
+        for chunk in self._features_of(first, CHECKED_ROWS):
             end = int(chunk.starts[chunk.starts > 0][0]) if (chunk.starts > 0).any() else len(chunk)
             if some and len(chunk.starts):
                 break
-            some.append(chunk[: min(end, CHECKED_ROWS)])
+            some.append(chunk[:end])
             if end < len(chunk) or sum(map(len, some)) >= CHECKED_ROWS:
                 break
         checked = joined(some)

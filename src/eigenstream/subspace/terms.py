@@ -15,7 +15,7 @@ import numpy as np
 from eigenstream._linalg import Float64s, rounding_of_mean, row_squares
 from eigenstream._storable import storable
 from eigenstream.subspace.block import Block, End, Part, Shares, mean_of
-from eigenstream.subspace.chunks import Chunk, Places, RadiusBound, joined
+from eigenstream.subspace.chunks import SMALLEST_VALUE, Chunk, Places, RadiusBound, joined
 
 #: The weights (reward, penalty) of T = reward * A - penalty * B.
 Weights = tuple[float, float]
@@ -73,6 +73,8 @@ class Terms(ABC):
     in_time = False
     #: True if some terms depend on the final means; see ``closing``.
     closes = False
+    #: True if bounds may need the radius of the rows.
+    bounded = True
 
     def __init__(self, n_features: int) -> None:
         self.n_features, self.n_rows = n_features, 0
@@ -81,7 +83,8 @@ class Terms(ABC):
 
     def take(self, chunk: Chunk) -> Block:
         """Return the terms of the next rows."""
-        if self.radius is not None:
+        # Without bounds, the first rows show whether all squares underflow.
+        if self.radius is not None and (self.bounded or self.radius.about_origin < SMALLEST_VALUE):
             self.radius.add(chunk)
         block = self._take(chunk)
         block.chunk = chunk
@@ -167,6 +170,11 @@ class TimeTerms(Terms):
     """
 
     in_time = True
+
+    @property
+    def bounded(self) -> bool:  # type: ignore[override]
+        """True with velocities: principal components have no bound."""
+        return self.lag > 0
 
     def __init__(
         self, n_features: int, *, lag: int, center: bool, reversible: bool = False
@@ -544,6 +552,8 @@ REWARDED, PENALISED = "rewarded", "penalised"
 @storable(centers="dict[Center]")
 class ContrastTerms(Terms):
     """Terms of two sets of rows, the second a background: rows minus the mean of their set."""
+
+    bounded = False
 
     def __init__(self, n_features: int, *, center: bool) -> None:
         super().__init__(n_features)

@@ -164,9 +164,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         """
         check_flag(new_sequence, "new_sequence")
         with changing(self) as model:
-            model._check_parameters()
-            if model._learner is not None:
-                model._check_continuation()
+            model._check_once(model._check_step)
             first = model._learner is None and not model._collecting
             sequences = rows.sequences_of(model, X, sample_weight, reset=first)
             if new_sequence:
@@ -252,21 +250,28 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         self._check_enough(scored)
         return scored
 
-    def _source_to_read(self, X: Any, *, check_lengths: bool = False) -> Source:
-        """Return other rows: a stream, one sequence or several."""
+    def _source_to_read(
+        self, X: Any, *, check_lengths: bool = False, most: int | None = None
+    ) -> Source:
+        """Return other rows: a stream, one sequence or several, with ``most`` rows each."""
         if is_stream(X):
             return rows.source_of_stream(self, X)
         sequences = rows.sequences_of(self, X, None, reset=False)
         if check_lengths:
             self._check_lengths(sequences)
-        return rows.source_of_sequences(self, sequences)
+        cut = [one._replace(rows=one.rows[:most]) for one in sequences]
+        return rows.source_of_sequences(self, cut)
 
-    def _features_of(self, X: Any) -> Iterator[Any]:
-        """Yield chunks of features of rows, or of a stream."""
+    def _features_of(self, X: Any, most: int | None = None) -> Iterator[Any]:
+        """Yield chunks of features of rows, or of a stream.
+
+        With ``most``, of this number of rows of each sequence in memory, or chunk of a stream.
+        """
         mean, columns = self.mean_, self._columns
-        source = self._source_to_read(X)
+        source = self._source_to_read(X, most=most)
         source.map = self._map
-        for chunk in source.again():
+        for whole in source.again():
+            chunk = whole[:most]
             made = np.asarray(rows.projected(chunk.rows, mean, columns), np.float64)
             yield replace(chunk, rows=made)
 
