@@ -162,7 +162,7 @@ def test_every_folder_has_a_floor():
 
 #: The forms that rows take on their way, and the files that define them or keep some of them.
 FORMS = (Raw, Chunk, Block, MatrixOperator, Eigenpairs, Answer)
-BESIDE = {"chunks", "block", "sample"}
+BESIDE = {"chunks", "block", "sample", "guard"}
 ROWS = np.random.default_rng(0).standard_normal((40, 4)).cumsum(axis=0)
 PAIRS = ROWS[np.random.default_rng(1).integers(40, size=(30, 2))]
 
