@@ -11,6 +11,7 @@ import pybtex.plugin
 from pybtex.style.formatting.unsrt import Style
 from pybtex.style.labels import BaseLabelStyle
 from sphinx.application import Sphinx
+from sphinx_gallery.sorting import ExplicitOrder
 from typer import Context
 from typer.cli import get_docs_for_click
 from typer.main import get_command
@@ -30,6 +31,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
+    "sphinx-mathjax-offline",  # formulas without a network
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
@@ -56,9 +58,19 @@ highlight_options = {"python": {"stripall": True}}
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
+#: The sections of the gallery, and the scripts that come first in their section.
+SECTIONS = "time", "pairs", "maps", "online", "theory"
+FIRST = (
+    *("plot_turning_letters.py", "plot_molecule.py", "plot_monitor.py", "plot_two_sines.py"),
+    *("plot_map_unfolding.py", "plot_distance_to_the_optimum.py"),
+)
+
 sphinx_gallery_conf = {
     "examples_dirs": "../examples/gallery",
     "gallery_dirs": "gallery",
+    "subsection_order": [f"../examples/gallery/{name}" for name in SECTIONS],
+    "within_subsection_order": ExplicitOrder([*FIRST, "*"]),
+    "capture_repr": (),
     "download_all_examples": False,
     "show_memory": False,
     "show_signature": False,

@@ -261,7 +261,33 @@ def make_tutorials() -> None:
         save(figure, f"tutorial-{page}")
 
 
+def make_home() -> None:
+    """Draw the sensors of the home page, and the slow feature that its lines of code learn."""
+    text = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    names: dict[str, Any] = {}
+    for example in DocTestParser().get_examples(text):
+        exec(example.source, names)
+    X, feature, drift = names["X"], names["feature"][:, 0], names["drift"]
+    feature = feature * np.sign(np.corrcoef(feature, drift)[0, 1])
+    figure = Figure(figsize=(8.4, 3.0), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    for k in range(6):
+        left.plot(X[::20, k] / X[:, k].std() - 6 * k, color="#8a8f98", lw=0.4)
+    left.set(yticks=-6 * np.arange(6), yticklabels=[f"sensor {k}" for k in range(6)])
+    left.set_title("six sensors", loc="left", color=SOFT)
+    right.plot(feature[::20] / feature.std(), color="#1c8fc4", lw=2.4, label="slow feature")
+    right.plot(drift[::20] / drift.std(), color="#2b2f36", lw=0.8, label="hidden drift")
+    right.set(ylim=(-1.6, 2.2))
+    right.set_title("the drift that they hide", loc="left", color=SOFT)
+    right.legend(loc="upper right", frameon=False, ncols=2)
+    for ax in (left, right):
+        ax.set(xticks=[], xlabel="time")
+        ax.spines[["top", "right"]].set_visible(False)
+    save(figure, "home")
+
+
 PICTURES = {
+    "home": make_home,
     "demo": make_demo,
     "rings": make_rings,
     "theory": make_theory,

@@ -47,13 +47,14 @@ TRUE = {
 
 
 def test_every_script_has_a_statement():
-    assert {path.stem.removeprefix("plot_") for path in FOLDER.glob("plot_*.py")} == set(TRUE)
+    assert {path.stem.removeprefix("plot_") for path in FOLDER.rglob("plot_*.py")} == set(TRUE)
 
 
 @pytest.mark.parametrize("name", TRUE)
 def test_a_script_finds_what_its_page_states(name, monkeypatch):
-    monkeypatch.chdir(FOLDER)
+    (script,) = FOLDER.rglob(f"plot_{name}.py")
+    monkeypatch.chdir(script.parent)
     with mpl.rc_context({"backend": "Agg"}):
-        found = runpy.run_path(str(FOLDER / f"plot_{name}.py"))
+        found = runpy.run_path(str(script))
         assert pyplot.get_fignums()
     assert TRUE[name](found)
