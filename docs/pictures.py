@@ -246,13 +246,106 @@ TUTORIALS = {
 }
 
 
+def draw_probe(figure: Figure, names: dict[str, Any]) -> None:
+    """Draw rows of the plane, and the variance along each direction."""
+    left, right = figure.subplots(1, 2)
+    left.plot(*names["plane"][:800].T, ".", ms=2, color="#8a8f98")
+    for row, value, colour in zip(
+        names["pca"].components_, names["pca"].eigenvalues_, ("#e08a1e", "#1c8fc4"), strict=True
+    ):
+        end = 2 * np.sqrt(value) * row
+        left.plot([-end[0], end[0]], [-end[1], end[1]], color=colour, lw=2)
+    left.set(aspect="equal")
+    right.plot(np.arange(180), names["psi"], color="#2b2f36")
+    for value, colour in zip(names["pca"].eigenvalues_, ("#e08a1e", "#1c8fc4"), strict=True):
+        right.axhline(value, color=colour, ls=":")
+    right.set(xlabel="direction of q, degrees", ylabel="variance along q")
+
+
+def draw_coding(figure: Figure, names: dict[str, Any]) -> None:
+    """Draw digits, and their reconstructions from ten and thirty components."""
+    digits = names["digits"][:10]
+    more = StreamPCA(30).fit(names["digits"])
+    both = [names["decoded"][:10], more.inverse_transform(more.transform(digits))]
+    rows = {"digits": digits, "10 numbers": both[0], "30 numbers": both[1]}
+    for place, (title, images) in enumerate(rows.items()):
+        ax = figure.add_subplot(3, 1, place + 1)
+        ax.imshow(np.hstack(images.reshape(-1, 8, 8)), cmap="gray_r", vmin=0, vmax=16)
+        ax.set(xticks=[], yticks=[], ylabel=title)
+        ax.yaxis.label.set(rotation=0, ha="right", va="center")
+
+
+def draw_lengths(figure: Figure, names: dict[str, Any]) -> None:
+    """Draw the length of the weights under two rules, and their angle to the first component."""
+    left, right = figure.subplots(1, 2)
+    for name, label, colour in (("hebb", "Hebb", "#e08a1e"), ("oja", "Oja", "#1c8fc4")):
+        history = names[name].history_
+        weights = history.weights[:, 0]
+        lengths = np.linalg.norm(weights, axis=1)
+        left.plot(history.step, lengths, color=colour, label=label)
+        right.plot(history.step, np.degrees(np.arccos(abs(weights[:, 1]) / lengths)), color=colour)
+    left.set(yscale="log", xlabel="rows", ylabel="length of w")
+    right.set(xlabel="rows", ylabel="angle, degrees", xlim=left.get_xlim())
+    left.legend(frameon=False)
+
+
+def draw_sanger(figure: Figure, names: dict[str, Any]) -> None:
+    """Draw the angles of two units to their components."""
+    ax = figure.subplots()
+    history = names["network"].history_
+    for k, (axis, colour) in enumerate(((1, "#e08a1e"), (2, "#1c8fc4"))):
+        weights = history.weights[:, k]
+        cosines = abs(weights[:, axis]) / np.linalg.norm(weights, axis=1)
+        ax.plot(history.step, np.degrees(np.arccos(cosines)), color=colour, label=f"unit {k + 1}")
+    ax.set(xlabel="rows", ylabel="angle to its component, degrees")
+    ax.legend(frameon=False)
+
+
+def draw_krylov(figure: Figure, names: dict[str, Any]) -> None:
+    """Draw the angles of power iteration and of the best vector in the Krylov space."""
+    ax = figure.subplots()
+    products, R, angle = names["products"], names["R"], names["angle"]
+    best = []
+    for k in range(1, len(products) + 1):
+        basis = np.linalg.qr(np.column_stack(products[:k]))[0]
+        best.append(angle(basis @ np.linalg.eigh(basis.T @ R @ basis)[1][:, -1]))
+    ax.plot([angle(q) for q in products], color="#e08a1e", label="power iteration")
+    ax.plot(best, color="#1c8fc4", label="best of the Krylov space")
+    ax.set(xlabel="products with R", ylabel="angle, degrees", yscale="log", ylim=(1e-4, 120))
+    ax.legend(frameon=False)
+
+
+#: Drawings of the variables of a tutorial, one for each of its pictures.
+LESSONS = {
+    "principal-components": (draw_probe, draw_coding, draw_lengths, draw_sanger, draw_krylov),
+}
+
+
+def variables_of(page: str) -> dict[str, Any]:
+    """Run the snippets of a tutorial, and return its variables."""
+    text = (ROOT / "docs" / "tutorials" / f"{page}.md").read_text(encoding="utf-8")
+    names: dict[str, Any] = {}
+    for example in DocTestParser().get_examples(text):
+        exec(example.source, names)
+    return names
+
+
+def make_lessons() -> None:
+    """Run the snippets of tutorials with a picture for each section, and draw them."""
+    for page, drawings in LESSONS.items():
+        names = variables_of(page)
+        for number, draw in enumerate(drawings, 1):
+            figure = Figure(figsize=(7.4, 2.7), layout="constrained")
+            draw(figure, names)
+            for ax in figure.axes:
+                ax.spines[["top", "right"]].set_visible(False)
+            save(figure, f"tutorial-{page}-{number}")
+
+
 def make_tutorials() -> None:
     """Run the snippets of tutorials, and draw the results."""
     for page, draw in TUTORIALS.items():
-        text = (ROOT / "docs" / "tutorials" / f"{page}.md").read_text(encoding="utf-8")
-        names: dict[str, Any] = {}
-        for example in DocTestParser().get_examples(text):
-            exec(example.source, names)
+        names = variables_of(page)
         figure = Figure(figsize=(8.4, 3.4), layout="constrained")
         left, right = figure.subplots(1, 2)
         draw(left, right, names)
@@ -293,6 +386,7 @@ PICTURES = {
     "theory": make_theory,
     "lags": make_lags,
     "tutorials": make_tutorials,
+    "lessons": make_lessons,
     "which-estimator": make_which_estimator,
 }
 
