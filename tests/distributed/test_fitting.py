@@ -187,6 +187,10 @@ def test_batch_maps(missing):
         rows[::37, 1] = np.nan
     whole = SelfOrganizingMap((4, 3), **how).fit(open_stream(rows, missing="raise"))
     found = SelfOrganizingMap((4, 3), **how).fit(cut(rows, (90, 0, 100, 50)))
+    side = SelfOrganizingMap(**how).fit(rows).grid_.shape
+    assert SelfOrganizingMap(**how).fit(cut(rows, (90, 0, 100, 50))).grid_.shape == side
+    with pytest.raises(ValueError, match="scale=True needs all rows"):
+        SelfOrganizingMap(scale=True, **how).fit(cut(rows, (90, 0, 100, 50)))
     np.testing.assert_allclose(found.prototypes_, whole.prototypes_, atol=1e-10)
     np.testing.assert_allclose(found.hits(), whole.hits())
     for name in ("quantization_error_", "topographic_error_", "error_"):

@@ -1,13 +1,16 @@
 """SelfOrganizingMap: chunks, passes, what is read from a map, and what is refused."""
 
 import tracemalloc
+import warnings
 from itertools import pairwise, product
 
 import numpy as np
 import pytest
+from scipy.stats import multivariate_normal
 from sklearn.base import ClusterMixin, clone
-from sklearn.datasets import load_digits, load_wine
+from sklearn.datasets import load_digits, load_wine, make_blobs
 from sklearn.manifold import trustworthiness
+from sklearn.model_selection import GridSearchCV
 
 from eigenstream import (
     CompetitiveLearning,
@@ -124,6 +127,91 @@ def test_the_default_keeps_neighbours_together(load_data, training):
     side = round((5 * cut**0.5) ** 0.5)
     som = SelfOrganizingMap((side, side), training=training, random_state=0).fit(rows[:cut])
     assert som.evaluate(rows[cut:]).topographic_error <= 0.15
+
+
+def test_the_automatic_grid_grows_with_the_rows(tmp_path):
+    rows = rows_of(3, 400)
+    for n, side in ((3, 2), (10, 3), (24, 4), (100, 7), (400, 10)):
+        som = SelfOrganizingMap(max_iter=1, random_state=0).fit(rows[:n])
+        assert som.grid_.shape == (side, side)
+    assert som.fit(open_stream(rows[:100], chunk_rows=9)).grid_.shape == (7, 7)
+    assert clone(som).partial_fit(rows).grid_.shape == (20, 20)
+    assert clone(som).set_params(n_steps=100).partial_fit(rows).grid_.shape == (7, 7)
+    save(som, tmp_path / "map.eigs")
+    assert load(tmp_path / "map.eigs").fit(rows).grid_.shape == (10, 10)
+    ring = SelfOrganizingMap(topology="hexagonal", periodic=True, max_iter=1).fit(rows[:100])
+    assert ring.grid_.shape == (8, 8)
+    with pytest.raises(ValueError, match="Pass the shape"):
+        SelfOrganizingMap(init=rows[:49]).fit(rows)
+
+
+@pytest.mark.parametrize("options", [{}, {"training": "batch"}, {"missing": "partial"}], ids=str)
+def test_a_scaled_map_is_that_of_scaled_rows(options, tmp_path):
+    rows = rows_of(4) * [1.0, 1e3, 1e-3, 5.0]
+    rows[:, 3] = 7.0  # a constant
+    if options.get("missing"):
+        rows[np.random.default_rng(1).random(rows.shape) < 0.1] = np.nan
+    divisors = np.nanstd(rows, axis=0)
+    divisors[3] = 1.0
+    plain = SelfOrganizingMap((4, 4), shuffle=False, random_state=0, **options)
+    expected, scaled = clone(plain).fit(rows / divisors), clone(plain).set_params(scale=True)
+    streamed = clone(scaled).fit(open_stream(rows, chunk_rows=41))
+    save(scaled.fit(rows), tmp_path / "map.eigs")
+    for som in (scaled, streamed, load(tmp_path / "map.eigs")):
+        np.testing.assert_allclose(som.prototypes_, expected.prototypes_ * divisors, rtol=1e-9)
+        planes = som.component_planes()
+        np.testing.assert_array_equal(planes, som.prototypes_.T.reshape(4, 4, 4))
+        np.testing.assert_array_equal(som.predict(rows), expected.predict(rows / divisors))
+        np.testing.assert_allclose(
+            som.transform(rows), expected.transform(rows / divisors), atol=1e-7
+        )
+        np.testing.assert_allclose(som.u_matrix(), expected.u_matrix())
+        quality = som.evaluate(rows)
+        assert quality.quantization_error == pytest.approx(expected.quantization_error_)
+        assert som.quantization_error_ == pytest.approx(expected.quantization_error_)
+        assert som.score(rows) == pytest.approx(expected.score(rows / divisors))
+    start = SelfOrganizingMap((4, 4), scale=True, init=rows_of(4)[:16], max_iter=1, radius=0.0)
+    start.set_params(learning_rate=1e-300, missing="partial").fit(rows)
+    np.testing.assert_allclose(start.prototypes_, start.init)
+
+
+def test_scale_needs_all_rows_and_its_lack_is_reported():
+    rows = rows_of(3)
+    with pytest.raises(ValueError, match="Use fit of an array or a stream"):
+        SelfOrganizingMap(scale=True).partial_fit(rows)
+    with pytest.warns(UserWarning, match=r"range from .* Pass scale=True"):
+        SelfOrganizingMap((3, 3), max_iter=1).fit(rows * [1.0, 1.0, 1e4])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SelfOrganizingMap((3, 3), max_iter=1).fit(rows)
+        SelfOrganizingMap((3, 3), max_iter=1).fit(load_digits().data)  # rare pixels
+        SelfOrganizingMap((3, 3), max_iter=1, scale=True).fit(rows * [1.0, 1.0, 1e4])
+        SelfOrganizingMap((3, 3), max_iter=1).fit(np.column_stack([rows, np.full(300, 0.1)]))
+
+
+def test_the_score_is_a_log_likelihood():
+    rows, new = rows_of(4), rows_of(4, 350)[300:]
+    som = SelfOrganizingMap((4, 5), random_state=0).fit(rows)
+    variance = som.inertia_ / rows.size
+    densities = [multivariate_normal(w, variance).pdf(new) for w in som.prototypes_]
+    logs = np.log(np.mean(densities, axis=0))
+    assert som.score(new) == pytest.approx(logs.mean())
+    weights = np.arange(50.0) % 3
+    assert som.score(new, sample_weight=weights) == pytest.approx(weights @ logs / weights.sum())
+    streamed = clone(som).set_params(shuffle=False).fit(open_stream(rows, chunk_rows=70))
+    whole = clone(som).set_params(shuffle=False).fit(rows)
+    assert streamed.score(new) == pytest.approx(whole.score(new))
+    assert np.isfinite(clone(som).partial_fit(rows).score(new))
+    with pytest.raises(ValueError, match="every weight is zero"):
+        som.score(rows, sample_weight=np.zeros(300))
+    assert np.isfinite(SelfOrganizingMap(2).fit(np.ones((9, 2))).score(np.full((3, 2), 1e60)))
+
+
+def test_a_search_over_shapes_does_not_take_the_largest():
+    rows = make_blobs(1000, 10, centers=10, random_state=0)[0]
+    grid = {"shape": [(3, 3), (10, 10), (20, 20)]}
+    search = GridSearchCV(SelfOrganizingMap(max_iter=3, random_state=0), grid, cv=3).fit(rows)
+    assert search.best_params_["shape"] == (10, 10)
 
 
 def batch_twin(W, rows, weights, som, radii):

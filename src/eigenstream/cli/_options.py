@@ -65,8 +65,10 @@ def image_size(text: str) -> tuple[int, int]:
     return height, width
 
 
-def grid_size(text: str) -> int | tuple[int, int]:
-    """Return the length of a chain, or the height and width of a grid."""
+def grid_size(text: str) -> str | int | tuple[int, int]:
+    """Return "auto", the length of a chain, or the height and width of a grid."""
+    if text == "auto":
+        return text
     return int(text) if text.isdecimal() else image_size(text)
 
 

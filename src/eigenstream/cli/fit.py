@@ -130,12 +130,13 @@ def fit_som(
     data: Data,
     *,
     grid: Annotated[
-        Any, options.grid_size, "Rows and columns of the grid, as 20x20; 50 is a chain."
-    ] = "20x20",
+        Any, options.grid_size, "Rows and columns of the grid, as 20x20; 50 is a chain; or auto."
+    ] = "auto",
     topology: Annotated[str, "rectangular or hexagonal."] = "rectangular",
     periodic: Annotated[bool, "Close the grid to a ring or a torus."] = False,
     training: Annotated[str, "sequential, a step a row, or batch, a step a pass."] = "sequential",
     max_iter: Annotated[int, "The number of passes over the rows."] = 10,
+    standardize: Standardize = False,
     run: FitOptions,
 ) -> None:
     """Lay rows out on a map: a grid of units, on which neighbours stand for similar rows.
@@ -145,6 +146,7 @@ def fit_som(
     from eigenstream import SelfOrganizingMap
 
     given: dict[str, Any] = {"topology": topology, "periodic": periodic, "training": training}
+    given["scale"] = standardize
     if run.missing == "partial":
         given["missing"], run.missing = "partial", "raise"  # the map asks the stream to keep NaN
     estimator = SelfOrganizingMap(grid, max_iter=max_iter, random_state=run.seed, **given)

@@ -27,6 +27,7 @@ def learn(model: Any, X: Any, given: dict[str, Any], cluster: Cluster) -> None:
     if hasattr(model, "_learn_passes"):
         model._learn_passes(lambda _=True: rows)
     else:
+        model._choose_side(*over(rows, model, "_count"))
         model._place_among(rows, model._n_first())
         model._foresee(0)
         for number in range(model.max_iter):

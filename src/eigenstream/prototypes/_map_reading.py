@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
+from scipy.special import logsumexp
 from sklearn.metrics import pairwise_distances
+from sklearn.metrics.pairwise import euclidean_distances, nan_euclidean_distances
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,6 +21,12 @@ from eigenstream.prototypes._nearest import nearest, nearest_units
 from eigenstream.prototypes.grids import Grid
 
 __all__ = ["ClassMap", "MapQuality", "MapReading", "trustworthiness"]
+
+#: The number of rows whose log-likelihoods are computed at a time.
+SCORED = 4096
+
+#: The smallest variance of the Gaussians of ``score``: a smaller one would overflow.
+LEAST_VARIANCE = 1e-100
 
 NO_ROWS = "X is empty, or every weight is zero. Pass other rows."
 
@@ -35,6 +43,8 @@ class MapQuality:
         The mean distance of the rows to their nearest units.
     topographic_error : float
         The share of rows whose two nearest units are not neighbours on the grid.
+    distortion : float
+        The mean squared distance of the rows to their nearest units.
     hits : array in the shape of the grid
         The number of rows nearest to each unit.
     """
@@ -42,6 +52,7 @@ class MapQuality:
     n_rows: int
     quantization_error: float
     topographic_error: float
+    distortion: float
     hits: Float64s
 
     __repr__ = brief
@@ -98,9 +109,19 @@ class MapReading:
 
     _grid: Any
     _rows_to_read: Any
-    prototypes_: Float64s
     missing: str
     random_state: Any
+
+    if TYPE_CHECKING:
+
+        @property
+        def prototypes_(self) -> Float64s: ...
+
+        @property
+        def error_(self) -> float: ...
+
+        @property
+        def _units(self) -> Float64s: ...
 
     @property
     def grid_(self) -> Grid:
@@ -172,24 +193,25 @@ class MapReading:
 
     def _seen(self, parts: Iterable[Any]) -> tuple[int, Float64s, Float64s]:
         """Return the number of rows, the sums of weights and errors, and the hits."""
-        grid, n_rows, sums = self.grid_, 0, np.zeros(3)
+        grid, n_rows, sums = self.grid_, 0, np.zeros(4)
         hits: Float64s = np.zeros(grid.n_units)
         for first, far, second, weights in parts:
-            sums += weights.sum(), weights @ far, weights @ ~grid.adjacent(first, second)
+            astray = weights @ ~grid.adjacent(first, second)
+            sums += weights.sum(), weights @ far, astray, weights @ far**2
             hits += np.bincount(first, weights, grid.n_units)
             n_rows += len(first)
         return n_rows, sums, hits
 
     def _seen_of_rows(self, parts: Iterable[Any]) -> tuple[int, Float64s, Float64s]:
         """Return the same of checked rows and weights."""
-        units = self.prototypes_
+        units = self._units
         return self._seen((*self._two_nearest(rows, units), weights) for rows, weights in parts)
 
     def _quality_of(self, n_rows: int, sums: Float64s, hits: Float64s) -> MapQuality:
         if not sums[0]:
             raise ValueError(NO_ROWS)
-        _, error, astray = (sums / sums[0]).tolist()
-        return MapQuality(n_rows, error, astray, hits.reshape(self.grid_.shape))
+        _, error, astray, distortion = (sums / sums[0]).tolist()
+        return MapQuality(n_rows, error, astray, distortion, hits.reshape(self.grid_.shape))
 
     @reads_rows
     def trustworthiness(self, X: Any, n_neighbors: int = 5, max_rows: int = 2000) -> float:
@@ -230,6 +252,44 @@ class MapReading:
         found = nearest(rows, units)[0]
         return trustworthiness(rows, self.grid_.squared_distances(found)[:, found], n_neighbors)
 
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return the mean log-likelihood of the rows in a mixture of Gaussians at the units.
+
+        The variance is the mean squared distance of the rows of ``fit`` to their nearest units, for
+        each column. A map with too many units has a small variance and a low score for new rows.
+        ``GridSearchCV`` can thus compare shapes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            The rows.
+        y : None
+            Ignored. It exists for compatibility with scikit-learn.
+        sample_weight : array-like of shape (n,), default=None
+            Non-negative weights of the rows. All are 1 by default.
+
+        Returns
+        -------
+        float
+            The score. Larger is better.
+        """
+        rows, units = self._rows_to_read(X)
+        weights = np.ones(len(rows))
+        if sample_weight is not None:
+            weights = check_weights(sample_weight, len(rows))
+        if not weights.any():
+            raise ValueError(NO_ROWS)
+        (K, D), found = units.shape, getattr(self, "_distortion", self.error_)
+        variance = max(found / D, LEAST_VARIANCE)
+        measure = nan_euclidean_distances if self.missing == "partial" else euclidean_distances
+        centre, logs = units.mean(axis=0), np.empty(len(rows))
+        for start in range(0, len(rows), SCORED):
+            here = slice(start, start + SCORED)
+            squares = measure(rows[here] - centre, units - centre, squared=True)
+            logs[here] = logsumexp(squares / (-2.0 * variance), axis=1)
+        size = np.log(K) + D / 2 * np.log(2.0 * np.pi * variance)
+        return float(np.average(logs, weights=weights) - size)
+
     # ---- planes ------------------------------------------------------------------------------
 
     def u_matrix(self) -> Float64s:
@@ -247,7 +307,7 @@ class MapReading:
         .. [1] A. Ultsch and H. P. Siemon, "Kohonen's Self Organizing Feature Maps for Exploratory
                Data Analysis", International Neural Network Conference, 1990.
         """
-        units, grid = self.prototypes_, self.grid_
+        units, grid = self._units, self.grid_
         pairs = grid.neighbors()
         far = np.empty(len(pairs))
         for start in range(0, len(pairs), 4096):

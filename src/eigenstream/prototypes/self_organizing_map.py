@@ -1,10 +1,12 @@
 """The self-organising map: prototypes on a grid, whose neighbours learn together."""
 
 from collections.abc import Iterator
+from math import isqrt
 from typing import Any, Self
 
 import numpy as np
 from scipy.linalg import eigh
+from sklearn.preprocessing import StandardScaler
 
 from eigenstream._checks import check_choice, check_flag, check_whole, warn_user
 from eigenstream._linalg import Float64s, canonical_signs
@@ -22,6 +24,7 @@ from eigenstream.prototypes.base import (
     given_vectors,
 )
 from eigenstream.prototypes.grids import NEIGHBORHOODS, Grid, as_grid, smooth
+from eigenstream.rows.guard import reads
 
 __all__ = ["SelfOrganizingMap"]
 
@@ -29,6 +32,18 @@ INITS = ("pca", "random")
 
 #: Rows among which a map is placed, at least.
 FIRST = 1000
+
+#: The automatic number of units is this number times the root of the number of rows.
+UNITS_PER_ROOT = 5.0
+
+#: The side of the automatic grid if the number of rows is unknown.
+SIDE = 20
+
+#: Larger ratios of deviations of columns raise a warning: the smaller columns hardly count.
+MOST_SCALES = 100.0
+
+#: Smaller deviations, relative to the mean, are rounding errors of a constant.
+CONSTANT = 1e-8
 
 #: Rows per unit after which radius and rate are halved where the number of steps is not known.
 ROWS_TO_HALF = 5.0
@@ -43,8 +58,11 @@ LAST_RADIUS = {"gaussian": 0.7, "bubble": 1.0, "cut-gaussian": 1.0}
 
 @storable(
     _horizon="int",
+    _side="int?",
+    _deviations="f8 D | None?",
     quantization_error_="number?",
     topographic_error_="number | None?",
+    _distortion="number?",
     _hits="f8 units?",
 )
 class SelfOrganizingMap(MapReading, PrototypeEstimator):
@@ -55,8 +73,14 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
 
     Parameters
     ----------
-    shape : (int, int) or int, default=(20, 20)
-        The numbers of rows and columns of the grid. A single number n is a chain of n units.
+    shape : "auto", (int, int) or int, default="auto"
+        The numbers of rows and columns of the grid. A single number n is a chain of n units. "auto"
+        is a square of about 5 sqrt(n) units for n rows, and at most n units. ``partial_fit`` takes
+        ``n_steps`` for n, and without it 20 x 20 units.
+    scale : bool, default=False
+        If True, ``fit`` divides each column by its standard deviation. Distances and errors are
+        those of the standardised rows. ``prototypes_`` and ``component_planes`` have the units of
+        the data.
     topology : {"rectangular", "hexagonal"}, default="rectangular"
         A unit has eight or six neighbours.
     periodic : bool, default=False
@@ -149,8 +173,9 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
 
     def __init__(
         self,
-        shape: Any = (20, 20),
+        shape: Any = "auto",
         *,
+        scale: bool = False,
         topology: str = "rectangular",
         periodic: bool = False,
         neighborhood: str = "gaussian",
@@ -166,6 +191,7 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
         random_state: Any = None,
     ) -> None:
         self.shape = shape
+        self.scale = scale
         self.topology = topology
         self.periodic = periodic
         self.neighborhood = neighborhood
@@ -180,10 +206,16 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
         self.missing = missing
         self.random_state = random_state
 
+    #: The side of the automatic grid; 0 before it is chosen.
+    _side = 0
+    #: The divisors of the columns, or None.
+    _deviations: Float64s | None = None
+
     # ---- parameters --------------------------------------------------------------------------
 
     def _check(self) -> None:
         grid = self._grid()
+        check_flag(self.scale, "scale")
         check_choice(self.neighborhood, "neighborhood", tuple(NEIGHBORHOODS))
         check_choice(self.training, "training", ("sequential", "batch"))
         check_choice(self.missing, "missing", ("raise", "skip", "partial"))
@@ -195,13 +227,33 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
         if isinstance(self.init, str):
             check_choice(self.init, "init", INITS)
         else:
-            given_vectors(self.init, "init", INITS, grid.n_units, None)
+            given_vectors(self.init, "init", INITS, None if self._is_auto() else grid.n_units, None)
+            if self._is_auto():
+                raise ValueError("shape='auto' does not fit an array as init. Pass the shape.")
+
+    def _is_auto(self) -> bool:
+        return isinstance(self.shape, str) and self.shape == "auto"
 
     def _grid(self) -> Grid:
-        return as_grid(self.shape, self.topology, self.periodic)
+        shape = (self._side or SIDE,) * 2 if self._is_auto() else self.shape
+        return as_grid(shape, self.topology, self.periodic)
+
+    def _choose_side(self, n_rows: int) -> None:
+        """Choose the side of the automatic grid."""
+        n_units = min(UNITS_PER_ROOT * n_rows**0.5, n_rows)
+        side = max(round(n_units**0.5) if n_units < n_rows else isqrt(n_rows), 2)
+        odd = side % 2 if self.periodic and self.topology == "hexagonal" else 0
+        self._side = side + odd
 
     def _begin(self, n_features: int) -> None:
         super()._begin(n_features)
+        if not self._side and self.n_steps:
+            self._choose_side(self.n_steps)
+        if self.scale and self._deviations is None:
+            raise ValueError(
+                "scale=True needs all rows before the first step. Use fit of an array or a stream, "
+                "or divide the columns by their standard deviations."
+            )
         if not isinstance(self.init, str):
             given_vectors(self.init, "init", INITS, self._grid().n_units, n_features)
         #: The number of steps or batch passes to the last radius; 0 if unknown.
@@ -263,8 +315,11 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
         if lacking.any():  # use the mean of the feature for a missing value
             counts = np.maximum((~lacking).sum(axis=0), 1)
             rows = np.where(lacking, np.where(lacking, 0.0, rows).sum(axis=0) / counts, rows)
+        if not self.scale:
+            warn_of_scales(rows)
         if not isinstance(self.init, str):
             places = given_vectors(self.init, "init", INITS, grid.n_units, None)
+            places = places if self._deviations is None else places / self._deviations
         elif self.init == "pca":
             places = plane(grid, rows, weights)
         else:
@@ -314,6 +369,9 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
         counted = np.flatnonzero(weights)
         if len(counted) == 0:
             raise ValueError(NO_ROWS_LEFT)
+        self._choose_side(len(counted))
+        if self.scale:
+            rows = rows / self._measure(_pieces(rows, weights, counted)).astype(rows.dtype)
         n_units = self._grid().n_units
         if len(counted) < n_units:
             warn_user(
@@ -332,7 +390,7 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
             # The sums of a batch do not depend on the order, so rows need not be copied.
             order = None if self.training == "batch" else order
             self._learn_pass(_pieces(rows, weights, order), number)
-        nearest = self._two_nearest(rows, self.prototypes_)
+        nearest = self._two_nearest(rows, self._units)
         self.labels_, self.inertia_ = nearest[0], float(weights @ nearest[1] ** 2)
         self._note_quality(self._quality([(*nearest, weights)]))
         return self
@@ -354,6 +412,18 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
         np.divide(sums, heights, out=self._vectors, where=heights > 0.0)
         self._note_pass()
 
+    def _measure(self, parts: Parts) -> Float64s:
+        """Set and return the standard deviations of the columns, 1 for constant columns."""
+        scaler = StandardScaler()
+        for rows, weights in parts:
+            scaler.partial_fit(rows, sample_weight=weights)
+        self._deviations = np.asarray(scaler.scale_, np.float64)
+        return self._deviations
+
+    def _count(self, parts: Parts) -> tuple[int]:
+        """Return the number of rows of positive weight."""
+        return (sum(int(np.count_nonzero(weights)) for _, weights in parts),)
+
     def _foresee(self, n_rows: int) -> None:
         """Set the number of steps. The last pass of a batch map has the last radius."""
         if self.n_steps is None:
@@ -370,20 +440,50 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
             n_rows = sum(len(part.rows) for part in passes)
             if not n_rows:
                 raise ValueError(NO_ROWS_LEFT)
+            made._choose_side(n_rows)
+            if made.scale:
+                parts = (part.rows for part in passes if len(part.rows))
+                made._measure((rows, np.ones(len(rows))) for rows in parts)
             made._place_among(start(False), made._n_first())
             made._foresee(n_rows)
         for number in range(course.turn, made.max_iter):
             made._learn_pass(start(), number)
         made._note_quality(made.evaluate(part.rows for part in passes))
 
+    # ---- reading -----------------------------------------------------------------------------
+
+    @property
+    @reads
+    def prototypes_(self) -> Float64s:
+        """The units, row by row of the grid, in the units of the data."""
+        units = super().prototypes_
+        return units if self._deviations is None else units * self._deviations
+
+    @property
+    def _units(self) -> Float64s:
+        """The units that rows are compared with, divided by the deviations of ``scale``."""
+        return super().prototypes_
+
+    def _rows_to_learn(self, X: Any, sample_weight: Any, *, reset: bool) -> tuple[Any, Float64s]:
+        if reset:
+            self._side, self._deviations = 0, None
+        return super()._rows_to_learn(X, sample_weight, reset=reset)
+
+    def _rows_to_read(self, X: Any) -> tuple[Any, Float64s]:
+        return super()._rows_to_read(X)[0], self._units
+
+    def _validated(self, X: Any, *, reset: bool) -> Any:
+        rows = super()._validated(X, reset=reset)
+        return rows if self._deviations is None else rows / self._deviations.astype(rows.dtype)
+
     def _note_quality(self, found: MapQuality) -> None:
         self.quantization_error_ = found.quantization_error
         self.topographic_error_ = found.topographic_error
-        self._hits = found.hits.ravel()
+        self._distortion, self._hits = found.distortion, found.hits.ravel()
 
     def _forget_fit(self) -> None:
         super()._forget_fit()
-        for name in ("quantization_error_", "topographic_error_", "_hits"):
+        for name in ("quantization_error_", "topographic_error_", "_distortion", "_hits"):
             self.__dict__.pop(name, None)
 
 
@@ -394,6 +494,20 @@ def _pieces(rows: Any, weights: Float64s, order: Any) -> Iterator[tuple[Any, Flo
         here: Any = slice(start, start + step)
         here = here if order is None else order[here]
         yield rows[here], weights[here]
+
+
+def warn_of_scales(rows: Float64s) -> None:
+    """Warn if the largest deviation of a column hides a quarter of the columns."""
+    deviations = rows.std(axis=0)
+    deviations = deviations[deviations > CONSTANT * np.abs(rows.mean(axis=0))]
+    if not len(deviations):
+        return
+    low = float(np.quantile(deviations, 0.25, method="lower"))
+    if deviations.max() > MOST_SCALES * low:
+        warn_user(
+            f"The deviations of the columns range from {low:.3g} to {deviations.max():.3g}, and "
+            "the map follows the largest. Pass scale=True, or convert the columns to equal units."
+        )
 
 
 def plane(grid: Grid, rows: Float64s, weights: Float64s) -> Float64s:
