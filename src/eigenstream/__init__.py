@@ -168,7 +168,12 @@ def _report(*what: Any, **how: Any) -> None:
     __getattr__("report")(*what, **how)
 
 
-_hooks.report, _hooks.make_keeper = _report, _checkpoint
+def _open_stream(source: Any) -> Any:
+    """Return a stream of a source."""
+    return __getattr__("open_stream")(source)
+
+
+_hooks.report, _hooks.make_keeper, _hooks.open_stream = _report, _checkpoint, _open_stream
 _hooks.fit_dask, _hooks.map_dask, _hooks.spread_dask = _fit_dask, _map_dask, _spread_dask
 
 

@@ -78,6 +78,8 @@ make_keeper: Callable[[Any, Any, Any], Keeper] = _not_set
 fit_dask: Callable[..., Any] = _not_set
 #: Return the lazy results of a method for Dask data.
 map_dask: Callable[..., Any] = _not_set
+#: Return a stream of a source: ``eigenstream.open_stream``.
+open_stream: Callable[..., Any] = _not_set
 #: Let the workers of a cluster add to an array for ranges of rows.
 spread_dask: Callable[..., None] = _not_set
 

@@ -27,7 +27,7 @@ from eigenstream._machine import chunk_rows
 from eigenstream._provenance import NOTED, steps_of_stream
 from eigenstream._refusals import refuse_unread
 from eigenstream._rows import is_list_of_sequences
-from eigenstream._streams import is_dask, is_stream
+from eigenstream._streams import is_dask, is_stream, opened
 from eigenstream.rows.guard import reading
 
 __all__ = ["learns_rows", "maps_streams", "prepared", "reads_rows", "without_steps"]
@@ -67,6 +67,7 @@ def prepared(model: Any, X: Any) -> Any:
     >>> prepared(model, [[3.0, 4.0]])
     array([[0.6, 0.8]])
     """
+    X = opened(X)
     if X is None:
         return X
     if is_stream(X):
@@ -138,7 +139,7 @@ def maps_streams(method: Method) -> Method:
 
     @wraps(method)
     def mapped(self: Any, X: Any, *rest: Any, **more: Any) -> Any:
-        steps = _steps_of(self)
+        steps, X = _steps_of(self), opened(X)
         if is_dask(X):
             if steps is None:
                 return _hooks.map_dask(partial(method, self, **more), X, *rest)

@@ -76,6 +76,11 @@ def refuse_unread(values: Any, name: str = "X") -> None:
             f"X has shape {tuple(shape)}, not (n_rows, n_features). Reshape your data: X[:, None] "
             "is one feature, X[None] is one row."
         )
+    if name == "X" and shape is not None and len(shape) > 2:
+        raise ValueError(
+            f"X has shape {tuple(shape)}, not (n_rows, n_features). Pass list(X) if each X[k] is a "
+            "sequence, or X.reshape(len(X), -1) if it is a row."
+        )
     loader = hasattr(values, "batch_sampler") and hasattr(values, "dataset")  # torch's DataLoader
     source = loader or isinstance(values, Iterator | Mapping) or callable(values)
     if source and not hasattr(values, "__array__") and not is_sparse(values):

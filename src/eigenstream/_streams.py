@@ -49,6 +49,7 @@ __all__ = [
     "labelled_stream",
     "learn_chunks",
     "note_columns",
+    "opened",
     "refuse_keeping",
 ]
 
@@ -147,14 +148,31 @@ def is_dask(X: Any) -> bool:
     False
     """
     one = X[0] if isinstance(X, list | tuple) and X else X
-    return hasattr(type(one), "__dask_graph__")
+    return hasattr(type(one), "__dask_graph__") and not hasattr(type(one), "dims")
+
+
+def opened(X: Any) -> Any:
+    """Return a stream of an Arrow source that holds no rows in memory, and the data of an xarray.
+
+    >>> opened([[1.0]])
+    [[1.0]]
+    """
+    if hasattr(type(X), "__dask_graph__") and hasattr(type(X), "dims"):
+        return X.data
+    lazy = hasattr(X, "__arrow_c_stream__") or hasattr(type(X), "collect_batches")
+    return _hooks.open_stream(X) if lazy and not hasattr(X, "__array__") else X
 
 
 def fits_dask(method: Method) -> Method:
-    """Let ``fit(X, ...)`` accept Dask collections, which ``eigenstream.distributed`` fits."""
+    """Let ``fit(X, ...)`` accept Dask collections, which ``eigenstream.distributed`` fits.
+
+    It also opens Arrow sources as streams.
+    """
 
     @wraps(method)
     def fit(self: Any, *given: Any, **named: Any) -> Any:
+        given = tuple(map(opened, given))
+        named = {name: opened(value) for name, value in named.items()}
         if not any(map(is_dask, (*given[:1], *named.values()))):
             return method(self, *given, **named)
         arguments = dict(signature(method).bind(self, *given, **named).arguments)

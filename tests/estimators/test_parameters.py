@@ -9,6 +9,7 @@ from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
 
 from eigenstream import (
     ClassSubspace,
+    CompetitiveLearning,
     Dense,
     Flow,
     Kernel,
@@ -56,15 +57,6 @@ def test_parameters_of_solvers_are_checked(learner, solver, message):
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (
-            SlowSubspace(2, alpha=0.5, criterion="ratio"),
-            r"alpha=0\.5 has no effect with criterion=",
-        ),
-        (PairSubspace(2, eta=0.5, criterion="ratio"), r"eta=0\.5 has no effect with criterion="),
-        (
-            ClassSubspace(2, shrinkage=0.1),
-            r"shrinkage=0\.1 has no effect with criterion='difference'",
-        ),
         (ClassSubspace(2, eta=-1.0), "'eta' parameter"),
         (
             SlowSubspace(solver="flow"),
@@ -165,3 +157,37 @@ def test_a_grid_search_warns_once_about_the_same_fault():
             warnings.simplefilter("always")
             search.fit(rows)
         assert [str(one.message)[:4] for one in caught] == ["only"]
+
+
+@pytest.mark.parametrize(
+    ("model", "unused"),
+    [
+        (SlowSubspace(2, criterion="ratio"), {"alpha": 0.5}),
+        (SlowSubspace(2), {"reversible": True, "shrinkage": 0.5}),
+        (SlowSubspace(2, scale=True, criterion="ratio"), {"alpha": "bound"}),
+        (ClassSubspace(2, criterion="ratio"), {"eta": 0.5}),
+        (ClassSubspace(2, criterion="difference"), {"shrinkage": 0.1}),
+        (PairSubspace(2, criterion="ratio"), {"eta": 0.5}),
+        (CompetitiveLearning(3, random_state=0), {"width": 2.0}),
+        (CompetitiveLearning(3, learning_rate=0.1, random_state=0), {"forgetting": 0.2}),
+        (
+            CompetitiveLearning(3, method="batch", random_state=0),
+            {"learning_rate": 0.1, "forgetting": 0.2, "reseed": 9, "record_every": 2},
+        ),
+    ],
+    ids=repr,
+)
+def test_an_unused_parameter_is_ignored(model, unused):
+    plain, other = learned(clone(model)), learned(clone(model).set_params(**unused))
+    name = "components_" if hasattr(plain, "components_") else "prototypes_"
+    np.testing.assert_allclose(getattr(other, name), getattr(plain, name), atol=1e-12)
+    if name == "prototypes_":
+        np.testing.assert_allclose(other.counts_, plain.counts_)
+
+
+def test_a_search_over_criteria_scores_every_combination():
+    rows = np.random.default_rng(0).standard_normal((400, 3)).cumsum(axis=0)
+    grid = {"criterion": ["difference", "ratio"], "alpha": ["auto", 0.5]}
+    search = GridSearchCV(SlowSubspace(1), grid, cv=TimeSeriesSplit(3), error_score="raise")
+    search.fit(rows)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()

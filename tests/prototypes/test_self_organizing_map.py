@@ -412,7 +412,7 @@ def test_a_class_map():
         assert read.purity == found.purity
     with pytest.raises(ValueError, match="has no labels"):
         som.class_map(stream)
-    with pytest.raises(ValueError, match="one name a row"):
+    with pytest.raises(ValueError, match="the class of each row"):
         som.class_map(rows)
     lacking = open_stream(np.where(rows > -np.inf, np.nan, rows), missing="skip").with_labels(y)
     with pytest.raises(ValueError, match="X is empty, or every weight is zero"):
@@ -548,3 +548,18 @@ def test_rows_left_out_of_a_table_are_counted(training, tmp_path):
     with pytest.raises(ValueError, match="Every row has weight zero"):
         model.fit(open_stream(np.full((9, 3), np.nan), missing="skip"))
     assert not model.__sklearn_is_fitted__()
+
+
+@pytest.mark.parametrize("names", [["low", "high"], [1, 3]])
+def test_labels_of_units_are_names(names):
+    rows = np.repeat([[0.0], [1.0], [8.0], [9.0]], 5, axis=0)
+    y = np.repeat(names, 10)
+    som = SelfOrganizingMap(12, random_state=0).fit(rows)
+    found = som.class_map(rows, y)
+    assert found.labels.shape == som.grid_.shape
+    assert (found.labels.ravel()[som.predict(rows)] == y).mean() == 1.0
+    empty = found.counts.sum(axis=1) == 0
+    assert empty.any()
+    assert all(label is None for label in found.labels.ravel()[empty])
+    with pytest.raises(ValueError, match="class_map needs the class of each row"):
+        som.class_map(rows)

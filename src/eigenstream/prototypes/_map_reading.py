@@ -70,6 +70,8 @@ class ClassMap:
         The number of rows of each class nearest to each unit.
     shape : tuple of int
         The shape of the grid.
+    labels : array in the shape of the grid
+        The most frequent class of each unit, of type object; None without rows.
     majority : array in the shape of the grid
         The index in ``classes`` of the most frequent class of each unit; -1 without rows.
     unit_purity : array in the shape of the grid
@@ -88,6 +90,13 @@ class ClassMap:
     def majority(self) -> NDArray[np.int64]:
         """The index in ``classes`` of each unit's most frequent class; -1 without rows."""
         found = np.where(self.counts.sum(axis=1) > 0, self.counts.argmax(axis=1), -1)
+        return found.reshape(self.shape)
+
+    @property
+    def labels(self) -> NDArray[Any]:
+        """The most frequent class of each unit; None without rows."""
+        found: NDArray[Any] = self.classes[self.counts.argmax(axis=1)].astype(object)
+        found[self.counts.sum(axis=1) == 0] = None
         return found.reshape(self.shape)
 
     @property
@@ -371,10 +380,12 @@ class MapReading:
         >>> rows = np.repeat([[0.0], [1.0], [8.0], [9.0]], 5, axis=0)
         >>> som = SelfOrganizingMap(4, random_state=0).fit(rows)
         >>> found = som.class_map(rows, np.repeat(["low", "high"], 10))
-        >>> found.purity, found.classes[found.majority[[0, 3]]].tolist()
+        >>> found.purity, found.labels[[0, 3]].tolist()
         (1.0, ['low', 'high'])
         """
         parts: Iterable[Any] = [(X, y)]
+        if y is None and not is_stream(X):
+            raise ValueError("class_map needs the class of each row. Pass y, or a labelled stream.")
         if is_stream(X):
             given = self._as_read(labelled_stream(X, y, self))
             parts = (one for one in map(complete_rows, given.chunks()) if len(one.rows))

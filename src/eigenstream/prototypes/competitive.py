@@ -86,10 +86,11 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         For "soft", a width in units of the data. "auto" is the distance of the first rows from
         their nearest prototypes along one axis. For "rank", a width in ranks. "auto" is sqrt(K)
         exp(-step / 2 K) for K prototypes. The argument of a schedule is the step, or the pass with
-        ``method="batch"``.
+        ``method="batch"``. Ignored with "winner".
     learning_rate : "count", float, schedule or function, default="count"
         "count" is 1 over the number of rows of the prototype, which makes it the mean of its rows.
         A number is a constant rate, at most 1. The argument of a schedule is the step.
+        Ignored with ``method="batch"``.
     init : {"k-means", "k-means++", "random", "data"} or array, default="k-means"
         The initial prototypes. An array has the shape (n_prototypes, n_features). "k-means++"
         spreads them over the first rows. "k-means" adds ten passes of k-means over these rows.
@@ -99,11 +100,13 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         The number of first rows from which the prototypes are chosen. A stream holds them in
         memory. The default is 20 for each prototype and at least 2000. "data" and arrays need none.
     forgetting : float in (0, 1), default=None
-        The share of the counts that each step forgets, for streams that drift.
+        The share of the counts that each step forgets, for streams that drift. Ignored with
+        ``method="batch"`` or another learning rate than "count".
     reseed : int, default=None
         After every ``reseed`` steps, prototypes that have won none of them are moved to rows of
         these steps. The rows are drawn with probability proportional to the squared distance to the
         nearest prototype. By default such dead prototypes stay, and ``dead_`` lists them.
+        Ignored with ``method="batch"``.
     method : {"sequential", "batch"}, default="sequential"
         "batch" repeats passes over all rows. Each pass replaces each prototype by the mean of its
         rows, weighted by their shares. With "winner" this is Lloyd's k-means.
@@ -113,7 +116,8 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
     tol : float, default=1e-4
         "batch" ends when a pass moves the prototypes by less than this share of the variance.
     record_every : int, default=None
-        Record the prototypes in ``history_`` every ``record_every`` steps.
+        Record the prototypes in ``history_`` every ``record_every`` steps. Ignored with
+        ``method="batch"``.
     missing : {"raise", "skip"}, default="raise"
         "skip" leaves out rows with missing values.
     random_state : int, RandomState or None, default=None
@@ -219,25 +223,20 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
             check_choice(self.init, "init", INITS)
         else:
             given_vectors(self.init, "init", INITS, self.n_prototypes, None)
-        if as_pace(self.width, "width", "auto") is not None and self.assignment == "winner":
-            raise ValueError(
-                f"assignment='winner' does not use width={self.width!r}. Leave it out, or use "
-                "assignment='soft' or 'rank'."
-            )
-        counted = as_pace(self.learning_rate, "learning_rate", "count", most=1.0) is None
+        as_pace(self.width, "width", "auto")
+        as_pace(self.learning_rate, "learning_rate", "count", most=1.0)
         if self.forgetting is not None:
             check_number(self.forgetting, "forgetting", above=0, below=1)
-        if self.forgetting is not None and not counted:
-            raise ValueError(
-                f"learning_rate={self.learning_rate!r} does not use forgetting={self.forgetting!r}."
-                " Leave it out, or use learning_rate='count'."
-            )
-        unread = [self.forgetting, self.reseed, self.record_every]
-        if self.method == "batch" and not (counted and all(one is None for one in unread)):
-            raise ValueError(
-                "method='batch' does not use learning_rate, forgetting, reseed and record_every. "
-                "Leave them out, or use method='sequential'."
-            )
+
+    def _used(self, name: str) -> Any:
+        """Return a parameter, or its default if another parameter makes it unused."""
+        unused = {
+            "width": self.assignment == "winner",
+            "forgetting": self.method == "batch" or self.learning_rate != "count",
+        }
+        if unused.get(name, self.method == "batch"):
+            return "auto" if name == "width" else "count" if name == "learning_rate" else None
+        return getattr(self, name)
 
     def _begin(self, n_features: int) -> None:
         check_fits(
@@ -269,7 +268,7 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
     def _pace(self, first: int, n: int) -> tuple[Float64s, Float64s]:
         found = []
         for name, word in (("learning_rate", "count"), ("width", "auto")):
-            pace = as_pace(getattr(self, name), name, word)
+            pace = as_pace(self._used(name), name, word)
             if pace is None:
                 found.append(np.full(n, -1.0) if word == "count" else self._auto_width(first, n))
             elif isinstance(pace, tuple):
@@ -285,7 +284,7 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         return np.asarray(np.sqrt(K) * np.exp(-steps / (FALLING * K)), np.float64)
 
     def _rule(self) -> tuple[int, dict[str, Any]]:
-        return RULES[self.assignment], {"keep": 1.0 - (self.forgetting or 0.0)}
+        return RULES[self.assignment], {"keep": 1.0 - (self._used("forgetting") or 0.0)}
 
     # ---- the start ---------------------------------------------------------------------------
 
@@ -349,7 +348,7 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
             else:
                 n = 1
                 self._vectors = np.vstack([self._vectors, rows[0] - self._mean])
-                keep = 1.0 - (self.forgetting or 0.0)
+                keep = 1.0 - (self._used("forgetting") or 0.0)
                 self._counts = np.append(keep * self._counts, weights[0])
                 self._last_wins = np.append(self._last_wins, self._steps)
                 self._weight += float(weights[0])
@@ -371,32 +370,35 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         super()._learn(rows, weights)
 
     def _until_pause(self) -> int:
-        lengths = [one for one in (self.record_every, self.reseed) if one is not None]
-        return min([super()._until_pause(), *(one - self._steps % one for one in lengths)])
+        lengths = filter(None, (self._used("record_every"), self._used("reseed")))
+        rest = (int(one - self._steps % one) for one in lengths)
+        return min([super()._until_pause(), *rest])
 
     def _pause(self) -> None:
-        if self.reseed is not None and self._steps % self.reseed == 0:
-            for k, row in zip(self._dead(self.reseed), self._drawn, strict=False):
+        record_every, reseed = self._used("record_every"), self._used("reseed")
+        if reseed is not None and self._steps % reseed == 0:
+            for k, row in zip(self._dead(reseed), self._drawn, strict=False):
                 self._vectors[k], self._counts[k] = row, 1.0
                 self._last_wins[k] = self._steps - 1
                 self._n_reseeded += 1
             self._drawn, self._keys = self._drawn[:0], self._keys[:0]
-        if self.record_every is not None and self._steps % self.record_every == 0:
+        if record_every is not None and self._steps % record_every == 0:
             self._record()
 
     def _record(self) -> None:
         """Record the prototypes once all of them exist."""
-        if self.record_every is not None and len(self._vectors) == self.n_prototypes:
+        if self._used("record_every") is not None and len(self._vectors) == self.n_prototypes:
             self._records.append((self._steps, self._vectors + self._mean))
 
     def _note(self, rows: Float64s, weights: Float64s, labels: Any, squares: Float64s) -> None:
         super()._note(rows, weights, labels, squares)
-        if self.reseed is None:
+        reseed = self._used("reseed")
+        if reseed is None:
             return
         # The largest of u^(1 / w), with u uniform, are a sample by weights w without replacement.
-        window, first = divmod(self._steps - len(rows), self.reseed)
-        uniform = np.random.default_rng([self._seed, window]).random(self.reseed)
-        chances = (weights * squares)[: self.reseed - first]
+        window, first = divmod(self._steps - len(rows), reseed)
+        uniform = np.random.default_rng([self._seed, window]).random(reseed)
+        chances = (weights * squares)[: reseed - first]
         keys = np.log(uniform[first : first + len(chances)])
         keys = np.divide(keys, chances, out=np.full(len(chances), -np.inf), where=chances > 0)
         keys = np.append(self._keys, keys)
@@ -586,7 +588,7 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
     @reads
     def dead_(self) -> Any:
         """The numbers of the prototypes without a win in the last steps."""
-        return self._ahead()._dead(self.reseed or DEAD * self.n_prototypes)
+        return self._ahead()._dead(self._used("reseed") or DEAD * self.n_prototypes)
 
     @property
     @reads

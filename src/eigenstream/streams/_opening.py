@@ -1,12 +1,14 @@
 """``open_stream``: make a stream of files, arrays, data frames or iterables."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
+from functools import partial
 from io import IOBase
 from os import PathLike, fspath
 from typing import Any, Literal
 
 import numpy as np
+import pyarrow
 
 from eigenstream._checks import check_choice, check_whole, is_sparse, warn_user
 from eigenstream.streams.base import RowTable
@@ -46,7 +48,7 @@ def open_stream(
     source : path, array-like, data frame, iterable, list or dict
         - A path, a glob, a folder, a URL that fsspec supports, ``"-"`` for standard input, or
           ``file::part`` for an array inside a file.
-        - An array, sparse matrix or data frame.
+        - An array, sparse matrix or data frame, or another object with ``__arrow_c_stream__``.
         - An iterable of chunks, or a function that returns a new one for each pass.
         - A list of such sources, or a dict with their names as keys. Each is a separate sequence.
     chunk_rows : int or "auto", default="auto"
@@ -203,6 +205,9 @@ def _kind_of(source: Any, name: str) -> tuple[str, Any]:
         return "tables.Frame", source.to_frame()
     if hasattr(type(source), "collect_batches"):  # a lazy frame of polars
         return "memory.Chunks", source.collect_batches
+    lazy = hasattr(source, "__arrow_c_stream__") and not hasattr(source, "__array__")
+    if lazy and not isinstance(source, Iterator):  # such as a query
+        return "memory.Chunks", partial(pyarrow.RecordBatchReader.from_stream, source)
     if hasattr(source, "to_batches") or hasattr(source, "num_rows"):
         return "tables.Records", source
     if hasattr(source, "columns") and hasattr(source, "dtypes"):

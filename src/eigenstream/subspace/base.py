@@ -87,12 +87,12 @@ n_components : int or None, default=2
     "criterion_of_pairs": """\
 criterion : {"difference", "ratio"}, default="difference"
     "ratio" maximises the quotient of the two scatters instead, as linear discriminant analysis
-    does. Its components have a mean square of 1 over same pairs, and eta is not used.""",
+    does. Its components have a mean square of 1 over same pairs, and eta is ignored.""",
     "shrinkage": """\
 shrinkage : float in [0, 1] or "auto", default="auto"
     For "ratio": the share of the scatter of same pairs that a multiple of the identity replaces.
     "auto" compares 0.1, 0.2, 0.3, 0.5 and 0.7 on held-out classes or pairs, as eta="auto" does.
-    With 0, directions in which this scatter is zero are excluded.""",
+    With 0, directions in which this scatter is zero are excluded. Ignored for "difference".""",
 }
 
 documented = documented_by(ENTRIES)
@@ -140,8 +140,6 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
     #: Parameters that determine the dense solver's sums, and those that may change at any time.
     SHAPING: ClassVar[tuple[str, ...]] = ("features", "center", "lag")
     FREE: ClassVar[tuple[str, ...]] = ("missing", "preprocessor", "solver")
-    #: Parameters that are used only with one value of another parameter.
-    READ_BY: ClassVar[dict[str, tuple[str, str]]] = {}
 
     # Set by learning.
     _solver: Solver
@@ -364,14 +362,6 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
     def _check_parameters(self) -> None:
         """Raise for invalid parameters, before any data are read."""
         self._validate_params()
-        defaults = type(self)().get_params(deep=False)
-        given = self.get_params(deep=False)
-        for name, (other, value) in self.READ_BY.items():
-            if given[other] != value and not _same(given[name], defaults[name]):
-                raise ValueError(
-                    f"{name}={given[name]!r} has no effect with {other}={given[other]!r}. Leave "
-                    f"{name} out, or use {other}={value!r}."
-                )
 
     def _check_step(self) -> None:
         """Raise if learning cannot begin or continue with the present parameters."""

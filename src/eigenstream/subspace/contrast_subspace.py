@@ -153,11 +153,11 @@ class ContrastSubspace(SubspaceEstimator):
 
         Parameters
         ----------
-        X : array-like or sparse of shape (n, D), or a stream
+        X : array-like or sparse of shape (n, D), a list of them, or a stream
             The rows whose variance is rewarded.
         y : None
             Ignored. It exists for compatibility with scikit-learn.
-        background : array-like or sparse of shape (m, D), or a stream
+        background : array-like or sparse of shape (m, D), a list of them, or a stream
             The rows whose variance is penalised. They take the preprocessing steps of the stream
             X. For ``Kernel("precomputed")``, X and the background are the rows of one Gram matrix,
             X first.

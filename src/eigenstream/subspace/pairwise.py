@@ -56,10 +56,6 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         "criterion": [CRITERION],
         "shrinkage": [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"})],
     }
-    READ_BY: ClassVar[dict[str, tuple[str, str]]] = {
-        "eta": ("criterion", "difference"),
-        "shrinkage": ("criterion", "ratio"),
-    }
 
     #: The size of the sample that errors are counted on. None is the default size.
     SAMPLE_SIZE: ClassVar[int | None] = None

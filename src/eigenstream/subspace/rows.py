@@ -496,8 +496,10 @@ def source_of(estimator: Any, X: Any, name: str, *, reset: bool) -> Source:
         X = all_rows(X, f"fit of {type(estimator).__name__}").rows
     try:
         if not is_stream(X):
-            one = Sequence(validated(estimator, X, reset=reset), None, name)
-            return source_of_sequences(estimator, [one], given=X)
+            found = sequences_of(estimator, X, None, reset=reset)
+            if len(found) == 1:
+                found = [found[0]._replace(name=name)]
+            return source_of_sequences(estimator, found, given=X)
         source = source_of_stream(estimator, X)
         if reset:
             estimator.n_features_in_ = source.n_features

@@ -48,16 +48,17 @@ class SlowSubspace(SlowBounds):
         The time step of the velocity, in rows.
     criterion : {"difference", "ratio"}, default="difference"
         "ratio" maximises variance over velocity instead, as slow feature analysis does [2]_. Its
-        components have unit variance and are not orthogonal, and alpha is not used. Directions
+        components have unit variance and are not orthogonal, and alpha is ignored. Directions
         whose variance is zero up to rounding are excluded.
     reversible : bool, default=False
         Average over both rows of each velocity for the mean and the variance, instead of the later
-        one. The features are then those of TICA for a reversible process. Only with
-        criterion="ratio".
+        one. The features are then those of TICA for a reversible process. Ignored
+        for "difference".
     shrinkage : float in [0, 1], default=1e-4
         For "ratio": the share of B that a multiple of the identity replaces, with the same mean
         diagonal. It keeps slow channels of tiny variance from being chosen. With 0, the features
-        do not depend on the units, and directions without velocity are excluded.
+        do not depend on the units, and directions without velocity are excluded. Ignored for
+        "difference".
     <solver>
     center : bool, default=True
         Compute the variance about the mean. If False, about zero.
@@ -158,11 +159,6 @@ class SlowSubspace(SlowBounds):
         "basis": [StrOptions({"slowness", "eigenvalue"})],
     }
     SHAPING: ClassVar[tuple[str, ...]] = (*SlowBounds.SHAPING, "reversible")
-    READ_BY: ClassVar[dict[str, tuple[str, str]]] = {
-        "alpha": ("criterion", "difference"),
-        "reversible": ("criterion", "ratio"),
-        "shrinkage": ("criterion", "ratio"),
-    }
 
     def __init__(
         self,
@@ -195,11 +191,15 @@ class SlowSubspace(SlowBounds):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.scale and self.alpha == "bound":
+        if self.scale and self.alpha == "bound" and self.criterion == "difference":
             raise ValueError(
                 "alpha='bound' needs rows of a known size, and scale=True divides them by "
                 "estimated deviations. Use alpha='auto', or scale the data by constants first."
             )
+
+    @property
+    def _averages(self) -> bool:
+        return self.reversible and self.criterion == "ratio"
 
     def _given_weights(self) -> Weights | None:
         if self.criterion == "ratio" or isinstance(self.alpha, str):
@@ -420,7 +420,7 @@ class SlowSubspace(SlowBounds):
         lag = self.lag if lag is None else check_whole(lag, "lag")
         chunks = self._features_of(X)
         terms = TimeTerms(
-            self.n_components_, lag=lag, center=self.center, reversible=self.reversible
+            self.n_components_, lag=lag, center=self.center, reversible=self._averages
         )
         return _timescales.of_features(chunks, terms)
 

@@ -45,7 +45,6 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
     center: bool
     scale: bool
     lag: int = 0
-    reversible: bool = False
 
     _parameter_constraints: ClassVar[dict[str, Any]] = SubspaceEstimator._parameter_constraints | {
         "center": [FLAG],
@@ -56,8 +55,13 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         """Return the weights of T, or None if they are estimated from the data."""
         return 1.0, 0.0
 
+    @property
+    def _averages(self) -> bool:
+        """True if both rows of a velocity count for the mean and the variance."""
+        return False
+
     def _terms(self, width: int) -> TimeTerms:
-        return TimeTerms(width, lag=self.lag, center=self.center, reversible=self.reversible)
+        return TimeTerms(width, lag=self.lag, center=self.center, reversible=self._averages)
 
     def _task(self, width: int) -> Task:
         return Task(self._wanted(width), self._given_weights())

@@ -1,0 +1,87 @@
+"""Rows of other libraries: Arrow streams, lazy frames and labelled arrays."""
+
+import numpy as np
+import pytest
+
+from eigenstream import (
+    ContrastSubspace,
+    OjaNeuron,
+    SelfOrganizingMap,
+    SlowSubspace,
+    StreamPCA,
+    open_stream,
+)
+
+ROWS = np.random.default_rng(0).standard_normal((60, 3)).cumsum(axis=0)
+OTHER = np.random.default_rng(1).standard_normal((60, 3))
+
+
+class Query:
+    """An object that only exports Arrow records, such as a query of a database."""
+
+    def __init__(self, table):
+        self.table = table
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
+def arrow():
+    pyarrow = pytest.importorskip("pyarrow")
+    return pyarrow.table({name: ROWS[:, k] for k, name in enumerate("abc")})
+
+
+def lazy_frame():
+    polars = pytest.importorskip("polars")
+    return polars.LazyFrame({name: ROWS[:, k] for k, name in enumerate("abc")})
+
+
+@pytest.mark.parametrize(
+    "made", [lambda: arrow().to_reader(7), lazy_frame, lambda: Query(arrow())], ids="rlq"
+)
+@pytest.mark.parametrize("model", [StreamPCA(2), SlowSubspace(2), OjaNeuron(random_state=0)])
+def test_sources_of_arrow_records_are_rows(model, made):
+    if isinstance(model, OjaNeuron):
+        model.set_params(max_iter=1)
+    components = model.fit(made()).components_
+    np.testing.assert_allclose(components, model.fit(open_stream(made())).components_, atol=1e-12)
+    assert model.feature_names_in_.tolist() == ["a", "b", "c"]
+    found, expected = model.transform(made()), model.transform(open_stream(made()))
+    np.testing.assert_allclose(found.column(), expected.column(), atol=1e-9)
+
+
+def test_both_sets_of_a_contrast_from_lazy_frames():
+    found = ContrastSubspace(1).fit(lazy_frame(), background=lazy_frame())
+    expected = ContrastSubspace(1).fit(ROWS, background=ROWS)
+    np.testing.assert_allclose(found.eigenvalues_, expected.eigenvalues_, atol=1e-9)
+
+
+@pytest.mark.parametrize("model", [StreamPCA(2), SelfOrganizingMap((2, 2), random_state=0)])
+@pytest.mark.parametrize("lazy", [False, True])
+def test_rows_of_a_labelled_array(model, lazy):
+    xarray = pytest.importorskip("xarray")
+    rows = xarray.DataArray(ROWS, dims=["time", "channel"])
+    if lazy:
+        if not isinstance(model, StreamPCA):
+            pytest.skip("maps of Dask data learn in batches")
+        pytest.importorskip("dask.array")
+        rows = rows.chunk({"time": 20})
+    model.fit(rows)
+    found = np.asarray(model.transform(rows))
+    expected = type(model)(**model.get_params()).fit(ROWS).transform(ROWS)
+    np.testing.assert_allclose(np.abs(found), np.abs(expected), atol=1e-9)
+
+
+def test_lists_of_sequences_of_both_sets():
+    parts = [ROWS[:20], ROWS[20:]]
+    found = ContrastSubspace(1).fit(parts, background=[OTHER[:30], OTHER[30:]])
+    expected = ContrastSubspace(1).fit(ROWS, background=OTHER)
+    np.testing.assert_allclose(found.components_, expected.components_, atol=1e-9)
+    with pytest.raises(ValueError, match=r"sequence 1: .*2 features"):
+        ContrastSubspace(1).fit([ROWS, ROWS[:, :2]], background=ROWS)
+
+
+@pytest.mark.parametrize("model", [StreamPCA(1), SlowSubspace(1), SelfOrganizingMap((2, 2))])
+def test_three_dimensions_raise_in_words(model):
+    with pytest.raises(ValueError, match=r"X has shape \(3, 20, 3\), .*list\(X\)"):
+        model.fit(ROWS.reshape(3, 20, 3))
