@@ -315,8 +315,63 @@ def draw_krylov(figure: Figure, names: dict[str, Any]) -> None:
     ax.legend(frameon=False)
 
 
+def draw_dog(figure: Figure, names: dict[str, Any]) -> None:
+    """Draw the weight of the bell in each trial."""
+    ax = figure.subplots()
+    weights = [weight for weight, _ in names["trials"]]
+    enough = np.array([alone for _, alone in names["trials"]])
+    trials = np.arange(1, len(weights) + 1)
+    for chosen, label, colour in (
+        (~enough, "salivates with food only", "#8a8f98"),
+        (enough, "salivates at the bell alone", "#e08a1e"),
+    ):
+        ax.bar(trials[chosen], np.array(weights)[chosen], color=colour, label=label)
+    ax.axhline(0.5, color="#2b2f36", ls=":", label="threshold")
+    ax.set(xlabel="trial", ylabel="weight of the bell", xticks=trials[::2])
+    ax.legend(frameon=False)
+
+
+def draw_plane(figure: Figure, names: dict[str, Any]) -> None:
+    """Draw the line of a perceptron after its first mistakes."""
+    X, y, history = names["X"], names["y"], names["unit"].history_
+    moved = np.flatnonzero(np.abs(np.diff(history.weights[:, 0], axis=0)).sum(axis=1) > 0) + 1
+    for ax, place in zip(figure.subplots(1, 4, sharey=True), moved[[0, 3, 8, -1]], strict=True):
+        ax.scatter(*X.T, s=3, c=np.where(y > 0, "#e08a1e", "#1c8fc4"))
+        (a, b), c = history.weights[place, 0], history.intercepts[place, 0]
+        across = np.array([-3.5, 3.5])
+        ax.plot(across, -(c + a * across) / b, color="#2b2f36")
+        count = int((moved <= place).sum()) + 1
+        ax.set(xlim=(-3.5, 3.5), ylim=(-3.5, 3.5), title=f"{count} mistakes", aspect="equal")
+
+
+def draw_adaline(figure: Figure, names: dict[str, Any]) -> None:
+    """Draw the weights of Adaline against the number of examples."""
+    ax = figure.subplots()
+    history = names["neuron"].history_
+    for k, (target, colour) in enumerate(((1.0, "#e08a1e"), (-2.0, "#1c8fc4"))):
+        ax.plot(history.step, history.weights[:, 0, k], color=colour, label=f"weight {k + 1}")
+        ax.axhline(target, color=colour, ls=":")
+    ax.set(xlabel="examples", xlim=(0, 2000), ylabel="weight")
+    ax.legend(frameon=False)
+
+
+def draw_network(figure: Figure, names: dict[str, Any]) -> None:
+    """Draw the answer of a network over the plane, and its loss in each pass."""
+    left, right = figure.subplots(1, 2)
+    side = np.linspace(-0.4, 1.4, 80)
+    grid = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
+    answer = names["net"].predict_proba(grid)[:, 1].reshape(80, 80)
+    extent = (-0.4, 1.4, -0.4, 1.4)
+    left.imshow(answer, origin="lower", extent=extent, cmap="coolwarm", vmin=0, vmax=1)
+    colours = ["#b2182b" if answer else "#2166ac" for answer in names["xor"]]
+    left.scatter(*names["corners"].T, s=60, c=colours, edgecolor="white")
+    right.plot(names["net"].loss_curve_, color="#1c8fc4")
+    right.set(xlabel="pass", ylabel="loss", yscale="log")
+
+
 #: Drawings of the variables of a tutorial, one for each of its pictures.
 LESSONS = {
+    "perceptron-to-backpropagation": (draw_dog, draw_plane, draw_adaline, draw_network),
     "principal-components": (draw_probe, draw_coding, draw_lengths, draw_sanger, draw_krylov),
 }
 
