@@ -68,7 +68,7 @@ def work(folder: Path) -> dict[str, Callable[[], object]]:
         UNIT: lambda: (X.T @ X, np.sort(X[:2000], axis=None)),
         "PCA, dense": lambda: StreamPCA(10).fit(X),
         "slow, dense": lambda: SlowSubspace(10).fit(X),
-        "classes, dense": lambda: ClassSubspace(10, eta=1.0).fit(Y, labels),
+        "classes, dense": lambda: ClassSubspace(10, criterion="difference", eta=1.0).fit(Y, labels),
         "PCA, sketch": lambda: StreamPCA(10, solver="sketch").fit(X),
         "slow, sketch": lambda: SlowSubspace(10, alpha=0.9, solver="sketch").fit(X),
         "slow, flow, 10 of 300": flow(10),

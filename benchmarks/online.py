@@ -164,8 +164,12 @@ def letters(eta: float, seed: int) -> float:
         X, y = file["images"].reshape(-1, 784) / 255.0, file["labels"]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # few eigenvalues are positive
-        T = ClassSubspace(10, eta=eta, solver="dense").fit(X, y).operator_.matrix()
-        V = ClassSubspace(10, eta=eta, solver="flow").fit(X, y).components_
+        T = (
+            ClassSubspace(10, criterion="difference", eta=eta, solver="dense")
+            .fit(X, y)
+            .operator_.matrix()
+        )
+        V = ClassSubspace(10, criterion="difference", eta=eta, solver="flow").fit(X, y).components_
     values = np.linalg.eigvalsh(T)[-10:]
     return float(np.trace(V @ T @ V.T) / values[values > 0].sum())
 

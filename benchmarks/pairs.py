@@ -38,7 +38,9 @@ def linear() -> None:
         {
             "one dsyrk": lambda: blas.dsyrk(1.0, rows.T, lower=1),
             "eigensolve": lambda: eigh(matrix, subset_by_index=subset),
-            "ClassSubspace": lambda: ClassSubspace(COMPONENTS, eta=1.0).fit(rows, labels),
+            "ClassSubspace": lambda: ClassSubspace(COMPONENTS, criterion="difference", eta=1.0).fit(
+                rows, labels
+            ),
         }
     )
     floor = best["one dsyrk"] + best["eigensolve"]
@@ -57,7 +59,9 @@ def choice() -> None:
     best = race(
         {
             "one eigensolve": lambda: eigh(matrix, subset_by_index=subset),
-            "eta = 1": lambda: ClassSubspace(COMPONENTS, eta=1.0).fit(rows, labels),
+            "eta = 1": lambda: ClassSubspace(COMPONENTS, criterion="difference", eta=1.0).fit(
+                rows, labels
+            ),
             "eta = 'auto'": lambda: ClassSubspace(COMPONENTS).fit(rows, labels),
         }
     )
@@ -86,14 +90,14 @@ def landmarks() -> None:
     best = race(
         {
             "two products and a syrk": floor,
-            "ClassSubspace": lambda: ClassSubspace(COMPONENTS, eta=1.0, features=network).fit(
-                rows, labels
-            ),
+            "ClassSubspace": lambda: ClassSubspace(
+                COMPONENTS, criterion="difference", eta=1.0, features=network
+            ).fit(rows, labels),
         },
         rounds=2,
     )
     tracemalloc.start()
-    ClassSubspace(COMPONENTS, eta=1.0, features=network).fit(rows, labels)
+    ClassSubspace(COMPONENTS, criterion="difference", eta=1.0, features=network).fit(rows, labels)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     base = best["two products and a syrk"]
@@ -114,15 +118,15 @@ def index_pairs() -> None:
         y = np.where(labels[pairs[:, 0]] == labels[pairs[:, 1]], 1, -1)
         best = race(
             {
-                eta: lambda p=pairs, s=y, e=eta: PairSubspace(10, eta=e, preprocessor=rows).fit(
-                    p, s
-                )
+                eta: lambda p=pairs, s=y, e=eta: PairSubspace(
+                    10, criterion="difference", eta=e, preprocessor=rows
+                ).fit(p, s)
                 for eta in (1.0, "auto")
             },
             rounds=1,
         )
         tracemalloc.start()
-        PairSubspace(10, eta=1.0, preprocessor=rows).fit(pairs, y)
+        PairSubspace(10, criterion="difference", eta=1.0, preprocessor=rows).fit(pairs, y)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         seconds = [f"{best[eta]:.2f}" for eta in (1.0, "auto")]
@@ -143,7 +147,7 @@ def kernel(n: int = 4160) -> None:
         {
             "Gram, factor": lambda: KernelMap("rbf", gamma).fit(X),
             "ClassSubspace": lambda: ClassSubspace(
-                COMPONENTS, eta=1.0, solver=Kernel("rbf", gamma)
+                COMPONENTS, criterion="difference", eta=1.0, solver=Kernel("rbf", gamma)
             ).fit(X, y),
             "Gram, scipy.linalg.eigh": lambda: eigh(rbf_kernel(X, gamma=gamma)),
         },
@@ -162,7 +166,9 @@ def large_kernel() -> None:
     rows, labels = labelled_rows(10_000, 50, 20)
     start = perf_counter()
     with threadpool_limits(1):
-        ClassSubspace(COMPONENTS, eta=1.0, solver=Kernel("rbf")).fit(rows, labels)
+        ClassSubspace(COMPONENTS, criterion="difference", eta=1.0, solver=Kernel("rbf")).fit(
+            rows, labels
+        )
     seconds = perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (
         1 if sys.platform == "darwin" else 1024

@@ -247,11 +247,15 @@ def positive_sum(T: Any, d: int) -> float:
 def of_labels(eta: float, seed: int) -> Problem:
     """Return all pairs of letters. Only directions with positive eigenvalues count."""
     X, y = images("letters.npz")
-    operator = ClassSubspace(10, eta=eta, solver="dense").fit(X, y).operator_
+    operator = (
+        ClassSubspace(10, criterion="difference", eta=eta, solver="dense").fit(X, y).operator_
+    )
     T = operator.matrix(operator.weights)
 
     def learned(solver: Any) -> Any:
-        return ClassSubspace(10, eta=eta, solver=solver).fit(X, y).components_
+        return (
+            ClassSubspace(10, criterion="difference", eta=eta, solver=solver).fit(X, y).components_
+        )
 
     return Problem(T, positive_sum(T, 10), 10, learned)
 
@@ -261,11 +265,19 @@ def of_pairs(eta: float, n: int, seed: int) -> Problem:
     X, y = images("letters.npz")
     pairs, signs = sample_pairs(y, 2 * n, random_state=seed)
     pairs = X[pairs]
-    operator = PairSubspace(10, eta=eta, solver="dense").fit(pairs, signs).operator_
+    operator = (
+        PairSubspace(10, criterion="difference", eta=eta, solver="dense")
+        .fit(pairs, signs)
+        .operator_
+    )
     T = operator.matrix(operator.weights)
 
     def learned(solver: Any) -> Any:
-        return PairSubspace(10, eta=eta, solver=solver).fit(pairs, signs).components_
+        return (
+            PairSubspace(10, criterion="difference", eta=eta, solver=solver)
+            .fit(pairs, signs)
+            .components_
+        )
 
     return Problem(T, positive_sum(T, 10), 10, learned)
 

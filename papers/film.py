@@ -88,6 +88,7 @@ def run(effort: Effort, seeds: int, clock: Clock) -> Outcome:
                     network = RBFNetwork(LANDMARKS[effort], gamma=gamma, random_state=0)
                     learner = PairSubspace(
                         18,
+                        criterion="difference",
                         eta=eta,
                         features=network if space == "landmarks" else None,
                         preprocessor=frames,

@@ -54,7 +54,7 @@ def run(effort: Effort, seeds: int, clock: Clock) -> Outcome:
         flat = PRODUCT / median_square(np.asarray(task.rows, np.float64))
         clock.begin(f"seed {seed}", len(found) * len(MARGINS))
         for name, scale in zip(found, (BOTH.column.scale, flat), strict=True):
-            how: dict[str, Any] = {"solver": Kernel("rbf", scale)}
+            how: dict[str, Any] = {"solver": Kernel("rbf", scale), "criterion": "difference"}
             grid = []
             for margin in MARGINS:
                 row = []

@@ -193,7 +193,7 @@ def handlers(call):
         (SlowSubspace(2), {"X": ROWS}, {"slow_subspace", "time"}),
         (ContrastSubspace(2), {"X": ROWS, "background": ROWS[::2]}, set()),
         (
-            PairSubspace(2, eta=1.0),
+            PairSubspace(2, criterion="difference", eta=1.0),
             {"pairs": PAIRS, "y": np.resize([1, -1], 30)},
             {"pair_input", "pairwise"},
         ),

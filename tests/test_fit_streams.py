@@ -126,9 +126,13 @@ def table(kind, folder):
 def test_labels_in_a_column_of_the_file(kind, tmp_path):
     path = table(kind, tmp_path)
     by_code = {"labels": -1} if kind == "npy" else {"labels": "code", "columns": NAMES}
-    found = ClassSubspace(2, eta=2.0).fit(open_stream(path, **by_code, chunk_rows=31))
+    found = ClassSubspace(2, criterion="difference", eta=2.0).fit(
+        open_stream(path, **by_code, chunk_rows=31)
+    )
     np.testing.assert_allclose(
-        found.components_, ClassSubspace(2, eta=2.0).fit(X, Y).components_, atol=1e-12
+        found.components_,
+        ClassSubspace(2, criterion="difference", eta=2.0).fit(X, Y).components_,
+        atol=1e-12,
     )
     if kind == "npy":
         return
@@ -144,32 +148,34 @@ def test_labels_that_are_held_elsewhere(tmp_path):
     np.save(tmp_path / "rows.npy", X)
     np.save(tmp_path / "y.npy", Y)
     stream = open_stream(tmp_path / "rows.npy", chunk_rows=50)
-    due = ClassSubspace(2, eta=2.0).fit(X, Y).components_
+    due = ClassSubspace(2, criterion="difference", eta=2.0).fit(X, Y).components_
     for y in (Y, Y.tolist(), open_stream(tmp_path / "y.npy", chunk_rows=7)):
-        found = ClassSubspace(2, eta=2.0).fit(stream, y)
+        found = ClassSubspace(2, criterion="difference", eta=2.0).fit(stream, y)
         np.testing.assert_allclose(found.components_, due, atol=1e-12)
 
 
 def test_labels_go_with_their_rows_through_every_step():
     stream = open_stream(X, chunk_rows=13).with_labels(Y).through(LagEmbedding(3))
     assert np.concatenate([chunk.labels for chunk in stream]).tolist() == Y[2:].tolist()
-    found = ClassSubspace(2, eta=2.0).fit(stream)
+    found = ClassSubspace(2, criterion="difference", eta=2.0).fit(stream)
     delays = np.hstack([X[2:], X[1:-1], X[:-2]])
-    due = ClassSubspace(2, eta=2.0).fit(delays, Y[2:])
+    due = ClassSubspace(2, criterion="difference", eta=2.0).fit(delays, Y[2:])
     np.testing.assert_allclose(np.abs(found.eigenvalues_), np.abs(due.eigenvalues_), rtol=1e-9)
 
 
 def test_a_map_learns_in_a_pass_of_its_own():
     network = RBFNetwork(20, gamma="median", random_state=0)
-    for own, y in ((ClassSubspace(2, eta=2.0), Y), (SlowSubspace(2), None)):
+    for own, y in ((ClassSubspace(2, criterion="difference", eta=2.0), Y), (SlowSubspace(2), None)):
         due = clone(own).set_params(features=network).fit(X, y)
         found = clone(own).set_params(features=network).fit(streamed(X, y))
         np.testing.assert_array_equal(found.features_.prototypes_, due.features_.prototypes_)
         np.testing.assert_allclose(found.transform(X), due.transform(X), atol=1e-9)
     frozen = FrozenEstimator(PolynomialFeatures(2, include_bias=False).fit(X))
     for features in (frozen, PolynomialFeatures(2, include_bias=False)):
-        due = ClassSubspace(2, eta=2.0, features=features).fit(X, Y)
-        found = ClassSubspace(2, eta=2.0, features=features).fit(streamed(X, Y))
+        due = ClassSubspace(2, criterion="difference", eta=2.0, features=features).fit(X, Y)
+        found = ClassSubspace(2, criterion="difference", eta=2.0, features=features).fit(
+            streamed(X, Y)
+        )
         np.testing.assert_allclose(found.transform(X), due.transform(X), atol=1e-9)
 
 
@@ -179,7 +185,10 @@ def test_pairs_by_index(tmp_path):
     signs = np.where(Y[index[:, 0]] == Y[index[:, 1]], 1, -1)
     lines = [f"{a},{b},{s}" for (a, b), s in zip(index.tolist(), signs.tolist(), strict=True)]
     path.write_text("\n".join(["first,second,same", *lines]))
-    for own in (PairSubspace(2, eta=2.0, preprocessor=X), PairMetric(preprocessor=X)):
+    for own in (
+        PairSubspace(2, criterion="difference", eta=2.0, preprocessor=X),
+        PairMetric(preprocessor=X),
+    ):
         due = clone(own).fit(index, signs)
         found = clone(own).fit(open_stream(path, labels="same", chunk_rows=31))
         np.testing.assert_allclose(found.components_, due.components_, atol=1e-12)
@@ -244,7 +253,7 @@ def with_holes():
 
 
 LEARNERS = [
-    ClassSubspace(2, eta=2.0),
+    ClassSubspace(2, criterion="difference", eta=2.0),
     Perceptron(random_state=0, max_iter=5),
     ThresholdClassifier(),
 ]
@@ -288,7 +297,10 @@ def refused(call, error, words):
 
 
 def test_a_refused_stream_changes_nothing():
-    for own in (ClassSubspace(2, eta=2.0), Perceptron(random_state=0, max_iter=5)):
+    for own in (
+        ClassSubspace(2, criterion="difference", eta=2.0),
+        Perceptron(random_state=0, max_iter=5),
+    ):
         model = clone(own).fit(X, Y)
         before = dict(vars(model))
         spoiled = X.copy()
@@ -304,7 +316,7 @@ def test_what_would_not_fit_in_memory_is_refused(monkeypatch):
     chunks = lambda rows: iter(np.array_split(rows, 9))  # noqa: E731
     refused(lambda: Perceptron().fit(streamed(X, Y, chunks)), ValueError, "in memory.*partial_fit")
     # These need some chunks only.
-    ClassSubspace(2, eta=2.0).fit(streamed(X, Y))
+    ClassSubspace(2, criterion="difference", eta=2.0).fit(streamed(X, Y))
     OjaNeuron().fit(streamed(X, None))
     Perceptron(max_iter=2).fit(streamed(X, Y))
     RBFNetwork(9).fit(streamed(X, None))

@@ -61,7 +61,10 @@ def test_the_stops_of_the_page_are_those_of_a_fit(case):
         model, data = eigenstream.SlowSubspace(2), (X,)
     else:
         signs = np.where(rng.random(30) < 0.5, 1, -1)
-        model, data = eigenstream.PairSubspace(2, eta=1.0), (X.reshape(30, 2, 4), signs)
+        model, data = (
+            eigenstream.PairSubspace(2, criterion="difference", eta=1.0),
+            (X.reshape(30, 2, 4), signs),
+        )
     sys.setprofile(trace)
     try:
         model.fit(*data)

@@ -158,7 +158,10 @@ def test_learning_from_time_without_labels():
     what = rng.standard_normal((30, 3))
     rows = np.column_stack([what[names], 2 * rng.standard_normal((3000, 5))])
     rows += 0.05 * rng.standard_normal(rows.shape)
-    stream, learner = TemporalPairs(far=60, memory=600, random_state=0), PairSubspace(3, eta=0.3)
+    stream, learner = (
+        TemporalPairs(far=60, memory=600, random_state=0),
+        PairSubspace(3, criterion="difference", eta=0.3),
+    )
     for chunk in np.array_split(rows, 11):
         learner.partial_fit(*stream.pairs(chunk))
     fresh = rng.standard_normal((20, 3))[np.repeat(np.arange(20), 10)]

@@ -50,7 +50,7 @@ def test_rings_are_what_turning_keeps():
 def test_ring_eigenvectors_are_those_of_the_library():
     rows, labels = characters("abcd", 20, rotation=3.0, style=Style(size=8), random_state=0)
     vectors, n, _ = hpca.rings_of(rows, labels, 0.1)
-    learned = ClassSubspace(None, eta=0.1).fit(rows, labels)
+    learned = ClassSubspace(None, criterion="difference", eta=0.1).fit(rows, labels)
     assert n == len(learned.components_)
     np.testing.assert_allclose(np.abs(np.sum(vectors[:n] * learned.components_, 1)), 1, atol=1e-6)
 

@@ -419,7 +419,7 @@ def learn_chunks(course: Course, **first: Any) -> None:
     >>> from eigenstream import ClassSubspace
     >>> from eigenstream.streams import open_stream
     >>> stream = open_stream(np.eye(4)).with_labels([0, 0, 1, 1])
-    >>> course = Course(ClassSubspace(1, eta=1.0), stream)
+    >>> course = Course(ClassSubspace(1, criterion="difference", eta=1.0), stream)
     >>> learn_chunks(course)
     >>> course.end().n_samples_seen_
     4

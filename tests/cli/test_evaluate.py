@@ -75,7 +75,7 @@ def test_labels_of_rows(files):
 def test_pairs_of_rows(files):
     X, index = rows(), pairs()
     signs = np.where(LABELS[index[:, 0]] == LABELS[index[:, 1]], 1, -1)
-    learned = PairSubspace(2, preprocessor=X).fit(index, signs)
+    learned = PairSubspace(preprocessor=X).fit(index, signs)
     result = run("fit", "pairs", "pairs.csv", "--items", "rows.npy", "-o", "p.eigs")
     assert result.exit_code == 0, result.stderr
     found = told("evaluate", "p.eigs", "rows.npy", "--pairs", "pairs.csv")

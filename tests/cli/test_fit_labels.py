@@ -77,7 +77,7 @@ COLUMNS = ["--columns", "a,b,c,d"]
 )
 def test_classes_are_learned_as_in_python(files, data, labels):
     found = told("fit", "classes", *data, "--labels", labels, "-o", "m.eigs", "--eta", 0.5)
-    due = ClassSubspace(2, eta=0.5).fit(X, Y)
+    due = ClassSubspace(2, criterion="difference", eta=0.5).fit(X, Y)
     assert found["eigenvalues"] == pytest.approx(due.eigenvalues_, rel=1e-12)
     assert found["risk"] == pytest.approx(due.risk_)
     model = eigenstream.load("m.eigs")
@@ -96,8 +96,8 @@ def test_classes_are_learned_as_in_python(files, data, labels):
 )
 def test_pairs_are_learned_as_in_python(files, arguments):
     found = told("fit", "pairs", *arguments, "-o", "m.eigs")
-    due = PairSubspace(2, preprocessor=X).fit(INDEX, SIGNS)
-    assert found["eta"] == due.eta_
+    due = PairSubspace(preprocessor=X).fit(INDEX, SIGNS)
+    assert (found["shrinkage"], found["mixing"]) == (due.shrinkage_, due.mixing_)
     assert found["rows"] == len(INDEX)
     model = eigenstream.load("m.eigs")
     assert model.preprocessor is None  # the items are no part of the model
@@ -108,7 +108,9 @@ def test_items_that_lack_values_leave_their_pairs_out(files):
     rows = X.copy()
     rows[INDEX[0, 0], 1] = np.nan
     np.save("holes.npy", rows)
-    due = PairSubspace(2, eta=1.0, preprocessor=rows, missing="skip").fit(INDEX, SIGNS)
+    due = PairSubspace(2, criterion="difference", eta=1.0, preprocessor=rows, missing="skip").fit(
+        INDEX, SIGNS
+    )
     found = told(
         *("fit", "pairs", "pairs.csv", "--items", "holes.npy", "--missing", "skip", "--eta", 1)
     )
@@ -125,12 +127,18 @@ def test_a_map_in_front(files):
     for name, own, more in (
         ("slow", SlowSubspace(2, features=network), ()),
         ("pca", StreamPCA(2, features=network), ()),
-        ("classes", ClassSubspace(2, eta=1.0, features=network), ("--labels", "y.npy", "--eta", 1)),
+        (
+            "classes",
+            ClassSubspace(2, criterion="difference", eta=1.0, features=network),
+            ("--labels", "y.npy", "--eta", 1),
+        ),
     ):
         due = own.fit(X, Y).eigenvalues_
         found = told("fit", name, "items.npy", *given, *more)["eigenvalues"]
         assert found == pytest.approx(due, rel=1e-9), name
-    own = PairSubspace(2, eta=1.0, features=network, preprocessor=X).fit(INDEX, SIGNS)
+    own = PairSubspace(2, criterion="difference", eta=1.0, features=network, preprocessor=X).fit(
+        INDEX, SIGNS
+    )
     given = ("pairs.csv", "--items", "items.npy", *given, "--eta", 1)
     assert told("fit", "pairs", *given)["eigenvalues"] == pytest.approx(own.eigenvalues_, rel=1e-9)
 

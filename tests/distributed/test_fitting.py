@@ -99,8 +99,8 @@ def test_labels_and_pairs_and_two_sets(data):
     weights, groups = RNG.random(240), RNG.integers(0, 2, 240)
     X, y = cut(ROWS, lengths), cut(LABELS, (100, 140))
     beside = {"sample_weight": weights, "groups": groups}
-    whole = ClassSubspace(1, eta=1.0).fit(ROWS, LABELS, **beside)
-    assert_equal_sums(whole, ClassSubspace(1, eta=1.0).fit(X, y, **beside))
+    whole = ClassSubspace(1, criterion="difference", eta=1.0).fit(ROWS, LABELS, **beside)
+    assert_equal_sums(whole, ClassSubspace(1, criterion="difference", eta=1.0).fit(X, y, **beside))
 
     index, signs = sample_pairs(LABELS, 240, random_state=0)
     whole = PairSubspace(1).fit(ROWS[index], signs, weights)
@@ -108,7 +108,9 @@ def test_labels_and_pairs_and_two_sets(data):
     assert_equal_sums(whole, found)
     assert found.eta_ == whole.eta_
     assert found.risk_ == pytest.approx(whole.risk_)
-    by_number = PairSubspace(1, eta=1.0, preprocessor=ROWS).fit(cut(index, lengths), signs, weights)
+    by_number = PairSubspace(1, criterion="difference", eta=1.0, preprocessor=ROWS).fit(
+        cut(index, lengths), signs, weights
+    )
     assert_equal_sums(whole, by_number)
 
     background = RNG.standard_normal((50, 4))
@@ -159,7 +161,7 @@ def test_krylov_makes_its_products_on_the_blocks(lag):
     pca = StreamPCA(2, solver="krylov").fit(cut(ROWS, lengths))
     ratio = StreamPCA(2).fit(ROWS).explained_variance_ratio_
     np.testing.assert_allclose(pca.explained_variance_ratio_, ratio)
-    labelled = ClassSubspace(2, eta=1.0, solver="krylov")
+    labelled = ClassSubspace(2, criterion="difference", eta=1.0, solver="krylov")
     whole = labelled.fit(ROWS, LABELS).components_
     np.testing.assert_allclose(labelled.fit(cut(ROWS, lengths), LABELS).components_, whole)
 
@@ -324,8 +326,8 @@ def test_files(tmp_path, ending, joined):
     assert_equal_sums(whole, found)
     assert found.provenance_ == whole.provenance_
     if ending == "npy":
-        whole = ClassSubspace(1, eta=1.0).fit(ROWS, LABELS)
-        labelled = fit(ClassSubspace(1, eta=1.0), open_stream(path), LABELS)
+        whole = ClassSubspace(1, criterion="difference", eta=1.0).fit(ROWS, LABELS)
+        labelled = fit(ClassSubspace(1, criterion="difference", eta=1.0), open_stream(path), LABELS)
         assert_equal_sums(whole, labelled)
 
 

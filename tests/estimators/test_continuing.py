@@ -31,13 +31,13 @@ CHANGES = [
     (SlowSubspace(2, alpha=0.9, **FLOW), {"alpha": 0.8}),
     (SlowSubspace(2, alpha=0.9), FLOW),
     (SlowSubspace(2, alpha=0.9, **FLOW), {"solver": "dense"}),
-    (ClassSubspace(2, eta=3.0), FLOW),
-    (ClassSubspace(2, eta=3.0, **FLOW), {"solver": "dense"}),
-    (ClassSubspace(2, eta=3.0, **FLOW), {"eta": 4.0}),
-    (ClassSubspace(2, eta=3.0), {"features": RBFNetwork(4, gamma=0.1)}),
-    (PairSubspace(2, eta=3.0), FLOW),
-    (PairSubspace(2, eta=3.0, **FLOW), {"solver": "dense"}),
-    (PairSubspace(2, eta=3.0, **FLOW), {"eta": 4.0}),
+    (ClassSubspace(2, criterion="difference", eta=3.0), FLOW),
+    (ClassSubspace(2, criterion="difference", eta=3.0, **FLOW), {"solver": "dense"}),
+    (ClassSubspace(2, criterion="difference", eta=3.0, **FLOW), {"eta": 4.0}),
+    (ClassSubspace(2, criterion="difference", eta=3.0), {"features": RBFNetwork(4, gamma=0.1)}),
+    (PairSubspace(2, criterion="difference", eta=3.0), FLOW),
+    (PairSubspace(2, criterion="difference", eta=3.0, **FLOW), {"solver": "dense"}),
+    (PairSubspace(2, criterion="difference", eta=3.0, **FLOW), {"eta": 4.0}),
     (OjaNeuron(), RATE),
     (OjaNeuron(), {"center": False}),
 ]
@@ -68,8 +68,8 @@ def test_a_change_that_comes_too_late_is_refused(estimator, change, begin):
     ("estimator", "change"),
     [
         (SlowSubspace(2, alpha=0.9), {"alpha": 0.5, "n_components": 1}),
-        (ClassSubspace(2, eta=3.0), {"eta": 4.0, "n_components": 1}),
-        (PairSubspace(2, eta=3.0), {"eta": 4.0, "n_components": 1}),
+        (ClassSubspace(2, criterion="difference", eta=3.0), {"eta": 4.0, "n_components": 1}),
+        (PairSubspace(2, criterion="difference", eta=3.0), {"eta": 4.0, "n_components": 1}),
     ],
 )
 @pytest.mark.filterwarnings("ignore:only .* eigenvalues are positive")
@@ -83,7 +83,9 @@ def test_what_only_the_solution_needs_may_change(estimator, change):
 @pytest.mark.parametrize("options", [{}, FLOW])
 def test_names_of_another_kind_are_refused(options):
     """1 and "1" are two classes: mixed up by a reader of files, they would never meet."""
-    estimator = ClassSubspace(2, eta=3.0, **options).partial_fit(ROWS, LABELS)
+    estimator = ClassSubspace(2, criterion="difference", eta=3.0, **options).partial_fit(
+        ROWS, LABELS
+    )
     before = estimator.components_.copy()
     with pytest.raises(ValueError, match="y contains text, but earlier rows had numbers"):
         estimator.partial_fit(ROWS, LABELS.astype(str))
@@ -91,7 +93,9 @@ def test_names_of_another_kind_are_refused(options):
     estimator.partial_fit(ROWS, LABELS.astype(float))
     with pytest.raises(ValueError, match="groups contains numbers, but earlier rows had nothing"):
         estimator.partial_fit(ROWS, LABELS, groups=LABELS % 2)
-    estimator = ClassSubspace(2, eta=3.0, **options).partial_fit(ROWS, LABELS, groups=LABELS % 2)
+    estimator = ClassSubspace(2, criterion="difference", eta=3.0, **options).partial_fit(
+        ROWS, LABELS, groups=LABELS % 2
+    )
     with pytest.raises(ValueError, match="groups contains text, but earlier rows had numbers"):
         estimator.partial_fit(ROWS, LABELS, groups=(LABELS % 2).astype(str))
     estimator.fit(ROWS, LABELS.astype(str))

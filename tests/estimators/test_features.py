@@ -92,7 +92,9 @@ class TestIndexPairsBehindAMap:
     def test_partial_fit_is_fit(self, step, solver):
         points = np.random.default_rng(4).standard_normal((60, 3))
         network = RBFNetwork(20, gamma=0.3, random_state=0)
-        model = PairSubspace(2, eta=2.0, features=network, preprocessor=points, solver=solver)
+        model = PairSubspace(
+            2, criterion="difference", eta=2.0, features=network, preprocessor=points, solver=solver
+        )
         whole, grown = clone(model), clone(model)
         whole.fit(self.PAIRS, self.SIGNS)
         for start in range(0, 200, step):
@@ -108,7 +110,7 @@ class TestIndexPairsBehindAMap:
         network = RBFNetwork(40, gamma=0.3, random_state=0)
         how = {"features": network, "preprocessor": points, "missing": "skip"}
         for method in ("fit", "partial_fit"):
-            model = PairSubspace(2, eta=2.0, **how)
+            model = PairSubspace(2, criterion="difference", eta=2.0, **how)
             getattr(model, method)(self.PAIRS, self.SIGNS)
             assert (model.features_.prototypes_ > 4.0).all()
 
@@ -123,8 +125,11 @@ LABELS = np.arange(len(ROWS)) % 4
         (StreamPCA(1), (ROWS,)),
         (SlowSubspace(1), (ROWS,)),
         (StreamPCA(1, solver="flow"), (ROWS,)),
-        (ClassSubspace(1, eta=1.0), (ROWS, LABELS)),
-        (PairSubspace(1, eta=1.0), (np.stack([ROWS[::2], ROWS[1::2]], 1), np.tile([1, -1], 50))),
+        (ClassSubspace(1, criterion="difference", eta=1.0), (ROWS, LABELS)),
+        (
+            PairSubspace(1, criterion="difference", eta=1.0),
+            (np.stack([ROWS[::2], ROWS[1::2]], 1), np.tile([1, -1], 50)),
+        ),
     ],
     ids=lambda value: type(value).__name__,
 )
@@ -141,6 +146,6 @@ def test_maps_that_go_on_learning_are_no_part_of_a_stream(learner, data, feature
 
 def test_a_map_that_is_too_sharp_for_pairs_warns():
     with pytest.warns(UserWarning, match="nearly the identity"):
-        ClassSubspace(1, eta=0.5, features=RBFNetwork(20, gamma=1e6)).fit(
+        ClassSubspace(1, criterion="difference", eta=0.5, features=RBFNetwork(20, gamma=1e6)).fit(
             ROWS, np.arange(len(ROWS)) % 3
         )

@@ -85,7 +85,7 @@ LABELS = np.arange(200) % 4
 
 @pytest.mark.parametrize("solver", ["dense", "krylov", "flow"])
 def test_labelled_rows_are_counted(solver):
-    learner = ClassSubspace(2, eta=2.0, missing="skip", solver=solver)
+    learner = ClassSubspace(2, criterion="difference", eta=2.0, missing="skip", solver=solver)
     with pytest.warns(UserWarning, match="20 of 200 rows.*only column 3 is missing"):
         model = learner.fit(with_holes(0.1), LABELS)
     assert (model.n_samples_skipped_, model.n_samples_seen_) == (20, 180)
@@ -102,7 +102,9 @@ def test_pairs_are_counted(indexed):
     rows = with_holes(0.1)
     index = np.stack([np.arange(200), (np.arange(200) + 1) % 200], axis=1)
     signs = np.where(LABELS < 2, 1, -1)
-    learner = PairSubspace(2, eta=2.0, missing="skip", preprocessor=rows if indexed else None)
+    learner = PairSubspace(
+        2, criterion="difference", eta=2.0, missing="skip", preprocessor=rows if indexed else None
+    )
     pairs = index if indexed else rows[index]
     spoiled = np.isnan(rows[index]).any(axis=(1, 2)).sum()
     with pytest.warns(UserWarning, match=f"left out {spoiled} of 200 pairs.*only column 3"):

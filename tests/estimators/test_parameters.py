@@ -24,7 +24,12 @@ ROWS = np.random.default_rng(0).standard_normal((60, 5)).cumsum(axis=0)
 LABELS = np.repeat(np.arange(6), 10)
 PAIRS = np.random.default_rng(1).integers(0, 60, (300, 2))
 SIGNS = np.where(LABELS[PAIRS[:, 0]] == LABELS[PAIRS[:, 1]], 1, -1)
-LEARNERS = [StreamPCA(2), SlowSubspace(2, alpha=0.9), PairSubspace(eta=0.5), ClassSubspace(eta=0.5)]
+LEARNERS = [
+    StreamPCA(2),
+    SlowSubspace(2, alpha=0.9),
+    PairSubspace(criterion="difference", eta=0.5),
+    ClassSubspace(criterion="difference", eta=0.5),
+]
 
 
 def learned(model, method="fit"):
@@ -57,12 +62,15 @@ def test_parameters_of_solvers_are_checked(learner, solver, message):
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (ClassSubspace(2, eta=-1.0), "'eta' parameter"),
+        (ClassSubspace(2, criterion="difference", eta=-1.0), "'eta' parameter"),
         (
             SlowSubspace(solver="flow"),
             "alpha='auto' is not supported by solver='flow'.*alpha as a number",
         ),
-        (ClassSubspace(solver="krylov"), "eta='auto' is not supported by solver='krylov'"),
+        (
+            ClassSubspace(criterion="difference", solver="krylov"),
+            "eta='auto' is not supported by solver='krylov'",
+        ),
         (
             StreamPCA(0.9, solver="sketch"),
             "n_components=0.9 is not supported by .* or a whole number",
@@ -130,7 +138,9 @@ def test_what_was_learned_stays_readable(learner):
         np.testing.assert_array_equal(ours, theirs)
 
 
-@pytest.mark.parametrize("learner", [PairSubspace(), ClassSubspace()], ids=repr)
+@pytest.mark.parametrize(
+    "learner", [kind(criterion="difference") for kind in (PairSubspace, ClassSubspace)]
+)
 def test_the_operator_knows_the_weights_that_were_chosen(learner):
     for method in ("fit", "partial_fit"):
         model = learned(clone(learner), method)

@@ -106,10 +106,10 @@ MOVED = ROWS + 2 * UNITS * np.random.default_rng(2).standard_normal((6, 6))[LABE
 
 
 @pytest.mark.filterwarnings("ignore:n_components=2, but only")
-@pytest.mark.parametrize("options", [{"eta": 0.3}, {}, {"criterion": "ratio"}, {"shrinkage": 0.5}])
+@pytest.mark.parametrize("options", [{"eta": 0.3}, {"eta": "auto"}, {}, {"shrinkage": 0.5}])
 def test_classes_of_scaled_rows(options):
-    if "shrinkage" in options:
-        options = options | {"criterion": "ratio"}
+    if "eta" in options:
+        options = options | {"criterion": "difference"}
     ours = ClassSubspace(2, scale=True, **options).fit(MOVED, LABELS)
     scaled = MOVED / MOVED.std(axis=0, ddof=1)
     plain = ClassSubspace(2, **options).fit(scaled, LABELS)

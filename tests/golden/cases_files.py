@@ -238,7 +238,7 @@ for name, model, data in [
     ("slow", SlowSubspace(2, lag=3).fit(X[:100]), (X[100:],)),
     (
         "classes",
-        ClassSubspace(2, eta=1.0).fit(CLASSES[:100], LABELS[:100]),
+        ClassSubspace(2, criterion="difference", eta=1.0).fit(CLASSES[:100], LABELS[:100]),
         (CLASSES[100:], LABELS[100:]),
     ),
 ]:

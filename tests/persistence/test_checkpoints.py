@@ -129,7 +129,7 @@ def test_stopped_and_gone_on_again_and_again(model, tmp_path):
     [
         StreamPCA(2, solver=Sketch(passes=3)),
         SlowSubspace(2, alpha=0.5, solver=Sketch(passes=2)),
-        ClassSubspace(2, eta=2.0, solver=Sketch(passes=3)),
+        ClassSubspace(2, criterion="difference", eta=2.0, solver=Sketch(passes=3)),
     ],
     ids=repr,
 )
@@ -304,11 +304,11 @@ def taught(model, rows=ROWS, **options):
     ("model", "stops"),
     [
         (ClassSubspace(2), 2),
-        (ClassSubspace(2, eta=2.0, solver="flow"), 2),
+        (ClassSubspace(2, criterion="difference", eta=2.0, solver="flow"), 2),
         (ClassSubspace(2, features=RBFNetwork(60, gamma="median", random_state=0)), 2),
         (PairSubspace(2), 2),
         (PairSubspace(2, features=RBFNetwork(9, random_state=0)), 2),
-        (PairSubspace(2, eta=2.0, preprocessor=ROWS[:, :4]), 2),
+        (PairSubspace(2, criterion="difference", eta=2.0, preprocessor=ROWS[:, :4]), 2),
         (OjaNeuron(random_state=0, max_iter=3, tol=0.0), 7),
         (SangerNetwork(2, random_state=0, max_iter=1, record_every=100), 2),
         # Their first rows wait: there is a checkpoint before these are complete, or not.
@@ -456,7 +456,7 @@ def test_what_keeps_nothing_on_the_way_is_refused_by_name(tmp_path):
             "checkpoint= is not supported by solver='kernel'",
         ),
         (
-            ClassSubspace(2, eta=0.5, solver="krylov"),
+            ClassSubspace(2, criterion="difference", eta=0.5, solver="krylov"),
             labelled,
             "checkpoint= is not supported by solver='krylov'",
         ),
@@ -489,12 +489,12 @@ def test_what_does_not_go_on_by_chunks_is_refused(tmp_path):
 
 def test_items_of_pairs_are_known_by_a_digest(tmp_path):
     path, points = tmp_path / "fit.eigs", np.tile(ROWS, (40, 1))
-    model = PairSubspace(2, eta=2.0, preprocessor=points)
+    model = PairSubspace(2, criterion="difference", eta=2.0, preprocessor=points)
     with pytest.raises(Interrupted):
         clone(model).fit(taught(model), checkpoint=Stopping(path, 5))
     assert path.stat().st_size < points.nbytes / 10
     with pytest.raises(ModelError, match="other data: preprocessor= has other rows"):
-        PairSubspace(2, eta=2.0, preprocessor=points + 1).fit(
+        PairSubspace(2, criterion="difference", eta=2.0, preprocessor=points + 1).fit(
             taught(model), checkpoint=path, resume=True
         )
     again = clone(model).fit(taught(model), checkpoint=path, resume=True)

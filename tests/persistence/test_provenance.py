@@ -81,7 +81,9 @@ def test_what_a_file_says_about_its_origin(folder):
 
 
 @pytest.mark.parametrize(
-    "model", [StreamPCA(1), ClassSubspace(1, eta=2.0), Perceptron(random_state=0)], ids=repr
+    "model",
+    [StreamPCA(1), ClassSubspace(1, criterion="difference", eta=2.0), Perceptron(random_state=0)],
+    ids=repr,
 )
 def test_an_array_leaves_nothing_of_a_stream(model):
     labels = np.arange(300) % 2

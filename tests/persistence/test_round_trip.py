@@ -90,8 +90,16 @@ SPARSE = sp.random(90, 30, 0.1, random_state=0, format="csr")
 FORMS = {
     "sparse rows": (StreamPCA(2), SPARSE, {}),
     "sparse rows of classes": (ClassSubspace(2), SPARSE, {"y": LABELS}),
-    "labels that are objects": (ClassSubspace(2, eta=1.0), ROWS, {"y": NAMES.astype(object)}),
-    "tasks": (ClassSubspace(2, eta=1.0), ROWS, {"y": LABELS, "groups": np.arange(90) % 2}),
+    "labels that are objects": (
+        ClassSubspace(2, criterion="difference", eta=1.0),
+        ROWS,
+        {"y": NAMES.astype(object)},
+    ),
+    "tasks": (
+        ClassSubspace(2, criterion="difference", eta=1.0),
+        ROWS,
+        {"y": LABELS, "groups": np.arange(90) % 2},
+    ),
     "weights": (SlowSubspace(2), ROWS, {"sample_weight": np.arange(90.0)}),
     "float32": (SlowSubspace(2, alpha=0.5, solver="sketch"), ROWS.astype(np.float32), {}),
     "column-major rows": (StreamPCA(2), np.asfortranarray(ROWS), {}),

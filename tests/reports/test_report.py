@@ -41,7 +41,11 @@ MADE = {
         CLASSES,
         LABELS,
     ),
-    "pairs": lambda: (PairSubspace(2, eta=1.0).fit(PAIRS, SIGNS), PAIRS, SIGNS),
+    "pairs": lambda: (
+        PairSubspace(2, criterion="difference", eta=1.0).fit(PAIRS, SIGNS),
+        PAIRS,
+        SIGNS,
+    ),
     "metric": lambda: (PairMetric(max_iter=9, tol=0.9).fit(PAIRS, SIGNS), PAIRS, SIGNS),
 }
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")

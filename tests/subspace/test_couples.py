@@ -12,10 +12,13 @@ ROWS = RNG.standard_normal((4000, 40)) * np.r_[np.full(20, 0.5), np.full(20, 2.0
 ROWS += (RNG.standard_normal((12, 40)) * np.r_[np.full(4, 2.0), np.full(36, 0.1)])[LABELS]
 INDEX, SIGNS = sample_pairs(LABELS, 12_000, random_state=0)
 CASES = {
-    "labels": (ClassSubspace(3, eta=1.0), (ROWS, LABELS)),
-    "labels, tasks": (ClassSubspace(3, eta=0.5), (ROWS, LABELS)),
-    "pairs": (PairSubspace(3, eta=1.0), (ROWS[INDEX], SIGNS)),
-    "index pairs": (PairSubspace(3, eta=1.0, preprocessor=ROWS), (INDEX, SIGNS)),
+    "labels": (ClassSubspace(3, criterion="difference", eta=1.0), (ROWS, LABELS)),
+    "labels, tasks": (ClassSubspace(3, criterion="difference", eta=0.5), (ROWS, LABELS)),
+    "pairs": (PairSubspace(3, criterion="difference", eta=1.0), (ROWS[INDEX], SIGNS)),
+    "index pairs": (
+        PairSubspace(3, criterion="difference", eta=1.0, preprocessor=ROWS),
+        (INDEX, SIGNS),
+    ),
 }
 
 
@@ -39,7 +42,7 @@ def test_the_flow_comes_near_the_matrices_in_any_chunks(name):
 
 def test_one_kind_of_pairs_alone_is_rewarded():
     unlike = SIGNS < 0
-    model = PairSubspace(2, eta=1.0, solver=Flow()).fit(
+    model = PairSubspace(2, criterion="difference", eta=1.0, solver=Flow()).fit(
         ROWS[INDEX[unlike]][:40], SIGNS[unlike][:40]
     )
     assert np.isfinite(model.components_).all()

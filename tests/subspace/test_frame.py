@@ -54,10 +54,14 @@ CASES = {
     "pca, not centred": (StreamPCA(3, center=False), (ROWS,), 0.98),
     "slow": (SlowSubspace(3, basis="eigenvalue", alpha=0.4), (ROWS,), 0.9),
     "slow, lag 4": (SlowSubspace(3, basis="eigenvalue", alpha=0.6, lag=4), (ROWS,), 0.95),
-    "pairs": (PairSubspace(3, eta=1.0), (X[INDEX], SIGNS), 0.87),
-    "index pairs": (PairSubspace(3, eta=0.5, preprocessor=X), (INDEX, SIGNS), 0.8),
-    "labels": (ClassSubspace(3, eta=1.0), (X, LABELS), 0.99),
-    "labels, small eta": (ClassSubspace(3, eta=0.3), (X, LABELS), 0.9),
+    "pairs": (PairSubspace(3, criterion="difference", eta=1.0), (X[INDEX], SIGNS), 0.87),
+    "index pairs": (
+        PairSubspace(3, criterion="difference", eta=0.5, preprocessor=X),
+        (INDEX, SIGNS),
+        0.8,
+    ),
+    "labels": (ClassSubspace(3, criterion="difference", eta=1.0), (X, LABELS), 0.99),
+    "labels, small eta": (ClassSubspace(3, criterion="difference", eta=0.3), (X, LABELS), 0.9),
 }
 
 
@@ -154,9 +158,12 @@ def test_what_is_forgotten_is_the_past():
 
 def test_many_classes_share_sums():
     rows, labels = labelled_rows(6000, 40)
-    model = ClassSubspace(4, eta=0.5, solver="sketch").fit(rows, labels)
+    model = ClassSubspace(4, criterion="difference", eta=0.5, solver="sketch").fit(rows, labels)
     assert len(model._learner.sums.forms) <= frame.MOST_SUMS + 1
-    assert share(model, best_of(ClassSubspace(4, eta=0.5), (rows, labels))) > 0.9
+    assert (
+        share(model, best_of(ClassSubspace(4, criterion="difference", eta=0.5), (rows, labels)))
+        > 0.9
+    )
 
 
 DEGENERATE = {
@@ -175,7 +182,11 @@ DEGENERATE = {
 @pytest.mark.parametrize("name", DEGENERATE)
 @pytest.mark.parametrize(
     "learner",
-    [StreamPCA(3), SlowSubspace(3, basis="eigenvalue", alpha=0.4), ClassSubspace(3, eta=2.0)],
+    [
+        StreamPCA(3),
+        SlowSubspace(3, basis="eigenvalue", alpha=0.4),
+        ClassSubspace(3, criterion="difference", eta=2.0),
+    ],
     ids=repr,
 )
 def test_degenerate_rows(name, learner):
@@ -230,7 +241,7 @@ def test_one_pass_over_the_rows_of_52_letters(seen):
     turn = np.linalg.qr(rng.standard_normal((WIDTH, WIDTH)))[0]
     centres = rng.standard_normal((52, WIDTH)) * apart * within
     data = (centres[labels] + rng.standard_normal((2080, WIDTH)) * within) @ turn, labels
-    learner = ClassSubspace(10, eta=0.3)
+    learner = ClassSubspace(10, criterion="difference", eta=0.3)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # fewer than ten eigenvalues are positive
         best = best_of(learner, data)

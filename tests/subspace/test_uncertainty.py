@@ -185,13 +185,16 @@ def test_classes_are_left_out():
     rng = np.random.default_rng(0)
     y = rng.integers(7, size=120)
     X = rng.standard_normal((120, 4)) + rng.standard_normal((7, 4))[y]
-    found = ClassSubspace(2, eta=1.0).uncertainty(X, y, blocks=3)
+    found = ClassSubspace(2, criterion="difference", eta=1.0).uncertainty(X, y, blocks=3)
     place = {name: k % 3 for k, name in enumerate(dict.fromkeys(y.tolist()))}
     block = np.array([place[one] for one in y.tolist()])
-    fits = [ClassSubspace(2, eta=1.0).fit(X[block != k], y[block != k]) for k in range(3)]
+    fits = [
+        ClassSubspace(2, criterion="difference", eta=1.0).fit(X[block != k], y[block != k])
+        for k in range(3)
+    ]
     np.testing.assert_allclose(found.eigenvalues.error, jackknife_of(fits, "eigenvalues_"))
     stream = open_stream(X, chunk_rows=17).with_labels(y)
-    again = ClassSubspace(2, eta=1.0).uncertainty(stream, blocks=3)
+    again = ClassSubspace(2, criterion="difference", eta=1.0).uncertainty(stream, blocks=3)
     np.testing.assert_allclose(again.eigenvalues.error, found.eigenvalues.error)
     assert found.n_blocks == 3
     assert found.block_size == pytest.approx(7 / 3)
@@ -201,14 +204,14 @@ def test_classes_are_left_out():
 def test_pairs_are_left_out():
     rng = np.random.default_rng(0)
     pairs, y = rng.standard_normal((60, 2, 3)), np.resize([1, -1], 60)
-    found = PairSubspace(2, eta=2.0).uncertainty(pairs, y, blocks=4)
+    found = PairSubspace(2, criterion="difference", eta=2.0).uncertainty(pairs, y, blocks=4)
     fits = []
     for k in range(4):
         kept = np.arange(60) // 15 != k
-        fits.append(PairSubspace(2, eta=2.0).fit(pairs[kept], y[kept]))
+        fits.append(PairSubspace(2, criterion="difference", eta=2.0).fit(pairs[kept], y[kept]))
     np.testing.assert_allclose(found.eigenvalues.error, jackknife_of(fits, "eigenvalues_"))
     stream = open_stream(pairs.reshape(60, 6), chunk_rows=7)
-    again = PairSubspace(2, eta=2.0).uncertainty(stream, y, blocks=4)
+    again = PairSubspace(2, criterion="difference", eta=2.0).uncertainty(stream, y, blocks=4)
     np.testing.assert_allclose(again.eigenvalues.error, found.eigenvalues.error)
 
 

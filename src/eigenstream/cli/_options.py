@@ -256,8 +256,8 @@ class LearningOptions:
     """Options of a subspace."""
 
     n_components: Annotated[
-        Any, value, "The most features, or all; for pca also a share as 0.95."
-    ] = "2"
+        Any, value, "The most features, all or auto; for pca also a share as 0.95."
+    ] = "auto"
     solver: Annotated[str, "auto, dense, sketch, krylov, flow or kernel."] = "auto"
     passes: Annotated[int | None, "Passes of --solver sketch; each one improves the answer."] = None
     features: Annotated[str | None, "A map in front: rbf:SIZE:GAMMA or gradients:CELLS."] = None
@@ -279,4 +279,6 @@ class LearningOptions:
             "gradients": lambda *cells: GradientOrientation(*cells, shape=shape),
         }
         features = None if self.features is None else made(self.features, known)
-        return kind(self.n_components, solver=solver, features=features, **parameters)
+        if self.n_components != "auto":
+            parameters["n_components"] = self.n_components
+        return kind(solver=solver, features=features, **parameters)

@@ -20,6 +20,8 @@ RESULTS = {
     "solver": "solver_",
     "alpha": "alpha_",
     "eta": "eta_",
+    "shrinkage": "shrinkage_",
+    "mixing": "mixing_",
     "explained": "explained_variance_ratio_",
     "risk": "risk_",
     "threshold": "threshold_",

@@ -18,7 +18,12 @@ app = typer.Typer(
 )
 
 Standardize = Annotated[bool, "Every column in units of its standard deviation."]
-Eta = Annotated[Any, options.value, "The weight of unequal pairs: auto, margin_risk or > 0."]
+Criterion = Annotated[str, "ratio (weighted discriminants) or difference (Maurer 2006)."]
+Eta = Annotated[
+    Any,
+    options.value,
+    "The weight of unequal pairs, auto, margin_risk or > 0; implies --criterion difference.",
+]
 
 
 @command(app, "fit slow", "runs/*.csv -d 10 --through lag-embedding:3 -o model.eigs")
@@ -61,7 +66,8 @@ def fit_classes(
     data: Data,
     *,
     labels: Annotated[str, "The column of class labels, or a file of them."],
-    eta: Eta = "auto",
+    criterion: Criterion = "ratio",
+    eta: Eta = None,
     standardize: Standardize = False,
     learning: LearningOptions,
     run: FitOptions,
@@ -74,8 +80,15 @@ def fit_classes(
         stream = run.started(data, labels).with_labels(labels_of(labels))
     else:
         stream = run.started(data, labels=options.column(labels))
-    estimator = learning.made(ClassSubspace, stream, run, eta=eta, scale=standardize)
+    scale: Any = standardize or "auto"
+    weight = _weight(criterion, eta)
+    estimator = learning.made(ClassSubspace, stream, run, scale=scale, **weight)
     fitted(estimator, stream, run, learning.passes)
+
+
+def _weight(criterion: str, eta: Any) -> dict[str, Any]:
+    """Return the criterion, which is "difference" if an eta is given."""
+    return {"criterion": criterion} if eta is None else {"criterion": "difference", "eta": eta}
 
 
 @command(app, "fit pairs", "pairs.csv --items items.npy -o model.eigs")
@@ -86,7 +99,8 @@ def fit_pairs(
     *,
     items: Annotated[list[str], "The rows that the pairs are of: a file; may be repeated."],
     names: Annotated[Any, options.column, "The column of the items that holds names."] = None,
-    eta: Eta = "auto",
+    criterion: Criterion = "ratio",
+    eta: Eta = None,
     learning: LearningOptions,
     run: RunOptions,
 ) -> None:
@@ -95,7 +109,8 @@ def fit_pairs(
 
     stream = run.started(items, pairs, labels=names)
     missing = "raise" if run.missing == "raise" else "skip"
-    estimator = learning.made(PairSubspace, stream, run, eta=eta, missing=missing)
+    weight = _weight(criterion, eta)
+    estimator = learning.made(PairSubspace, stream, run, missing=missing, **weight)
     with watched(stream, run) as read:
         rows, index, signs = pairs_of(read, pairs)
     estimator.set_params(preprocessor=rows)

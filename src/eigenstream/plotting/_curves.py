@@ -490,7 +490,7 @@ def distances(
     --------
     >>> from eigenstream import PairSubspace
     >>> pairs = np.array([[[0.0, 0.0], [0.0, 1.0]], [[0.0, 0.0], [1.0, 0.0]]])
-    >>> distances(PairSubspace(1, eta=1.0).fit(pairs, [1, -1])).get_xlabel()
+    >>> distances(PairSubspace(1, criterion="difference", eta=1.0).fit(pairs, [1, -1])).get_xlabel()
     'distance'
     """
     ax = axes(title="Distances of pairs") if ax is None else ax

@@ -104,7 +104,15 @@ def data(subject: Subject) -> Section:
         table.append(("preprocessing", ", ".join(map(repr, steps))))
     if isinstance(estimator, SelfOrganizingMap):
         table.append(("grid", repr(estimator.grid_)))
-    for name in ("solver_", "n_components_", "n_positive_", "alpha_", "eta_"):
+    for name in (
+        "solver_",
+        "n_components_",
+        "n_positive_",
+        "alpha_",
+        "eta_",
+        "shrinkage_",
+        "mixing_",
+    ):
         if (value := known(estimator, name)) is not None:
             table.append((name, value if isinstance(value, str) else f"{value:.4g}"))
     table += [(what, f"{spent:.2f} s") for what, spent in subject.seconds.items()]

@@ -97,12 +97,31 @@ class Moments:
         """Return A and B, without the held-out parts."""
         closing = terms.closing(held)
         reward, penalty = (
-            self._combined(terms.shares(weights, held), closing, sign)
+            self.combined(terms.shares(weights, held), closing, sign)
             for weights, sign in (((1.0, 0.0), 1.0), ((0.0, 1.0), -1.0))
         )
         return MatrixOperator(reward, penalty, floor=terms.floor)
 
-    def _combined(self, shares: Shares, closing: Block | None, sign: float) -> Float64s:
+    def vectors(self, terms: Terms) -> Float64s | None:
+        """Return all terms as vectors, or None if there are at least as many as features."""
+        closing = terms.closing()
+        found = [] if closing is None else [closing.vectors(part) for part in closing.by_part()]
+        for part in self.sums.values():
+            if part.total is not None:
+                return None
+            found += part.vectors
+        whole = np.concatenate(found)
+        return whole if len(whole) < self.n_features else None
+
+    def along(self, basis: Float64s) -> "Moments":
+        """Return the sums of vectors in coordinates along orthonormal columns."""
+        inside = Moments(basis.shape[1])
+        for part, found in self.sums.items():
+            for vectors in found.vectors:
+                inside._sum(part)._add_vectors(vectors @ basis)
+        return inside
+
+    def combined(self, shares: Shares, closing: Block | None = None, sign: float = 1.0) -> Float64s:
         """Return the sum of all parts by their shares, times the sign."""
         size = self.n_features
         total = np.zeros((size, size), order="F")

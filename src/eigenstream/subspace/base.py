@@ -80,19 +80,29 @@ missing : {"raise", "skip"}, default="raise"
     "skip" leaves out rows, and pairs of rows, with NaN or infinity. It warns if that affects
     10 % of the rows or more.""",
     "components_of_pairs": """\
-n_components : int or None, default=2
-    The largest number of components (1 if there is only one feature). Only directions with a
-    positive eigenvalue are returned, with a warning if there are fewer than n_components. None
-    returns all of them.""",
+n_components : int, "auto" or None, default="auto"
+    The largest number of components. For "ratio", "auto" selects it on held-out classes or pairs,
+    and None keeps all directions. For "difference", "auto" is 2 (1 if there is only one feature).
+    Only directions with a positive eigenvalue are returned there, with a warning if there are fewer
+    than n_components. None returns all of them.""",
     "criterion_of_pairs": """\
-criterion : {"difference", "ratio"}, default="difference"
-    "ratio" maximises the quotient of the two scatters instead, as linear discriminant analysis
-    does. Its components have a mean square of 1 over same pairs, and eta is ignored.""",
+criterion : {"ratio", "difference"}, default="ratio"
+    "ratio" weighs the discriminants of linear discriminant analysis for distances, between raw
+    distance and discriminant analysis. "difference" maximises the difference of the two scatters
+    (Maurer 2006), with orthonormal components and risk bounds. "ratio" ignores eta.""",
     "shrinkage": """\
 shrinkage : float in [0, 1] or "auto", default="auto"
-    For "ratio": the share of the scatter of same pairs that a multiple of the identity replaces.
-    "auto" compares 0.1, 0.2, 0.3, 0.5 and 0.7 on held-out classes or pairs, as eta="auto" does.
-    With 0, directions in which this scatter is zero are excluded. Ignored for "difference".""",
+    For "ratio": the share of the covariance within classes that a multiple of the identity
+    replaces. With 1, discriminants are principal axes of the class means. With 0, directions of no
+    variance within classes are excluded. "auto" compares 7 values on held-out classes or pairs.
+    "difference" ignores it.""",
+    "mixing": """\
+mixing : float in [0, 1] or "auto", default="auto"
+    For "ratio": the share of the covariance between classes that the covariance within them
+    replaces. With 0, only discriminants count. With 1, all directions count alike: raw distance at
+    shrinkage 1. "auto" compares 0, 0.1, 0.3 and 1. It is 0 for an integer n_components of at most
+    the number of discriminants, and compares the other values for a larger one.
+    "difference" ignores it.""",
 }
 
 documented = documented_by(ENTRIES)

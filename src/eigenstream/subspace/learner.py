@@ -5,6 +5,7 @@ from copy import copy, deepcopy
 from typing import Any
 
 import numpy as np
+from scipy.linalg import qr
 
 from eigenstream._linalg import Float64s
 from eigenstream._machine import blas_threads
@@ -163,6 +164,20 @@ class Learner:
         """Return A and B, without the held-out parts."""
         ready = self.ahead()
         return ready.sums.operator(ready.terms, held)
+
+    def in_row_span(self) -> tuple["Learner", Float64s | None]:
+        """Return the learner in coordinates along a basis, if there are fewer rows than features.
+
+        The basis is returned as orthonormal columns. The sums must be exact.
+        """
+        vectors = self.sums.vectors(self.terms)
+        if vectors is None:
+            return self, None
+        basis = qr(vectors.T, mode="economic", check_finite=False)[0]
+        inside = copy(self)
+        inside.terms, inside.sums = self.terms.along(basis), self.sums.along(basis)
+        inside.sample = None
+        return inside, basis
 
     @property
     def stopped(self) -> bool:

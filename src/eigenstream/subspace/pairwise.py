@@ -1,7 +1,7 @@
 """Base of the estimators that learn from pairs and from labels."""
 
 from abc import abstractmethod
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,15 +15,28 @@ from eigenstream._refusals import refuse_unread
 from eigenstream._storable import storable
 from eigenstream._streams import is_stream
 from eigenstream.evaluation import pair_risk
-from eigenstream.subspace.base import CRITERION, Answer, SubspaceEstimator
+from eigenstream.subspace.base import CRITERION, DEFAULT, Answer, SubspaceEstimator
 from eigenstream.subspace.decisions import PairDecisions
+from eigenstream.subspace.discriminants import (
+    ENERGY,
+    MIXINGS,
+    NUMBERS,
+    SHRINKAGES,
+    Axes,
+    Family,
+    Scatters,
+    Selection,
+    components_of,
+    select,
+)
+from eigenstream.subspace.held_out import EUCLIDEAN, REGION_SHRINKAGE, Folds, roc_area
 from eigenstream.subspace.kernels import check_map
 from eigenstream.subspace.learner import Learner
-from eigenstream.subspace.operators import Eigenpairs
+from eigenstream.subspace.operators import Eigenpairs, canonical
 from eigenstream.subspace.pair_bounds import check_delta
 from eigenstream.subspace.pair_input import check_no_pairs
-from eigenstream.subspace.solvers import MATRIX, Task
-from eigenstream.subspace.terms import Weights
+from eigenstream.subspace.solvers import COUNT, MATRIX, Task
+from eigenstream.subspace.terms import NOTHING, Parts, Weights
 from eigenstream.subspace.uncertainty import (
     Uncertainty,
     check_blocks,
@@ -31,7 +44,7 @@ from eigenstream.subspace.uncertainty import (
     jackknife,
     learners_of,
 )
-from eigenstream.subspace.weights import ETAS, SHRINKAGES, Choice, choose, margin_risk_eta
+from eigenstream.subspace.weights import ETAS, Choice, choose, margin_risk_eta
 from eigenstream.theory import RiskBound
 
 #: The margin of training margin risks, as in [HPCA] section 7.
@@ -45,7 +58,8 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
     eta: Any
     criterion: str
     shrinkage: Any
-    scale: bool = False
+    mixing: Any
+    scale: Any
 
     _parameter_constraints: ClassVar[dict[str, Any]] = SubspaceEstimator._parameter_constraints | {
         "eta": [
@@ -53,8 +67,10 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
             StrOptions({"auto", "margin_risk"}),
             "array-like",
         ],
+        "n_components": [COUNT, StrOptions({"auto"}), None],
         "criterion": [CRITERION],
         "shrinkage": [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"})],
+        "mixing": [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"})],
     }
 
     #: The size of the sample that errors are counted on. None is the default size.
@@ -82,36 +98,50 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
 
     # ---- learning --------------------------------------------------------------------------
 
+    @abstractmethod
+    def _scatters(self, learner: Learner, n_features: int, held: Parts = NOTHING) -> Scatters:
+        """Return the covariances within and between classes, without the held-out parts."""
+
+    @abstractmethod
+    def _test_rows(self, learner: Learner, basis: Any = None, scale: Any = None) -> Any:
+        """Return the sampled rows or pairs of a learner, along a basis if there is one.
+
+        Their order depends on ``scale``, so that it does not depend on units.
+        """
+
+    @abstractmethod
+    def _folds(self, learner: Learner, rows: Any) -> Folds:
+        """Return the folds of sampled rows or pairs."""
+
+    @abstractmethod
+    def _few_identities(self, learner: Learner) -> bool:
+        """Return whether there are too few classes to hold some out."""
+
+    def _wanted(self, width: int) -> Any:
+        if self.n_components == "auto" and self.criterion == "difference":
+            return min(DEFAULT, width)
+        return super()._wanted(width)
+
     def _searches(self) -> bool:
-        """Return whether held-out classes or pairs choose eta, or the shrinkage."""
-        return not isinstance(self.eta if self.criterion == "difference" else self.shrinkage, Real)
+        """Return whether held-out classes or pairs choose eta."""
+        return not isinstance(self.eta, Real)
 
     def _task(self, width: int) -> Task:
         known = self.criterion == "difference" and isinstance(self.eta, Real)
         weights = _at(float(self.eta), (1.0, 1.0)) if known else None
         return Task(self._wanted(width), weights, self._sample(width))
 
-    def _scale(self, learner: Learner, operator: Any) -> Float64s | None:
-        return None
-
     def _solve(self, learner: Learner) -> Answer:
+        self._trained = None
+        self._forget_counts()
+        if self.criterion == "ratio":
+            return self._solve_family(learner)
         terms, operator = learner.terms, learner.operator()
-        scale = self._scale(learner, operator)
+        scale = self._divisors(learner)
         if scale is not None:
             operator = operator.scaled(scale)
         wanted = self._wanted(terms.n_features)
         n = terms.n_features if wanted is None else min(int(wanted), terms.n_features)
-        self._trained = None
-        self._forget_counts()
-        if self.criterion == "ratio":
-            share = self._share(learner, n, scale)
-            pairs = self._ratios(operator.shrunk(share), n)
-            details: dict[str, Any] = {
-                "ratio": True,
-                "shrinkage": share,
-                "n_positive": int((pairs.values > 0).sum()),
-            }
-            return Answer(pairs, terms.mean, scale, details)
         totals, choice = terms.totals(), None
         if not self._searches():
             eta = float(self.eta)
@@ -125,6 +155,75 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         positive = self._count(operator, pairs, weights)
         details = {"eta": eta, "choice": choice, "n_positive": positive, "weights": weights}
         return Answer(self._only_positive(pairs, positive, eta), terms.mean, scale, details)
+
+    def _divisors(self, learner: Learner) -> Float64s | None:
+        """Return the divisors of the features that ``scale`` asks for, or None."""
+        if self.scale == "within":
+            return self._scatters(learner, learner.terms.n_features).deviations
+        return None
+
+    def _solve_family(self, learner: Learner) -> Answer:
+        """Return the selected member of the family for ``criterion="ratio"``."""
+        terms, width = learner.terms, learner.terms.n_features
+        inside, basis = learner, None
+        scale = self._divisors(learner)
+        if scale is None:
+            inside, basis = learner.in_row_span()
+        scatters = self._scatters(inside, width)
+        if not float(np.trace(scatters.within)) > 0.0:
+            raise ValueError(
+                "criterion='ratio' divides by the scatter of positive pairs, but all positive "
+                "pairs have equal rows. Use criterion='difference'."
+            )
+        if self.scale == "auto" and basis is None and self._kernel is None:
+            scale = scatters.deviations if self._few_identities(learner) else None
+        axes = Axes(scatters.scaled(scale))
+        family = self._family(axes, width)
+        selection: Selection | None = None
+        if family.several:
+            folds = self._folds(inside, self._test_rows(learner, basis, scale))
+            losses = []
+            for fold in folds.folds:
+                kept = self._scatters(fold.learner, width, fold.held).scaled(scale)
+                apart = fold.differences if scale is None else fold.differences / scale
+                squares = family.squared_distances(Axes(kept), apart)
+                losses.append({name: 1.0 - roc_area(one, fold.same) for name, one in squares})
+            preferred = folds.preferred if losses else EUCLIDEAN
+            selection = select(losses, family, folds.slack, preferred)
+            family = selection.family
+        (shrinkage,), (mixing,), (n,) = family.shrinkages, family.mixings, family.numbers
+        energy = ENERGY if self.n_components == "auto" else 1.0
+        pairs = components_of(axes, shrinkage, mixing, n, energy)
+        if basis is not None:
+            pairs = canonical(pairs.values, basis @ pairs.vectors)
+        if n is not None and len(pairs.values) < n:
+            warn_user(
+                f"n_components={n}, but only {len(pairs.values)} directions separate the classes "
+                f"at mixing={mixing:g}. Use fewer components, or a larger mixing."
+            )
+        details: dict[str, Any] = {
+            "ratio": True,
+            "shrinkage": shrinkage,
+            "mixing": mixing,
+            "selection": selection,
+            "n_positive": len(axes.discriminants(shrinkage).variances),
+        }
+        return Answer(pairs, terms.mean, scale, details)
+
+    def _family(self, axes: Axes, width: int) -> Family:
+        """Return the members of the family to compare."""
+        wanted = self._wanted(width)
+        numbers = (*NUMBERS, None) if wanted == "auto" else (wanted,)
+        mixings: tuple[float, ...] = MIXINGS
+        if not isinstance(self.mixing, str):
+            mixings = (float(self.mixing),)
+        elif isinstance(wanted, Integral):
+            # Discriminants are nested. More components than these need other directions.
+            few = wanted <= len(axes.discriminants(REGION_SHRINKAGE).variances)
+            mixings = MIXINGS[:1] if few else MIXINGS[1:]
+        numbers = (None,) if wanted == "auto" and min(mixings) > 0.0 else numbers
+        alone = isinstance(self.shrinkage, Real)
+        return Family((float(self.shrinkage),) if alone else SHRINKAGES, mixings, numbers)
 
     def _chosen(self, learner: Learner, operator: Any, n: int, scale: Any) -> Choice:
         etas: Any = ETAS if isinstance(self.eta, str) else np.ravel(self.eta)
@@ -140,9 +239,8 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
                 pairs = operator.largest(weights, n)
                 return np.asarray(pairs.vectors[:, pairs.values > operator.cut(weights)])
 
-            return choose(learner, etas, columns, scale) or Choice(
-                1.0, np.array(etas), np.ones(len(etas))
-            )
+            folds = self._folds(learner, self._test_rows(learner, scale=scale)).folds
+            return choose(folds, etas, columns, scale)
         totals = learner.terms.totals()
 
         def loss(eta: float) -> float:
@@ -167,34 +265,6 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
             size = float(np.abs(pairs.values).max(initial=0.0))
             least = max(1e-12 * size, operator.floor * sum(weights))
         return int((pairs.values > least).sum())
-
-    def _share(self, learner: Learner, n: int, scale: Any) -> float:
-        """Return the share of the like pairs' scatter that the identity replaces."""
-        if isinstance(self.shrinkage, Real):
-            return float(self.shrinkage)
-
-        def columns(operator: Any, share: float, totals: Weights) -> Float64s:
-            return np.asarray(operator.shrunk(share).ratios(n).vectors)
-
-        choice = choose(learner, SHRINKAGES, columns, scale)
-        if choice is None:
-            return min(SHRINKAGES)
-        return float(choice.etas[choice.losses <= choice.losses.min() + 1e-12].min())
-
-    def _ratios(self, operator: Any, n: int) -> Eigenpairs:
-        """Return the largest ratios, with vectors of mean square 1 over positive pairs."""
-        pairs: Eigenpairs = operator.ratios(n)
-        if len(pairs.values) == 0:
-            raise ValueError(
-                "criterion='ratio' divides by the scatter of positive pairs, but all positive "
-                "pairs have equal rows. Use criterion='difference'."
-            )
-        if self.n_components is not None and len(pairs.values) < n:
-            warn_user(
-                f"n_components={n} gives only {len(pairs.values)} components, the number of "
-                "directions that the positive pairs span."
-            )
-        return pairs
 
     def _only_positive(self, pairs: Eigenpairs, positive: int, eta: float) -> Eigenpairs:
         """Drop the directions that lower the objective, with a warning."""
@@ -247,8 +317,20 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         return found
 
     @property
+    def mixing_(self) -> float | None:
+        """The mixing in use (None for ``criterion="difference"``)."""
+        found: float | None = self._solved().details.get("mixing")
+        return found
+
+    @property
+    def selection_(self) -> Selection | None:
+        """The compared candidates for ``criterion="ratio"`` and their losses, or None."""
+        found: Selection | None = self._solved().details.get("selection")
+        return found
+
+    @property
     def n_positive_(self) -> int:
-        """The number of positive eigenvalues of T.
+        """The number of positive eigenvalues of T, or of discriminants.
 
         Without matrices, only the eigenvalues of the components are counted.
         """

@@ -427,14 +427,14 @@ def needs_of(estimator: Any) -> list[Need]:
     params = estimator.get_params(deep=False)
     needs = []
     if params.get("criterion", "difference") != "difference":
-        needs.append(Need("criterion='ratio'", MATRIX))
+        needs.append(Need("criterion='ratio'", MATRIX, ", or criterion='difference'"))
     else:
         for name in ("alpha", "eta"):
             if not isinstance(params.get(name, 1.0), int | float):
                 words = f"{name}={params[name]!r}"
                 needs.append(Need(words, MATRIX, f", or give {name} as a number"))
-    if params.get("scale"):
-        needs.append(Need("scale=True", MATRIX))
+    if params.get("scale", False) not in (False, "auto"):
+        needs.append(Need(f"scale={params['scale']!r}", MATRIX))
     n = params["n_components"]
     if n is None or isinstance(n, float):
         needs.append(Need(f"n_components={n!r}", MATRIX, ", or a whole number"))

@@ -7,6 +7,7 @@ share in T. Other weights, held-out classes and held-out pairs are other shares 
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -124,6 +125,12 @@ class Terms(ABC):
     def closing(self, held: Parts = NOTHING) -> Block | None:
         """Return the terms that depend on the final means, or None."""
         return None
+
+    def along(self, basis: Float64s) -> Self:
+        """Return the state in coordinates along orthonormal columns."""
+        inside = copy(self)
+        inside.n_features = basis.shape[1]
+        return inside
 
     @property
     def mean(self) -> Float64s:
@@ -338,48 +345,32 @@ def _as_slice(places: Places) -> Any:
     return places
 
 
-@storable(n_folds="int", weights="dict[number]", longest="number")
+@storable(weights="dict[number]", longest="number")
 class PairTerms(Terms):
-    """Terms of pairs: negative pairs (sign -1) are rewarded, positive pairs (+1) penalised.
+    """Terms of pairs: negative pairs (sign -1) are rewarded, positive pairs (+1) penalised."""
 
-    A part is a sign in a fold, so that each fold can be held out. The fold of a pair depends only
-    on its values, not on the order of the pairs.
-    """
-
-    def __init__(self, n_features: int, *, n_folds: int = 1) -> None:
+    def __init__(self, n_features: int) -> None:
         super().__init__(n_features)
-        self.n_folds = n_folds
-        self.weights = {(sign, fold): 0.0 for sign in (-1, 1) for fold in range(n_folds)}
+        self.weights = {-1: 0.0, 1: 0.0}
         #: An upper bound on the distance within a pair, exact for pairs given side by side.
         self.longest = 0.0
-
-    def folds(self, chunk: Chunk) -> Any:
-        """Return the fold of each pair."""
-        if self.n_folds == 1:
-            return np.zeros(len(chunk), np.intp)
-        return pair_hashes(chunk) % np.uint64(self.n_folds)
 
     def _take(self, chunk: Chunk) -> Block:
         assert chunk.pairs is not None
         assert chunk.targets is not None
         self.longest = max(self.longest, _longest(chunk))
-        block, folds = Block(self.n_features, chunk.rows), self.folds(chunk)
-        for sign, fold in self.weights:
-            mine = np.flatnonzero((chunk.targets == sign) & (folds == fold))
+        block = Block(self.n_features, chunk.rows)
+        for sign in self.weights:
+            mine = np.flatnonzero(chunk.targets == sign)
             if len(mine) == 0:
                 continue
             w = None if chunk.weights is None else chunk.weights[mine]
             first, second = chunk.pairs[mine].T
-            block.add((sign, fold), (0, first), (0, second), w)
-            self.weights[sign, fold] += float(len(mine) if w is None else w.sum())
+            block.add(sign, (0, first), (0, second), w)
+            self.weights[sign] += float(len(mine) if w is None else w.sum())
         return block
 
     def _join(self, later: "PairTerms", new_sequence: bool) -> Block:
-        if later.n_folds != self.n_folds:
-            raise ValueError(
-                "Only one of the estimators stores folds, which eta='auto' and shrinkage='auto' "
-                "need. Fit both with the same parameters."
-            )
         self.weights = {part: w + later.weights[part] for part, w in self.weights.items()}
         self.longest = max(self.longest, later.longest)
         return Block(self.n_features)
@@ -390,19 +381,16 @@ class PairTerms(Terms):
 
     def totals(self, held: Parts = NOTHING) -> Weights:
         """Return the weights of the rewarded and of the penalised terms."""
-        kept = {part: w for part, w in self.weights.items() if part[1] not in held}
-        unlike, like = (sum(w for part, w in kept.items() if part[0] == sign) for sign in (-1, 1))
-        return float(unlike), float(like)
+        return self.weights[-1], self.weights[1]
 
     def shares(self, weights: Weights, held: Parts = NOTHING) -> Shares:
         """Return the share of each part in T."""
         reward, penalty = self._each(weights, held)
-        signed = {-1: reward, 1: -penalty}
-        return {part: signed[part[0]] for part in self.weights if part[1] not in held}
+        return {-1: reward, 1: -penalty}
 
     def settled(self) -> "PairTerms":
         """Return an object that makes the same terms in a further pass."""
-        return PairTerms(self.n_features, n_folds=self.n_folds)
+        return PairTerms(self.n_features)
 
 
 def _longest(chunk: Chunk) -> float:
@@ -517,6 +505,33 @@ class ClassTerms(Terms):
                 shares[key] = each * (reward * (whole - size) - penalty * size * (size > 1.0))
             shares[BETWEEN, task] = each * reward * whole
         return shares
+
+    def covariances(self, held: Parts = NOTHING) -> tuple[Shares, Float64s]:
+        """Return the share of each class in the covariance within classes, and rows R.
+
+        The covariance between classes is R^T R. All tasks have the same weight.
+        """
+        shares: dict[Part, float] = {}
+        rows, free, spread = [np.zeros((1, self.n_features))], 0.0, 0.0
+        for sizes in self._tasks(held).values():
+            m = np.array([*sizes.values()])
+            each = 1.0 / m.sum()
+            means = np.array([self.centers[key].mean for key in sizes])
+            rows.append(np.sqrt(each * m)[:, None] * (means - each * m @ means))
+            # A class of weight 1 or less has no pairs.
+            shares |= {key: each * (size > 1.0) for key, size in sizes.items()}
+            free += each * float(np.maximum(m - 1.0, 0.0).sum())
+            spread += 1.0 - float((each * m) @ (each * m))
+        between = np.concatenate(rows) / np.sqrt(spread or 1.0)
+        return {key: share / (free or 1.0) for key, share in shares.items()}, between
+
+    def along(self, basis: Float64s) -> "ClassTerms":
+        """Return the state in coordinates along orthonormal columns."""
+        inside = super().along(basis)
+        inside.centers = {
+            key: Center(center.mean @ basis, center.weight) for key, center in self.centers.items()
+        }
+        return inside
 
     def closing(self, held: Parts = NOTHING) -> Block | None:
         """Return the terms between the class means and the means of their tasks."""

@@ -302,11 +302,13 @@ def held_parameters(fitted: Any) -> dict[str, Any]:
     without a positive eigenvalue.
     """
     held = {"n_components": fitted.n_components_}
-    for name in ("alpha", "eta", "shrinkage"):
+    for name in ("alpha", "eta", "shrinkage", "mixing"):
         if name == "alpha" and getattr(fitted, "alpha", None) == "auto":
             continue
         if getattr(fitted, f"{name}_", None) is not None:
             held[name] = getattr(fitted, f"{name}_")
+    if getattr(fitted, "scale", False) == "auto":
+        held["scale"] = False if fitted.scale_ is None else "within"
     return held
 
 

@@ -1,6 +1,6 @@
 """Weights estimated from the data: alpha from the sums, eta on held-out classes or pairs."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,27 +9,14 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 from eigenstream._checks import check_number, warn_user
-from eigenstream._linalg import Float64s, brief, length
+from eigenstream._linalg import Float64s, brief
 from eigenstream._storable import storable
-from eigenstream.evaluation import one_shot_error, pair_risk
-from eigenstream.evaluation.base import counts_of_classes, counts_of_pairs
-from eigenstream.subspace.chunks import Chunk
-from eigenstream.subspace.learner import Learner
+from eigenstream.subspace.held_out import Fold, roc_area
 from eigenstream.subspace.operators import MatrixOperator
-from eigenstream.subspace.terms import ClassTerms, Parts, Weights, chunk_keys
+from eigenstream.subspace.terms import Weights
 
 #: The weights of negative pairs that "auto" compares. Positive pairs have the weight 1.
 ETAS = (10.0, 3.2, 1.0, 0.56, 0.32, 0.18, 0.1, 0.056, 0.032, 0.018, 0.01, 0.0032)
-
-#: The number of folds, and the largest number of rows of a fold that a loss is computed on.
-FOLDS, FOLD_ROWS = 5, 1000
-
-#: The shares of the identity in the scatter of same pairs that shrinkage="auto" compares.
-SHRINKAGES = (0.7, 0.5, 0.3, 0.2, 0.1)
-
-#: Classes are split into folds repeatedly until this many classes were held out. More take time;
-#: with few classes a single split has a large variance.
-HELD_OUT = 40
 
 
 # ---- alpha ---------------------------------------------------------------------------------
@@ -143,27 +130,26 @@ class Choice:
 
 
 def choose(
-    learner: Learner,
-    values: Any,
+    folds: list[Fold],
+    etas: Any,
     columns: Callable[[MatrixOperator, float, Weights], Float64s],
     scale: Float64s | None = None,
-) -> Choice | None:
-    """Return the value that best separates held-out classes or pairs, or None without any.
+) -> Choice:
+    """Return the weight that best separates held-out classes or pairs, and 1 without folds.
 
-    Each fold is another set of shares of the same sums. ``columns`` solves for one value.
+    ``columns`` solves for one weight. The loss is one minus the ROC area of the test pairs.
     """
-    ordered = np.sort(np.asarray(values, np.float64))[::-1]
+    ordered = np.sort(np.asarray(etas, np.float64))[::-1]
     losses: list[list[float]] = []
-    for grouping in _groupings(learner):
-        for held, rows in grouping:
-            operator, totals = learner.operator(held), learner.terms.totals(held)
-            if min(totals) <= 0.0:
-                continue
-            if scale is not None:
-                operator, rows = operator.scaled(scale), _scaled(rows, scale)
-            losses.append([_loss(rows, columns(operator, float(one), totals)) for one in ordered])
+    for fold in folds:
+        operator, totals = fold.learner.operator(fold.held), fold.learner.terms.totals(fold.held)
+        differences = fold.differences
+        if scale is not None:
+            operator, differences = operator.scaled(scale), differences / scale
+        along = (differences @ columns(operator, eta, totals) for eta in ordered.tolist())
+        losses.append([1.0 - roc_area((Z**2).sum(axis=1), fold.same) for Z in along])
     if not losses:
-        return None
+        return Choice(1.0, ordered, np.ones(len(ordered)))
     place = _place(np.array(losses))
     return Choice(float(ordered[round(place)]), ordered, np.array(losses).mean(axis=0))
 
@@ -193,78 +179,3 @@ def margin_risk_eta(etas: Any, loss: Callable[[float], float]) -> Choice:
     losses = np.array([loss(float(eta)) for eta in ordered])
     close = np.flatnonzero(losses <= losses.min() + 1e-12)
     return Choice(float(ordered[close[len(close) // 2]]), ordered, losses)
-
-
-def _groupings(learner: Learner) -> Iterator[list[tuple[Parts, Chunk]]]:
-    """Yield lists of folds, each with its held-out parts and their sampled rows or pairs."""
-    terms, sample = learner.terms, learner.sample
-    kept = None if sample is None else sample.kept
-    if kept is None:
-        return
-    if not isinstance(terms, ClassTerms):
-        folds = terms.folds(kept)  # type: ignore[attr-defined]
-        some = [kept.chosen(np.flatnonzero(folds == k)) for k in range(FOLDS)]
-        yield [
-            (frozenset([k]), rows)
-            for k, rows in enumerate(some)
-            if len(np.unique(rows.targets)) == 2  # type: ignore[arg-type]
-        ]
-        return
-    keys, codes = chunk_keys(kept)
-    centers: dict[Any, Any] = dict(terms.centers)
-    tasks = list(dict.fromkeys(key[0] for key in centers))
-    whole = len(tasks) >= 4
-    units = sorted(tasks if whole else centers, key=_in_order(terms))
-    n_folds = min(FOLDS, len(units) // 2)
-    if n_folds < 2:
-        yield [(frozenset(), kept)]
-        return
-    for way in range(max(HELD_OUT // len(units), 1)):
-        order = np.random.default_rng(way).permutation(len(units)) if way else range(len(units))
-        number = {units[unit]: place % n_folds for place, unit in enumerate(order)}
-        place = {key: number[key[0] if whole else key] for key in centers}
-        of_row = np.array([place[key] for key in keys])[codes]
-        parts = []
-        for fold in range(n_folds):
-            held = frozenset(key for key, where in place.items() if where == fold)
-            mine = np.flatnonzero(of_row == fold)
-            parts.append((held, kept.chosen(mine[:: max(-(-len(mine) // FOLD_ROWS), 1)])))
-        yield parts
-
-
-def _in_order(terms: ClassTerms) -> Callable[[Any], Any]:
-    """Return the sort key of classes before the split: their weight, then the norm of the mean."""
-    sizes: dict[Any, float] = {}
-    lengths: dict[Any, float] = {}
-    for key, center in terms.centers.items():
-        for unit in (key, key[0]):  # type: ignore[index]
-            sizes[unit] = sizes.get(unit, 0.0) + center.weight
-            lengths[unit] = lengths.get(unit, 0.0) + length(center.mean)
-    return lambda unit: (-sizes[unit], lengths[unit])
-
-
-def _scaled(rows: Chunk, scale: Float64s) -> Chunk:
-    return Chunk(rows.rows / scale, rows.weights, rows.starts, rows.targets, rows.pairs)
-
-
-def _loss(rows: Chunk, vectors: Float64s) -> float:
-    """Return the error of the subspace on held-out rows or pairs."""
-    if vectors.shape[1] == 0:
-        return 1.0
-    Z = np.asarray(rows.rows @ vectors, np.float64)
-    if rows.pairs is not None:
-        apart = Z[rows.pairs[:, 0]] - Z[rows.pairs[:, 1]]
-        counts = counts_of_pairs(np.linalg.norm(apart, axis=1), rows.targets, rows.weights)
-        return pair_risk.risk_curve(counts).risk
-    keys, codes = chunk_keys(rows)
-    tasks = np.unique([str(key[0]) for key in keys], return_inverse=True)[1][codes]
-    errors = []
-    for task in np.unique(tasks):
-        mine = tasks == task
-        sizes = np.unique(codes[mine], return_counts=True)[1]
-        if len(sizes) >= 2 and sizes.max() >= 2:
-            errors.append(one_shot_error(Z[mine], codes[mine]).error)
-    if errors:
-        return float(np.mean(errors))
-    counts = counts_of_classes(Z, codes, tasks)
-    return pair_risk.risk_curve(counts).risk if len(counts.ends) else 1.0

@@ -81,7 +81,7 @@ def test_pair_subspace(balanced, how):
     for _ in range(PROBLEMS):
         apart, signs, weights, scales = drawn_pairs(rng)
         pairs = np.stack([apart, np.zeros_like(apart)], axis=1)
-        model = few(1, eta=0.5)
+        model = few(1, criterion="difference", eta=0.5)
         found = (model.fit if how == "fit" else model.partial_fit)(pairs, signs, weights)
         # Pairs that were copied or weighed differ from the law in their proportion only.
         share = 0.5 if balanced else found._counts().same[-1]
@@ -135,7 +135,7 @@ def test_class_subspace(how):
             rows, labels = rows[copies], labels[copies]
         elif kind == 2:
             weights = rng.integers(1, 4, len(labels)).astype(float)
-        model = few(1, eta=0.5)
+        model = few(1, criterion="difference", eta=0.5)
         found = (model.fit if how == "fit" else model.partial_fit)(rows, labels, weights)
         fresh, names = draw(2 * FRESH)
         Z = found.transform(fresh)

@@ -39,11 +39,15 @@ def fitted(kind, solver, rows, problem, n_components, eta):
     """An estimator that has learned, and the matrix T by definition."""
     _, y, index, signs = problem
     if kind == "pairs":
-        estimator = PairSubspace(n_components, eta=eta, preprocessor=rows, solver=solver)
+        estimator = PairSubspace(
+            n_components, criterion="difference", eta=eta, preprocessor=rows, solver=solver
+        )
         return estimator.fit(index, signs), scatters(rows, index, signs)
     every = np.column_stack(np.triu_indices(len(y), 1))
     same = np.where(y[every[:, 0]] == y[every[:, 1]], 1, -1)
-    estimator = ClassSubspace(n_components, eta=eta, solver=solver).fit(rows, y)
+    estimator = ClassSubspace(n_components, criterion="difference", eta=eta, solver=solver).fit(
+        rows, y
+    )
     return estimator, scatters(rows, every, same)
 
 

@@ -44,7 +44,9 @@ def test_names_and_the_order_of_rows_make_no_difference(which, seed):
     for seed in range(5):
         rng = np.random.default_rng(seed)
         names, order = rng.permutation(codes.max() + 1), rng.permutation(len(codes))
-        found.add(ClassSubspace(d).fit(rows[order], names[codes[order]]).eta_)
+        found.add(
+            ClassSubspace(d, criterion="difference").fit(rows[order], names[codes[order]]).eta_
+        )
     assert len(found) == 1
 
 
@@ -52,7 +54,7 @@ def test_names_and_the_order_of_rows_make_no_difference(which, seed):
 def test_the_choice_serves_classes_never_seen(seed):
     rows, labels = synthetic(seed)
     old, fresh = labels < 12, labels >= 12
-    found = ClassSubspace(6).fit(rows[old], labels[old])
+    found = ClassSubspace(6, criterion="difference").fit(rows[old], labels[old])
     scores = [
         found.solved_with(eta=eta).score(rows[fresh], labels[fresh])
         for eta in found.eta_choice_.etas
@@ -72,7 +74,7 @@ def test_index_pairs_choose_alike_however_they_are_read(tmp_path, seed, features
     pairs, signs = sample_pairs(labels, 1500, random_state=seed)
     if features is not None:
         features = FrozenEstimator(clone(features).fit(rows))
-    new = PairSubspace(2, preprocessor=rows, features=features)
+    new = PairSubspace(2, criterion="difference", preprocessor=rows, features=features)
     due = clone(new).fit(pairs, signs).eta_choice_
     order = rng.permutation(len(pairs))
     found = {}
@@ -87,7 +89,7 @@ def test_index_pairs_choose_alike_however_they_are_read(tmp_path, seed, features
     found["saved half way"] = again.partial_fit(pairs[700:], signs[700:])
     found["stream"] = clone(new).fit(open_stream(pairs).with_labels(signs))
     if features is None:
-        found["pairs"] = PairSubspace(2).fit(rows[pairs], signs)
+        found["pairs"] = PairSubspace(2, criterion="difference").fit(rows[pairs], signs)
     for name, learned in found.items():
         choice = learned.eta_choice_
         assert choice.eta == due.eta, name

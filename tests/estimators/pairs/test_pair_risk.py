@@ -45,7 +45,7 @@ class TestPairsOfAnyWeight:
 
     def fitted(self, solver, form, rows, weights=None, **options):
         few = with_sample_of(100, PairSubspace)  # there are more
-        model = few(2, **{"eta": 0.5, **options}, solver=solver)
+        model = few(2, **{"criterion": "difference", "eta": 0.5, **options}, solver=solver)
         if form == "mapped" and solver != "dense":
             pytest.skip("one map is enough")
         if form == "mapped":
@@ -86,7 +86,7 @@ class TestPairsOfAnyWeight:
 
 
 def test_balanced_or_not_is_what_the_bound_is_about():
-    model = PairSubspace(2, eta=5.0, preprocessor=POINTS).fit(INDEX, SIGNS)
+    model = PairSubspace(2, criterion="difference", eta=5.0, preprocessor=POINTS).fit(INDEX, SIGNS)
     assert model.bound(balanced=False).gap == pytest.approx(
         pair_bound(400, 2, 0.1, 0.05).gap, rel=1e-12
     )
@@ -123,7 +123,7 @@ class TestRowsInTrueProportions:
     @pytest.mark.parametrize("solver", ["dense", "krylov", Kernel("linear")])
     def test_fit_looks_at_all_pairs(self, solver):
         rows, labels = rows_of_classes(1200)
-        found = ClassSubspace(2, eta=0.5, solver=solver).fit(rows, labels)
+        found = ClassSubspace(2, criterion="difference", eta=0.5, solver=solver).fit(rows, labels)
         assert found.risk_standard_error_ == 0.0
         exact = risk_of_all(found, rows, labels, found.threshold_)
         assert found.risk_ == pytest.approx(exact, abs=1e-9)
@@ -133,7 +133,9 @@ class TestRowsInTrueProportions:
         off, errors = [], []
         for seed in range(40):
             rows, labels = rows_of_classes(1200, seed)
-            found = with_sample_of(300, ClassSubspace)(2, eta=0.5).partial_fit(rows, labels)
+            found = with_sample_of(300, ClassSubspace)(
+                2, criterion="difference", eta=0.5
+            ).partial_fit(rows, labels)
             off.append(found.risk_ - risk_of_all(found, rows, labels, found.threshold_))
             errors.append(found.risk_standard_error_)
         # 40 squares: their root mean square is known to 1 / sqrt(80), and four times that is 0.45.
@@ -148,10 +150,12 @@ class TestRowsInTrueProportions:
         copies = np.repeat(np.arange(n), weights)
         in_kernel = ({"solver": Kernel("linear")}, {"solver": Kernel("rbf")}) if exact else ()
         for options in ({}, {"solver": "krylov"}, *in_kernel):
-            model = ClassSubspace(2, eta=0.5, **options)
+            model = ClassSubspace(2, criterion="difference", eta=0.5, **options)
             weighted = model.fit(rows, labels, weights).risk_curve_
             tolerance = 1e-9 if exact else 1e-3
-            repeated = ClassSubspace(2, eta=0.5, **options).fit(rows[copies], labels[copies])
+            repeated = ClassSubspace(2, criterion="difference", eta=0.5, **options).fit(
+                rows[copies], labels[copies]
+            )
             assert weighted.risk == pytest.approx(repeated.risk_, abs=tolerance)
             assert weighted.threshold == pytest.approx(repeated.threshold_, rel=1e-3)
             assert (weighted.n_same, weighted.n_different) == (
@@ -168,17 +172,25 @@ class TestDiameter:
         rows[[7, 300]] = [[300.0, 0, 0], [-204.0, 0, 0]]
         labels = np.repeat([0, 1], 200)
         few = with_sample_of(20, ClassSubspace)
-        fits = [few(1, eta=1.0, solver=s) for s in ("dense", "krylov", Kernel("linear"), "flow")]
+        fits = [
+            few(1, criterion="difference", eta=1.0, solver=s)
+            for s in ("dense", "krylov", Kernel("linear"), "flow")
+        ]
         for model in fits:
             assert 504 <= model.fit(rows, labels).diameter_ <= 2 * 504
         assert fits[0].diameter_ == fits[1].diameter_ == pytest.approx(fits[2].diameter_)
-        grown = few(1, eta=1.0)
+        grown = few(1, criterion="difference", eta=1.0)
         for part in np.array_split(np.arange(400), 7):
             grown.partial_fit(rows[part], labels[part])
         assert grown.diameter_ == pytest.approx(fits[0].diameter_, rel=1e-12)
-        left, right = (few(1, eta=1.0).partial_fit(rows[k::2], labels[k::2]) for k in (0, 1))
+        left, right = (
+            few(1, criterion="difference", eta=1.0).partial_fit(rows[k::2], labels[k::2])
+            for k in (0, 1)
+        )
         assert 504 <= left.merge(right).diameter_ <= 3 * 504
-        assert few(1, eta=1.0).fit(sp.csr_array(rows), labels).diameter_ >= 504
+        assert (
+            few(1, criterion="difference", eta=1.0).fit(sp.csr_array(rows), labels).diameter_ >= 504
+        )
 
     def test_nor_the_members_of_any_pair(self):
         points = POINTS.copy()
@@ -186,21 +198,24 @@ class TestDiameter:
         longest = np.linalg.norm(points[INDEX[:, 0]] - points[INDEX[:, 1]], axis=1).max()
         few = with_sample_of(20, PairSubspace)
         for solver in ("dense", "krylov", Kernel("linear"), "flow"):
-            model = few(1, eta=1.0, solver=solver).fit(points[INDEX], SIGNS)
+            model = few(1, criterion="difference", eta=1.0, solver=solver).fit(points[INDEX], SIGNS)
             assert model.diameter_ == pytest.approx(longest, rel=1e-12)
         left, right = (
-            few(1, eta=1.0).partial_fit(points[INDEX[k::2]], SIGNS[k::2]) for k in (0, 1)
+            few(1, criterion="difference", eta=1.0).partial_fit(points[INDEX[k::2]], SIGNS[k::2])
+            for k in (0, 1)
         )
         assert left.merge(right).diameter_ == pytest.approx(longest, rel=1e-12)
         found = [
-            few(1, eta=1.0, solver=solver, preprocessor=points).fit(INDEX, SIGNS).diameter_
+            few(1, criterion="difference", eta=1.0, solver=solver, preprocessor=points)
+            .fit(INDEX, SIGNS)
+            .diameter_
             for solver in ("dense", "krylov", Kernel("linear"))
         ]
         assert found[0] == pytest.approx(found[1], rel=1e-12) == found[2]
         assert longest <= found[0] <= 2 * 550
 
     def test_one_of_the_user_s_own(self):
-        model = ClassSubspace(1, eta=1.0).fit(POINTS, LABELS)
+        model = ClassSubspace(1, criterion="difference", eta=1.0).fit(POINTS, LABELS)
         wide, own = model.bound(diameter=2 * model.diameter_), model.bound()
         assert wide.gap == pytest.approx(own.gap)
         assert wide.empirical_risk >= own.empirical_risk

@@ -55,7 +55,9 @@ BAD_PAIRS = [
 
 
 @pytest.mark.parametrize(
-    "learner", [PairSubspace(2, eta=1.0), PairMetric()], ids=["space", "metric"]
+    "learner",
+    [PairSubspace(2, criterion="difference", eta=1.0), PairMetric()],
+    ids=["space", "metric"],
 )
 @pytest.mark.parametrize(("pairs", "y", "message"), BAD_PAIRS, ids=[m for *_, m in BAD_PAIRS])
 def test_pairs(learner, pairs, y, message):
@@ -89,7 +91,7 @@ def test_indices(index, message):
 def test_column_names_of_the_preprocessor_are_remembered():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(ROWS, columns=list("vwxyz"))
-    for learner in (PairSubspace(2, eta=1.0), PairMetric()):
+    for learner in (PairSubspace(2, criterion="difference", eta=1.0), PairMetric()):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             warnings.filterwarnings("ignore", message="PairMetric stopped")
@@ -103,27 +105,37 @@ def test_column_names_of_the_preprocessor_are_remembered():
 
 
 def test_pairs_with_missing_values_may_be_left_out():
-    skipping = PairSubspace(2, eta=1.0, missing="skip")
-    clean = PairSubspace(2, eta=1.0).fit(np.delete(PAIRS, 7, axis=0), np.delete(SIGNS, 7))
+    skipping = PairSubspace(2, criterion="difference", eta=1.0, missing="skip")
+    clean = PairSubspace(2, criterion="difference", eta=1.0).fit(
+        np.delete(PAIRS, 7, axis=0), np.delete(SIGNS, 7)
+    )
     found = skipping.fit(spoiled(PAIRS, (7, 1, 3), np.nan), SIGNS)
     np.testing.assert_allclose(found.components_, clean.components_, atol=1e-12)
     rows = spoiled(ROWS, (4, 1), np.nan)
     kept = (INDEX != 4).all(axis=1)
     found = skipping.set_params(preprocessor=rows).fit(INDEX, SIGNS)
-    clean = PairSubspace(2, eta=1.0, preprocessor=ROWS).fit(INDEX[kept], SIGNS[kept])
+    clean = PairSubspace(2, criterion="difference", eta=1.0, preprocessor=ROWS).fit(
+        INDEX[kept], SIGNS[kept]
+    )
     np.testing.assert_allclose(found.components_, clean.components_, atol=1e-12)
-    labels = ClassSubspace(2, eta=1.0, missing="skip").fit(rows, LABELS)
-    rest = ClassSubspace(2, eta=1.0).fit(np.delete(ROWS, 4, 0), np.delete(LABELS, 4))
+    labels = ClassSubspace(2, criterion="difference", eta=1.0, missing="skip").fit(rows, LABELS)
+    rest = ClassSubspace(2, criterion="difference", eta=1.0).fit(
+        np.delete(ROWS, 4, 0), np.delete(LABELS, 4)
+    )
     np.testing.assert_allclose(labels.components_, rest.components_, atol=1e-12)
 
 
 def test_one_sign_only():
     with pytest.raises(ValueError, match=r"negative pair"):
-        PairSubspace(2).fit(PAIRS, np.ones(60, int))
+        PairSubspace(2, criterion="difference").fit(PAIRS, np.ones(60, int))
+    index, points = np.column_stack([np.arange(59), np.arange(1, 60)]), PAIRS[:, 0]
+    with pytest.raises(ValueError, match=r"positive pairs connect all rows"):
+        PairSubspace(2, preprocessor=points).fit(index, np.ones(59, int))
     with pytest.raises(ValueError, match="criterion='ratio' divides by the scatter of positive"):
         PairSubspace(2, criterion="ratio").fit(PAIRS, -np.ones(60, int))
-    assert PairSubspace(2).fit(PAIRS, -np.ones(60, int)).n_positive_ == 5
-    waiting = PairSubspace(2, eta=1.0).partial_fit(PAIRS, np.ones(60, int))
+    negative = PairSubspace(2, criterion="difference").fit(PAIRS, -np.ones(60, int))
+    assert negative.n_positive_ == 5
+    waiting = PairSubspace(2, criterion="difference", eta=1.0).partial_fit(PAIRS, np.ones(60, int))
     with pytest.raises(NotFittedError, match="no negative pair"):
         _ = waiting.components_
     with pytest.raises(ValueError, match="No pairs remain"):
@@ -154,7 +166,7 @@ def test_labelled_rows(rows, labels, message):
 
 @pytest.mark.parametrize("solver", ["auto", "flow"])
 def test_rows_that_are_all_the_same(solver):
-    model = ClassSubspace(2, eta=1.0, solver=solver)
+    model = ClassSubspace(2, criterion="difference", eta=1.0, solver=solver)
     with pytest.warns(UserWarning, match="No eigenvalue of T is positive"):
         found = model.fit(np.full((40, 5), 0.1), LABELS)
     assert np.isfinite(found.components_).all()
@@ -165,10 +177,14 @@ def test_rows_that_are_all_the_same(solver):
 def test_a_class_with_one_example_is_harmless():
     lonely = LABELS.copy()
     lonely[0] = "z"
-    for options in ({}, {"solver": "kernel"}, {"eta": 1.0, "solver": "krylov"}):
+    for options in (
+        {},
+        {"solver": "kernel"},
+        {"criterion": "difference", "eta": 1.0, "solver": "krylov"},
+    ):
         learned = ClassSubspace(2, **options).fit(ROWS, lonely)
         assert np.isfinite(learned.transform(ROWS)).all()
-    every = ClassSubspace(2).fit(ROWS, np.arange(40))
+    every = ClassSubspace(2, criterion="difference").fit(ROWS, np.arange(40))
     np.testing.assert_allclose(
         abs(np.sum(every.components_ * np.linalg.svd(ROWS - ROWS.mean(0))[2][:2], axis=1)), 1
     )
@@ -217,7 +233,9 @@ class TestKernels:
             PairSubspace(2, solver=Kernel("precomputed")).fit(PAIRS, SIGNS)
 
     def test_what_a_kernel_has_not(self):
-        model = ClassSubspace(2, eta=1.0, solver=Kernel("rbf")).fit(ROWS, LABELS)
+        model = ClassSubspace(2, criterion="difference", eta=1.0, solver=Kernel("rbf")).fit(
+            ROWS, LABELS
+        )
         assert not hasattr(model, "components_")
         assert not hasattr(model, "partial_fit")
         with pytest.raises(AttributeError, match="Use dual_coef_"):
@@ -231,7 +249,7 @@ class TestKernels:
 
 @pytest.mark.parametrize(
     "learner",
-    [StreamPCA(1), ClassSubspace(1, eta=1.0), CompetitiveLearning(2)],
+    [StreamPCA(1), ClassSubspace(1, criterion="difference", eta=1.0), CompetitiveLearning(2)],
     ids=lambda one: type(one).__name__,
 )
 def test_merging_other_columns_is_rejected(learner):
@@ -242,12 +260,3 @@ def test_merging_other_columns_is_rejected(learner):
     )
     with pytest.raises(ValueError, match="column 'a', the other to 'b'"):
         one.merge(other)
-
-
-def test_merging_pairs_with_and_without_folds_is_rejected():
-    """The folds of ``eta="auto"`` cannot be found afterwards."""
-    rows = np.random.default_rng(0).standard_normal((40, 2, 3))
-    signs = np.resize([1, -1], 40)
-    folds = PairSubspace(1).partial_fit(rows, signs)
-    with pytest.raises(ValueError, match="Only one of the estimators stores folds"):
-        folds.merge(PairSubspace(1, eta=1.0).partial_fit(rows, signs))

@@ -27,7 +27,7 @@ class TestWhoTakesPairs:
 
     @pytest.mark.parametrize("solver", ["dense", "krylov", Kernel("linear"), "flow"])
     def test_from_labels(self, solver):
-        learned = ClassSubspace(eta=0.5, solver=solver).fit(ROWS, LABELS)
+        learned = ClassSubspace(criterion="difference", eta=0.5, solver=solver).fit(ROWS, LABELS)
         for name in ("predict", "decision_function"):
             assert not hasattr(learned, name)
         distances = learned.pair_distance(ROWS[PAIRS])
@@ -44,7 +44,9 @@ class TestWhoTakesPairs:
         assert learned.score(ROWS, LABELS) == pytest.approx(area, abs=1e-12)
         assert learned.score(ROWS[PAIRS], Y) == pytest.approx(roc_auc_score(Y, -distances))
 
-    @pytest.mark.parametrize("learner", [PairSubspace(eta=0.5), PairMetric()])
+    @pytest.mark.parametrize(
+        "learner", [PairSubspace(criterion="difference", eta=0.5), PairMetric()]
+    )
     def test_from_pairs(self, learner):
         learned = clone(learner).fit(ROWS[PAIRS], Y)
         scores = learned.pair_score(ROWS[PAIRS])
@@ -67,7 +69,7 @@ PAIRS, Y = sample_pairs(LABELS, 800, random_state=0)
     "learner",
     [
         PairSubspace(2),
-        PairSubspace(2, eta=0.5),
+        PairSubspace(2, criterion="difference", eta=0.5),
         PairSubspace(2, solver=Kernel("rbf")),
         PairMetric(),
     ],
@@ -107,7 +109,12 @@ def test_before_nearest_neighbours_and_a_support_vector_machine():
 
 
 @pytest.mark.parametrize(
-    "judge", [PairSubspace(2, eta=0.5), PairMetric(), PairSubspace(2, eta=0.5, solver="flow")]
+    "judge",
+    [
+        PairSubspace(2, criterion="difference", eta=0.5),
+        PairMetric(),
+        PairSubspace(2, criterion="difference", eta=0.5, solver="flow"),
+    ],
 )
 def test_what_was_learned_from_pairs_stands_before_classifiers_too(judge):
     rng = np.random.default_rng(100)
@@ -121,10 +128,11 @@ def test_what_was_learned_from_pairs_stands_before_classifiers_too(judge):
 
 
 def test_a_grid_search_over_the_weight():
-    search = GridSearchCV(ClassSubspace(2), {"eta": [3.0, 0.3]}, cv=3)
+    search = GridSearchCV(ClassSubspace(2, criterion="difference"), {"eta": [3.0, 0.3]}, cv=3)
     search.fit(ROWS, LABELS)
     assert search.best_score_ > 0.8
-    pairs = GridSearchCV(PairSubspace(2), {"eta": [3.0, 0.3]}, cv=3).fit(ROWS[PAIRS], Y)
+    pairs = GridSearchCV(PairSubspace(2, criterion="difference"), {"eta": [3.0, 0.3]}, cv=3)
+    pairs.fit(ROWS[PAIRS], Y)
     assert pairs.best_params_ == {"eta": 0.3}
 
 

@@ -1,0 +1,242 @@
+"""The family between raw distance and discriminant analysis, compared with its definition."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.linalg import sqrtm
+from scipy.spatial.distance import pdist
+from sklearn.datasets import load_digits, load_wine
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+from eigenstream import ClassSubspace, Kernel, PairSubspace, load, sample_pairs, save
+from eigenstream.evaluation import pair_roc
+from eigenstream.streams import open_stream
+from eigenstream.subspace.held_out import sampled_pairs
+
+pytestmark = pytest.mark.filterwarnings("ignore:n_components=:UserWarning")
+
+
+def classes(n_classes=12, per_class=8, width=20, signal=3, seed=0):
+    """Return rows of classes that differ in the first columns, with noise that grows."""
+    rng = np.random.default_rng(seed)
+    y = np.repeat(np.arange(n_classes), per_class)
+    X = rng.standard_normal((len(y), width)) * np.linspace(0.3, 3.0, width)
+    X[:, :signal] += 3.0 * rng.standard_normal((n_classes, signal))[y]
+    return X, y
+
+
+def area(model, X, y):
+    return pair_roc(model.transform(X), y).area
+
+
+def metric_of(within, between, shrinkage, mixing, n_components=None):
+    """Return the matrix M of the squared distance d^T M d, by definition."""
+    width = len(within)
+    shrunk = (1 - shrinkage) * within + shrinkage * np.trace(within) / width * np.eye(width)
+    white = np.linalg.inv(np.real(sqrtm(shrunk)))
+    values, vectors = np.linalg.eigh(white @ between @ white)
+    kept = np.where(values > 1e-9 * values.max(), values, 0.0)
+    if n_components is not None:
+        kept[:-n_components] = 0.0
+    mixed = (1 - mixing) * kept + mixing * values.mean()
+    return white @ (vectors * (mixed / (1 + mixed))) @ vectors.T @ white
+
+
+def covariances(X, y, weights=None):
+    """Return the covariances within and between classes, by definition."""
+    w = np.ones(len(X)) if weights is None else weights
+    within, total, free = np.zeros((X.shape[1],) * 2), w.sum(), 0.0
+    mean = w @ X / total
+    between, squares = np.zeros_like(within), 0.0
+    for name in np.unique(y):
+        rows, own = X[y == name], w[y == name]
+        middle, size = own @ rows / own.sum(), own.sum()
+        within += (rows - middle).T @ ((rows - middle) * own[:, None])
+        between += size * np.outer(middle - mean, middle - mean)
+        free, squares = free + size - 1, squares + size**2
+    return within / free, between / (total - squares / total)
+
+
+def is_metric(model, metric):
+    ours = model.components_
+    scale = 1.0 if model.scale_ is None else model.scale_
+    ours = ours / scale
+    np.testing.assert_allclose(ours.T @ ours, metric, atol=1e-8 * np.abs(metric).max())
+
+
+@given(st.sampled_from([0.01, 0.3, 1.0]), st.sampled_from([0.0, 0.3, 1.0]), st.integers(0, 99))
+@settings(max_examples=25, deadline=None)
+def test_the_metric_is_that_of_the_definition(shrinkage, mixing, seed):
+    X, y = classes(seed=seed, width=9)
+    weights = np.random.default_rng(seed).uniform(0.5, 3.0, len(X))
+    model = ClassSubspace(None, shrinkage=shrinkage, mixing=mixing).fit(X, y, weights)
+    is_metric(model, metric_of(*covariances(X, y, weights), shrinkage, mixing))
+    spread = np.cov(model.transform(X).T, aweights=weights)
+    if mixing == 1.0:  # then all directions are kept, and components are principal axes
+        values = np.diag(spread)
+        np.testing.assert_allclose(spread, np.diag(values), atol=0.1 * values.max())
+    pairs, signs = sample_pairs(y, 400, random_state=seed)
+    apart = X[pairs[:, 0]] - X[pairs[:, 1]]
+    like, unlike = (
+        apart[signs == s].T @ apart[signs == s] / (2 * (signs == s).sum()) for s in (1, -1)
+    )
+    model = PairSubspace(None, shrinkage=shrinkage, mixing=mixing, preprocessor=X)
+    is_metric(model.fit(pairs, signs), metric_of(like, unlike - like, shrinkage, mixing))
+
+
+def test_the_corners_are_raw_distance_and_discriminants():
+    X, y = classes()
+    Z = ClassSubspace(None, shrinkage=1.0, mixing=1.0).fit_transform(X, y)
+    assert np.ptp(pdist(Z) / pdist(X)) < 1e-10
+    ours = ClassSubspace(3, shrinkage=0.0, mixing=0.0).fit_transform(X, y)
+    theirs = LinearDiscriminantAnalysis(solver="eigen").fit(X, y).transform(X)
+    for k in range(3):
+        assert abs(np.corrcoef(ours[:, k], theirs[:, k])[0, 1]) == pytest.approx(1.0, abs=1e-8)
+
+
+def test_fewer_rows_than_features_are_solved_in_their_span():
+    X, y = classes(n_classes=6, per_class=5, width=80)
+    for shrinkage, mixing in ((0.01, 0.0), (0.3, 0.0), (1.0, 0.0)):
+        model = ClassSubspace(None, shrinkage=shrinkage, mixing=mixing).fit(X, y)
+        is_metric(model, metric_of(*covariances(X, y), shrinkage, mixing))
+    # Chunks, a merged fit, a file and sparse rows have the same distances.
+    whole = ClassSubspace().fit(X, y)
+    parts = ClassSubspace()
+    for some in np.array_split(np.random.default_rng(0).permutation(len(X)), 4):
+        parts.partial_fit(X[some], y[some])
+    merged = ClassSubspace().fit(X[::2], y[::2]).merge(ClassSubspace().fit(X[1::2], y[1::2]))
+    for model in (parts, merged):
+        assert (model.shrinkage_, model.mixing_) == (whole.shrinkage_, whole.mixing_)
+        np.testing.assert_allclose(pdist(model.transform(X)), pdist(whole.transform(X)), rtol=1e-6)
+
+
+def test_raw_faces_take_no_square_matrix():
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(10), 4)
+    X = rng.standard_normal((40, 5000)) + 0.5 * rng.standard_normal((10, 5000))[y]
+    model = ClassSubspace().fit(X, y)
+    assert model.components_.shape[1] == 5000
+    assert area(model, X, y) > 0.99
+
+
+@pytest.mark.parametrize("kind", ["labels", "pairs"])
+def test_every_way_of_reading_selects_alike(tmp_path, kind):
+    X, y = classes(seed=3)
+    if kind == "pairs":
+        index, y = sample_pairs(y, 900, random_state=0)
+        data, own = X[index], PairSubspace
+        stream = open_stream(data.reshape(len(data), -1)).with_labels(y)
+    else:
+        data, own = X, ClassSubspace
+        stream = open_stream(X).with_labels(y)
+    whole = own().fit(data, y)
+    order = np.random.default_rng(0).permutation(len(data))
+    parts = own()
+    for some in np.array_split(order, 5):
+        parts.partial_fit(data[some], y[some])
+    half = own().partial_fit(data[::2], y[::2])
+    save(half, tmp_path / "half.eigs")
+    resumed = load(tmp_path / "half.eigs").partial_fit(data[1::2], y[1::2])
+    merged = half.merge(own().partial_fit(data[1::2], y[1::2]))
+    for model in (parts, resumed, merged, own().fit(stream)):
+        assert (model.shrinkage_, model.mixing_) == (whole.shrinkage_, whole.mixing_)
+        np.testing.assert_allclose(
+            pdist(model.transform(X)), pdist(whole.transform(X)), rtol=1e-6, atol=1e-9
+        )
+    save(whole, tmp_path / "whole.eigs")
+    np.testing.assert_array_equal(
+        load(tmp_path / "whole.eigs").selection_.losses, whole.selection_.losses
+    )
+    fewer = whole.solved_with(n_components=2)
+    assert fewer.mixing_ == 0.0
+    assert fewer.components_.shape == (2, 20)
+
+
+def test_noise_directions_are_removed():
+    X, y = classes(n_classes=40, width=40)
+    new, names = classes(n_classes=40, width=40, seed=1)
+    raw = pair_roc(new, names).area
+    model = ClassSubspace().fit(X, y)
+    assert model.mixing_ == 0.0
+    assert model.n_components_ <= 6
+    assert area(model, new, names) > raw + 0.1
+    assert len(model.selection_.losses) == len(model.selection_.numbers) > 50
+
+
+def test_few_classes_keep_raw_distance_if_nothing_is_better():
+    X, y = load_digits(return_X_y=True)
+    model = ClassSubspace().fit(X[y < 5][::2], y[y < 5][::2])
+    new, names = X[y >= 5][::4], y[y >= 5][::4]
+    assert area(model, new, names) > pair_roc(new, names).area - 0.01
+
+
+def test_three_classes_are_selected_by_held_out_rows():
+    X, y = load_wine(return_X_y=True)
+    model = ClassSubspace().fit(X[::2], y[::2])
+    assert model.scale_ is not None
+    lda = LinearDiscriminantAnalysis(solver="eigen", shrinkage="auto").fit(X[::2], y[::2])
+    assert area(model, X[1::2], y[1::2]) > pair_roc(lda.transform(X[1::2]), y[1::2]).area - 0.02
+
+
+def test_tasks_count_alike():
+    X, y = classes(n_classes=12)
+    tasks = y % 2
+    rows = np.concatenate([np.flatnonzero(tasks == 0)[::4], np.flatnonzero(tasks == 1)])
+    X, y, tasks = X[rows], y[rows], tasks[rows]
+    moved = X + 100.0 * tasks[:, None]  # the means of tasks do not matter
+    one, other = (ClassSubspace().fit(Z, y, groups=tasks) for Z in (X, moved))
+    assert (one.shrinkage_, one.mixing_) == (other.shrinkage_, other.mixing_)
+    np.testing.assert_allclose(one.eigenvalues_, other.eigenvalues_, rtol=1e-6)
+    weights = np.where(tasks == 0, 3.0, 1.0)
+    share = (tasks == 0).mean(), (tasks == 1).mean()
+    assert share[0] != share[1]
+    heavy = ClassSubspace().fit(X, y, weights, groups=tasks)
+    assert np.isfinite(heavy.eigenvalues_).all()
+
+
+def test_a_kernel_has_the_same_family():
+    X, y = classes()
+    dense, dual = (
+        ClassSubspace(shrinkage=0.3, mixing=0.0, solver=solver).fit(X, y)
+        for solver in ("dense", Kernel("linear"))
+    )
+    assert np.corrcoef(pdist(dense.transform(X)), pdist(dual.transform(X)))[0, 1] > 0.99
+
+
+def test_like_pairs_alone_suffice():
+    X, y = classes(n_classes=40, width=40)
+    index, signs = sample_pairs(y, 1000, random_state=0)
+    new, names = classes(n_classes=40, width=40, seed=1)
+    both = PairSubspace(preprocessor=X).fit(index, signs)
+    like = PairSubspace(preprocessor=X).fit(index[signs > 0], signs[signs > 0])
+    assert area(like, new, names) > area(both, new, names) - 0.02
+    assert area(both, new, names) > pair_roc(new, names).area + 0.1
+
+
+def test_wrong_signs_do_not_join_identities():
+    X, y = classes(n_classes=40, width=40)
+    index, signs = sample_pairs(y, 2000, random_state=0)
+    wrong = np.random.default_rng(0).random(len(signs)) < 0.05
+    new, names = classes(n_classes=40, width=40, seed=1)
+    model = PairSubspace(preprocessor=X).fit(index, np.where(wrong, -signs, signs))
+    assert area(model, new, names) > pair_roc(new, names).area + 0.1
+
+
+def test_sampled_pairs_follow_weights_and_tasks():
+    rng = np.random.default_rng(0)
+    codes, tasks = np.repeat([0, 1, 2, 3], 50), np.repeat([0, 1], 100)
+    weights = np.where(np.arange(200) % 2, 3.0, 1.0)
+    first, second, same = sampled_pairs(codes, tasks, weights, 4000, rng)
+    assert (tasks[first] == tasks[second]).all()
+    assert ((codes[first] == codes[second]) == same).all()
+    assert same.sum() == 4000
+    assert (first != second).all()
+    assert (first % 2).mean() == pytest.approx(0.75, abs=0.02)
+    assert (tasks[first] == 0).mean() == pytest.approx(0.5, abs=0.02)
+
+
+def test_equal_rows_inside_classes_raise():
+    X, y = np.repeat(np.eye(4), 5, axis=0), np.repeat(np.arange(4), 5)
+    with pytest.raises(ValueError, match="positive pairs have equal rows"):
+        ClassSubspace().fit(X, y)
