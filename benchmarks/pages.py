@@ -6,7 +6,10 @@ from pathlib import Path
 
 from benchmarks._tools import RESULTS
 
-RESEARCH = Path(__file__).parents[1] / "docs" / "research"
+DOCS = Path(__file__).parents[1] / "docs"
+RESEARCH = DOCS / "research"
+#: The pages with tables of results.
+PAGES = [*sorted(RESEARCH.glob("*.md")), DOCS / "how-to" / "missing-values.md"]
 
 
 def table(title: str, columns: list[str], rows: list[list[str]]) -> str:
@@ -39,6 +42,6 @@ def filled(page: str) -> str:
 
 def main() -> None:
     """Fill the pages."""
-    for path in RESEARCH.glob("*.md"):
+    for path in PAGES:
         page = path.read_text(encoding="utf-8")
         path.write_text(filled(page), encoding="utf-8")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import eigenstream
-from benchmarks.pages import RESEARCH, filled
+from benchmarks.pages import filled
 from eigenstream.subspace.solvers import SOLVERS
 
 PACKAGE = Path(eigenstream.__file__).parent
@@ -23,7 +23,7 @@ def test_files_that_a_page_names_are_there(page):
         assert any(place.exists() for place in places), f"{page.name} names {path}"
 
 
-@pytest.mark.parametrize("page", sorted(RESEARCH.glob("*.md")), ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_measured_tables_are_the_stored_ones(page):
     text = page.read_text(encoding="utf-8")
     assert filled(text) == text

@@ -124,7 +124,9 @@ Data = Annotated[
     list[str], typer.Argument(help="Files, folders, globs, file::part, or - (standard input).")
 ]
 ModelFile = Annotated[Path, typer.Argument(help="A file that fit -o has written.")]
-Missing = Annotated[str, "Missing values: raise, skip or interpolate."]
+Missing = Annotated[
+    str, "Missing values: raise, skip or interpolate; for some models also available or partial."
+]
 MissingAsFitted = Annotated[str | None, "raise, skip or interpolate; by default as in the fit."]
 Json = Annotated[bool, "Print one JSON object."]
 ImageShape = Annotated[Any, image_size, "Show rows as images of 28x28 pixels, say."]
@@ -214,6 +216,13 @@ class RunOptions(ReadingOptions):
     workers: Annotated[int | None, "Learn in this number of processes (needs Dask)."] = None
     scheduler: Annotated[str | None, "Learn on the Dask cluster at this address."] = None
     json: Json = False
+
+    def of_estimator(self, policy: str) -> dict[str, str]:
+        """Return the estimator's treatment of missing values, which the stream then keeps."""
+        if self.missing != policy:
+            return {}
+        self.missing = "raise"
+        return {"missing": policy}
 
     def started(self, data: list[str], *beside: Any, **more: Any) -> Any:
         """Return the stream, once all files can be written; ``beside`` are other inputs."""

@@ -41,11 +41,15 @@ def fit_slow(
     learning: LearningOptions,
     run: FitOptions,
 ) -> None:
-    """Find the slowest features of rows in time order."""
+    """Find the slowest features of rows in time order.
+
+    --missing available uses all values of rows with gaps.
+    """
     from eigenstream import SlowSubspace
 
+    gaps = run.of_estimator("available")
     stream = run.started(data)
-    given = {"alpha": alpha, "lag": lag, "scale": standardize, "basis": basis}
+    given = {"alpha": alpha, "lag": lag, "scale": standardize, "basis": basis} | gaps
     fitted(learning.made(SlowSubspace, stream, run, **given), stream, run, learning.passes or 1)
 
 
@@ -53,11 +57,15 @@ def fit_slow(
 def fit_pca(
     data: Data, *, standardize: Standardize = False, learning: LearningOptions, run: FitOptions
 ) -> None:
-    """Find the principal components of rows, in one pass or several."""
+    """Find the principal components of rows, in one pass or several.
+
+    --missing available uses all values of rows with gaps.
+    """
     from eigenstream import StreamPCA
 
+    gaps = run.of_estimator("available")
     stream = run.started(data)
-    estimator = learning.made(StreamPCA, stream, run, scale=standardize)
+    estimator = learning.made(StreamPCA, stream, run, scale=standardize, **gaps)
     fitted(estimator, stream, run, learning.passes or 1)
 
 
@@ -162,7 +170,6 @@ def fit_som(
 
     given: dict[str, Any] = {"topology": topology, "periodic": periodic, "training": training}
     given["scale"] = standardize
-    if run.missing == "partial":
-        given["missing"], run.missing = "partial", "raise"  # the map asks the stream to keep NaN
+    given |= run.of_estimator("partial")
     estimator = SelfOrganizingMap(grid, max_iter=max_iter, random_state=run.seed, **given)
     fitted(estimator, run.started(data), run)

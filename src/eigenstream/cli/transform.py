@@ -35,7 +35,7 @@ def transform(
     names = [str(name) for name in estimator.get_feature_names_out()]
     steps = preprocessing_of(estimator).fresh()
     stream = reading.matching(estimator, data, missing)
-    if getattr(estimator, "missing", None) == "partial":
+    if getattr(estimator, "missing", None) in ("partial", "available"):
         stream = stream.keeping_holes()
     check_output(out, [model, *data, *stream.sources], ENDINGS)
     with full_disk_named(out), replacing(out) as file, Watched(stream) as watched:

@@ -319,8 +319,8 @@ class Stream:
             return self
         if self.preprocessing.steps:
             raise StreamError(
-                f"missing='partial' does not support streams with {self.preprocessing!r}. Open the "
-                "stream with missing='skip' or missing='interpolate'."
+                f"{self.preprocessing!r} needs complete rows. Open the stream with missing='skip' "
+                "or missing='interpolate'."
             )
         made = self.through()
         made._plan = replace(self._plan, missing=KEEP)

@@ -79,6 +79,12 @@ features : transformer, optional
 missing : {"raise", "skip"}, default="raise"
     "skip" leaves out rows, and pairs of rows, with NaN or infinity. It warns if that affects
     10 % of the rows or more.""",
+    "missing_in_time": """\
+missing : {"raise", "skip", "available"}, default="raise"
+    "skip" leaves out rows with NaN or infinity, and the velocities that contain them. It raises if
+    fewer than 10 rows for each column remain. "available" sums each pair of columns over the rows
+    that have both, and repairs the matrices. ``transform`` then predicts the missing values of a
+    row from its other values. It needs the dense solver.""",
     "components_of_pairs": """\
 n_components : int, "auto" or None, default="auto"
     The largest number of components. For "ratio", "auto" selects it on held-out classes or pairs,
@@ -402,7 +408,7 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
             self._check_solver(solver)
         given = self._parameters()
         for name in self._fixed():
-            if name in given and not _same(given[name], self._begun[name]):
+            if name in given and not _same(given[name], self._begun.get(name, given[name])):
                 raise ValueError(
                     f"{name}={given[name]!r} cannot change now, because learning began with "
                     f"{name}={self._begun[name]!r}. Set it back, or call fit to start again."
@@ -443,7 +449,9 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
     def _check_size(self, learner: Learner) -> None:
         """Raise if the rows are so small that their squares underflow."""
         radius = learner.terms.radius
-        size = float(np.abs(learner.terms.mean).max(initial=0.0))
+        if radius is None:
+            return
+        size = float(np.abs(learner.mean).max(initial=0.0))
         if radius.first is not None:
             size = max(size, float(np.abs(radius.first).max()))
         if 0.0 < size < SMALLEST_VALUE and radius.about_origin < SMALLEST_VALUE:
@@ -683,14 +691,20 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
         Returns
         -------
         Z : array of shape (n, n_components), or a list of them
-            The projected rows.
+            The projected rows. With ``missing="skip"``, rows with missing values give NaN. With
+            "available", only rows without any value do.
         """
         check_is_fitted(self)
         if rows.is_list_of_sequences(X):
             return rows.each(self.transform, X)
         answer = self._solved()
-        mean, columns = answer.mean, self._columns_of(answer)
-        given = rows.as_floats(rows.validated(self, X, reset=False))
+        given, lost = self._completed(rows.validated(self, X, reset=False), answer)
+        features = self._projected(given, answer.mean, self._columns_of(answer))
+        features[lost] = np.nan
+        return features
+
+    def _projected(self, given: Any, mean: Float64s, columns: Float64s) -> Any:
+        """Return the features of complete rows."""
         if self._map is None:
             return rows.projected(given, mean, columns)
         step = chunk_rows(max(given.shape[1], len(mean)))
@@ -700,6 +714,15 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
             check_finite(made, name=f"the output of {type(self.features_).__name__}")
             parts.append(rows.projected(made, mean, columns))
         return np.concatenate(parts).astype(np.result_type(given.dtype, np.float32), copy=False)
+
+    def _completed(self, given: Any, answer: Answer) -> tuple[Any, Any]:
+        """Return rows without missing values, and the indices of rows that have no features."""
+        lost: Any = []
+        if self.missing == "skip":
+            finite = rows.finite_rows(given)
+            if not finite.all():
+                given, lost = rows.without(given, finite), np.flatnonzero(~finite)
+        return rows.as_floats(given), lost
 
     def inverse_transform(self, Z: Any) -> Any:
         """Return the rows in the learned subspace that project to ``Z``.

@@ -51,6 +51,8 @@ class Block:
         self.edges: list[Edges] = []
         #: The rows that the terms come from, or None for terms between blocks.
         self.chunk: Chunk | None = None
+        #: True if the terms begin a sequence.
+        self.begins = False
 
     def row(self, row: Float64s) -> End:
         """Add a single row, and return it as an end of terms."""
@@ -76,7 +78,7 @@ class Block:
 
     def differences(self, edges: Edges) -> Any:
         """Return the differences of some terms, without their weights."""
-        now, past = self._rows(edges.now), self._rows(edges.past)
+        now, past = self.rows(edges.now), self.rows(edges.past)
         return (now - past).toarray() if is_sparse(now) else now - past
 
     def add_moment(self, edges: list[Edges], total: Float64s) -> None:
@@ -151,7 +153,8 @@ class Block:
     def _many(self, edges: Edges) -> int:
         return PAIRS_PER_POINT * int(self.pieces[edges.now[0]].shape[0])
 
-    def _rows(self, end: End) -> Any:
+    def rows(self, end: End) -> Any:
+        """Return the rows at one end of some terms."""
         return _at(self.pieces[end[0]], end[1])
 
     def _in_steps(self, edges: list[Edges]) -> Iterator[list[Edges]]:
@@ -179,7 +182,7 @@ class Block:
         return out
 
     def _write(self, edges: Edges, out: Float64s) -> None:
-        now, past = self._rows(edges.now), self._rows(edges.past)
+        now, past = self.rows(edges.now), self.rows(edges.past)
         if is_sparse(now) and is_sparse(past):  # the difference is often sparser than the rows
             out[:] = (now - past).toarray()
         else:
@@ -192,7 +195,7 @@ class Block:
 
     def _add_sparse(self, edges: Edges, total: Float64s) -> bool:
         """Add terms of sparse rows by sparse products; return False if digits would be lost."""
-        now, past = self._rows(edges.now), self._rows(edges.past)
+        now, past = self.rows(edges.now), self.rows(edges.past)
         root = None if edges.weights is None else sp.diags_array(np.sqrt(edges.weights))
         if is_sparse(now) and is_sparse(past):
             apart = now - past if root is None else root @ (now - past)

@@ -2,6 +2,7 @@
 
 from copy import copy
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -23,7 +24,10 @@ SMALLEST_VALUE = 1e-150
 @storable(rows="any", weights="f8 n | None", starts="i8 s", targets="any", pairs="i8 n 2 | None")
 @dataclass(frozen=True)
 class Chunk:
-    """Rows of shape (n, D) in time order, or pairs of such rows, dense or sparse, without NaN."""
+    """Rows of shape (n, D) in time order, or pairs of such rows, dense or sparse.
+
+    They have NaN only for estimators with ``missing="available"``.
+    """
 
     rows: Any
     #: The weight of each row, or pair. None means that all weights are 1.
@@ -52,6 +56,11 @@ class Chunk:
             pairs = pairs[places]
         weights, targets = (None if v is None else v[places] for v in (self.weights, self.targets))
         return type(self)(rows, weights, NO_PLACES, targets, pairs)
+
+    def sequences(self) -> "list[Chunk]":
+        """Return the rows of each sequence."""
+        cuts = np.unique([0, *self.starts, len(self)]).tolist()
+        return [self[first:last] for first, last in pairwise(cuts)]
 
     def kept(self) -> "Chunk":
         """Return a copy of the required rows, since callers may reuse their memory."""

@@ -143,8 +143,9 @@ class Learner:
         self._finish()
         later = later.ahead()
         crossing = self.terms.join(later.terms, new_sequence=new_sequence)
-        self.sums.merge(later.sums)
+        # The terms across the border belong to the last sequence of these rows.
         self.sums.add(crossing, self.terms)
+        self.sums.merge(later.sums)
         if self.sample is not None and later.sample is not None:
             self.sample.merge(later.sample)
         return self
@@ -214,4 +215,9 @@ class Learner:
             self.sums.forget(keep ** len(block))
         narrow = self.terms.n_features <= NARROW
         with blas_threads(1) if narrow else nullcontext():
-            self.sums.add(self.terms.take(block), self.terms)
+            for part in block.sequences() if self._by_sequence else [block]:
+                self.sums.add(self.terms.take(part), self.terms)
+
+    @property
+    def _by_sequence(self) -> bool:
+        return bool(getattr(self.sums, "by_sequence", False))

@@ -14,6 +14,7 @@ from eigenstream._checks import warn_user
 from eigenstream._linalg import Float64s, canonical_signs, length, numerical_rank, power_of_two
 from eigenstream._storable import storable
 from eigenstream.subspace.block import Block
+from eigenstream.subspace.gaps import Gaps
 from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.terms import NOTHING, Parts, Terms, Weights
 
@@ -104,6 +105,8 @@ class MatrixOperator:
         self.trace = float(np.trace(reward)) if trace is None else trace
         #: The largest eigenvalue of A that rounding of the mean can cause.
         self.floor = floor
+        #: The columns seen and the noise of the gaps, for rows with missing values.
+        self.gaps: Gaps | None = None
         #: The weights in use, or None.
         self.weights: Weights | None = None
 

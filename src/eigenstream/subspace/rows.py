@@ -270,6 +270,8 @@ class Source:
                 weights = (np.ones(len(finite)) if weights is None else weights) * finite
                 rows = without(rows, finite)
             check_finite(rows, name=raw.name, first_row=raw.first_row, members=self.members)
+        elif self.missing == "available":
+            rows = with_gaps(rows, raw.name)
         else:
             where: dict[str, Any] = {
                 "name": raw.name,
@@ -278,7 +280,7 @@ class Source:
                 "members": self.members,
             }
             check_finite(rows, **where)
-        if raw.chunk is not None and weights is not None:
+        if raw.chunk is not None and weights is not None and self.missing != "available":
             self.skipped.n_rows += int((weights == 0).sum())
         starts = np.zeros(1, np.intp) if raw.new_sequence else NO_PLACES
         if self.members == 1:
@@ -450,6 +452,8 @@ def source_of_stream(
 
     With ``points``, the rows are index pairs into them, which ``pairs`` converts.
     """
+    if estimator.missing == "available":
+        stream = stream.keeping_holes()
     reader = StreamReader(stream)
 
     def raws() -> Iterator[Raw]:
@@ -602,6 +606,22 @@ def finite_rows(rows: Any) -> NDArray[np.bool_]:
 def bad_values(rows: Any) -> NDArray[np.bool_]:
     """Return True for each value that is NaN or infinite."""
     return np.asarray(~np.isfinite(rows.toarray() if is_sparse(rows) else rows))
+
+
+def with_gaps(rows: Any, name: str = "X") -> Any:
+    """Return rows with NaN for each missing value; raise if the squares of others overflow."""
+    stored = rows.data if is_sparse(rows) else rows
+    missing = ~np.isfinite(stored)
+    if not missing.any():
+        check_finite(rows, name=name)
+        return rows
+    check_finite(np.where(missing, 0.0, stored), name=name)
+    stored = np.where(missing, np.array(np.nan, stored.dtype), stored)
+    if not is_sparse(rows):
+        return stored
+    rows = rows.copy()
+    rows.data = stored
+    return rows
 
 
 def without(rows: Any, kept: NDArray[np.bool_]) -> Any:

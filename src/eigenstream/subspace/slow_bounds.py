@@ -278,10 +278,10 @@ class SlowBounds(TimeEstimator):
             raise ValueError("bound needs matrices. Fit with solver='dense' first.")
         learner = self._known().ahead()
         terms: Any = learner.terms
-        if not terms.plain:
+        if not terms.plain or self._own_sums:
             raise ValueError(
-                "The bound holds only for unweighted means. Fit without sample_weight, forgetting "
-                "and missing='skip'."
+                "The bound holds only for unweighted means. Fit without sample_weight, forgetting, "
+                "missing='skip' or 'available', and center='sequences'."
             )
         delta, tight = check_number(delta, "delta", above=0, below=1), check_flag(tight, "tight")
         fit = Measured(
@@ -293,7 +293,7 @@ class SlowBounds(TimeEstimator):
             radius=self._radius(learner, radius),
             empirical=radius is None,
             chosen=isinstance(self.alpha, str),
-            center=self.center,
+            center=bool(self.center),
         )
         return slow_subspace_bound(fit, delta, mixing, tight=tight)
 

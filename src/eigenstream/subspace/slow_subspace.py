@@ -60,8 +60,10 @@ class SlowSubspace(SlowBounds):
         do not depend on the units, and directions without velocity are excluded. Ignored for
         "difference".
     <solver>
-    center : bool, default=True
-        Compute the variance about the mean. If False, about zero.
+    center : bool or "sequences", default=True
+        Compute the variance about the mean. If False, about zero. With "sequences", about the mean
+        of each sequence, for sequences with different offsets; ``transform`` subtracts the overall
+        mean.
     scale : bool, default=False
         Divide each feature by its standard deviation. The result then does not depend on the units.
         Not available with ``alpha="bound"``.
@@ -71,13 +73,13 @@ class SlowSubspace(SlowBounds):
         variance, and are sorted from slow to fast. With "eigenvalue" the components are
         orthonormal eigenvectors of T, so distances between features are those within the subspace.
         solver="flow" always gives "eigenvalue", because it stores no sums.
-    missing : {"raise", "skip"}, default="raise"
-        "skip" leaves out rows with NaN or infinity, and the velocities that contain them.
+    <missing_in_time>
 
     Attributes
     ----------
     components_ : array of shape (n_components, n_features)
-        The directions, in the order that ``basis`` gives. The largest entry is positive.
+        The directions, in the order that ``basis`` gives. The largest entry is positive. NaN for
+        columns that were never seen.
     eigenvalues_ : array of shape (n_components,)
         The eigenvalues of T in descending order. For "ratio", variance over shrunk velocity.
     alpha_ : float or None
@@ -196,6 +198,11 @@ class SlowSubspace(SlowBounds):
                 "alpha='bound' needs rows of a known size, and scale=True divides them by "
                 "estimated deviations. Use alpha='auto', or scale the data by constants first."
             )
+        if self._own_sums and self.alpha == "bound":
+            raise ValueError(
+                "alpha='bound' needs complete rows and one mean. Use alpha='auto', or leave out "
+                "missing='available' and center='sequences'."
+            )
 
     @property
     def _averages(self) -> bool:
@@ -208,6 +215,8 @@ class SlowSubspace(SlowBounds):
 
     def _after_fit(self, X: Any) -> None:
         """Warn if the first rows of the first sequence show that the lag is too short."""
+        if self._gaps:  # the features of rows with gaps are smoother than those of other rows
+            return
         some: list[Any] = []
         first = X[:1] if is_list_of_sequences(X) else X
         for chunk in self._features_of(first, CHECKED_ROWS):
@@ -221,11 +230,13 @@ class SlowSubspace(SlowBounds):
         lags = [self.lag * step for step in LADDER if self.lag * step < len(checked) // 10]
         if not lags or not self.n_components_ or checked.weights is not None:
             return
-        if (message := _timescales.better_lag(checked.rows, lags)) is not None:
+        offset = checked.rows.mean(axis=0) if self.center == "sequences" else 0.0
+        if (message := _timescales.better_lag(checked.rows - offset, lags)) is not None:
             warn_user(message)
 
     def _solve(self, learner: Learner) -> Answer:
         operator, terms, scale = learner.operator(), learner.terms, None
+        noted = self._noted_gaps(operator)
         if self.scale:
             scale = scale_of(learner, operator)
             operator = operator.scaled(scale)
@@ -234,7 +245,7 @@ class SlowSubspace(SlowBounds):
         if self.criterion == "ratio":
             pairs = self._ratios(operator, n)
             found = {"ratio": True, "shrinkage": float(self.shrinkage)}
-            found |= self._sorted(operator, pairs)
+            found |= noted | self._sorted(operator, pairs)
             return Answer(pairs, learner.mean, scale, found)
         alpha, bound = self.alpha, None
         if alpha == "auto":
@@ -259,7 +270,7 @@ class SlowSubspace(SlowBounds):
         details: dict[str, Any] = {"alpha": alpha, "bound": bound, "weights": weights}
         if not isinstance(operator, FlowOperator):
             details |= self._sorted(operator, pairs)
-        return Answer(pairs, learner.mean, scale, details)
+        return Answer(pairs, learner.mean, scale, details | noted)
 
     def _loaded(self) -> None:
         if self._answer is None or "basis" not in self._answer.details:
@@ -418,9 +429,11 @@ class SlowSubspace(SlowBounds):
         """
         check_is_fitted(self)
         lag = self.lag if lag is None else check_whole(lag, "lag")
+        if self._own_sums:
+            return _timescales.of_learner(self._scored_terms(X, lag), self._columns)
         chunks = self._features_of(X)
         terms = TimeTerms(
-            self.n_components_, lag=lag, center=self.center, reversible=self._averages
+            self.n_components_, lag=lag, center=bool(self.center), reversible=self._averages
         )
         return _timescales.of_features(chunks, terms)
 
@@ -465,9 +478,12 @@ class SlowSubspace(SlowBounds):
         """
         if not self._solver_known().can(MATRIX):
             raise ValueError("path needs the matrices. Fit with solver='dense' first.")
-        terms, scale = self._known().ahead().terms, self.scale_
+        learner, scale = self._known().ahead(), self.scale_
         # No feature is divided by less than the least scale.
-        radius = terms.radius.reach(terms.mean) / (1.0 if scale is None else float(scale.min()))
+        radius = np.nan
+        if learner.terms.radius is not None:
+            radius = learner.terms.radius.reach(learner.mean)
+            radius /= 1.0 if scale is None else float(scale.min())
         return alpha_path(self.operator_, self.n_components_, alphas, radius)
 
     @reads_rows
@@ -574,7 +590,7 @@ class SlowSubspace(SlowBounds):
         scale = self.scale_
         columns = vectors if scale is None else vectors / scale[:, None]
         variance, velocity = scored.operator().forms(columns)
-        if self.center:
-            away = columns.T @ (scored.terms.mean - self.mean_)
+        if self.center is True:
+            away = columns.T @ (scored.mean - self._solved().mean)
             variance = variance + np.outer(away, away)
         return variance, velocity

@@ -25,11 +25,14 @@ from eigenstream.subspace.frame import BLOCK_VALUES, MOST_CLOSING, Frame, block_
 from eigenstream.subspace.kernels import KernelMap, RowSpan
 from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.operators import MatrixOperator, Passes, PassOperator
+from eigenstream.subspace.row_moments import RowMoments
 from eigenstream.subspace.terms import Terms, TimeTerms, Weights
 
 #: The methods that stand for abilities: ``partial_fit``, ``merge``, and solving the sums again for
 #: other weights, ratios, scales or all components.
 ADD, MERGE, MATRIX = "add", "merge", "matrix"
+#: The ability that gaps and a mean for each sequence need.
+PAIRWISE = "check_gaps"
 
 #: The share of the memory that D x D matrices may take before "auto" avoids them, and the number of
 #: such matrices that a dense solve holds at once.
@@ -58,6 +61,8 @@ class Task:
     n_components: Any
     weights: Weights | None
     sample: Any = None
+    #: Returns the exact sums, by default ``Moments``.
+    sums: Callable[[], Any] | None = None
 
 
 class Solver(BaseEstimator):
@@ -127,7 +132,7 @@ class Dense(Solver):
     """
 
     name = "dense"
-    abilities = (Moments, MatrixOperator)
+    abilities = (Moments, RowMoments, MatrixOperator)
     _parameter_constraints: ClassVar[dict[str, Any]] = {"forgetting": [SHARE]}
 
     def __init__(self, forgetting: float = 0.0) -> None:
@@ -137,8 +142,8 @@ class Dense(Solver):
         """Return whether "auto" may take this solver."""
         return fits_dense(n_features)
 
-    def _sums(self, terms: Terms, task: Task) -> Moments:
-        return Moments(terms.n_features)
+    def _sums(self, terms: Terms, task: Task) -> Any:
+        return Moments(terms.n_features) if task.sums is None else task.sums()
 
 
 @storable()

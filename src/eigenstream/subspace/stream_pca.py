@@ -37,18 +37,21 @@ class StreamPCA(TimeEstimator):
         the variance to capture. None keeps all components of
         nonzero variance.
     <solver>
-    center : bool, default=True
-        Subtract the mean. If False, the components are those of the uncentred second moment.
+    center : bool or "sequences", default=True
+        Subtract the mean. If False, the components are those of the uncentred second moment. With
+        "sequences", the variance is that about the mean of each sequence; ``transform`` subtracts
+        the overall mean.
     scale : bool, default=False
         Divide each feature by its standard deviation, or by its root mean square with
         ``center=False``. The result does not depend on the chunking. Constant features are not
         scaled.
-    <features, missing>
+    <features, missing_in_time>
 
     Attributes
     ----------
     components_ : array of shape (n_components, n_features)
-        Orthonormal rows, by descending variance. The entry of the largest size is positive.
+        Orthonormal rows, by descending variance. The entry of the largest size is positive. NaN for
+        columns that were never seen.
     eigenvalues_ : array of shape (n_components,)
         Mean squares along the components (divided by n).
     explained_variance_ : array of shape (n_components,)
@@ -124,6 +127,7 @@ class StreamPCA(TimeEstimator):
 
     def _solve(self, learner: Learner) -> Answer:
         operator, terms, scale = learner.operator(), learner.terms, None
+        noted = self._noted_gaps(operator)
         if self.scale:
             scale = scale_of(learner, operator)
             operator = operator.scaled(scale)
@@ -139,11 +143,12 @@ class StreamPCA(TimeEstimator):
         weight = terms.totals()[0]
         # The mean takes one degree of freedom; weights count as repetitions.
         freedom = weight / (weight - 1.0) if self.center and weight > 1.0 else 1.0
-        rest = min(terms.n_features, terms.n_terms) - len(pairs.values)
+        width = terms.n_features - len(noted.get("unseen", ()))
+        rest = min(width, terms.n_terms) - len(pairs.values)
         noise = max(total - float(pairs.values.sum()), 0.0) / rest if rest > 0 else 0.0
         details: dict[str, Any] = {"freedom": freedom, "total": total, "noise": noise * freedom}
         details["weights"] = (1.0, 0.0)
-        return Answer(pairs, learner.mean, scale, details)
+        return Answer(pairs, learner.mean, scale, details | noted)
 
     @property
     def explained_variance_(self) -> Float64s:
@@ -278,30 +283,30 @@ class StreamPCA(TimeEstimator):
         rows = as_floats(validated(self, X, reset=False))
         rows = rows if self._map is None else self.features_.transform(rows)
         variances, noise = self.explained_variance_, self.noise_variance_
+        seen = np.isfinite(self.mean_)  # other columns have no values
+        mean, vectors = self.mean_[seen], self._solved().pairs.vectors[seen]
+        rows = rows if seen.all() else rows[:, seen]
         rest = rows.shape[1] - len(variances)
-        least = variances.max() * len(self.mean_) * np.finfo(np.float64).eps
+        least = variances.max() * len(mean) * np.finfo(np.float64).eps
         if variances.min() <= least or (rest > 0 and noise <= least):
             raise ValueError(
                 f"Some directions have no variance (rank {self.rank_} of {rows.shape[1]}), so rows "
                 "have no density. Use fewer components or more data."
             )
-        scale = np.ones(rows.shape[1]) if self.scale_ is None else self.scale_
+        scale = np.ones(rows.shape[1]) if self.scale_ is None else self.scale_[seen]
         scores = np.empty(rows.shape[0])
         step = chunk_rows(rows.shape[1])
         for start in range(0, len(scores), step):
             block = rows[start : start + step]
             block = block.toarray() if is_sparse(block) else block
-            centred = (block.astype(np.float64) - self.mean_) / scale
-            features = centred @ self._solved().pairs.vectors
+            centred = (block.astype(np.float64) - mean) / scale
+            features = centred @ vectors
             scores[start : start + step] = (features**2 / variances).sum(axis=1)
             if rest > 0:
                 outside = (centred**2).sum(axis=1) - (features**2).sum(axis=1)
                 scores[start : start + step] += np.maximum(outside, 0.0) / noise
-        scores += (
-            np.log(variances).sum()
-            + 2.0 * np.log(scale).sum()
-            + len(self.mean_) * np.log(2.0 * np.pi)
-        )
+        logs = np.log(variances).sum() + 2.0 * np.log(scale).sum()
+        scores += logs + len(mean) * np.log(2.0 * np.pi)
         if rest > 0:
             scores += rest * np.log(noise)
         return -0.5 * scores

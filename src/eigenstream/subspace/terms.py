@@ -66,7 +66,7 @@ class Center:
         self.weight = both
 
 
-@storable(n_features="int=W", n_rows="int", radius="RadiusBound")
+@storable(n_features="int=W", n_rows="int", radius="RadiusBound | None")
 class Terms(ABC):
     """Base of the classes that make the terms of one kind of data."""
 
@@ -207,6 +207,7 @@ class TimeTerms(Terms):
             first = chunk[: int(breaks[0]) if len(breaks) else n][: self.lag - len(self.head)]
             self.head = joined([self.head, first]).kept()
         block = Block(self.n_features, chunk.rows, self.tail.rows)
+        block.begins = 0 in breaks
         now = np.flatnonzero(ages >= self.lag) if self.lag else None
         self._add(block, chunk, now)
         self.age = int(ages[-1]) + 1 if n else self.age
@@ -271,7 +272,9 @@ class TimeTerms(Terms):
     def _join(self, later: "TimeTerms", new_sequence: bool) -> Block:
         head = later.head
         block = Block(self.n_features, head.rows, self.tail.rows)
-        follows = bool(self.n_rows and later.n_rows) and not new_sequence and self.lag > 0
+        both = bool(self.n_rows and later.n_rows)
+        block.begins = both and new_sequence
+        follows = both and not new_sequence and self.lag > 0
         if follows:
             ages = np.arange(len(head)) + self.age
             self._add(block, head, np.flatnonzero(ages >= self.lag))

@@ -4,27 +4,31 @@ from collections.abc import Iterator
 from copy import copy
 from dataclasses import replace
 from functools import partial
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import check_flag, warn_user
+from eigenstream._checks import check_flag, is_sparse, warn_user
 from eigenstream._documented import documented_by
 from eigenstream._hooks import KEEPING, keeper_of
-from eigenstream._linalg import Float64s
+from eigenstream._linalg import Float64s, rounding_of_mean
 from eigenstream._prepared import learns_rows
 from eigenstream._provenance import forget_source, note_source
 from eigenstream._streams import fits_dask, is_stream, note_columns, refuse_keeping
 from eigenstream.rows.guard import changing, publishes
 from eigenstream.subspace import rows
-from eigenstream.subspace.base import FLAG, SubspaceEstimator
+from eigenstream.subspace.base import DEFAULT, FLAG, Answer, SubspaceEstimator
+from eigenstream.subspace.gaps import filled
 from eigenstream.subspace.learner import Learner
+from eigenstream.subspace.row_moments import RowMoments
 from eigenstream.subspace.rows import CallbackSupportMixin, Source, with_callbacks
-from eigenstream.subspace.solvers import MATRIX, Dense, Task
+from eigenstream.subspace.solvers import MATRIX, PAIRWISE, Dense, Need, Task, chosen
 from eigenstream.subspace.terms import TimeTerms, Weights
 from eigenstream.subspace.uncertainty import (
     LEAST_TIMESCALES,
@@ -38,18 +42,24 @@ from eigenstream.subspace.uncertainty import (
     warned,
 )
 
+#: ``missing="skip"`` raises if it leaves fewer rows for each column. Covariances of fewer rows are
+#: mostly noise.
+LEAST_ROWS = 10
+
 
 class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
     """Base of the estimators that learn from rows in time order."""
 
-    center: bool
+    center: bool | str
     scale: bool
     lag: int = 0
 
     _parameter_constraints: ClassVar[dict[str, Any]] = SubspaceEstimator._parameter_constraints | {
-        "center": [FLAG],
+        "center": [FLAG, StrOptions({"sequences"})],
+        "missing": [StrOptions({"raise", "skip", "available"})],
         "scale": [FLAG],
     }
+    SHAPING: ClassVar[tuple[str, ...]] = (*SubspaceEstimator.SHAPING, "missing")
 
     def _given_weights(self) -> Weights | None:
         """Return the weights of T, or None if they are estimated from the data."""
@@ -61,10 +71,59 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         return False
 
     def _terms(self, width: int) -> TimeTerms:
-        return TimeTerms(width, lag=self.lag, center=self.center, reversible=self._averages)
+        return self._terms_at(width, self.lag)
+
+    def _terms_at(self, width: int, lag: int) -> TimeTerms:
+        center = self.center is True and not self._own_sums
+        terms = TimeTerms(width, lag=lag, center=center, reversible=self._averages)
+        if self._gaps:
+            terms.radius = None
+        return terms
+
+    @property
+    def _gaps(self) -> bool:
+        """True if rows may have gaps."""
+        return self.missing == "available"
+
+    @property
+    def _own_sums(self) -> bool:
+        """True if the sums subtract means themselves."""
+        return self._gaps or self.center == "sequences"
+
+    def _sums_at(self, width: int, lag: int) -> Any:
+        """Return empty sums that subtract means themselves."""
+        return RowMoments(width, self.center, lag=lag, gaps=self._gaps)
 
     def _task(self, width: int) -> Task:
-        return Task(self._wanted(width), self._given_weights())
+        return self._task_at(width, self.lag)
+
+    def _task_at(self, width: int, lag: int) -> Task:
+        sums = partial(self._sums_at, width, lag) if self._own_sums else None
+        return Task(self._wanted(width), self._given_weights(), sums=sums)
+
+    def _begin(self, width: int, n_rows: int | None, *calls: Need) -> Learner:
+        return super()._begin(width, n_rows, *self._needs, *calls)
+
+    @property
+    def _needs(self) -> list[Need]:
+        """The options that need sums with their own means."""
+        words = ["missing='available'"] * self._gaps
+        words += ["center='sequences'"] * (self.center == "sequences")
+        return [Need(option, PAIRWISE) for option in words]
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self._needs:
+            chosen(self, 1, None, *self._needs)
+        if self._gaps and self.features is not None:
+            raise ValueError(
+                f"missing='available' cannot be combined with features={self.features!r}, because "
+                "maps need complete rows. Use missing='skip', or impute the values first."
+            )
+
+    def _parameters(self) -> dict[str, Any]:
+        complete = "available" if self._gaps else "raise or skip"
+        return super()._parameters() | {"missing": complete}
 
     def _source(self, X: Any, sample_weight: Any = None, *, reset: bool) -> Source:
         """Return the rows of a stream, of one sequence or of several."""
@@ -243,15 +302,17 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         n = learner.terms.n_terms
         return moments * (n / (n - 1)) if n > 1 else moments
 
-    def _scored_terms(self, X: Any) -> Learner:
+    def _scored_terms(self, X: Any, lag: int | None = None) -> Learner:
         """Return a learner of other rows."""
         check_is_fitted(self)
         source = self._source_to_read(X, check_lengths=True)
         source.map = self._map
-        scored = Dense().begin(self._terms(len(self.mean_)), Task(None, None))
+        width, lag = len(self._solved().mean), self.lag if lag is None else lag
+        task = replace(self._task_at(width, lag), sample=None)
+        scored = Dense().begin(self._terms_at(width, lag), task)
         for chunk in source.again():
             scored.add(chunk)
-        self._check_enough(scored)
+        self._check_terms(scored)
         return scored
 
     def _source_to_read(
@@ -271,13 +332,70 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
 
         With ``most``, of this number of rows of each sequence in memory, or chunk of a stream.
         """
-        mean, columns = self.mean_, self._columns
+        answer = self._solved()
+        mean, columns = answer.mean, self._columns_of(answer)
         source = self._source_to_read(X, most=most)
         source.map = self._map
         for whole in source.again():
             chunk = whole[:most]
-            made = np.asarray(rows.projected(chunk.rows, mean, columns), np.float64)
+            complete, _ = self._completed(chunk.rows, answer)
+            made = np.asarray(rows.projected(complete, mean, columns), np.float64)
             yield replace(chunk, rows=made)
+
+    # ---- gaps ------------------------------------------------------------------------------
+
+    def _noted_gaps(self, operator: Any) -> dict[str, Any]:
+        """Warn if the gaps add much noise, and return what completes other rows."""
+        if not self._gaps:
+            return {}
+        if operator.gaps.warning is not None:
+            warn_user(operator.gaps.warning)
+        return {
+            "covariance": operator.reward,
+            "gap_noise": operator.gaps.covariance,
+            "unseen": np.flatnonzero(~operator.gaps.seen),
+        }
+
+    def _completed(self, given: Any, answer: Answer) -> tuple[Any, Any]:
+        if not self._gaps:
+            return super()._completed(given, answer)
+        given = given.toarray() if is_sparse(given) else given
+        given = given if given.dtype in (np.float32, np.float64) else given.astype(np.float64)
+        known, details = rows.with_gaps(given), answer.details
+        seen = np.setdiff1d(np.arange(known.shape[1]), details["unseen"])
+        if len(seen) < known.shape[1]:  # these columns have no influence
+            known = np.where(np.isin(np.arange(known.shape[1]), seen), known, 0.0)
+        lost = np.isnan(known[:, seen]).all(axis=1)
+        if np.isnan(known).any():
+            A = details["covariance"][np.ix_(seen, seen)]
+            known = known.copy()
+            known[:, seen] = filled(known[:, seen], answer.mean[seen], A, details["gap_noise"])
+            known[lost] = 0.0
+        return known, np.flatnonzero(lost)
+
+    def _as_read(self, stream: Any) -> Any:
+        """Return the stream with NaN for missing values if the estimator can use them."""
+        return stream.keeping_holes() if self._gaps else stream
+
+    @property
+    def components_(self) -> Float64s:
+        """The learned directions, one in each row. NaN for columns that were never seen."""
+        components = super().components_
+        return self._without_unseen(components)
+
+    @property
+    def mean_(self) -> Float64s:
+        """The mean that is subtracted from each row. NaN for columns that were never seen."""
+        return self._without_unseen(super().mean_)
+
+    def _without_unseen(self, values: Float64s) -> Float64s:
+        """Return values with NaN for columns that were never seen."""
+        unseen = self._solved().details.get("unseen", ())
+        if len(unseen) == 0:
+            return values
+        values = values.copy()
+        values[..., unseen] = np.nan
+        return values
 
     # ---- error bars ------------------------------------------------------------------------
 
@@ -364,7 +482,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         """Return ten time scales of the slowest feature."""
         operator, vectors = self.operator_, self._vectors
         variances = operator.moments(vectors)[0]
-        means = np.array([learner.terms.mean for learner in learners]) @ self._columns
+        means = np.array([learner.mean for learner in learners]) @ self._columns
         # The variance of block means is 2 * (time scale) / size, if blocks are long.
         there = variances > operator.floor
         ratios = means.var(axis=0, ddof=1)[there] / variances[there]
@@ -374,6 +492,12 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         return LEAST_TIMESCALES * slowest
 
     # ---- checks ----------------------------------------------------------------------------
+
+    def __sklearn_tags__(self) -> Any:
+        """Describe the estimator to scikit-learn."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self._gaps
+        return tags
 
     def _warn_if_shuffled(self, stream: Any) -> None:
         if getattr(stream, "shuffled", False) and self.lag > 0:
@@ -402,6 +526,16 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
                 )
 
     def _check_enough(self, learner: Learner) -> None:
+        self._check_terms(learner)
+        seen, width = learner.n_rows - self._skipped.n_rows, learner.terms.n_features
+        if self._skipped.n_rows and seen < LEAST_ROWS * width:
+            raise ValueError(
+                f"missing='skip' leaves {seen} of {learner.n_rows} rows, fewer than {LEAST_ROWS} "
+                f"for each of the {width} columns. Use missing='available', or impute the values."
+            )
+
+    def _check_terms(self, learner: Learner) -> None:
+        """Raise if the learner has too few rows, whatever was skipped."""
         terms: Any = learner.terms
         if terms.n_terms == 0:
             if terms.age <= self.lag and terms.n_rows:
@@ -417,13 +551,26 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
                 "value. Impute the values, choose another lag, or use StreamPCA."
             )
         self._check_size(learner)
+        if self._gaps:
+            self._check_gaps(learner)
+
+    def _check_gaps(self, learner: Learner) -> None:
+        """Raise if the gaps leave too few columns or rows."""
+        n, n_seen = self.n_components, int(learner.sums.seen.sum())
+        if isinstance(n, Integral) and int(n) > n_seen:
+            raise ValueError(
+                f"n_components={n} exceeds the {n_seen} column(s) that have values. Use "
+                f"n_components <= {n_seen}."
+            )
+        learner.sums.check_gaps(getattr(self, "feature_names_in_", None), self.lag)
+        learner.operator().gaps.check()
 
 
 def scale_of(learner: Learner, operator: Any) -> Float64s:
     """Return the standard deviations of the features; 1 for constant ones."""
-    squares, floor = np.diagonal(operator.reward), learner.terms.floor
+    squares, floor = np.diagonal(operator.reward), rounding_of_mean(learner.mean)
     # The rounding of its mean may leave a little of a constant feature.
-    means = learner.terms.mean**2
+    means = learner.mean**2
     share = means / means.sum() if means.any() else means
     noise = CONSTANT**2 * floor * share / len(means)
     return np.where(squares > noise, np.sqrt(np.maximum(squares, 0.0)), 1.0)
@@ -447,7 +594,7 @@ def as_sklearn(estimator: Any, variances: Any, preprocessing: bool) -> Any:
         parts += steps.to_sklearn(estimator.n_features_in_)
     if estimator._map is not None:
         parts.append(("features", estimator._map.transformer))
-    mean, scale = estimator.mean_, estimator.scale_
+    mean, scale = estimator._solved().mean, estimator.scale_
     width = len(mean)
     if scale is not None:
         parts.append(("scale", _scaler(mean, scale, estimator.n_samples_seen_)))

@@ -29,7 +29,7 @@ def error_bound(alpha: float, objective: float, radius: float) -> float:
     """
     if alpha == 1.0:
         return float("inf")
-    shrink = 0.25 / radius**2 if radius > 0 else 1.0
+    shrink = 1.0 if radius == 0.0 else 0.25 / radius**2
     return (1.0 - 2.0 / alpha * shrink * objective) / (1.0 - alpha)
 
 

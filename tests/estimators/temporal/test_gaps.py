@@ -1,0 +1,293 @@
+"""``missing="available"``: pairwise sums, their repair, and features of rows with gaps."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import oracles
+from eigenstream import RBFNetwork, Sketch, SlowSubspace, StreamPCA, load, open_stream, save
+from eigenstream.subspace.gaps import SHARE, clipped, filled, noise_level
+from eigenstream.theory import Independent
+
+MODELS = [
+    StreamPCA(2, missing="available"),
+    StreamPCA(2, scale=True, center=False, missing="available"),
+    SlowSubspace(2, missing="available"),
+    SlowSubspace(2, criterion="ratio", lag=3, missing="available"),
+    SlowSubspace(2, criterion="ratio", reversible=True, missing="available"),
+]
+every_model = pytest.mark.parametrize("model", MODELS, ids=repr)
+
+ROWS = oracles.slow_sources(m=400) + 3.0
+RNG = np.random.default_rng(0)
+GAPS = np.where(RNG.random(ROWS.shape) < 0.1, np.nan, ROWS)
+
+
+def plain(model):
+    return clone(model).set_params(missing="raise")
+
+
+def same(one, other):
+    assert_allclose(one.eigenvalues_, other.eigenvalues_, rtol=1e-9)
+    assert_allclose(one.components_, other.components_, atol=1e-8)
+    assert_allclose(one.mean_, other.mean_, atol=1e-12)
+
+
+# ---- sums ----------------------------------------------------------------------------------------
+
+
+@every_model
+def test_complete_rows_give_the_same_as_without_gaps(model):
+    same(clone(model).fit(ROWS), plain(model).fit(ROWS))
+    weights = RNG.random(400)
+    if not model.get_params().get("reversible"):
+        same(
+            clone(model).fit(ROWS, sample_weight=weights),
+            plain(model).fit(ROWS, sample_weight=weights),
+        )
+
+
+@every_model
+@settings(max_examples=8, deadline=None)
+@given(cuts=st.sets(st.integers(30, 370), max_size=3), late=st.booleans())
+def test_chunks_merges_files_and_streams_give_the_same(model, cuts, late, tmp_path_factory):
+    rows = np.vstack([ROWS[:200], GAPS[200:]]) if late else GAPS
+    whole, chunks = clone(model).fit(rows), clone(model)
+    parts = np.split(rows, sorted(cuts))
+    for part in parts:
+        chunks.partial_fit(part)
+    same(chunks, whole)
+    chunks = clone(model)
+    for part in parts:
+        chunks = (
+            chunks.merge(clone(model).partial_fit(part))
+            if part is not parts[0]
+            else (clone(model).partial_fit(part))
+        )
+    same(chunks, whole)
+    path = tmp_path_factory.mktemp("models") / "half.eigs"
+    save(clone(model).partial_fit(rows[:150]), path)
+    same(load(path).partial_fit(rows[150:]), whole)
+    same(clone(model).fit(open_stream(rows, chunk_rows=57)), whole)
+
+
+@every_model
+def test_containers_and_infinity(model):
+    whole = clone(model).fit(GAPS)
+    same(clone(model).fit(np.where(np.isnan(GAPS), np.inf, GAPS)), whole)
+    same(clone(model).fit(sp.csr_array(GAPS)), whole)
+    lists = clone(model).fit([GAPS[:250], GAPS[250:]])
+    stepwise = clone(model).partial_fit(GAPS[:250]).partial_fit(GAPS[250:], new_sequence=True)
+    same(lists, stepwise)
+    with pytest.raises(ValueError, match="squares overflow"):
+        clone(model).fit(np.where(np.isnan(GAPS), 1e200, GAPS))
+
+
+def pairwise(rows, lag):
+    """Return A, B, the symmetric lagged covariance, and the counts, by loops over columns."""
+    now, past = rows[lag:], rows[:-lag]
+    d = rows.shape[1]
+    A, B, C, *counts = np.zeros((6, d, d))
+    for j in range(d):
+        for k in range(d):
+            both = np.isfinite(now[:, j] + now[:, k])
+            A[j, k] = np.cov(now[both][:, [j, k]].T, bias=True)[0, 1]
+            moved = np.isfinite(now[:, j] + now[:, k] + past[:, j] + past[:, k])
+            B[j, k] = np.mean((now - past)[moved, j] * (now - past)[moved, k])
+            x, y = np.r_[now[:, j], past[:, j]], np.r_[past[:, k], now[:, k]]
+            there = np.isfinite(x + y)
+            C[j, k] = np.cov(x[there], y[there], bias=True)[0, 1]
+            counts[0][j, k], counts[1][j, k], counts[2][j, k] = (
+                both.sum(),
+                moved.sum(),
+                there.sum() / 2,
+            )
+    return A, B, C, counts
+
+
+def test_the_repair_equals_its_formula():
+    lag = 2
+    A, B, C, counts = pairwise(GAPS, lag)
+    s = np.sqrt(np.diagonal(A))
+    A, B, C = (one / np.outer(s, s) for one in (A, B, C))
+    nu = [noise_level(n, len(GAPS) - lag) for n in counts]
+    a, c = nu[1] * np.diagonal(B).mean(), 2.0 * nu[2]
+    w, e = a**2 / (a**2 + c**2), a * c / np.hypot(a, c)
+    B = clipped(w * (2.0 * A - 2.0 * C) + (1.0 - w) * B) + SHARE * e * np.eye(8)
+    operator = SlowSubspace(2, lag=lag, missing="available").fit(GAPS).operator_
+    assert_allclose(operator.reward / np.outer(s, s), clipped(A), atol=1e-10)
+    assert_allclose(operator.penalty / np.outer(s, s), B, atol=1e-10)
+
+
+def test_slow_features_survive_gaps():
+    rng = np.random.default_rng(1)
+    n, scales = 3000, np.r_[40.0, 20.0, rng.uniform(0.3, 1.0, 18)]
+    sources = np.zeros((n, 20))
+    decays = np.exp(-1.0 / scales)
+    for t in range(1, n):
+        sources[t] = decays * sources[t - 1] + np.sqrt(1 - decays**2) * rng.normal(size=20)
+    rows = sources @ rng.normal(size=(20, 20))
+    gaps = np.where(rng.random(rows.shape) < 0.2, np.nan, rows)
+    slow = SlowSubspace(2, lag=5, criterion="ratio", missing="available").fit(gaps)
+    z = np.column_stack([slow.transform(rows), np.ones(n)])
+    rest = sources[:, :2] - z @ np.linalg.lstsq(z, sources[:, :2], rcond=None)[0]
+    assert 1.0 - rest.var() / sources[:, :2].var() > 0.8
+    with pytest.raises(ValueError, match="missing='skip' leaves"):
+        SlowSubspace(2, lag=5, criterion="ratio", missing="skip").fit(gaps)
+    bars = clone(slow).fit(gaps, blocks=10).uncertainty_
+    assert (bars.timescales.low < slow.timescales_).all()
+    assert_allclose(slow.autocorrelations(gaps), slow.autocorrelations_, atol=1e-10)
+    assert slow.autocorrelations(open_stream(gaps), lag=10)[0] < slow.autocorrelations_[0]
+    assert slow.score(gaps) > 0.5
+
+
+# ---- columns never seen, columns never together --------------------------------------------------
+
+
+@every_model
+def test_columns_never_seen_have_no_influence(model):
+    rows = np.insert(GAPS, 3, np.nan, axis=1)
+    masked, whole = clone(model).fit(rows), clone(model).fit(GAPS)
+    kept = np.arange(9) != 3
+    assert_allclose(masked.components_[:, kept], whole.components_, atol=1e-10)
+    assert np.isnan(masked.components_[:, 3]).all()
+    assert np.isnan(masked.mean_[3])
+    assert_allclose(masked.transform(rows), whole.transform(GAPS), atol=1e-8)
+    strange = np.where(kept, rows, 1e3)
+    assert_allclose(masked.transform(strange), whole.transform(GAPS), atol=1e-8)
+    back = masked.inverse_transform(masked.transform(rows))
+    assert np.isnan(back[:, 3]).all()
+    assert np.isfinite(back[:, kept]).all()
+    if isinstance(model, StreamPCA):
+        assert_allclose(masked.noise_variance_, whole.noise_variance_)
+        assert_allclose(
+            masked.score(np.insert(ROWS, 3, 0.0, axis=1)), whole.score(ROWS), rtol=1e-10
+        )
+    with pytest.raises(ValueError, match="exceeds the 1 column"):
+        clone(model).fit(np.where(np.arange(8) == 0, ROWS, np.nan))
+
+
+def test_columns_never_together_raise_with_their_names():
+    pd = pytest.importorskip("pandas")
+    rows = ROWS.copy()
+    rows[::2, 1], rows[1::2, 4] = np.nan, np.nan
+    with pytest.raises(ValueError, match=r"Columns 1 and 4 are never present in the same row"):
+        StreamPCA(2, missing="available").fit(rows)
+    frame = pd.DataFrame(rows, columns=list("abcdefgh"))
+    with pytest.raises(ValueError, match=r"Columns 'b' and 'e' are never"):
+        SlowSubspace(2, missing="available").fit(frame)
+    model = StreamPCA(2, missing="available").partial_fit(rows)
+    with pytest.raises(NotFittedError, match="never present"):
+        _ = model.components_
+    rows = ROWS.copy()
+    rows[::2, 1] = np.nan
+    with pytest.raises(ValueError, match=r"1 row\(s\) apart"):
+        SlowSubspace(2, missing="available").fit(rows)
+
+
+def test_much_noise_is_a_warning_and_more_is_an_error():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(150, 30)) + np.sin(np.arange(150) / 20)[:, None]
+    some = np.where(rng.random(rows.shape) < 0.25, np.nan, rows)
+    with pytest.warns(UserWarning, match=r"the gaps add noise of 0\.\d+ times the variance"):
+        SlowSubspace(2, missing="available").fit(some)
+    many = np.where(rng.random(rows.shape) < 0.6, np.nan, rows)
+    with pytest.raises(ValueError, match="too few common rows"):
+        SlowSubspace(2, missing="available").fit(many)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SlowSubspace(2, missing="available").fit(rows)
+
+
+# ---- features of rows with gaps ------------------------------------------------------------------
+
+
+def test_missing_values_of_a_row_are_predicted_from_the_others():
+    rng = np.random.default_rng(0)
+    mixing, n = rng.normal(size=(3, 12)), 4000
+    rows = rng.normal(size=(n, 3)) @ mixing + 0.1 * rng.normal(size=(n, 12)) + 5.0
+    gaps = np.where(rng.random(rows.shape) < 0.3, np.nan, rows)
+    pca = StreamPCA(3, missing="available").fit(gaps)
+    complete, z = pca.transform(rows), pca.transform(gaps)
+    by_mean = pca.transform(np.where(np.isnan(gaps), pca.mean_, gaps))
+    error, worse = ((one - complete).var() / complete.var() for one in (z, by_mean))
+    assert error < 0.02 < 0.15 < worse
+    A, mean = pca.operator_.reward, pca.mean_
+    expected = filled(gaps[:5], mean, A, pca.operator_.gaps.covariance)
+    assert_allclose(z[:5], (expected - mean) @ pca.components_.T, atol=1e-8)
+    row = gaps[0]
+    here = np.isfinite(row)
+    s = np.sqrt(np.diagonal(A))
+    R = A / np.outer(s, s) + (0.2 * pca.operator_.gaps.covariance + 1e-6) * np.eye(12)
+    known = np.linalg.solve(R[np.ix_(here, here)], ((row - mean) / s)[here])
+    prediction = mean + s * ((R - np.diag(np.diagonal(R)))[:, here] @ known)
+    assert_allclose(np.where(here, row, prediction), expected[0], atol=1e-10)
+
+
+@every_model
+def test_transform_keeps_rows_and_gives_nan_without_values(model):
+    model = clone(model).fit(GAPS)
+    rows = GAPS[:20].copy()
+    rows[4] = np.nan
+    z = model.transform(rows)
+    assert np.isnan(z[4]).all()
+    assert np.isfinite(np.delete(z, 4, axis=0)).all()
+    assert_allclose(np.vstack([model.transform(row[None]) for row in rows]), z, atol=1e-10)
+    assert model.transform(rows.astype(np.float32)).dtype == np.float32
+    assert_allclose(model.transform([rows, rows])[1], z)
+    (chunk,) = model.transform(open_stream(np.delete(rows, 4, axis=0))).chunks()
+    assert_allclose(chunk.rows, np.delete(z, 4, axis=0), atol=1e-10)
+
+
+@pytest.mark.parametrize("model", [StreamPCA(2), SlowSubspace(2)], ids=repr)
+def test_transform_of_a_model_that_skips_gives_nan(model):
+    model = model.set_params(missing="skip").fit(ROWS)
+    rows = ROWS[:10].copy()
+    rows[3, 2], rows[5, 0] = np.nan, np.inf
+    z = model.transform(rows)
+    assert np.isnan(z).all(axis=1).tolist() == [k in (3, 5) for k in range(10)]
+    assert_allclose(np.delete(z, [3, 5], 0), model.transform(np.delete(rows, [3, 5], 0)))
+    with pytest.raises(ValueError, match="NaN"):
+        model.set_params(missing="raise").transform(rows)
+
+
+# ---- parameters ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"alpha": 0.9, "solver": "sketch"}, "missing='available' is not supported by solver="),
+        ({"alpha": 0.9, "solver": Sketch()}, r"Use solver=Dense\(\)"),
+        ({"solver": "kernel"}, "not supported by solver=.kernel"),
+        ({"features": RBFNetwork(5)}, "maps need complete rows"),
+        ({"alpha": "bound"}, "alpha='bound' needs complete rows"),
+        ({"missing": "some"}, "missing"),
+    ],
+)
+def test_what_gaps_do_not_support(change, message):
+    with pytest.raises(ValueError, match=message):
+        SlowSubspace(2, missing="available").set_params(**change).fit(GAPS)
+
+
+def test_gaps_cannot_begin_later():
+    model = StreamPCA(2).partial_fit(ROWS).set_params(missing="available")
+    with pytest.raises(ValueError, match="missing='available' cannot change now"):
+        model.partial_fit(GAPS)
+    with pytest.raises(ValueError, match="was fitted with missing="):
+        StreamPCA(2).fit(ROWS).merge(StreamPCA(2, missing="available").fit(ROWS))
+    assert StreamPCA(2).fit(ROWS).set_params(missing="skip").partial_fit(ROWS).n_samples_seen_
+
+
+def test_bounds_need_complete_rows():
+    model = SlowSubspace(2, alpha=0.9, missing="available").fit(GAPS)
+    with pytest.raises(ValueError, match="unweighted means"):
+        model.bound(0.05, Independent())
+    assert np.isnan(model.path([0.5, 0.9]).error_bound).all()

@@ -1,0 +1,225 @@
+"""Each sum equals a plain loop over pairs of columns, for any chunks, merges, runs and weights."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from eigenstream.subspace.anchored_sums import AnchoredSums
+from eigenstream.subspace.block import Block
+from eigenstream.subspace.chunks import Chunk
+from eigenstream.subspace.learner import Learner
+from eigenstream.subspace.row_moments import RowMoments
+from eigenstream.subspace.terms import VARIANCE, VELOCITY, TimeTerms
+
+STARTS = [0, 150, 152, 300]
+
+
+def data(n=400, d=5, gaps=0.15, seed=0, offset=0.0):
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n, d)).cumsum(axis=0) * 0.1 + rng.normal(size=(n, d)) + offset
+    rows[rng.random((n, d)) < gaps] = np.nan
+    return rows
+
+
+def weights_of(n=400):
+    return np.random.default_rng(1).random(n)
+
+
+def plain_covariance(rows, weights, runs=None):
+    """Return the pairwise covariance about pairwise means (of each run), by a loop."""
+    d = rows.shape[1]
+    runs = np.zeros(len(rows)) if runs is None else runs
+    covariance = np.zeros((d, d))
+    for j in range(d):
+        for k in range(d):
+            both = np.isfinite(rows[:, j]) & np.isfinite(rows[:, k])
+            total = weight = 0.0
+            for run in np.unique(runs):
+                here = both & (runs == run)
+                w = weights[here]
+                if w.sum() > 0.0:
+                    x, y = rows[here, j], rows[here, k]
+                    total += w @ ((x - w @ x / w.sum()) * (y - w @ y / w.sum()))
+                    weight += w.sum()
+            covariance[j, k] = total / weight if weight > 0.0 else 0.0
+    return covariance
+
+
+def add_in_pieces(sums, rows, weights, starts, size):
+    """Add chunks of at most ``size`` rows, which may begin runs."""
+    edges = sorted({0, len(rows), *starts, *range(0, len(rows), size)})
+    for first, last in pairwise(edges):
+        if first in starts and first > 0:
+            sums.new_run()
+        sums.add(rows[first:last], None if weights is None else weights[first:last])
+
+
+@pytest.mark.parametrize("gaps", [0.0, 0.15])
+@pytest.mark.parametrize("center", [True, "sequences"])
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_sums_equal_a_loop(gaps, center, size):
+    rows, weights = data(gaps=gaps, offset=10.0), weights_of()
+    runs = np.searchsorted(STARTS, np.arange(400), side="right")
+    sums = AnchoredSums(5, center)
+    add_in_pieces(sums, rows, weights, STARTS, size)
+    expected = plain_covariance(rows, weights, runs if center == "sequences" else None)
+    assert_allclose(sums.covariance(), expected, rtol=1e-10, atol=1e-12)
+    present = np.isfinite(rows)
+    mean = (weights[:, None] * np.where(present, rows, 0.0)).sum(0) / (weights @ present)
+    assert_allclose(sums.mean, mean, rtol=1e-12)
+
+
+@pytest.mark.parametrize("gaps", [0.0, 0.15])
+@pytest.mark.parametrize("center", [True, "sequences", False])
+@pytest.mark.parametrize("cuts", [[0, 400], [0, 100, 200, 400], [0, 149, 151, 152, 152, 301, 400]])
+@pytest.mark.parametrize("order", ["left", "right"])
+def test_merges_are_exact_and_associative(gaps, center, cuts, order):
+    rows, starts, weights = data(gaps=gaps, offset=3.0), [0, 150, 300], weights_of()
+    whole = AnchoredSums(5, center)
+    add_in_pieces(whole, rows, weights, starts, 400)
+    parts = []
+    for first, last in pairwise(cuts):
+        part = AnchoredSums(5, center)
+        inside = [s - first for s in starts if first < s < last]
+        add_in_pieces(part, rows[first:last], weights[first:last], inside, 37)
+        parts.append((part, first in starts and first > 0))
+    while len(parts) > 1:
+        at = 0 if order == "left" else len(parts) - 2
+        (left, begins), (right, new) = parts[at : at + 2]
+        if new:
+            left.new_run()
+        left.merge(right)
+        parts[at : at + 2] = [(left, begins)]
+    total = parts[0][0]
+    assert_allclose(total.covariance(), whole.covariance(), rtol=1e-10, atol=1e-12)
+    assert_allclose(total.mean, whole.mean, rtol=1e-12)
+    assert_allclose(total.weight, whole.weight, rtol=1e-12)
+    assert_allclose(total.between, whole.between, rtol=1e-10, atol=1e-12)
+
+
+def test_large_offsets_lose_no_digits():
+    rows = data(gaps=0.1)
+    near, far = AnchoredSums(5), AnchoredSums(5)
+    near.add(rows)
+    for part in np.array_split(rows + 1e6, 9):
+        sums = AnchoredSums(5)
+        sums.add(part)
+        far.merge(sums)
+    # The rounding of the rows themselves is 1e6 * 1e-16.
+    assert_allclose(far.covariance(), near.covariance(), atol=1e-9)
+
+
+def test_offsets_of_runs_lose_no_digits():
+    rows, starts = data(gaps=0.1), range(0, 400, 20)
+    offsets = np.repeat(1e6 * np.random.default_rng(2).normal(size=(20, 5)), 20, axis=0)
+    near, far = AnchoredSums(5, "sequences"), AnchoredSums(5, "sequences")
+    add_in_pieces(near, rows, None, starts, 400)
+    add_in_pieces(far, rows + offsets, None, starts, 7)
+    assert_allclose(far.covariance(), near.covariance(), atol=1e-8)
+    means = [(rows + offsets)[s : s + 20] for s in starts]
+    means = np.array([np.nanmean(part, axis=0) for part in means])
+    shares = np.array([np.isfinite(rows[s : s + 20]).sum(axis=0) for s in starts])
+    mean = (shares * means).sum(axis=0) / shares.sum(axis=0)
+    between = (shares * (means - mean) ** 2).sum(axis=0) / shares.sum(axis=0)
+    assert_allclose(far.between, between, rtol=1e-9)
+
+
+def test_columns_never_seen_or_seen_late():
+    rows = data(gaps=0.1, offset=100.0)
+    rows[:, 1], rows[:300, 3] = np.nan, np.nan
+    sums = AnchoredSums(5)
+    for part in np.array_split(rows, 11):
+        sums.add(part)
+    assert_allclose(sums.covariance(), plain_covariance(rows, np.ones(400)), rtol=1e-10)
+    assert (sums.mean[1], sums.weight[1, 1]) == (0.0, 0.0)
+
+
+def test_rows_of_equal_gaps_are_added_together():
+    rows = data(gaps=0.0)
+    rows[50:200, 2], rows[120:300, 4] = np.nan, np.nan
+    sums = AnchoredSums(5)
+    sums.add(rows)
+    assert_allclose(sums.covariance(), plain_covariance(rows, np.ones(400)), rtol=1e-10)
+
+
+def test_rows_of_weight_zero_do_not_set_the_anchor():
+    rows = np.vstack([np.zeros((1, 5)), data(gaps=0.0) + 1e6])
+    sums, weights = AnchoredSums(5), np.r_[0.0, np.ones(400)]
+    sums.add(rows, weights)
+    assert_allclose(sums.last.anchor, rows[1:].mean(axis=0))
+
+
+# ---- rows in time --------------------------------------------------------------------------------
+
+
+def pairs_of(sequences, weights, lag):
+    """Return the earlier rows, the later rows, the weights and the sequence of each pair."""
+    parts = []
+    for k, (rows, w) in enumerate(zip(sequences, weights, strict=True)):
+        n = max(len(rows) - lag, 0)
+        parts.append((rows[:n], rows[lag:], np.minimum(w[:n], w[lag:]), w[lag:], np.full(n, k)))
+    return [np.concatenate(values) for values in zip(*parts, strict=True)]
+
+
+def plain_crossed(past, now, weights, runs):
+    """Return the symmetric lagged covariance by a loop over pairs of columns."""
+    d = past.shape[1]
+    covariance = np.zeros((d, d))
+    for j in range(d):
+        for k in range(d):
+            total = weight = 0.0
+            for run in np.unique(runs):
+                x = np.r_[now[runs == run, j], past[runs == run, j]]
+                y = np.r_[past[runs == run, k], now[runs == run, k]]
+                both = np.isfinite(x + y)
+                x, y, w = x[both], y[both], np.tile(weights[runs == run], 2)[both]
+                if w.sum() > 0.0:
+                    total += w @ (x * y) - (w @ x) * (w @ y) / w.sum()
+                    weight += w.sum()
+            covariance[j, k] = total / weight
+    return covariance
+
+
+@pytest.mark.parametrize("lag", [1, 3, 10])
+@pytest.mark.parametrize("gaps", [0.0, 0.1])
+@pytest.mark.parametrize("center", [True, "sequences"])
+@pytest.mark.parametrize("size", [1, 4, 1000])
+@pytest.mark.parametrize("reversible", [False, True])
+def test_sums_of_rows_in_time_equal_a_loop(lag, gaps, center, size, reversible):
+    lengths = [50, 2, 30, 11, 40]
+    rows, weights = data(n=sum(lengths), d=3, gaps=gaps), weights_of(sum(lengths))
+    if reversible:
+        weights = np.ones(len(rows))
+    edges = np.cumsum(lengths)[:-1]
+    sequences, parts = np.split(rows, edges), np.split(weights, edges)
+    terms = TimeTerms(3, lag=lag, center=False, reversible=reversible)
+    terms.radius = None
+    sums = RowMoments(3, center, lag=lag, gaps=True)
+    learner = Learner(terms, sums)
+    for piece, w in zip(sequences, parts, strict=True):
+        for first in range(0, len(piece), size):
+            part = slice(first, first + size)
+            starts = np.zeros(int(first == 0), np.intp)
+            learner.add(Chunk(piece[part], None if reversible else w[part], starts))
+    past, now, lighter, own, runs = pairs_of(sequences, parts, lag)
+    runs = runs if center == "sequences" else 0 * runs
+    if reversible:
+        both = np.vstack([now, past]), np.r_[lighter, lighter], np.r_[runs, runs]
+    else:
+        both = now, own, runs
+    assert_allclose(sums.parts[VARIANCE].covariance(), plain_covariance(*both), atol=1e-12)
+    u = np.nan_to_num(now - past) * np.sqrt(lighter)[:, None]
+    n = np.isfinite(now - past) * np.sqrt(lighter)[:, None]
+    assert_allclose(sums.parts[VELOCITY].covariance(), (u.T @ u) / (n.T @ n), atol=1e-12)
+    assert_allclose(sums.crossed(), plain_crossed(past, now, lighter, runs), atol=1e-12)
+
+
+def test_a_block_without_terms_begins_a_sequence():
+    sums = RowMoments(2, "sequences", lag=1)
+    sums.add(Block(2), None)
+    block = Block(2)
+    block.begins = True
+    sums.add(block, None)
+    assert sums.parts[VARIANCE].first is not None
