@@ -82,9 +82,9 @@ missing : {"raise", "skip"}, default="raise"
     "missing_in_time": """\
 missing : {"raise", "skip", "available"}, default="raise"
     "skip" leaves out rows with NaN or infinity, and the velocities that contain them. It raises if
-    fewer than 10 rows for each column remain. "available" sums each pair of columns over the rows
-    that have both, and repairs the matrices. ``transform`` then predicts the missing values of a
-    row from its other values. It needs the dense solver.""",
+    this takes more than a tenth of the rows and leaves fewer than 10 for each column. "available"
+    sums each pair of columns over the rows that have both, and repairs the matrices. ``transform``
+    then predicts the missing values of a row from its other values. It needs the dense solver.""",
     "components_of_pairs": """\
 n_components : int, "auto" or None, default="auto"
     The largest number of components. For "ratio", "auto" selects it on held-out classes or pairs,

@@ -189,7 +189,8 @@ class MatrixOperator:
     def shrunk(self, share: float) -> "MatrixOperator":
         """Return the operator with a share of B replaced by a multiple of the identity."""
         size = len(self.penalty)
-        level = share * float(np.trace(self.penalty)) / size
+        diagonal = np.diagonal(self.penalty)
+        level = share * float((diagonal if self.gaps is None else diagonal[self.gaps.seen]).mean())
         penalty = (1.0 - share) * self.penalty + level * np.eye(size)
         return MatrixOperator(self.reward, penalty, floor=self.floor)
 

@@ -23,7 +23,7 @@ from eigenstream._provenance import forget_source, note_source
 from eigenstream._streams import fits_dask, is_stream, note_columns, refuse_keeping
 from eigenstream.rows.guard import changing, publishes
 from eigenstream.subspace import rows
-from eigenstream.subspace.base import DEFAULT, FLAG, Answer, SubspaceEstimator
+from eigenstream.subspace.base import FLAG, Answer, SubspaceEstimator
 from eigenstream.subspace.gaps import filled
 from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.row_moments import RowMoments
@@ -528,7 +528,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
     def _check_enough(self, learner: Learner) -> None:
         self._check_terms(learner)
         seen, width = learner.n_rows - self._skipped.n_rows, learner.terms.n_features
-        if self._skipped.n_rows and seen < LEAST_ROWS * width:
+        if seen < LEAST_ROWS * width and self._skipped.n_rows > rows.MUCH * learner.n_rows:
             raise ValueError(
                 f"missing='skip' leaves {seen} of {learner.n_rows} rows, fewer than {LEAST_ROWS} "
                 f"for each of the {width} columns. Use missing='available', or impute the values."
