@@ -4,6 +4,7 @@ A solver object has its own parameters, as in ``SlowSubspace(solver=Sketch(overs
 grid search their names are ``solver__oversampling`` and so on.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, cast
