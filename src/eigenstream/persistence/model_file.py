@@ -40,6 +40,9 @@ HEADER = {
     "place": "dict",
 }
 
+#: The levels of a header. Reading recurses through them; models of this library have about 40.
+MOST_LEVELS = 200
+
 #: The parts that ``describe`` leaves out.
 HIDDEN = ("checksum", "model", "place")
 
@@ -342,11 +345,16 @@ def _opened(path: Path) -> Iterator[Any]:
 
 def _header(path: Path, file: Any) -> dict[str, Any]:
     try:
-        header: dict[str, Any] = json.loads((file.metadata() or {})["eigenstream"])
+        text = (file.metadata() or {})["eigenstream"]
+        header: dict[str, Any] = json.loads(text)
+        _check_levels(header)
         version = header["format_version"]
         if version in READABLE:
             for name, form in HEADER.items():
                 check_form(form, header[name], {}, name)
+            # Each array of the tree is read once. Many more arrays would take long to read.
+            if len(file.keys()) > text.count('"array"'):
+                raise ValueError("it has arrays that are not part of the model.")
     except Exception as error:
         raise _wrong(path, error) from None
     if version not in READABLE:
@@ -357,18 +365,29 @@ def _header(path: Path, file: Any) -> dict[str, Any]:
     return header
 
 
+def _check_levels(header: Any) -> None:
+    """Raise if a tree of dicts and lists is deeper than MOST_LEVELS."""
+    nodes, levels = [header], 0
+    while nodes:
+        levels += 1
+        if levels > MOST_LEVELS:
+            raise ValueError(f"its header has more than {MOST_LEVELS} levels.")
+        parts = (part for one in nodes for part in (one.values() if type(one) is dict else one))
+        nodes = [part for part in parts if type(part) in (dict, list)]
+
+
 def _read(path: str | PathLike[str]) -> tuple[dict[str, Any], Arrays]:
     """Return the header and the arrays of a file, after comparing the checksum."""
     path = Path(path).expanduser()
     with _opened(path) as file:
         header = _header(path, file)
         try:
-            names = list(file.keys())
-            arrays = {name: np.array(file.get_tensor(name)) for name in names}
-        except (ValueError, TypeError, MemoryError) as error:
+            arrays = {name: np.array(file.get_tensor(name)) for name in list(file.keys())}
+            checksum = header.pop("checksum")
+            right = _checksum(header, arrays) == checksum
+        except Exception as error:  # NumPy has no such type, or JSON no such number
             raise _wrong(path, error) from None
-    checksum = header.pop("checksum")
-    if _checksum(header, arrays) != checksum:
+    if not right:
         raise ModelError(f"{path} is damaged, since its checksum is wrong. Copy or save it again.")
     return header, arrays
 
