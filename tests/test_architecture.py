@@ -160,9 +160,10 @@ def test_every_folder_has_a_floor():
     assert folders == set(FLOORS) - FUTURE
 
 
-#: The forms that rows take on their way, and the files that define them or keep some of them.
+#: The forms that rows take on their way, and the files that define them, keep some of them or look
+#: at them.
 FORMS = (Raw, Chunk, Block, MatrixOperator, Eigenpairs, Answer)
-BESIDE = {"chunks", "block", "sample", "guard"}
+BESIDE = {"chunks", "block", "sample", "guard", "columns"}
 ROWS = np.random.default_rng(0).standard_normal((40, 4)).cumsum(axis=0)
 PAIRS = ROWS[np.random.default_rng(1).integers(40, size=(30, 2))]
 

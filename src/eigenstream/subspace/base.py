@@ -254,6 +254,10 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
         self._answer = self._solve(ready)
         if isinstance(learner.sums, Passes):
             learner.sums.source = None
+        self._warn_about_rows(learner)
+
+    def _warn_about_rows(self, learner: Learner) -> None:
+        """Warn after a fit if many rows were skipped."""
         self._skipped.warn(self, learner.n_rows, self._row_word)
 
     def _in_memory(self, stream: Any) -> bool:

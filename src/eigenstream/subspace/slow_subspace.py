@@ -125,6 +125,9 @@ class SlowSubspace(SlowBounds):
     eigenvectors of ``T = alpha A - (1 - alpha) B``, where A is the covariance matrix and B the
     second moment of the velocity.
 
+    ``fit`` warns about columns that may be no measurements: clocks, counters, and numbers that are
+    constant within each sequence and differ between sequences.
+
     Let mu_d be the d-th largest generalised eigenvalue of A v = mu B v, for d components. All d
     eigenvalues of T are positive for alpha above 1 / (1 + mu_d) ([1]_ section 4). "auto" takes
     ``alpha / (1 - alpha) = 1.1 / mu_d``.
@@ -212,6 +215,16 @@ class SlowSubspace(SlowBounds):
         if self.criterion == "ratio" or isinstance(self.alpha, str):
             return None
         return float(self.alpha), 1.0 - float(self.alpha)
+
+    def _warn_about_rows(self, learner: Learner) -> None:
+        """Warn also about columns that may be no measurements; those of a feature map are."""
+        super()._warn_about_rows(learner)
+        terms = learner.ahead().terms
+        assert isinstance(terms, TimeTerms)
+        if self._map is None and terms.columns is not None:
+            message = terms.columns.warning(getattr(self, "feature_names_in_", None))
+            if message is not None:
+                warn_user(message)
 
     def _after_fit(self, X: Any) -> None:
         """Warn if the first rows of the first sequence show that the lag is too short."""

@@ -338,9 +338,9 @@ class Flow(Solver):
             exact = getattr(self.hook, "exact", False) and Learner(terms, Moments(terms.n_features))
             plan = self._plan(task, terms.lag, self.learning_rate, center=not terms.center.fixed)
             # The flow has its own running mean.
-            return FlowSums(terms.n_features, OJA_FLOW, plan, exact=exact or None).learner(
-                terms.settled()
-            )
+            own = terms.settled()
+            own.columns = terms.columns
+            return FlowSums(terms.n_features, OJA_FLOW, plan, exact=exact or None).learner(own)
         # Couples are independent, so a smaller step size suffices.
         rate = Auto(c=2.0) if isinstance(self.learning_rate, str) else self.learning_rate
         sums = CoupleSums(terms.n_features, OJA_FLOW, self._plan(task, 1, rate, center=False))

@@ -17,6 +17,7 @@ from eigenstream._linalg import Float64s, rounding_of_mean, row_squares
 from eigenstream._storable import storable
 from eigenstream.subspace.block import Block, End, Part, Shares, mean_of
 from eigenstream.subspace.chunks import SMALLEST_VALUE, Chunk, Places, RadiusBound, joined
+from eigenstream.subspace.columns import SuspectColumns
 
 #: The weights (reward, penalty) of T = reward * A - penalty * B.
 Weights = tuple[float, float]
@@ -167,6 +168,7 @@ VARIANCE, VELOCITY = "variance", "velocity"
     tail="Chunk",
     age="int",
     unbroken="bool",
+    columns="SuspectColumns | None?",
 )
 class TimeTerms(Terms):
     """Terms of a time series: ``x_t - mean`` and the velocity ``x_t - x_(t - lag)``.
@@ -195,8 +197,18 @@ class TimeTerms(Terms):
         self.head = self.tail = Chunk(np.empty((0, n_features)))
         #: The number of rows of the current sequence, and True while it is the first one.
         self.age, self.unbroken = 0, True
+        #: None for a pass that needs no warning about columns.
+        self.columns = SuspectColumns(n_features) if lag else None
+
+    def _loaded(self) -> None:
+        self.columns = vars(self).get("columns")  # absent from files of before
+        places = [] if self.columns is None else self.columns.places
+        if not np.isin(places, np.arange(self.n_features)).all():
+            raise ValueError("columns has numbers of columns that do not exist.")
 
     def _take(self, chunk: Chunk) -> Block:
+        if self.columns is not None:
+            self.columns.add(chunk)
         n, breaks = len(chunk), chunk.starts
         if self.n_rows == 0:
             breaks = breaks[breaks > 0]
@@ -270,6 +282,8 @@ class TimeTerms(Terms):
         self.tail = last.kept()
 
     def _join(self, later: "TimeTerms", new_sequence: bool) -> Block:
+        if self.columns is not None and later.columns is not None:
+            self.columns = self.columns.merged(later.columns, new_sequence=new_sequence)
         head = later.head
         block = Block(self.n_features, head.rows, self.tail.rows)
         both = bool(self.n_rows and later.n_rows)
@@ -322,7 +336,7 @@ class TimeTerms(Terms):
     def settled(self) -> "TimeTerms":
         """Return an object that makes the same terms in a further pass."""
         again = TimeTerms(self.n_features, lag=self.lag, center=False, reversible=self.reversible)
-        again.center.mean = self.center.mean
+        again.center.mean, again.columns = self.center.mean, None
         return again
 
     @property

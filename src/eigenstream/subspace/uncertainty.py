@@ -265,7 +265,7 @@ def fit_blocks(
     fitted = [with_sums(*both) for both in zip(estimators, whole, strict=True)]
     for one, learner in zip(fitted, whole, strict=True):
         one._check_enough(learner.ahead())
-    source.skipped.warn(fitted[-1], whole[-1].n_rows, fitted[-1]._row_word)
+    fitted[-1]._warn_about_rows(whole[-1])
     return fitted, parts
 
 

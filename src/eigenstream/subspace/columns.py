@@ -1,0 +1,160 @@
+"""Columns that may be no measurements: clocks, counters, meters and constants of a sequence."""
+
+from copy import copy
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eigenstream._checks import is_sparse
+from eigenstream._storable import storable
+from eigenstream.subspace.chunks import Chunk, Places
+
+#: A column is suspect after this number of steps in a sequence. Fewer steps occur by chance.
+STEPS = 100
+
+#: The rows in which all columns are compared first, since nearly all of them rise and fall there.
+#: More rows take more time.
+FIRST_ROWS = 8
+
+#: The number of columns that a warning names.
+MOST_NAMED = 5
+
+
+@storable(
+    places="i8 k",
+    rises="bool k",
+    falls="bool k",
+    differs="bool k",
+    steps="i8 k",
+    first="f8 k",
+    last="f8 k",
+    n_rows="int",
+    n_sequences="int",
+    later="bool",
+    ended="bool",
+)
+class SuspectColumns:
+    """The columns that never rise, or never fall, within any sequence of rows.
+
+    Each other column is forgotten once it has done both, so that a pass compares few values.
+    Sparse rows are not compared.
+    """
+
+    def __init__(self, n_features: int) -> None:
+        #: The numbers of the columns.
+        self.places: Places = np.arange(n_features)
+        self.rises, self.falls, self.differs = np.zeros((3, n_features), bool)
+        #: The number of steps to another value within a sequence, of each column.
+        self.steps = np.zeros(n_features, np.int64)
+        #: The first and the last row of positive weight.
+        self.first = self.last = np.zeros(n_features)
+        self.n_rows = self.n_sequences = 0
+        #: True if a further sequence began before the first row of positive weight, or after the
+        #: last such row.
+        self.later, self.ended = False, True
+
+    def add(self, chunk: Chunk) -> None:
+        """Compare rows that follow the rows so far."""
+        if not len(self.places) or not len(chunk):
+            return
+        rows = chunk.rows
+        if is_sparse(rows):
+            self._keep(np.zeros(len(self.places), bool))
+            return
+        begins = np.zeros(len(rows), bool)
+        begins[chunk.starts] = True
+        begins[0] |= self.n_sequences == 0
+        numbers = np.cumsum(begins)
+        n_sequences, before = int(numbers[-1]), -1 if self.ended else 0
+        self.n_sequences += n_sequences
+        if chunk.weights is not None:
+            heavy = chunk.weights > 0
+            rows, numbers = rows[heavy], numbers[heavy]
+        self.ended = (numbers[-1] if len(numbers) else before) < n_sequences
+        if not len(rows):
+            return
+        if not self.n_rows:
+            self.first = self.last = np.array(rows[0, self.places], np.float64)
+            self.later = self.n_sequences - n_sequences + int(numbers[0]) > 1
+        within = np.diff(numbers, prepend=before) == 0
+        at, size = 0, FIRST_ROWS
+        while at < len(rows) and len(self.places):
+            part = slice(at, at + size)
+            self._compare(rows[part].T[self.places], within[part])
+            at, size = at + size, 8 * size
+        self.n_rows += len(rows)
+
+    def merged(self, later: Self, *, new_sequence: bool) -> Self:
+        """Return the columns that are suspect in these rows and in later ones."""
+        both, rest = copy(self if self.n_rows else later), copy(later)
+        if not self.n_rows or not later.n_rows:
+            breaks = new_sequence or (later if self.n_rows else self).n_sequences > 1
+            both.ended |= bool(self.n_rows) and breaks
+            both.later |= not self.n_rows and self.n_sequences > 0 and breaks
+            return both
+        both._keep(np.isin(both.places, rest.places))
+        rest._keep(np.isin(rest.places, both.places))
+        within = not (new_sequence or self.ended or later.later)
+        both._compare(rest.first[:, None], np.array([within]))
+        rest._keep(np.isin(rest.places, both.places))
+        for name in "rises", "falls", "differs":
+            setattr(both, name, getattr(both, name) | getattr(rest, name))
+        both.steps, both.last = both.steps + rest.steps, rest.last
+        both.n_rows += rest.n_rows
+        both.n_sequences += rest.n_sequences - within
+        both.ended = rest.ended
+        both._keep(~(both.rises & both.falls))
+        return both
+
+    def _compare(self, columns: Any, within: NDArray[np.bool_]) -> None:
+        """Compare rows with those before them; ``within`` is False where a sequence begins."""
+        values = np.empty((len(columns), len(within) + 1))  # each column in a row, for speed
+        values[:, 0], values[:, 1:] = self.last, columns
+        rises, falls = values[:, 1:] > values[:, :-1], values[:, 1:] < values[:, :-1]
+        if not within.all():
+            self.differs = self.differs | ((rises | falls) & ~within).any(axis=1)
+            rises, falls = rises & within, falls & within
+        n_rises, n_falls = (np.count_nonzero(one, axis=1) for one in (rises, falls))
+        self.rises, self.falls = self.rises | (n_rises > 0), self.falls | (n_falls > 0)
+        self.steps, self.last = self.steps + n_rises + n_falls, values[:, -1]
+        self._keep(~(self.rises & self.falls))
+
+    def _keep(self, kept: NDArray[np.bool_]) -> None:
+        for name in "places", "rises", "falls", "differs", "steps", "first", "last":
+            setattr(self, name, getattr(self, name)[kept])
+
+    def warning(self, names: Any = None) -> str | None:
+        """Return a warning about clocks and about constants of several sequences, or None."""
+        n = self.n_sequences
+        clocks = (self.rises | self.falls) & (self.steps >= STEPS * n)
+        constants = ~(self.rises | self.falls) & self.differs & (self.n_rows >= STEPS + n)
+        found = [
+            f"{_named(self.places[which], names)} {what}"
+            for which, what in (
+                (clocks, "in one direction only, as a clock or a counter does"),
+                (constants, f"only between the {n} sequences"),
+            )
+            if which.any()
+        ]
+        if not found:
+            return None
+        meter = " Replace a cumulated meter by its differences." if clocks.any() else ""
+        return (
+            f"{'. '.join(found)}. The slowest features follow such a column. If it is no "
+            "measurement, omit it with exclude=[...] or columns=[...], or drop it from X." + meter
+        )
+
+
+def _named(places: Places, names: Any) -> str:
+    """Return the names of columns, and a verb.
+
+    >>> _named(np.array([0, 2]), ["clock", "heat", "id"]), _named(np.array([3]), None)
+    ("Columns 'clock' and 'id' change", 'Column 3 changes')
+    """
+    words = [str(one) if names is None else repr(str(names[one])) for one in places.tolist()]
+    if len(words) == 1:
+        return f"Column {words[0]} changes"
+    shown = words[:MOST_NAMED]
+    last = shown.pop() if len(words) <= MOST_NAMED else f"{len(words) - MOST_NAMED} more"
+    return f"Columns {', '.join(shown)} and {last} change"

@@ -1,0 +1,221 @@
+"""Columns that are no measurements: a fit in time names clocks and constants of a sequence."""
+
+import itertools
+import warnings
+
+import dask.array as da
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from eigenstream import SlowSubspace, StreamPCA, lag_path, load, open_stream, save
+from eigenstream.cli import app
+from eigenstream.features import RBFNetwork
+from eigenstream.subspace.chunks import Chunk
+from eigenstream.subspace.columns import FIRST_ROWS, STEPS, SuspectColumns
+
+RANDOM = np.random.default_rng(0)
+SLOW = np.sin(np.arange(1200) / 150)
+NAMES = ["a", "b", "c", "sensor_id"]
+
+
+def messages(call):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        call()
+    said = [str(one.message) for one in caught]
+    return [one for one in said if one.startswith("Column")]
+
+
+def recordings(*columns):
+    """Four files of measurements with a common slow drift, and further columns."""
+    noise = RANDOM.standard_normal((1200, 3))
+    rows = np.column_stack([noise + np.outer(SLOW, [1.0, 0.5, 0.2]), *columns])
+    return np.split(rows, 4)
+
+
+IDS = np.repeat([12.0, 7.0, 31.0, 7.0], 300)
+
+
+# ---- what is named -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["lists", "frames", "stream", "blocks", "lags", "flow", "dask"])
+def test_a_constant_of_each_sequence_is_named_once(how, tmp_path):
+    parts = recordings(IDS)
+    frames = [pd.DataFrame(part, columns=NAMES) for part in parts]
+    stream = open_stream(dict(zip("abcd", frames, strict=True)))
+    slow = SlowSubspace(1, alpha=0.5)
+    calls = {
+        "lists": lambda: slow.fit(parts),
+        "frames": lambda: slow.fit(frames),
+        "stream": lambda: slow.fit(stream),
+        "blocks": lambda: slow.fit(stream, blocks=6),
+        "lags": lambda: lag_path(slow, stream, [1, 2, 5]),
+        "flow": lambda: SlowSubspace(1, alpha=0.5, solver="flow").fit(stream),
+        "dask": lambda: slow.fit([da.from_array(part, chunks=(70, 4)) for part in parts]),
+    }
+    (message,) = messages(calls[how])
+    name = "3" if how in ("lists", "dask") else "'sensor_id'"
+    assert message.startswith(f"Column {name} changes only between the 4 sequences.")
+    assert "exclude=[...]" in message
+
+
+CLOCKS = {
+    "counter": np.arange(1200.0),
+    "down": -np.arange(1200.0),
+    "seconds at 10 Hz": np.floor(np.arange(1200) / 10) + 1.7e9,
+    "meter that rests at night": np.cumsum((np.arange(1200) % 24 > 8) * RANDOM.random(1200)),
+}
+
+
+@pytest.mark.parametrize("name", CLOCKS)
+def test_a_clock_is_named(name):
+    rows = np.concatenate(recordings(CLOCKS[name]))
+    for X in (rows, rows.astype(np.float64)[::-1], open_stream(rows, chunk_rows=7)):
+        (message,) = messages(lambda X=X: SlowSubspace(2).fit(X))
+        assert message.startswith("Column 3 changes in one direction only")
+    # It begins again in each sequence.
+    (message,) = messages(lambda: SlowSubspace(2).fit([rows, rows]))
+    assert message.startswith("Column 3 changes in one direction only")
+
+
+def test_columns_of_both_kinds_in_one_warning():
+    parts = recordings(IDS, np.arange(1200), np.arange(1200) ** 2)
+    (message,) = messages(lambda: SlowSubspace(1).fit(parts))
+    assert "Columns 4 and 5 change in one direction only" in message
+    assert "Column 3 changes only between the 4 sequences" in message
+
+
+# ---- honest data ---------------------------------------------------------------------------
+
+
+HONEST = {
+    "slow drift": lambda r: np.linspace(0, 1, 1200) + 0.01 * r.standard_normal(1200),
+    "random walk": lambda r: r.standard_normal(1200).cumsum(),
+    "walk with drift": lambda r: (0.5 + r.standard_normal(1200)).cumsum(),
+    "quarter of a wave": lambda r: np.sin(np.arange(1200) / 1e3) + 1e-3 * r.standard_normal(1200),
+    "constant": lambda r: np.zeros(1200),
+    "switch": lambda r: np.repeat([0.0, 1.0, 0.0], 400),
+    "a few steps up": lambda r: np.repeat(np.arange(40.0), 30),
+    "rare events": lambda r: (np.arange(1200) % 300 == 100).astype(float),
+    "up, then down": lambda r: -np.abs(np.arange(1200.0) - 600),
+}
+
+
+@pytest.mark.parametrize("name", HONEST)
+@pytest.mark.parametrize("seed", range(3))
+def test_measurements_are_not_named(name, seed):
+    column = HONEST[name](np.random.default_rng(seed))
+    parts = recordings(column)
+    for X in (parts, np.concatenate(parts)) if name != "up, then down" else [np.concatenate(parts)]:
+        assert messages(lambda X=X: SlowSubspace(2).fit(X)) == []
+
+
+def test_few_rows_are_not_named():
+    for n in (2, 3, 5, 50, STEPS):
+        assert messages(lambda n=n: SlowSubspace(1).fit(np.c_[np.arange(n), np.eye(n)[0]])) == []
+    short = [np.c_[[0.0, 1.0], RANDOM.standard_normal((2, 2)) + k % 3] for k in range(300)]
+    assert messages(lambda: SlowSubspace(1).fit(short)) == []
+
+
+def test_heating_and_cooling_are_no_clock():
+    ramp = np.linspace(0, 1, 300)
+    parts = recordings(np.concatenate([ramp, ramp[::-1], ramp, ramp[::-1]]))
+    assert messages(lambda: SlowSubspace(1).fit(parts)) == []
+
+
+def test_only_fits_in_time_warn_and_only_about_columns():
+    rows = np.concatenate(recordings(np.arange(1200.0)))
+    assert messages(lambda: StreamPCA(2).fit(rows)) == []
+    mapped = SlowSubspace(1, features=RBFNetwork(5, random_state=0))
+    assert messages(lambda: mapped.fit(rows)) == []
+
+
+# ---- the command line ----------------------------------------------------------------------
+
+
+def test_fit_slow_and_lags_say_the_same(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for k, part in enumerate(recordings(IDS)):
+        pd.DataFrame(part, columns=NAMES).to_csv(f"run{k}.csv", index=False)
+    lines = []
+    for words in (["fit", "slow", "run*.csv"], ["lags", "run*.csv", "--lag", "1,2"]):
+        done = CliRunner().invoke(app, words)
+        assert done.exit_code == 0
+        lines.append([one for one in done.stderr.splitlines() if "Column 'sensor_id'" in one])
+        without = CliRunner().invoke(app, [*words, "--exclude", "sensor_id"])
+        assert "Column" not in without.stderr
+    assert lines[0] == lines[1]
+    assert len(lines[0]) == 1
+
+
+# ---- any chunks ----------------------------------------------------------------------------
+
+
+def twin(rows, starts, weights):
+    """The obvious way: each column of each sequence, without rows of weight 0."""
+    cuts = np.unique([0, *starts, len(rows)])
+    parts = [slice(i, j) for i, j in itertools.pairwise(cuts)]
+    parts = [rows[part][weights[part] > 0] for part in parts]
+    steps = [np.diff(part, axis=0) for part in parts if len(part)]
+    rises, falls = (np.any([(s * step > 0).any(axis=0) for step in steps], axis=0) for s in (1, -1))
+    n_steps = np.sum([(step != 0).sum(axis=0) for step in steps], axis=0)
+    values = np.array([part[0] for part in parts if len(part)])
+    return rises, falls, n_steps, (values != values[0]).any(axis=0)
+
+
+@st.composite
+def series(draw):
+    n = draw(st.integers(1, 3 * FIRST_ROWS))
+    seed = draw(st.integers(0, 2**32 - 1))
+    random = np.random.default_rng(seed)
+    kinds = [random.integers(0, 3, n), np.arange(n), np.cumsum(random.integers(0, 2, n))]
+    starts = draw(st.lists(st.integers(0, n - 1), max_size=3))
+    ids = np.zeros(n)
+    for start in starts:
+        ids[start:] += 1
+    weights = (random.random(n) < draw(st.sampled_from([1.0, 0.6]))).astype(float)
+    cuts = sorted({0, n, *draw(st.lists(st.integers(0, n), max_size=4))})
+    kind = draw(st.sampled_from([np.float32, np.float64]))
+    rows = np.column_stack([*kinds, ids, ids % 2, np.zeros(n)]).astype(kind)
+    return rows, np.unique(starts).astype(np.intp), weights, cuts
+
+
+@settings(max_examples=200, deadline=None)
+@given(series(), st.booleans())
+def test_any_chunks_and_merges_give_the_same(data, merges):
+    rows, starts, weights, cuts = data
+    found = SuspectColumns(rows.shape[1])
+    for first, last in itertools.pairwise(cuts):
+        inside = starts[(starts >= first) & (starts < last)] - first
+        w = weights[first:last]
+        chunk = Chunk(rows[first:last], None if w.all() else w, inside)
+        if merges:
+            part = SuspectColumns(rows.shape[1])
+            part.add(chunk)
+            found = found.merged(part, new_sequence=bool((inside == 0).any()))
+        else:
+            found.add(chunk)
+    if not (weights > 0).any():
+        assert found.n_rows == 0
+        return
+    rises, falls, steps, differs = twin(rows, starts, weights)
+    kept = np.flatnonzero(~(rises & falls))
+    assert found.places.tolist() == kept.tolist()
+    for name, expected in {"rises": rises, "falls": falls, "steps": steps}.items():
+        assert getattr(found, name).tolist() == expected[kept].tolist()
+    constant = ~(rises | falls)[kept]
+    assert found.differs[constant].tolist() == differs[kept][constant].tolist()
+    assert found.n_rows == int((weights > 0).sum())
+
+
+def test_a_saved_fit_goes_on(tmp_path):
+    clock = np.concatenate(recordings(np.arange(1200.0)))
+    half = SlowSubspace(1, alpha=0.5).partial_fit(clock[:600])
+    save(half, tmp_path / "half.eigs")
+    whole = load(tmp_path / "half.eigs").partial_fit(clock[600:])
+    assert whole._learner.terms.columns.steps.tolist() == [1199]
