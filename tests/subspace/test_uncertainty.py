@@ -68,7 +68,7 @@ def test_slow_subspaces_equal_separate_fits(seed, lengths, blocks, lag, weights,
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_the_last_component_of_the_automatic_alpha_has_error_bars():
+def test_the_last_component_of_the_automatic_alpha_has_a_small_error():
     for seed in range(10):
         process = Autoregressive(
             np.exp([-1 / 50, -1 / 20, -1 / 8, -1 / 2]),
@@ -78,7 +78,6 @@ def test_the_last_component_of_the_automatic_alpha_has_error_bars():
             random_state=seed,
         )
         found = SlowSubspace(2, lag=20).uncertainty(process.take(5000))
-        assert np.isfinite(found.timescales.low).all()
         assert found.angles[1] < 0.5
 
 

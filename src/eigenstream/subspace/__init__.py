@@ -2,6 +2,7 @@
 
 from eigenstream.subspace.class_subspace import ClassSubspace
 from eigenstream.subspace.contrast_subspace import ContrastPath, ContrastSubspace
+from eigenstream.subspace.decays import ChapmanKolmogorov, Decay
 from eigenstream.subspace.flow import FlowMonitor
 from eigenstream.subspace.kernels import median_square
 from eigenstream.subspace.one_shot import ThresholdClassifier
@@ -17,9 +18,11 @@ from eigenstream.subspace.weights import AlphaPath
 
 __all__ = [
     "AlphaPath",
+    "ChapmanKolmogorov",
     "ClassSubspace",
     "ContrastPath",
     "ContrastSubspace",
+    "Decay",
     "Dense",
     "Estimate",
     "Flow",

@@ -793,7 +793,7 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
         """
         operator, details = self.operator_, self._solved().details
         unit = np.eye(len(operator.reward))
-        if not details.get("ratio") and details.get("basis") != "slowness":
+        if not details.get("ratio") and details.get("basis", "eigenvalue") == "eigenvalue":
             return unit
         return np.asarray(operator.reward + operator.rounding * operator.trace * unit)
 

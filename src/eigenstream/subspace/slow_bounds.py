@@ -361,7 +361,7 @@ class SlowBounds(TimeEstimator):
         same_class = check_number(same_class, "same_class", above=0, most=1)
         bound = self.bound(delta, mixing, radius=radius, tight=tight)
         alpha: float | None = self._solved().details["alpha"]
-        if self._solved().details.get("basis") == "slowness":
+        if self._solved().details.get("basis", "eigenvalue") != "eigenvalue":
             raise ValueError(
                 "pair_rule compares distances within the subspace. Fit with basis='eigenvalue'."
             )

@@ -1,6 +1,6 @@
 """Slow subspaces: features with a large variance and small steps in time."""
 
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,6 +14,7 @@ from eigenstream._storable import storable
 from eigenstream.subspace import timescales as _timescales
 from eigenstream.subspace.base import CRITERION, FLAG, Answer, documented
 from eigenstream.subspace.chunks import joined
+from eigenstream.subspace.decays import autocorrelations
 from eigenstream.subspace.flow import FlowOperator
 from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.operators import Eigenpairs, MatrixOperator
@@ -37,9 +38,10 @@ class SlowSubspace(SlowBounds):
 
     Parameters
     ----------
-    n_components : int or None, default=2
+    n_components : int, float in (0, 1) or None, default=2
         The number of components (1 if there is only one feature). None keeps all directions with a
-        positive eigenvalue.
+        positive eigenvalue. A float keeps the slowest features with this share of the kinetic
+        variance, the sum of the squared autocorrelations. Only with criterion="ratio".
     alpha : float in (0, 1], "auto" or "bound", default="auto"
         The weight of the variance; 1 is PCA. "auto" has 1.1 times the odds of the smallest alpha
         for which all ``n_components`` eigenvalues are positive. "bound" minimises an error bound
@@ -68,10 +70,12 @@ class SlowSubspace(SlowBounds):
         Divide each feature by its standard deviation. The result then does not depend on the units.
         Not available with ``alpha="bound"``.
     <features>
-    basis : {"slowness", "eigenvalue"}, default="slowness"
+    basis : {"slowness", "eigenvalue", "kinetic", "commute"}, default="slowness"
         The basis of the learned subspace. With "slowness" the features are uncorrelated, have unit
-        variance, and are sorted from slow to fast. With "eigenvalue" the components are
-        orthonormal eigenvectors of T, so distances between features are those within the subspace.
+        variance, and are sorted from slow to fast. "kinetic" multiplies them by their
+        autocorrelation, and "commute" by the root of half their time scale. With "eigenvalue" the
+        components are orthonormal eigenvectors of T, so distances between features are those
+        within the subspace.
         solver="flow" always gives "eigenvalue", because it stores no sums.
     <missing_in_time>
 
@@ -156,12 +160,13 @@ class SlowSubspace(SlowBounds):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = SlowBounds._parameter_constraints | {
+        "n_components": [COUNT, Interval(Real, 0, 1, closed="neither"), None],
         "alpha": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto", "bound"})],
         "lag": [COUNT],
         "criterion": [CRITERION],
         "reversible": [FLAG],
         "shrinkage": [Interval(Real, 0, 1, closed="both")],
-        "basis": [StrOptions({"slowness", "eigenvalue"})],
+        "basis": [StrOptions({"slowness", "eigenvalue", "kinetic", "commute"})],
     }
     SHAPING: ClassVar[tuple[str, ...]] = (*SlowBounds.SHAPING, "reversible")
 
@@ -196,6 +201,11 @@ class SlowSubspace(SlowBounds):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        if isinstance(self.n_components, float) and self.criterion != "ratio":
+            raise ValueError(
+                f"n_components={self.n_components} is a share of the kinetic variance. Use a whole "
+                "number, or criterion='ratio'."
+            )
         if self.scale and self.alpha == "bound" and self.criterion == "difference":
             raise ValueError(
                 "alpha='bound' needs rows of a known size, and scale=True divides them by "
@@ -254,9 +264,12 @@ class SlowSubspace(SlowBounds):
             scale = scale_of(learner, operator)
             operator = operator.scaled(scale)
         wanted = self._wanted(terms.n_features)
-        n = terms.n_features if wanted is None else int(wanted)
+        n = int(wanted) if isinstance(wanted, Integral) else terms.n_features
         if self.criterion == "ratio":
             pairs = self._ratios(operator, n)
+            if isinstance(wanted, float):
+                kinetic = np.cumsum(self._correlations(*operator.forms(pairs.vectors)) ** 2)
+                pairs = pairs.first(int(np.searchsorted(kinetic, wanted * kinetic[-1:].sum())) + 1)
             found = {"ratio": True, "shrinkage": float(self.shrinkage)}
             found |= noted | self._sorted(operator, pairs)
             return Answer(pairs, learner.mean, scale, found)
@@ -302,10 +315,21 @@ class SlowSubspace(SlowBounds):
             turn = _timescales.slowest_first(variance, velocity, operator.floor)
             vectors = pairs.vectors @ turn
             turn = turn * np.where((canonical_signs(vectors) * vectors).sum(axis=0) < 0, -1.0, 1.0)
+        if self.basis in ("kinetic", "commute"):
+            rho = np.abs(self._correlations(variance, velocity, turn))
+            if self.basis == "commute":
+                rho = np.nan_to_num(np.sqrt(_timescales.implied(rho, self.lag) / 2.0), posinf=0.0)
+            turn = turn * rho
         return {"variance": variance, "velocity": velocity, "turn": turn, "basis": self.basis}
 
+    @staticmethod
+    def _correlations(variance: Float64s, velocity: Float64s, turn: Any = None) -> Float64s:
+        """Return the autocorrelations of features of unit variance, from their moments."""
+        turn = np.eye(len(variance)) if turn is None else turn
+        return np.diagonal(_timescales.lagged(turn, variance, velocity))
+
     def _vectors_of(self, answer: Answer) -> Float64s:
-        if answer.details.get("basis") != "slowness":
+        if answer.details.get("basis", "eigenvalue") == "eigenvalue":
             return answer.pairs.vectors
         return np.asarray(answer.pairs.vectors @ answer.details["turn"])
 
@@ -315,7 +339,7 @@ class SlowSubspace(SlowBounds):
         variance = operator.moments(pairs.vectors)[0]
         noise = operator.rounding * operator.trace + operator.floor
         varies = variance > noise * (pairs.vectors**2).sum(axis=0)
-        if varies.sum() < n and self.n_components is not None:
+        if varies.sum() < n and isinstance(self.n_components, Integral):
             kind = "rows" if self.shrinkage else "velocities"
             warn_user(
                 f"The {kind} span {varies.sum()} directions only, so n_components={n} gives "
@@ -382,7 +406,7 @@ class SlowSubspace(SlowBounds):
                 f"solver={self.solver_!r} only estimates autocorrelations. Call "
                 "autocorrelations(X) or timescales(X), or fit with solver='dense'."
             )
-        turn = found["turn"] if found["basis"] == "slowness" else np.eye(len(found["turn"]))
+        turn = np.eye(len(found["turn"])) if found["basis"] == "eigenvalue" else found["turn"]
         variance, velocity = (
             np.einsum("ij,ij->j", turn, found[name] @ turn) for name in ("variance", "velocity")
         )
@@ -391,7 +415,7 @@ class SlowSubspace(SlowBounds):
             * np.finfo(np.float64).eps
             * np.diagonal(found["variance"]).max(initial=0.0)
         )
-        return _timescales.autocorrelations(variance, velocity, noise * (turn**2).sum(axis=0))
+        return autocorrelations(variance, velocity, noise * (turn**2).sum(axis=0))
 
     @property
     def timescales_(self) -> Float64s:

@@ -1,7 +1,7 @@
 """Autocorrelations, implied time scales, and slow subspaces at several lags from one pass."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from sys import maxsize
 from typing import Any
 
@@ -10,18 +10,32 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from sklearn.base import clone
 
-from eigenstream._checks import check_lags, warn_user
+from eigenstream._checks import check_lags, check_number, warn_user
 from eigenstream._linalg import Float64s, brief
+from eigenstream.evaluation.sums import without_each
 from eigenstream.subspace.chunks import Chunk
+from eigenstream.subspace.decays import (
+    ChapmanKolmogorov,
+    Decay,
+    autocorrelations,
+    decay,
+    jackknife_error,
+    of_learner,
+    predicted,
+    resolved,
+)
 from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.solvers import ADD, Dense, Need, Task
 from eigenstream.subspace.terms import TimeTerms
 from eigenstream.subspace.uncertainty import (
+    Estimate,
+    Part,
     Uncertainty,
     check_blocks,
     fit_blocks,
     jackknife,
     learners_of,
+    merged,
     warned,
 )
 
@@ -31,19 +45,6 @@ DISAGREE, SURE = 5.0, 4.0
 
 #: The default lags of ``lag_path``. More lags take more memory.
 LAGS = (1, 2, 5, 10, 20, 50, 100)
-
-
-def autocorrelations(variance: Float64s, velocity: Float64s, noise: Any) -> Float64s:
-    """Return ``1 - velocity / (2 variance)`` of each feature; 0 where there is no variance.
-
-    For a stationary process, E|v|^2 = 2 (C(0) - C(lag)). Variances up to ``noise`` count as zero.
-
-    >>> autocorrelations(np.array([1.0, 0.0]), np.array([0.5, 0.0]), 0.0).tolist()
-    [0.75, 0.0]
-    """
-    there = variance > noise
-    ratio = np.maximum(velocity, 0.0) / np.where(there, 2.0 * variance, 1.0)
-    return np.where(there, np.maximum(1.0 - ratio, -1.0), 0.0)
 
 
 def slowest_first(variance: Float64s, velocity: Float64s, noise: float = 0.0) -> Float64s:
@@ -67,14 +68,6 @@ def slowest_first(variance: Float64s, velocity: Float64s, noise: float = 0.0) ->
 def lagged(turn: Float64s, variance: Float64s, velocity: Float64s) -> Float64s:
     """Return the symmetric covariance of turned features, now and ``lag`` rows later."""
     return np.asarray(turn.T @ (variance - velocity / 2.0) @ turn, np.float64)
-
-
-def of_learner(learner: Learner, columns: Float64s) -> Float64s:
-    """Return the autocorrelation along each column."""
-    operator = learner.operator()
-    variance, velocity = operator.moments(columns)
-    noise = operator.rounding * operator.trace + operator.floor
-    return autocorrelations(variance, velocity, noise * (columns**2).sum(axis=0))
 
 
 def of_features(chunks: Iterable[Chunk], terms: TimeTerms) -> Float64s:
@@ -144,7 +137,8 @@ class LagPath:
     autocorrelations : array of shape (n_lags, n_components)
         The ``autocorrelations_`` at each lag.
     timescales : array of shape (n_lags, n_components)
-        The time scales at each lag, in rows.
+        The time scales at each lag, in ``unit``. With error bars, NaN for a time scale that the
+        selection among the features may explain.
     eigenvalues : array of shape (n_lags, n_components)
         The eigenvalues at each lag, descending.
     alphas : array of shape (n_lags,), or None
@@ -152,7 +146,17 @@ class LagPath:
     estimators : tuple of SlowSubspace
         The fitted estimator of each lag.
     errors : tuple of Uncertainty, or None
-        The error bars of each lag, if ``blocks`` was given and there are enough rows.
+        The error bars of each lag, if ``blocks`` was given and there are enough rows. Their time
+        scales are in ``unit``.
+    curves : array of shape (n_lags, n_lags, n_components), or None
+        The autocorrelation of the features of each lag (first axis) at each lag (second axis), if
+        ``blocks`` was given.
+    curves_without : array of shape (n_blocks, n_lags, n_lags, n_components), or None
+        The same without each block of rows.
+    dt : float
+        The time from one row to the next, in ``unit``.
+    unit : str
+        The unit of time scales.
     """
 
     lags: NDArray[np.int64]
@@ -162,8 +166,127 @@ class LagPath:
     alphas: Float64s | None
     estimators: tuple[Any, ...]
     errors: tuple[Uncertainty, ...] | None = None
+    curves: Float64s | None = None
+    curves_without: Float64s | None = None
+    dt: float = 1.0
+    unit: str = "rows"
 
     __repr__ = brief
+
+    @property
+    def recommended_lag(self) -> int | None:
+        """The shortest lag whose slowest time scale is at least half of the longest.
+
+        Noise shortens the time scales at shorter lags. Autocorrelations that selection among the
+        features may explain do not count. None if none remains.
+
+        >>> from eigenstream import SlowSubspace
+        >>> from eigenstream.processes import Autoregressive
+        >>> process = Autoregressive([0.98, 0.5], n_features=5, noise=0.2, random_state=0)
+        >>> lag_path(SlowSubspace(1), process.take(20_000)).recommended_lag
+        10
+        """
+        rho, longest = self.autocorrelations, 1.0 - np.finfo(np.float64).eps
+        scales = np.array(list(map(implied, np.clip(rho, 0.0, longest), self.lags)))
+        terms = [one._known().ahead().terms for one in self.estimators]
+        counts = np.array([[max(of.n_velocities, 1)] for of in terms])
+        # Bartlett's formula for an exponential autocorrelation.
+        spread = scales * (1.0 - rho**2) - 2.0 * self.lags[:, None] * rho**2
+        errors = np.sqrt(np.maximum(spread, 1.0) / counts)
+        known = resolved(rho, errors, terms[0].n_features, int(counts.max()) + 1)
+        slowest = np.where(known, scales, 0.0).max(axis=1, initial=0.0)
+        if not slowest.any():
+            return None
+        return int(self.lags[(slowest >= slowest.max() / 2.0).argmax()])
+
+    def decay(self, lag: int) -> list[Decay]:
+        """Return the time scale and the noise share of each feature of a lag.
+
+        Both come from the autocorrelations of the feature at the other lags, so noise does not
+        shorten the time scale.
+
+        Parameters
+        ----------
+        lag : int
+            One of ``lags``, at which the features were learned.
+
+        Returns
+        -------
+        list of Decay
+            One for each feature.
+
+        Examples
+        --------
+        A source with a time scale of 50 rows, with 30 % noise:
+
+        >>> import numpy as np
+        >>> from eigenstream import SlowSubspace, lag_path
+        >>> from eigenstream.processes import Autoregressive
+        >>> rows = Autoregressive(np.exp([-1 / 50]), random_state=0).take(100_000)
+        >>> rows += np.sqrt(3 / 7) * np.random.default_rng(0).standard_normal(rows.shape)
+        >>> path = lag_path(SlowSubspace(1), rows, blocks=20)
+        >>> path.timescales[3].round(1)                 # at lag 10
+        array([17.2])
+        >>> found = path.decay(10)[0]
+        >>> round(found.timescale, 1), round(found.timescale_high, 1), round(found.noise, 2)
+        (46.1, 50.4, 0.31)
+        """
+        place, curves, without = self._followed(lag)
+        # The lag that selected the features overestimates their autocorrelation.
+        kept = np.flatnonzero(self.lags != lag) if len(self.lags) > 2 else np.arange(len(self.lags))
+        return [
+            decay(self.lags[kept], curves[place, kept, k], without[:, place, kept, k], dt=self.dt)
+            for k in range(curves.shape[2])
+        ]
+
+    def chapman_kolmogorov(self, lag: int) -> ChapmanKolmogorov:
+        """Compare autocorrelations at multiples of a lag with those that the lag predicts.
+
+        A process with one rate for each feature has ``rho(k * lag) = rho(lag) ** k``. A warning is
+        raised if a difference exceeds 0.05 and four standard errors.
+
+        Parameters
+        ----------
+        lag : int
+            One of ``lags``, at which the features were learned.
+
+        Returns
+        -------
+        ChapmanKolmogorov
+            The comparison at those multiples that are in ``lags``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eigenstream import SlowSubspace, lag_path
+        >>> from eigenstream.processes import Autoregressive
+        >>> rows = Autoregressive(np.exp([-1 / 50]), random_state=0).take(20_000)
+        >>> path = lag_path(SlowSubspace(1), rows, [5, 10, 20], blocks=20)
+        >>> found = path.chapman_kolmogorov(5)
+        >>> found.lags, found.departs
+        (array([10, 20]), array([False]))
+        """
+        place, curves, without = self._followed(lag)
+        later = np.flatnonzero((self.lags > lag) & (self.lags % lag == 0))
+        if not len(later):
+            raise ValueError(f"No multiple of lag={lag} is in lags. Add {2 * lag} to lags.")
+        multiples = self.lags[later] // lag
+        due = predicted(curves[place, place], multiples)
+        spread = without[:, place, later] - predicted(without[:, place, place], multiples)
+        found = ChapmanKolmogorov(
+            lag, self.lags[later], due, curves[place, later], jackknife_error(spread)
+        )
+        if found.warning is not None:
+            warn_user(found.warning)
+        return found
+
+    def _followed(self, lag: int) -> tuple[int, Float64s, Float64s]:
+        """Return the place of a lag, and the curves of all features."""
+        if self.curves is None or self.curves_without is None:
+            raise ValueError("This path has no blocks. Call lag_path(..., blocks=20).")
+        if lag not in self.lags:
+            raise ValueError(f"lag={lag} is not in lags. Use one of {self.lags.tolist()}.")
+        return self.lags.tolist().index(lag), self.curves, self.curves_without
 
 
 def lag_path(
@@ -173,6 +296,8 @@ def lag_path(
     sample_weight: Any = None,
     *,
     blocks: int | None = None,
+    dt: float = 1.0,
+    unit: str = "rows",
 ) -> LagPath:
     """Fit a slow subspace at each of several lags, in one pass over the rows.
 
@@ -193,6 +318,10 @@ def lag_path(
     blocks : int, default=None
         The number of blocks for error bars, as in ``SlowSubspace.uncertainty``. Every block stores
         two D x D matrices for each lag.
+    dt : float, default=1.0
+        The time from one row to the next, in ``unit``.
+    unit : str, default="rows"
+        The unit of time scales, such as "ps". Lags stay in rows.
 
     Returns
     -------
@@ -213,6 +342,7 @@ def lag_path(
     """
     if not hasattr(estimator, "timescales_") and not hasattr(type(estimator), "timescales_"):
         raise TypeError(f"lag_path fits a SlowSubspace at each lag, got {estimator!r}.")
+    dt = check_number(dt, "dt", above=0)
     steps = sorted(set(check_lags(LAGS if lags is None else lags, "lags")))
     if not steps:
         raise ValueError("lags is empty: give at least one whole number of rows.")
@@ -231,27 +361,71 @@ def lag_path(
             return tuple(one._begin(width, None, Need("lag_path", ADD)) for one in fitted)
         return tuple(learners_of(one, width, "lag_path(..., blocks)") for one in fitted)
 
+    errors = curves = curves_without = None
     if blocks is None:  # all rows are one block
         fitted, _ = fit_blocks(fitted, source, begin, 1, maxsize, shorter=lags is None)
-        errors = None
+        kept = min(one.n_components_ for one in fitted)
     else:
         n_blocks = check_blocks(blocks)
         fitted, parts = fit_blocks(fitted, source, begin, n_blocks, n_rows, shorter=lags is None)
+        kept = min(one.n_components_ for one in fitted)
         sizes = [part.learners[0].n_rows for part in parts]
         if sum(sizes) - max(sizes) > 2 * fitted[-1].lag:
-            errors = tuple(jackknife(one, parts, k) for k, one in enumerate(fitted))
+            curves, curves_without = _curves(fitted, parts, kept)
+            # All blocks decide whether a time scale is known; the jackknife may join them.
+            own = np.einsum("...kkd->...kd", curves_without)
+            known = resolved(
+                np.einsum("kkd->kd", curves), jackknife_error(own), len(fitted[0].mean_), len(parts)
+            )
+            factors = np.where(known, dt, np.nan)
+            errors = tuple(
+                _rescaled(jackknife(one, parts, k), factors[k]) for k, one in enumerate(fitted)
+            )
             warned(max(errors, key=lambda one: one.warning is not None))
         else:
             warn_user("The data have too few rows for error bars. Pass more rows or shorter lags.")
-            errors = None
-    kept = min(one.n_components_ for one in fitted)
+    scales = np.array([one.timescales_[:kept] * dt for one in fitted])
+    for row, bars in zip(scales, errors or (), strict=False):
+        assert bars.timescales is not None
+        row[:] = np.nan
+        row[: len(bars.timescales.value)] = bars.timescales.value
     alphas = [one.alpha_ for one in fitted]
     return LagPath(
         np.array([one.lag for one in fitted], np.int64),
         np.array([one.autocorrelations_[:kept] for one in fitted]),
-        np.array([one.timescales_[:kept] for one in fitted]),
+        scales,
         np.array([one.eigenvalues_[:kept] for one in fitted]),
         None if None in alphas else np.array(alphas),
         tuple(fitted),
         errors,
+        curves,
+        curves_without,
+        dt,
+        unit,
     )
+
+
+def _curves(fitted: list[Any], parts: list[Part], kept: int) -> tuple[Float64s, Float64s]:
+    """Return the autocorrelations of the features of each lag at each lag, whole and by block."""
+    n, columns = len(fitted), np.hstack([one._columns[:, :kept] for one in fitted])
+
+    def curves(learners: Iterable[Learner]) -> Float64s:
+        found = np.array([of_learner(one, columns) for one in learners])
+        return found.reshape(n, n, kept).swapaxes(0, 1)
+
+    without = []
+    for both in without_each(parts, merged):
+        rest = merged([part for part in both if part is not None], gap=True)
+        without.append(curves(rest.learners[:n]))
+    return curves(one._known() for one in fitted), np.array(without)
+
+
+def _rescaled(bars: Uncertainty, factors: Float64s) -> Uncertainty:
+    """Return error bars of the first features, with time scales times their factors."""
+    scales = bars.timescales
+    assert scales is not None
+    n = min(len(factors), len(scales.value))
+    values = (
+        one[:n] * factors[:n] for one in (scales.value, scales.error, scales.low, scales.high)
+    )
+    return replace(bars, timescales=Estimate(*values))

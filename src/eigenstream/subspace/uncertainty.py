@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil
 from typing import Any, NamedTuple
@@ -17,6 +17,7 @@ from eigenstream._linalg import Float64s, brief
 from eigenstream._storable import storable
 from eigenstream.evaluation.sums import without_each
 from eigenstream.subspace.chunks import Chunk
+from eigenstream.subspace.decays import jackknife_error, of_learner, resolved
 from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.solvers import MATRIX, MERGE, Need
 
@@ -82,8 +83,8 @@ class Uncertainty:
     eigenvalues, objective : Estimate
         The eigenvalues, and their sum (one value).
     timescales : Estimate or None
-        The time scales of slow features, in rows. NaN if the interval of the autocorrelation
-        includes 0: use a shorter lag.
+        The time scales of slow features, in rows. NaN if the selection among the features may
+        explain the autocorrelation: use a shorter lag.
     angles : array of shape (n_components,)
         The root mean square angle between each component and its true value, in radians. Angles
         between slow features measure correlations: a right angle is a correlation of 0.
@@ -375,16 +376,18 @@ def jackknife(
     d = min(one.n_components_ for one in (fitted, *others))
     values = {
         name: np.array([np.atleast_1d(getattr(one, name))[:d] for one in (fitted, *others)])
-        for name in ("eigenvalues_", "objective_", "autocorrelations_", "timescales_")
+        for name in ("eigenvalues_", "objective_", "timescales_")
         if hasattr(fitted, name)
     }
     # Variances and ratios are positive, differences of variances are not.
     positive = fitted._solved().details.get("weights", (1.0, 0.0))[1] == 0.0
     scales = None
     if "timescales_" in values:
-        known = _estimate(values["autocorrelations_"]).low > 0.0
+        columns = fitted._columns[:, :d]
+        errors = jackknife_error(np.array([of_learner(one._known(), columns) for one in others]))
+        rho = fitted.autocorrelations_[:d]
+        known = resolved(rho, errors, len(columns), len(others))
         scales = _estimate(np.where(known, values["timescales_"], np.nan), positive=True)
-        scales = replace(scales, value=values["timescales_"][0])
     return Uncertainty(
         len(parts),
         size,
