@@ -111,7 +111,7 @@ def test_rows_that_have_nothing_to_say_of_time_scales():
         slow.timescales(ROWS[:1])
     with pytest.raises(ValueError, match="lag must be"):
         slow.timescales(ROWS, lag=0)
-    with pytest.raises(ValueError, match="rows of 2 features"):
+    with pytest.raises(ValueError, match="has 2 features, and SlowSubspace has learned from 8"):
         slow.timescales(open_stream(ROWS[:, :2]))
     with pytest.raises(NotFittedError):
         SlowSubspace().timescales(ROWS)
