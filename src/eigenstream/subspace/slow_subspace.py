@@ -14,7 +14,7 @@ from eigenstream._storable import storable
 from eigenstream.subspace import timescales as _timescales
 from eigenstream.subspace.base import CRITERION, FLAG, Answer, documented
 from eigenstream.subspace.chunks import joined
-from eigenstream.subspace.decays import autocorrelations
+from eigenstream.subspace.decays import autocorrelations, of_learner
 from eigenstream.subspace.flow import FlowOperator
 from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.operators import Eigenpairs, MatrixOperator
@@ -467,7 +467,7 @@ class SlowSubspace(SlowBounds):
         check_is_fitted(self)
         lag = self.lag if lag is None else check_whole(lag, "lag")
         if self._own_sums:
-            return _timescales.of_learner(self._scored_terms(X, lag), self._columns)
+            return of_learner(self._scored_terms(X, lag), self._columns)
         chunks = self._features_of(X)
         terms = TimeTerms(
             self.n_components_, lag=lag, center=bool(self.center), reversible=self._averages
