@@ -272,6 +272,9 @@ class Source:
             check_finite(rows, name=raw.name, first_row=raw.first_row, members=self.members)
         elif self.missing == "available":
             rows = with_gaps(rows, raw.name)
+            if raw.chunk is not None and weights is not None and not is_sparse(rows):
+                # A stream gives rows without any value as zeros of weight 0.
+                rows, weights = np.where((weights == 0.0)[:, None], np.nan, rows), None
         else:
             where: dict[str, Any] = {
                 "name": raw.name,
