@@ -7,6 +7,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ import eigenstream
 from eigenstream import SlowSubspace, StreamPCA
 from eigenstream.cli import _output, app
 from eigenstream.cli._output import Watched, progress_bar
+from eigenstream.processes import Autoregressive
 from eigenstream.streams import open_stream
 
 
@@ -292,15 +294,40 @@ def test_a_model_stores_how_its_data_were_read(files):
 
 
 def test_lags_are_those_of_python(files, rows):
-    found = told("lags", "all.npy", "--lag", "1,4", "-d", 2, "--plot", "lags.png")
-    path = eigenstream.lag_path(SlowSubspace(2, criterion="ratio"), rows, [1, 4])
-    assert found["lags"] == [1, 4]
+    given = ("--lag", "1,4", "-d", 2, "--criterion", "ratio", "--dt", 0.5, "--unit", "ps")
+    found = told("lags", "all.npy", *given, "--plot", "lags.png")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        path = eigenstream.lag_path(
+            SlowSubspace(2, criterion="ratio"), rows, [1, 4], blocks=20, dt=0.5, unit="ps"
+        )
+    assert (found["lags"], found["unit"], found["criterion"]) == ([1, 4], "ps", "ratio")
+    assert found["recommended_lag"] == path.recommended_lag
     shown = np.array(found["timescales"], float)
-    assert np.allclose(
-        shown, np.where(np.isinf(path.timescales), np.nan, path.timescales), equal_nan=True
-    )
+    finite = np.where(np.isinf(path.timescales), np.nan, path.timescales)
+    assert np.allclose(shown, finite, equal_nan=True)
+    if path.recommended_lag is not None:
+        assert len(found["decays"]) == 2
     assert Path("lags.png").stat().st_size > 1000
-    assert len(run("lags", "all.npy", "--lag", "1,4").stdout.splitlines()) == 3
+    assert "ratio, 2 features" in run("lags", "all.npy", *given).stdout
+
+
+def test_fit_and_lags_agree_and_name_columns(files):
+    process = Autoregressive([0.98, 0.5], n_features=5, noise=0.2, random_state=0)
+    table = "\n".join(",".join(f"{value:.4f}" for value in row) for row in process.take(4000))
+    (files / "slow.csv").write_text("a,b,c,d,e\n" + table + "\n")
+    for criterion in ("difference", "ratio"):
+        given = ("slow.csv", "--criterion", criterion, "--reversible")
+        fit = told("fit", "slow", *given, "--blocks", 10)
+        found = told("lags", *given)
+        assert fit["recommended_lag"] == found["recommended_lag"]
+        assert (fit["alpha"] is None) == (criterion == "ratio")
+        low, high = fit["features"][0]["interval"]
+        assert low < fit["features"][0]["timescale"] < high
+        assert set(fit["features"][0]["weights"]) < set("abcde")
+    shown = run("fit", "slow", "slow.csv").stdout
+    assert "eigenstream lags would choose lag" in shown
+    assert run("fit", "slow", "slow.csv", "--blocks", 10, "--workers", 2).exit_code == 2
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -49,22 +49,33 @@ def watched(stream: Any, run: RunOptions) -> Watched:
 
 
 def fitted(
-    estimator: Any, stream: Any, run: RunOptions, passes: int | None = None, items: Any = None
-) -> None:
-    """Learn from a stream, save the model, write its page and print the results.
+    estimator: Any,
+    stream: Any,
+    run: RunOptions,
+    passes: int | None = None,
+    items: Any = None,
+    *,
+    blocks: int | None = None,
+    results: Callable[[], dict[str, Any]] = dict,
+) -> dict[str, Any]:
+    """Learn from a stream, save the model, write its page, and print and return the results.
 
-    If the stream has index pairs, ``items`` is the stream of the rows.
+    If the stream has index pairs, ``items`` is the stream of the rows. ``results`` returns further
+    results of the fitted estimator.
     """
     from eigenstream._hooks import keeper_of
     from eigenstream._provenance import forget_source
     from eigenstream._streams import note_columns
     from eigenstream.persistence import save
 
+    if blocks is not None and (run.workers is not None or run.scheduler is not None):
+        raise ValueError("--blocks is for one process. Leave out --workers and --scheduler.")
     keeper: Any = keeper_of(run.checkpoint, run.every, run.resume)
     with _stoppable(keeper), watched(stream, run) as rows, _client(run) as client:
         begun = perf_counter()
         if client is None:
-            estimator.fit(rows, checkpoint=keeper)
+            intervals = {} if blocks is None else {"blocks": blocks}
+            estimator.fit(rows, checkpoint=keeper, **intervals)
         else:
             from eigenstream import distributed
 
@@ -79,6 +90,7 @@ def fitted(
         rows = items
     with waiting("solving"):
         found = {"sources": list(rows.sources)} | _results(estimator, passes)
+        further = results()
     done = found["rows"] * (found["passes"] or 1)
     if keeper is not None and keeper.resumed:
         done = keeper.rows_since
@@ -89,9 +101,10 @@ def fitted(
         with waiting("writing the report"):
             _write_page(estimator, rows, run, found)
     found |= {"model": run.out and str(run.out), "report": run.report and str(run.report)}
-    show(type(estimator).__name__, found, run.json)
+    show(type(estimator).__name__, found | further if run.json else found, run.json)
     if run.out is None and not run.json:
         print("\nNothing was saved: -o model.eigs does.")
+    return found | further
 
 
 @contextmanager

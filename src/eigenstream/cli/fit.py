@@ -10,6 +10,15 @@ from eigenstream.cli._commands import Group, command
 from eigenstream.cli._options import Data, FitOptions, LearningOptions, RunOptions
 from eigenstream.cli._pairs import pairs_of
 from eigenstream.cli._running import fitted, watched
+from eigenstream.cli._slow import Criterion as SlowCriterion
+from eigenstream.cli._slow import (
+    Reversible,
+    Step,
+    Unit,
+    print_features,
+    recommended_lag,
+    slow_features,
+)
 
 app = typer.Typer(
     cls=Group,
@@ -34,23 +43,43 @@ def fit_slow(
         Any, options.value, "The weight of the variance: auto, bound or a number."
     ] = "auto",
     lag: Annotated[int, "The time step of the velocity, in rows."] = 1,
+    criterion: SlowCriterion = "difference",
+    reversible: Reversible = False,
     basis: Annotated[
-        str, "slowness (unit variance, slowest first) or eigenvalue (best for distances)."
+        str, "slowness (unit variance, slowest first), kinetic, commute or eigenvalue."
     ] = "slowness",
     standardize: Standardize = False,
+    blocks: Annotated[int | None, "The number of blocks for intervals of time scales."] = None,
+    dt: Step = 1.0,
+    unit: Unit = "rows",
     learning: LearningOptions,
     run: FitOptions,
 ) -> None:
     """Find the slowest features of rows in time order.
 
-    --missing available uses all values of rows with gaps.
+    Prints their time scales, the columns with the largest weights, and the lag that eigenstream
+    lags would choose. --missing available uses all values of rows with gaps.
     """
     from eigenstream import SlowSubspace
 
     gaps = run.of_estimator("available")
     stream = run.started(data)
     given = {"alpha": alpha, "lag": lag, "scale": standardize, "basis": basis} | gaps
-    fitted(learning.made(SlowSubspace, stream, run, **given), stream, run, learning.passes or 1)
+    given |= {"criterion": criterion, "reversible": reversible}
+    estimator = learning.made(SlowSubspace, stream, run, **given)
+
+    def results() -> dict[str, Any]:
+        return {
+            "unit": unit,
+            "features": slow_features(estimator, dt),
+            "recommended_lag": recommended_lag(estimator, stream),
+        }
+
+    found = fitted(estimator, stream, run, learning.passes or 1, blocks=blocks, results=results)
+    if not run.json:
+        print_features(found["features"], unit)
+        if (best := found["recommended_lag"]) is not None:
+            print(f"\nLearned at lag {lag}. eigenstream lags would choose lag {best}.")
 
 
 @command(app, "fit pca", "table.parquet -d 0.95 -o model.eigs")

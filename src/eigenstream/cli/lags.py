@@ -1,10 +1,14 @@
 """``eigenstream lags``: implied time scales at several lags."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
+
 from eigenstream.cli._options import Data, Json, Missing, ReadingOptions, without_text
 from eigenstream.cli._output import Watched, check_output, print_json, save_figure
+from eigenstream.cli._slow import Criterion, Reversible, Step, Unit, interval
 
 
 def lag_list(text: str) -> list[int]:
@@ -18,7 +22,11 @@ def lags(
     lag: Annotated[
         Any, lag_list, "The lags, in rows; by default 1,2,5,10,20,50,100, as the rows allow."
     ] = None,
-    n_components: Annotated[int | None, "The number of features; by default at most 3."] = None,
+    n_components: Annotated[int, "The number of features, as in fit slow."] = 2,
+    criterion: Criterion = "difference",
+    reversible: Reversible = False,
+    dt: Step = 1.0,
+    unit: Unit = "rows",
     blocks: Annotated[int, "The number of blocks for standard errors."] = 20,
     plot: Annotated[Path | None, "Draw the time scales (.png, .svg)."] = None,
     reading: ReadingOptions,
@@ -27,36 +35,60 @@ def lags(
 ) -> None:
     """Print the time scales of the slowest features at several lags, from one pass over the rows.
 
-    Standard errors come from fits without each block of rows.
-
-    A time scale that grows with the lag shows that the features at short lags are noise. Fit with a
-    lag at which the time scales no longer grow.
+    Standard errors come from fits without each block of rows. Noise makes time scales grow with the
+    lag. The recommended lag is the shortest one whose slowest time scale is at least half of the
+    longest. The decay of its features over the other lags gives time scales without noise, and the
+    share of noise. fit slow has the same options and defaults.
     """
     from eigenstream import SlowSubspace, lag_path, plotting
 
     stream = without_text(reading.opened(data, missing=missing))
     if plot is not None:
         check_output(plot, [*data, *stream.sources])
-    if n_components is None:
-        n_components = min(3, stream.n_features or 3)
+    model = SlowSubspace(
+        min(n_components, stream.n_features or n_components),
+        criterion=criterion,
+        reversible=reversible,
+    )
     with Watched(stream) as watched:
-        path = lag_path(SlowSubspace(n_components, criterion="ratio"), watched, lag, blocks=blocks)
+        path = lag_path(model, watched, lag, blocks=blocks, dt=dt, unit=unit)
+    best = path.recommended_lag
+    decays = [] if best is None or path.curves is None else path.decay(best)
     if plot is not None:
         save_figure(plotting.lags(path), plot)
     if json:
-        found: dict[str, Any] = {"lags": path.lags, "timescales": path.timescales, "plot": plot}
+        found: dict[str, Any] = {"criterion": criterion, "lags": path.lags, "unit": unit}
+        found |= {"timescales": path.timescales, "recommended_lag": best, "plot": plot}
         if path.errors is not None:
             scales = [one.timescales for one in path.errors]
             found["errors"] = [one.error for one in scales if one is not None]
-        print_json(found)
+        print_json(found | {"decays": [asdict(one) for one in decays]})
         return
-    if path.errors is None:
-        print(f"{'lag':>8}  time scale of each feature, in rows")
-        for one, values in zip(path.lags.tolist(), path.timescales.tolist(), strict=True):
-            print(f"{one:8}" + "".join(f"{scale:12.5g}" for scale in values))
+    weighed = "" if criterion == "ratio" else f", alpha {model.alpha}"
+    print(f"SlowSubspace: {criterion}{weighed}, {path.timescales.shape[1]} features")
+    with_errors = "" if path.errors is None else ", with its standard error"
+    print(f"{'lag':>8}  time scale of each feature, in {unit}{with_errors}")
+    for k, one in enumerate(path.lags.tolist()):
+        cells = [f"{scale:12.5g}" for scale in path.timescales[k]]
+        if path.errors is not None:
+            bars = path.errors[k].timescales
+            assert bars is not None
+            spreads = [f" ± {error:<7.2g}" for error in bars.error]
+            cells = [a + b for a, b in zip(cells, spreads, strict=False)]
+        known = np.isfinite(path.timescales[k][: len(cells)])
+        cells = [a if b else f"{'-':>12}{'':10}" for a, b in zip(cells, known, strict=True)]
+        print((f"{one:8}" + "".join(cells)).rstrip())
+    if path.errors is not None and np.isnan(path.timescales).any():
+        print("       -  not distinguishable from the selection of the slowest direction")
+    if best is None:
+        print("\nNo time scale is distinguishable from chance. Pass more rows.")
         return
-    print(f"{'lag':>8}  time scale of each feature, in rows, with its standard error")
-    for one, bars in zip(path.lags.tolist(), path.errors, strict=True):
-        assert bars.timescales is not None
-        both = zip(bars.timescales.value, bars.timescales.error, strict=True)
-        print(f"{one:8}" + "".join(f"{scale:12.5g} ± {error:<7.2g}" for scale, error in both))
+    print(f"\nrecommended lag: {best}")
+    if decays:
+        print(f"decay of its features over the other lags, time scale in {unit}:")
+    for k, of in enumerate(decays, 1):
+        text = interval(of.timescale, of.timescale_low, of.timescale_high)
+        if np.isfinite(of.noise):
+            text += f", noise {of.noise:.2f} ± {of.noise_error:.2f}, lags {of.first} to {of.last}"
+            text += "" if of.reliable else ", not an exponential"
+        print(f"{k:8}  {text}")

@@ -295,7 +295,8 @@ def lags(path: Any, *, ax: Axes | None = None) -> Axes:
 
     A feature with exponential autocorrelation has a horizontal line. Time scales in the shaded
     area are below their lag, so their estimates are unreliable. A line ends at half the lag.
-    Vertical bars are 95 % intervals, if the path has errors.
+    Vertical bars are 95 % intervals, if the path has errors. Dashed lines with bands are the time
+    scales without noise: ``path.decay`` at the recommended lag, over the lags in use.
 
     Parameters
     ----------
@@ -316,24 +317,36 @@ def lags(path: Any, *, ax: Axes | None = None) -> Axes:
     'time scale, in rows'
     """
     ax = axes(title="Time scales") if ax is None else ax
-    ax.set(xscale="log", yscale="log", xlabel="lag, in rows", ylabel="time scale, in rows")
-    least, longest = float(path.lags.min()), 0
+    dt, unit = getattr(path, "dt", 1.0), getattr(path, "unit", "rows")
+    ax.set(xscale="log", yscale="log", xlabel=f"lag, in {unit}", ylabel=f"time scale, in {unit}")
+    times = path.lags * dt
+    least, longest = float(times.min()), 0
+    best = path.recommended_lag if getattr(path, "curves", None) is not None else None
+    decays = [] if best is None else path.decay(best)
     for k, colour in enumerate(colours(path.timescales.shape[1] + 1)[1:]):
         scales = path.timescales[:, k]
         # Autocorrelations below exp(-2) are mostly noise.
-        known = np.logical_and.accumulate(scales >= path.lags / 2)
+        known = np.logical_and.accumulate(scales >= times / 2)
         shown = np.flatnonzero(known & np.isfinite(scales))
-        ax.plot(path.lags[shown], scales[shown], "-o", ms=3.5, lw=1.5, color=colour)
+        ax.plot(times[shown], scales[shown], "-o", ms=3.5, lw=1.5, color=colour)
         for place in shown if getattr(path, "errors", None) else ():
             found = path.errors[place].timescales
-            ax.vlines(path.lags[place], found.low[k], found.high[k], colour, lw=1.0)
+            ax.vlines(times[place], found.low[k], found.high[k], colour, lw=1.0)
         if len(shown):
             # The name next to the last point.
-            where = (float(path.lags[shown[-1]]), float(scales[shown[-1]]))
+            where = (float(times[shown[-1]]), float(scales[shown[-1]]))
             ax.annotate(str(k + 1), where, (5, 0), textcoords="offset points", color=colour)
             least, longest = min(least, float(scales[shown].min())), max(longest, shown[-1])
+        if k < len(decays) and np.isfinite(decays[k].timescale_high):
+            one = decays[k]
+            span = np.array([one.first, one.last]) * dt
+            label = f"{k + 1} without noise ({one.noise:.0%})"
+            ax.plot(span, [one.timescale] * 2, "--", lw=1.2, color=colour, label=label)
+            ax.fill_between(span, one.timescale_low, one.timescale_high, color=colour, alpha=0.15)
+    if best is not None and any(np.isfinite(one.timescale_high) for one in decays):
+        ax.legend(title=f"features of lag {best * dt:g}", frameon=False)
     ax.margins(x=0.08)  # room for the names
-    across = path.lags[: longest + 1]
+    across = times[: longest + 1]
     ax.fill_between(across, across, 0.7 * least, color=COLOURS[0], alpha=0.2, lw=0)
     ax.set_ylim(bottom=0.7 * least)
     _plain_ticks(ax.xaxis, *ax.get_xlim())
@@ -352,13 +365,17 @@ def _plain_ticks(axis: Any, low: float, high: float) -> None:
 CONFUSED = 0.3
 
 
-def timescales(found: Any, *, ax: Axes | None = None) -> Axes:
+def timescales(found: Any, *, dt: float = 1.0, unit: str = "rows", ax: Axes | None = None) -> Axes:
     """Draw the time scale of each component with its 95 % interval.
 
     Parameters
     ----------
     found : Uncertainty
         The result of ``SlowSubspace.uncertainty``. Components without an interval have no bar.
+    dt : float, default=1.0
+        The time from one row to the next, in ``unit``.
+    unit : str, default="rows"
+        The unit of time scales.
     ax : Axes, default=None
         Axes to draw on. By default those of a new figure.
 
@@ -377,9 +394,9 @@ def timescales(found: Any, *, ax: Axes | None = None) -> Axes:
     ax = axes(title="Time scales") if ax is None else ax
     scales = found.timescales
     places = np.arange(1, len(scales.value) + 1)
-    ends = np.nan_to_num([scales.value - scales.low, scales.high - scales.value])
-    ax.errorbar(places, scales.value, ends, fmt="o", ms=5, capsize=3, color=COLOURS[2])
-    ax.set(xlabel="component", ylabel="time scale, in rows", yscale="log")
+    ends = dt * np.nan_to_num([scales.value - scales.low, scales.high - scales.value])
+    ax.errorbar(places, dt * scales.value, ends, fmt="o", ms=5, capsize=3, color=COLOURS[2])
+    ax.set(xlabel="component", ylabel=f"time scale, in {unit}", yscale="log")
     _plain_ticks(ax.yaxis, *ax.get_ylim())
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     return ax

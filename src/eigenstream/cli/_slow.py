@@ -1,0 +1,81 @@
+"""Time scales of slow features with their columns, and the lag to choose, for fit and lags."""
+
+import warnings
+from typing import Annotated, Any
+
+import numpy as np
+
+#: Columns that are named for each feature, and features that are printed.
+MOST_COLUMNS, MOST_FEATURES = 3, 10
+
+#: ``fit slow`` reads the rows again for a lag if there are at most this many products of a row.
+MOST_PRODUCTS = 2e9
+
+Criterion = Annotated[str, "difference, or ratio as in slow feature analysis and TICA."]
+Reversible = Annotated[bool, "Average over both rows of each velocity, as in TICA."]
+Step = Annotated[float, "The time from one row to the next, in --unit."]
+Unit = Annotated[str, "The unit of time scales."]
+
+
+def recommended_lag(estimator: Any, stream: Any) -> int | None:
+    """Return the lag that ``eigenstream lags`` would choose, or None if it takes long to find."""
+    from sklearn.base import clone
+
+    from eigenstream import lag_path
+
+    products = estimator.n_samples_seen_ * float(estimator.n_features_in_) ** 2
+    able = stream.rereadable and estimator.features is None and products <= MOST_PRODUCTS
+    if not able or not hasattr(estimator, "operator_"):
+        return None
+    with warnings.catch_warnings():  # the fit has warned
+        warnings.simplefilter("ignore", UserWarning)
+        return lag_path(clone(estimator), stream).recommended_lag
+
+
+def slow_features(estimator: Any, dt: float) -> list[dict[str, Any]]:
+    """Return the time scale of each feature and its largest weights by column.
+
+    Weights are in units of the columns' deviations. Solvers that only estimate have no time scales.
+    """
+    if not hasattr(estimator, "timescales_"):
+        return []
+    weights, names = estimator.components_, getattr(estimator, "feature_names_in_", None)
+    if estimator.features is None and hasattr(estimator, "operator_"):
+        weights = weights * np.sqrt(np.diagonal(estimator.operator_.reward))
+    bars = getattr(estimator, "uncertainty_", None)
+    found = []
+    for k, scale in enumerate(estimator.timescales_ * dt):
+        order = np.argsort(-abs(weights[k]), kind="stable")[:MOST_COLUMNS]
+        columns = {str(j if names is None else names[j]): float(weights[k, j]) for j in order}
+        feature: dict[str, Any] = {"timescale": float(scale)}
+        if bars is not None and bars.timescales is not None and k < len(bars.timescales.value):
+            low, value, high = (
+                float(getattr(bars.timescales, name)[k] * dt) for name in ("low", "value", "high")
+            )
+            feature = {"timescale": value, "interval": [low, high]}
+        found.append(feature | {"weights": columns})
+    return found
+
+
+def print_features(features: list[dict[str, Any]], unit: str) -> None:
+    """Print time scales with the columns of the largest weights."""
+    if not features:
+        return
+    print(f"\nfeature  time scale, in {unit}; columns by weight, in units of their deviation")
+    for k, feature in enumerate(features[:MOST_FEATURES], 1):
+        text = interval(feature["timescale"], *feature.get("interval", ()))
+        columns = ", ".join(f"{name} {value:.2g}" for name, value in feature["weights"].items())
+        print(f"{k:7}  {text}; {columns}")
+    if len(features) > MOST_FEATURES:
+        print(f"        ... and {len(features) - MOST_FEATURES} more")
+
+
+def interval(value: float, low: float | None = None, high: float | None = None) -> str:
+    """Return a time scale with its interval as text.
+
+    >>> interval(50.0), interval(50.0, 46.1, 53.6), interval(float("nan"))
+    ('50', '50 [46.1, 53.6]', 'not distinguishable from chance')
+    """
+    if np.isnan(value):
+        return "not distinguishable from chance"
+    return f"{value:.4g}" if low is None else f"{value:.4g} [{low:.4g}, {high:.4g}]"
