@@ -17,8 +17,8 @@ from benchmarks._tools import race, show
 from eigenstream import SlowSubspace
 from eigenstream.online import OJA_FLOW, Plan
 from eigenstream.processes import ImageWalk, page_image
+from eigenstream.rows.chunk import Chunk
 from eigenstream.schedules import Power
-from eigenstream.subspace.chunks import Chunk
 from eigenstream.subspace.flow import FlowSums
 
 #: (features, components, rows for the flow, rows for the loop)

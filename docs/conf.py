@@ -71,7 +71,6 @@ sphinx_gallery_conf = {
     "subsection_order": [f"../examples/gallery/{name}" for name in SECTIONS],
     "within_subsection_order": ExplicitOrder([*FIRST, "*"]),
     "capture_repr": (),
-    "backreferences_dir": "gallery/backreferences",
     "download_all_examples": False,
     "show_memory": False,
     "show_signature": False,
@@ -96,8 +95,8 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
 }
 
-#: Modules that no reference page lists: compiled loops, the way of rows, and the command line.
-INSIDE = {"cli", "demo", "kernels", "rows"}
+#: Public modules that no reference page lists: compiled loops, and the inside of the command line.
+INSIDE = {"cli", "demo", "kernels"}
 
 
 def listing() -> dict[str, list[str]]:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from eigenstream.online import OJA_FLOW, Plan
-from eigenstream.subspace.chunks import Chunk
+from eigenstream.rows.chunk import Chunk
 from eigenstream.subspace.flow import FlowSums
 
 

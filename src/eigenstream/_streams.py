@@ -32,7 +32,6 @@ from eigenstream._hooks import KEEPING, Keeper, Resumption, keeper_of
 from eigenstream._machine import physical_memory
 from eigenstream._provenance import NOTED, forget_source, note_source
 from eigenstream._refusals import refuse_unread
-from eigenstream.rows.guard import publishes
 
 __all__ = [
     "Course",
@@ -494,7 +493,7 @@ def _fitting(method: Method, learn: Callable[[Any, Course], None]) -> Method:
         return self
 
     fit.takes_streams = True  # type: ignore[attr-defined]
-    return fits_dask(documented_by(KEEPING)(publishes(cast(Method, fit))))
+    return fits_dask(documented_by(KEEPING)(cast(Method, fit)))
 
 
 def _reject_weights(others: Mapping[str, Any]) -> None:

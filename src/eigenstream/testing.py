@@ -25,7 +25,7 @@ import numpy as np
 
 from eigenstream._linalg import orthonormalized, principal_angles
 from eigenstream.online import Plan, Rule
-from eigenstream.subspace.chunks import Chunk
+from eigenstream.rows.chunk import Chunk
 from eigenstream.subspace.flow import FlowSums
 
 __all__ = [

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from eigenstream.rows.chunk import Chunk
 from eigenstream.subspace.anchored_sums import AnchoredSums
 from eigenstream.subspace.block import Block
-from eigenstream.subspace.chunks import Chunk
 from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.row_moments import RowMoments
 from eigenstream.subspace.terms import VARIANCE, VELOCITY, TimeTerms

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from eigenstream import SlowSubspace, StreamPCA, lag_path, load, open_stream, save
 from eigenstream.cli import app
 from eigenstream.features import RBFNetwork
-from eigenstream.subspace.chunks import Chunk
+from eigenstream.rows.chunk import Chunk
 from eigenstream.subspace.columns import FIRST_ROWS, STEPS, SuspectColumns
 
 RANDOM = np.random.default_rng(0)

@@ -17,12 +17,12 @@ from eigenstream._provenance import forget_source, note_source
 from eigenstream._streams import is_stream, labelled_stream, note_columns
 from eigenstream.distributed import parts, prototypes
 from eigenstream.distributed.parts import Cluster, Piece, merged_in_order
+from eigenstream.rows.chunk import Chunk, Skipped
+from eigenstream.rows.fit import Fit
 from eigenstream.rows.guard import replacing
-from eigenstream.subspace.chunks import Chunk
+from eigenstream.rows.rows import Part, Rows
 from eigenstream.subspace.frame import Frame
 from eigenstream.subspace.learner import Learner
-from eigenstream.subspace.mapping import FeatureMap
-from eigenstream.subspace.rows import Sequence, Skipped, Source
 from eigenstream.subspace.solvers import MERGE, Krylov, Need, chosen
 
 Estimator = TypeVar("Estimator")
@@ -109,7 +109,7 @@ def fit(
         )
     given = {"y": y, "sample_weight": sample_weight, "groups": groups, "background": background}
     given = {name: value for name, value in (given | others).items() if value is not None}
-    takes = signature(model._rows_to_learn if batch else model._source).parameters
+    takes = signature(model._rows_to_learn if batch else model._rows).parameters
     unread = [name for name in given if name not in takes and name != "y"]
     if unread:
         raise ValueError(
@@ -132,11 +132,11 @@ def _fit_collection(model: Any, X: Any, given: dict[str, Any], cluster: Cluster)
     second = _background(model, X, given)
     template = parts.template_of(X, cluster.run)
     labels = {"y": np.ones(len(template), np.int64)} if "y" in given else {}
-    width = model._source(template, **labels, reset=True).n_features
+    width = model._rows(template, **labels, reset=True).width
     if hasattr(model, "_check_lengths"):  # the length of other collections is unknown
         arrays = enumerate(X if isinstance(X, list | tuple) else [X])
         lengths = [(one, f"sequence {k}") for k, one in arrays if isinstance(one, da.Array)]
-        model._check_lengths([Sequence(one, None, name) for one, name in lengths])
+        model._check_lengths([Part(one, name=name) for one, name in lengths])
     pieces = parts.pieces_of(X, given)
     if second is not None:
         pieces = _alternating(pieces, second)
@@ -165,36 +165,37 @@ def _fit_stream(model: Any, X: Any, given: dict[str, Any], cluster: Cluster) -> 
     second = _background(model, X, given)
     if given:
         raise ValueError(f"{next(iter(given))}= is not supported for a stream. Leave it out.")
-    if "y" in signature(model._source).parameters:
+    if "y" in signature(model._rows).parameters:
         labelled_stream(stream, None, model)
-    width = model._source(stream, reset=True).n_features
+    width = model._rows(stream, reset=True).width
     model.n_features_in_ = width
     note_columns(model, stream)
     pieces = parts.pieces_of_stream(stream, PIECES_PER_THREAD * cluster.n_threads)
     if second is not None:
         pieces = _alternating(pieces, second)
-    source = _learn(model, pieces, width, cluster, stream)
-    note_source(model, stream, source.n_sequences)
+    fit = _learn(model, pieces, width, cluster, stream)
+    note_source(model, stream, fit.n_sequences)
 
 
-def _learn(model: Any, pieces: list[Piece], width: int, cluster: Cluster, X: Any) -> Source:
+def _learn(model: Any, pieces: list[Piece], width: int, cluster: Cluster, X: Any) -> Fit:
     """Learn from pieces of rows, and warn if parts of a sketch are short."""
     rows = sum(piece.n_rows for piece in pieces)
     n_rows = None if isnan(rows) else int(rows)
     least = ROWS_PER_FEATURE * width if chosen(model, width, None).name == "sketch" else 1
     n_parts = n_parts_of(n_rows, width, cluster.n_threads, least)
-    source = SpreadRows(model, width, parts.grouped(pieces, width), n_parts, cluster, X)
-    model._learn_all(source)
+    spread = SpreadRows(model, width, parts.grouped(pieces, width), n_parts, cluster, X)
+    fit = Fit(model, spread)
+    model._learn_all(fit)
     learner = model._learner
-    mean = learner.n_rows / source.n_parts
-    short = mean < least and source.n_parts > 1 and model._solver.passes == 1
+    mean = learner.n_rows / spread.n_parts
+    short = mean < least and spread.n_parts > 1 and model._solver.passes == 1
     if short and isinstance(learner.sums, Frame):
         warn_user(
-            f"the sketch was merged from {source.n_parts} parts of {mean:.0f} rows, and parts of "
+            f"the sketch was merged from {spread.n_parts} parts of {mean:.0f} rows, and parts of "
             f"less than {least} rows cost accuracy. Use Sketch(passes=2), solver='dense', or a "
             "Dask array of known length."
         )
-    return source
+    return fit
 
 
 def n_parts_of(n_rows: int | None, width: int, n_threads: int, least_rows: int = 1) -> int:
@@ -207,7 +208,7 @@ def n_parts_of(n_rows: int | None, width: int, n_threads: int, least_rows: int =
     return n_threads if n_rows is None else max(min(n_threads, n_rows // least_rows), 1)
 
 
-class SpreadRows(Source):
+class SpreadRows(Rows):
     """Rows on workers. Each pass returns the merged learners of all parts."""
 
     def __init__(
@@ -219,36 +220,31 @@ class SpreadRows(Source):
         cluster: Cluster,
         given: Any,
     ) -> None:
-        super().__init__(estimator, lambda: iter(()), width=width, n_rows=None, given=given)
+        self.estimator, self.width, self.given = estimator, width, given
         self.cluster, self.groups = cluster, groups
         self.krylov = estimator.solver == "krylov" or isinstance(estimator.solver, Krylov)
         # The rows for "krylov" stay where they are, and learners of all groups are merged.
         self.n_parts = len(groups) if self.krylov else min(n_parts, len(groups))
+        self.needs = () if self.krylov else (MERGES,)
         self.kept: list[Any] = []
 
-    @property
-    def calls(self) -> tuple[Need, ...]:
-        """The abilities that the source requires of a solver."""
-        return () if self.krylov else (MERGES,)
+    def chunks(self, skip: int = 0) -> Iterator[Chunk]:
+        """Raise an error, because the rows stay on the workers."""
+        raise TypeError("Rows of Dask data are learned on the workers. Pass open_stream(X).")
 
-    def fit_map(self, features: Any) -> None:
-        """Take a fitted feature map."""
-        if features is None:
-            return
-        self.map = FeatureMap(features)
-        if not self.map.ready:
+    def first_row(self) -> Any:
+        """Return one row."""
+        return np.zeros((1, self.width))
+
+    def fit_map(self, feature_map: Any) -> None:
+        """Check that a feature map is fitted."""
+        if not feature_map.ready:
             raise ValueError(
-                f"features={features!r} must be fitted before a fit of Dask data. Fit it to some "
-                "rows, and pass features=FrozenEstimator(map)."
+                f"features={feature_map.transformer!r} must be fitted before a fit of Dask data. "
+                "Fit it to some rows, and pass features=FrozenEstimator(map)."
             )
 
-    @property
-    def width(self) -> int:
-        """The number of features after the map."""
-        row = np.zeros((1, self.n_features))
-        return self.n_features if self.map is None else self.map.transformer.transform(row).shape[1]
-
-    def learn(self, learner: Learner, turn: int | None = 0) -> Learner:
+    def learned(self, learner: Learner, turn: int | None, feature_map: Any) -> "Learned":
         """Return a learner of all rows, in one pass on the workers."""
         if learner.forgetting:
             raise ValueError(
@@ -259,7 +255,7 @@ class SpreadRows(Source):
             learner = copy(learner)
             learner.sums = learner.sums.split(self.n_parts)
         if not self.kept:
-            self.kept = self._lazy()
+            self.kept = self._lazy(feature_map)
         # Dask places separate values on separate workers. Those of later passes are large.
         n_begun = self.n_parts if turn == 0 else 1
         begun = [dask.delayed(Learned(learner), traverse=False) for _ in range(n_begun)]
@@ -271,14 +267,12 @@ class SpreadRows(Source):
                 state = dask.delayed(learned)(state, *rows)
             states.append(state)
         found: Learned = self.cluster.run(merged_in_order(merged, states))
-        if turn == 0:
-            self.skipped, self.n_sequences = found.skipped, found.n_sequences
-        return found.learner
+        return found
 
-    def _lazy(self) -> list[Any]:
+    def _lazy(self, feature_map: Any) -> list[Any]:
         """Return the rows of each task: lazy, or in the memory of the workers for "krylov"."""
         light = copy(self.estimator)
-        light._map, light._learner, light._answer = self.map, None, None
+        light._map, light._learner, light._answer = feature_map, None, None
         for name in [name for name in vars(light) if name.startswith("_skl")]:
             del vars(light)[name]
         model = dask.delayed(light, traverse=False)
@@ -297,13 +291,15 @@ class PartRows:
     def __init__(self, estimator: Any, part: list[Piece]) -> None:
         self.estimator, self.part = estimator, part
         self.chunks: list[Chunk] | None = None
-        self.skipped = Skipped()
 
     @classmethod
     def read(cls, estimator: Any, part: list[Piece]) -> "PartRows":
         """Return the rows in memory."""
         made = cls(estimator, part)
-        made.chunks, made.part = [chunk.kept() for chunk in made], []
+        made.chunks, made.part = (
+            [replace(chunk.kept(), skipped=chunk.skipped) for chunk in made],
+            [],
+        )
         return made
 
     def __iter__(self) -> Iterator[Chunk]:
@@ -311,7 +307,6 @@ class PartRows:
         if self.chunks is not None:
             yield from self.chunks
             return
-        self.skipped = Skipped()
         for unread in self.part:
             piece = unread.read()
             if piece.begins:
@@ -319,24 +314,22 @@ class PartRows:
                 yield Chunk(nothing, starts=np.zeros(1, np.intp))
             rows = next(one for one in piece.given.values() if one is not None)
             if is_stream(rows) or len(rows):
-                source = self._source(piece)
-                yield from source.once()
-                self.skipped.merge(source.skipped)
+                fit = Fit(self.estimator, self._rows(piece), feature_map=self.estimator._map)
+                yield from fit.reading()
 
-    def _source(self, piece: Piece) -> Source:
+    def _rows(self, piece: Piece) -> Rows:
         """Return the checked rows of a block, with errors that name its place."""
         X, others = piece.given["X"], {k: one for k, one in piece.given.items() if k != "X"}
         of_stream = any(map(is_stream, piece.given.values()))
         try:
-            source: Source = self.estimator._source(X, **others, reset=False)
+            rows: Rows = self.estimator._rows(X, **others, reset=False)
         except (ValueError, TypeError) as error:
             if of_stream:
                 raise
             raise type(error)(f"{piece.where}: {error}") from None
-        source.map, raws = self.estimator._map, source.raws
         if not of_stream:
-            source.raws = lambda: map(piece.named, raws())
-        return source
+            rows.named(piece.name, piece.first_row)
+        return rows
 
 
 @dataclass
@@ -360,6 +353,7 @@ class Learned:
             self.begins = new
         starts = np.union1d(chunk.starts, [0] * new).astype(np.intp)
         self.n_sequences += len(starts)
+        self.skipped.merge(chunk.skipped)
         self.learner.add(replace(chunk, starts=starts))
 
 
@@ -369,7 +363,6 @@ def learned(begun: Learned, rows: Any, *pieces: Any) -> Learned:
     found = deepcopy(begun)
     for chunk in rows:
         found.add(chunk)
-    found.skipped.merge(rows.skipped)
     return found
 
 

@@ -66,11 +66,6 @@ class Piece:
         made = {} if self.tasks is None else self.tasks.run(self.inputs)
         return replace(self, given=self.given | made, tasks=None, inputs={})
 
-    def named(self, raw: Any) -> Any:
-        """Return unchecked rows with their place in all data, by which errors name them."""
-        place = {"name": self.name, "first_row": raw.first_row + self.first_row}
-        return raw if raw.pairs is not None else raw._replace(**place)
-
 
 def pieces_of(X: Any, others: dict[str, Any], name: str = "X") -> list[Piece]:
     """Return the pieces of a collection, or of a list of arrays that are separate sequences."""

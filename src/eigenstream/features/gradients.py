@@ -17,6 +17,7 @@ from eigenstream._prepared import maps_streams
 from eigenstream._rows import validated_rows
 from eigenstream._storable import FITTED, storable
 from eigenstream._streams import Course, fits_streams_by
+from eigenstream.rows.guard import publishes
 
 #: Values held at a time while transforming: 64 MB of float64.
 VALUES = 2**23
@@ -90,6 +91,7 @@ class GradientOrientation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         self.power = power
         self.shape = shape
 
+    @publishes
     @fits_streams_by("_fit_stream")
     def fit(self, X: Any, y: Any = None) -> Self:
         """Check the rows and store the shape of the images.

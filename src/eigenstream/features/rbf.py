@@ -20,7 +20,7 @@ from eigenstream._prepared import learns_rows, maps_streams
 from eigenstream._rows import validated_rows
 from eigenstream._storable import FITTED, storable
 from eigenstream._streams import Course, fits_streams_by
-from eigenstream.rows.guard import Guarded, changing
+from eigenstream.rows.guard import Guarded, changing, publishes
 
 #: Kernel values held at a time while transforming: 16 MB of float64.
 KERNEL_VALUES = 2**21
@@ -143,6 +143,7 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded):
         self.spacing = spacing
         self.random_state = random_state
 
+    @publishes
     @fits_streams_by("_fit_stream")
     def fit(self, X: Any, y: Any = None) -> Self:
         """Draw the prototypes from every ``spacing``-th row.

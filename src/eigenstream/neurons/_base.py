@@ -24,7 +24,7 @@ from eigenstream._rows import validated_rows
 from eigenstream._storable import FITTED, storable
 from eigenstream._streams import Course, fits_streams_by, labelled_stream
 from eigenstream.online import UnstableStepError
-from eigenstream.rows.guard import Guarded, changing, reads
+from eigenstream.rows.guard import Guarded, changing, publishes, reads
 from eigenstream.schedules import Auto, as_schedule
 
 COUNT = Interval(Integral, 1, None, closed="left")
@@ -318,6 +318,7 @@ class SupervisedNeurons(Neurons):
 
     # ---- learning --------------------------------------------------------------------------
 
+    @publishes
     @fits_streams_by("_fit_stream")
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from passes over the rows.

@@ -16,9 +16,9 @@ from eigenstream._prepared import learns_rows, maps_streams
 from eigenstream._storable import storable
 from eigenstream._streams import Course, fits_streams_by
 from eigenstream.neurons._base import COUNT, Neurons, documented
-from eigenstream.rows.guard import changing, reads
+from eigenstream.rows.chunk import Chunk
+from eigenstream.rows.guard import changing, publishes, reads
 from eigenstream.schedules import Auto
-from eigenstream.subspace.chunks import Chunk
 from eigenstream.subspace.flow import FlowSums
 from eigenstream.subspace.learner import Learner
 
@@ -58,6 +58,7 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
         """Return a factor of the learning rate for each unit, or None."""
         return None
 
+    @publishes
     @fits_streams_by("_fit_stream")
     def fit(
         self,

@@ -21,7 +21,6 @@ from eigenstream.plotting._curves import (
     sweep,
     timescales,
 )
-from eigenstream.plotting._modes import propagator
 from eigenstream.plotting._pictures import (
     embedding,
     gray,
@@ -53,7 +52,6 @@ __all__ = [
     "overlaps",
     "panels",
     "png_uri",
-    "propagator",
     "roc",
     "runs",
     "save",

@@ -28,7 +28,7 @@ from eigenstream.prototypes.base import (
     given_vectors,
     over,
 )
-from eigenstream.rows.guard import reads
+from eigenstream.rows.guard import publishes, reads
 
 __all__ = ["CompetitiveLearning"]
 
@@ -415,6 +415,7 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
 
     # ---- fit ---------------------------------------------------------------------------------
 
+    @publishes
     @fits_streams_by("_fit_stream")
     def fit(
         self,

@@ -24,7 +24,7 @@ from eigenstream.prototypes.base import (
     given_vectors,
 )
 from eigenstream.prototypes.grids import NEIGHBORHOODS, Grid, as_grid, smooth
-from eigenstream.rows.guard import reads
+from eigenstream.rows.guard import publishes, reads
 
 __all__ = ["SelfOrganizingMap"]
 
@@ -336,6 +336,7 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
         if self.training == "sequential":
             self._counts += np.bincount(labels, weights, len(self._counts))
 
+    @publishes
     @fits_streams_by("_fit_stream")
     def fit(
         self,

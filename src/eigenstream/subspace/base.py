@@ -31,14 +31,15 @@ from eigenstream._provenance import (
 from eigenstream._storable import FITTED, storable
 from eigenstream._streams import is_stream, note_columns, refuse_keeping
 from eigenstream.online import UnstableStepError
+from eigenstream.rows.chunk import FIRST, Skipped, finite_rows, without
+from eigenstream.rows.fit import Fit
 from eigenstream.rows.guard import Guarded, reads
-from eigenstream.subspace import rows
-from eigenstream.subspace.chunks import SMALLEST_VALUE
+from eigenstream.rows.rows import Rows, as_floats, each, is_list_of_sequences, validated
 from eigenstream.subspace.kernels import KernelMap, RowSpan
 from eigenstream.subspace.learner import Learner
-from eigenstream.subspace.mapping import FeatureMap, check_same_map
+from eigenstream.subspace.mapping import FeatureMap, check_same_map, projected
 from eigenstream.subspace.operators import Eigenpairs, MatrixOperator, Passes
-from eigenstream.subspace.rows import Skipped, Source
+from eigenstream.subspace.radius import SMALLEST_VALUE
 from eigenstream.subspace.solvers import (
     ADD,
     COUNT,
@@ -218,37 +219,30 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
         self._solver, self._begun = solver, self._parameters()
         return solver.begin(self._terms(width), self._task(width))
 
-    def _learn_all(self, source: Source, found: Resumption | None = None) -> None:
-        """Learn from all of a source, forgetting what was learned before."""
+    def _learn_all(self, fit: Fit, found: Resumption | None = None) -> None:
+        """Learn from all rows, forgetting what was learned before."""
         if found is None:
             self._learner, self._answer = None, None
-            self._fit_maps(source)
-        source.learned = lambda: self._noted(source)
-        calls = source.calls
+            self._fit_maps(fit)
+        self._skipped, fit.noted = fit.skipped, lambda: self._noted(fit)
         if self._learner is None:
-            n_rows, width = source.n_rows if source.rereadable else None, source.n_features
-            if source.map is not None and not (source.map.ready and source.rereadable):
-                first = source.start()
-                n_rows, width = None, first.rows.shape[1]
-            elif source.map is not None:
-                width = source.width
-            self._learner = self._begin(width, n_rows, *calls)
-            if source.keeper is not None and source.begun is None and source.map is not None:
-                source.keeper.began(source.learned)
+            needs = (Need("checkpoint=", ADD),) if fit.keeper else fit.rows.needs
+            self._learner = self._begin(*fit.shape(), *needs)
+            fit.begin()
         learner = self._learner
         task = self._task(learner.terms.n_features)
         again = self._solver.passes > 1 or not self._solver.can(ADD)
-        if again and not source.rereadable:
+        if again and not fit.rows.rereadable:
             raise ValueError(
-                f"{source.given!r} can be read only once, but solver={self._solver!r} reads it "
+                f"{fit.given!r} can be read only once, but solver={self._solver!r} reads it "
                 "several times. Write it to a file first, or use solver=Dense() or Sketch()."
             )
         try:
-            self._learner = learner = self._solver.learn(learner, source, task)
+            self._learner = learner = self._solver.learn(learner, fit, task)
         except UnstableStepError as error:  # keep the state before the unstable block
             self._answer, error.keeps = self._solve(learner), True
             raise
-        self._skipped.merge(source.skipped)
+        self._skipped = fit.skipped
         ready = learner.ahead()
         self._check_enough(ready)
         self._answer = self._solve(ready)
@@ -267,9 +261,8 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
             return False
         return solver.own_map() is not None or not stream.rereadable
 
-    def _fit_maps(self, source: Source) -> None:
+    def _fit_maps(self, fit: Fit) -> None:
         """Fit the feature map, or the map of a kernel, to all rows."""
-        self._skipped = Skipped()
         solver = SOLVERS[self.solver]() if self.solver in SOLVERS else self.solver
         own = None if isinstance(solver, str) else solver.own_map()
         if own is not None and self.features is not None:
@@ -277,25 +270,28 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
                 f"solver={solver.name!r} cannot be combined with features={self.features!r}, "
                 "because it maps the rows itself. Leave features out."
             )
-        source.fit_map(self.features if own is None else own)
-        self._map = source.map
+        features = self.features if own is None else own
+        self._map = fit.map = None if features is None else FeatureMap(features)
+        if self._map is not None:
+            fit.rows.fit_map(self._map)
 
     _row_word = "row"
 
-    def _learn_more(self, source: Source) -> None:
+    def _learn_more(self, rows: Rows) -> None:
         """Continue with the next rows of a stream."""
         begins = self._learner is None
         if begins and not self._collecting:
             self._skipped = Skipped()
-            self._map = source.map
-            if source.map is None and self.features is not None:
-                self._map = FeatureMap(self.features)
+            self._map = None if self.features is None else FeatureMap(self.features)
+            if self._map is not None and rows.maps_first:
+                rows.fit_map(self._map)
+        chunks = list(rows.chunks())  # check all rows before learning any
+        self._skipped = copy(self._skipped)
+        for chunk in chunks:
+            self._skipped.merge(chunk.skipped)
         if self._map is not None:
             self._map = deepcopy(self._map)
-        source.map = self._map
-        chunks = list(source.once())  # check all rows before learning any
-        self._skipped = copy(self._skipped)
-        self._skipped.merge(source.skipped)
+            chunks = [mapped for chunk in chunks for mapped in self._map.mapped(chunk)]
         if begins:
             if not chunks:  # the feature map needs more rows
                 return
@@ -310,7 +306,7 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
     def _warn_of_skipped(self) -> None:
         """Warn if ``partial_fit`` has left out many rows."""
         if self._learner is not None:
-            self._skipped.warn(self, self._learner.n_rows, self._row_word, rows.FIRST)
+            self._skipped.warn(self, self._learner.n_rows, self._row_word, FIRST)
 
     @property
     def _collecting(self) -> bool:
@@ -352,29 +348,29 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
         merge_sources(merged, other, follows=not new_sequence)
         return merged
 
-    def _resume(self, source: Source, keeper: Keeper | None) -> None:
+    def _resume(self, rows: Rows, keeper: Keeper | None) -> None:
         """Learn from a stream, after the rows of a checkpoint if there is one."""
-        found = None if keeper is None else keeper.begin(self, source.given)
+        fit = Fit(self, rows, keeper)
+        found = None if keeper is None else keeper.begin(self, rows.given)
         if found is not None:
             params = self.get_params(deep=False)
             learned = {k: v for k, v in vars(found.estimator).items() if k not in params}
             self.__dict__.update(learned)
             if found.complete:
                 return
-            source.resume(self._map, self._skipped, found.rows, found.turn)
-            self._skipped = Skipped()
-            source.n_sequences = self.provenance_.get("sequences") or 0
-        self._learn_all(source, found)
-        note_source(self, source.given, source.n_sequences)
+            n_sequences = self.provenance_.get("sequences") or 0
+            fit.resume(self._map, self._skipped, n_sequences, found.rows, found.turn)
+        self._learn_all(fit, found)
+        note_source(self, rows.given, fit.n_sequences)
         if keeper is not None:
             keeper.complete(lambda: self)
 
-    def _noted(self, source: Source) -> Self:
+    def _noted(self, fit: Fit) -> Self:
         """Return a copy of the estimator in its present state, for a checkpoint."""
         now = copy(self)
         now._learner, now._answer = deepcopy(self._learner), None
-        now._skipped, now._map = source.skipped, source.map
-        note_source(now, source.given, source.n_sequences)
+        now._skipped, now._map = fit.skipped, fit.map
+        note_source(now, fit.given, fit.n_sequences)
         return now
 
     # ---- checks ----------------------------------------------------------------------------
@@ -699,10 +695,10 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
             "available", only rows without any value do.
         """
         check_is_fitted(self)
-        if rows.is_list_of_sequences(X):
-            return rows.each(self.transform, X)
+        if is_list_of_sequences(X):
+            return each(self.transform, X)
         answer = self._solved()
-        given, lost = self._completed(rows.validated(self, X, reset=False), answer)
+        given, lost = self._completed(validated(self, X, reset=False), answer)
         features = self._projected(given, answer.mean, self._columns_of(answer))
         features[lost] = np.nan
         return features
@@ -710,23 +706,23 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
     def _projected(self, given: Any, mean: Float64s, columns: Float64s) -> Any:
         """Return the features of complete rows."""
         if self._map is None:
-            return rows.projected(given, mean, columns)
+            return projected(given, mean, columns)
         step = chunk_rows(max(given.shape[1], len(mean)))
         parts = []
         for first in range(0, given.shape[0], step):
             made = self._map.transformer.transform(given[first : first + step])
             check_finite(made, name=f"the output of {type(self.features_).__name__}")
-            parts.append(rows.projected(made, mean, columns))
+            parts.append(projected(made, mean, columns))
         return np.concatenate(parts).astype(np.result_type(given.dtype, np.float32), copy=False)
 
     def _completed(self, given: Any, answer: Answer) -> tuple[Any, Any]:
         """Return rows without missing values, and the indices of rows that have no features."""
         lost: Any = []
         if self.missing == "skip":
-            finite = rows.finite_rows(given)
+            finite = finite_rows(given)
             if not finite.all():
-                given, lost = rows.without(given, finite), np.flatnonzero(~finite)
-        return rows.as_floats(given), lost
+                given, lost = without(given, finite), np.flatnonzero(~finite)
+        return as_floats(given), lost
 
     def inverse_transform(self, Z: Any) -> Any:
         """Return the rows in the learned subspace that project to ``Z``.
@@ -754,8 +750,8 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
             raise ValueError(
                 f"{self.features_!r} has no inverse_transform. Use features that have one."
             )
-        if rows.is_list_of_sequences(Z):
-            return rows.each(self.inverse_transform, Z)
+        if is_list_of_sequences(Z):
+            return each(self.inverse_transform, Z)
         vectors, scale = self._vectors, self.scale_
         Z = real_array(Z, "Z")
         if Z.ndim != 2 or Z.shape[1] != vectors.shape[1]:

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from eigenstream._checks import is_sparse
 from eigenstream._linalg import Float64s, rank_update, weighted_sum
-from eigenstream.subspace.chunks import Chunk, Places
+from eigenstream.rows.chunk import Chunk, Places
 
 #: Terms of one part have a common share in T; see ``Terms.shares``.
 Part = Hashable

@@ -25,16 +25,17 @@ from eigenstream._streams import (
 )
 from eigenstream.evaluation.base import PairCounts
 from eigenstream.evaluation.pair_risk import TrainingRows
+from eigenstream.rows.chunk import Chunk
+from eigenstream.rows.fit import Fit
 from eigenstream.rows.guard import changing, publishes, reads
-from eigenstream.subspace import pair_input, rows
+from eigenstream.rows.rows import ArrayRows, Part, Rows, StreamRows, stream_rows, validated
+from eigenstream.subspace import pair_input
 from eigenstream.subspace.base import FLAG, continues, documented
-from eigenstream.subspace.chunks import Chunk
 from eigenstream.subspace.discriminants import Scatters
 from eigenstream.subspace.held_out import Folds, dense, few_classes, fixed_order, folds_of_classes
 from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.pair_bounds import bound_of_rows
 from eigenstream.subspace.pairwise import PairwiseEstimator
-from eigenstream.subspace.rows import Source
 from eigenstream.subspace.sample import MOST_ROWS, Sample, training_rows
 from eigenstream.subspace.terms import NOTHING, ClassTerms, Parts
 from eigenstream.subspace.uncertainty import Uncertainty, parts_of_classes
@@ -226,18 +227,17 @@ class ClassSubspace(PairwiseEstimator):
             stream = labelled_stream(X, y, self)
             if keeper is None and self._in_memory(stream):
                 found = all_rows(stream, "fit of ClassSubspace")
-                source = self._source(found.rows, found.labels, None, None, reset=True)
-                self._learn_all(source)
+                self._learn_all(Fit(self, self._rows(found.rows, found.labels, reset=True)))
                 note_columns(self, stream)
                 note_source(self, stream)
                 return self
-            source = self._source_of_stream(stream, keeper)
+            rows = self._stream_rows(stream)
             note_columns(self, stream)
-            self._resume(source, keeper)
+            self._resume(rows, keeper)
             return self
         if keeper is not None:
             refuse_keeping(X)
-        self._learn_all(self._source(X, y, sample_weight, groups, reset=True))
+        self._learn_all(Fit(self, self._rows(X, y, sample_weight, groups, reset=True)))
         forget_source(self)
         return self
 
@@ -252,7 +252,7 @@ class ClassSubspace(PairwiseEstimator):
         with changing(self) as model:
             model._check_once(model._check_step)
             first = model._learner is None and not model._collecting
-            model._learn_more(model._source(X, y, sample_weight, groups, reset=first))
+            model._learn_more(model._rows(X, y, sample_weight, groups, reset=first))
             model._trained = None
             model._forget_counts()
         self._warn_of_skipped()
@@ -327,39 +327,36 @@ class ClassSubspace(PairwiseEstimator):
         one: Self = clone(self)
         one._check_parameters()
         X = labelled_stream(X, y, one) if is_stream(X) else X
-        source = one._source(X, y, None, groups, reset=True)
-        return one._jackknifed(source, blocks, parts_of_classes)
+        rows = one._rows(X, y, None, groups, reset=True)
+        return one._jackknifed(rows, blocks, parts_of_classes)
 
-    def _source_of_stream(self, stream: Any, keeper: Any = None) -> Source:
+    def _stream_rows(self, stream: Any) -> StreamRows:
         def labels(given: Any) -> Any:
             return pair_input.checked_labels(self, given)
 
-        source = rows.source_of_stream(self, stream, targets=labels, keeper=keeper)
-        self.n_features_in_ = source.n_features
-        return source
+        return stream_rows(self, stream, targets=labels)
 
-    def _source(
+    def _rows(
         self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None, *, reset: bool
-    ) -> Source:
+    ) -> Rows:
         if is_stream(X):
-            return self._source_of_stream(X)
-        given = rows.validated(self, X, reset=reset)
+            return self._stream_rows(X)
+        given = validated(self, X, reset=reset)
         n = given.shape[0]
         targets = pair_input.targets_of(self, y, groups, n)
         if not reset and self._learner is not None:
             self._check_kinds(targets)
         weights = None if sample_weight is None else check_weights(sample_weight, n)
-        source = rows.source_of_sequences(
-            self, [rows.Sequence(given, weights)], targets=targets, begins=False, given=X
-        )
+        missing = self.missing
         if getattr(self.solver, "kernel", None) == "precomputed":
             if weights is not None and (weights == 0).any():
                 raise ValueError(
                     f"Row {np.flatnonzero(weights == 0)[0]} of the Gram matrix has weight 0. "
                     "Remove its row and its column."
                 )
-            source.missing = "raise"
-        return source
+            missing = "raise"
+        part = Part(given, weights, targets=targets)
+        return ArrayRows([part], missing=missing, begins=False, given=X)
 
     def _check_kinds(self, targets: Any) -> None:
         """Raise if labels change from text to numbers, or from numbers to text."""

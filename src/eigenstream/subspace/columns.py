@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from eigenstream._checks import is_sparse
 from eigenstream._storable import storable
-from eigenstream.subspace.chunks import Chunk, Places
+from eigenstream.rows.chunk import Chunk, Places
 
 #: A column is suspect after this number of steps in a sequence. Fewer steps occur by chance.
 STEPS = 100

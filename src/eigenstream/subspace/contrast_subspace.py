@@ -12,12 +12,12 @@ from eigenstream._linalg import Float64s, brief
 from eigenstream._prepared import learns_rows, prepared
 from eigenstream._provenance import forget_source, note_source
 from eigenstream._storable import storable
-from eigenstream._streams import all_rows, fits_dask, fresh, is_dask, is_stream
+from eigenstream._streams import all_rows, fits_dask, fresh, is_dask, is_stream, note_columns
+from eigenstream.rows.fit import Fit
 from eigenstream.rows.guard import changing, publishes
-from eigenstream.subspace import rows
+from eigenstream.rows.rows import ArrayRows, Rows, Sets, StreamRows, sequences_of, stream_rows
 from eigenstream.subspace.base import FLAG, Answer, SubspaceEstimator, documented
 from eigenstream.subspace.learner import Learner
-from eigenstream.subspace.rows import Source
 from eigenstream.subspace.solvers import Task
 from eigenstream.subspace.terms import PENALISED, ContrastTerms
 from eigenstream.subspace.time import scale_of
@@ -174,7 +174,7 @@ class ContrastSubspace(SubspaceEstimator):
                 "variance is penalised, or use StreamPCA."
             )
         background = self._background_after(X, background)
-        self._learn_all(self._source(X, background, reset=True))
+        self._learn_all(Fit(self, self._rows(X, background, reset=True)))
         forget_source(self)
         if is_stream(X):
             note_source(self, X)
@@ -219,7 +219,7 @@ class ContrastSubspace(SubspaceEstimator):
         with changing(self) as model:
             model._check_once(model._check_step)
             first = model._learner is None and not model._collecting
-            model._learn_more(model._source(X, background, reset=first))
+            model._learn_more(model._rows(X, background, reset=first))
         self._warn_of_skipped()
         return self
 
@@ -241,18 +241,42 @@ class ContrastSubspace(SubspaceEstimator):
         """
         return self._merged(other)
 
-    def _source(self, X: Any, background: Any = None, *, reset: bool) -> Source:
+    def _rows(self, X: Any, background: Any = None, *, reset: bool) -> Sets:
         """Return the rows of X, with the targets 0, and of the background, with the targets 1."""
-        found: dict[int, Source] = {}
+        sets: dict[int, Rows] = {}
         for target, (name, given) in enumerate((("X", X), ("background", background))):
             if given is not None:
-                begins = reset and not found
-                found[target] = rows.source_of(self, given, name, reset=begins)
-        if not found:
+                try:
+                    sets[target] = self._set(given, name, reset=reset and not sets)
+                except (ValueError, TypeError) as error:
+                    place = f"{name}: " if name != "X" else ""
+                    raise type(error)(f"{place}{error}") from error
+        if not sets:
             raise ValueError(
                 "Neither X nor a background was given. Pass X, the background, or both."
             )
-        return rows.source_of_sets(self, found)
+        in_order = getattr(self.solver, "kernel", None) == "precomputed"
+        return Sets(sets, int(self.n_features_in_), in_order=in_order)
+
+    def _set(self, X: Any, name: str, *, reset: bool) -> Rows:
+        """Return the rows of one set, an array or a stream."""
+        if is_stream(X) and (self.features is not None or self._in_memory(X)):
+            X = all_rows(X, f"fit of {type(self).__name__}").rows
+        if not is_stream(X):
+            parts = sequences_of(self, X, None, reset=reset)
+            parts = [parts[0]._replace(name=name)] if len(parts) == 1 else parts
+            return ArrayRows(parts, missing=self.missing, given=X)
+        if reset:
+            rows = stream_rows(self, X)
+            note_columns(self, X)
+            return rows
+        rows = StreamRows(X)
+        if rows.width != self.n_features_in_:
+            raise ValueError(
+                f"rows have {rows.width} features, but the estimator was fitted with "
+                f"{self.n_features_in_}. Pass rows of {self.n_features_in_} features."
+            )
+        return rows
 
     def _terms(self, width: int) -> ContrastTerms:
         return ContrastTerms(width, center=self.center)

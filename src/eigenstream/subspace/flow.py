@@ -15,9 +15,9 @@ from eigenstream._storable import storable
 from eigenstream.online import RULES, Plan, Progress, Rule, UnstableStepError, check_start
 from eigenstream.online.averages import RunningAnswer, RunningMean
 from eigenstream.online.blocks import advance_loop, automatic, mean_shares, pointer
+from eigenstream.rows.chunk import Chunk
 from eigenstream.schedules import Auto, as_schedule
 from eigenstream.subspace.block import Block, indices
-from eigenstream.subspace.chunks import Chunk
 from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.operators import Eigenpairs, canonical
 from eigenstream.subspace.terms import (

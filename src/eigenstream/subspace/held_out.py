@@ -15,9 +15,9 @@ from sklearn.cluster import KMeans
 
 from eigenstream._checks import is_sparse
 from eigenstream._linalg import Float64s, row_squares
+from eigenstream.rows.chunk import Chunk, Places
 from eigenstream.subspace.accumulators import Moments
 from eigenstream.subspace.block import mean_of
-from eigenstream.subspace.chunks import Chunk, Places
 from eigenstream.subspace.discriminants import Axes, Scatters
 from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.terms import (

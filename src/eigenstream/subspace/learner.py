@@ -10,7 +10,7 @@ from scipy.linalg import qr
 from eigenstream._linalg import Float64s
 from eigenstream._machine import blas_threads
 from eigenstream._storable import storable
-from eigenstream.subspace.chunks import Chunk, joined
+from eigenstream.rows.chunk import Chunk, joined
 from eigenstream.subspace.sample import Sample
 from eigenstream.subspace.terms import NOTHING, Parts, Terms
 

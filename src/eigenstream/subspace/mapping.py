@@ -1,4 +1,4 @@
-"""The feature map in front of a subspace."""
+"""The feature map in front of a subspace, and the projection onto it."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,10 +12,12 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_finite, is_sparse
+from eigenstream._linalg import Float64s
+from eigenstream._machine import chunk_rows
 from eigenstream._provenance import forget_source
 from eigenstream._storable import storable
 from eigenstream._streams import all_rows
-from eigenstream.subspace.chunks import Chunk
+from eigenstream.rows.chunk import Chunk
 
 
 @storable(transformer="any", waiting="list[Chunk]")
@@ -97,3 +99,22 @@ def check_same_map(left: FeatureMap | None, right: FeatureMap | None) -> None:
             "The two estimators have different feature maps. Fit one map first, and pass "
             "features=FrozenEstimator(map) to both."
         )
+
+
+def projected(rows: Any, mean: Float64s, columns: Float64s) -> Any:
+    """Return ``(rows - mean) @ columns`` in the precision of the rows, in blocks.
+
+    The mean is subtracted before the product, because float32 would lose digits afterwards.
+    """
+    dtype = rows.dtype
+    out = np.empty((rows.shape[0], columns.shape[1]), dtype)
+    if is_sparse(rows):
+        out[:] = rows @ columns - mean @ columns
+        return out
+    shift, basis = mean.astype(dtype), columns.astype(dtype)
+    rest = ((mean - shift) @ columns).astype(dtype)
+    step = max(chunk_rows(rows.shape[1]) // 4, 1)
+    for start in range(0, len(rows), step):
+        out[start : start + step] = (rows[start : start + step] - shift) @ basis
+    out -= rest
+    return out

@@ -15,6 +15,7 @@ from eigenstream._prepared import maps_streams
 from eigenstream._refusals import refuse_unread
 from eigenstream._storable import FITTED, storable
 from eigenstream._streams import fits_streams
+from eigenstream.rows.guard import publishes
 
 
 @storable(**FITTED, examples_="f8 n D?", classes_="names c?", _codes="i8 n?")
@@ -60,6 +61,7 @@ class ThresholdClassifier(ClassifierMixin, BaseEstimator):
         self.threshold = threshold
         self.undecided = undecided
 
+    @publishes
     @fits_streams
     def fit(self, X: Any, y: Any) -> Self:
         """Store the examples, one or more rows of each class.

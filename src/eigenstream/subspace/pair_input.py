@@ -1,7 +1,6 @@
 """Checks of pairs of rows and of labelled rows."""
 
-from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,17 +16,22 @@ from eigenstream._checks import (
     is_sparse,
     unmasked,
 )
-from eigenstream._machine import chunk_rows
 from eigenstream._provenance import steps_of_stream
 from eigenstream._refusals import refuse_unread
-from eigenstream.subspace.rows import Raw, Source, finite_rows, refuse_columns
+from eigenstream.rows.rows import ArrayRows, IndexPairs, Part, Rows, refuse_columns
 
 SHAPES = (
     "pairs must have shape (n, 2, n_features), or shape (n, 2) with row numbers and preprocessor=X"
 )
 
-#: Index pairs in a chunk. More pairs take more memory.
-PAIRS_AT_A_TIME = 1 << 20
+
+class CheckedPairs(NamedTuple):
+    """The rows of pairs side by side, or rows and pairs of their numbers; weights and signs."""
+
+    rows: Any
+    weights: Any
+    signs: Any
+    pairs: Any
 
 
 def pair_tags(tags: Any, preprocessor: Any) -> Any:
@@ -62,7 +66,7 @@ def checked_pairs(
     preprocessor: Any,
     sample_weight: Any = None,
     n_features: int | None = None,
-) -> Raw:
+) -> CheckedPairs:
     """Return checked pairs with their signs, which are all positive without ``y``.
 
     The rows are those of the preprocessor, or the two members of each pair side by side. With ``y``
@@ -96,33 +100,20 @@ def checked_pairs(
     name = "pairs" if index is None else "preprocessor"
     if y is None:
         check_finite(rows, name=name)
-    return Raw(rows, weights, signs, name=name, pairs=index)
+    return CheckedPairs(rows, weights, signs, index)
 
 
-def source_of_pairs(estimator: Any, raw: Raw, given: Any = None) -> Source:
+def rows_of_pairs(estimator: Any, raw: CheckedPairs, given: Any = None) -> Rows:
     """Return checked pairs, chunk by chunk."""
-    members = 1 if raw.pairs is not None else 2
-    width = raw.rows.shape[1] // members
-    n = len(raw.targets)
-    step = PAIRS_AT_A_TIME if members == 1 else chunk_rows(2 * width)
-
-    def raws() -> Iterator[Raw]:
-        for first in range(0, n, step):
-            part = slice(first, first + step)
-            weights = None if raw.weights is None else raw.weights[part]
-            some = raw._replace(weights=weights, targets=raw.targets[part], first_row=first)
-            if raw.pairs is not None:
-                yield some._replace(pairs=raw.pairs[part])
-            else:
-                yield some._replace(rows=raw.rows[part])
-
-    source = Source(estimator, raws, width=width, n_rows=n, members=members, given=given)
-    if raw.pairs is not None:
-        source.points = raw.rows[finite_rows(raw.rows)]
-    return source
+    rows, missing = raw.rows if raw.pairs is None else raw.pairs, estimator.missing
+    parts = [Part(rows, raw.weights, "pairs", raw.signs)]
+    if raw.pairs is None:
+        return ArrayRows(parts, missing=missing, members=2, begins=False, given=given)
+    numbers = ArrayRows(parts, begins=False, given=given)
+    return IndexPairs(numbers, raw.rows, index_pairs_of, missing=missing)
 
 
-def remember_names(estimator: Any, raw: Raw, preprocessor: Any) -> None:
+def remember_names(estimator: Any, raw: CheckedPairs, preprocessor: Any) -> None:
     """Store the number of features, and the column names of a data frame."""
     estimator.n_features_in_ = raw.rows.shape[1] // (1 if raw.pairs is not None else 2)
     _check_feature_names(estimator, np.empty((0, 0)), reset=True)

@@ -23,7 +23,9 @@ from eigenstream._streams import (
     refuse_keeping,
 )
 from eigenstream.evaluation.base import PairCounts
+from eigenstream.rows.fit import Fit
 from eigenstream.rows.guard import changing, publishes, reads
+from eigenstream.rows.rows import IndexPairs, Rows, StreamRows
 from eigenstream.subspace import pair_input
 from eigenstream.subspace.base import Answer, continues, documented
 from eigenstream.subspace.decisions import FitsPairs
@@ -38,7 +40,6 @@ from eigenstream.subspace.held_out import (
 from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.pair_bounds import bound_of_pairs
 from eigenstream.subspace.pairwise import PairwiseEstimator
-from eigenstream.subspace.rows import Source, source_of_stream
 from eigenstream.subspace.sample import MOST_PAIRS, PairSample, TrainingPairs
 from eigenstream.subspace.terms import NOTHING, PairTerms, Parts
 from eigenstream.subspace.uncertainty import Uncertainty, parts_in_time
@@ -233,31 +234,28 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
             pairs, y = pair_input.pairs_of(found.rows, self.preprocessor), found.labels
         if keeper is not None:
             refuse_keeping(pairs)
-        source = self._source(pairs, y, sample_weight, reset=True)
-        self._learn_all(source)
-        self._trained = TrainingPairs.of_all(source.again(), self._columns)
+        fit = Fit(self, self._rows(pairs, y, sample_weight, reset=True))
+        self._learn_all(fit)
+        self._trained = TrainingPairs.of_all(fit.reading(), self._columns)
         forget_source(self)
         return self
 
     def _fit_stream(self, stream: Any, keeper: Any) -> None:
         """Learn from a stream of pairs."""
-        source = self._source_of_stream(stream, keeper)
+        rows = self._stream_rows(stream)
         note_columns(self, stream)
-        self._resume(source, keeper)
+        self._resume(rows, keeper)
 
-    def _source_of_stream(self, stream: Any, keeper: Any = None) -> Source:
+    def _stream_rows(self, stream: Any) -> Rows:
         """Return the pairs of a stream: two rows side by side, or two row numbers."""
 
         def signs(labels: Any) -> Any:
             return pair_input.checked_signs(labels, len(labels))
 
         pair_input.check_without_steps(stream)
-        how: dict[str, Any] = {"targets": signs, "keeper": keeper}
         if self.preprocessor is None:
             pair_input.check_stream_of_pairs(stream)
-            source = source_of_stream(self, stream, members=2, **how)
-            self.n_features_in_ = source.n_features // 2
-            source.n_features //= 2
+            rows: Rows = StreamRows(stream, members=2, targets=signs)
         else:
             points = pair_input.checked_points(self.preprocessor)
 
@@ -265,9 +263,10 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
                 index = pair_input.index_pairs_of(rows)
                 return check_index_pairs(index, points.shape[0], "the preprocessor")
 
-            source = source_of_stream(self, stream, pairs=pairs, points=points, **how)
-            self.n_features_in_ = points.shape[1]
-        return source
+            numbers = StreamRows(stream, targets=signs)
+            rows = IndexPairs(numbers, points, pairs, missing=self.missing)
+        self.n_features_in_ = rows.width
+        return rows
 
     @offered_if(continues)
     def partial_fit(self, pairs: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -278,10 +277,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         with changing(self) as model:
             model._check_once(model._check_step)
             first = model._learner is None and not model._collecting
-            source = model._source(pairs, y, sample_weight, reset=first)
-            if first and source.points is not None:
-                source.fit_map(model.features)  # all rows of the preprocessor are there
-            model._learn_more(source)
+            model._learn_more(model._rows(pairs, y, sample_weight, reset=first))
             model._trained = None
             model._forget_counts()
         self._warn_of_skipped()
@@ -346,14 +342,11 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         one: Self = clone(self)
         one._check_parameters()
         pairs = labelled_stream(pairs, y, one) if is_stream(pairs) else pairs
-        source = one._source(pairs, y, reset=True)
-        return one._jackknifed(source, blocks, parts_in_time)
+        return one._jackknifed(one._rows(pairs, y, reset=True), blocks, parts_in_time)
 
-    def _source(
-        self, pairs: Any, y: Any = None, sample_weight: Any = None, *, reset: bool
-    ) -> Source:
+    def _rows(self, pairs: Any, y: Any = None, sample_weight: Any = None, *, reset: bool) -> Rows:
         if is_stream(pairs):
-            return self._source_of_stream(pairs)
+            return self._stream_rows(pairs)
         if y is None:
             raise ValueError(
                 "PairSubspace requires y to be passed, but the target y is None. Pass +1 and -1."
@@ -367,7 +360,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
             )
         if reset:
             pair_input.remember_names(self, raw, self.preprocessor)
-        return pair_input.source_of_pairs(self, raw, pairs)
+        return pair_input.rows_of_pairs(self, raw, pairs)
 
     def _terms(self, width: int) -> PairTerms:
         return PairTerms(width)

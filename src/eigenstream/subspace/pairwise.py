@@ -15,6 +15,7 @@ from eigenstream._refusals import refuse_unread
 from eigenstream._storable import storable
 from eigenstream._streams import is_stream
 from eigenstream.evaluation import pair_risk
+from eigenstream.rows.fit import Fit
 from eigenstream.subspace.base import CRITERION, DEFAULT, Answer, SubspaceEstimator
 from eigenstream.subspace.decisions import PairDecisions
 from eigenstream.subspace.discriminants import (
@@ -78,10 +79,10 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
     #: The cached training pairs (or rows) after projection.
     _trained: Any = None
 
-    def _fit_maps(self, source: Any) -> None:
-        super()._fit_maps(source)
-        if source.map is not None and source.map.ready:
-            check_map(source.map.transformer)
+    def _fit_maps(self, fit: Any) -> None:
+        super()._fit_maps(fit)
+        if fit.map is not None and fit.map.ready:
+            check_map(fit.map.transformer)
 
     @abstractmethod
     def _sample(self, width: int) -> Any:
@@ -284,16 +285,17 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
             )
         return pairs.first(positive)
 
-    def _jackknifed(self, source: Any, blocks: int, cut: Any) -> Uncertainty:
-        """Learn from a source in blocks, and return the error bars."""
+    def _jackknifed(self, rows: Any, blocks: int, cut: Any) -> Uncertainty:
+        """Learn from rows in blocks, and return the error bars."""
         check_blocks(blocks)
-        self._fit_maps(source)
+        fit = Fit(self, rows)
+        self._fit_maps(fit)
 
         def begin(width: int) -> tuple[Learner, ...]:
             return (learners_of(self, width, "uncertainty"),)
 
-        n_rows = source.given.n_rows if is_stream(source.given) else source.n_rows
-        (fitted,), parts = fit_blocks([self], source, begin, blocks, n_rows, cut)
+        n_rows = rows.given.n_rows if is_stream(rows.given) else rows.n_rows
+        (fitted,), parts = fit_blocks([self], fit, begin, blocks, n_rows, cut)
         return jackknife(fitted, parts)
 
     # ---- results ---------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from eigenstream._storable import storable
 from eigenstream.evaluation import pair_risk
 from eigenstream.evaluation.base import PairCounts, counts_of_pairs
 from eigenstream.evaluation.pair_risk import TrainingRows
-from eigenstream.subspace.chunks import Chunk, joined
+from eigenstream.rows.chunk import Chunk, joined
 from eigenstream.subspace.terms import chunk_keys, mixed, pair_hashes, row_hashes
 
 #: The largest number of values in a sample (64 MB). More take memory and reduce sampling errors.

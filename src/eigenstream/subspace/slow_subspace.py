@@ -11,14 +11,14 @@ from eigenstream._checks import check_whole, warn_user
 from eigenstream._linalg import Float64s, canonical_signs
 from eigenstream._prepared import reads_rows
 from eigenstream._storable import storable
+from eigenstream.rows.chunk import joined
+from eigenstream.rows.rows import is_list_of_sequences
 from eigenstream.subspace import timescales as _timescales
 from eigenstream.subspace.base import CRITERION, FLAG, Answer, documented
-from eigenstream.subspace.chunks import joined
 from eigenstream.subspace.decays import autocorrelations, of_learner
 from eigenstream.subspace.flow import FlowOperator
 from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.operators import Eigenpairs, MatrixOperator
-from eigenstream.subspace.rows import is_list_of_sequences
 from eigenstream.subspace.slow_bounds import SlowBounds
 from eigenstream.subspace.solvers import COUNT, MATRIX
 from eigenstream.subspace.terms import TimeTerms, Weights

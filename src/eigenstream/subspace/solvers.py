@@ -18,9 +18,9 @@ from eigenstream._machine import physical_memory
 from eigenstream._storable import storable
 from eigenstream._streams import is_stream
 from eigenstream.online import OJA_FLOW, Plan, check_options
+from eigenstream.rows.chunk import joined
 from eigenstream.schedules import Auto, Schedule, as_schedule
 from eigenstream.subspace.accumulators import Moments
-from eigenstream.subspace.chunks import joined
 from eigenstream.subspace.flow import CoupleSums, FlowOperator, FlowSums
 from eigenstream.subspace.frame import BLOCK_VALUES, MOST_CLOSING, Frame, block_rows
 from eigenstream.subspace.kernels import KernelMap, RowSpan
@@ -101,9 +101,9 @@ class Solver(BaseEstimator):
             forgetting=self.forgetting,
         )
 
-    def learn(self, learner: Learner, source: Any, task: Task) -> Learner:
-        """Learn from all of a source, and return the learner."""
-        found: Learner = source.learn(learner)
+    def learn(self, learner: Learner, fit: Any, task: Task) -> Learner:
+        """Learn from all rows, and return the learner."""
+        found: Learner = fit.learn(learner)
         return found
 
     def _block_rows(self, terms: Terms, task: Task) -> int | None:
@@ -196,15 +196,15 @@ class Sketch(Solver):
         """Return whether "auto" may take this solver."""
         return n_rows is None
 
-    def learn(self, learner: Learner, source: Any, task: Task) -> Learner:
-        """Learn from all of a source, in one pass or several."""
-        if self.passes == 1 or source.turn == 0:
-            learner = super().learn(learner, source, task)
+    def learn(self, learner: Learner, fit: Any, task: Task) -> Learner:
+        """Learn from all rows, in one pass or several."""
+        if self.passes == 1 or fit.turn == 0:
+            learner = super().learn(learner, fit, task)
         if self.passes == 1 or not isinstance(learner.sums, Frame):
             return learner
         # A resumed fit may start in a later pass.
-        for turn in range(max(source.turn, 1), self.passes):
-            learner.further = source.learn(learner.repeat(), turn)
+        for turn in range(max(fit.turn, 1), self.passes):
+            learner.further = fit.learn(learner.repeat(), turn)
             learner.adopt()
         return learner
 
@@ -268,10 +268,10 @@ class Krylov(Solver):
         """Return whether "auto" may take this solver."""
         return n_rows is not None
 
-    def learn(self, learner: Learner, source: Any, task: Task) -> Learner:
-        """Learn from all of a source."""
-        learner = super().learn(learner, source, task)  # means, and the number of terms
-        learner.sums.source = source
+    def learn(self, learner: Learner, fit: Any, task: Task) -> Learner:
+        """Learn from all rows."""
+        learner = super().learn(learner, fit, task)  # means, and the number of terms
+        learner.sums.source = fit
         return learner
 
     def _sums(self, terms: Terms, task: Task) -> Passes:
@@ -346,11 +346,11 @@ class Flow(Solver):
         sums = CoupleSums(terms.n_features, OJA_FLOW, self._plan(task, 1, rate, center=False))
         return Learner(terms, sums, block_rows=COUPLES, sample=task.sample)
 
-    def learn(self, learner: Learner, source: Any, task: Task) -> Learner:
-        """Learn from all of a source, in random order for labelled rows in memory."""
-        if not learner.terms.closes or is_stream(source.given):
-            return super().learn(learner, source, task)
-        whole = joined([*source])
+    def learn(self, learner: Learner, fit: Any, task: Task) -> Learner:
+        """Learn from all rows, in random order for labelled rows in memory."""
+        if not learner.terms.closes or is_stream(fit.given):
+            return super().learn(learner, fit, task)
+        whole = joined([*fit.learning()])
         order = check_random_state(self.random_state).permutation(len(whole))
         for some in np.array_split(order, max(len(order) // 4096, 1)):
             learner.add(whole.chosen(some))

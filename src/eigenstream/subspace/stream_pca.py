@@ -14,10 +14,10 @@ from eigenstream._machine import chunk_rows
 from eigenstream._prepared import maps_streams
 from eigenstream._storable import storable
 from eigenstream._streams import all_rows, is_stream
+from eigenstream.rows.rows import as_floats, validated
 from eigenstream.subspace.base import Answer, documented
 from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.operators import Eigenpairs
-from eigenstream.subspace.rows import as_floats, validated
 from eigenstream.subspace.solvers import COUNT
 from eigenstream.subspace.time import TimeEstimator, scale_of
 

@@ -15,9 +15,10 @@ import numpy as np
 
 from eigenstream._linalg import Float64s, rounding_of_mean, row_squares
 from eigenstream._storable import storable
+from eigenstream.rows.chunk import Chunk, Places, joined
 from eigenstream.subspace.block import Block, End, Part, Shares, mean_of
-from eigenstream.subspace.chunks import SMALLEST_VALUE, Chunk, Places, RadiusBound, joined
 from eigenstream.subspace.columns import SuspectColumns
+from eigenstream.subspace.radius import SMALLEST_VALUE, RadiusBound
 
 #: The weights (reward, penalty) of T = reward * A - penalty * B.
 Weights = tuple[float, float]

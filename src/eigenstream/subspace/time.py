@@ -21,13 +21,15 @@ from eigenstream._linalg import Float64s, rounding_of_mean
 from eigenstream._prepared import learns_rows
 from eigenstream._provenance import forget_source, note_source
 from eigenstream._streams import fits_dask, is_stream, note_columns, refuse_keeping
+from eigenstream.rows.chunk import MUCH, with_gaps
+from eigenstream.rows.fit import CallbackSupportMixin, Fit, with_callbacks
 from eigenstream.rows.guard import changing, publishes
-from eigenstream.subspace import rows
+from eigenstream.rows.rows import ArrayRows, Part, Rows, StreamRows, sequences_of, stream_rows
 from eigenstream.subspace.base import FLAG, Answer, SubspaceEstimator
 from eigenstream.subspace.gaps import filled
 from eigenstream.subspace.learner import Learner
+from eigenstream.subspace.mapping import projected
 from eigenstream.subspace.row_moments import RowMoments
-from eigenstream.subspace.rows import CallbackSupportMixin, Source, with_callbacks
 from eigenstream.subspace.solvers import MATRIX, PAIRWISE, Dense, Need, Task, chosen
 from eigenstream.subspace.terms import TimeTerms, Weights
 from eigenstream.subspace.uncertainty import (
@@ -125,12 +127,16 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         complete = "available" if self._gaps else "raise or skip"
         return super()._parameters() | {"missing": complete}
 
-    def _source(self, X: Any, sample_weight: Any = None, *, reset: bool) -> Source:
+    def _rows(self, X: Any, sample_weight: Any = None, *, reset: bool) -> Rows:
         """Return the rows of a stream, of one sequence or of several."""
         if is_stream(X):
-            return rows.source_of_stream(self, X)
-        sequences = rows.sequences_of(self, X, sample_weight, reset=reset)
-        return rows.source_of_sequences(self, sequences, begins=False)
+            return self._stream_rows(X)
+        parts = sequences_of(self, X, sample_weight, reset=reset)
+        return ArrayRows(parts, missing=self.missing, begins=False)
+
+    def _stream_rows(self, X: Any) -> StreamRows:
+        """Return the rows of a stream."""
+        return StreamRows(X, gaps=self._gaps)
 
     # ---- learning --------------------------------------------------------------------------
 
@@ -182,18 +188,15 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
             self._learn_blocks(X, sample_weight, blocks)
             return self
         if is_stream(X):
-            source = rows.source_of_stream(self, X, keeper=keeper)
-            self.n_features_in_ = source.n_features
+            rows = stream_rows(self, X, gaps=self._gaps)
             note_columns(self, X)
-            self._resume(source, keeper)
+            self._resume(rows, keeper)
             if X.rereadable:
                 self._after_fit(X)
             return self
         if keeper is not None:
             refuse_keeping(X)
-        sequences = rows.sequences_of(self, X, sample_weight, reset=True)
-        self._check_lengths(sequences)
-        self._learn_all(rows.source_of_sequences(self, sequences, given=X))
+        self._learn_all(Fit(self, self._sequences(X, sample_weight)))
         forget_source(self)
         self._after_fit(X)
         return self
@@ -229,12 +232,11 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         with changing(self) as model:
             model._check_once(model._check_step)
             first = model._learner is None and not model._collecting
-            sequences = rows.sequences_of(model, X, sample_weight, reset=first)
+            parts = sequences_of(model, X, sample_weight, reset=first)
             if new_sequence:
                 model._warn_of_short_sequence()
-            model._learn_more(
-                rows.source_of_sequences(model, sequences, begins=first or new_sequence)
-            )
+            begins = first or new_sequence
+            model._learn_more(ArrayRows(parts, missing=model.missing, begins=begins))
         self._warn_of_skipped()
         return self
 
@@ -305,27 +307,20 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
     def _scored_terms(self, X: Any, lag: int | None = None) -> Learner:
         """Return a learner of other rows."""
         check_is_fitted(self)
-        source = self._source_to_read(X, check_lengths=True)
-        source.map = self._map
+        rows = self._stream_rows(X) if is_stream(X) else self._sequences(X, reset=False)
         width, lag = len(self._solved().mean), self.lag if lag is None else lag
         task = replace(self._task_at(width, lag), sample=None)
         scored = Dense().begin(self._terms_at(width, lag), task)
-        for chunk in source.again():
+        for chunk in Fit(self, rows, feature_map=self._map).reading():
             scored.add(chunk)
         self._check_terms(scored)
         return scored
 
-    def _source_to_read(
-        self, X: Any, *, check_lengths: bool = False, most: int | None = None
-    ) -> Source:
-        """Return other rows: a stream, one sequence or several, with ``most`` rows each."""
-        if is_stream(X):
-            return rows.source_of_stream(self, X)
-        sequences = rows.sequences_of(self, X, None, reset=False)
-        if check_lengths:
-            self._check_lengths(sequences)
-        cut = [one._replace(rows=one.rows[:most]) for one in sequences]
-        return rows.source_of_sequences(self, cut)
+    def _sequences(self, X: Any, sample_weight: Any = None, *, reset: bool = True) -> ArrayRows:
+        """Return the rows of one sequence or several, all longer than the lag."""
+        parts = sequences_of(self, X, sample_weight, reset=reset)
+        self._check_lengths(parts)
+        return ArrayRows(parts, missing=self.missing, given=X)
 
     def _features_of(self, X: Any, most: int | None = None) -> Iterator[Any]:
         """Yield chunks of features of rows, or of a stream.
@@ -334,12 +329,16 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         """
         answer = self._solved()
         mean, columns = answer.mean, self._columns_of(answer)
-        source = self._source_to_read(X, most=most)
-        source.map = self._map
-        for whole in source.again():
+        if is_stream(X):
+            rows: Rows = self._stream_rows(X)
+        else:
+            parts = sequences_of(self, X, None, reset=False)
+            cut = [part._replace(rows=part.rows[:most]) for part in parts]
+            rows = ArrayRows(cut, missing=self.missing)
+        for whole in Fit(self, rows, feature_map=self._map).reading():
             chunk = whole[:most]
             complete, _ = self._completed(chunk.rows, answer)
-            made = np.asarray(rows.projected(complete, mean, columns), np.float64)
+            made = np.asarray(projected(complete, mean, columns), np.float64)
             yield replace(chunk, rows=made)
 
     # ---- gaps ------------------------------------------------------------------------------
@@ -361,7 +360,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
             return super()._completed(given, answer)
         given = given.toarray() if is_sparse(given) else given
         given = given if given.dtype in (np.float32, np.float64) else given.astype(np.float64)
-        known, details = rows.with_gaps(given), answer.details
+        known, details = with_gaps(given), answer.details
         seen = np.setdiff1d(np.arange(known.shape[1]), details["unseen"])
         if len(seen) < known.shape[1]:  # these columns have no influence
             known = np.where(np.isin(np.arange(known.shape[1]), seen), known, 0.0)
@@ -380,16 +379,15 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
     @property
     def components_(self) -> Float64s:
         """The learned directions, one in each row. NaN for columns that were never seen."""
-        components: Float64s = self._without_unseen(super().components_)
-        return components
+        components = super().components_
+        return self._without_unseen(components)
 
     @property
     def mean_(self) -> Float64s:
         """The mean that is subtracted from each row. NaN for columns that were never seen."""
-        mean: Float64s = self._without_unseen(super().mean_)
-        return mean
+        return self._without_unseen(super().mean_)
 
-    def _without_unseen(self, values: Any) -> Any:
+    def _without_unseen(self, values: Float64s) -> Float64s:
         """Return values with NaN for columns that were never seen."""
         unseen = self._solved().details.get("unseen", ())
         if len(unseen) == 0:
@@ -454,30 +452,29 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         if not by_sequence:
             check_blocks(blocks)
         cut = parts_of_sequences if by_sequence else parts_in_time
-        source, n_rows = self._source_in_time(X, sample_weight)
+        fit, n_rows = self._fit_in_time(X, sample_weight)
         begin = partial(learners_of, self, call="blocks=")
-        (fitted,), parts = fit_blocks([self], source, lambda n: (begin(n),), blocks, n_rows, cut)
+        (fitted,), parts = fit_blocks([self], fit, lambda n: (begin(n),), blocks, n_rows, cut)
         found = warned(jackknife(fitted, parts, independent=by_sequence))
         self._learner, self._answer = fitted._learner, fitted._solved()
         self._answer.details["uncertainty"] = replace(found, estimator=None)
         forget_source(self)
         if is_stream(X):
-            note_source(self, X, source.n_sequences)
+            note_source(self, X, fit.n_sequences)
         self._after_fit(X)
 
-    def _source_in_time(self, X: Any, sample_weight: Any = None) -> tuple[Source, int | None]:
-        """Return the rows of a new fit after its feature map, and their number if it is known."""
+    def _fit_in_time(self, X: Any, sample_weight: Any = None) -> tuple[Fit, int | None]:
+        """Return a new fit after its feature map, and the number of rows if it is known."""
         if is_stream(X):
-            source, n_rows = rows.source_of_stream(self, X), X.n_rows
-            self.n_features_in_ = source.n_features
+            rows: Rows = stream_rows(self, X, gaps=self._gaps)
+            n_rows = X.n_rows
             note_columns(self, X)
         else:
-            sequences = rows.sequences_of(self, X, sample_weight, reset=True)
-            self._check_lengths(sequences)
-            source = rows.source_of_sequences(self, sequences, given=X)
-            n_rows = source.n_rows
-        self._fit_maps(source)
-        return source, n_rows
+            rows = self._sequences(X, sample_weight)
+            n_rows = rows.n_rows
+        fit = Fit(self, rows)
+        self._fit_maps(fit)
+        return fit, n_rows
 
     def _least_block(self, learners: list[Learner], size: float) -> float:
         """Return ten time scales of the slowest feature."""
@@ -517,7 +514,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
                 f"velocity at lag={self.lag}: nothing was learned from it."
             )
 
-    def _check_lengths(self, sequences: list[rows.Sequence]) -> None:
+    def _check_lengths(self, sequences: list[Part]) -> None:
         for one in sequences:
             if one.rows.shape[0] <= self.lag:
                 raise ValueError(
@@ -529,7 +526,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
     def _check_enough(self, learner: Learner) -> None:
         self._check_terms(learner)
         seen, width = learner.n_rows - self._skipped.n_rows, learner.terms.n_features
-        if seen < LEAST_ROWS * width and self._skipped.n_rows > rows.MUCH * learner.n_rows:
+        if seen < LEAST_ROWS * width and self._skipped.n_rows > MUCH * learner.n_rows:
             raise ValueError(
                 f"missing='skip' leaves {seen} of {learner.n_rows} rows, fewer than {LEAST_ROWS} "
                 f"for each of the {width} columns. Use missing='available', or impute the values."

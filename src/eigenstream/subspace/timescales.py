@@ -13,7 +13,7 @@ from sklearn.base import clone
 from eigenstream._checks import check_lags, check_number, warn_user
 from eigenstream._linalg import Float64s, brief
 from eigenstream.evaluation.sums import without_each
-from eigenstream.subspace.chunks import Chunk
+from eigenstream.rows.chunk import Chunk
 from eigenstream.subspace.decays import (
     ChapmanKolmogorov,
     Decay,
@@ -36,8 +36,6 @@ from eigenstream.subspace.uncertainty import (
     jackknife,
     learners_of,
     merged,
-    parts_in_time,
-    parts_of_sequences,
     warned,
 )
 
@@ -297,7 +295,7 @@ def lag_path(
     lags: Any = None,
     sample_weight: Any = None,
     *,
-    blocks: Any = None,
+    blocks: int | None = None,
     dt: float = 1.0,
     unit: str = "rows",
 ) -> LagPath:
@@ -317,9 +315,9 @@ def lag_path(
         less than half of the rows are dropped.
     sample_weight : array-like of shape (n,), or a list of arrays, one for each sequence
         Non-negative weights of the rows.
-    blocks : int or "sequences", default=None
-        The number of blocks for error bars, or each sequence as a block, as in
-        ``SlowSubspace.uncertainty``. Every block stores two D x D matrices for each lag.
+    blocks : int, default=None
+        The number of blocks for error bars, as in ``SlowSubspace.uncertainty``. Every block stores
+        two D x D matrices for each lag.
     dt : float, default=1.0
         The time from one row to the next, in ``unit``.
     unit : str, default="rows"
@@ -352,7 +350,7 @@ def lag_path(
     for one in fitted:
         one._check_parameters()
     checked = fitted[0] if lags is None else fitted[-1]
-    source, n_rows = checked._source_in_time(X, sample_weight)
+    fit, n_rows = checked._fit_in_time(X, sample_weight)
     for one in fitted:
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(checked, name):
@@ -365,13 +363,11 @@ def lag_path(
 
     errors = curves = curves_without = None
     if blocks is None:  # all rows are one block
-        fitted, _ = fit_blocks(fitted, source, begin, 1, maxsize, shorter=lags is None)
+        fitted, _ = fit_blocks(fitted, fit, begin, 1, maxsize, shorter=lags is None)
         kept = min(one.n_components_ for one in fitted)
     else:
-        apart = isinstance(blocks, str) and blocks == "sequences"
-        n_blocks, cut = (0, parts_of_sequences) if apart else (check_blocks(blocks), parts_in_time)
-        how: dict[str, Any] = {"shorter": lags is None}
-        fitted, parts = fit_blocks(fitted, source, begin, n_blocks, n_rows, cut, **how)
+        n_blocks = check_blocks(blocks)
+        fitted, parts = fit_blocks(fitted, fit, begin, n_blocks, n_rows, shorter=lags is None)
         kept = min(one.n_components_ for one in fitted)
         sizes = [part.learners[0].n_rows for part in parts]
         if sum(sizes) - max(sizes) > 2 * fitted[-1].lag:
@@ -383,8 +379,7 @@ def lag_path(
             )
             factors = np.where(known, dt, np.nan)
             errors = tuple(
-                _rescaled(jackknife(one, parts, k, independent=apart), factors[k])
-                for k, one in enumerate(fitted)
+                _rescaled(jackknife(one, parts, k), factors[k]) for k, one in enumerate(fitted)
             )
             warned(max(errors, key=lambda one: one.warning is not None))
         else:

@@ -16,7 +16,7 @@ from eigenstream._checks import check_whole, warn_user
 from eigenstream._linalg import Float64s, brief
 from eigenstream._storable import storable
 from eigenstream.evaluation.sums import without_each
-from eigenstream.subspace.chunks import Chunk
+from eigenstream.rows.chunk import Chunk
 from eigenstream.subspace.decays import jackknife_error, of_learner, resolved
 from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.solvers import MATRIX, MERGE, Need
@@ -69,7 +69,6 @@ class Estimate:
     subspace_angles="f8 d",
     overlaps="f8 d d",
     warning="str | None",
-    periods="Estimate | None?",
 )
 @dataclass(frozen=True, eq=False)
 class Uncertainty:
@@ -96,9 +95,6 @@ class Uncertainty:
         shows that two components are not distinguishable.
     warning : str or None
         The warning that was raised if blocks are too short.
-    periods : Estimate or None
-        The periods of the modes of a ``DynamicSubspace``, in rows, as ``timescales`` are their
-        decay times.
     estimator : fitted estimator
         The estimator that has learned from all blocks.
     """
@@ -113,7 +109,6 @@ class Uncertainty:
     overlaps: Float64s
     warning: str | None
     estimator: Any = None
-    periods: Estimate | None = None
 
     def __repr__(self) -> str:
         kind, rows = type(self.estimator).__name__, self.estimator._block_word
@@ -121,8 +116,6 @@ class Uncertainty:
         shown = {"eigenvalue": self.eigenvalues}
         if self.timescales is not None:
             shown["time scale"] = self.timescales
-        if self.periods is not None:
-            shown["period"] = self.periods
         lines.append("   " + "".join(f"{name:>30}" for name in shown) + "  angle")
         angles = np.degrees(self.angles)
         for k in range(min(len(angles), MOST_LINES)):
@@ -249,7 +242,7 @@ def parts_of_classes(
 
 def fit_blocks(
     estimators: list[Any],
-    source: Any,
+    fit: Any,
     begin: Begin,
     n_blocks: int,
     n_rows: int | None,
@@ -262,14 +255,14 @@ def fit_blocks(
     With ``shorter``, estimators whose lag leaves velocities for less than half of the rows are left
     out, except the first.
     """
-    parts = cut(source, begin, n_blocks, n_rows)
+    parts = cut(fit.learning(), begin, n_blocks, n_rows)
     whole = merged(parts).learners
     if shorter:
         seen: list[Any] = [one.ahead().terms for one in whole]
         enough = max(1, sum(2 * terms.n_velocities >= terms.n_rows for terms in seen))
         estimators, whole = estimators[:enough], whole[:enough]
     for one in estimators:
-        one._map, one._skipped = source.map, source.skipped
+        one._map, one._skipped = fit.map, fit.skipped
     fitted = [with_sums(*both) for both in zip(estimators, whole, strict=True)]
     for one, learner in zip(fitted, whole, strict=True):
         one._check_enough(learner.ahead())
@@ -388,14 +381,8 @@ def jackknife(
     }
     # Variances and ratios are positive, differences of variances are not.
     positive = fitted._solved().details.get("weights", (1.0, 0.0))[1] == 0.0
-    scales = periods = None
-    if hasattr(fitted, "periods_"):
-        matched = fitted._matched(others)
-        scales, periods = (
-            _estimate(np.array([getattr(one, name) for one in matched]), positive=True)
-            for name in ("timescales", "periods")
-        )
-    elif "timescales_" in values:
+    scales = None
+    if "timescales_" in values:
         columns = fitted._columns[:, :d]
         errors = jackknife_error(np.array([of_learner(one._known(), columns) for one in others]))
         rho = fitted.autocorrelations_[:d]
@@ -410,7 +397,6 @@ def jackknife(
         *_angles(fitted, others, d),
         short,
         fitted,
-        periods,
     )
 
 

@@ -5,7 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 from eigenstream import SlowSubspace
-from eigenstream.subspace.chunks import Chunk, RadiusBound
+from eigenstream.rows.chunk import Chunk
+from eigenstream.subspace.radius import RadiusBound
 from eigenstream.theory import FiniteMemory, Geometric, Independent, mean_bound, slow_bound
 
 EPS = np.finfo(float).eps

@@ -1,0 +1,260 @@
+"""The one type of rows between a source and a learner, and the one check of their values."""
+
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import vstack
+
+from eigenstream._checks import check_finite, is_sparse, warn_user
+from eigenstream._linalg import Float64s
+from eigenstream._storable import storable
+
+Places = NDArray[np.intp]
+
+NO_PLACES: Places = np.empty(0, np.intp)
+
+REMEDY = "Remove or impute such rows, or pass missing='skip'."
+
+#: Warn if this share of the rows is skipped, after at least FIRST rows.
+MUCH, FIRST = 0.1, 10
+#: The warning names a column that causes this share of the skipped rows.
+CAUSE = 0.9
+
+
+@storable(n_rows="int", alone="i8 D | None", warned="bool")
+@dataclass
+class Skipped:
+    """The number of skipped rows, and for each column the rows skipped because of it alone."""
+
+    n_rows: int = 0
+    alone: NDArray[np.intp] | None = None
+    warned: bool = False
+
+    @classmethod
+    def of(cls, bad: NDArray[np.bool_]) -> "Skipped":
+        """Count rows with missing values; ``bad`` marks the missing values."""
+        spoiled = bad.sum(axis=1)
+        single = bad.argmax(axis=1)[spoiled == 1]
+        alone = np.bincount(single, minlength=bad.shape[1]).astype(np.intp)
+        return cls(int((spoiled > 0).sum()), alone)
+
+    def merge(self, later: "Skipped") -> None:
+        """Add another count."""
+        self.n_rows += later.n_rows
+        if later.alone is not None:
+            self.alone = later.alone if self.alone is None else self.alone + later.alone
+        self.warned = self.warned or later.warned
+
+    def warn(self, estimator: Any, n_rows: int, what: str = "row", least: int = 0) -> None:
+        """Warn once if many of the ``n_rows`` rows were skipped."""
+        if self.warned or n_rows < max(least, 1) or self.n_rows < MUCH * n_rows:
+            return
+        self.warned = True
+        message = (
+            f"missing='skip' left out {self.n_rows} of {n_rows} {what}s "
+            f"({self.n_rows / n_rows:.0%}), which have missing values."
+        )
+        alone = np.zeros(1) if self.alone is None else self.alone
+        column = int(alone.argmax())
+        if self.n_rows and alone[column] >= CAUSE * self.n_rows:
+            names = getattr(estimator, "feature_names_in_", None)
+            name = f"column {column}" if names is None else f"column {names[column]!r}"
+            message += f" In {alone[column]} of them only {name} is missing. Drop or impute it."
+        warn_user(message)
+
+
+class Place(NamedTuple):
+    """The place of a chunk: its source and first row for errors, its end for checkpoints."""
+
+    name: str = "X"
+    first_row: int = 0
+    #: The number of rows of the pass up to the end of the chunk.
+    end: int = 0
+
+
+NOWHERE, NONE_SKIPPED = Place(), Skipped()
+
+
+@storable(
+    rows="any",
+    weights="f8 n | None",
+    starts="i8 s",
+    targets="any",
+    pairs="i8 n 2 | None",
+    place="-",
+    skipped="-",
+)
+@dataclass(frozen=True)
+class Chunk:
+    """Rows of shape (n, D) in time order, or pairs of such rows, dense or sparse.
+
+    They have NaN only for estimators with ``missing="available"``.
+    """
+
+    rows: Any
+    #: The weight of each row, or pair. None means that all weights are 1.
+    weights: Float64s | None = None
+    #: The indices at which a new sequence begins.
+    starts: Places = field(default_factory=lambda: NO_PLACES)
+    #: The class of each row, or the sign of each pair.
+    targets: NDArray[Any] | None = None
+    #: The two rows of each pair, shape (n_pairs, 2).
+    pairs: Places | None = None
+    place: Place = NOWHERE
+    #: The rows, or pairs, of weight 0 because of missing values.
+    skipped: Skipped = field(default_factory=lambda: NONE_SKIPPED)
+
+    def __len__(self) -> int:
+        return int(self.rows.shape[0]) if self.pairs is None else len(self.pairs)
+
+    @property
+    def end(self) -> int:
+        """The number of rows of the pass up to the end of the chunk."""
+        return self.place.end
+
+    def __getitem__(self, part: slice) -> "Chunk":
+        first, last, _ = part.indices(len(self))
+        starts = self.starts[(self.starts >= first) & (self.starts < last)] - first
+        return replace(self.chosen(slice(first, last)), starts=starts)
+
+    def chosen(self, places: Any) -> Self:
+        """Return some of the rows or pairs, without sequence starts."""
+        rows, pairs = self.rows, self.pairs
+        if pairs is None:
+            rows = rows[places]
+        else:
+            pairs = pairs[places]
+        weights, targets = (None if v is None else v[places] for v in (self.weights, self.targets))
+        return type(self)(rows, weights, NO_PLACES, targets, pairs)
+
+    def sequences(self) -> "list[Chunk]":
+        """Return the rows of each sequence."""
+        cuts = np.unique([0, *self.starts, len(self)]).tolist()
+        return [self[first:last] for first, last in pairwise(cuts)]
+
+    def kept(self) -> "Chunk":
+        """Return a copy of the required rows, since callers may reuse their memory."""
+        if self.pairs is None:
+            return replace(self, rows=self.rows.copy(), place=NOWHERE, skipped=NONE_SKIPPED)
+        used, pairs = np.unique(self.pairs, return_inverse=True)
+        pairs = pairs.reshape(-1, 2).astype(np.intp)
+        return Chunk(self.rows[used], self.weights, self.starts, self.targets, pairs)
+
+    def each_weight(self) -> Float64s:
+        """Return the weights as an array."""
+        return np.ones(len(self)) if self.weights is None else self.weights
+
+    def heavy(self) -> Self:
+        """Return the rows or pairs of positive weight."""
+        if self.weights is None or (self.weights > 0).all():
+            return self
+        return self.chosen(np.flatnonzero(self.weights > 0))
+
+    def faded(self, keep: float) -> Self:
+        """Return the chunk with weights that decay by ``keep`` per row, counted from the last."""
+        fading = keep ** np.arange(len(self) - 1, -1, -1.0)
+        return replace(self, weights=self.each_weight() * fading)
+
+
+def joined(chunks: list[Chunk]) -> Chunk:
+    """Return consecutive chunks as one chunk."""
+    chunks = [chunk for chunk in chunks if len(chunk)] or chunks[:1]
+    if len(chunks) == 1:
+        return chunks[0]
+    places = np.cumsum([0, *map(len, chunks)])
+    rows = [chunk.rows for chunk in chunks]
+    weights = targets = pairs = None
+    if any(chunk.weights is not None for chunk in chunks):
+        weights = np.concatenate([chunk.each_weight() for chunk in chunks])
+    if chunks[0].targets is not None:
+        targets = np.concatenate([chunk.targets for chunk in chunks])
+    if chunks[0].pairs is not None:
+        before = np.cumsum([0, *(part.shape[0] for part in rows)])
+        pairs = np.concatenate([c.pairs + n for c, n in zip(chunks, before, strict=False)])
+    starts = np.concatenate([c.starts + at for c, at in zip(chunks, places, strict=False)])
+    stacked = vstack(rows, format="csr") if any(map(is_sparse, rows)) else np.concatenate(rows)
+    return Chunk(stacked, weights, starts, targets, pairs)
+
+
+def checked_chunk(
+    rows: Any,
+    weights: Any = None,
+    targets: Any = None,
+    *,
+    new_sequence: bool = False,
+    members: int = 1,
+    missing: str = "raise",
+    place: Place = NOWHERE,
+) -> Chunk:
+    """Return a chunk of finite floats. ``missing="skip"`` gives rows with NaN the weight 0.
+
+    ``missing="available"`` leaves NaN in place. With ``members=2`` a row contains
+    the two rows of a pair side by side.
+    """
+    if rows.dtype not in (np.float32, np.float64):
+        rows = rows.astype(np.float64)
+    skipped, remedy = NONE_SKIPPED, REMEDY
+    if missing == "skip":
+        finite, remedy = finite_rows(rows), ""
+        if not finite.all():
+            bad: Any = bad_values(rows[~finite])
+            if members == 2:
+                bad = bad.reshape(len(bad), 2, -1).any(axis=1)
+            skipped = Skipped.of(bad)
+            # Replace such rows by zeros of weight 0. Their velocities then have weight 0 too.
+            weights = (np.ones(len(finite)) if weights is None else weights) * finite
+            rows = without(rows, finite)
+    name, first_row, _ = place
+    if missing == "available":
+        rows = with_gaps(rows, name)
+    else:
+        check_finite(rows, name=name, first_row=first_row, remedy=remedy, members=members)
+    pairs, starts = None, np.zeros(1, np.intp) if new_sequence else NO_PLACES
+    if members == 2:
+        n = len(rows)
+        rows, pairs, starts = rows.reshape(2 * n, -1), np.arange(2 * n).reshape(n, 2), NO_PLACES
+    return Chunk(rows, weights, starts, targets, pairs, place, skipped)
+
+
+def finite_rows(rows: Any) -> NDArray[np.bool_]:
+    """Return True for each dense or sparse row whose values are all finite."""
+    if not is_sparse(rows):
+        return np.asarray(np.isfinite(rows).all(axis=1))
+    entries = rows.tocoo()
+    finite = np.ones(rows.shape[0], dtype=bool)
+    finite[entries.row[~np.isfinite(entries.data)]] = False
+    return finite
+
+
+def bad_values(rows: Any) -> NDArray[np.bool_]:
+    """Return True for each value that is NaN or infinite."""
+    return np.asarray(~np.isfinite(rows.toarray() if is_sparse(rows) else rows))
+
+
+def with_gaps(rows: Any, name: str = "X") -> Any:
+    """Return rows with NaN for each missing value; raise if the squares of others overflow."""
+    stored = rows.data if is_sparse(rows) else rows
+    missing = ~np.isfinite(stored)
+    if not missing.any():
+        check_finite(rows, name=name)
+        return rows
+    check_finite(np.where(missing, 0.0, stored), name=name)
+    stored = np.where(missing, np.array(np.nan, stored.dtype), stored)
+    if not is_sparse(rows):
+        return stored
+    rows = rows.copy()
+    rows.data = stored
+    return rows
+
+
+def without(rows: Any, kept: NDArray[np.bool_]) -> Any:
+    """Return rows with zeros in place of the rows that are not kept."""
+    if not is_sparse(rows):
+        return np.where(kept[:, None], rows, np.zeros((), rows.dtype))
+    entries = rows.tocoo()
+    inside = kept[entries.row]
+    index = (entries.row[inside], entries.col[inside])
+    return type(rows)((entries.data[inside], index), shape=rows.shape)

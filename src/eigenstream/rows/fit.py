@@ -1,0 +1,158 @@
+"""One fit: its passes, callbacks, checkpoints and skipped rows, each in this file alone."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from itertools import chain
+from typing import Any
+
+from eigenstream._hooks import Keeper
+from eigenstream.rows.chunk import Chunk, Skipped
+from eigenstream.rows.rows import Rows
+
+try:
+    from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
+    from sklearn.callback import with_callbacks as with_callbacks
+except ImportError:  # scikit-learn < 1.9
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Replacement for the class of scikit-learn >= 1.9."""
+
+    def with_callbacks(method: Any) -> Any:
+        """Return the method unchanged."""
+        return method
+
+
+class Fit:
+    """The passes of one fit over rows.
+
+    A learner has ``add(chunk)`` and ``stopped``. Requesting the next chunk means that the last one
+    is learned.
+    """
+
+    def __init__(
+        self, estimator: Any, rows: Rows, keeper: Keeper | None = None, feature_map: Any = None
+    ) -> None:
+        self.estimator, self.rows, self.keeper = estimator, rows, keeper
+        #: The feature map, which the chunks of every pass go through.
+        self.map: Any = feature_map
+        #: The number of the next pass that learns, and the rows of it that are learned already.
+        self.turn = self.skip = 0
+        #: The skipped rows and the sequences of the first pass.
+        self.skipped, self.n_sequences = Skipped(), 0
+        #: Returns the present state of the estimator, for a checkpoint.
+        self.noted: Callable[[], Any] = lambda: estimator
+        self._begun: Iterator[Chunk] | None = None
+        #: The last rows of pairs, before and after the map.
+        self._points: tuple[Any, Any] = (None, None)
+
+    @property
+    def given(self) -> Any:
+        """What the user passed as rows."""
+        return self.rows.given
+
+    def resume(
+        self, feature_map: Any, skipped: Skipped, n_sequences: int, skip: int, turn: int
+    ) -> None:
+        """Continue from a checkpoint."""
+        self.map, self.skipped, self.n_sequences = feature_map, skipped, n_sequences
+        self.skip, self.turn = skip, turn
+
+    def shape(self) -> tuple[int, int | None]:
+        """Return the number of features after the map, and the number of rows if it is known.
+
+        The first pass begins if the map learns from the first rows, or if they show the width.
+        """
+        rows, n_rows = self.rows, self.rows.n_rows if self.rows.rereadable else None
+        if self.map is None:
+            return rows.width, n_rows
+        if self.map.ready and rows.rereadable:
+            return int(self.map.transformer.transform(rows.first_row()).shape[1]), n_rows
+        passing = self.learning()
+        first = next(passing)
+        self._begun = chain([first], passing)
+        return int(first.rows.shape[1]), None
+
+    def begin(self) -> None:
+        """Write a checkpoint of a feature map that was fitted before the first pass."""
+        if self.keeper is not None and self.map is not None and self._begun is None:
+            self.keeper.began(self.noted)
+
+    def learning(self, turn: int = 0) -> Iterator[Chunk]:
+        """Start a pass that learns. The first one is reported and counts skipped rows."""
+        skip, self.skip, self.turn = self.skip, 0, turn + 1
+        chunks: Iterable[Chunk] = self.rows.chunks(skip)
+        if turn == 0:
+            chunks = self._counted(reported(self.estimator, chunks, self.rows.n_chunks, self.given))
+        yield from self._mapped(self._kept(chunks, turn))
+        if self.map is not None and not self.map.ready:
+            raise ValueError(
+                f"{self.given!r} has too few rows to fit {self.map.transformer!r}. Fit the map "
+                "first, or pass more rows."
+            )
+
+    def _counted(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+        for chunk in chunks:
+            self.skipped.merge(chunk.skipped)
+            self.n_sequences += len(chunk.starts) or int(self.n_sequences == 0)
+            yield chunk
+
+    def _kept(self, chunks: Iterable[Chunk], turn: int) -> Iterator[Chunk]:
+        """Yield chunks, and write a checkpoint after a learned one if it is required."""
+        for chunk in chunks:
+            yield chunk
+            if self.keeper is not None:
+                self.keeper.learning = True
+                self.keeper.after(chunk, self.noted, turn)
+
+    def _mapped(self, chunks: Iterable[Chunk]) -> Iterable[Chunk]:
+        return chunks if self.map is None else chain.from_iterable(map(self._map, chunks))
+
+    def _map(self, chunk: Chunk) -> Iterable[Chunk]:
+        """Return mapped chunks. The rows that index pairs refer to are mapped only once."""
+        if chunk.pairs is None or not self.map.ready:
+            found: Iterable[Chunk] = self.map.mapped(chunk)
+            return found
+        if self._points[0] is not chunk.rows:
+            self._points = chunk.rows, next(self.map.mapped(chunk)).rows
+        return [replace(chunk, rows=self._points[1])]
+
+    def reading(self) -> Iterable[Chunk]:
+        """Start a pass that only reads: no callbacks, no counts, no checkpoints."""
+        return self._mapped(self.rows.chunks())
+
+    def learn(self, learner: Any, turn: int | None = 0) -> Any:
+        """Return a learner of all rows, here or on workers. ``turn=None`` only reads."""
+        if hasattr(self.rows, "learned"):
+            share = self.rows.learned(learner, turn, self.map)
+            if turn == 0:
+                self.skipped, self.n_sequences = share.skipped, share.n_sequences
+            return share.learner
+        chunks: Iterable[Chunk]
+        if turn is None:
+            chunks = self.reading()
+        else:
+            chunks, self._begun = self._begun or self.learning(turn), None
+        for chunk in chunks:
+            learner.add(chunk)
+            if learner.stopped:
+                break
+        return learner
+
+
+def reported(estimator: Any, chunks: Iterable[Any], n_chunks: int | None, X: Any) -> Iterator[Any]:
+    """Yield the chunks of a fit, and call the estimator's callbacks for each one.
+
+    A callback can stop the pass after the current chunk.
+    """
+    if not getattr(estimator, "_skl_callbacks", None):
+        yield from chunks
+        return
+    context = estimator._init_callback_context(max_subtasks=n_chunks)
+    context.call_on_fit_task_begin(estimator=estimator, X=X)
+    for chunk in chunks:
+        task = context.subcontext(task_name="chunk")
+        task.call_on_fit_task_begin(estimator=estimator, X=X)
+        yield chunk
+        if task.call_on_fit_task_end(estimator=estimator, X=X):
+            break
+    context.call_on_fit_task_end(estimator=estimator, X=X)

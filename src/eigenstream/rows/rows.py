@@ -1,0 +1,372 @@
+"""Rows of a fit from arrays, lists, data frames, streams and pairs: one protocol for all.
+
+``Rows.chunks`` is the only way to read rows. Dask data are one more kind, in ``distributed``.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import chain, zip_longest
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from eigenstream._checks import check_finite, check_weights, is_sparse, unmasked
+from eigenstream._linalg import Float64s
+from eigenstream._machine import chunk_rows
+from eigenstream._refusals import refuse_unread
+from eigenstream._rows import is_list_of_sequences as is_list_of_sequences
+from eigenstream._rows import known_rows
+from eigenstream.rows.chunk import (
+    NO_PLACES,
+    NONE_SKIPPED,
+    Chunk,
+    Place,
+    Skipped,
+    bad_values,
+    checked_chunk,
+    finite_rows,
+    without,
+)
+
+#: Checks labels and returns targets.
+Targets = Callable[[Any], Any]
+
+
+class Rows(ABC):
+    """Rows that can be read in chunks. Sources differ in this class and nowhere behind it."""
+
+    #: The number of features, and the number of rows (None if only a pass can count them).
+    width: int
+    n_rows: int | None = None
+    #: The number of chunks for progress bars, or None.
+    n_chunks: int | None = None
+    rereadable: bool = True
+    #: True if ``partial_fit`` can fit a feature map to these rows, because they are all there.
+    maps_first: bool = False
+    #: What the user passed, for messages and callbacks.
+    given: Any = None
+    #: The abilities that these rows need of a solver.
+    needs: tuple[Any, ...] = ()
+
+    @abstractmethod
+    def chunks(self, skip: int = 0) -> Iterator[Chunk]:
+        """Start a pass of checked chunks, after the first ``skip`` rows."""
+
+    def first_row(self) -> Any:
+        """Return one row."""
+        return next(iter(self.chunks())).rows[:1]
+
+    def fit_map(self, feature_map: Any) -> None:
+        """Fit a feature map to all rows, in a separate pass if there may be one."""
+        if self.rereadable:
+            heavy = (chunk.heavy() for chunk in self.chunks())
+            feature_map.fit([one.rows if one.pairs is None else one.kept().rows for one in heavy])
+
+    def named(self, name: str, first_row: int) -> None:  # noqa: B027
+        """Set the place of the rows in errors, if the rows are not those of files."""
+
+
+class Part(NamedTuple):
+    """Rows of one sequence, with weights and targets. They may still contain NaN."""
+
+    rows: Any
+    weights: Float64s | None = None
+    name: str = "X"
+    targets: Any = None
+
+
+class ArrayRows(Rows):
+    """Rows in memory, or in a memory map: one sequence or several.
+
+    ``members`` is 2 if a row contains the two rows of a pair side by side. If ``begins``, the first
+    row begins a sequence.
+    """
+
+    def __init__(
+        self,
+        parts: list[Part],
+        *,
+        missing: str = "raise",
+        members: int = 1,
+        begins: bool = True,
+        given: Any = None,
+    ) -> None:
+        self.parts, self.missing, self.members, self.given = parts, missing, members, given
+        self.begins, self.at = begins, 0
+        self.width = int(parts[0].rows.shape[1]) // members
+        lengths = [part.rows.shape[0] for part in parts]
+        self.steps = [_step(part.rows) for part in parts]
+        self.n_rows = sum(lengths)
+        self.n_chunks = sum(-(-n // step) for n, step in zip(lengths, self.steps, strict=True))
+
+    def chunks(self, skip: int = 0) -> Iterator[Chunk]:
+        """Start a pass."""
+        end = 0
+        for k, ((rows, weights, name, targets), step) in enumerate(
+            zip(self.parts, self.steps, strict=True)
+        ):
+            for first in range(0, rows.shape[0], step):
+                here = slice(first, first + step)
+                end += min(step, rows.shape[0] - first)
+                if end > skip:
+                    yield checked_chunk(
+                        rows[here],
+                        None if weights is None else weights[here],
+                        None if targets is None else targets[here],
+                        new_sequence=first == 0 and (k > 0 or self.begins),
+                        members=self.members,
+                        missing=self.missing,
+                        place=Place(name, self.at + first, end),
+                    )
+
+    def named(self, name: str, first_row: int) -> None:
+        """Set the place of the rows in errors."""
+        self.parts, self.at = [part._replace(name=name) for part in self.parts], first_row
+
+
+def _step(rows: Any) -> int:
+    """Return the number of rows in a chunk, by the stored values for sparse rows."""
+    if is_sparse(rows):
+        return chunk_rows(-(-rows.nnz // max(rows.shape[0], 1)))
+    return chunk_rows(rows.shape[1])
+
+
+class StreamRows(Rows):
+    """Rows of a stream, with NaN where it has ``gaps``; ``targets`` checks its labels."""
+
+    def __init__(
+        self,
+        stream: Any,
+        *,
+        members: int = 1,
+        targets: Targets | None = None,
+        gaps: bool = False,
+    ) -> None:
+        self.given = stream.keeping_holes() if gaps else stream
+        self.members, self.targets, self.gaps = members, targets, gaps
+        self.rereadable = stream.rereadable
+        self._begun: Iterator[Any] | None = None
+        self.columns = stream.n_features or self._n_columns()
+        self.width = self.columns // members
+
+    def _n_columns(self) -> int:
+        """Read the first chunk with rows. The next pass begins with it."""
+        passing = iter(self.given.chunks())
+        for chunk in passing:
+            if len(chunk):
+                self._begun = chain([chunk], passing)
+                return int(chunk.rows.shape[1])
+        raise ValueError(f"{self.given!r} has no rows. Pass a stream with rows.")
+
+    def chunks(self, skip: int = 0) -> Iterator[Chunk]:
+        """Start a pass."""
+        begun, self._begun = self._begun, None
+        for chunk in begun or self.given.chunks(*([skip] if skip else [])):
+            if chunk.rows.shape[1] != self.columns:
+                raise ValueError(
+                    f"{chunk.source} has {chunk.rows.shape[1]} features, but earlier rows had "
+                    f"{self.columns}. Select the same columns in all files."
+                )
+            checked = checked_chunk(
+                chunk.rows,
+                chunk.weights,
+                None if self.targets is None else self.targets(chunk.labels),
+                new_sequence=chunk.new_sequence,
+                members=self.members,
+                missing="available" if self.gaps else "raise",
+                place=Place(chunk.source, chunk.first_row, chunk.end),
+            )
+            if chunk.weights is not None and not self.gaps:
+                checked = replace(checked, skipped=Skipped(int((chunk.weights == 0).sum())))
+            yield checked
+
+    def fit_map(self, feature_map: Any) -> None:
+        """Fit a feature map to all rows."""
+        if self.rereadable and self.members == 1:
+            feature_map.fit_stream(self.given)
+        else:
+            super().fit_map(feature_map)
+
+
+class IndexPairs(Rows):
+    """Pairs of numbers of rows. ``convert`` returns the numbers in the rows of ``numbers``."""
+
+    maps_first = True
+
+    def __init__(
+        self, numbers: Rows, points: Any, convert: Callable[[Any], Any], *, missing: str
+    ) -> None:
+        self.numbers, self.convert = numbers, convert
+        self.given, self.rereadable = numbers.given, numbers.rereadable
+        self.n_rows, self.n_chunks = numbers.n_rows, numbers.n_chunks
+        self.width = int(points.shape[1])
+        self.finite = finite_rows(points)
+        if missing == "raise":
+            check_finite(points, name="preprocessor")
+        whole = bool(self.finite.all())
+        self.bad = None if whole else bad_values(points)
+        self.points = points if whole else without(points, self.finite)
+
+    def chunks(self, skip: int = 0) -> Iterator[Chunk]:
+        """Start a pass."""
+        for chunk in self.numbers.chunks(skip):
+            pairs = self.convert(chunk.rows)
+            if self.bad is None:
+                yield replace(chunk, rows=self.points, pairs=pairs, starts=NO_PLACES)
+                continue
+            whole = self.finite[pairs].all(axis=1)
+            skipped = Skipped.of(self.bad[pairs[~whole]].any(axis=1))
+            skipped.merge(chunk.skipped)
+            weights = chunk.each_weight() * whole
+            yield Chunk(self.points, weights, NO_PLACES, chunk.targets, pairs, chunk.place, skipped)
+
+    def fit_map(self, feature_map: Any) -> None:
+        """Fit a feature map to the rows that the numbers refer to."""
+        feature_map.fit([self.points[self.finite]])
+
+
+#: The number of rows of each set to read in turn. With more, the first blocks of a sketch contain
+#: only one set; with fewer, exact sums take longer.
+TURN = 512
+
+
+class Sets(Rows):
+    """Several sets of rows in turns, with the keys as targets."""
+
+    def __init__(self, sets: dict[int, Rows], width: int, *, in_order: bool = False) -> None:
+        self.sets, self.width, self.in_order = sets, width, in_order
+        lengths = [rows.n_rows for rows in sets.values() if rows.n_rows is not None]
+        self.n_rows = sum(lengths) if len(lengths) == len(sets) else None
+        self.rereadable = all(rows.rereadable for rows in sets.values())
+        self.given = [rows.given for rows in sets.values()]
+
+    def chunks(self, skip: int = 0) -> Iterator[Chunk]:
+        """Start a pass."""
+        turns = [_turns(rows, target) for target, rows in self.sets.items()]
+        yield from chain(*turns) if self.in_order else filter(None, chain(*zip_longest(*turns)))
+
+    def named(self, name: str, first_row: int) -> None:
+        """Set the place of the rows in errors."""
+        for rows in self.sets.values():
+            rows.named(name, first_row)
+
+
+def _turns(rows: Rows, target: int) -> Iterator[Chunk]:
+    """Yield rows in small parts."""
+    for chunk in rows.chunks():
+        for first in range(0, len(chunk), TURN):
+            part = chunk[first : first + TURN]
+            targets = np.full(len(part), target)
+            skipped = NONE_SKIPPED if first else chunk.skipped
+            yield replace(part, targets=targets, place=chunk.place, skipped=skipped)
+
+
+def stream_rows(estimator: Any, stream: Any, **how: Any) -> StreamRows:
+    """Return the rows of a stream, whose columns the estimator notes."""
+    rows = StreamRows(stream, **how)
+    estimator.n_features_in_ = rows.width
+    return rows
+
+
+# ---- arrays --------------------------------------------------------------------------------
+
+
+def each(project: Callable[[Any], Any], X: Any) -> list[Any]:
+    """Apply a function to each sequence of a list. Errors name the sequence."""
+    made = []
+    for index, part in enumerate(X):
+        try:
+            made.append(project(part))
+        except (ValueError, TypeError) as error:
+            raise type(error)(f"sequence {index}: {error}") from error
+    if any(hasattr(part, "columns") for part in made):
+        raise TypeError(
+            "set_output cannot return several data frames for a list of sequences. Transform the "
+            "sequences separately."
+        )
+    return made
+
+
+def sequences_of(estimator: Any, X: Any, sample_weight: Any, *, reset: bool) -> list[Part]:
+    """Return the sequences in X, validated by scikit-learn except for NaN."""
+    if not is_list_of_sequences(X):
+        if isinstance(X, list | tuple) and any(getattr(part, "ndim", None) == 1 for part in X):
+            raise ValueError(
+                "X is a list of 1-D arrays, which is ambiguous. Pass np.array(X) if each is a row, "
+                "or [x[:, None] for x in X] if each is a sequence of one feature."
+            )
+        rows = validated(estimator, X, reset=reset)
+        weights = None if sample_weight is None else check_weights(sample_weight, rows.shape[0])
+        return [Part(rows, weights)]
+    found = []
+    for index, part in enumerate(X):
+        name = f"sequence {index}"
+        try:
+            found.append(validated(estimator, part, reset=reset and index == 0))
+        except (ValueError, TypeError) as error:
+            raise type(error)(f"{name}: {error}") from error
+    lengths = [rows.shape[0] for rows in found]
+    given: list[Any] = [None] * len(found)
+    if sample_weight is not None:
+        if isinstance(sample_weight, list | tuple) and len(sample_weight) == len(found):
+            given = list(sample_weight)
+        else:
+            flat = check_weights(sample_weight, sum(lengths))
+            given = np.split(flat, np.cumsum(lengths)[:-1])
+        given = [check_weights(part, n) for part, n in zip(given, lengths, strict=True)]
+    return [
+        Part(rows, weights, f"sequence {k}")
+        for k, (rows, weights) in enumerate(zip(found, given, strict=True))
+    ]
+
+
+# ---- values --------------------------------------------------------------------------------
+
+
+def validated(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Return X as a numeric 2-D array or CSR matrix of the fitted width, without copying."""
+    if not reset and known_rows(estimator, X):
+        return X
+    refuse_unread(X)
+    if hasattr(X, "collect_schema") and not hasattr(X, "__len__"):
+        raise TypeError("X is a lazy data frame without rows. Pass X.collect().")
+    how = {"accept_sparse": "csr", "dtype": "numeric", "ensure_all_finite": False}
+    try:
+        return numbers(validate_data(estimator, unmasked(X), reset=reset, **how))
+    except (ValueError, TypeError):
+        refuse_columns(X, "X")
+        raise
+
+
+def numbers(values: Any) -> Any:
+    """Return numeric values, converting objects to numbers; raise for dates."""
+    if values.dtype.kind in "mM":
+        raise TypeError(
+            f"X contains dates or times (dtype {values.dtype}). Convert them to numbers, such as "
+            "seconds."
+        )
+    return values.astype(np.float64) if values.dtype.kind == "O" else values
+
+
+def refuse_columns(X: Any, name: str) -> None:
+    """Raise if a data frame has columns that are not numbers, and name them."""
+    named = []
+    for column in getattr(X, "columns", ()):
+        try:
+            numbers(np.asarray(X[column])).astype(np.float64)
+        except (ValueError, TypeError):
+            named.append(column)
+    if named:
+        raise ValueError(
+            f"{name} has columns that are not numbers: {', '.join(map(repr, named))}. "
+            "Drop or encode them first."
+        )
+
+
+def as_floats(X: Any) -> Any:
+    """Return rows as float32 or float64; raise for NaN and infinity."""
+    rows = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+    check_finite(rows)
+    return rows
