@@ -454,3 +454,12 @@ def test_one_pass_comes_near_to_k_means(name, request):
         ours = CompetitiveLearning(10, random_state=seed).fit(shuffled)
         theirs = KMeans(10, n_init=1, random_state=seed).fit(rows)
         assert ours.inertia_ <= 1.03 * theirs.inertia_, f"seed {seed}"
+
+
+def test_batches_by_rank_find_all_clusters():
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        centres = 4.0 * rng.standard_normal((10, 20))
+        rows = centres[rng.integers(10, size=1000)] + rng.standard_normal((1000, 20))
+        model = CompetitiveLearning(10, assignment="rank", method="batch", random_state=seed)
+        assert model.fit(rows).inertia_ < 1.02 * rows.size

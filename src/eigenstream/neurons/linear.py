@@ -261,8 +261,10 @@ class Perceptron(LinearClassifying):
     radius_ : float
         R, the length of the longest row (x, 1).
     mistake_bound_ : array of shape (n_units,)
-        (R / margin)^2 of the learned plane, an upper bound of ``n_mistakes_``. It is infinite if
-        the plane does not separate the rows. Sample weights multiply it by the square of the
+        (R / margin)^2 of the learned plane, an upper bound of ``n_mistakes_``. It is often far too
+        large: the theorem holds for every order of the rows and for the worst rows, and learning
+        stops at a plane whose margin is much smaller than the largest one. It is infinite if the
+        plane does not separate the rows. Sample weights multiply it by the square of the
         largest weight over the smallest.
     separable_ : bool or None
         True if planes separate all classes, False if not, None if unknown.

@@ -46,7 +46,7 @@ GROWING = 16
 #: Rows at a smaller relative squared distance from a prototype count as equal to it.
 SAME = 1e-12
 
-#: With "rank", the width falls to 1 / e after this number of rows for each prototype.
+#: With "rank", the width falls to 1 / e after this number of rows for each prototype, or passes.
 FALLING = 2
 
 #: A prototype is dead after this number of steps for each prototype without a win.
@@ -81,12 +81,13 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         The shares p_k of a row. "winner" moves the nearest prototype (online k-means [2]_). "soft"
         moves all prototypes by their responsibilities in a mixture of Gaussians of equal width.
         "rank" moves the r-th nearest by exp(-r / width), r = 0, 1, ... (neural gas [3]_). It
-        depends little on the initial prototypes.
+        depends less on the initial prototypes.
     width : "auto", float, schedule or function, default="auto"
         For "soft", a width in units of the data. "auto" is the distance of the first rows from
         their nearest prototypes along one axis. For "rank", a width in ranks. "auto" is sqrt(K)
-        exp(-step / 2 K) for K prototypes. The argument of a schedule is the step, or the pass with
-        ``method="batch"``. Ignored with "winner".
+        exp(-step / 2 K) for K prototypes, and with ``method="batch"`` sqrt(K) exp(-pass / 2). The
+        argument of a schedule is the step, or the pass with ``method="batch"``. Ignored with
+        "winner".
     learning_rate : "count", float, schedule or function, default="count"
         "count" is 1 over the number of rows of the prototype, which makes it the mean of its rows.
         A number is a constant rate, at most 1. The argument of a schedule is the step.
@@ -281,7 +282,8 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         if self.assignment != "rank":
             return np.full(n, self._scale)
         K, steps = self.n_prototypes, np.arange(first, first + n)
-        return np.asarray(np.sqrt(K) * np.exp(-steps / (FALLING * K)), np.float64)
+        time = FALLING * (1 if self.method == "batch" else K)
+        return np.asarray(np.sqrt(K) * np.exp(-steps / time), np.float64)
 
     def _rule(self) -> tuple[int, dict[str, Any]]:
         return RULES[self.assignment], {"keep": 1.0 - (self._used("forgetting") or 0.0)}

@@ -75,3 +75,16 @@ def test_split_rates_help_where_chance_is_small():
     start = {"R": np.full((2, 2), 0.06), "Q": np.eye(2)}
     assert model.advise(n_features=10**8, **start).split_saves > 0
     assert model.advise(n_features=500).split_saves < 0
+
+
+@pytest.mark.parametrize(
+    ("b", "n", "length", "R_minus"),
+    [(0.5, 20, 1.0, 0.5), (1.5, 20, 0.2, 0.5), (1.0, 500, 1.0, None)],
+)
+def test_no_slower_rate_needs_fewer_examples(b, n, length, R_minus):
+    pair, start = SymmetricPair(b), {"n_features": n, "length": length, "R_minus": R_minus}
+    asked = [pair.advise(share * pair.best_rate, **start) for share in (0.3, 0.6, 1.0)]
+    for advice in asked:
+        slower = [one.examples for one in asked if one.learning_rate <= advice.best_rate]
+        assert advice.best_examples <= 1.02 * min(slower)
+    assert asked[0].best_examples <= asked[0].examples

@@ -14,7 +14,7 @@ from scipy.optimize import brentq
 from scipy.special import erf
 
 from eigenstream._checks import check_number, check_whole
-from eigenstream.theory.dynamics._advice import Advice, pair_time
+from eigenstream.theory.dynamics._advice import Advice, pair_advice
 from eigenstream.theory.mixing import Float64s
 
 __all__ = ["SymmetricPair", "critical_separation", "overlaps_of_pair"]
@@ -311,6 +311,7 @@ class SymmetricPair:
         --------
         >>> print(SymmetricPair(1.0).advise(0.5, n_features=1000))
         Rate 0.5 is below the critical rate 1.91: specialised after about 4.43e+04 examples.
+        Specialised: the last prototype or unit has half of its final overlap.
         Fastest: rate 0.7958, 3.52e+04 examples.
         """
         lr = check_number(learning_rate, "learning_rate", above=0)
@@ -318,6 +319,4 @@ class SymmetricPair:
         start = R_minus, check_number(length, "length", above=0) ** 2
         if R_minus is not None:
             check_number(R_minus, "R_minus")
-        examples, best = (n * pair_time(self, rate, start, n) for rate in (lr, self.best_rate))
-        critical = self.critical_rate
-        return Advice(lr, critical, self.best_rate, examples, best, lr < critical)
+        return pair_advice(self, lr, start, n)
