@@ -71,6 +71,7 @@ sphinx_gallery_conf = {
     "subsection_order": [f"../examples/gallery/{name}" for name in SECTIONS],
     "within_subsection_order": ExplicitOrder([*FIRST, "*"]),
     "capture_repr": (),
+    "backreferences_dir": "gallery/backreferences",
     "download_all_examples": False,
     "show_memory": False,
     "show_signature": False,
@@ -95,8 +96,8 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
 }
 
-#: Public modules that no reference page lists: compiled loops, and the inside of the command line.
-INSIDE = {"cli", "demo", "kernels"}
+#: Modules that no reference page lists: compiled loops, the way of rows, and the command line.
+INSIDE = {"cli", "demo", "kernels", "rows"}
 
 
 def listing() -> dict[str, list[str]]:

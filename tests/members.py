@@ -18,6 +18,7 @@ from eigenstream import (
     ClassSubspace,
     CompetitiveLearning,
     ContrastSubspace,
+    DynamicSubspace,
     Flow,
     Kernel,
     LabelledPairs,
@@ -168,6 +169,10 @@ TIME_ORDER = dict.fromkeys(
     "rows are in time order: repeating a row adds a velocity of zero, and a row of weight zero "
     "keeps its place in time",
 )
+LATER_ROWS = TIME_ORDER | dict.fromkeys(
+    ("check_estimator_sparse_array", "check_estimator_sparse_matrix"),
+    "predict returns the rows expected later, not a number for each row",
+)
 ONLINE = dict.fromkeys(
     WEIGHTS,
     "an online rule takes one longer step for a row of weight two, and two steps for a row given "
@@ -232,6 +237,10 @@ ESTIMATORS = [
     Member(SlowSubspace(2, alpha=0.5, solver="krylov"), "time", (6,), at_once=True),
     Member(SlowSubspace(2, alpha=0.5, solver="flow"), "time", (*STREAMS, 7, 8)),
     Member(SlowSubspace(2, alpha=0.5, solver="sketch"), "time", (*STREAMS, 7, 8)),
+    Member(DynamicSubspace(2), "time", (SCIKIT_LEARN, *EXACT, 7, 8), LATER_ROWS),
+    Member(DynamicSubspace(None, lag=3, center="sequences"), "time", (1, 4, 6, 7)),
+    Member(DynamicSubspace(2, lag=3, center=False, missing="available"), "time", (*EXACT, 7)),
+    Member(DynamicSubspace(2, rank=4), "time", EXACT),
     Member(ClassSubspace(criterion="difference", eta=2.0), "labels", (SCIKIT_LEARN,)),
     Member(
         ClassSubspace(criterion="difference", eta=2.0, solver="kernel"), "labels", (SCIKIT_LEARN,)

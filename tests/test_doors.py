@@ -1,13 +1,15 @@
 """A model applies the steps that it learned after, whatever it is asked and by whatever way."""
 
+import inspect
 from copy import copy, deepcopy
 from functools import partial
 
 import numpy as np
 import pytest
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import make_pipeline
 
+import eigenstream
 from eigenstream import (
     Adaline,
     AdalineRegressor,
@@ -372,3 +374,37 @@ def test_a_report_shows_the_features_after_the_steps(tmp_path):
         model = fitted("slow", kind)[0]
         for X in (ROWS, open_stream(ROWS), open_stream(ROWS).prepared(model)):
             model.report(tmp_path / "page.html", X)
+
+
+#: Methods that fit anew, or that leave the rows to methods that apply the steps.
+WITHOUT = {
+    *("fit", "fit_transform", "fit_predict", "uncertainty", "report"),
+    *("pair_distance", "pair_predict", "pair_score", "calibrate_threshold", "timescales", "hits"),
+}
+#: The classes whose own methods of this kind do so, too. Pairs have no steps.
+CLASSES = {
+    "score": {"ContrastSubspace", "StreamPCA", "ClassSubspace", "PairSubspace", "PairMetric"},
+    "decision_function": {"PairSubspace", "PairMetric"},
+    "predict": {"PairSubspace", "PairMetric"},
+    "partial_fit": {"PairSubspace"},
+    "update": {"Monitor"},
+    "watch": {"Monitor"},
+}
+
+
+def test_every_method_of_rows_applies_the_steps():
+    classes = [getattr(eigenstream, name) for name in eigenstream.__all__] + [GradientOrientation]
+    classes = [one for one in classes if isinstance(one, type) and issubclass(one, BaseEstimator)]
+    lacking = []
+    for kind in classes:
+        for name, method in inspect.getmembers(kind, inspect.isfunction):
+            rows = {"X", "pairs"} & set(inspect.signature(method).parameters)
+            excepted = name in WITHOUT or kind.__name__ in CLASSES.get(name, ())
+            ours = method.__module__.startswith("eigenstream") and not name.startswith("_")
+            if not rows or excepted or not ours:
+                continue
+            while method is not None and not hasattr(method, "applies_steps"):
+                method = getattr(method, "__wrapped__", None)
+            if method is None:
+                lacking.append(f"{kind.__name__}.{name}")
+    assert not lacking, "decorate with reads_rows, maps_streams or learns_rows"

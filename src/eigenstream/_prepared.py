@@ -80,10 +80,10 @@ def prepared(model: Any, X: Any) -> Any:
     if hasattr(X, "__next__"):
         _check_row_by_row(model, steps, "an iterator over chunks")
         return (prepared(model, part) for part in X)
-    refuse_unread(X)
-    rows = _columns_of(model, X)
-    if getattr(rows, "ndim", 0) != 3:
-        return steps.transform(rows)
+    if getattr(X, "ndim", 0) != 3:
+        refuse_unread(X)
+        return steps.transform(_columns_of(model, X))
+    rows = np.asarray(X)
     _check_row_by_row(model, steps, "pairs")
     sides = steps.transform(np.reshape(rows, (-1, rows.shape[2])))
     return sides.reshape(*rows.shape[:2], -1)
@@ -98,6 +98,7 @@ def reads_rows(method: Method) -> Method:
         with reading(self):
             return method(without_steps(self), rows, *rest, **more)
 
+    read.applies_steps = True  # type: ignore[attr-defined]
     return cast(Method, read)
 
 
@@ -117,6 +118,7 @@ def learns_rows(method: Method) -> Method:
             warnings.filterwarnings("ignore", message="X does not have valid feature names")
             return method(self, rows, *rest, **more)
 
+    learn.applies_steps = True  # type: ignore[attr-defined]
     return cast(Method, learn)
 
 
@@ -168,6 +170,7 @@ def maps_streams(method: Method) -> Method:
         parts = [rows[at : at + size] for at in range(0, n_rows, size)]
         return np.concatenate([answer(self, prepared(self, p), *rest, **more) for p in parts])
 
+    mapped.applies_steps = True  # type: ignore[attr-defined]
     return cast(Method, mapped)
 
 

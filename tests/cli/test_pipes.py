@@ -16,6 +16,7 @@ from eigenstream.cli import app
 #: The arguments of each command that reads data, after its name.
 READERS = {
     "eigenstream fit slow": "- -d 1",
+    "eigenstream fit dynamic": "- -d 1",
     "eigenstream fit pca": "- -d 1",
     "eigenstream fit classes": "- --labels kind -d 1",
     "eigenstream fit pairs": "pairs.csv --items - --exclude kind",

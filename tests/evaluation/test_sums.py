@@ -57,3 +57,12 @@ def test_the_mean_and_its_error_are_those_of_the_sequences():
     scores = found.scores[0, 0, 0]
     assert found.mean[0, 0, 0] == pytest.approx(reduce(float.__add__, map(float, scores)) / 4)
     assert found.standard_error[0, 0, 0] == pytest.approx(scores.std(ddof=1) / 2)
+
+
+def test_a_sequence_without_a_velocity_has_no_score():
+    rows = np.random.default_rng(0).standard_normal((300, 3)).cumsum(axis=0)
+    sequences = [rows[:100], rows[100:105], rows[105:]]
+    with pytest.raises(ValueError, match=r"sequence 1 has 5 rows, and lag=5 needs at least 6"):
+        cross_validate_sums(SlowSubspace(1), sequences, lags=[1, 5])
+    found = cross_validate_sums(SlowSubspace(1), sequences, lags=[1, 4])
+    assert np.isfinite(found.scores).all()

@@ -263,3 +263,19 @@ def test_solvers_without_exact_sums_raise_one_error():
         StreamPCA(1, solver=Dense(forgetting=0.01)).uncertainty(X)
     with pytest.raises(ValueError, match="blocks"):
         StreamPCA(1).uncertainty(X, blocks=1)
+
+
+def test_sequences_are_blocks_at_every_lag():
+    rates = np.exp([-1 / 20, -1 / 5])
+    parts = [Autoregressive(rates, random_state=k).take(400) for k in range(6)]
+    path = lag_path(SlowSubspace(2, criterion="ratio"), parts, [1, 5], blocks="sequences")
+    assert path.errors is not None
+    for lag, found in zip(path.lags.tolist(), path.errors, strict=True):
+        model = SlowSubspace(2, criterion="ratio", lag=lag)
+        expected = model.uncertainty(parts, blocks="sequences")
+        assert found.n_blocks == 6
+        np.testing.assert_allclose(found.eigenvalues.error, expected.eigenvalues.error)
+        known = np.isfinite(found.timescales.error)  # others are not resolved
+        assert known.any()
+        errors = expected.timescales.error[: len(known)]
+        np.testing.assert_allclose(found.timescales.error[known], errors[known])

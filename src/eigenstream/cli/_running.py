@@ -23,6 +23,7 @@ RESULTS = {
     "shrinkage": "shrinkage_",
     "mixing": "mixing_",
     "explained": "explained_variance_ratio_",
+    "periods": "periods_",
     "risk": "risk_",
     "threshold": "threshold_",
     "counts": "counts_",
@@ -128,6 +129,8 @@ def _client(run: RunOptions) -> Iterator[Any]:
 def _results(estimator: Any, passes: int | None) -> dict[str, Any]:
     """Return the results of a fit by name."""
     found = {name: getattr(estimator, attribute, None) for name, attribute in RESULTS.items()}
+    if found["periods"] is not None:
+        found["timescales"] = estimator.timescales_
     grid = found.pop("grid")
     passes = getattr(estimator, "n_iter_", passes)
     rows = getattr(estimator, "n_samples_seen_", None)

@@ -98,6 +98,28 @@ def fit_pca(
     fitted(estimator, stream, run, learning.passes or 1)
 
 
+@command(app, "fit dynamic", "runs/*.csv -d 4 --lag 2 -o model.eigs")
+def fit_dynamic(
+    data: Data,
+    *,
+    lag: Annotated[int, "The time step in rows, below half of the shortest period."] = 1,
+    rank: Annotated[
+        Any, options.value, "The principal directions to use: a number, a share as 0.99, or all."
+    ] = "all",
+    n_components: Annotated[Any, options.value, "The number of features, or all."] = "2",
+    run: FitOptions,
+) -> None:
+    """Find features that predict themselves, with decay times and periods.
+
+    --missing available uses all values of rows with gaps.
+    """
+    from eigenstream import DynamicSubspace
+
+    gaps = run.of_estimator("available")
+    stream = run.started(data)
+    fitted(DynamicSubspace(n_components, lag=lag, rank=rank, **gaps), stream, run, 1)
+
+
 @command(app, "fit classes", "iris.csv --labels species -o model.eigs")
 def fit_classes(
     data: Data,

@@ -21,6 +21,7 @@ from eigenstream.plotting._curves import (
     sweep,
     timescales,
 )
+from eigenstream.plotting._modes import propagator
 from eigenstream.plotting._pictures import (
     embedding,
     gray,
@@ -52,6 +53,7 @@ __all__ = [
     "overlaps",
     "panels",
     "png_uri",
+    "propagator",
     "roc",
     "runs",
     "save",

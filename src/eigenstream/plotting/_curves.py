@@ -94,6 +94,8 @@ def _operator_of(model: Any) -> Any:
     components = getattr(model, "components_", None)
     if components is None or components.shape[1] > WIDEST or _is_ratio(model):
         return None
+    if hasattr(model, "singular_values_"):
+        return None
     found = getattr(model, "operator_", None)
     return getattr(model, "contrast_", None) if found is None else found
 
@@ -127,6 +129,8 @@ def spectrum(eigen: Any, n_kept: int | None = None, *, ax: Axes | None = None) -
     if hasattr(eigen, "eigenvalues_"):
         if _is_ratio(eigen):
             label = "ratio of the two scatter matrices"
+        elif hasattr(eigen, "singular_values_"):
+            label = "singular value"
         elif hasattr(eigen, "explained_variance_ratio_"):
             label = "variance along the component"
         n_kept, operator = len(eigen.eigenvalues_), _operator_of(eigen)

@@ -261,6 +261,7 @@ class MapReading:
         found = nearest(rows, units)[0]
         return trustworthiness(rows, self.grid_.squared_distances(found)[:, found], n_neighbors)
 
+    @reads_rows
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the mean log-likelihood of the rows in a mixture of Gaussians at the units.
 

@@ -85,6 +85,9 @@ def overview(estimator: Any) -> list[Panel]:
     if known(estimator, "eigenvalues_") is not None:
         caption = "A solver without matrices has only the learned eigenvalues."
         panels.append(Panel("Spectrum", caption, partial(plotting.spectrum, estimator)))
+    if known(estimator, "propagator_eigenvalues_") is not None:
+        caption = "Decay is the distance from the circle; the angle is the phase at the lag."
+        panels.append(Panel("Propagator", caption, partial(plotting.propagator, estimator)))
     path = alpha_path(estimator)
     if path is not None:
         caption = (

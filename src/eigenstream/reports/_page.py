@@ -198,6 +198,8 @@ def overview(subject: Subject) -> Section | None:
     tables = []
     if known(estimator, "eigenvalues_") is not None:
         tables.append(_components(estimator))
+    if known(estimator, "periods_") is not None:
+        tables.append(_modes(estimator))
     choice = known(estimator, "eta_choice_")
     if choice is not None:
         both = zip(choice.etas, choice.losses, strict=True)
@@ -224,6 +226,17 @@ def _components(estimator: Any) -> PageTable:
         caption = f"The time scale is −{estimator.lag} / log(autocorrelation)."
     rows = list(zip(map(str, range(1, len(values) + 1)), *columns, strict=True))[:MOST_LISTED]
     return PageTable(header, rows, caption=caption + first_of(len(rows), len(values)), wide=False)
+
+
+def _modes(estimator: Any) -> PageTable:
+    values = estimator.propagator_eigenvalues_[:MOST_LISTED]
+    columns = np.abs(values), estimator.timescales_, estimator.periods_
+    rows = [
+        (f"{k}", f"{size:.4f}", f"{decay:,.4g}", f"{period:,.4g}".replace("inf", "none"))
+        for k, (size, decay, period) in enumerate(zip(*columns, strict=False), 1)
+    ]
+    header = ("mode", f"factor in {estimator.lag} rows", "decay time, rows", "period, rows")
+    return PageTable(header, rows, caption="Modes, slowest first.", wide=False)
 
 
 def vectors(subject: Subject) -> Section | None:
@@ -367,7 +380,10 @@ def errors(subject: Subject) -> Section | None:
     except ValueError:  # too few rows for blocks
         return None
     panels = [Panel("Stability", STABLE, partial(plotting.stability, found))]
-    if found.timescales is not None:
+    if found.periods is not None:
+        caption = "Eigenvalues of the propagator, with 95 % intervals of decay and phase."
+        panels.insert(0, Panel("Propagator", caption, partial(plotting.propagator, found)))
+    elif found.timescales is not None:
         caption = "Time scales in rows, with 95 % intervals."
         panels.insert(0, Panel("Time scales", caption, partial(plotting.timescales, found)))
     text = f"From fits without each of {found.n_blocks} blocks of {found.block_size:,.4g} rows."

@@ -169,9 +169,13 @@ class StreamRows(Rows):
                     f"{chunk.source} has {chunk.rows.shape[1]} features, but earlier rows had "
                     f"{self.columns}. Select the same columns in all files."
                 )
+            values, weights = chunk.rows, chunk.weights
+            if self.gaps and weights is not None and not is_sparse(values):
+                # A stream gives rows without any value as zeros of weight 0.
+                values, weights = np.where((weights == 0.0)[:, None], np.nan, values), None
             checked = checked_chunk(
-                chunk.rows,
-                chunk.weights,
+                values,
+                weights,
                 None if self.targets is None else self.targets(chunk.labels),
                 new_sequence=chunk.new_sequence,
                 members=self.members,

@@ -3,11 +3,13 @@
 from eigenstream.subspace.class_subspace import ClassSubspace
 from eigenstream.subspace.contrast_subspace import ContrastPath, ContrastSubspace
 from eigenstream.subspace.decays import ChapmanKolmogorov, Decay
+from eigenstream.subspace.dynamic_subspace import DynamicSubspace
 from eigenstream.subspace.flow import FlowMonitor
 from eigenstream.subspace.kernels import median_square
 from eigenstream.subspace.one_shot import ThresholdClassifier
 from eigenstream.subspace.pair_metric import PairMetric
 from eigenstream.subspace.pair_subspace import PairSubspace
+from eigenstream.subspace.propagator import LaggedCovariances
 from eigenstream.subspace.slow_bounds import PairRule, SubspaceBound
 from eigenstream.subspace.slow_subspace import SlowSubspace
 from eigenstream.subspace.solvers import Dense, Flow, Kernel, Krylov, Sketch
@@ -24,12 +26,14 @@ __all__ = [
     "ContrastSubspace",
     "Decay",
     "Dense",
+    "DynamicSubspace",
     "Estimate",
     "Flow",
     "FlowMonitor",
     "Kernel",
     "Krylov",
     "LagPath",
+    "LaggedCovariances",
     "PairMetric",
     "PairRule",
     "PairSubspace",

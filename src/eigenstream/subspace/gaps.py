@@ -18,7 +18,7 @@ from eigenstream._linalg import Float64s
 #: selects directions in which B is small by chance.
 SHARE = 0.4
 
-#: The same for the covariance of the present values of a row, and the least share.
+#: The same for the covariance of the present values of a row and of C00, and the least share.
 FILL_SHARE, FILL_LEAST = 0.2, 1e-6
 
 #: Noise levels in units of the variance. Above the first, features are poor; above the second, they
@@ -152,3 +152,10 @@ def filled(rows: Any, mean: Float64s, covariance: Float64s, noise: float) -> Any
         weights = np.linalg.solve(noisy, correlation[np.ix_(here, ~here)])
         made[np.ix_(places, ~here)] = mean[~here] + (known @ weights) * scale[~here]
     return made
+
+
+def repaired_pairs(joint: Float64s, noise: float) -> Float64s:
+    """Return a positive definite covariance of earlier and later rows side by side."""
+    scale = scales(joint)
+    units = np.outer(scale, scale)
+    return (clipped(joint / units) + FILL_SHARE * noise * np.eye(len(joint))) * units

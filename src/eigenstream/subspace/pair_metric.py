@@ -23,6 +23,15 @@ from eigenstream.subspace.pair_bounds import bound_of_pairs, check_delta
 from eigenstream.subspace.sample import TrainingPairs
 from eigenstream.theory import RiskBound
 
+#: Steps between two computations of the duality gap. More take longer to notice the end.
+CHECKED = 10
+
+#: The mean of the iterates starts again when the gap falls to this share.
+RESTART = 0.4
+
+#: Power iterations for the norm of the problem's matrix. Fewer may underestimate it.
+POWERS = 20
+
 
 @storable(
     **FITTED,
@@ -46,9 +55,9 @@ class PairMetric(
 ):
     """Metric that separates positive from negative pairs.
 
-    It is solved by projected gradient steps with one eigendecomposition each. PairSubspace needs a
-    single eigendecomposition, so this class serves mainly for comparison. The differences of all
-    pairs are held in memory.
+    It is solved by a primal-dual algorithm with one eigendecomposition a step [2]_. PairSubspace
+    needs a single eigendecomposition, so this class serves mainly for comparison. The differences
+    of all pairs are held in memory.
 
     Parameters
     ----------
@@ -63,10 +72,11 @@ class PairMetric(
     diameter : float, optional
         An upper bound on the distance of any two rows, used as the unit of length. By default the
         largest distance of a training pair.
-    max_iter : int, default=300
-        The largest number of gradient steps.
+    max_iter : int, default=5000
+        The largest number of steps.
     tol : float, default=1e-4
-        Stop when the objective improves by less than this relative amount in 30 steps.
+        Stop when the objective is within this distance of its minimum. A dual problem bounds the
+        distance. For M = 0 and t = 0 the objective is 1.
     missing : {"raise", "skip"}, default="raise"
         "skip" leaves out pairs with NaN or infinity.
 
@@ -80,7 +90,7 @@ class PairMetric(
     objective_ : float
         The hinge loss on the training pairs.
     n_iter_ : int
-        The number of gradient steps.
+        The number of steps.
     threshold_ : float
         The distance below which two rows count as the same class.
     risk_ : float
@@ -102,6 +112,8 @@ class PairMetric(
     ----------
     .. [1] A. Maurer, "Generalization Bounds for Subspace Selection and Hyperbolic PCA", in
        Subspace, Latent Structure and Feature Selection, LNCS 3940, pp. 185-197, Springer, 2006.
+    .. [2] A. Chambolle and T. Pock, "A First-Order Primal-Dual Algorithm for Convex Problems with
+       Applications to Imaging", Journal of Mathematical Imaging and Vision, vol. 40, 2011.
 
     Examples
     --------
@@ -121,7 +133,7 @@ class PairMetric(
         balanced: bool = True,
         preprocessor: Any = None,
         diameter: float | None = None,
-        max_iter: int = 300,
+        max_iter: int = 5000,
         tol: float = 1e-4,
         missing: str = "raise",
     ) -> None:
@@ -200,8 +212,8 @@ class PairMetric(
             )
         unit = (longest or 1.0) if self.diameter is None else float(self.diameter)
         problem = _Hinge(apart / unit, signs.astype(np.float64), weights, margin)
-        metric, self.objective_, self.n_iter_ = problem.minimise(norm, most, tol)
-        if self.n_iter_ == most:
+        metric, self.objective_, self.n_iter_, converged = problem.minimise(norm, most, tol)
+        if not converged:
             warn_user(
                 f"PairMetric did not converge in max_iter={most} steps. Raise max_iter or tol."
             )
@@ -280,7 +292,7 @@ class PairMetric(
 
 
 class _Hinge:
-    """The mean hinge loss and its minimisation by projected gradient steps."""
+    """The mean hinge loss and its minimisation."""
 
     def __init__(
         self, differences: Float64s, signs: Float64s, weights: Float64s, margin: float
@@ -296,33 +308,83 @@ class _Hinge:
         slope = np.cumsum(self.w[order]) - self.w[self.r > 0].sum()
         return max(float(corners[order][np.searchsorted(slope, 0.0)]), 0.0)
 
-    def loss(self, q: Float64s, t: float) -> tuple[float, Float64s]:
-        """Return the loss and its derivative by each squared distance, with the sign reversed."""
-        slack = self.margin - self.r * (t - q)
-        active = self.w * (slack > 0)
-        return float(active @ slack) / self.margin, active * self.r / self.margin
+    def loss(self, q: Float64s, t: float) -> float:
+        """Return the loss."""
+        return float(self.w @ np.maximum(self.margin - self.r * (t - q), 0.0)) / self.margin
 
-    def minimise(self, norm: float, most: int, tol: float) -> tuple[Float64s, float, int]:
-        """Return M, its loss, and the number of steps."""
-        size = self.u.shape[1]
-        metric = np.eye(size) * norm / np.sqrt(size)
-        best, best_loss, marks = metric, np.inf, []
-        squares = 0.0
+    def minimise(self, norm: float, most: int, tol: float) -> tuple[Float64s, float, int, bool]:
+        """Return M, its loss, the number of steps, and whether the loss is within tol of the least.
+
+        The primal-dual algorithm of Chambolle and Pock, restarted from the mean of its iterates. A
+        dual value bounds the least loss from below.
+        """
+        n, size = self.u.shape
+        metric, t = np.eye(size) * norm / np.sqrt(size), 0.0
+        q = self._squares(metric)
+        dual, lead, t_lead = np.zeros(n), q, t
+        length = self._length()
+        best, best_loss, bound, gap = metric, np.inf, 0.0, np.inf
+        sums: tuple[Any, Any, Any] = (0.0, 0.0, 0.0)
+        count = 0
         for step in range(1, most + 1):
-            q = np.einsum("ij,ij->i", self.u @ metric, self.u)
-            loss, pull = self.loss(q, self.threshold(q))
-            if loss < best_loss:
-                best, best_loss = metric, loss
-            marks.append(best_loss)
-            if loss == 0.0 or (step > 30 and marks[-31] - best_loss <= tol * marks[-31]):
-                return best, best_loss, step
-            gradient = (self.u.T * pull) @ self.u
-            # AdaGrad's step size: the norm over the root of the summed squared gradients.
-            squares += float((gradient**2).sum())
-            if squares == 0.0:
-                return best, best_loss, step
-            metric = _projected(metric - norm / np.sqrt(squares) * gradient, norm)
-        return best, best_loss, most
+            slack = 1.0 - self.r * (t_lead - lead) / self.margin
+            dual = np.clip(dual + slack / (norm * length), 0.0, 1.0)
+            pull = self.w * dual * self.r
+            metric = _projected(metric - norm / length * self._gradient(pull), norm)
+            t_before, t = t, max(t + norm / length * pull.sum() / self.margin, 0.0)
+            before, q = q, self._squares(metric)
+            lead, t_lead = 2.0 * q - before, 2.0 * t - t_before
+            sums = sums[0] + metric, sums[1] + q, sums[2] + dual
+            count += 1
+            if step % CHECKED and step < most:
+                continue
+            mean, mean_q, mean_dual = (one / count for one in sums)
+            gaps = []
+            for M, squares, weights in ((metric, q, dual), (mean, mean_q, mean_dual)):
+                loss = self.loss(squares, self.threshold(squares))
+                least = self._least(weights, norm)
+                gaps.append(loss - least)
+                bound = max(bound, least)
+                if loss < best_loss:
+                    best, best_loss = M, loss
+            if best_loss - bound <= tol:
+                return best, best_loss, step, True
+            if min(gaps) < RESTART * gap:
+                gap = min(gaps)
+                if gaps[1] < gaps[0]:
+                    metric, q, dual = mean, mean_q, mean_dual
+                    t = self.threshold(q)
+                    lead, t_lead = q, t
+                sums, count = (0.0, 0.0, 0.0), 0
+        return best, best_loss, most, False
+
+    def _squares(self, metric: Float64s) -> Float64s:
+        """Return the squared distance of each pair."""
+        return np.asarray(np.einsum("ij,ij->i", self.u @ metric, self.u))
+
+    def _gradient(self, pull: Float64s) -> Float64s:
+        """Return the derivative by M of the squared distances, summed with these weights."""
+        return (self.u.T * pull) @ self.u / self.margin
+
+    def _length(self) -> float:
+        """Return slightly more than the norm of the map from M and t to the slacks."""
+        size = self.u.shape[1]
+        metric, t, square = np.eye(size) / np.sqrt(size), 1.0, 1.0
+        for _ in range(POWERS):
+            pull = self.w * (self._squares(metric) - t) / self.margin
+            metric, t = self._gradient(pull), -float(pull.sum()) / self.margin
+            square = float(np.hypot(np.linalg.norm(metric), t))
+            metric, t = metric / square, t / square
+        return float(np.sqrt(square)) * 1.01
+
+    def _least(self, dual: Float64s, norm: float) -> float:
+        """Return a lower bound of the loss of every M and t, from dual weights in [0, 1]."""
+        pull = self.w * dual
+        like, unlike = float(pull[self.r > 0].sum()), float(pull[self.r < 0].sum())
+        if like > unlike:  # else a large t would lower the bound without limit
+            pull = np.where(self.r > 0, pull * (unlike / like), pull)
+        values = eigh(self._gradient(pull * self.r), eigvals_only=True)
+        return float(pull.sum() - norm * np.linalg.norm(np.minimum(values, 0.0)))
 
 
 def _projected(matrix: Float64s, norm: float) -> Float64s:

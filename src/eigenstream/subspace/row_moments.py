@@ -9,12 +9,15 @@ from eigenstream._linalg import Float64s, rank_update, rounding_of_mean
 from eigenstream._storable import storable
 from eigenstream.subspace.anchored_sums import AnchoredSums, gapped
 from eigenstream.subspace.block import Block, Edges, End
-from eigenstream.subspace.gaps import Gaps, check_together, noise_level, repaired
+from eigenstream.subspace.gaps import Gaps, check_together, noise_level, repaired, repaired_pairs
 from eigenstream.subspace.operators import MatrixOperator
+from eigenstream.subspace.propagator import LaggedCovariances
 from eigenstream.subspace.terms import NOTHING, VARIANCE, VELOCITY, Parts, Terms
 
 #: The products of rows and the rows ``lag`` earlier.
 CROSSED = "crossed"
+#: Rows and the rows ``lag`` later, side by side.
+PAIR = "pair"
 
 
 @storable(n_features="int=W", gaps="bool", parts="dict[AnchoredSums]")
@@ -149,6 +152,59 @@ class RowMoments:
         B[unseen, unseen] = np.abs(B).sum(axis=0).max(initial=0.0) or 1.0
         found = Gaps(seen, levels[0], limit if VELOCITY in self.parts else levels[0])
         return A, B, found
+
+
+@storable()
+class PairMoments(RowMoments):
+    """Sums of rows and of the rows ``lag`` later, side by side, which keep the direction of time.
+
+    They are those of ``[past, now - past]``, or with gaps of ``[past, now]``.
+    """
+
+    def __init__(self, n_features: int, center: bool | str, *, gaps: bool = False) -> None:
+        self.n_features, self.gaps = n_features, gaps
+        self.parts = {PAIR: AnchoredSums(2 * n_features, center)}
+
+    def _add(self, block: Block, edges: Edges, lost: bool) -> None:
+        if edges.part != VELOCITY:
+            return
+        now, past = (_dense(block, end) for end in (edges.now, edges.past))
+        later = now if self.gaps else np.subtract(now, past, dtype=np.float64)
+        rows = np.hstack([past, later], dtype=np.float64)
+        self.parts[PAIR].add(rows, edges.weights, gaps=lost)
+
+    def check_gaps(self, names: Any, lag: int) -> None:
+        """Raise if the gaps leave too few rows; ``names`` are those of the columns."""
+        weight, size, seen = self._first.weight, self.n_features, self.seen
+        names = np.flatnonzero(seen).tolist() if names is None else list(np.array(names)[seen])
+        for apart, some in ((0, weight[:size, :size]), (lag, weight[:size, size:])):
+            check_together(some[np.ix_(seen, seen)], names, apart)
+
+    def covariances(self, terms: Terms, lag: int) -> tuple[LaggedCovariances, Gaps]:
+        """Return the covariances of earlier and later rows, and the noise of the gaps."""
+        sums, size, seen = self._first, self.n_features, self.seen
+        both, mean, noise = sums.covariance(), sums.mean, 0.0
+        mean = mean if sums.center else np.zeros_like(mean)
+        if self.gaps:
+            inside = np.ix_(*[np.r_[seen, seen]] * 2)
+            # Earlier and later rows have the same gaps, so the noise is that of either half.
+            noise = noise_level(sums.weight[inside], terms.totals()[1]) / np.sqrt(2.0)
+            both[inside] = repaired_pairs(both[inside], noise)
+        found = Gaps(seen, noise, noise)
+        c00, crossed, last = both[:size, :size], both[:size, size:], both[size:, size:]
+        if self.gaps:
+            means = mean[:size], mean[size:]
+            return LaggedCovariances(c00, last, crossed - c00, *means, lag), found
+        c11, mean1 = c00 + crossed + crossed.T + last, mean[:size] + mean[size:]
+        return LaggedCovariances(c00, c11, crossed, mean[:size], mean1, lag), found
+
+    def operator(self, terms: Terms, held: Parts = NOTHING) -> MatrixOperator:
+        """Return C00 and the second moment of the steps."""
+        cov, gaps = self.covariances(terms, 1)
+        steps = cov.c00 + cov.c11 - cov.c01 - cov.c01.T
+        operator = MatrixOperator(cov.c00, steps, floor=rounding_of_mean(self.mean))
+        operator.gaps = gaps if self.gaps else None
+        return operator
 
 
 def _dense(block: Block, end: End) -> Any:

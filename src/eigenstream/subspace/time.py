@@ -379,15 +379,16 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
     @property
     def components_(self) -> Float64s:
         """The learned directions, one in each row. NaN for columns that were never seen."""
-        components = super().components_
-        return self._without_unseen(components)
+        components: Float64s = self._without_unseen(super().components_)
+        return components
 
     @property
     def mean_(self) -> Float64s:
         """The mean that is subtracted from each row. NaN for columns that were never seen."""
-        return self._without_unseen(super().mean_)
+        mean: Float64s = self._without_unseen(super().mean_)
+        return mean
 
-    def _without_unseen(self, values: Float64s) -> Float64s:
+    def _without_unseen(self, values: Any) -> Any:
         """Return values with NaN for columns that were never seen."""
         unseen = self._solved().details.get("unseen", ())
         if len(unseen) == 0:

@@ -36,6 +36,8 @@ from eigenstream.subspace.uncertainty import (
     jackknife,
     learners_of,
     merged,
+    parts_in_time,
+    parts_of_sequences,
     warned,
 )
 
@@ -295,7 +297,7 @@ def lag_path(
     lags: Any = None,
     sample_weight: Any = None,
     *,
-    blocks: int | None = None,
+    blocks: Any = None,
     dt: float = 1.0,
     unit: str = "rows",
 ) -> LagPath:
@@ -315,9 +317,9 @@ def lag_path(
         less than half of the rows are dropped.
     sample_weight : array-like of shape (n,), or a list of arrays, one for each sequence
         Non-negative weights of the rows.
-    blocks : int, default=None
-        The number of blocks for error bars, as in ``SlowSubspace.uncertainty``. Every block stores
-        two D x D matrices for each lag.
+    blocks : int or "sequences", default=None
+        The number of blocks for error bars, or each sequence as a block, as in
+        ``SlowSubspace.uncertainty``. Every block stores two D x D matrices for each lag.
     dt : float, default=1.0
         The time from one row to the next, in ``unit``.
     unit : str, default="rows"
@@ -366,8 +368,10 @@ def lag_path(
         fitted, _ = fit_blocks(fitted, fit, begin, 1, maxsize, shorter=lags is None)
         kept = min(one.n_components_ for one in fitted)
     else:
-        n_blocks = check_blocks(blocks)
-        fitted, parts = fit_blocks(fitted, fit, begin, n_blocks, n_rows, shorter=lags is None)
+        apart = isinstance(blocks, str) and blocks == "sequences"
+        n_blocks, cut = (0, parts_of_sequences) if apart else (check_blocks(blocks), parts_in_time)
+        how: dict[str, Any] = {"shorter": lags is None}
+        fitted, parts = fit_blocks(fitted, fit, begin, n_blocks, n_rows, cut, **how)
         kept = min(one.n_components_ for one in fitted)
         sizes = [part.learners[0].n_rows for part in parts]
         if sum(sizes) - max(sizes) > 2 * fitted[-1].lag:
@@ -379,7 +383,8 @@ def lag_path(
             )
             factors = np.where(known, dt, np.nan)
             errors = tuple(
-                _rescaled(jackknife(one, parts, k), factors[k]) for k, one in enumerate(fitted)
+                _rescaled(jackknife(one, parts, k, independent=apart), factors[k])
+                for k, one in enumerate(fitted)
             )
             warned(max(errors, key=lambda one: one.warning is not None))
         else:

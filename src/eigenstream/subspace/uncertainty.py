@@ -69,6 +69,7 @@ class Estimate:
     subspace_angles="f8 d",
     overlaps="f8 d d",
     warning="str | None",
+    periods="Estimate | None?",
 )
 @dataclass(frozen=True, eq=False)
 class Uncertainty:
@@ -95,6 +96,9 @@ class Uncertainty:
         shows that two components are not distinguishable.
     warning : str or None
         The warning that was raised if blocks are too short.
+    periods : Estimate or None
+        The periods of the modes of a ``DynamicSubspace``, in rows, as ``timescales`` are their
+        decay times.
     estimator : fitted estimator
         The estimator that has learned from all blocks.
     """
@@ -109,6 +113,7 @@ class Uncertainty:
     overlaps: Float64s
     warning: str | None
     estimator: Any = None
+    periods: Estimate | None = None
 
     def __repr__(self) -> str:
         kind, rows = type(self.estimator).__name__, self.estimator._block_word
@@ -116,6 +121,8 @@ class Uncertainty:
         shown = {"eigenvalue": self.eigenvalues}
         if self.timescales is not None:
             shown["time scale"] = self.timescales
+        if self.periods is not None:
+            shown["period"] = self.periods
         lines.append("   " + "".join(f"{name:>30}" for name in shown) + "  angle")
         angles = np.degrees(self.angles)
         for k in range(min(len(angles), MOST_LINES)):
@@ -381,8 +388,14 @@ def jackknife(
     }
     # Variances and ratios are positive, differences of variances are not.
     positive = fitted._solved().details.get("weights", (1.0, 0.0))[1] == 0.0
-    scales = None
-    if "timescales_" in values:
+    scales = periods = None
+    if hasattr(fitted, "periods_"):
+        matched = fitted._matched(others)
+        scales, periods = (
+            _estimate(np.array([getattr(one, name) for one in matched]), positive=True)
+            for name in ("timescales", "periods")
+        )
+    elif "timescales_" in values:
         columns = fitted._columns[:, :d]
         errors = jackknife_error(np.array([of_learner(one._known(), columns) for one in others]))
         rho = fitted.autocorrelations_[:d]
@@ -397,6 +410,7 @@ def jackknife(
         *_angles(fitted, others, d),
         short,
         fitted,
+        periods,
     )
 
 
