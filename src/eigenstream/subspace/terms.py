@@ -19,6 +19,7 @@ from eigenstream.rows.chunk import Chunk, Places, joined
 from eigenstream.subspace.block import Block, End, Part, Shares, mean_of
 from eigenstream.subspace.columns import SuspectColumns
 from eigenstream.subspace.radius import SMALLEST_VALUE, RadiusBound
+from eigenstream.subspace.run_means import RunMeans
 
 #: The weights (reward, penalty) of T = reward * A - penalty * B.
 Weights = tuple[float, float]
@@ -41,21 +42,24 @@ class Center:
     #: True for a mean that does not change: zero, or the mean of an earlier pass.
     fixed: bool = False
 
-    def add(self, block: Block, part: Part, chunk: Chunk, now: End, weights: Any) -> None:
-        """Add the terms of some rows of a block about the mean."""
+    def add(
+        self, block: Block, part: Part, chunk: Chunk, now: End, weights: Any
+    ) -> "Center | None":
+        """Add the terms of some rows of a block about the mean, and return their own mean."""
         k, where = now
         rows = block.pieces[k][where]
         total = float(rows.shape[0] if weights is None else weights.sum())
         if total == 0.0:
-            return
+            return None
         if self.fixed:
             self.weight += total
             block.add(part, now, block.row(self.mean), weights)
-            return
+            return None
         own = Center(mean_of(rows, weights), total)
         if rows.shape[0] > 1:
             block.add(part, now, block.row(own.mean), weights)
         self.join(block, part, own)
+        return own
 
     def join(self, block: Block, part: Part, later: "Center") -> None:
         """Merge the mean of other rows, and add the term of the step between the means."""
@@ -164,6 +168,7 @@ VARIANCE, VELOCITY = "variance", "velocity"
     center="Center",
     velocity="number",
     n_variances="int",
+    runs="RunMeans",
     n_velocities="int",
     head="Chunk",
     tail="Chunk",
@@ -194,6 +199,8 @@ class TimeTerms(Terms):
         self.center = Center(np.zeros(n_features), fixed=not center)
         #: The weight of the velocities, and the numbers of rows and velocities of positive weight.
         self.velocity, self.n_variances, self.n_velocities = 0.0, 0, 0
+        #: The means of the sequences, for blocks of one sequence.
+        self.runs = RunMeans(n_features)
         #: The first rows of the first sequence and the last rows of the current one, ``lag`` each.
         self.head = self.tail = Chunk(np.empty((0, n_features)))
         #: The number of rows of the current sequence, and True while it is the first one.
@@ -221,6 +228,8 @@ class TimeTerms(Terms):
             self.head = joined([self.head, first]).kept()
         block = Block(self.n_features, chunk.rows, self.tail.rows)
         block.begins = 0 in breaks
+        if block.begins:
+            self.runs.begin()
         now = np.flatnonzero(ages >= self.lag) if self.lag else None
         self._add(block, chunk, now)
         self.age = int(ages[-1]) + 1 if n else self.age
@@ -237,7 +246,9 @@ class TimeTerms(Terms):
             chosen = _as_slice(now)
         if not self.reversible:
             w = None if weights is None else weights[chosen]
-            self.center.add(block, VARIANCE, chunk, (0, chosen), w)
+            own = self.center.add(block, VARIANCE, chunk, (0, chosen), w)
+            if own is not None:
+                self.runs.add(own.mean, own.weight)
             self.n_variances += len(chunk) if now is None else len(now)
             if w is not None:
                 self.n_variances -= int((w == 0.0).sum())
@@ -289,6 +300,7 @@ class TimeTerms(Terms):
         block = Block(self.n_features, head.rows, self.tail.rows)
         both = bool(self.n_rows and later.n_rows)
         block.begins = both and new_sequence
+        self.runs.merge(later.runs, new_sequence=block.begins)
         follows = both and not new_sequence and self.lag > 0
         if follows:
             ages = np.arange(len(head)) + self.age

@@ -49,6 +49,11 @@ from eigenstream.subspace.uncertainty import (
 LEAST_ROWS = 10
 
 
+#: Warn if the variance between sequences exceeds that within them by this factor. With smaller
+#: values, slow processes in short sequences warn too.
+MOST_BETWEEN = 3.0
+
+
 class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
     """Base of the estimators that learn from rows in time order."""
 
@@ -112,6 +117,27 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         words = ["missing='available'"] * self._gaps
         words += ["center='sequences'"] * (self.center == "sequences")
         return [Need(option, PAIRWISE) for option in words]
+
+    def _learn_all(self, source: Source, found: Any = None) -> None:
+        super()._learn_all(source, found)
+        self._warn_of_runs()
+
+    def _warn_of_runs(self) -> None:
+        """Warn if the means of the sequences differ by more than the rows within them."""
+        learner = self._known()
+        terms: Any = learner.terms
+        n_runs, between = terms.runs.between()
+        if n_runs < 2 or not self._solver.can(MATRIX):
+            return
+        total = np.diagonal(learner.ahead().operator().reward)
+        varies = total > rounding_of_mean(learner.mean)
+        within = np.maximum(total - between, 0.0)[varies] / total[varies]
+        ratio = float((1.0 - within).sum() / max(within.sum(), np.finfo(float).tiny))
+        if ratio > MOST_BETWEEN:
+            warn_user(
+                f"the variance between sequences is {ratio:.3g} times the variance within. Pass "
+                "center='sequences' if their offsets have no meaning."
+            )
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -458,6 +484,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         (fitted,), parts = fit_blocks([self], fit, lambda n: (begin(n),), blocks, n_rows, cut)
         found = warned(jackknife(fitted, parts, independent=by_sequence))
         self._learner, self._answer = fitted._learner, fitted._solved()
+        self._warn_of_runs()
         self._answer.details["uncertainty"] = replace(found, estimator=None)
         forget_source(self)
         if is_stream(X):

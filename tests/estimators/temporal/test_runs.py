@@ -1,0 +1,118 @@
+"""Sequences with offsets: ``center="sequences"``, and the warning without it."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from sklearn.base import clone
+
+from eigenstream import DynamicSubspace, SlowSubspace, StreamPCA, open_stream
+from eigenstream.subspace.run_means import RunMeans
+
+
+def runs_with_offsets(n_runs=20, offset=3.0):
+    """Return runs of two slow sources in 10 noisy columns with random offsets, and the sources."""
+    rng = np.random.default_rng(1)
+    mixing, decays = rng.normal(size=(2, 10)), np.exp([-1 / 30, -1 / 10])
+    runs, sources = [], []
+    for _ in range(n_runs):
+        s = np.zeros((400, 2))
+        for t in range(1, 400):
+            s[t] = decays * s[t - 1] + np.sqrt(1.0 - decays**2) * rng.normal(size=2)
+        sources.append(s - s.mean(axis=0))
+        runs.append(s @ mixing + 0.5 * rng.normal(size=(400, 10)) + offset * rng.normal(size=10))
+    return runs, sources
+
+
+RUNS, SOURCES = runs_with_offsets()
+
+
+def explained(model):
+    """Return the share of the sources that the features explain, about the mean of each run."""
+    features = [model.transform(run) for run in RUNS]
+    z, s = np.concatenate([one - one.mean(axis=0) for one in features]), np.concatenate(SOURCES)
+    rest = s - z @ np.linalg.lstsq(z, s, rcond=None)[0]
+    return 1.0 - rest.var() / s.var()
+
+
+def test_the_variance_about_each_mean_finds_the_sources():
+    with pytest.warns(UserWarning, match=r"variance between sequences is 6\.6 times"):
+        one_mean = SlowSubspace(2, criterion="ratio").fit(RUNS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        own_means = SlowSubspace(2, criterion="ratio", center="sequences").fit(RUNS)
+    assert explained(own_means) > 0.85
+    assert explained(own_means) > explained(one_mean) + 0.2
+    assert_allclose(own_means.mean_, np.concatenate([run[1:] for run in RUNS]).mean(axis=0))
+    z = own_means.transform(RUNS)
+    assert_allclose(z[3], (RUNS[3] - own_means.mean_) @ own_means.components_.T)
+    centred = [run - run[1:].mean(axis=0) for run in RUNS]
+    zero_means = SlowSubspace(2, criterion="ratio").fit(centred)
+    assert_allclose(own_means.components_, zero_means.components_, atol=1e-10)
+    assert_allclose(own_means.autocorrelations(RUNS), own_means.autocorrelations_, atol=1e-10)
+    assert own_means.score(RUNS) > one_mean.score(RUNS) * 0.5
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        StreamPCA(2, center="sequences"),
+        SlowSubspace(2, lag=3, center="sequences"),
+        SlowSubspace(2, criterion="ratio", reversible=True, center="sequences"),
+        DynamicSubspace(3, center="sequences"),
+        SlowSubspace(2, center="sequences", missing="available"),
+    ],
+    ids=repr,
+)
+def test_a_run_may_cross_the_border_of_two_learners(model):
+    whole = clone(model).fit(RUNS)
+    first = clone(model).fit([*RUNS[:7], RUNS[7][:123]])
+    merged = first.merge(clone(model).fit([RUNS[7][123:], *RUNS[8:]]))
+    assert_allclose(merged.components_, whole.components_, atol=1e-8)
+    chunks = clone(model)
+    for run in RUNS:
+        chunks.partial_fit(run[:150], new_sequence=True).partial_fit(run[150:])
+    assert_allclose(chunks.components_, whole.components_, atol=1e-8)
+    rows = np.concatenate(RUNS)
+    names = np.repeat(np.arange(len(RUNS)), 400)
+    stream = open_stream(np.column_stack([rows, names]), sequence=10, columns=slice(0, 10))
+    assert_allclose(clone(model).fit(stream).components_, whole.components_, atol=1e-8)
+
+
+def test_one_mean_is_kept_by_default_and_cannot_change_later():
+    with pytest.raises(ValueError, match="center='sequences' cannot change now"):
+        StreamPCA(2).partial_fit(RUNS[0]).set_params(center="sequences").partial_fit(RUNS[1])
+    with pytest.raises(ValueError, match="center='sequences' is not supported by solver='krylov'"):
+        StreamPCA(2, center="sequences", solver="krylov").fit(RUNS)
+    with warnings.catch_warnings():  # runs of one mean
+        warnings.simplefilter("error")
+        StreamPCA(2).fit(runs_with_offsets(5, 0.1)[0])
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    sizes=st.lists(st.integers(1, 5), min_size=1, max_size=6),
+    cuts=st.sets(st.integers(1, 29), max_size=4),
+)
+def test_the_variance_between_means_merges(sizes, cuts):
+    rng, edges = np.random.default_rng(0), np.cumsum(sizes)
+    rows = rng.normal(size=(edges[-1], 2)) + 10.0
+    starts = {0, *edges[:-1].tolist()}
+    cuts = sorted(cut for cut in cuts if cut < len(rows))
+    total = RunMeans(2)
+    for first, last in zip([0, *cuts], [*cuts, len(rows)], strict=True):
+        part = RunMeans(2)
+        for t in range(first, last):
+            if t in starts and t > first:
+                part.begin()
+            part.add(rows[t], 1.0)
+        total.merge(part, new_sequence=first in starts)
+    means = np.array([part.mean(axis=0) for part in np.split(rows, edges[:-1])])
+    n = np.array(sizes)[:, None]
+    mean = (n * means).sum(axis=0) / n.sum()
+    n_runs, between = total.between()
+    assert n_runs == len(sizes)
+    assert_allclose(between, (n * (means - mean) ** 2).sum(axis=0) / n.sum(), atol=1e-12)
