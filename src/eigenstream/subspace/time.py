@@ -118,8 +118,8 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         words += ["center='sequences'"] * (self.center == "sequences")
         return [Need(option, PAIRWISE) for option in words]
 
-    def _learn_all(self, source: Source, found: Any = None) -> None:
-        super()._learn_all(source, found)
+    def _learn_all(self, fit: Fit, found: Any = None) -> None:
+        super()._learn_all(fit, found)
         self._warn_of_runs()
 
     def _warn_of_runs(self) -> None:
