@@ -194,7 +194,7 @@ def learned(task: Task, way: Way, column: Column, effort: Effort) -> tuple[Any, 
         elif way.space == "landmarks":
             count = min(LANDMARKS[effort], len(task.rows))
             how["features"] = RBFNetwork(count, gamma=gamma or 1.0, random_state=0)
-        return ClassSubspace(column.dimensions, criterion="difference", eta=eta, **how)
+        return ClassSubspace(column.dimensions, eta=eta, **how)
 
     gammas: list[float | None] = [product / median for product in PRODUCTS[effort]]
     if way.space == "linear" or way.scale == "paper":

@@ -134,3 +134,19 @@ def test_a_fit_leaves_a_page(files):
     shown = run("fit", "slow", "rows.npy", "--report", "slow.html").stdout
     assert "slow.html" in shown
     assert told("fit", "slow", "rows.npy")["report"] is None
+
+
+def test_a_threshold_for_new_classes(files):
+    given = ("rows.npy", "--labels", "labels.npy", "--false-positive-rate", "0.05")
+    found = told("evaluate", "classes.eigs", *given)["new_classes"]
+    model = eigenstream.load("classes.eigs")
+    with pytest.warns(UserWarning, match="learned from"):
+        model.calibrate_threshold(rows(), LABELS, false_positive_rate=0.05)
+    rate = model.false_positive_interval_
+    assert (found["threshold"], found["rate"]) == (model.threshold_, rate.rate)
+    assert (found["low"], found["high"], found["classes"]) == (*rate.interval, 3)
+    shown = run("evaluate", "classes.eigs", *given).stdout
+    assert "new classes" in shown
+    refused = run("evaluate", "pca.eigs", *given)
+    assert refused.exit_code == 2
+    assert "no threshold" in refused.stderr

@@ -240,3 +240,13 @@ def test_equal_rows_inside_classes_raise():
     X, y = np.repeat(np.eye(4), 5, axis=0), np.repeat(np.arange(4), 5)
     with pytest.raises(ValueError, match="positive pairs have equal rows"):
         ClassSubspace().fit(X, y)
+
+
+@pytest.mark.parametrize(("n_identities", "n_pairs"), [(6, 1000), (6, 3000), (30, 1000)])
+def test_few_identities_of_pairs_keep_raw_distance(n_identities, n_pairs):
+    X, y = classes(n_classes=n_identities, per_class=900 // n_identities)
+    index, signs = sample_pairs(y, n_pairs, random_state=0)
+    model = PairSubspace(preprocessor=X).fit(index, signs)
+    assert (model.selection_.n_folds == 0) == (n_identities == 6)
+    if n_identities == 6:
+        assert (model.shrinkage_, model.mixing_) == (1.0, 1.0)

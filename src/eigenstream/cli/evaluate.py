@@ -19,6 +19,9 @@ def evaluate(
     labels: Annotated[str | None, "The column of class labels, or a file of them."] = None,
     pairs: Annotated[Path | None, "A table of pairs instead, as fit pairs takes."] = None,
     names: Annotated[str | None, "With --pairs: the column that holds the rows' names."] = None,
+    false_positive_rate: Annotated[
+        float | None, "With --labels of new classes: the threshold of this rate, and its interval."
+    ] = None,
     max_rows: Annotated[int, "Sample at most this many rows."] = 4000,
     seed: Annotated[int, "The seed of the sample."] = 0,
     reading: ReadingOptions,
@@ -35,6 +38,8 @@ def evaluate(
 
     if (labels is None) == (pairs is None):
         raise ValueError("Pass either --labels or --pairs.")
+    if pairs is not None and false_positive_rate is not None:
+        raise ValueError("--false-positive-rate needs the classes of rows. Pass --labels.")
     estimator = feature_model(model)
     file = labels if labels is not None and Path(labels).is_file() else None
     of_rows = None if file else labels or names
@@ -50,6 +55,8 @@ def evaluate(
         judged: Any = _drawn(watched, max_rows, seed) if pairs is None else pairs_of(watched, pairs)
     with waiting("comparing distances"):
         found = measure(estimator, *judged)
+        if false_positive_rate is not None:
+            found["new_classes"] = _at_rate(estimator, judged[0], judged[1], false_positive_rate)
     show(f"{model}: {type(estimator).__name__}", found, json)
 
 
@@ -87,6 +94,24 @@ def _of_labels(estimator: Any, rows: Any, names: Any, n_rows: int) -> dict[str, 
 
     found = {"rows": n_rows, "judged": len(names), "classes": len(np.unique(names))}
     return found | _both(estimator, rows, measured)
+
+
+def _at_rate(estimator: Any, rows: Any, names: Any, rate: float) -> dict[str, Any]:
+    """Return the threshold of a false-positive rate, and the rate to expect for new classes."""
+    if not hasattr(estimator, "calibrate_threshold"):
+        raise ValueError(
+            f"{type(estimator).__name__} has no threshold. Use a model of fit classes or fit pairs."
+        )
+    estimator.calibrate_threshold(rows, names, false_positive_rate=rate)
+    found = estimator.false_positive_interval_
+    low, high = found.interval
+    return {
+        "threshold": estimator.threshold_,
+        "rate": found.rate,
+        "low": low,
+        "high": high,
+        "classes": found.n_classes,
+    }
 
 
 def _of_pairs(estimator: Any, items: Any, index: Any, signs: Any) -> dict[str, Any]:

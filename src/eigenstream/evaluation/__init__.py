@@ -1,6 +1,7 @@
 """Measures of features: pair ROC, balanced risk, one-shot error, angles between subspaces."""
 
 from eigenstream.evaluation.pair_risk import BalancedRisk, balanced_risk
+from eigenstream.evaluation.rates import RateInterval
 from eigenstream.evaluation.scores import (
     OneShotError,
     PairROC,
@@ -16,6 +17,7 @@ __all__ = [
     "BalancedRisk",
     "OneShotError",
     "PairROC",
+    "RateInterval",
     "SumScores",
     "balanced_risk",
     "captured",

@@ -100,6 +100,8 @@ class ClassSubspace(PairwiseEstimator):
         Results of ``solver="kernel"``.
     threshold_ : float
         The distance below which two rows count as the same class.
+    false_positive_interval_ : RateInterval or None
+        The false-positive rate of new classes, after ``calibrate_threshold`` with a rate.
     risk_ : float
         The smallest balanced risk of a threshold on the training pairs. It is estimated from all
         pairs of up to 10^4 distinct rows, sampled regardless of class.
@@ -130,8 +132,9 @@ class ClassSubspace(PairwiseEstimator):
     mixing 0 is weighted discriminant analysis. The loss is one minus the ROC area of 2000 sampled
     pairs of each kind. With 10 classes or more, pairs of 5 sets of held-out classes are compared.
     With 5 to 9 classes, couples of classes are held out, and with fewer, rows. Of the values within
-    one standard error of the smallest loss, those nearest to mixing 0.3 and shrinkage 0.6 are
-    taken, or for less than 10 classes those nearest to Euclidean distance.
+    one standard error of the smallest loss (two for 5 to 9 classes), those nearest to mixing 0.3
+    and shrinkage 0.6 are taken, or for less than 10 classes those nearest to Euclidean distance.
+    The selection is for new classes. For new rows of the training classes, pass ``mixing=0``.
 
     "difference": the projection P maximises ``eta/2 mean |P(x - x')|^2`` over pairs of different
     classes, minus ``1/2 mean |P(x - x')|^2`` over pairs of the same class. It spans the largest
@@ -431,6 +434,10 @@ class ClassSubspace(PairwiseEstimator):
             self._trained = training_rows(self._known().ahead().sample, self._columns)  # type: ignore[arg-type]
         found: TrainingRows = self._trained
         return found
+
+    def _learned_classes(self) -> set[Any]:
+        terms: Any = self._known().terms
+        return {label for _, label in terms.centers}
 
     def _training_counts(self) -> PairCounts:
         return self._training().counts()

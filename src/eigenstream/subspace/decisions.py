@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import check_choice, check_number
+from eigenstream._checks import check_choice, check_number, warn_user
 from eigenstream._linalg import Float64s
 from eigenstream._prepared import prepared, without_steps
 from eigenstream._streams import all_rows, is_stream, labelled_stream
@@ -20,11 +20,15 @@ from eigenstream.evaluation.base import (
     distances_of,
     roc_area,
 )
+from eigenstream.evaluation.rates import RateInterval, rate_interval
 from eigenstream.rows.guard import reads
 from eigenstream.subspace import pair_input as _pair_input
 
 #: Pairs projected at a time. More pairs take more memory.
 PAIRS_AT_A_TIME = 1 << 16
+
+#: A relative error of the false-positive rate above which calibration warns.
+UNSURE_RATE = 0.5
 
 
 class PairDecisions(ABC):
@@ -40,6 +44,10 @@ class PairDecisions(ABC):
     #: The counted distances of the training pairs, and the threshold of calibrate_threshold.
     _counted: PairCounts | None = None
     _calibrated: float | None = None
+    #: The index pairs of the last fit, and the rows that they refer to.
+    _learned_pairs: Any = None
+    #: The false-positive rate of new classes at that threshold.
+    _rate: RateInterval | None = None
 
     @abstractmethod
     def transform(self, X: Any) -> Any:
@@ -59,7 +67,7 @@ class PairDecisions(ABC):
 
     def _forget_counts(self) -> None:
         """Discard the cached counts and the calibrated threshold."""
-        self._counted = self._calibrated = None
+        self._counted = self._calibrated = self._rate = None
 
     # ---- distances -------------------------------------------------------------------------
 
@@ -181,6 +189,10 @@ class PairDecisions(ABC):
     ) -> Self:
         """Set ``threshold_`` from labelled rows or from pairs, preferably held-out ones.
 
+        With labelled rows and a false-positive rate, ``false_positive_interval_`` is the rate to
+        expect for new classes. A warning says if its relative error exceeds 0.5, which takes about
+        30 classes at a rate of 0.01, or if the classes were learned from.
+
         Parameters
         ----------
         X : array of shape (n, n_features), pairs of shape (n, 2, n_features), or index pairs (n, 2)
@@ -210,16 +222,49 @@ class PairDecisions(ABC):
                 f"strategy={strategy!r} does not go with false_positive_rate="
                 f"{false_positive_rate!r}. Leave strategy out, or the rate."
             )
-        counts = self._counts_of(X, y, preprocessor, both=not by_rate)
+        counts, labelled = self._measured(X, y, preprocessor, both=not by_rate)
+        self._rate = None
         if by_rate:
             rate = check_number(false_positive_rate, "false_positive_rate", least=0, below=1)
             threshold = pair_risk.rate_threshold(counts, rate)
+            if labelled is not None:
+                self._rate = self._checked_rate(*labelled, threshold)
         elif strategy == "accuracy":
             threshold = pair_risk.accuracy_threshold(counts)
         else:
             threshold = pair_risk.risk_curve(counts).threshold
         self._calibrated = threshold
         return self
+
+    @property
+    def false_positive_interval_(self) -> RateInterval | None:
+        """The false-positive rate of ``threshold_`` for new classes, with an interval.
+
+        None unless ``calibrate_threshold`` has set the threshold by a rate and labelled rows.
+        """
+        return self._rate
+
+    def _checked_rate(self, Z: Float64s, labels: NDArray[Any], threshold: float) -> RateInterval:
+        """Return the false-positive rate at a threshold, with warnings if it may be wrong."""
+        names, codes = np.unique(labels, return_inverse=True)
+        found = rate_interval(Z, codes.astype(np.intp), threshold)
+        learned = self._learned_classes().intersection(names.tolist())
+        if learned:
+            warn_user(
+                f"{len(learned)} of {found.n_classes} classes were learned from, so new classes "
+                "have a higher false-positive rate. Calibrate with rows of other classes."
+            )
+        if found.log_error > UNSURE_RATE:
+            low, high = found.interval
+            warn_user(
+                f"New classes may have a false-positive rate from {low:.2g} to {high:.2g}, since "
+                f"it is estimated from {found.n_classes} classes. Use rows of more classes."
+            )
+        return found
+
+    def _learned_classes(self) -> set[Any]:
+        """Return the names of the classes that were learned from, if they are known."""
+        return set()
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the ROC area of the distance as a detector of pairs of the same class.
@@ -239,27 +284,47 @@ class PairDecisions(ABC):
         """
         return roc_area(self._counts_of(X, y))
 
-    def _counts_of(
-        self, X: Any, y: Any, preprocessor: Any = None, *, both: bool = True
-    ) -> PairCounts:
+    def _counts_of(self, X: Any, y: Any) -> PairCounts:
         """Return the distances of all pairs of labelled rows, or of pairs with signs, counted."""
+        return self._measured(X, y)[0]
+
+    def _measured(
+        self, X: Any, y: Any, preprocessor: Any = None, *, both: bool = True
+    ) -> tuple[PairCounts, tuple[Float64s, NDArray[Any]] | None]:
+        """Return the counted distances of pairs, and the features and labels of labelled rows."""
         check_is_fitted(self)
         points = self.preprocessor if preprocessor is None else preprocessor
         if is_stream(X):
             found = all_rows(labelled_stream(prepared(self, X), y, self), "score")
-            return without_steps(self)._counts_of(found.rows, found.labels, both=both)
+            return without_steps(self)._measured(found.rows, found.labels, both=both)
+        labelled = None
         if np.ndim(X) == 2 and (points is None or np.shape(X)[1] != 2):
             labels = _pair_input.checked_labels(self, y, np.shape(X)[0])
             codes = np.unique(labels, return_inverse=True)[1].astype(np.intp)
             Z = np.asarray(self.transform(X), np.float64)
-            counts = counts_of_classes(Z, codes, np.zeros(len(Z), np.intp))
+            counts, labelled = counts_of_classes(Z, codes, np.zeros(len(Z), np.intp)), (Z, labels)
         else:
             distances = self.pair_distance(X, preprocessor=points)
             counts = counts_of_pairs(distances, _pair_input.checked_signs(y, len(distances)))
+            if np.ndim(X) == 2 and points is self.preprocessor:
+                self._check_shared_rows(X)
         for kind, total in ("different classes", counts.different), ("the same class", counts.same):
             if (both or total is counts.different) and (len(total) == 0 or total[-1] == 0.0):
                 raise ValueError(f"y implies no pair of {kind}. Give rows or pairs of both kinds.")
-        return counts
+        return counts, labelled
+
+    def _check_shared_rows(self, pairs: Any) -> None:
+        """Warn if index pairs share rows with the different ones that were learned from."""
+        if self._learned_pairs is None or self._learned_pairs[1] is not self.preprocessor:
+            return
+        known, index = self._learned_pairs[0], np.asarray(pairs)
+        shared = np.isin(index, known).any(axis=1)
+        codes, known_codes = (np.sort(both, axis=1) @ [1 << 32, 1] for both in (index, known))
+        if shared.any() and not np.isin(codes, known_codes).all():
+            warn_user(
+                f"{shared.sum()} of {len(index)} pairs share a row with pairs that were learned "
+                "from, so they are not held out. Split the rows, or their people, with GroupKFold."
+            )
 
 
 class FitsPairs(PairDecisions):

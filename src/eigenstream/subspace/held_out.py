@@ -53,6 +53,8 @@ REGION_SHRINKAGE = 0.3
 #: If the two largest groups contain this share of the rows of positive pairs, there are few
 #: identities, and random rows are held out. Five equal identities reach 0.4.
 SHARE_OF_TWO = 0.5
+#: There are fewer than 10 identities if two groups exceed the expected size by this factor.
+MARGIN_OF_SIZE = 1.3
 #: The number of random pairs that stand for negative pairs if there are none. More lower the noise,
 #: but about 1 in n_identities of them is positive.
 RANDOM_UNLIKE = 2000
@@ -259,12 +261,35 @@ class PairGraph:
         return np.asarray(self.chunk.targets) > 0
 
     @property
-    def few(self) -> bool:
-        """True if few identities have most of the rows of positive pairs."""
+    def sizes(self) -> Places:
+        """The numbers of rows of positive pairs in each group, descending."""
         assert self.chunk.pairs is not None
         rows = np.unique(self.chunk.pairs[self._alike])
         sizes = np.sort(np.bincount(self.groups[rows]))[::-1]
-        return bool(sizes[:2].sum() >= SHARE_OF_TWO * len(rows))
+        return np.asarray(sizes[sizes > 0])
+
+    @property
+    def few(self) -> bool:
+        """True if few identities have most of the rows of positive pairs."""
+        return bool(self.sizes[:2].sum() >= SHARE_OF_TWO * self.sizes.sum())
+
+    @property
+    def below_ten(self) -> bool:
+        """True if two groups are larger than those of 10 equal identities would be.
+
+        Positive pairs form a random graph on the rows of each identity. Above one pair for two
+        rows, a share of these rows is one group.
+        """
+        links = max(2.0 * int(self._alike.sum()) / float(self.sizes.sum()), 1.0 + 1e-9)
+        degree = share = links
+        for _ in range(
+            200
+        ):  # the mean number of pairs of a row, and the share of the largest group
+            degree = links * (1.0 - np.exp(-degree))
+            share = 1.0 - np.exp(-degree * share)
+        rows = float(self.sizes.sum()) / (1.0 - np.exp(-degree)) / BUCKETS
+        expected = max(share * rows, rows ** (2.0 / 3.0))  # the second at the threshold
+        return len(self.sizes) > 1 and bool(self.sizes[1] > MARGIN_OF_SIZE * expected)
 
     def unlike(self, n: int) -> Chunk:
         """Return up to ``n`` random pairs of rows of different groups, as negative pairs."""
@@ -293,12 +318,18 @@ class PairGraph:
 
 
 def folds_of_pairs(graph: PairGraph, scatters: Scatters) -> Folds:
-    """Return folds of held-out regions of the rows, with every pair that touches them."""
+    """Return folds of held-out regions of the rows, with every pair that touches them.
+
+    With 5 to 9 identities there is no fold, since regions share identities, and discriminants of so
+    few identities suit no others.
+    """
     pairs, rng = graph.chunk, np.random.default_rng(0)
     assert pairs.pairs is not None
     if graph.few:
         part = rng.permutation(len(graph.groups)) % BUCKETS
         couples: Any = [(k, k + BUCKETS // 2) for k in range(BUCKETS // 2)]
+    elif graph.below_ten:
+        return Folds([], NEAR, EUCLIDEAN)
     else:
         part = graph.regions(scatters)
         sizes = np.bincount(part[pairs.pairs[graph._alike, 0]], minlength=BUCKETS)

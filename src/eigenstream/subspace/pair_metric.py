@@ -45,6 +45,8 @@ POWERS = 20
     _trained="TrainingPairs?",
     _counted="PairCounts | None?",
     _calibrated="number | None?",
+    _rate="RateInterval | None?",
+    _learned_pairs="-",
 )
 class PairMetric(
     Reported,
@@ -55,9 +57,11 @@ class PairMetric(
 ):
     """Metric that separates positive from negative pairs.
 
-    It is solved by a primal-dual algorithm with one eigendecomposition a step [2]_. PairSubspace
-    needs a single eigendecomposition, so this class serves mainly for comparison. The differences
-    of all pairs are held in memory.
+    It is solved by a primal-dual algorithm with one eigendecomposition a step [2]_. The differences
+    of all pairs are held in memory. It is the best choice for some images from about 1000 pairs: on
+    letters its ROC area is about .01 above that of PairSubspace. It does not remove directions of
+    large noise: with 40 such directions of 200 its area is .50, where PairSubspace has .94. Columns
+    need similar units. With 644 columns it takes over 10 s.
 
     Parameters
     ----------
@@ -93,6 +97,8 @@ class PairMetric(
         The number of steps.
     threshold_ : float
         The distance below which two rows count as the same class.
+    false_positive_interval_ : RateInterval or None
+        The false-positive rate of new classes, after ``calibrate_threshold`` with a rate.
     risk_ : float
         The smallest balanced risk of a threshold on the training pairs.
     risk_curve_ : BalancedRisk
@@ -184,6 +190,7 @@ class PairMetric(
                 "PairMetric requires y to be passed, but the target y is None. Pass +1 and -1."
             )
         raw = pair_input.checked_pairs(pairs, y, self.preprocessor, sample_weight)
+        self._learned_pairs = None if raw.pairs is None else (raw.pairs, self.preprocessor)
         chunks = [*pair_input.rows_of_pairs(self, raw).chunks()]
         every, skipped = joined(chunks), Skipped()
         for chunk in chunks:

@@ -46,7 +46,7 @@ from eigenstream.subspace.uncertainty import Uncertainty, parts_in_time
 from eigenstream.theory import RiskBound
 
 
-@storable()
+@storable(_learned_pairs="-")
 @documented
 class PairSubspace(FitsPairs, PairwiseEstimator):
     """Subspace in which positive pairs are near and negative pairs are far apart.
@@ -105,6 +105,8 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         Results of ``solver="kernel"``.
     threshold_ : float
         The distance below which two rows count as the same class.
+    false_positive_interval_ : RateInterval or None
+        The false-positive rate of new classes, after ``calibrate_threshold`` with a rate.
     risk_ : float
         The smallest balanced risk of a threshold on the training pairs. After ``fit`` it uses all
         pairs. After ``partial_fit`` and ``merge`` it uses up to 8192 distinct pairs of each sign.
@@ -131,7 +133,10 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
     dropped. Folds hold out regions of the rows, with every pair that touches them, since folds of
     pairs share rows. A region is a set of rows that chains of positive pairs connect, or a cluster
     of them. Without negative pairs, 2000 random pairs of rows that are not connected replace them.
-    With few identities (5 or less), raw distance can be better, by .002 to .03 on images of digits.
+    If groups of connected rows show 5 to 9 identities, raw distance is used, because discriminants
+    of so few do not suit new identities. With less than about one positive pair for two rows this
+    is not visible, and raw distance can be better, by .01 to .1 on images of five digits. For new
+    pairs of the same identities, pass ``mixing=0``.
 
     "difference": the projection P maximises ``eta/2 mean |P(x - x')|^2`` over negative pairs, minus
     ``1/2 mean |P(x - x')|^2`` over positive pairs. It spans the largest eigenvectors of
@@ -358,8 +363,11 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
                 "A precomputed kernel requires index pairs, shape (n, 2). Pass preprocessor=G, the "
                 "Gram matrix of the points."
             )
+        self._learned_pairs = None
         if reset:
             pair_input.remember_names(self, raw, self.preprocessor)
+            if raw.pairs is not None:
+                self._learned_pairs = raw.pairs, self.preprocessor
         return pair_input.rows_of_pairs(self, raw, pairs)
 
     def _terms(self, width: int) -> PairTerms:

@@ -52,7 +52,12 @@ from eigenstream.theory import RiskBound
 PAPER_MARGIN = 0.01
 
 
-@storable(_trained="any?", _counted="PairCounts | None?", _calibrated="number | None?")
+@storable(
+    _trained="any?",
+    _counted="PairCounts | None?",
+    _calibrated="number | None?",
+    _rate="RateInterval | None?",
+)
 class PairwiseEstimator(SubspaceEstimator, PairDecisions):
     """Base of the estimators that reward negative pairs and penalise positive ones."""
 
