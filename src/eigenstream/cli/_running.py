@@ -18,6 +18,7 @@ RESULTS = {
     "rows_skipped": "n_samples_skipped_",
     "columns": "n_features_in_",
     "solver": "solver_",
+    "estimated_share": "estimated_share_",
     "alpha": "alpha_",
     "eta": "eta_",
     "shrinkage": "shrinkage_",

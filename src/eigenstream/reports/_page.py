@@ -107,6 +107,7 @@ def data(subject: Subject) -> Section:
         table.append(("grid", repr(estimator.grid_)))
     for name in (
         "solver_",
+        "estimated_share_",
         "n_components_",
         "n_positive_",
         "alpha_",

@@ -620,6 +620,21 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
         return float(values.sum())
 
     @property
+    @reads
+    def estimated_share_(self) -> float:
+        """The estimated share of the optimum that ``solver="sketch"`` has reached.
+
+        Read a share above 0.999 as "above 0.999".
+        """
+        share = self._known().estimated_share()
+        if share is None:
+            raise AttributeError(
+                f"solver={self.solver_!r} estimates no share of the optimum here. Exact solvers "
+                "have a share of 1, and a sketch of labels has no estimate."
+            )
+        return share
+
+    @property
     def _estimates(self) -> bool:
         """True if the solver only estimates eigenvalues."""
         return self._solver.can(ADD) and not self._solver.can(MATRIX)

@@ -27,6 +27,7 @@ from eigenstream._linalg import Float64s
 from eigenstream._storable import storable
 from eigenstream.subspace.block import Block, Part, Shares
 from eigenstream.subspace.operators import MatrixOperator
+from eigenstream.subspace.probes import Probes, estimated_share
 from eigenstream.subspace.terms import NOTHING, Parts, Terms, Weights
 
 #: Rows of a block: at least LEAST_BLOCK, BLOCK_PER_VECTOR for each vector, and BLOCK_VALUES values.
@@ -89,6 +90,7 @@ def block_rows(n_features: int, n_vectors: int) -> int:
     n_before="int",
     forgets="bool",
     concentration="number",
+    probes="Probes?",
 )
 class Frame:
     """The sums of all parts along the ends of the spectrum of T, for given weights.
@@ -113,6 +115,12 @@ class Frame:
         self.forgets = False
         #: The mean of ``_Rows.concentration`` over the blocks.
         self.concentration = 1.0
+        self.probes = Probes(n_features, n_components)
+
+    def _loaded(self) -> None:
+        if "probes" not in vars(self):  # of a file from before there were probes
+            self.probes = Probes(self.n_features, self.n_components)
+            self.probes.n_probes = 0
 
     # ---- learning --------------------------------------------------------------------------
 
@@ -122,6 +130,7 @@ class Frame:
         merged = self.basis is not None and len(self.basis) > most
         if not block.edges and not merged:
             return
+        self.probes.add(block)
         closing = terms.closing()
         G, T, last = self._widen(block, closing, terms, merged or self.n_blocks < FULL_BLOCKS)
         self._cut(G, T, last, terms)
@@ -134,10 +143,11 @@ class Frame:
     def merge(self, later: "Frame") -> None:
         """Add another accumulator in the span of both frames, which the next block cuts."""
         self.n_before += later.n_before
+        self.probes.merge(later.probes)
         if later.basis is None:
             return
         if self.basis is None:
-            vars(self).update(deepcopy(vars(later)))
+            vars(self).update(deepcopy(vars(later)) | {"probes": self.probes})
             return
         V = later.basis.astype(float)
         K = V @ self.basis.T
@@ -162,6 +172,7 @@ class Frame:
     def forget(self, share: float) -> None:
         """Multiply all sums by a share."""
         self.forgets = True
+        self.probes.forget(share)
         self.forms = {name: share * form for name, form in self.forms.items()}
         self.traces = {part: share * trace for part, trace in self.traces.items()}
 
@@ -190,6 +201,7 @@ class Frame:
         part.forms = {name: form / n for name, form in self.forms.items()}
         part.traces = {name: trace / n for name, trace in self.traces.items()}
         part.n_before = self.n_before // n
+        part.probes = self.probes.fresh()
         return part
 
     # ---- the answer ------------------------------------------------------------------------
@@ -211,6 +223,22 @@ class Frame:
             penalty -= known.forms[START] / (max(terms.n_rows, 1) * self.weights[1])
         trace = sum(shares.get(part, 0.0) * trace for part, trace in known.traces.items())
         return MatrixOperator(reward, penalty, basis=known.basis, trace=trace, floor=terms.floor)
+
+    def estimated_share(self, terms: Terms) -> float | None:
+        """Return the estimated share of the optimum, or None if there is no estimate."""
+        image = self.probes.product(terms, self.weights)
+        if image is None or self.basis is None:
+            return None
+        operator = self.operator(terms)
+        assert operator.basis is not None
+        matrix = operator.matrix(self.weights)
+        values, turn = np.linalg.eigh(matrix)
+        values, turn = values[::-1][: self.n_components], turn[:, ::-1][:, : self.n_components]
+        shares = terms.shares(self.weights)
+        trace = sum(shares.get(part, 0.0) * trace for part, trace in self.traces.items())
+        n_outside = max(self.n_features - len(operator.basis), 1)
+        outside = float(trace - np.trace(matrix)) / n_outside
+        return estimated_share(values, operator.basis.T @ turn, outside, image)
 
     def _pad(self) -> None:
         """Add directions outside the frame, whose eigenvalues may be larger than those inside."""

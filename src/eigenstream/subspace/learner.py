@@ -166,6 +166,13 @@ class Learner:
         ready = self.ahead()
         return ready.sums.operator(ready.terms, held)
 
+    def estimated_share(self) -> float | None:
+        """Return the estimated share of the optimum of a sketch, or None if there is none."""
+        ready = self.ahead()
+        estimate = getattr(ready.sums, "estimated_share", None)
+        share: float | None = None if estimate is None else estimate(ready.terms)
+        return share
+
     def in_row_span(self) -> tuple["Learner", Float64s | None]:
         """Return the learner in coordinates along a basis, if there are fewer rows than features.
 

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from eigenstream._checks import warn_user
 from eigenstream._machine import physical_memory
 from eigenstream._storable import storable
 from eigenstream._streams import is_stream
@@ -34,6 +35,10 @@ from eigenstream.subspace.terms import Terms, TimeTerms, Weights
 ADD, MERGE, MATRIX = "add", "merge", "matrix"
 #: The ability that gaps and a mean for each sequence need.
 PAIRWISE = "check_gaps"
+
+#: A sketch warns of a smaller estimated share of the optimum. With ``tol``, it makes at most this
+#: number of passes.
+LEAST_SHARE, MOST_PASSES = 0.9, 10
 
 #: The share of the memory that D x D matrices may take before "auto" avoids them, and the number of
 #: such matrices that a dense solve holds at once.
@@ -157,10 +162,14 @@ class Sketch(Solver):
     ----------
     oversampling : float, default=3.0
         The number of directions kept at each end of the spectrum, in units of n_components.
+    tol : float in (0, 1), optional
+        ``fit`` reads the rows again until the estimated share of the optimum that is missed is at
+        most tol, at most 10 times. It warns if the share stays larger, or if the rows can be read
+        only once.
     block_size : int, optional
         The number of rows learned at a time.
     passes : int, default=1
-        The number of times that ``fit`` reads the rows.
+        The number of times that ``fit`` reads the rows, without tol.
     forgetting : float in [0, 1), default=0.0
         The relative loss of weight of earlier rows with each new row. For a half-life of h rows,
         pass 1 - 0.5 ** (1 / h), about 0.7 / h.
@@ -176,6 +185,7 @@ class Sketch(Solver):
     abilities = (Frame,)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "oversampling": [POSITIVE],
+        "tol": [Interval(Real, 0, 1, closed="neither"), None],
         "block_size": [COUNT, None],
         "passes": [COUNT],
         "forgetting": [SHARE],
@@ -185,11 +195,12 @@ class Sketch(Solver):
         self,
         oversampling: float = 3.0,
         *,
+        tol: float | None = None,
         block_size: int | None = None,
         passes: int = 1,
         forgetting: float = 0.0,
     ) -> None:
-        self.oversampling, self.block_size = oversampling, block_size
+        self.oversampling, self.tol, self.block_size = oversampling, tol, block_size
         self.passes, self.forgetting = passes, forgetting
 
     def fits(self, n_features: int, n_rows: int | None) -> bool:
@@ -198,15 +209,31 @@ class Sketch(Solver):
 
     def learn(self, learner: Learner, fit: Any, task: Task) -> Learner:
         """Learn from all rows, in one pass or several."""
-        if self.passes == 1 or fit.turn == 0:
+        again = self.passes > 1 or (self.tol is not None and fit.rows.rereadable)
+        if not again or fit.turn == 0:
             learner = super().learn(learner, fit, task)
-        if self.passes == 1 or not isinstance(learner.sums, Frame):
+        if not isinstance(learner.sums, Frame):
             return learner
+        most = (MOST_PASSES if self.tol is not None else self.passes) if again else 1
+        share = learner.estimated_share()
         # A resumed fit may start in a later pass.
-        for turn in range(max(fit.turn, 1), self.passes):
+        for turn in range(max(fit.turn, 1), most):
+            if self.tol is not None and share is not None and 1.0 - share <= self.tol:
+                break
             learner.further = fit.learn(learner.repeat(), turn)
             learner.adopt()
+            share = learner.estimated_share()
+        self.warn_of(share)
         return learner
+
+    def warn_of(self, share: float | None) -> None:
+        """Warn if the estimated share of the optimum is small."""
+        least = LEAST_SHARE if self.tol is None else 1.0 - self.tol
+        if share is not None and share < least:
+            warn_user(
+                f"the sketch reached an estimated {max(share, 0.0):.0%} of the optimum. Use "
+                f"Sketch(passes={self.passes + 1}) or more passes, more rows, or solver='dense'."
+            )
 
     def _block_rows(self, terms: Terms, task: Task) -> int | None:
         if self._whole(terms, task):
