@@ -2,9 +2,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+LOWEST := .venv-lowest
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo papers test test-papers lint types bench docs clean
+.PHONY: help demo papers test test-lowest test-papers lint types bench docs clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -54,6 +55,16 @@ test: lint types ## lint, types, tests and doctests
 	@# One BLAS thread a worker: more threads than cores wait for each other.
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto
 
+$(LOWEST)/.installed: pyproject.toml
+	@$(PYTHON) -m venv --clear $(LOWEST)
+	@$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check uv
+	@$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct \
+	  --editable '.[io,dask,onnx]' --group lowest
+	@touch $@
+
+test-lowest: $(LOWEST)/.installed ## tests with the oldest versions that pyproject.toml allows
+	OMP_NUM_THREADS=1 $(LOWEST)/bin/python -m pytest -n auto $(TESTS)
+
 test-papers: $(VENV)/.installed-dev ## small versions of the papers' pages
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadfile papers
 
@@ -64,5 +75,5 @@ docs: $(VENV)/.installed-docs ## the documentation as HTML pages in docs/_build
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going -b html docs docs/_build/html
 
 clean: ## remove all that the other commands made
-	rm -rf $(VENV) docs/_build docs/gallery docs/reference/generated report.html reports .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST) docs/_build docs/gallery docs/reference/generated report.html reports .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -52,7 +52,7 @@ def decoded(stored: Any, attributes: Mapping[str, Any], *, netcdf: bool = False)
     line = numbers_of(attributes, "scale_factor"), numbers_of(attributes, "add_offset")
     if not nothing and not any(line) and (least, most) == (None, None):
         return stored
-    lost = np.isin(stored, np.array(nothing).astype(stored.dtype))
+    lost = np.isin(stored, np.array(nothing).astype(stored.dtype), kind="sort")
     if least is not None:
         lost |= stored < least
     if most is not None:
