@@ -2,14 +2,17 @@
 
 import bz2
 import datetime
+import gzip
 import warnings
 
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 from eigenstream import StreamPCA
+from eigenstream.cli import app
 from eigenstream.streams import StreamError, open_stream
 
 DUE = [[1.0, 2.0], [3.0, 4.0]]
@@ -61,7 +64,7 @@ HEADLESS = {
 @pytest.mark.parametrize("label", HEADLESS)
 def test_a_first_row_of_numbers_is_a_header_unless_told_otherwise(label, tmp_path):
     """The rule of pandas: years and wavelengths above their columns are no row."""
-    with pytest.warns(UserWarning, match=r"x\.csv .*header=None \(--no-header\)") as told:
+    with pytest.warns(UserWarning, match=r"x\.csv .*header=None") as told:
         stream = opened(tmp_path, HEADLESS[label])
     assert len(told) == 1
     assert stream.feature_names == ("1", "2")
@@ -101,7 +104,7 @@ def test_blanks_far_on_and_the_row_of_an_error(tmp_path):
     assert stream.feature_names == ("k", "twice")
     np.testing.assert_array_equal(rows_of(stream)[:, 1], 2.0 * np.arange(200_000))
     stream = opened(tmp_path, "# k  twice\n" + lines + "5 x\n", "x.txt")
-    with pytest.raises(ValueError, match=r"column #1: Row #200002: .*'x'"):
+    with pytest.raises(ValueError, match=r"'x' in row 200000 \(line 200002\) of column 'twice'"):
         list(stream)
 
 
@@ -177,3 +180,50 @@ def test_any_text_is_read_or_refused_in_one_line(tmp_path_factory, lines, parts,
         said = str(refusal)
     assert "\n" not in said
     assert str(path) in said
+
+
+# ---- cells that are no numbers ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("row", [0, 500, 100_000])
+def test_one_bad_cell_is_an_error_and_drops_no_column(row, tmp_path):
+    lines = ["1,2"] * (row + 500)
+    lines[row] = "3,oops"
+    stream = opened(tmp_path, "\n".join(["a,b", *lines]))
+    assert stream.of_numbers()[1] == {}
+    place = rf"x\.csv has 'oops' in row {row} \(line {row + 2}\) of column 'b'"
+    with pytest.raises(StreamError, match=place + r".*missing='skip'.*exclude=\['b'\]"):
+        list(stream)
+    done = CliRunner().invoke(app, ["fit", "pca", str(tmp_path / "x.csv")])
+    assert done.exit_code == 2
+    assert f"'oops' in row {row}" in done.stderr
+    assert "--missing skip" in done.stderr
+    assert done.stderr.rstrip().endswith("--exclude b.")
+    assert len(rows_of(opened(tmp_path, "\n".join(["a,b", *lines]), exclude="b"))) == row + 500
+
+
+def test_a_column_is_text_if_most_of_its_cells_are(tmp_path):
+    cells = ["ok", "bad", "1", "", "ok"]
+    stream = opened(tmp_path, "a,b\n" + "".join(f"1,{cell}\n" for cell in cells))
+    assert stream.of_numbers()[1] == {"b": "text ('ok' in row 0)"}
+    labels = [c.labels.tolist() for c in opened(tmp_path, "a,b\n1,x\n2,3\n4,5\n", labels="b")]
+    assert labels == [["x", "3", "5"]]
+
+
+def test_advice_fits_the_error(tmp_path):
+    whole = gzip.compress(("a,b\n" + "1,2\n" * 100_000).encode())
+    with pytest.raises(StreamError, match="cannot be read") as caught:
+        list(opened(tmp_path, whole[: len(whole) // 2], "x.csv.gz"))
+    assert "time=" not in str(caught.value)
+    assert "exclude" not in str(caught.value)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_blank_line_of_one_column_is_a_missing_value(end, tmp_path):
+    text = end.join(["a", "1", "", "3", ""])
+    (chunk,) = opened(tmp_path, text, missing="skip")
+    assert chunk.weights.tolist() == [1.0, 0.0, 1.0]
+    with pytest.raises(StreamError, match="row 1, column 0"):
+        list(opened(tmp_path, text))
+    two = end.join(["a,b", "1,2", "", "3,4", ""])
+    np.testing.assert_array_equal(rows_of(opened(tmp_path, two)), DUE)

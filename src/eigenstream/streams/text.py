@@ -2,6 +2,7 @@
 
 import csv
 import re
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -28,6 +29,12 @@ LONGEST_LINE = 16 << 20
 NOTHING = ("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "-", "?", "#N/A", "n/a")
 
 
+#: Arrow's message for a cell that is not a number: its column, line and text.
+NO_NUMBER = re.compile(
+    r"In CSV column #(\d+): Row #(\d+): CSV conversion error to double: invalid value '(.*)'", re.S
+)
+
+
 @dataclass(frozen=True)
 class Layout:
     """The layout of a text table, inferred from its first lines."""
@@ -44,6 +51,8 @@ class Layout:
     has_rows: bool
     #: For each column that holds not only numbers: the first other value, and its row.
     words: dict[int, tuple[str, int]]
+    #: The columns with more other values than numbers, or with decimal commas.
+    texts: frozenset[int]
 
 
 def layout_of(
@@ -99,12 +108,19 @@ def layout_of(
         names = [cell.strip() for cell in rows.pop(0)]
         at += n_lines
     words: dict[int, tuple[str, int]] = {}
+    excess: Counter[int] = Counter()
     for row, line in enumerate(rows):
         for one, cell in enumerate(line[: len(first)]):
-            if not _is_number(cell, decimal):
+            number = _is_number(cell, decimal)
+            if not number:
                 words.setdefault(one, (cell, row))
+            if cell.strip() not in NOTHING:
+                excess[one] += -1 if number else 1
+    commas = {one for one, (word, _) in words.items() if _kind(word) == "decimal commas"}
+    texts = frozenset(one for one in words if excess[one] > 0 or one in commas)
     doubtful = headed and numbers and header == "infer"
-    return Layout(delimiter, blanks, tuple(names), doubtful, len(first), at, bool(rows), words)
+    size = len(first), at, bool(rows)
+    return Layout(delimiter, blanks, tuple(names), doubtful, *size, words, texts)
 
 
 def _is_number(cell: str, decimal: str) -> bool:
@@ -151,6 +167,7 @@ class Text(ColumnTable):
         self.no_numbers = {
             place: f"{_kind(word)} ({word!r:.40} in row {row})"
             for place, (word, row) in layout.words.items()
+            if place in layout.texts
         }
 
     def __getstate__(self) -> dict[str, Any]:
@@ -217,7 +234,10 @@ class Text(ColumnTable):
             column_names=[str(place) for place in range(self.width)],
             skip_rows=self.layout.skipped_lines,
         )
-        parse = pyarrow.csv.ParseOptions(delimiter=self.layout.delimiter)
+        parse = pyarrow.csv.ParseOptions(
+            delimiter=self.layout.delimiter,
+            ignore_empty_lines=self.width > 1,  # else an empty line is an empty cell
+        )
         convert = pyarrow.csv.ConvertOptions(
             column_types=types,
             include_columns=list(types),
@@ -232,12 +252,30 @@ class Text(ColumnTable):
                 with pyarrow.csv.open_csv(stream, read, parse, convert) as batches:
                     yield from batches
         except (pyarrow.ArrowException, OSError) as error:
+            raise StreamError(self._problem(error)) from None
+
+    def _problem(self, error: Exception) -> str:
+        """Return the message for an error of Arrow, with the place of a cell that is no number."""
+        cell = NO_NUMBER.search(str(error))
+        if cell is None:
+            return f"{self.name} cannot be read: {one_line(error)}."
+        place, line, word = int(cell[1]), int(cell[2]), cell[3]
+        column: Any = self.columns[place] if self.columns else place
+        advice = {
+            "dates": "Pass a column of dates as time=, or omit it with exclude=",
+            "decimal commas": "Pass decimal=',' if numbers have commas, or omit it with exclude=",
+            "text": "Omit columns of text with exclude=",
+        }[_kind(word)]
+        if place not in self.no_numbers and _kind(word) == "text":
             advice = (
-                "If numbers are written with commas, pass decimal=','."
-                if any(what.startswith("decimal commas") for what in self.no_numbers.values())
-                else "Pass a column of dates as time=. Omit columns of text with exclude=[...]."
+                "Correct it, or leave the cell empty and pass missing='skip'. To omit the column, "
+                "pass exclude="
             )
-            raise StreamError(f"{self.name} cannot be read: {one_line(error)}. {advice}") from None
+        return (
+            f"{self.name} has {one_line(ValueError(word))!r:.60} in row "
+            f"{line - self.layout.skipped_lines - 1} (line {line}) of column {column!r}, which is "
+            f"not a number. {advice}[{column!r}]."
+        )
 
 
 def _kind(word: str) -> str:
