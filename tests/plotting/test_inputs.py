@@ -16,6 +16,7 @@ from eigenstream import (
     plotting,
 )
 from eigenstream.evaluation import pair_roc
+from eigenstream.reports import report
 
 RNG = np.random.default_rng(0)
 LABELS = np.arange(90) % 3
@@ -75,3 +76,25 @@ def test_curves_at_one_do_not_hide_each_other():
 def test_figures_of_pages_are_closed():
     plotting.svg(plotting.spectrum([1.0, 2.0]), "a")
     assert plt.get_fignums() == []
+
+
+def test_names_are_no_formulas(tmp_path):
+    """Columns and classes are data; matplotlib would read dollars as the ends of a formula."""
+    pandas = pytest.importorskip("pandas")
+    names, classes = ["US$_x$", r"$\frac{a$", "a$b$", r"\$"], np.array(["$^", "$a_$", "x"])
+    frame = pandas.DataFrame(ROWS, columns=names)
+    model = ClassSubspace(2).fit(frame, classes[LABELS])
+    som = SelfOrganizingMap((3, 4), random_state=0).fit(frame)
+    drawn = [
+        plotting.loadings(model),
+        plotting.embedding(model.transform(frame), classes[LABELS]),
+        plotting.map_classes(som, som.class_map(frame, classes[LABELS])),
+        plotting.map_plane(som, som.component_planes()[0], label=names[0]),
+        plotting.runs(model.transform(frame), names=names[:2]),
+    ]
+    for ax in drawn:
+        plotting.save(ax, tmp_path / "drawn.svg")
+    assert names[0] in plotting.svg(drawn[0], "loadings")
+    for fitted in (model, som):
+        report(fitted, tmp_path / "page.html")
+    assert "US$_x$" in (tmp_path / "page.html").read_text("utf-8")

@@ -4,8 +4,10 @@ import os
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
-from eigenstream import StreamPCA
+from eigenstream import SlowSubspace, StreamPCA, save
+from eigenstream.cli import app
 from eigenstream.streams import LagEmbedding, open_stream, write_stream
 
 ROWS = np.random.default_rng(0).standard_normal((30, 3))
@@ -85,3 +87,63 @@ def test_answers_know_what_they_come_from():
         twice.through(LagEmbedding(2))
     blocks = [rows for rows, _ in twice.lagged_blocks(1)]
     assert [len(one) for one in blocks] == [10, 20]
+
+
+# ---- names, times, owners ------------------------------------------------------------------
+
+NAMES = ["a,b", 'say "hi"', "US$_x$"]
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_names_are_quoted(tmp_path, ending):
+    path = tmp_path / f"out{ending}"
+    write_stream(open_stream(ROWS), path, names=NAMES)
+    assert open_stream(path).feature_names == tuple(NAMES)
+    np.testing.assert_array_equal(open_stream(path).column(), ROWS)
+
+
+TIMES = {
+    "numbers": [str(k / 10) for k in range(30)],
+    "dates": [f"2024-05-31T{k // 6:02}:{k % 6}0:00" for k in range(30)],
+}
+
+
+@pytest.mark.parametrize("kind", TIMES)
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".npy"])
+@pytest.mark.parametrize("missing", ["raise", "interpolate"])
+@pytest.mark.parametrize("command", [True, False])
+def test_the_column_of_times_comes_first(tmp_path, ending, kind, missing, command):
+    """So that the features can be joined with other tables."""
+    pandas = pytest.importorskip("pandas")
+    data, out = tmp_path / "data.csv", tmp_path / f"out{ending}"
+    table = pandas.DataFrame(ROWS, columns=["x", "y", "z"])
+    table.insert(1, "when", TIMES[kind])
+    table.to_csv(data, index=False)
+    stream = open_stream(data, time="when", chunk_rows=7, missing=missing).through(LagEmbedding(2))
+    model = SlowSubspace(1, alpha=0.5).fit(stream)
+    if command:
+        save(model, tmp_path / "m.eigs")
+        words = ["transform", tmp_path / "m.eigs", data, "-o", out]
+        done = CliRunner().invoke(app, [str(one) for one in words])
+        assert done.exit_code == 0, done.stderr
+    else:
+        write_stream(model.transform(stream), out)
+    rows, times = 30 if command else 29, TIMES[kind] if command else TIMES[kind][1:]
+    if ending == ".npy":
+        assert np.load(out).shape == (rows, 1)
+        return
+    found = (pandas.read_csv if ending == ".csv" else pandas.read_parquet)(out)
+    assert found.columns[0] == "when"
+    assert found.shape == (rows, 2)
+    assert list(map(str, found["when"])) == times
+
+
+def test_a_replaced_file_keeps_its_mode(tmp_path):
+    path = tmp_path / "out.csv"
+    for mode in (0o600, 0o640, 0o664):
+        path.touch()
+        path.chmod(mode)
+        owner = path.stat().st_uid, path.stat().st_gid
+        write_stream(open_stream(ROWS), path)
+        assert path.stat().st_mode & 0o7777 == mode
+        assert (path.stat().st_uid, path.stat().st_gid) == owner

@@ -25,8 +25,8 @@ def transform(
 
     The model's steps of preprocessing are applied first. The file is written whole or not at all.
     Rows without features become NaN, so that every row keeps its place: rows that --missing skip
-    leaves out, and those that delays and differences use up. Options of reading that are not given
-    are those of the fit.
+    leaves out, and those that delays and differences use up. The column of --time comes first,
+    except in .npy. Options of reading that are not given are those of the fit.
     """
     from eigenstream.streams import preprocessing_of
     from eigenstream.streams.outputs import ENDINGS, write_rows
@@ -40,26 +40,29 @@ def transform(
     check_output(out, [model, *data, *stream.sources], ENDINGS)
     with full_disk_named(out), replacing(out) as file, Watched(stream) as watched:
         blocks = _features(without_steps(estimator), steps, watched.chunks(), len(names))
-        n_rows = write_rows(file.buffer, out.suffix.lower(), names, blocks)
+        n_rows = write_rows(file.buffer, out.suffix.lower(), names, blocks, stream.time_name)
     found = {"rows": n_rows, "features": len(names), "seconds": watched.seconds, "output": str(out)}
     say(found, f"{n_rows:,} rows of {len(names)} features are in {out}.", json)
 
 
-def _features(estimator: Any, steps: Any, chunks: Iterator[Any], width: int) -> Iterator[Any]:
-    """Yield the features of blocks of rows, NaN for rows that have none."""
+def _features(
+    estimator: Any, steps: Any, chunks: Iterator[Any], width: int
+) -> Iterator[tuple[Any, Any]]:
+    """Yield the times and features of blocks of rows, NaN for rows that have no features."""
     for chunk in chunks:
         size = len(chunk)
         if steps.steps:  # steps may make rows wider
             size = chunk_rows(max(steps.widths(chunk.rows.shape[1])))
         for at in range(0, len(chunk), size):
-            made = steps.push(chunk.between(at, min(at + size, len(chunk))))
-            lost = min(at + size, len(chunk)) - at - len(made)
+            part = chunk.between(at, min(at + size, len(chunk)))
+            made = steps.push(part)
+            lost = len(part) - len(made)
             features = np.full((lost + len(made), width), np.nan, made.rows.dtype)
             if len(made):
                 features[lost:] = estimator.transform(made.rows)
                 if made.weights is not None:
                     features[lost:][made.weights == 0] = np.nan
-            yield features
+            yield part.raw_times, features
 
 
 def feature_model(path: Path) -> Any:

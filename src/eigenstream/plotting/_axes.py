@@ -42,6 +42,15 @@ STYLE: Any = {
 }
 
 
+def literal(name: object) -> str:
+    """Return the name of a column or a class for drawing, without formulas between dollars.
+
+    >>> print(literal("US$_x$"))
+    US\\$_x\\$
+    """
+    return str(name).replace("$", r"\$")
+
+
 def axes(width: float = 5.0, height: float = 3.6, title: str = "") -> Axes:
     """Return the empty axes of a new pyplot figure.
 

@@ -9,7 +9,7 @@ from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, SymmetricalL
 from numpy.typing import ArrayLike
 
 from eigenstream.evaluation.base import roc_area
-from eigenstream.plotting._axes import COLOURS, INK, axes, colours, dashes, legend, thinned
+from eigenstream.plotting._axes import COLOURS, INK, axes, colours, dashes, legend, literal, thinned
 from eigenstream.theory import MixingProfile, slow_bound
 
 
@@ -671,7 +671,7 @@ def runs(
             across = start + step * np.arange(len(one))
             ax.plot(across, 0.66 * (one - low) / ((high - low) or 1.0) - k, lw=1, color=colour)
         ax.annotate(
-            name,
+            literal(name),
             (0, 0.72 - k),
             xycoords=("axes fraction", "data"),
             fontsize=9,
@@ -724,7 +724,7 @@ def control_chart(monitor: Any, records: Sequence[Any], *, ax: Axes | None = Non
     ax.axhline(limit, ls=":", lw=1.2, color=INK, label="limit")
     begins = alarms & ~np.insert(alarms[:-1], 0, False)
     for k in np.flatnonzero(begins).tolist():
-        name = str(records[k].column or records[k].group).replace("$", r"\$")
+        name = literal(records[k].column or records[k].group)
         where = (ends[k], scores[k])
         ax.annotate(name, where, (-6, 2), textcoords="offset points", ha="right")
     ax.xaxis.set_major_locator(MaxNLocator(5))

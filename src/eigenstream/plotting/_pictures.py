@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 
 from eigenstream._checks import check_finite
-from eigenstream.plotting._axes import COLOURS, INK, axes, colours, legend
+from eigenstream.plotting._axes import COLOURS, INK, axes, colours, legend, literal
 
 
 def png_uri(picture: ArrayLike) -> str:
@@ -191,7 +191,8 @@ def loadings(model: Any, names: Sequence[str] | None = None, *, ax: Axes | None 
     if names is not None and width <= MOST_NAMES:
         turned = 0 if sum(map(len, names)) < 60 else 60
         ax.set_xticks(places)
-        ax.set_xticklabels(names, rotation=turned, ha="right" if turned else "center", fontsize=9)
+        shown = list(map(literal, names))
+        ax.set_xticklabels(shown, rotation=turned, ha="right" if turned else "center", fontsize=9)
         ax.set_xlabel("")
     ax.grid(False)
     ax.spines[["left", "bottom"]].set_visible(False)
@@ -229,7 +230,7 @@ def embedding(features: ArrayLike, labels: ArrayLike, *, ax: Axes | None = None)
         ax.plot(mine[:, 0], mine[:, 1], ".", ms=5, alpha=0.75, color=colour, mew=0)
         x, y = np.median(mine[:, :2], axis=0)
         ax.annotate(
-            str(name),
+            literal(name),
             (float(x), float(y)),
             ha="center",
             va="center",
@@ -319,6 +320,7 @@ def map_plane(
     >>> len(ax.collections[0].get_paths())
     6
     """
+    label = literal(label)
     ax = axes(4.6, 3.8, "U-matrix" if values is None else label) if ax is None else ax
     if values is None:
         values, label = som.u_matrix(), label or "distance"
@@ -369,7 +371,7 @@ def map_classes(som: Any, found: Any, *, ax: Axes | None = None) -> Axes:
     cells = PolyCollection(_cells(grid), facecolors=faces, edgecolor="none")
     _lay(ax, grid, cells)
     for name, colour in zip(found.classes, named, strict=True):
-        ax.plot([], [], "s", ms=7, color=colour, label=str(name))
+        ax.plot([], [], "s", ms=7, color=colour, label=literal(name))
     if len(found.classes) <= 2 * len(COLOURS):
         legend(ax, "center left", bbox_to_anchor=(1.0, 0.5), handletextpad=0.3)
     return ax

@@ -96,6 +96,8 @@ class Chunk:
     stride : int
         The step between two rows in the source.
     times : ndarray of shape (n_rows,), or None
+        The times as numbers; seconds for dates.
+    raw_times : ndarray of shape (n_rows,), or None
         The column of times, before any conversion.
     sequence : ndarray of shape (n_rows,), or None
         The column of sequences, before any conversion.
@@ -120,6 +122,7 @@ class Chunk:
     end: int = 0
     stride: int = field(default=1, repr=False)
     times: Any = field(default=None, repr=False, compare=False)
+    raw_times: Any = field(default=None, repr=False, compare=False)
     sequence: Any = field(default=None, repr=False, compare=False)
 
     __repr__ = brief
@@ -144,7 +147,7 @@ class Chunk:
         Chunk
             The part, with its weights and labels.
         """
-        optional = ("weights", "labels", "times", "sequence")
+        optional = ("weights", "labels", "times", "raw_times", "sequence")
         given = {name: getattr(self, name) for name in optional}
         cut: dict[str, Any] = {
             k: None if one is None else one[start:stop:step] for k, one in given.items()

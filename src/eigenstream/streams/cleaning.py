@@ -61,7 +61,8 @@ class Sequences:
             if self.gap is not None:
                 starts |= steps > self._limit(dates)
             self._time = times[-1]
-            block = replace(block, times=times / NANOSECONDS if dates else times)
+            seconds = times / NANOSECONDS if dates else times
+            block = replace(block, times=seconds, raw_times=np.asarray(block.times))
         self._begun |= len(block) > 0
         edges = [*sorted({0, *np.flatnonzero(starts).tolist()}), len(block)]
         for start, stop in pairwise(edges):
@@ -298,10 +299,10 @@ def _interpolated(
 def _joined(first: Chunk, second: Chunk) -> Chunk:
     """Return two consecutive chunks as one."""
     labels = None if first.labels is None else joined_labels([first.labels, second.labels])
-    rows, times = ([getattr(one, name) for one in (first, second)] for name in ("rows", "times"))
-    return replace(
-        first, rows=stacked(rows), times=np.concatenate(times), labels=labels, sequence=None
-    )
+    both, rows = (first, second), stacked([first.rows, second.rows])
+    times = np.concatenate([one.times for one in both])
+    raw = None if first.raw_times is None else np.concatenate([one.raw_times for one in both])
+    return replace(first, rows=rows, times=times, raw_times=raw, labels=labels, sequence=None)
 
 
 def _fill(rows: NDArray[Any], at: Any, longest: int, count: Callable[[int], object]) -> int:

@@ -1,7 +1,9 @@
 """Write the rows of a stream to a file, chunk by chunk."""
 
+import csv
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
+from io import TextIOWrapper
 from itertools import chain
 from os import PathLike
 from pathlib import Path
@@ -12,9 +14,12 @@ import numpy as np
 from eigenstream._files import replacing
 from eigenstream.streams.base import StreamError
 
+#: Times, or None, and rows.
+Blocks = Iterator[tuple[Any, Any]]
 
-def write_npy(file: Any, names: Sequence[str], dtype: Any, blocks: Iterator[Any]) -> None:
-    """Write an array. The header is written again when the number of rows is known."""
+
+def write_npy(file: Any, names: Sequence[str], dtype: Any, blocks: Blocks) -> None:
+    """Write an array without times. The header is written again with the number of rows."""
     n_rows = 0
 
     def header() -> None:
@@ -25,30 +30,44 @@ def write_npy(file: Any, names: Sequence[str], dtype: Any, blocks: Iterator[Any]
         )
 
     header()
-    for rows in blocks:
+    for _, rows in blocks:
         file.write(np.ascontiguousarray(rows).data)
         n_rows += len(rows)
     file.seek(0)
     header()
 
 
-def write_csv(file: Any, names: Sequence[str], dtype: Any, blocks: Iterator[Any]) -> None:
+def write_csv(file: Any, names: Sequence[str], dtype: Any, blocks: Blocks) -> None:
     """Write text with a header. The digits suffice to read back the same numbers."""
-    file.write((",".join(names) + "\n").encode())
-    for rows in blocks:
-        np.savetxt(file, rows, fmt="%.9g" if dtype == np.float32 else "%.17g", delimiter=",")
+    text = TextIOWrapper(file, "utf-8", newline="", write_through=True)
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerow(names)
+    digits = "%.9g" if dtype == np.float32 else "%.17g"
+    for times, rows in blocks:
+        if times is None:
+            np.savetxt(text, rows, fmt=digits, delimiter=",")
+            continue
+        numbers = times.dtype.kind == "f"
+        for time, row in zip(times.tolist() if numbers else times.astype(str), rows, strict=True):
+            lines.writerow([digits % time if numbers else time, *(digits % one for one in row)])
+    text.detach()
 
 
-def write_parquet(file: Any, names: Sequence[str], dtype: Any, blocks: Iterator[Any]) -> None:
+def write_parquet(file: Any, names: Sequence[str], dtype: Any, blocks: Blocks) -> None:
     """Write one column for each feature and one row group for each block."""
     import pyarrow
     from pyarrow import parquet
 
-    schema = pyarrow.schema([(name, pyarrow.from_numpy_dtype(dtype)) for name in names])
-    with parquet.ParquetWriter(file, schema) as writer:
-        for rows in blocks:
-            columns = [pyarrow.array(np.ascontiguousarray(column)) for column in rows.T]
-            writer.write_table(pyarrow.Table.from_arrays(columns, schema=schema))
+    writer = None
+    with ExitStack() as stack:
+        for times, rows in blocks:
+            columns = [] if times is None else [times]
+            columns += [np.ascontiguousarray(column) for column in rows.T]
+            arrays = [pyarrow.array(column) for column in columns]
+            schema = pyarrow.schema(zip(names, [one.type for one in arrays], strict=True))
+            if writer is None:
+                writer = stack.enter_context(parquet.ParquetWriter(file, schema))
+            writer.write_table(pyarrow.Table.from_arrays(arrays, schema=schema))
 
 
 WRITERS = {".npy": write_npy, ".csv": write_csv, ".parquet": write_parquet}
@@ -57,14 +76,20 @@ WRITERS = {".npy": write_npy, ".csv": write_csv, ".parquet": write_parquet}
 ENDINGS = tuple(WRITERS)
 
 
-def write_rows(file: Any, ending: str, names: Sequence[str] | None, blocks: Iterator[Any]) -> int:
-    """Write blocks of rows of one type into an open file. Return the number of rows.
+def write_rows(
+    file: Any,
+    ending: str,
+    names: Sequence[str] | None,
+    blocks: Blocks,
+    time: str | None = None,
+) -> int:
+    """Write blocks of rows of one type, with their times or None. Return the number of rows.
 
-    By default the columns are named by their numbers.
+    By default the columns are named by their numbers. ``time`` is the name of the column of times.
 
     >>> from io import BytesIO
     >>> file = BytesIO()
-    >>> write_rows(file, ".csv", ["x", "y"], iter([np.array([[1.0, 0.1]])]))
+    >>> write_rows(file, ".csv", ["x", "y"], iter([(None, np.array([[1.0, 0.1]]))]))
     1
     >>> file.getvalue()
     b'x,y\\n1,0.10000000000000001\\n'
@@ -72,18 +97,21 @@ def write_rows(file: Any, ending: str, names: Sequence[str] | None, blocks: Iter
     first = next(blocks, None)
     if first is None:
         raise StreamError("the stream has no rows. Nothing was written.")
-    names = list(map(str, range(first.shape[1]))) if names is None else list(names)
-    if len(names) != first.shape[1]:
-        raise ValueError(f"names has {len(names)} items. Pass {first.shape[1]} names.")
+    times, rows = first
+    names = list(map(str, range(rows.shape[1]))) if names is None else list(names)
+    if len(names) != rows.shape[1]:
+        raise ValueError(f"names has {len(names)} items. Pass {rows.shape[1]} names.")
+    if times is not None and ending != ".npy":
+        names = [time or "time", *names]
     n_rows = 0
 
-    def counted() -> Iterator[Any]:
+    def counted() -> Blocks:
         nonlocal n_rows
-        for rows in chain([first], blocks):
-            n_rows += len(rows)
-            yield rows
+        for block in chain([first], blocks):
+            n_rows += len(block[1])
+            yield block
 
-    WRITERS[ending](file, names, first.dtype, counted())
+    WRITERS[ending](file, names, rows.dtype, counted())
     return n_rows
 
 
@@ -91,7 +119,7 @@ def write_stream(stream: Any, path: str | PathLike[str], names: Sequence[str] | 
     """Write the rows of a stream to a file, chunk by chunk.
 
     If writing fails, no file is left. Rows of weight zero are written as NaN, so that every row
-    keeps its number.
+    keeps its number. If the stream has times, their column comes first, except in .npy.
 
     Parameters
     ----------
@@ -133,11 +161,11 @@ def write_stream(stream: Any, path: str | PathLike[str], names: Sequence[str] | 
     with replacing(place) as file, closing(_blocks(stream)) as blocks:
         binary: Any = file
         own = stream.feature_names if names is None else names
-        return write_rows(binary.buffer, ending, own, blocks)
+        return write_rows(binary.buffer, ending, own, blocks, stream.time_name)
 
 
-def _blocks(stream: Any) -> Generator[Any]:
-    """Yield the rows of chunks, with NaN in rows of weight zero."""
+def _blocks(stream: Any) -> Generator[tuple[Any, Any]]:
+    """Yield the times and rows of chunks, with NaN in rows of weight zero."""
     with closing(stream.chunks()) as chunks:
         for chunk in chunks:
             rows = np.asarray(chunk.rows)
@@ -145,4 +173,4 @@ def _blocks(stream: Any) -> Generator[Any]:
                 raise StreamError(f"{stream!r} has no rows of numbers. Write its chunks yourself.")
             if chunk.weights is not None:
                 rows = np.where(chunk.weights[:, None] > 0, rows, np.nan).astype(rows.dtype)
-            yield rows
+            yield chunk.raw_times, rows

@@ -66,6 +66,8 @@ class Stream:
         The type of the rows, or None for a stream of results of an estimator.
     feature_names : tuple of str, or None
         The names of the features after preprocessing.
+    time_name : str or None
+        The name of the column of times.
     row_shape : tuple of int, or None
         The shape of one row, such as (28, 28) for images.
     sources : tuple of str
@@ -163,6 +165,12 @@ class Stream:
         """Return the names of the features, or None."""
         names = self.column_names
         return None if names is None or self._answers else self.preprocessing.names(names)
+
+    @property
+    def time_name(self) -> str | None:
+        """Return the name of the column of times, its number if it has none, or None."""
+        place, names = self._requests[0].time, self.tables[0].columns
+        return None if place is None else names[place] if names else str(place)
 
     @property
     def row_shape(self) -> tuple[int, ...] | None:
