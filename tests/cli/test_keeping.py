@@ -65,7 +65,7 @@ def test_a_signal_leaves_a_checkpoint_and_says_so(folder, monkeypatch):
     assert "fit.eigs holds the first 150 rows" in stopped.stderr
     assert sorted(os.listdir(folder)) == ["fit.eigs", "x.csv", "x.npy"]
     code, _, said = run(*kept)
-    assert (code, "resume=True" in said) == (2, True)
+    assert (code, "--resume" in said) == (2, True)
     code, _, said = run(*kept, "--resume")
     assert (code, "resuming at row 150" in said) == (0, True)
     resumed = load("model.eigs")
@@ -82,7 +82,7 @@ def test_other_labels_are_other_data(folder):
     assert run(*fit, "--labels", folder / "y.npy")[0] == 0
     code, _, said = run(*fit, "--labels", folder / "z.npy", "--resume")
     assert code == 2
-    assert "is a checkpoint of other data: labels" in said
+    assert "is a checkpoint of other data: --labels" in said
     code, _, said = run(*fit, "--labels", folder / "y.npy", "--features", "rbf:5", "--resume")
     assert code == 2
     assert "is a checkpoint of other parameters: features=" in said

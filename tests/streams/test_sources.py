@@ -1,5 +1,6 @@
 """Every kind of source gives the rows that are in it, whatever the chunks."""
 
+import decimal
 import gc
 import io
 import os
@@ -8,9 +9,11 @@ import threading
 import warnings
 
 import numpy as np
+import pyarrow
 import pytest
 import scipy.sparse as sp
 from PIL import Image
+from pyarrow import parquet
 from scipy.io import netcdf_file
 
 from eigenstream import SlowSubspace, StreamPCA
@@ -705,3 +708,31 @@ def test_arrays_by_columns_in_an_archive_need_memory_for_all_rows(tmp_path, monk
     monkeypatch.setattr(numpy_files, "physical_memory", lambda: 1.0)
     with pytest.raises(StreamError, match="stored by columns"):
         list(open_stream(tmp_path / "x.npz"))
+
+
+def test_decimals_are_numbers(tmp_path):
+    cells = [decimal.Decimal("1.25"), None, decimal.Decimal("-3.5")]
+    table = pyarrow.table({"price": cells, "x": [1.0, 2.0, 3.0]})
+    parquet.write_table(table, tmp_path / "x.parquet")
+    for source in (tmp_path / "x.parquet", table, table.to_pandas()):
+        stream = open_stream(source, missing="skip")
+        assert stream.of_numbers()[1] == {}
+        (chunk,) = stream
+        np.testing.assert_array_equal(chunk.rows, [[1.25, 1.0], [0.0, 0.0], [-3.5, 3.0]])
+        assert chunk.weights.tolist() == [1.0, 0.0, 1.0]
+
+
+@pytest.mark.parametrize("ending", ["wav", "aiff", "au", "w64"])
+def test_a_sound_that_is_cut_off(ending, tmp_path):
+    soundfile = pytest.importorskip("soundfile")
+    path = tmp_path / f"x.{ending}"
+    soundfile.write(path, 0.1 * np.sin(np.arange(20_000)), 8000)
+    n_rows = open_stream(path).n_rows
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+    with pytest.raises(StreamError, match=f"x.{ending} is cut off: it has .* bytes"):
+        open_stream(path)
+    if ending == "wav":  # a program that writes to a pipe does not know the size
+        at, unknown = content.index(b"data") + 4, b"\xff" * 4
+        path.write_bytes(content[:4] + unknown + content[8:at] + unknown + content[at + 4 :])
+        assert open_stream(path).n_rows == n_rows

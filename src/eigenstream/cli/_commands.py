@@ -4,10 +4,10 @@ A dataclass of options stands for its fields wherever a command has it as a para
 """
 
 import inspect
+import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection
 from dataclasses import MISSING, fields, is_dataclass
 from functools import wraps
 from typing import Annotated, Any, NoReturn, get_args, get_type_hints
@@ -119,29 +119,44 @@ class _Described:
 
 
 class Command(_Described, TyperCommand):
-    """A command."""
+    """A command, which prints expected errors in one line that names its options."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command, and print the errors of its data and its files."""
+        names = [one.name or "" for one in self.params]
+
+        def say(message: Warning | str, *_: Any, **__: Any) -> None:
+            print(
+                "eigenstream: warning:", *in_options(str(message), names).split(), file=sys.stderr
+            )
+
+        try:
+            with warnings.catch_warnings():
+                warnings.showwarning = say
+                # Rows come out of files as plain arrays, whose columns were matched by name before.
+                warnings.filterwarnings("ignore", message="X does not have valid feature names")
+                return super().invoke(ctx)
+        except OSError as problem:
+            place = "" if problem.filename is None else f"{problem.filename}: "
+            refuse(f"{place}{problem.strerror}" if problem.strerror else str(problem))
+        except (ValueError, TypeError, ArithmeticError, ModuleNotFoundError) as problem:
+            refuse(in_options(str(problem), names))
+        except MemoryError as problem:
+            refuse(f"not enough memory: {problem}")
 
 
 class Group(_Described, TyperGroup):
-    """A group of commands, which prints expected errors in one line, without a traceback."""
+    """A group of commands, which prints errors of the command line in one line."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of the commands, ``fit`` first."""
         return sorted(self.commands, key=lambda name: name != "fit")
 
     def main(self, *args: Any, **options: Any) -> Any:
-        """Run the command line, and print errors of the command or its files."""
+        """Run the command line, and print its errors."""
         options["standalone_mode"] = False
         try:
-            with warnings_in_one_line():
-                code = super().main(*args, **options)
-        except OSError as problem:
-            place = "" if problem.filename is None else f"{problem.filename}: "
-            refuse(f"{place}{problem.strerror}" if problem.strerror else str(problem))
-        except (ValueError, TypeError, ArithmeticError, ModuleNotFoundError) as problem:
-            refuse(str(problem))
-        except MemoryError as problem:
-            refuse(f"not enough memory: {problem}")
+            code = super().main(*args, **options)
         except UsageProblem as problem:
             context = getattr(problem, "ctx", None)
             called = "eigenstream" if context is None else context.command_path
@@ -149,6 +164,33 @@ class Group(_Described, TyperGroup):
         except (typer.Abort, KeyboardInterrupt):
             sys.exit(130)
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def in_options(text: str, names: Collection[str]) -> str:
+    """Return a message of the library with options in place of parameters.
+
+    >>> in_options("Use n_components <= 3, or pass exclude=['a', 'b'] and missing='skip'.",
+    ...            ["n_components", "exclude", "missing"])
+    'Use --n-components <= 3, or pass --exclude a,b and --missing skip.'
+    """
+    known = "|".join(names)
+    alone = "|".join(one for one in names if "_" in one) or "(?!)"
+
+    def option(match: re.Match[str]) -> str:
+        name, value = (match["name"] or match["alone"]).replace("_", "-"), match["value"] or ""
+        if name == "header":
+            return "--no-header" if value == "None" else "--header"
+        if value[:1] == "(":  # a height and a width
+            value = "x".join(re.findall(r"\d+", value))
+        elif value[:1] == "[":
+            value = ",".join(re.findall(r"'([^']*)'", value))
+        value = {"None": "all", "True": ""}.get(value, value.strip("'\""))
+        return f"--{name} {value}".strip()
+
+    value = r"'[^']*'|\"[^\"]*\"|\[[^\]]*\]|\(\d+, \d+\)|-?\w+(?:\.\d+)?"
+    # Objects such as Sketch(passes=2) stay as they are.
+    named = rf"(?<!\()\b(?P<name>{known})=(?!\w+\()(?P<value>{value})?"
+    return re.sub(rf"{named}|\b(?P<alone>{alone})\b", option, text)
 
 
 def refuse(message: str) -> NoReturn:
@@ -161,17 +203,3 @@ def refuse(message: str) -> NoReturn:
     """
     print("eigenstream:", *message.split(), file=sys.stderr)
     sys.exit(2)
-
-
-@contextmanager
-def warnings_in_one_line() -> Iterator[None]:
-    """Print each warning in one line."""
-
-    def say(message: Warning | str, *_: Any, **__: Any) -> None:
-        print("eigenstream: warning:", *str(message).split(), file=sys.stderr)
-
-    with warnings.catch_warnings():
-        warnings.showwarning = say
-        # Rows come out of files as plain arrays, whose columns were matched by name before.
-        warnings.filterwarnings("ignore", message="X does not have valid feature names")
-        yield

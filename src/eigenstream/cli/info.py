@@ -91,7 +91,6 @@ def _show_model(path: Path, json: bool) -> None:
     estimator = load(path)
     names = getattr(estimator, "feature_names_in_", None)
     found |= {
-        "parameters": {name: repr(value) for name, value in found["parameters"].items()},
         "estimator": " ".join(repr(estimator).split()),
         "columns": getattr(estimator, "n_features_in_", None),
         "names": None if names is None else list(map(str, names)),

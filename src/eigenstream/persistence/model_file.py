@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from hashlib import blake2b
 from importlib.metadata import version
+from math import isfinite
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -209,8 +210,14 @@ def _at_defaults(estimator: Any, names: Collection[str]) -> Any:
 def _plain_parameters(estimator: Any) -> dict[str, Any]:
     """Return the parameters that are numbers or text, and the ``repr`` of all others."""
     given = estimator.get_params(deep=False) if hasattr(estimator, "get_params") else {}
+    given = {
+        name: one.item() if isinstance(one, np.generic) else one for name, one in given.items()
+    }
     plain = (bool, int, str, type(None))
-    return {name: one if type(one) in plain else repr(one) for name, one in given.items()}
+    return {
+        name: one if type(one) in plain or (type(one) is float and isfinite(one)) else repr(one)
+        for name, one in given.items()
+    }
 
 
 def _rows_seen(estimator: Any) -> int | None:

@@ -140,8 +140,7 @@ def open_stream(
         more = f" and {len(doubtful) - 1} more" if len(doubtful) > 1 else ""
         warn_user(
             f"the first row of {doubtful[0].name}{more} holds only numbers and was read as column "
-            "names. Pass header=None (--no-header) if it is data, or header=0 (--header) to "
-            "silence this warning."
+            "names. Pass header=None if it is data, or header=0 to silence this warning."
         )
     plan = Reading(
         columns=check_columns(columns),

@@ -1,5 +1,6 @@
 """Readers of images, videos and sound. Each frame or window of samples is a row."""
 
+import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -134,6 +135,12 @@ SILENCE = 1e-12
 #: The most samples of a window: 6 seconds at 44.1 kHz. Longer windows make larger rows.
 LONGEST = 1 << 18
 
+#: The line of libsndfile's log about a file with fewer bytes of sound than its header names.
+CUT_OFF = re.compile(r"(?:data|SSND|Data Size|riff)\s*: (\d+) \(should be (\d+)\)")
+
+#: Programs that write to a pipe name sizes from here on, because they do not know the size.
+UNKNOWN_SIZE = (1 << 31) - (1 << 16)
+
 
 class Sound(SlicedTable):
     """Log spectra of a sound file, averaged over its channels.
@@ -151,7 +158,13 @@ class Sound(SlicedTable):
         if self.window > LONGEST:
             raise ValueError(f"window={self.window} is too long. Use at most {LONGEST} samples.")
         with self._sound() as sound:
-            rate, frames = int(sound.samplerate), int(sound.frames)
+            rate, frames, log = int(sound.samplerate), int(sound.frames), str(sound.extra_info)
+        sizes = CUT_OFF.search(log)
+        if sizes and int(sizes[2]) < int(sizes[1]) < UNKNOWN_SIZE:
+            raise StreamError(
+                f"{self.name} is cut off: it has {sizes[2]} bytes of the {sizes[1]} that its "
+                "header names. Copy or convert it again."
+            )
         if frames < self.window:
             raise StreamError(
                 f"{self.name} has {frames} samples, and one row takes window={self.window}. "

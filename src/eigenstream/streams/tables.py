@@ -28,6 +28,8 @@ def of_records(records: Any, request: Request, name: str) -> Chunk:
         found = records.column(order[place])
         if types.is_dictionary(found.type):
             found = found.cast(found.type.value_type)
+        if types.is_decimal(found.type):
+            found = found.cast(pyarrow.float64())
         return found.to_numpy(zero_copy_only=False)
 
     kinds = {records.schema.field(order[one]).type for one in request.features}
@@ -38,7 +40,7 @@ def of_records(records: Any, request: Request, name: str) -> Chunk:
     columns = []
     for place in request.features:
         field = records.schema.field(order[place])
-        values = records.column(order[place]).to_numpy(zero_copy_only=False)
+        values = column(place)
         if types.is_boolean(field.type) or types.is_null(field.type):
             values = values.astype(np.float64)  # from objects if values are missing
         if values.dtype.kind not in "biuf":
@@ -155,7 +157,8 @@ class Arrow(ColumnTable):
         self.no_numbers: Mapping[int, str] = {
             place: kind_of(field.type)
             for place, field in enumerate(schema)
-            if not types.is_primitive(field.type) or types.is_temporal(field.type)
+            if not (types.is_primitive(field.type) or types.is_decimal(field.type))
+            or types.is_temporal(field.type)
         }
         singles = {field.type for field in schema} == {pyarrow.float32()}
         self.dtype = np.dtype(np.float32 if singles else np.float64)
