@@ -205,7 +205,7 @@ def learned(task: Task, way: Way, column: Column, effort: Effort) -> tuple[Any, 
     best: tuple[float, Any, Any] = (np.inf, None, None)
     for gamma in gammas:
         fitted = estimator(gamma, way.rule).fit(task.rows[some], task.labels[some])
-        loss = float(fitted.eta_choice_.losses.min())  # type: ignore[union-attr]
+        loss = float(fitted.result_.choice.losses.min())
         if loss < best[0] - 1e-9:
             best = loss, gamma, fitted
     loss, gamma, found = best

@@ -14,7 +14,7 @@ import eigenstream
 from eigenstream import ContrastSubspace, PairSubspace, SlowSubspace, StreamPCA
 from eigenstream.rows.chunk import Chunk, Place
 from eigenstream.rows.rows import Part, Rows
-from eigenstream.subspace.base import Answer
+from eigenstream.subspace import Result
 from eigenstream.subspace.block import Block
 from eigenstream.subspace.operators import Eigenpairs, MatrixOperator
 
@@ -163,9 +163,9 @@ def test_every_folder_has_a_floor():
 
 
 #: The forms that rows take on their way, and files that define them or look at them in passing.
-FORMS = (Part, Rows, Place, Chunk, Block, MatrixOperator, Eigenpairs, Answer)
+FORMS = (Part, Rows, Place, Chunk, Block, MatrixOperator, Eigenpairs, Result)
 OF_FORMS = (Chunk, Block)
-BESIDE = {"block", "sample", "guard", "radius", "columns", "timescales", "time"}
+BESIDE = {"base", "block", "sample", "guard", "radius", "columns", "timescales", "time"}
 ROWS = np.random.default_rng(0).standard_normal((40, 4)).cumsum(axis=0)
 PAIRS = ROWS[np.random.default_rng(1).integers(40, size=(30, 2))]
 

@@ -40,6 +40,7 @@ from eigenstream.streams import (
     Standardize,
     UnitNorm,
 )
+from eigenstream.subspace import to_sklearn
 
 RNG = np.random.default_rng(0)
 ROWS = RNG.standard_normal((90, 4)).cumsum(axis=0) * [1.0, 3.0, 0.3, 100.0] + [5.0, 0.0, -2.0, 1e3]
@@ -201,9 +202,9 @@ def test_the_audit(tmp_path):
     twin, ready = SlowSubspace(2).fit(standardised(ROWS)), standardised(OTHER)
     close(np.abs(model.transform(OTHER)), np.abs(twin.transform(ready)), "transform")
     assert model.score(OTHER) == pytest.approx(twin.score(ready))
-    plain = model.to_sklearn()
+    plain = to_sklearn(model)
     close(plain.transform(OTHER), model.transform(OTHER), "to_sklearn")
-    close(model.to_sklearn(preprocessing=False).transform(ready), model.transform(OTHER), "bare")
+    close(to_sklearn(model, preprocessing=False).transform(ready), model.transform(OTHER), "bare")
     assert SlowSubspace(2).fit_transform(ROWS).shape == (90, 2)
 
 
@@ -298,7 +299,7 @@ def test_columns_of_a_table_are_chosen_by_their_names():
     close(model.transform(OTHER[:, [3, 0]]), expected, "array")
     found = read(model.transform(open_stream(other, columns=["d", "a"])))
     close(found, expected, "stream")
-    plain = model.to_sklearn()
+    plain = to_sklearn(model)
     assert plain.feature_names_in_.tolist() == ["d", "a"]
     close(plain.transform(other[["d", "a"]]), expected, "pipeline")
     with pytest.raises(ValueError, match="X has no column 'd'"):

@@ -21,7 +21,7 @@ from eigenstream._linalg import Float64s, Floats
 from eigenstream.evaluation import PairROC, one_shot_error, pair_roc
 from eigenstream.processes import ImageWalk, Style, digit_set, page_image
 from eigenstream.reports.base import Drawing, PageTable, Report, Section, Tiles
-from eigenstream.subspace import SlowSubspace, StreamPCA
+from eigenstream.subspace import SlowSubspace, StreamPCA, n_positive
 
 #: Side of a view, in pixels.
 SIZE = 28
@@ -274,7 +274,7 @@ def report(found: Demo) -> Report:
             plotting.spectrum(values, FEATURES),
             "The spectrum of T",
             f"All {len(values)} eigenvalues of T = alpha A − (1 − alpha) B, with A the variance of "
-            f"the views and B that of their velocity. {slow.n_positive_} are positive.",
+            f"the views and B that of their velocity. {n_positive(slow)} are positive.",
         ),
     ]
     return Report(

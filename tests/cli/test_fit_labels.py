@@ -97,7 +97,7 @@ def test_classes_are_learned_as_in_python(files, data, labels):
 def test_pairs_are_learned_as_in_python(files, arguments):
     found = told("fit", "pairs", *arguments, "-o", "m.eigs")
     due = PairSubspace(preprocessor=X).fit(INDEX, SIGNS)
-    assert (found["shrinkage"], found["mixing"]) == (due.shrinkage_, due.mixing_)
+    assert (found["shrinkage"], found["mixing"]) == (due.result_.shrinkage, due.result_.mixing)
     assert found["rows"] == len(INDEX)
     model = eigenstream.load("m.eigs")
     assert model.preprocessor is None  # the items are no part of the model

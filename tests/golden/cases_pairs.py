@@ -20,6 +20,7 @@ from eigenstream.evaluation import (
     pair_roc,
     subspace_angles,
 )
+from eigenstream.subspace import n_positive
 from golden.table import add, quality, share, subspace
 
 RNG = np.random.default_rng(0)
@@ -110,7 +111,7 @@ add(
 CLASSES = ClassSubspace(2, criterion="difference", eta=0.5).fit(X, LABELS)
 add("classes/distances", lambda: (CLASSES.pair_distance(OTHERS), CLASSES.pair_predict(OTHERS)))
 add("classes/score", lambda: CLASSES.score(FRESH, FRESH_LABELS))
-add("classes/transformed", lambda: (np.abs(CLASSES.transform(FRESH[:9])), CLASSES.n_positive_))
+add("classes/transformed", lambda: (np.abs(CLASSES.transform(FRESH[:9])), n_positive(CLASSES)))
 add("classes/bound", lambda: ((bound := CLASSES.bound(0.05, 0.1)).gap, bound.value))
 for kernel in ("rbf",):
     add(

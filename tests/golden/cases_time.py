@@ -7,6 +7,14 @@ from sklearn.frozen import FrozenEstimator
 import oracles
 from eigenstream import Flow, RBFNetwork, Sketch, SlowSubspace, StreamPCA, lag_path
 from eigenstream.schedules import Constant, Power
+from eigenstream.subspace import (
+    autocorrelations,
+    implied_timescales,
+    n_positive,
+    objective,
+    pair_rule,
+    subspace_bound,
+)
 from eigenstream.theory import FiniteMemory, Geometric, Independent
 from golden.table import add, quality, share, subspace
 
@@ -169,10 +177,13 @@ for lag in (1, 3, 10):
         )
 SLOW = Slow(3).fit(X)
 NUMBER = Slow(2, alpha=0.9).fit(X)
-add("slow/transformed", lambda: (np.abs(SLOW.transform(X[:9])), SLOW.n_positive_))
-add("slow/score", lambda: (SLOW.objective(X), NUMBER.objective(X[:100])))
-add("slow/autocorrelations", lambda: (SLOW.autocorrelations_, SLOW.autocorrelations(X, lag=2)))
-add("slow/timescales", lambda: (SLOW.timescales_, SLOW.timescales(X, lag=2)))
+add("slow/transformed", lambda: (np.abs(SLOW.transform(X[:9])), n_positive(SLOW)))
+add("slow/score", lambda: (objective(SLOW, X), objective(NUMBER, X[:100])))
+add(
+    "slow/autocorrelations",
+    lambda: (SLOW.result_.autocorrelations, autocorrelations(SLOW, X, lag=2)),
+)
+add("slow/timescales", lambda: (SLOW.timescales_, implied_timescales(SLOW, X, lag=2)))
 add(
     "slow/path",
     lambda: (
@@ -194,16 +205,19 @@ for name, mixing in (("independent", Independent()), ("geometric", Geometric(1, 
     add(
         f"slow/bound, {name}",
         lambda mixing=mixing: (
-            (bound := NUMBER.bound(0.05, mixing, radius=20.0)).gap,
+            (bound := subspace_bound(NUMBER, 0.05, mixing, radius=20.0)).gap,
             bound.lower,
             bound.vacuous,
         ),
     )
-add("slow/bound, tight", lambda: NUMBER.bound(0.05, FiniteMemory(2), radius=20.0, tight=True).gap)
+add(
+    "slow/bound, tight",
+    lambda: subspace_bound(NUMBER, 0.05, FiniteMemory(2), radius=20.0, tight=True).gap,
+)
 add(
     "slow/rule for pairs",
     lambda: (
-        (rule := NUMBER.pair_rule(0.5, 0.05, Independent(), radius=20.0)).distance,
+        (rule := pair_rule(NUMBER, 0.5, 0.05, Independent(), radius=20.0)).distance,
         rule.error,
     ),
 )

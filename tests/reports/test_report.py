@@ -86,7 +86,7 @@ def test_slow_pages_say_what_was_kept_and_how_slow_it_is(pages):
     slow, text = MADE["slow"]()[0], read(pages, "slow").text
     assert "n_components_ 3" in text
     assert f"alpha_ {slow.alpha_:.4g}" in text
-    for value, rho in zip(slow.eigenvalues_, slow.autocorrelations_, strict=True):
+    for value, rho in zip(slow.eigenvalues_, slow.result_.autocorrelations, strict=True):
         assert f"{value:.5g}" in text
         assert f"{rho:.4f}" in text
     assert "2, of 100 to 200 rows" in text
@@ -100,7 +100,7 @@ def test_slow_pages_say_what_was_kept_and_how_slow_it_is(pages):
         assert "Choice of alpha" not in text
     assert "autocorrelation at" not in text  # of the flow; krylov reads the rows again for them
     krylov, text = MADE["krylov"]()[0], read(pages, "krylov").text
-    for rho in krylov.autocorrelations_:
+    for rho in krylov.result_.autocorrelations:
         assert f"{rho:.4f}" in text
 
 

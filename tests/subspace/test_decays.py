@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from benchmarks import decays as simulated
 from eigenstream import SlowSubspace, lag_path
 from eigenstream.processes import Autoregressive
+from eigenstream.subspace import autocorrelations
 from eigenstream.subspace.decays import decay, jackknife_error, resolved
 
 LAGS = np.array([1, 2, 5, 10, 20, 50, 100])
@@ -86,12 +87,14 @@ def test_curves_are_those_of_the_features_on_the_rows():
     path = lag_path(SlowSubspace(2), ROWS, [1, 5, 20], blocks=5)
     for k, slow in enumerate(path.estimators):
         for j, lag in enumerate((1, 5, 20)):
-            due = slow.autocorrelations(ROWS, lag)
+            due = autocorrelations(slow, ROWS, lag)
             np.testing.assert_allclose(path.curves[k, j], due, atol=1e-9)
     np.testing.assert_allclose(np.einsum("kkd->kd", path.curves), path.autocorrelations, atol=1e-9)
     # Without the last block, the rows are those before it.
     np.testing.assert_allclose(
-        path.curves_without[4, 0, 1], path.estimators[0].autocorrelations(ROWS[:6400], 5), atol=1e-9
+        path.curves_without[4, 0, 1],
+        autocorrelations(path.estimators[0], ROWS[:6400], 5),
+        atol=1e-9,
     )
     simulated.check()
 
@@ -146,13 +149,13 @@ def test_kinetic_features_are_scaled_by_autocorrelation_and_time_scale(how):
         SlowSubspace(3, lag=5, basis=basis, **how).fit(ROWS)
         for basis in ("slowness", "kinetic", "commute")
     )
-    due, rho = plain.transform(ROWS), plain.autocorrelations_
+    due, rho = plain.transform(ROWS), plain.result_.autocorrelations
     np.testing.assert_allclose(kinetic.transform(ROWS), due * abs(rho), atol=1e-9)
     np.testing.assert_allclose(
         commute.transform(ROWS), due * np.sqrt(plain.timescales_ / 2), atol=1e-9
     )
     for model in (kinetic, commute):
-        np.testing.assert_allclose(model.autocorrelations_, rho, atol=1e-9)
+        np.testing.assert_allclose(model.result_.autocorrelations, rho, atol=1e-9)
         np.testing.assert_allclose(
             model.inverse_transform(model.transform(ROWS)), plain.inverse_transform(due), atol=1e-8
         )
@@ -173,7 +176,7 @@ def test_kinetic_maps_are_those_of_deeptime_with_its_defaults():
 
 def test_a_share_of_the_kinetic_variance_chooses_the_number_of_features():
     whole = SlowSubspace(None, criterion="ratio", lag=5).fit(ROWS)
-    kinetic = np.cumsum(whole.autocorrelations_**2)
+    kinetic = np.cumsum(whole.result_.autocorrelations**2)
     for share in (0.3, 0.7, 0.9, 0.999):
         model = SlowSubspace(share, criterion="ratio", lag=5).fit(ROWS)
         n = model.n_components_

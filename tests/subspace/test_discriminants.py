@@ -17,6 +17,11 @@ from eigenstream.subspace.held_out import sampled_pairs
 pytestmark = pytest.mark.filterwarnings("ignore:n_components=:UserWarning")
 
 
+def member(model):
+    """Return the member of the family that a fit has chosen."""
+    return model.result_.shrinkage, model.result_.mixing
+
+
 def classes(n_classes=12, per_class=8, width=20, signal=3, seed=0):
     """Return rows of classes that differ in the first columns, with noise that grows."""
     rng = np.random.default_rng(seed)
@@ -107,7 +112,10 @@ def test_fewer_rows_than_features_are_solved_in_their_span():
         parts.partial_fit(X[some], y[some])
     merged = ClassSubspace().fit(X[::2], y[::2]).merge(ClassSubspace().fit(X[1::2], y[1::2]))
     for model in (parts, merged):
-        assert (model.shrinkage_, model.mixing_) == (whole.shrinkage_, whole.mixing_)
+        assert member(model) == (
+            whole.result_.shrinkage,
+            whole.result_.mixing,
+        )
         np.testing.assert_allclose(pdist(model.transform(X)), pdist(whole.transform(X)), rtol=1e-6)
 
 
@@ -140,16 +148,19 @@ def test_every_way_of_reading_selects_alike(tmp_path, kind):
     resumed = load(tmp_path / "half.eigs").partial_fit(data[1::2], y[1::2])
     merged = half.merge(own().partial_fit(data[1::2], y[1::2]))
     for model in (parts, resumed, merged, own().fit(stream)):
-        assert (model.shrinkage_, model.mixing_) == (whole.shrinkage_, whole.mixing_)
+        assert member(model) == (
+            whole.result_.shrinkage,
+            whole.result_.mixing,
+        )
         np.testing.assert_allclose(
             pdist(model.transform(X)), pdist(whole.transform(X)), rtol=1e-6, atol=1e-9
         )
     save(whole, tmp_path / "whole.eigs")
     np.testing.assert_array_equal(
-        load(tmp_path / "whole.eigs").selection_.losses, whole.selection_.losses
+        load(tmp_path / "whole.eigs").result_.selection.losses, whole.result_.selection.losses
     )
     fewer = whole.solved_with(n_components=2)
-    assert fewer.mixing_ == 0.0
+    assert fewer.result_.mixing == 0.0
     assert fewer.components_.shape == (2, 20)
 
 
@@ -158,10 +169,10 @@ def test_noise_directions_are_removed():
     new, names = classes(n_classes=40, width=40, seed=1)
     raw = pair_roc(new, names).area
     model = ClassSubspace().fit(X, y)
-    assert model.mixing_ == 0.0
+    assert model.result_.mixing == 0.0
     assert model.n_components_ <= 6
     assert area(model, new, names) > raw + 0.1
-    assert len(model.selection_.losses) == len(model.selection_.numbers) > 50
+    assert len(model.result_.selection.losses) == len(model.result_.selection.numbers) > 50
 
 
 def test_few_classes_keep_raw_distance_if_nothing_is_better():
@@ -186,7 +197,10 @@ def test_tasks_count_alike():
     X, y, tasks = X[rows], y[rows], tasks[rows]
     moved = X + 100.0 * tasks[:, None]  # the means of tasks do not matter
     one, other = (ClassSubspace().fit(Z, y, groups=tasks) for Z in (X, moved))
-    assert (one.shrinkage_, one.mixing_) == (other.shrinkage_, other.mixing_)
+    assert member(one) == (
+        other.result_.shrinkage,
+        other.result_.mixing,
+    )
     np.testing.assert_allclose(one.eigenvalues_, other.eigenvalues_, rtol=1e-6)
     weights = np.where(tasks == 0, 3.0, 1.0)
     share = (tasks == 0).mean(), (tasks == 1).mean()

@@ -167,12 +167,14 @@ def test_a_fit_with_blocks_has_error_bars(tmp_path):
     for rows in (X, open_stream(X, chunk_rows=57)):
         fitted = clone(slow).fit(rows, blocks=4)
         np.testing.assert_allclose(fitted.transform(X), plain.transform(X), atol=1e-9)
-        assert fitted.uncertainty_.estimator is fitted
-        np.testing.assert_allclose(fitted.uncertainty_.angles, due.angles, rtol=1e-6)
+        assert fitted.result_.uncertainty.estimator is fitted
+        np.testing.assert_allclose(fitted.result_.uncertainty.angles, due.angles, rtol=1e-6)
     save(fitted, tmp_path / "slow.eigs")
-    assert repr(load(tmp_path / "slow.eigs").uncertainty_) == repr(fitted.uncertainty_)
+    assert repr(load(tmp_path / "slow.eigs").result_.uncertainty) == repr(
+        fitted.result_.uncertainty
+    )
     for other in (plain, fitted.merge(fitted), fitted.partial_fit(X)):
-        assert not hasattr(other, "uncertainty_")
+        assert other.result_.uncertainty is None
 
 
 def test_blocks_and_checkpoints_exclude_each_other(tmp_path):

@@ -21,8 +21,8 @@ RESULTS = {
     "estimated_share": "estimated_share_",
     "alpha": "alpha_",
     "eta": "eta_",
-    "shrinkage": "shrinkage_",
-    "mixing": "mixing_",
+    "shrinkage": "result_.shrinkage",
+    "mixing": "result_.mixing",
     "explained": "explained_variance_ratio_",
     "periods": "periods_",
     "risk": "risk_",
@@ -129,7 +129,11 @@ def _client(run: RunOptions) -> Iterator[Any]:
 
 def _results(estimator: Any, passes: int | None) -> dict[str, Any]:
     """Return the results of a fit by name."""
-    found = {name: getattr(estimator, attribute, None) for name, attribute in RESULTS.items()}
+    found = {}
+    for name, path in RESULTS.items():
+        found[name] = estimator
+        for attribute in path.split("."):
+            found[name] = getattr(found[name], attribute, None)
     if found["periods"] is not None:
         found["timescales"] = estimator.timescales_
     grid = found.pop("grid")

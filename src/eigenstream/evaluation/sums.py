@@ -188,7 +188,7 @@ def _scores(rest: Any, held: Any, alpha: Any, counts: list[int]) -> list[float]:
     """Return the score of a held-out estimator's rows for each number of components."""
     if alpha == "auto":
         made = (rest.solved_with(n_components=n, alpha="auto") for n in counts)
-        return [one.score_of(held, [n])[0] for one, n in zip(made, counts, strict=True)]
+        return [one._score_of(held, [n])[0] for one, n in zip(made, counts, strict=True)]
     solved = rest if alpha is None else rest.solved_with(alpha=alpha)
-    found: list[float] = solved.score_of(held, counts)
+    found: list[float] = solved._score_of(held, counts)
     return found

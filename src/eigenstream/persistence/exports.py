@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from eigenstream._files import replacing
+from eigenstream.subspace import SlowSubspace, StreamPCA, to_sklearn
 
 __all__ = ["ENDINGS", "export"]
 
@@ -71,15 +72,15 @@ def _quoted(name: str) -> str:
 
 def _onnx(estimator: Any) -> bytes:
     """Return the graph of the projection."""
-    if not hasattr(estimator, "to_sklearn"):
+    if not isinstance(estimator, StreamPCA | SlowSubspace):
         raise ValueError(
             f"{type(estimator).__name__} cannot be written as ONNX. Use StreamPCA or SlowSubspace."
         )
-    plain = estimator.to_sklearn()
+    plain = to_sklearn(estimator)
     if estimator._map is not None:
         raise ValueError(
             f"features={estimator.features!r} cannot be written as ONNX. Export a model without a "
-            "feature map, or use to_sklearn()."
+            "feature map, or use eigenstream.subspace.to_sklearn."
         )
     try:
         import skl2onnx

@@ -46,8 +46,10 @@ class Vectors(NamedTuple):
 
 
 def known(estimator: Any, name: str) -> Any:
-    """Return an attribute, or None if this estimator has none."""
-    return getattr(estimator, name, None)
+    """Return an attribute, such as ``"result_.shrinkage"``, or None if there is none."""
+    for part in name.split("."):
+        estimator = getattr(estimator, part, None)
+    return estimator
 
 
 def column_names(estimator: Any) -> list[str] | None:

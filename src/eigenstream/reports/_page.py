@@ -109,14 +109,14 @@ def data(subject: Subject) -> Section:
         "solver_",
         "estimated_share_",
         "n_components_",
-        "n_positive_",
         "alpha_",
         "eta_",
-        "shrinkage_",
-        "mixing_",
+        "result_.shrinkage",
+        "result_.mixing",
     ):
         if (value := known(estimator, name)) is not None:
-            table.append((name, value if isinstance(value, str) else f"{value:.4g}"))
+            shown = value if isinstance(value, str) else f"{value:.4g}"
+            table.append((name.removeprefix("result_."), shown))
     table += [(what, f"{spent:.2f} s") for what, spent in subject.seconds.items()]
     return Section("Data", "", (PageTable(("", ""), table, prose=True),))
 
@@ -201,7 +201,7 @@ def overview(subject: Subject) -> Section | None:
         tables.append(_components(estimator))
     if known(estimator, "periods_") is not None:
         tables.append(_modes(estimator))
-    choice = known(estimator, "eta_choice_")
+    choice = known(estimator, "result_.choice")
     if choice is not None:
         both = zip(choice.etas, choice.losses, strict=True)
         rows = [(f"{eta:.4g}", f"{loss:.4f}") for eta, loss in both]
@@ -219,7 +219,7 @@ def _components(estimator: Any) -> PageTable:
     if share is not None:
         header += ["explained variance", "cumulative"]
         columns += [[f"{one:.2%}" for one in row] for row in (share, np.cumsum(share))]
-    rho = known(estimator, "autocorrelations_")
+    rho = known(estimator, "result_.autocorrelations")
     if rho is not None:
         header += [f"autocorrelation at lag {estimator.lag}", "time scale, rows"]
         columns.append([f"{one:.4f}" for one in rho])

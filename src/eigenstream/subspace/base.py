@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from copy import copy, deepcopy
-from dataclasses import dataclass, field
+from dataclasses import replace
 from numbers import Integral
 from pickle import PicklingError
 from types import FunctionType
@@ -38,8 +38,9 @@ from eigenstream.rows.rows import Rows, as_floats, each, is_list_of_sequences, v
 from eigenstream.subspace.kernels import KernelMap, RowSpan
 from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.mapping import FeatureMap, check_same_map, projected
-from eigenstream.subspace.operators import Eigenpairs, MatrixOperator, Passes
+from eigenstream.subspace.operators import MatrixOperator, Passes
 from eigenstream.subspace.radius import SMALLEST_VALUE
+from eigenstream.subspace.results import Result
 from eigenstream.subspace.solvers import (
     ADD,
     COUNT,
@@ -115,24 +116,13 @@ mixing : float in [0, 1] or "auto", default="auto"
 documented = documented_by(ENTRIES)
 
 
-@storable(pairs="Eigenpairs", mean="f8 W", scale="f8 W | None", details="dict")
-@dataclass(frozen=True)
-class Answer:
-    """A learned subspace with its mean, scale and details such as alpha or eta."""
-
-    pairs: Eigenpairs
-    mean: Float64s
-    scale: Float64s | None = None
-    details: dict[str, Any] = field(default_factory=dict)
-
-
 @storable(
     **FITTED,
     _skipped="Skipped",
     _solver="Solver?",
     _map="FeatureMap | None?",
     _learner="Learner | None?",
-    _answer="Answer | None?",
+    _answer="Result | Answer | None?",
     _begun="dict?",
 )
 class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded, ABC):
@@ -162,7 +152,8 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
     _solver: Solver
     _learner: Learner | None = None
     _map: FeatureMap | None = None
-    _answer: Answer | None = None
+    _answer: Result | None = None
+    _result_class: ClassVar[type[Result]]
     _skipped: Skipped
     _begun: dict[str, Any]
 
@@ -175,7 +166,7 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
         """Return the number of components, the weights and the sample for a solver."""
 
     @abstractmethod
-    def _solve(self, learner: Learner) -> Answer:
+    def _solve(self, learner: Learner) -> Result:
         """Return the answer of a learner that has no pending rows."""
 
     @abstractmethod
@@ -240,12 +231,12 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
         try:
             self._learner = learner = self._solver.learn(learner, fit, task)
         except UnstableStepError as error:  # keep the state before the unstable block
-            self._answer, error.keeps = self._solve(learner), True
+            self._answer, error.keeps = self._result_of(learner), True
             raise
         self._skipped = fit.skipped
         ready = learner.ahead()
         self._check_enough(ready)
-        self._answer = self._solve(ready)
+        self._answer = self._result_of(ready)
         if isinstance(learner.sums, Passes):
             learner.sums.source = None
         self._warn_about_rows(learner)
@@ -373,6 +364,14 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
         note_source(now, fit.given, fit.n_sequences)
         return now
 
+    def _loaded(self) -> None:
+        """Solve again after loading a file of format 2, whose results have another class."""
+        if self._answer is None or isinstance(self._answer, self._result_class):
+            return
+        if isinstance(self._known().sums, Passes):
+            raise ValueError(f"the file has no {self._result_class.__name__}.")
+        self._answer = None
+
     # ---- checks ----------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
@@ -473,7 +472,7 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
         return learner
 
     @reads
-    def _solved(self) -> Answer:
+    def _solved(self) -> Result:
         """Return the answer, computed again if rows were added since the last call."""
         if self._answer is None:
             ready = self._known().ahead()
@@ -483,8 +482,19 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
                 self._check_enough(ready)
             except ValueError as error:
                 raise NotFittedError(f"{type(self).__name__}: {error}") from None
-            self._answer = self._solve(ready)
+            self._answer = self._result_of(ready)
         return self._answer
+
+    def _result_of(self, learner: Learner) -> Result:
+        """Return the result of a learner that has no pending rows."""
+        result = self._solve(learner)
+        return replace(result, estimated=True) if self._estimates else result
+
+    @property
+    @reads
+    def result_(self) -> Result:
+        """The result, a frozen dataclass with eigenpairs, mean, scale and the weights in use."""
+        return self._solved()
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._learner is not None
@@ -508,7 +518,7 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
         answer = self._solved()
         if answer.scale is not None:
             operator = operator.scaled(answer.scale)
-        operator.weights = answer.details.get("weights")
+        operator.weights = answer.weights
         return operator
 
     @property
@@ -571,22 +581,13 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
     @property
     def _columns(self) -> Float64s:
-        """The matrix that centred rows are multiplied by."""
-        return self._columns_of(self._solved())
+        """The matrix by which centred rows are multiplied."""
+        return self._solved().columns
 
     @property
     def _vectors(self) -> Float64s:
         """The components as columns, of rows that are divided by their scale."""
-        return self._vectors_of(self._solved())
-
-    def _columns_of(self, answer: Answer) -> Float64s:
-        """Return the matrix that centred rows are multiplied by."""
-        vectors = self._vectors_of(answer)
-        return vectors if answer.scale is None else vectors / answer.scale[:, None]
-
-    def _vectors_of(self, answer: Answer) -> Float64s:
-        """Return the components as columns, of rows that are divided by their scale."""
-        return answer.pairs.vectors
+        return self._solved().vectors
 
     @property
     @reads
@@ -712,9 +713,9 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
         check_is_fitted(self)
         if is_list_of_sequences(X):
             return each(self.transform, X)
-        answer = self._solved()
-        given, lost = self._completed(validated(self, X, reset=False), answer)
-        features = self._projected(given, answer.mean, self._columns_of(answer))
+        result = self._solved()
+        given, lost = self._completed(validated(self, X, reset=False), result)
+        features = self._projected(given, result.mean, result.columns)
         features[lost] = np.nan
         return features
 
@@ -730,7 +731,7 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
             parts.append(projected(made, mean, columns))
         return np.concatenate(parts).astype(np.result_type(given.dtype, np.float32), copy=False)
 
-    def _completed(self, given: Any, answer: Answer) -> tuple[Any, Any]:
+    def _completed(self, given: Any, result: Result) -> tuple[Any, Any]:
         """Return rows without missing values, and the indices of rows that have no features."""
         lost: Any = []
         if self.missing == "skip":
@@ -802,18 +803,17 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
         It is A for components that are uncorrelated but not orthogonal.
         """
-        operator, details = self.operator_, self._solved().details
+        operator = self.operator_
         unit = np.eye(len(operator.reward))
-        if not details.get("ratio") and details.get("basis", "eigenvalue") == "eigenvalue":
+        if self._solved().orthonormal:
             return unit
         return np.asarray(operator.reward + operator.rounding * operator.trace * unit)
 
     def _patterns(self) -> Float64s:
         """Return the pseudo-inverse of the components, which maps projections back to rows."""
-        answer, vectors = self._solved(), self._vectors
-        if vectors is answer.pairs.vectors and not answer.details.get("ratio"):
-            return vectors.T
-        return np.asarray(np.linalg.pinv(vectors))
+        result = self._solved()
+        vectors = result.vectors
+        return vectors.T if result.orthonormal else np.asarray(np.linalg.pinv(vectors))
 
     def __sklearn_tags__(self) -> Any:
         """Describe the estimator to scikit-learn."""
@@ -843,7 +843,6 @@ __all__ = [
     "CRITERION",
     "FLAG",
     "NOTED",
-    "Answer",
     "SubspaceEstimator",
     "documented",
     "forget_source",

@@ -88,14 +88,9 @@ class ClassSubspace(PairwiseEstimator):
         The name of the solver in use.
     eta_ : float or None
         The weight in use. None with ``criterion="ratio"``.
-    eta_choice_ : Choice or None
-        The weights compared and their losses. None if eta was given.
-    shrinkage_, mixing_ : float or None
-        The values in use with ``criterion="ratio"``.
-    selection_ : Selection or None
-        The values compared for "ratio" and their losses. None if all were given.
-    n_positive_ : int
-        The number of positive eigenvalues of T, or of discriminants.
+    result_ : PairResult
+        The result: ``shrinkage`` and ``mixing`` of "ratio" and their ``selection``, or the
+        ``choice`` of eta.
     gamma_, dual_coef_ : float, array
         Results of ``solver="kernel"``.
     threshold_ : float

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
@@ -14,10 +14,11 @@ from eigenstream._provenance import forget_source, note_source
 from eigenstream._storable import storable
 from eigenstream._streams import all_rows, fits_dask, fresh, is_dask, is_stream, note_columns
 from eigenstream.rows.fit import Fit
-from eigenstream.rows.guard import changing, publishes
+from eigenstream.rows.guard import changing, publishes, reads
 from eigenstream.rows.rows import ArrayRows, Rows, Sets, StreamRows, sequences_of, stream_rows
-from eigenstream.subspace.base import FLAG, Answer, SubspaceEstimator, documented
+from eigenstream.subspace.base import FLAG, SubspaceEstimator, documented
 from eigenstream.subspace.learner import Learner
+from eigenstream.subspace.results import ContrastResult
 from eigenstream.subspace.solvers import Task
 from eigenstream.subspace.terms import PENALISED, ContrastTerms
 from eigenstream.subspace.time import scale_of
@@ -78,6 +79,8 @@ class ContrastSubspace(SubspaceEstimator):
         The sum of the eigenvalues. Not available for "sketch" and "flow".
     rank_ : int
         The numerical rank of A.
+    result_ : ContrastResult
+        The eigenpairs, mean, scale and alpha.
     solver_ : str
         The name of the solver in use.
     n_samples_seen_ : int
@@ -290,7 +293,9 @@ class ContrastSubspace(SubspaceEstimator):
                 raise ValueError(f"No complete row of {name} was given yet. Pass complete rows.")
         self._check_size(learner)
 
-    def _solve(self, learner: Learner) -> Answer:
+    _result_class = ContrastResult
+
+    def _solve(self, learner: Learner) -> ContrastResult:
         operator, terms, scale = learner.operator(), learner.terms, None
         if self.scale:
             scale = scale_of(learner, operator)
@@ -299,9 +304,15 @@ class ContrastSubspace(SubspaceEstimator):
         pairs = operator.largest(weights, terms.n_features if wanted is None else int(wanted))
         if wanted is None:
             pairs = pairs.first(operator.count_positive(weights))
-        return Answer(pairs, terms.mean, scale, {"weights": weights})
+        return ContrastResult(pairs, terms.mean, scale, float(self.alpha))
 
     # ---- results ---------------------------------------------------------------------------
+
+    @property
+    @reads
+    def result_(self) -> ContrastResult:
+        """The result, a frozen dataclass: eigenpairs, mean, scale and alpha."""
+        return cast(ContrastResult, self._solved())
 
     def path(self, alphas: Any) -> ContrastPath:
         """Solve for several alphas without reading the data again.

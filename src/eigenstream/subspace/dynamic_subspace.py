@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -13,12 +13,14 @@ from eigenstream._checks import check_whole
 from eigenstream._linalg import Float64s
 from eigenstream._prepared import maps_streams, reads_rows
 from eigenstream._storable import storable
+from eigenstream.rows.guard import reads
 from eigenstream.rows.rows import each, is_list_of_sequences, validated
 from eigenstream.subspace import propagator as _propagator
-from eigenstream.subspace.base import Answer, documented
+from eigenstream.subspace.base import documented
 from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.operators import Eigenpairs
 from eigenstream.subspace.propagator import LaggedCovariances, Modes
+from eigenstream.subspace.results import DynamicResult
 from eigenstream.subspace.row_moments import PairMoments
 from eigenstream.subspace.solvers import COUNT, PAIRWISE, Need
 from eigenstream.subspace.time import TimeEstimator
@@ -72,8 +74,8 @@ class DynamicSubspace(TimeEstimator):
         The number of rows learned from.
     n_samples_skipped_ : int
         The number of rows that ``missing="skip"`` left out.
-    uncertainty_ : Uncertainty
-        The error bars after ``fit(X, blocks=20)``, with intervals of decay times and periods.
+    result_ : DynamicResult
+        The result, with ``uncertainty`` after ``fit(X, blocks=20)``.
 
     See Also
     --------
@@ -145,18 +147,25 @@ class DynamicSubspace(TimeEstimator):
         sums: PairMoments = learner.sums
         return sums.covariances(learner.terms, self.lag)[0]
 
-    def _solve(self, learner: Learner) -> Answer:
+    _result_class = DynamicResult
+
+    def _solve(self, learner: Learner) -> DynamicResult:
         operator, cov = learner.operator(), self._covariances(learner)
-        noted = self._noted_gaps(operator)
+        gaps = self._gaps_of(operator)
         values, left, _ = _propagator.singular(cov, self._wanted(len(cov.c00)), self.rank)
-        details = {"ratio": True, "covariances": cov} | noted
-        return Answer(Eigenpairs(values, left), learner.mean, None, details)
+        return DynamicResult(Eigenpairs(values, left), learner.mean, covariances=cov, gaps=gaps)
 
     def _patterns(self) -> Float64s:
         """Return the regression of rows on the features."""
         return np.asarray(self._vectors.T @ self.lagged_covariances_.c00)
 
     # ---- results ---------------------------------------------------------------------------
+
+    @property
+    @reads
+    def result_(self) -> DynamicResult:
+        """The result, a frozen dataclass: singular values and vectors, mean and covariances."""
+        return cast(DynamicResult, self._of_this(self._solved()))
 
     @property
     def singular_values_(self) -> Float64s:
@@ -166,13 +175,12 @@ class DynamicSubspace(TimeEstimator):
     @property
     def lagged_covariances_(self) -> LaggedCovariances:
         """The covariances and means of rows and of the rows ``lag`` later."""
-        found: LaggedCovariances = self._solved().details["covariances"]
-        return found
+        return self.result_.covariances
 
     def _modes(self) -> Modes:
         """Return the modes of the propagator within the subspace of the features."""
-        answer = self._solved()
-        cov, left = answer.details["covariances"], answer.pairs.vectors
+        answer = self.result_
+        cov, left = answer.covariances, answer.pairs.vectors
         inner = _propagator.eigenmodes(cov.along(left))
         return replace(inner, modes=inner.modes @ (left.T @ cov.c00), lag=cov.lag)
 
@@ -238,9 +246,9 @@ class DynamicSubspace(TimeEstimator):
         steps = check_whole(steps, "steps")
         if is_list_of_sequences(X):
             return each(lambda part: self.predict(part, steps), X)
-        answer = self._solved()
+        answer = self.result_
         given, lost = self._completed(validated(self, X, reset=False), answer)
-        cov = answer.details["covariances"]
+        cov = answer.covariances
         given = given.toarray() if hasattr(given, "toarray") else given
         made = _propagator.predicted(cov, answer.pairs.vectors, given, steps)
         made[lost] = np.nan
@@ -298,9 +306,9 @@ class DynamicSubspace(TimeEstimator):
         check_is_fitted(self)
         if is_list_of_sequences(X):
             return each(self.koopman_weights, X)
-        answer = self._solved()
+        answer = self.result_
         given, lost = self._completed(validated(self, X, reset=False), answer)
-        u, constant = _propagator.koopman_weights(answer.details["covariances"], self.rank)
+        u, constant = _propagator.koopman_weights(answer.covariances, self.rank)
         weights = np.asarray(given @ u + constant)
         weights[lost] = np.nan
         return weights

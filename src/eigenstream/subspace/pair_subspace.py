@@ -27,7 +27,7 @@ from eigenstream.rows.fit import Fit
 from eigenstream.rows.guard import changing, publishes, reads
 from eigenstream.rows.rows import IndexPairs, Rows, StreamRows
 from eigenstream.subspace import pair_input
-from eigenstream.subspace.base import Answer, continues, documented
+from eigenstream.subspace.base import continues, documented
 from eigenstream.subspace.decisions import FitsPairs
 from eigenstream.subspace.discriminants import Scatters
 from eigenstream.subspace.held_out import (
@@ -40,6 +40,7 @@ from eigenstream.subspace.held_out import (
 from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.pair_bounds import bound_of_pairs
 from eigenstream.subspace.pairwise import PairwiseEstimator
+from eigenstream.subspace.results import PairResult
 from eigenstream.subspace.sample import MOST_PAIRS, PairSample, TrainingPairs
 from eigenstream.subspace.terms import NOTHING, PairTerms, Parts
 from eigenstream.subspace.uncertainty import Uncertainty, parts_in_time
@@ -93,14 +94,9 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         The name of the solver in use.
     eta_ : float or None
         The weight in use. None with ``criterion="ratio"``.
-    eta_choice_ : Choice or None
-        The weights compared and their losses. None if eta was given.
-    shrinkage_, mixing_ : float or None
-        The values in use with ``criterion="ratio"``.
-    selection_ : Selection or None
-        The values compared for "ratio" and their losses. None if all were given.
-    n_positive_ : int
-        The number of positive eigenvalues of T, or of discriminants.
+    result_ : PairResult
+        The result: ``shrinkage`` and ``mixing`` of "ratio" and their ``selection``, or the
+        ``choice`` of eta.
     gamma_, dual_coef_ : float, array
         Results of ``solver="kernel"``.
     threshold_ : float
@@ -396,7 +392,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
     def _few_identities(self, learner: Learner) -> bool:
         return self._graph(learner).few
 
-    def _solve_family(self, learner: Learner) -> Answer:
+    def _solve_family(self, learner: Learner) -> PairResult:
         if learner.terms.totals()[0] > 0.0:
             return super()._solve_family(learner)
         # Without negative pairs, add random pairs of rows that positive pairs do not connect.

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -16,7 +16,8 @@ from eigenstream._storable import storable
 from eigenstream._streams import is_stream
 from eigenstream.evaluation import pair_risk
 from eigenstream.rows.fit import Fit
-from eigenstream.subspace.base import CRITERION, DEFAULT, Answer, SubspaceEstimator
+from eigenstream.rows.guard import reads
+from eigenstream.subspace.base import CRITERION, DEFAULT, SubspaceEstimator
 from eigenstream.subspace.decisions import PairDecisions
 from eigenstream.subspace.discriminants import (
     ENERGY,
@@ -36,7 +37,8 @@ from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.operators import Eigenpairs, canonical
 from eigenstream.subspace.pair_bounds import check_delta
 from eigenstream.subspace.pair_input import check_no_pairs
-from eigenstream.subspace.solvers import COUNT, MATRIX, Task
+from eigenstream.subspace.results import PairResult
+from eigenstream.subspace.solvers import COUNT, Task
 from eigenstream.subspace.terms import NOTHING, Parts, Weights
 from eigenstream.subspace.uncertainty import (
     Uncertainty,
@@ -137,7 +139,9 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         weights = _at(float(self.eta), (1.0, 1.0)) if known else None
         return Task(self._wanted(width), weights, self._sample(width))
 
-    def _solve(self, learner: Learner) -> Answer:
+    _result_class = PairResult
+
+    def _solve(self, learner: Learner) -> PairResult:
         self._trained = None
         self._forget_counts()
         if self.criterion == "ratio":
@@ -159,8 +163,10 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         weights = _at(eta, totals)
         pairs = operator.largest(weights, n)
         positive = self._count(operator, pairs, weights)
-        details = {"eta": eta, "choice": choice, "n_positive": positive, "weights": weights}
-        return Answer(self._only_positive(pairs, positive, eta), terms.mean, scale, details)
+        pairs = self._only_positive(pairs, positive, eta)
+        return PairResult(
+            pairs, terms.mean, scale, eta, choice, n_positive=positive, weights=weights
+        )
 
     def _divisors(self, learner: Learner) -> Float64s | None:
         """Return the divisors of the features that ``scale`` asks for, or None."""
@@ -168,7 +174,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
             return self._scatters(learner, learner.terms.n_features).deviations
         return None
 
-    def _solve_family(self, learner: Learner) -> Answer:
+    def _solve_family(self, learner: Learner) -> PairResult:
         """Return the selected member of the family for ``criterion="ratio"``."""
         terms, width = learner.terms, learner.terms.n_features
         inside, basis = learner, None
@@ -207,14 +213,15 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
                 f"n_components={n}, but only {len(pairs.values)} directions separate the classes "
                 f"at mixing={mixing:g}. Use fewer components, or a larger mixing."
             )
-        details: dict[str, Any] = {
-            "ratio": True,
-            "shrinkage": shrinkage,
-            "mixing": mixing,
-            "selection": selection,
-            "n_positive": len(axes.discriminants(shrinkage).variances),
-        }
-        return Answer(pairs, terms.mean, scale, details)
+        return PairResult(
+            pairs,
+            terms.mean,
+            scale,
+            shrinkage=shrinkage,
+            mixing=mixing,
+            selection=selection,
+            n_positive=len(axes.discriminants(shrinkage).variances),
+        )
 
     def _family(self, axes: Axes, width: int) -> Family:
         """Return the members of the family to compare."""
@@ -306,47 +313,15 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
     # ---- results ---------------------------------------------------------------------------
 
     @property
+    @reads
+    def result_(self) -> PairResult:
+        """The result, a frozen dataclass: eigenpairs, mean, scale, eta, shrinkage and mixing."""
+        return cast(PairResult, self._solved())
+
+    @property
     def eta_(self) -> float | None:
         """The weight of negative pairs in use, or None with ``criterion="ratio"``."""
-        found: float | None = self._solved().details.get("eta")
-        return found
-
-    @property
-    def eta_choice_(self) -> Choice | None:
-        """The weights compared and the mean loss of each, or None if eta was given."""
-        found: Choice | None = self._solved().details.get("choice")
-        return found
-
-    @property
-    def shrinkage_(self) -> float | None:
-        """The shrinkage in use (None for ``criterion="difference"``)."""
-        found: float | None = self._solved().details.get("shrinkage")
-        return found
-
-    @property
-    def mixing_(self) -> float | None:
-        """The mixing in use (None for ``criterion="difference"``)."""
-        found: float | None = self._solved().details.get("mixing")
-        return found
-
-    @property
-    def selection_(self) -> Selection | None:
-        """The compared candidates for ``criterion="ratio"`` and their losses, or None."""
-        found: Selection | None = self._solved().details.get("selection")
-        return found
-
-    @property
-    def n_positive_(self) -> int:
-        """The number of positive eigenvalues of T, or of discriminants.
-
-        Without matrices, only the eigenvalues of the components are counted.
-        """
-        details = self._solved().details
-        found, weights = int(details["n_positive"]), details.get("weights")
-        full = self.n_components is not None and found >= self.n_components_ > 0
-        if weights is None or not full or not self._solver.can(MATRIX):
-            return found
-        return max(found, self.operator_.count_positive(weights))
+        return self.result_.eta
 
     def _diameter(self, learner: Learner) -> float:
         """Return an upper bound on the distance of two rows."""
@@ -405,8 +380,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
 
     def _margin_risk(self, margin: float = PAPER_MARGIN) -> pair_risk.MarginRisk:
         # With criterion="ratio" the components are not orthonormal: use the largest distance.
-        ratio = self._solved().details.get("ratio")
-        unit = float(self._counts().ends[-1]) if ratio else self.diameter_
+        unit = float(self._counts().ends[-1]) if self.result_.eta is None else self.diameter_
         return pair_risk.margin_risk(self._counts(), margin, unit)
 
     def bound(
@@ -448,7 +422,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         Latent Structure and Feature Selection, LNCS 3940, pp. 185-197, Springer, 2006.
         """
         delta = check_delta(delta)
-        if self._solved().details.get("ratio"):
+        if self.result_.eta is None:
             raise ValueError(
                 "The bound holds only for orthogonal projections, not for criterion='ratio'. Use "
                 "criterion='difference' or PairMetric."

@@ -1,7 +1,7 @@
 """Theoretical bounds for slow subspaces: the objective, and classification by distance."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,6 @@ from eigenstream._checks import check_flag, check_number, real_array
 from eigenstream._linalg import row_squares
 from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.solvers import MATRIX
-from eigenstream.subspace.time import TimeEstimator
 from eigenstream.theory import (
     Deviation,
     MixingProfile,
@@ -18,6 +17,9 @@ from eigenstream.theory import (
     metric_rule_error,
     slow_bound,
 )
+
+if TYPE_CHECKING:
+    from eigenstream.subspace.slow_subspace import SlowSubspace
 
 #: Rows count as equal up to this multiple of the rounding error of their mean.
 SAME = 64.0
@@ -198,8 +200,170 @@ def slow_subspace_bound(
     )
 
 
-def pair_rule(alpha: float, same_class: float, bound: SubspaceBound) -> PairRule:
-    """Return the rule of [SLOW] Theorem 5 from a bound on the objective at this alpha."""
+def subspace_bound(
+    model: "SlowSubspace",
+    delta: float,
+    mixing: MixingProfile,
+    *,
+    radius: float | None = None,
+    tight: bool = False,
+) -> SubspaceBound:
+    """Bound the difference between the objective on the data and its expectation [1]_.
+
+    Parameters
+    ----------
+    model : SlowSubspace
+        A fitted estimator with ``solver="dense"``.
+    delta : float in (0, 1)
+        The probability that the bound fails.
+    mixing : MixingProfile
+        The mixing coefficients of the process (``eigenstream.theory``).
+    radius : float, optional
+        The largest possible distance of a row from the mean. By default it is estimated from
+        the rows seen. Pass a number if other rows can be larger.
+    tight : bool, default=False
+        Omit the last estimate of the proof, which gives a smaller bound.
+
+    Returns
+    -------
+    SubspaceBound
+        The gap, and the conditions under which it holds.
+
+    Notes
+    -----
+    The bound assumes a stationary process with beta coefficients of at most ``mixing``. It also
+    assumes that no row is farther than ``radius`` from the expectation. Separate sequences
+    count as distant parts of one sequence. A tenth of delta covers the error of the mean.
+
+    The theorem requires an alpha that does not depend on the data. For "auto" and "bound", the
+    variance and the velocity are bounded separately, which holds for all alpha at once. If you
+    selected a number on these data, such as from ``path``, fit on other data before calling
+    ``bound``. With ``n_components=None`` the bound holds for any number of directions.
+
+    References
+    ----------
+    .. [1] A. Maurer, "Unsupervised Slow Subspace-Learning from Stationary Processes",
+       Algorithmic Learning Theory (ALT), LNCS 4264, Springer, 2006, Theorem 2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenstream import SlowSubspace
+    >>> from eigenstream.subspace import subspace_bound
+    >>> from eigenstream.theory import Independent
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (100_000, 3))
+    >>> bound = subspace_bound(SlowSubspace(1, alpha=0.9).fit(X), 0.05, Independent())
+    >>> round(bound.objective, 2), round(bound.gap, 2), round(bound.largest, 2)
+    (0.24, 0.23, 3.87)
+    """
+    if model.result_.alpha is None:
+        raise ValueError(
+            "The bound does not hold for criterion='ratio'. Fit with criterion='difference'."
+        )
+    if model.scale:
+        raise ValueError(
+            "The bound does not hold for scale=True, where the divisors are estimated from the "
+            "same data. Fit with scale=False, on data scaled by constants."
+        )
+    if not model._solver_known().can(MATRIX):
+        raise ValueError("The bound needs matrices. Fit with solver='dense' first.")
+    learner = model._known().ahead()
+    terms: Any = learner.terms
+    if not terms.plain or model._own_sums:
+        raise ValueError(
+            "The bound holds only for unweighted means. Fit without sample_weight, forgetting, "
+            "missing='skip' or 'available', and center='sequences'."
+        )
+    delta, tight = check_number(delta, "delta", above=0, below=1), check_flag(tight, "tight")
+    fit = Measured(
+        m=terms.n_velocities,
+        d=terms.n_features if model.n_components is None else model.n_components_,
+        alpha=model.result_.alpha,
+        lag=terms.lag,
+        objective=model.objective_,
+        radius=_radius(learner, radius),
+        empirical=radius is None,
+        chosen=isinstance(model.alpha, str),
+        center=bool(model.center),
+    )
+    return slow_subspace_bound(fit, delta, mixing, tight=tight)
+
+
+def pair_rule(
+    model: "SlowSubspace",
+    same_class: float,
+    delta: float,
+    mixing: MixingProfile,
+    *,
+    radius: float | None = None,
+    tight: bool = False,
+) -> PairRule:
+    """Return a rule for whether two observations are of the same class, with its error.
+
+    Parameters
+    ----------
+    model : SlowSubspace
+        A fitted estimator with ``basis="eigenvalue"``.
+    same_class : float in (0, 1]
+        The probability R that two independent observations are of the same class, which is the
+        sum of the squared class frequencies.
+    delta : float in (0, 1)
+        The probability that the bound fails.
+    mixing : MixingProfile
+        The mixing coefficients of the process (``eigenstream.theory``).
+    radius : float, optional
+        The largest possible distance of a row from the mean; see ``bound``.
+    tight : bool, default=False
+        Omit the last estimate of the proof, which gives a smaller bound.
+
+    Returns
+    -------
+    PairRule
+        The distance threshold and the bound on the error.
+
+    Notes
+    -----
+    Scale the data so that no row is farther than 1/2 from the mean. Two observations count as
+    the same class if the squared distance of their features is below alpha [1]_. The error
+    probability is at most ``(1 - 2 L / alpha) / (1 - alpha) - R``, where L is the lower bound
+    on the objective. It holds for all partitions into classes that are continuous with respect
+    to the process (Definition 2 of the paper; see ``theory.class_continuity``).
+
+    References
+    ----------
+    .. [1] A. Maurer, "Unsupervised Slow Subspace-Learning from Stationary Processes",
+       Algorithmic Learning Theory (ALT), LNCS 4264, Springer, 2006, Theorem 5.
+
+    Examples
+    --------
+    Two states that rarely change:
+
+    >>> import numpy as np
+    >>> from eigenstream import SlowSubspace
+    >>> from eigenstream.subspace import pair_rule
+    >>> from eigenstream.theory import markov_mixing
+    >>> rng = np.random.default_rng(0)
+    >>> states = np.where(rng.random(20_000) < 0.01, -1.0, 1.0).cumprod()
+    >>> mixing = markov_mixing([[0.99, 0.01], [0.01, 0.99]])
+    >>> slow = SlowSubspace(1, alpha=0.2, basis="eigenvalue").fit(states[:, None])
+    >>> rule = pair_rule(slow, 0.5, 0.05, mixing)
+    >>> rule.vacuous  # the bound needs many more rows than the rule itself
+    True
+    >>> Z = slow.transform(states[:, None])
+    >>> bool((rule.alike(Z[1:], Z[:-1]) == (states[1:] == states[:-1])).all())
+    True
+    """
+    same_class = check_number(same_class, "same_class", above=0, most=1)
+    bound = subspace_bound(model, delta, mixing, radius=radius, tight=tight)
+    alpha = model.alpha_
+    if model.result_.sorted:
+        raise ValueError(
+            "pair_rule compares distances within the subspace. Fit with basis='eigenvalue'."
+        )
+    if alpha is None or alpha >= 1.0:
+        raise ValueError(
+            f"pair_rule needs an alpha below 1, but alpha_={alpha!r}. Fit with a smaller alpha."
+        )
     unit = (2.0 * bound.radius) ** 2
     # L >= alpha - 1 for all data, and L <= alpha / 4 up to rounding.
     lower = min(max(bound.lower / unit, alpha - 1.0), alpha / 4.0)
@@ -207,184 +371,20 @@ def pair_rule(alpha: float, same_class: float, bound: SubspaceBound) -> PairRule
     return PairRule(float(np.sqrt(alpha * unit)), error, bound.delta, same_class, bound)
 
 
-class SlowBounds(TimeEstimator):
-    """The theoretical bounds of SlowSubspace."""
-
-    criterion: str
-
-    def bound(
-        self,
-        delta: float,
-        mixing: MixingProfile,
-        *,
-        radius: float | None = None,
-        tight: bool = False,
-    ) -> SubspaceBound:
-        """Bound the difference between the objective on the data and its expectation [1]_.
-
-        Parameters
-        ----------
-        delta : float in (0, 1)
-            The probability that the bound fails.
-        mixing : MixingProfile
-            The mixing coefficients of the process (``eigenstream.theory``).
-        radius : float, optional
-            The largest possible distance of a row from the mean. By default it is estimated from
-            the rows seen. Pass a number if other rows can be larger.
-        tight : bool, default=False
-            Omit the last estimate of the proof, which gives a smaller bound.
-
-        Returns
-        -------
-        SubspaceBound
-            The gap, and the conditions under which it holds.
-
-        Notes
-        -----
-        The bound assumes a stationary process with beta coefficients of at most ``mixing``. It also
-        assumes that no row is farther than ``radius`` from the expectation. Separate sequences
-        count as distant parts of one sequence. A tenth of delta covers the error of the mean.
-
-        The theorem requires an alpha that does not depend on the data. For "auto" and "bound", the
-        variance and the velocity are bounded separately, which holds for all alpha at once. If you
-        selected a number on these data, such as from ``path``, fit on other data before calling
-        ``bound``. With ``n_components=None`` the bound holds for any number of directions.
-
-        References
-        ----------
-        .. [1] A. Maurer, "Unsupervised Slow Subspace-Learning from Stationary Processes",
-           Algorithmic Learning Theory (ALT), LNCS 4264, Springer, 2006, Theorem 2.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from eigenstream import SlowSubspace
-        >>> from eigenstream.theory import Independent
-        >>> X = np.random.default_rng(0).uniform(-1, 1, (100_000, 3))
-        >>> bound = SlowSubspace(1, alpha=0.9).fit(X).bound(0.05, Independent())
-        >>> round(bound.objective, 2), round(bound.gap, 2), round(bound.largest, 2)
-        (0.24, 0.23, 3.87)
-        """
-        if self.criterion == "ratio":
-            raise ValueError(
-                "The bound does not hold for criterion='ratio'. Fit with criterion='difference'."
-            )
-        if self.scale:
-            raise ValueError(
-                "The bound does not hold for scale=True, where the divisors are estimated from the "
-                "same data. Fit with scale=False, on data scaled by constants."
-            )
-        if not self._solver_known().can(MATRIX):
-            raise ValueError("bound needs matrices. Fit with solver='dense' first.")
-        learner = self._known().ahead()
-        terms: Any = learner.terms
-        if not terms.plain or self._own_sums:
-            raise ValueError(
-                "The bound holds only for unweighted means. Fit without sample_weight, forgetting, "
-                "missing='skip' or 'available', and center='sequences'."
-            )
-        delta, tight = check_number(delta, "delta", above=0, below=1), check_flag(tight, "tight")
-        fit = Measured(
-            m=terms.n_velocities,
-            d=terms.n_features if self.n_components is None else self.n_components_,
-            alpha=self._solved().details["alpha"],
-            lag=terms.lag,
-            objective=self.objective_,
-            radius=self._radius(learner, radius),
-            empirical=radius is None,
-            chosen=isinstance(self.alpha, str),
-            center=bool(self.center),
+def _radius(learner: Learner, radius: float | None) -> float:
+    """Return the radius for rescaling, and raise if it is too small for the rows seen."""
+    operator, terms = learner.operator(), learner.terms
+    moved = float(np.trace(operator.penalty))
+    # Equal rows have velocity 0. Their variance is the rounding error of the mean.
+    if moved == 0.0 and operator.trace <= (SAME * SAME) * operator.floor:
+        raise ValueError("All rows are equal, so the bound is undefined. Pass rows that vary.")
+    spread = float(np.sqrt(max(operator.trace, 0.0)))
+    if radius is None:
+        return float(terms.radius.reach(terms.mean))
+    radius = check_number(radius, "radius", above=0)
+    if radius < spread:
+        raise ValueError(
+            f"radius={radius:g} is smaller than the root mean square distance of the rows from "
+            f"their mean, {spread:.6g}. Pass the largest possible distance."
         )
-        return slow_subspace_bound(fit, delta, mixing, tight=tight)
-
-    def pair_rule(
-        self,
-        same_class: float,
-        delta: float,
-        mixing: MixingProfile,
-        *,
-        radius: float | None = None,
-        tight: bool = False,
-    ) -> PairRule:
-        """Return a rule for whether two observations are of the same class, with its error.
-
-        Parameters
-        ----------
-        same_class : float in (0, 1]
-            The probability R that two independent observations are of the same class, which is the
-            sum of the squared class frequencies.
-        delta : float in (0, 1)
-            The probability that the bound fails.
-        mixing : MixingProfile
-            The mixing coefficients of the process (``eigenstream.theory``).
-        radius : float, optional
-            The largest possible distance of a row from the mean; see ``bound``.
-        tight : bool, default=False
-            Omit the last estimate of the proof, which gives a smaller bound.
-
-        Returns
-        -------
-        PairRule
-            The distance threshold and the bound on the error.
-
-        Notes
-        -----
-        Scale the data so that no row is farther than 1/2 from the mean. Two observations count as
-        the same class if the squared distance of their features is below alpha [1]_. The error
-        probability is at most ``(1 - 2 L / alpha) / (1 - alpha) - R``, where L is the lower bound
-        on the objective. It holds for all partitions into classes that are continuous with respect
-        to the process (Definition 2 of the paper; see ``theory.class_continuity``).
-
-        References
-        ----------
-        .. [1] A. Maurer, "Unsupervised Slow Subspace-Learning from Stationary Processes",
-           Algorithmic Learning Theory (ALT), LNCS 4264, Springer, 2006, Theorem 5.
-
-        Examples
-        --------
-        Two states that rarely change:
-
-        >>> import numpy as np
-        >>> from eigenstream import SlowSubspace
-        >>> from eigenstream.theory import markov_mixing
-        >>> rng = np.random.default_rng(0)
-        >>> states = np.where(rng.random(20_000) < 0.01, -1.0, 1.0).cumprod()
-        >>> mixing = markov_mixing([[0.99, 0.01], [0.01, 0.99]])
-        >>> slow = SlowSubspace(1, alpha=0.2, basis="eigenvalue").fit(states[:, None])
-        >>> rule = slow.pair_rule(0.5, 0.05, mixing)
-        >>> rule.vacuous  # the bound needs many more rows than the rule itself
-        True
-        >>> Z = slow.transform(states[:, None])
-        >>> bool((rule.alike(Z[1:], Z[:-1]) == (states[1:] == states[:-1])).all())
-        True
-        """
-        same_class = check_number(same_class, "same_class", above=0, most=1)
-        bound = self.bound(delta, mixing, radius=radius, tight=tight)
-        alpha: float | None = self._solved().details["alpha"]
-        if self._solved().details.get("basis", "eigenvalue") != "eigenvalue":
-            raise ValueError(
-                "pair_rule compares distances within the subspace. Fit with basis='eigenvalue'."
-            )
-        if alpha is None or alpha >= 1.0:
-            raise ValueError(
-                f"pair_rule needs an alpha below 1, but alpha_={alpha!r}. Fit with a smaller alpha."
-            )
-        return pair_rule(alpha, same_class, bound)
-
-    def _radius(self, learner: Learner, radius: float | None) -> float:
-        """Return the radius for rescaling, and raise if it is too small for the rows seen."""
-        operator, terms = learner.operator(), learner.terms
-        moved = float(np.trace(operator.penalty))
-        # Equal rows have velocity 0. Their variance is the rounding error of the mean.
-        if moved == 0.0 and operator.trace <= (SAME * SAME) * operator.floor:
-            raise ValueError("All rows are equal, so the bound is undefined. Pass rows that vary.")
-        spread = float(np.sqrt(max(operator.trace, 0.0)))
-        if radius is None:
-            return float(terms.radius.reach(terms.mean))
-        radius = check_number(radius, "radius", above=0)
-        if radius < spread:
-            raise ValueError(
-                f"radius={radius:g} is smaller than the root mean square distance of the rows from "
-                f"their mean, {spread:.6g}. Pass the largest possible distance."
-            )
-        return radius
+    return radius

@@ -1,28 +1,27 @@
 """Slow subspaces: features with a large variance and small steps in time."""
 
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import check_whole, warn_user
+from eigenstream._checks import warn_user
 from eigenstream._linalg import Float64s, canonical_signs
 from eigenstream._prepared import reads_rows
 from eigenstream._storable import storable
 from eigenstream.rows.chunk import joined
+from eigenstream.rows.guard import reads
 from eigenstream.rows.rows import is_list_of_sequences
 from eigenstream.subspace import timescales as _timescales
-from eigenstream.subspace.base import CRITERION, FLAG, Answer, documented
-from eigenstream.subspace.decays import autocorrelations, of_learner
+from eigenstream.subspace.base import CRITERION, FLAG, documented
 from eigenstream.subspace.flow import FlowOperator
 from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.operators import Eigenpairs, MatrixOperator
-from eigenstream.subspace.slow_bounds import SlowBounds
+from eigenstream.subspace.results import Forms, SlowResult
 from eigenstream.subspace.solvers import COUNT, MATRIX
 from eigenstream.subspace.terms import TimeTerms, Weights
-from eigenstream.subspace.time import scale_of
+from eigenstream.subspace.time import TimeEstimator, scale_of
 from eigenstream.subspace.weights import AlphaPath, alpha_of_bound, alpha_path
 
 #: After a fit, the features of the first rows are compared at these multiples of the lag.
@@ -31,7 +30,7 @@ CHECKED_ROWS, LADDER = 10_000, (1, 2, 5, 10, 20, 50, 100)
 
 @storable()
 @documented
-class SlowSubspace(SlowBounds):
+class SlowSubspace(TimeEstimator):
     """Subspace whose features have a large variance and a small velocity.
 
     Unlike slow feature analysis, it needs no inverse and no regularisation [1]_.
@@ -88,10 +87,6 @@ class SlowSubspace(SlowBounds):
         The eigenvalues of T in descending order. For "ratio", variance over shrunk velocity.
     alpha_ : float or None
         The alpha in use. None with ``criterion="ratio"``.
-    shrinkage_ : float or None
-        The shrinkage in use. None with ``criterion="difference"``.
-    bound_ : float or None
-        The error bound at ``alpha_``. None unless ``alpha="bound"``.
     mean_ : array of shape (n_features,)
         The mean that is subtracted from each row.
     scale_ : array of shape (n_features,) or None
@@ -102,16 +97,13 @@ class SlowSubspace(SlowBounds):
         The number of rows that ``missing="skip"`` left out.
     objective_ : float
         The sum of the eigenvalues. Not available for "sketch" and "flow".
-    n_positive_ : int
-        The number of positive eigenvalues of T. Without matrices, only those of the components.
     rank_ : int
         The numerical rank of A.
-    autocorrelations_ : array of shape (n_components,)
-        The autocorrelation of each feature at ``lag``. Only with "dense" and "krylov".
     timescales_ : array of shape (n_components,)
         The time scale of each feature in rows. Only with "dense" and "krylov".
-    uncertainty_ : Uncertainty
-        The error bars after ``fit(X, blocks=20)``.
+    result_ : SlowResult
+        The result: ``shrinkage``, ``bound``, ``autocorrelations``, and ``uncertainty`` after
+        ``fit(X, blocks=20)``.
     solver_ : str
         The name of the solver in use.
     operator_ : MatrixOperator
@@ -159,7 +151,7 @@ class SlowSubspace(SlowBounds):
     np.float64(1.0)
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = SlowBounds._parameter_constraints | {
+    _parameter_constraints: ClassVar[dict[str, Any]] = TimeEstimator._parameter_constraints | {
         "n_components": [COUNT, Interval(Real, 0, 1, closed="neither"), None],
         "alpha": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto", "bound"})],
         "lag": [COUNT],
@@ -168,7 +160,7 @@ class SlowSubspace(SlowBounds):
         "shrinkage": [Interval(Real, 0, 1, closed="both")],
         "basis": [StrOptions({"slowness", "eigenvalue", "kinetic", "commute"})],
     }
-    SHAPING: ClassVar[tuple[str, ...]] = (*SlowBounds.SHAPING, "reversible")
+    SHAPING: ClassVar[tuple[str, ...]] = (*TimeEstimator.SHAPING, "reversible")
 
     def __init__(
         self,
@@ -257,9 +249,11 @@ class SlowSubspace(SlowBounds):
         if (message := _timescales.better_lag(checked.rows - offset, lags)) is not None:
             warn_user(message)
 
-    def _solve(self, learner: Learner) -> Answer:
+    _result_class = SlowResult
+
+    def _solve(self, learner: Learner) -> SlowResult:
         operator, terms, scale = learner.operator(), learner.terms, None
-        noted = self._noted_gaps(operator)
+        gaps = self._gaps_of(operator)
         if self.scale:
             scale = scale_of(learner, operator)
             operator = operator.scaled(scale)
@@ -270,9 +264,15 @@ class SlowSubspace(SlowBounds):
             if isinstance(wanted, float):
                 kinetic = np.cumsum(self._correlations(*operator.forms(pairs.vectors)) ** 2)
                 pairs = pairs.first(int(np.searchsorted(kinetic, wanted * kinetic[-1:].sum())) + 1)
-            found = {"ratio": True, "shrinkage": float(self.shrinkage)}
-            found |= noted | self._sorted(operator, pairs)
-            return Answer(pairs, learner.mean, scale, found)
+            return SlowResult(
+                pairs,
+                learner.mean,
+                scale,
+                shrinkage=float(self.shrinkage),
+                forms=self._forms(operator, pairs),
+                basis=self.basis,
+                gaps=gaps,
+            )
         alpha, bound = self.alpha, None
         if alpha == "auto":
             alpha = operator.automatic_alpha(n)
@@ -293,22 +293,20 @@ class SlowSubspace(SlowBounds):
             )
         else:
             self._warn_about_sign(pairs, alpha)
-        details: dict[str, Any] = {"alpha": alpha, "bound": bound, "weights": weights}
-        if not isinstance(operator, FlowOperator):
-            details |= self._sorted(operator, pairs)
-        return Answer(pairs, learner.mean, scale, details | noted)
+        forms = None if isinstance(operator, FlowOperator) else self._forms(operator, pairs)
+        return SlowResult(
+            pairs,
+            learner.mean,
+            scale,
+            alpha,
+            bound,
+            forms=forms,
+            basis=self.basis,
+            gaps=gaps,
+        )
 
-    def _loaded(self) -> None:
-        if self._answer is None or "basis" not in self._answer.details:
-            return
-        details, d = self._answer.details, len(self._answer.pairs.values)
-        for name in ("variance", "velocity", "turn"):
-            found = np.asarray(details.get(name))
-            if found.shape != (d, d) or found.dtype != np.float64:
-                raise ValueError(f"{name} is no matrix of the {d} features")
-
-    def _sorted(self, operator: MatrixOperator, pairs: Eigenpairs) -> dict[str, Any]:
-        """Return the features' second moments, and what sorts the features from slow to fast."""
+    def _forms(self, operator: MatrixOperator, pairs: Eigenpairs) -> Forms:
+        """Return the features' second moments, and the columns that sort them by slowness."""
         variance, velocity = operator.forms(pairs.vectors)
         turn = np.eye(len(variance))
         if self.criterion == "difference":
@@ -320,18 +318,15 @@ class SlowSubspace(SlowBounds):
             if self.basis == "commute":
                 rho = np.nan_to_num(np.sqrt(_timescales.implied(rho, self.lag) / 2.0), posinf=0.0)
             turn = turn * rho
-        return {"variance": variance, "velocity": velocity, "turn": turn, "basis": self.basis}
+        largest = float(np.diagonal(variance).max(initial=0.0))
+        noise = len(pairs.vectors) * float(np.finfo(np.float64).eps) * largest
+        return Forms(variance, velocity, turn, noise)
 
     @staticmethod
     def _correlations(variance: Float64s, velocity: Float64s, turn: Any = None) -> Float64s:
         """Return the autocorrelations of features of unit variance, from their moments."""
         turn = np.eye(len(variance)) if turn is None else turn
         return np.diagonal(_timescales.lagged(turn, variance, velocity))
-
-    def _vectors_of(self, answer: Answer) -> Float64s:
-        if answer.details.get("basis", "eigenvalue") == "eigenvalue":
-            return answer.pairs.vectors
-        return np.asarray(answer.pairs.vectors @ answer.details["turn"])
 
     def _ratios(self, operator: MatrixOperator, n: int) -> Eigenpairs:
         """Return the largest ratios of variance to velocity; vectors have unit variance."""
@@ -363,59 +358,15 @@ class SlowSubspace(SlowBounds):
     # ---- results ---------------------------------------------------------------------------
 
     @property
+    @reads
+    def result_(self) -> SlowResult:
+        """The result, a frozen dataclass: eigenpairs, mean, scale, alpha and second moments."""
+        return cast(SlowResult, self._of_this(self._solved()))
+
+    @property
     def alpha_(self) -> float | None:
         """The alpha in use (None with ``criterion="ratio"``)."""
-        alpha: float | None = self._solved().details.get("alpha")
-        return alpha
-
-    @property
-    def shrinkage_(self) -> float | None:
-        """The shrinkage in use (None with ``criterion="difference"``)."""
-        share: float | None = self._solved().details.get("shrinkage")
-        return share
-
-    @property
-    def bound_(self) -> float | None:
-        """The error bound at ``alpha_`` for ``alpha="bound"``, else None."""
-        bound: float | None = self._solved().details.get("bound")
-        return bound
-
-    @property
-    def n_positive_(self) -> int:
-        """The number of positive eigenvalues of T.
-
-        Without matrices, only the eigenvalues of the components are counted.
-        """
-        alpha = self.alpha_
-        if alpha is None or not self._solver.can(MATRIX):
-            return int((self.eigenvalues_ > 0).sum())
-        return self.operator_.count_positive((alpha, 1.0 - alpha))
-
-    @property
-    def autocorrelations_(self) -> Float64s:
-        """The autocorrelation of each feature at the lag, in [-1, 1].
-
-        It is ``1 - velocity / (2 variance)``, which assumes a stationary process: the variance is
-        the same now and ``lag`` rows earlier. With ``center=False`` it is taken about zero. It is 0
-        for a feature without variance. The solvers "sketch" and "flow" only estimate variances, so
-        it is not available with them. Use ``autocorrelations(X)`` there.
-        """
-        found = self._solved().details
-        if self._estimates:
-            raise AttributeError(
-                f"solver={self.solver_!r} only estimates autocorrelations. Call "
-                "autocorrelations(X) or timescales(X), or fit with solver='dense'."
-            )
-        turn = np.eye(len(found["turn"])) if found["basis"] == "eigenvalue" else found["turn"]
-        variance, velocity = (
-            np.einsum("ij,ij->j", turn, found[name] @ turn) for name in ("variance", "velocity")
-        )
-        noise = (
-            len(self.mean_)
-            * np.finfo(np.float64).eps
-            * np.diagonal(found["variance"]).max(initial=0.0)
-        )
-        return autocorrelations(variance, velocity, noise * (turn**2).sum(axis=0))
+        return self.result_.alpha
 
     @property
     def timescales_(self) -> Float64s:
@@ -434,63 +385,7 @@ class SlowSubspace(SlowBounds):
         >>> slow.timescales_.round(1)
         array([48.8,  5.1])
         """
-        return _timescales.implied(self.autocorrelations_, self.lag)
-
-    @reads_rows
-    def autocorrelations(self, X: Any, lag: int | None = None) -> Float64s:
-        """Return the autocorrelation of each feature on given rows, in one pass over them.
-
-        The definition is that of ``autocorrelations_``. All solvers are supported.
-
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n, n_features), a list of them, or a stream
-            Rows in time order.
-        lag : int, default=None
-            The lag in rows. By default that of the estimator.
-
-        Returns
-        -------
-        array of shape (n_components,)
-            The autocorrelations, in [-1, 1].
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from eigenstream import SlowSubspace
-        >>> from eigenstream.processes import Autoregressive
-        >>> rows = Autoregressive(np.exp([-1 / 50, -1 / 5]), random_state=0).take(20_000)
-        >>> slow = SlowSubspace(1, alpha=0.05, solver="sketch").fit(rows)
-        >>> slow.timescales(rows, lag=10).round(1)
-        array([45.5])
-        """
-        check_is_fitted(self)
-        lag = self.lag if lag is None else check_whole(lag, "lag")
-        if self._own_sums:
-            return of_learner(self._scored_terms(X, lag), self._columns)
-        chunks = self._features_of(X)
-        terms = TimeTerms(
-            self.n_components_, lag=lag, center=bool(self.center), reversible=self._averages
-        )
-        return _timescales.of_features(chunks, terms)
-
-    def timescales(self, X: Any, lag: int | None = None) -> Float64s:
-        """Return the time scale that each of ``autocorrelations(X, lag)`` implies, in rows.
-
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n, n_features), a list of them, or a stream
-            Rows in time order.
-        lag : int, default=None
-            The lag in rows. By default that of the estimator.
-
-        Returns
-        -------
-        array of shape (n_components,)
-            The time scales, in rows.
-        """
-        found = self.autocorrelations(X, lag)
-        return _timescales.implied(found, self.lag if lag is None else lag)
+        return _timescales.implied(self.result_.autocorrelations, self.lag)
 
     def path(self, alphas: Any) -> AlphaPath:
         """Solve for several alphas from the stored sums, without reading data.
@@ -556,72 +451,25 @@ class SlowSubspace(SlowBounds):
         """
         return self._scores_on(self._scored_terms(X), [self.n_components_])[0]
 
-    def score_of(self, other: Self, counts: list[int]) -> list[float]:
-        """Return ``score`` on the rows of another fitted estimator, from its sums.
-
-        Parameters
-        ----------
-        other : SlowSubspace
-            A fitted estimator with the same lag and stored matrices.
-        counts : list of int
-            The score is that of the first components, for each of these numbers.
-
-        Returns
-        -------
-        list of float
-            The score for each number of components.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from eigenstream import SlowSubspace
-        >>> X = np.random.default_rng(0).standard_normal((900, 3)).cumsum(axis=0)
-        >>> slow, other = SlowSubspace(2, alpha=0.5).fit(X[:500]), SlowSubspace(2).fit(X[500:])
-        >>> round(slow.score_of(other, [2])[0] - slow.score(X[500:]), 9)
-        0.0
-        """
+    def _score_of(self, other: Self, counts: list[int]) -> list[float]:
+        """Return ``score`` of the first components on the rows of another estimator."""
         return self._scores_on(other._known().ahead(), counts)
 
     def _scores_on(self, scored: Learner, counts: list[int]) -> list[float]:
-        found, scale = self._solved().details, self.scale_
-        held = self._moments_of(scored, self._solved().pairs.vectors)
+        forms, scale = self.result_.forms, self.scale_
+        scored_moments = self._moments_of(scored, self.result_.pairs.vectors)
         # solver="flow" estimates no second moments.
-        learned = (found["variance"], found["velocity"]) if "variance" in found else held
+        learned = scored_moments if forms is None else (forms.variance, forms.velocity)
         noise = self._known().terms.floor / (1.0 if scale is None else float(scale.min() ** 2))
         scores = []
         for n in counts:
-            v0, w0, v1, w1 = (moments[:n, :n] for moments in (*learned, *held))
+            v0, w0, v1, w1 = (moments[:n, :n] for moments in (*learned, *scored_moments))
             ratio = self.criterion == "ratio"
             turn = np.eye(len(v0)) if ratio else _timescales.slowest_first(v0, w0, noise)
             r = np.diagonal(_timescales.lagged(turn, v0, w0))
             C, V = _timescales.lagged(turn, v1, w1), turn.T @ v1 @ turn
             scores.append(float(2.0 * r @ np.diagonal(C) - r @ V**2 @ r))
         return scores
-
-    @reads_rows
-    def objective(self, X: Any) -> float:
-        """Return the objective L that the subspace reaches on other rows in time order.
-
-        For ``criterion="ratio"`` it is the sum of the ratios of variance to velocity.
-
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n, n_features), a list of them, or a stream
-            Rows in time order.
-
-        Returns
-        -------
-        float
-            The objective.
-        """
-        variance, velocity = map(np.diagonal, self._moments_on(X, self._solved().pairs.vectors))
-        if self.alpha_ is None:
-            return float((variance / velocity).sum())
-        return float((self.alpha_ * variance - (1.0 - self.alpha_) * velocity).sum())
-
-    def _moments_on(self, X: Any, vectors: Float64s) -> tuple[Float64s, Float64s]:
-        """Return the second moments of features on other rows, about the mean learned."""
-        return self._moments_of(self._scored_terms(X), vectors)
 
     def _moments_of(self, scored: Learner, vectors: Float64s) -> tuple[Float64s, Float64s]:
         scale = self.scale_

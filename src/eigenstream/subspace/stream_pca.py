@@ -1,7 +1,7 @@
 """Exact principal component analysis of a stream."""
 
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
@@ -14,10 +14,12 @@ from eigenstream._machine import chunk_rows
 from eigenstream._prepared import maps_streams
 from eigenstream._storable import storable
 from eigenstream._streams import all_rows, is_stream
+from eigenstream.rows.guard import reads
 from eigenstream.rows.rows import as_floats, validated
-from eigenstream.subspace.base import Answer, documented
+from eigenstream.subspace.base import documented
 from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.operators import Eigenpairs
+from eigenstream.subspace.results import VarianceResult
 from eigenstream.subspace.solvers import COUNT
 from eigenstream.subspace.time import TimeEstimator, scale_of
 
@@ -72,8 +74,8 @@ class StreamPCA(TimeEstimator):
         The sum of the eigenvalues. Not available for "sketch" and "flow".
     rank_ : int
         The numerical rank of the scatter matrix.
-    uncertainty_ : Uncertainty
-        The error bars after ``fit(X, blocks=20)``.
+    result_ : VarianceResult
+        The result, with the total variance, and ``uncertainty`` after ``fit(X, blocks=20)``.
     solver_ : str
         The name of the solver in use.
     operator_ : MatrixOperator
@@ -125,9 +127,11 @@ class StreamPCA(TimeEstimator):
         self.features = features
         self.missing = missing
 
-    def _solve(self, learner: Learner) -> Answer:
+    _result_class = VarianceResult
+
+    def _solve(self, learner: Learner) -> VarianceResult:
         operator, terms, scale = learner.operator(), learner.terms, None
-        noted = self._noted_gaps(operator)
+        gaps = self._gaps_of(operator)
         if self.scale:
             scale = scale_of(learner, operator)
             operator = operator.scaled(scale)
@@ -143,18 +147,24 @@ class StreamPCA(TimeEstimator):
         weight = terms.totals()[0]
         # The mean takes one degree of freedom; weights count as repetitions.
         freedom = weight / (weight - 1.0) if self.center and weight > 1.0 else 1.0
-        width = terms.n_features - len(noted.get("unseen", ()))
+        width = terms.n_features - (0 if gaps is None else len(gaps.unseen))
         rest = min(width, terms.n_terms) - len(pairs.values)
         noise = max(total - float(pairs.values.sum()), 0.0) / rest if rest > 0 else 0.0
-        details: dict[str, Any] = {"freedom": freedom, "total": total, "noise": noise * freedom}
-        details["weights"] = (1.0, 0.0)
-        return Answer(pairs, learner.mean, scale, details | noted)
+        return VarianceResult(
+            pairs, learner.mean, scale, freedom, total, noise * freedom, gaps=gaps
+        )
+
+    @property
+    @reads
+    def result_(self) -> VarianceResult:
+        """The result, a frozen dataclass: eigenpairs, mean, scale and variances."""
+        return cast(VarianceResult, self._of_this(self._solved()))
 
     @property
     def explained_variance_(self) -> Float64s:
         """The variance of the data along each component, divided by n - 1 if centred."""
-        answer = self._solved()
-        return np.asarray(answer.pairs.values * answer.details["freedom"])
+        result = self.result_
+        return np.asarray(result.pairs.values * result.freedom)
 
     def _variances(self) -> Float64s:
         return self.explained_variance_
@@ -162,13 +172,13 @@ class StreamPCA(TimeEstimator):
     @property
     def explained_variance_ratio_(self) -> Float64s:
         """The share of the total variance that each component captures."""
-        total = self._solved().details["total"]
+        total = self.result_.total
         return self.eigenvalues_ / total if total > 0 else np.zeros_like(self.eigenvalues_)
 
     @property
     def noise_variance_(self) -> float:
         """The mean variance of the discarded directions."""
-        return float(self._solved().details["noise"])
+        return self.result_.noise
 
     def variance_along(self, direction: Any) -> float:
         """Return the variance q'Rq / q'q along a direction q.

@@ -25,10 +25,11 @@ from eigenstream.rows.chunk import MUCH, with_gaps
 from eigenstream.rows.fit import CallbackSupportMixin, Fit, with_callbacks
 from eigenstream.rows.guard import changing, publishes
 from eigenstream.rows.rows import ArrayRows, Part, Rows, StreamRows, sequences_of, stream_rows
-from eigenstream.subspace.base import FLAG, Answer, SubspaceEstimator
+from eigenstream.subspace.base import FLAG, SubspaceEstimator
 from eigenstream.subspace.gaps import filled
 from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.mapping import projected
+from eigenstream.subspace.results import Gaps, Result
 from eigenstream.subspace.row_moments import RowMoments
 from eigenstream.subspace.solvers import MATRIX, PAIRWISE, Dense, Need, Task, chosen
 from eigenstream.subspace.terms import TimeTerms, Weights
@@ -193,7 +194,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         sample_weight : array-like of shape (n,), or a list of arrays, one a sequence
             Non-negative weights of the rows.
         blocks : int or "sequences", default=None
-            Also compute error bars, ``uncertainty_``, from this number of blocks. See
+            Also compute error bars, ``result_.uncertainty``, from this number of blocks. See
             ``uncertainty``.
         <checkpoint, every, resume>
 
@@ -291,36 +292,6 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
 
     # ---- use -------------------------------------------------------------------------------
 
-    def to_sklearn(self, preprocessing: bool = True) -> Any:
-        """Return a scikit-learn PCA with the same projection as ``transform``, to rounding.
-
-        With ``scale=True``, a feature map or preprocessing steps, it is a pipeline that ends in the
-        PCA. Unknown variances are NaN. The ``inverse_transform`` of the PCA is correct only for
-        orthonormal components, such as those of ``SlowSubspace(basis="eigenvalue")``.
-
-        Parameters
-        ----------
-        preprocessing : bool, default=True
-            Begin the pipeline with the preprocessing steps of the stream. Steps that use earlier
-            rows raise ValueError. If False, the result takes rows that are prepared already.
-
-        Returns
-        -------
-        PCA or Pipeline
-            The fitted transformer.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from eigenstream import SlowSubspace
-        >>> rows = np.random.default_rng(0).standard_normal((500, 3)).cumsum(axis=0)
-        >>> slow = SlowSubspace(2).fit(rows)
-        >>> bool(np.allclose(slow.to_sklearn().transform(rows), slow.transform(rows)))
-        True
-        """
-        check_flag(preprocessing, "preprocessing")
-        return as_sklearn(self, self._variances(), preprocessing)
-
     def _variances(self) -> Any:
         """Return the variance along each component, with n - 1; NaN where it is not known."""
         learner, columns = self._known().ahead(), self._columns
@@ -354,7 +325,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         With ``most``, of this number of rows of each sequence in memory, or chunk of a stream.
         """
         answer = self._solved()
-        mean, columns = answer.mean, self._columns_of(answer)
+        mean, columns = answer.mean, answer.columns
         if is_stream(X):
             rows: Rows = self._stream_rows(X)
         else:
@@ -369,32 +340,30 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
 
     # ---- gaps ------------------------------------------------------------------------------
 
-    def _noted_gaps(self, operator: Any) -> dict[str, Any]:
+    def _gaps_of(self, operator: Any) -> Gaps | None:
         """Warn if the gaps add much noise, and return what completes other rows."""
         if not self._gaps:
-            return {}
+            return None
         if operator.gaps.warning is not None:
             warn_user(operator.gaps.warning)
-        return {
-            "covariance": operator.reward,
-            "gap_noise": operator.gaps.covariance,
-            "unseen": np.flatnonzero(~operator.gaps.seen),
-        }
+        unseen = np.flatnonzero(~operator.gaps.seen)
+        return Gaps(operator.reward, operator.gaps.covariance, unseen)
 
-    def _completed(self, given: Any, answer: Answer) -> tuple[Any, Any]:
-        if not self._gaps:
-            return super()._completed(given, answer)
+    def _completed(self, given: Any, result: Result) -> tuple[Any, Any]:
+        gaps = result.gaps
+        if gaps is None:
+            return super()._completed(given, result)
         given = given.toarray() if is_sparse(given) else given
         given = given if given.dtype in (np.float32, np.float64) else given.astype(np.float64)
-        known, details = with_gaps(given), answer.details
-        seen = np.setdiff1d(np.arange(known.shape[1]), details["unseen"])
+        known = with_gaps(given)
+        seen = np.setdiff1d(np.arange(known.shape[1]), gaps.unseen)
         if len(seen) < known.shape[1]:  # these columns have no influence
             known = np.where(np.isin(np.arange(known.shape[1]), seen), known, 0.0)
         lost = np.isnan(known[:, seen]).all(axis=1)
         if np.isnan(known).any():
-            A = details["covariance"][np.ix_(seen, seen)]
+            A = gaps.covariance[np.ix_(seen, seen)]
             known = known.copy()
-            known[:, seen] = filled(known[:, seen], answer.mean[seen], A, details["gap_noise"])
+            known[:, seen] = filled(known[:, seen], result.mean[seen], A, gaps.noise)
             known[lost] = 0.0
         return known, np.flatnonzero(lost)
 
@@ -416,11 +385,11 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
 
     def _without_unseen(self, values: Any) -> Any:
         """Return values with NaN for columns that were never seen."""
-        unseen = self._solved().details.get("unseen", ())
-        if len(unseen) == 0:
+        gaps = self._solved().gaps
+        if gaps is None or len(gaps.unseen) == 0:
             return values
         values = values.copy()
-        values[..., unseen] = np.nan
+        values[..., gaps.unseen] = np.nan
         return values
 
     # ---- error bars ------------------------------------------------------------------------
@@ -463,15 +432,8 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         """
         one: Self = clone(self)
         one.fit(X, blocks=blocks)
-        return one.uncertainty_
-
-    @property
-    def uncertainty_(self) -> Uncertainty:
-        """The error bars after ``fit(X, blocks=20)``."""
-        found: Uncertainty | None = self._solved().details.get("uncertainty")
-        if found is None:
-            raise AttributeError("This fit has no error bars. Call fit(X, blocks=20).")
-        return replace(found, estimator=self)
+        found: Uncertainty = one._of_this(one._solved()).uncertainty
+        return found
 
     def _learn_blocks(self, X: Any, sample_weight: Any, blocks: Any) -> None:
         """Learn from all rows in blocks, and store the error bars."""
@@ -483,13 +445,19 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         begin = partial(learners_of, self, call="blocks=")
         (fitted,), parts = fit_blocks([self], fit, lambda n: (begin(n),), blocks, n_rows, cut)
         found = warned(jackknife(fitted, parts, independent=by_sequence))
-        self._learner, self._answer = fitted._learner, fitted._solved()
+        self._learner = fitted._learner
+        self._answer = replace(fitted.result_, uncertainty=replace(found, estimator=None))
         self._warn_of_runs()
-        self._answer.details["uncertainty"] = replace(found, estimator=None)
         forget_source(self)
         if is_stream(X):
             note_source(self, X, fit.n_sequences)
         self._after_fit(X)
+
+    def _of_this(self, result: Any) -> Any:
+        """Return a result whose error bars have this estimator."""
+        if result.uncertainty is None:
+            return result
+        return replace(result, uncertainty=replace(result.uncertainty, estimator=self))
 
     def _fit_in_time(self, X: Any, sample_weight: Any = None) -> tuple[Fit, int | None]:
         """Return a new fit after its feature map, and the number of rows if it is known."""
@@ -609,11 +577,38 @@ CONSTANT = 64.0
 # ---- as plain scikit-learn ------------------------------------------------------------------
 
 
-def as_sklearn(estimator: Any, variances: Any, preprocessing: bool) -> Any:
-    """Return a PCA, or a pipeline that ends in one, which projects as the estimator does.
+def to_sklearn(estimator: "TimeEstimator", preprocessing: bool = True) -> Any:
+    """Return a scikit-learn PCA with the same projection as ``transform``, to rounding.
 
-    ``variances`` are those of the features, NaN where they are not known.
+    With ``scale=True``, a feature map or preprocessing steps, it is a pipeline that ends in the
+    PCA. Unknown variances are NaN. The ``inverse_transform`` of the PCA is correct only for
+    orthonormal components, such as those of ``SlowSubspace(basis="eigenvalue")``.
+
+    Parameters
+    ----------
+    estimator : StreamPCA or SlowSubspace
+        A fitted estimator.
+    preprocessing : bool, default=True
+        Begin the pipeline with the preprocessing steps of the stream. Steps that use earlier
+        rows raise ValueError. If False, the result takes rows that are prepared already.
+
+    Returns
+    -------
+    PCA or Pipeline
+        The fitted transformer.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenstream import SlowSubspace
+    >>> from eigenstream.subspace import to_sklearn
+    >>> rows = np.random.default_rng(0).standard_normal((500, 3)).cumsum(axis=0)
+    >>> slow = SlowSubspace(2).fit(rows)
+    >>> bool(np.allclose(to_sklearn(slow).transform(rows), slow.transform(rows)))
+    True
     """
+    check_flag(preprocessing, "preprocessing")
+    variances = np.asarray(estimator._variances(), np.float64)
     parts: list[tuple[str, Any]] = []
     steps = getattr(estimator, "preprocessing_", None) if preprocessing else None
     if steps is not None:
@@ -625,7 +620,7 @@ def as_sklearn(estimator: Any, variances: Any, preprocessing: bool) -> Any:
     if scale is not None:
         parts.append(("scale", _scaler(mean, scale, estimator.n_samples_seen_)))
         mean = np.zeros(width)
-    parts.append(("subspace", _pca(estimator, mean, np.asarray(variances, np.float64))))
+    parts.append(("subspace", _pca(estimator, mean, variances)))
     names = getattr(estimator, "feature_names_in_", None)
     if steps is not None:
         names = estimator.provenance_.get("columns")

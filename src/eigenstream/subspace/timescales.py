@@ -137,7 +137,7 @@ class LagPath:
     lags : array of shape (n_lags,)
         The lags in rows, ascending.
     autocorrelations : array of shape (n_lags, n_components)
-        The ``autocorrelations_`` at each lag.
+        The autocorrelations at each lag.
     timescales : array of shape (n_lags, n_components)
         The time scales at each lag, in ``unit``. With error bars, NaN for a time scale that the
         selection among the features may explain.
@@ -397,7 +397,7 @@ def lag_path(
     alphas = [one.alpha_ for one in fitted]
     return LagPath(
         np.array([one.lag for one in fitted], np.int64),
-        np.array([one.autocorrelations_[:kept] for one in fitted]),
+        np.array([one.result_.autocorrelations[:kept] for one in fitted]),
         scales,
         np.array([one.eigenvalues_[:kept] for one in fitted]),
         None if None in alphas else np.array(alphas),

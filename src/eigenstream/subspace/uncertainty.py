@@ -387,7 +387,7 @@ def jackknife(
         if hasattr(fitted, name)
     }
     # Variances and ratios are positive, differences of variances are not.
-    positive = fitted._solved().details.get("weights", (1.0, 0.0))[1] == 0.0
+    positive = (fitted.result_.weights or (1.0, 0.0))[1] == 0.0
     scales = periods = None
     if hasattr(fitted, "periods_"):
         matched = fitted._matched(others)
@@ -398,7 +398,7 @@ def jackknife(
     elif "timescales_" in values:
         columns = fitted._columns[:, :d]
         errors = jackknife_error(np.array([of_learner(one._known(), columns) for one in others]))
-        rho = fitted.autocorrelations_[:d]
+        rho = fitted.result_.autocorrelations[:d]
         known = resolved(rho, errors, len(columns), len(others))
         scales = _estimate(np.where(known, values["timescales_"], np.nan), positive=True)
     return Uncertainty(

@@ -57,7 +57,7 @@ def test_the_choice_serves_classes_never_seen(seed):
     found = ClassSubspace(6, criterion="difference").fit(rows[old], labels[old])
     scores = [
         found.solved_with(eta=eta).score(rows[fresh], labels[fresh])
-        for eta in found.eta_choice_.etas
+        for eta in found.result_.choice.etas
     ]
     assert found.score(rows[fresh], labels[fresh]) > max(scores) - 0.02
 
@@ -75,7 +75,7 @@ def test_index_pairs_choose_alike_however_they_are_read(tmp_path, seed, features
     if features is not None:
         features = FrozenEstimator(clone(features).fit(rows))
     new = PairSubspace(2, criterion="difference", preprocessor=rows, features=features)
-    due = clone(new).fit(pairs, signs).eta_choice_
+    due = clone(new).fit(pairs, signs).result_.choice
     order = rng.permutation(len(pairs))
     found = {}
     for name, some in (("chunks", np.arange(len(pairs))), ("another order", order)):
@@ -91,7 +91,7 @@ def test_index_pairs_choose_alike_however_they_are_read(tmp_path, seed, features
     if features is None:
         found["pairs"] = PairSubspace(2, criterion="difference").fit(rows[pairs], signs)
     for name, learned in found.items():
-        choice = learned.eta_choice_
+        choice = learned.result_.choice
         assert choice.eta == due.eta, name
         # Rounding turns the vectors, and a pair that lies at the threshold may change sides.
         np.testing.assert_allclose(choice.losses, due.losses, atol=0.01, err_msg=name)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from eigenstream import SlowSubspace
+from eigenstream.subspace import pair_rule, subspace_bound
 from eigenstream.theory import FiniteMemory, Independent, markov_mixing
 
 pytestmark = pytest.mark.filterwarnings("ignore:(only .* eigenvalues|the bound of Theorem)")
@@ -65,7 +66,7 @@ def test_the_bounds_of_slow_subspaces_hold():
     for rows, mixing, variance, velocity, radius, alpha, n_components, tight in problems():
         model = SlowSubspace(n_components, alpha=alpha).fit(rows)
         try:
-            bound = model.bound(DELTA, mixing, radius=radius, tight=tight)
+            bound = subspace_bound(model, DELTA, mixing, radius=radius, tight=tight)
         except ValueError:  # too few rows for this memory
             continue
         found = model.alpha_
@@ -93,7 +94,7 @@ def test_the_bound_holds_for_an_alpha_that_the_data_chose_among_all():
         rows, mixing, variance, velocity, radius = switching(rng, 1000, np.ones(D))
         model = SlowSubspace(1).fit(rows)
         contrast = model.operator_
-        bound = model.bound(DELTA, mixing, radius=radius)
+        bound = subspace_bound(model, DELTA, mixing, radius=radius)
         gaps = [part.value * (2 * radius) ** 2 for part in bound.deviations]
         for alpha in np.linspace(0.05, 1, 20):
             difference = contrast.matrix((alpha, 1 - alpha))
@@ -119,7 +120,7 @@ def test_the_pair_rule_keeps_its_promise():
         rows = np.column_stack([states, noise])
         radius = np.sqrt(1 + 2 * 0.02**2)
         model = SlowSubspace(1, alpha=(0.5, 0.7, "auto")[seed % 3], basis="eigenvalue").fit(rows)
-        rule = model.pair_rule(0.5, DELTA, mixing, radius=1.01 * radius, tight=True)
+        rule = pair_rule(model, 0.5, DELTA, mixing, radius=1.01 * radius, tight=True)
         kinds = np.array([[s, a, b] for s in (-1, 1) for a in (-0.02, 0.02) for b in (-0.02, 0.02)])
         Z = model.transform(kinds.astype(float))
         alike = rule.alike(np.repeat(Z, 8, axis=0), np.tile(Z, (8, 1)))

@@ -6,6 +6,7 @@ import scipy.sparse as sp
 
 from eigenstream import SlowSubspace
 from eigenstream.rows.chunk import Chunk
+from eigenstream.subspace import subspace_bound
 from eigenstream.subspace.radius import RadiusBound
 from eigenstream.theory import FiniteMemory, Geometric, Independent, mean_bound, slow_bound
 
@@ -51,7 +52,7 @@ def test_the_bound_holds_all_rows(offset, kind):
 def test_the_bound_is_the_theorem_in_the_units_of_the_data():
     rows, mixing, delta = sample(50_000), Geometric(1, 0.5), 0.1
     about_zero = SlowSubspace(2, alpha=0.7, center=False).fit(rows)
-    bound = about_zero.bound(delta, mixing)
+    bound = subspace_bound(about_zero, delta, mixing)
     radius = np.linalg.norm(rows, axis=1).max()
     assert bound.radius == pytest.approx(radius, rel=4 * EPS)
     assert bound.scale * radius == pytest.approx(0.5)
@@ -60,22 +61,26 @@ def test_the_bound_is_the_theorem_in_the_units_of_the_data():
     assert bound.gap == pytest.approx(4 * radius**2 * theorem.value)
     assert bound.lower == about_zero.objective_ - bound.gap
     # About the learned mean a tenth of delta goes to the mean.
-    centred = SlowSubspace(2, alpha=0.7).fit(rows).bound(delta, mixing, radius=radius)
+    centred = subspace_bound(SlowSubspace(2, alpha=0.7).fit(rows), delta, mixing, radius=radius)
     parts = slow_bound(49_999, 2, 0.9 * delta, mixing, alpha=0.7).value
     parts += 0.7 * mean_bound(49_999, 0.5, 0.1 * delta, mixing).value ** 2
     assert centred.gap == pytest.approx(4 * radius**2 * parts)
-    sharp = SlowSubspace(2, alpha=0.7).fit(rows).bound(delta, mixing, radius=radius, tight=True)
+    sharp = subspace_bound(
+        SlowSubspace(2, alpha=0.7).fit(rows), delta, mixing, radius=radius, tight=True
+    )
     assert sharp.gap < centred.gap
 
 
 def test_scale_and_place_do_not_matter():
     rows = sample()
-    plain = SlowSubspace(2, alpha=0.7).fit(rows).bound(0.1, Independent(), radius=5)
-    scaled = SlowSubspace(2, alpha=0.7).fit(1e-3 * rows).bound(0.1, Independent(), radius=5e-3)
+    plain = subspace_bound(SlowSubspace(2, alpha=0.7).fit(rows), 0.1, Independent(), radius=5)
+    scaled = subspace_bound(
+        SlowSubspace(2, alpha=0.7).fit(1e-3 * rows), 0.1, Independent(), radius=5e-3
+    )
     assert scaled.gap == pytest.approx(1e-6 * plain.gap, rel=1e-9)
     assert scaled.vacuous == plain.vacuous
-    near = SlowSubspace(2, alpha=0.7).fit(rows).bound(0.1, Independent())
-    far = SlowSubspace(2, alpha=0.7).fit(rows + 1e4).bound(0.1, Independent())
+    near = subspace_bound(SlowSubspace(2, alpha=0.7).fit(rows), 0.1, Independent())
+    far = subspace_bound(SlowSubspace(2, alpha=0.7).fit(rows + 1e4), 0.1, Independent())
     # The radius is known within a factor of 3 wherever the rows lie.
     exact = np.linalg.norm(rows - rows.mean(axis=0), axis=1).max()
     for bound in (near, far):
@@ -84,13 +89,13 @@ def test_scale_and_place_do_not_matter():
 
 def test_streams_and_merged_parts_have_the_bound_of_one_pass():
     rows = sample(2000, 5.0)
-    whole = SlowSubspace(2, alpha=0.7, lag=2).fit(rows).bound(0.1, FiniteMemory(3))
+    whole = subspace_bound(SlowSubspace(2, alpha=0.7, lag=2).fit(rows), 0.1, FiniteMemory(3))
     streamed = SlowSubspace(2, alpha=0.7, lag=2)
     for chunk in np.split(rows, [1, 5, 900]):
         streamed.partial_fit(chunk)
-    assert streamed.bound(0.1, FiniteMemory(3)).gap == pytest.approx(whole.gap, rel=1e-6)
+    assert subspace_bound(streamed, 0.1, FiniteMemory(3)).gap == pytest.approx(whole.gap, rel=1e-6)
     left, right = (SlowSubspace(2, alpha=0.7, lag=2).fit(part) for part in np.split(rows, [700]))
-    merged = left.merge(right).bound(0.1, FiniteMemory(3))
+    merged = subspace_bound(left.merge(right), 0.1, FiniteMemory(3))
     assert merged.deviations == whole.deviations
     assert whole.radius * (1 - 1e-9) <= merged.radius <= 3 * whole.radius
 
@@ -101,25 +106,25 @@ def test_equal_rows_leave_nothing_to_bound():
         for dtype in (np.float64, np.float32):
             rows = np.full((1000, 2), value, dtype)
             with pytest.raises(ValueError, match="All rows are equal"):
-                SlowSubspace(1, alpha=1.0).fit(rows).bound(0.1, Independent())
+                subspace_bound(SlowSubspace(1, alpha=1.0).fit(rows), 0.1, Independent())
 
 
 def test_an_alpha_that_the_data_chose_is_paid_for():
     rows, mixing, delta = sample(50_000), Geometric(1, 0.5), 0.1
     chosen = SlowSubspace(2, center=False).fit(rows)
-    bound, alpha = chosen.bound(delta, mixing), chosen.alpha_
+    bound, alpha = subspace_bound(chosen, delta, mixing), chosen.alpha_
     parts = [slow_bound(49_999, 2, delta / 2, mixing, lag=1 - k, alpha=k) for k in (1, 0)]
     assert bound.deviations == tuple(parts)
     expected = alpha * parts[0].value + (1 - alpha) * parts[1].value
     assert bound.gap == pytest.approx(4 * bound.radius**2 * expected)
-    fixed = SlowSubspace(2, alpha=alpha, center=False).fit(rows).bound(delta, mixing)
+    fixed = subspace_bound(SlowSubspace(2, alpha=alpha, center=False).fit(rows), delta, mixing)
     assert fixed.gap < bound.gap
     # Where the number of directions is left to the data, all of them are paid for.
-    every = SlowSubspace(None, alpha=0.7, center=False).fit(rows).bound(delta, mixing)
+    every = subspace_bound(SlowSubspace(None, alpha=0.7, center=False).fit(rows), delta, mixing)
     assert every.deviations == (slow_bound(49_999, 4, delta, mixing, alpha=0.7),)
     # The lag is that of the scatters, whatever the parameter has become since.
     moved = SlowSubspace(2, alpha=0.7, center=False).fit(rows).set_params(lag=3)
-    assert moved.bound(delta, mixing).deviations == (
+    assert subspace_bound(moved, delta, mixing).deviations == (
         slow_bound(49_999, 2, delta, mixing, alpha=0.7),
     )
 
@@ -134,13 +139,13 @@ def test_path_shows_what_the_rules_for_alpha_look_at():
     assert (path.n_positive[path.alphas >= path.auto] >= 3).all()
     with pytest.warns(UserWarning, match="vacuous"):
         chosen = SlowSubspace(3, alpha="bound").fit(rows)
-    assert chosen.bound_ <= path.error_bound.min() + 1e-9
+    assert chosen.result_.bound <= path.error_bound.min() + 1e-9
     assert path.error_bound[-1] == np.inf
 
 
 def test_a_bound_states_what_it_assumes_of_rows_not_seen():
     slow = SlowSubspace(1, alpha=0.9).fit(sample())
-    seen, given = (str(slow.bound(0.1, Independent(), radius=one)) for one in (None, 6.0))
+    seen, given = (str(subspace_bound(slow, 0.1, Independent(), radius=one)) for one in (None, 6.0))
     assert "if no possible row is farther than" in seen
     assert seen.endswith("Pass radius= if other rows can be.")
     assert given.endswith("if no possible row is farther than 6 from the expectation.")

@@ -63,7 +63,7 @@ def test_a_rotation_has_its_decay_and_period(lag):
     assert dynamic.periods_[2] == np.inf
     if lag == 2:  # the symmetric part alone does not see it
         slow = SlowSubspace(3, criterion="ratio", reversible=True, lag=2).fit(rows)
-        assert (slow.autocorrelations_[1:] < 0.1).all()
+        assert (slow.result_.autocorrelations[1:] < 0.1).all()
 
 
 @pytest.mark.parametrize("lag", [1, 4])
@@ -182,7 +182,7 @@ def test_offsets_of_runs_hide_a_rotation_without_their_means():
 
 def test_error_bars_of_decay_times_and_periods():
     dynamic = DynamicSubspace(3, lag=2).fit(rotating(20_000, seed=1), blocks=20)
-    bars = dynamic.uncertainty_
+    bars = dynamic.result_.uncertainty
     assert 0.001 < bars.periods.error[0] < 0.05
     assert bars.timescales.low[0] < -1 / np.log(0.98) < bars.timescales.high[0]
     assert bars.periods.low[0] < 8.0 < bars.periods.high[0]

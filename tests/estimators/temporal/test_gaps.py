@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 
 import oracles
 from eigenstream import RBFNetwork, Sketch, SlowSubspace, StreamPCA, load, open_stream, save
+from eigenstream.subspace import autocorrelations, subspace_bound
 from eigenstream.subspace.gaps import SHARE, clipped, filled, noise_level
 from eigenstream.theory import Independent
 
@@ -141,10 +142,10 @@ def test_slow_features_survive_gaps():
     assert 1.0 - rest.var() / sources[:, :2].var() > 0.8
     with pytest.raises(ValueError, match="missing='skip' leaves"):
         SlowSubspace(2, lag=5, criterion="ratio", missing="skip").fit(gaps)
-    bars = clone(slow).fit(gaps, blocks=10).uncertainty_
+    bars = clone(slow).fit(gaps, blocks=10).result_.uncertainty
     assert (bars.timescales.low < slow.timescales_).all()
-    assert_allclose(slow.autocorrelations(gaps), slow.autocorrelations_, atol=1e-10)
-    assert slow.autocorrelations(open_stream(gaps), lag=10)[0] < slow.autocorrelations_[0]
+    assert_allclose(autocorrelations(slow, gaps), slow.result_.autocorrelations, atol=1e-10)
+    assert autocorrelations(slow, open_stream(gaps), lag=10)[0] < slow.result_.autocorrelations[0]
     assert slow.score(gaps) > 0.5
 
 
@@ -289,5 +290,5 @@ def test_gaps_cannot_begin_later():
 def test_bounds_need_complete_rows():
     model = SlowSubspace(2, alpha=0.9, missing="available").fit(GAPS)
     with pytest.raises(ValueError, match="unweighted means"):
-        model.bound(0.05, Independent())
+        subspace_bound(model, 0.05, Independent())
     assert np.isnan(model.path([0.5, 0.9]).error_bound).all()

@@ -6,11 +6,12 @@ import pytest
 import oracles
 from eigenstream import SlowSubspace
 from eigenstream._linalg import orthonormality_error
+from eigenstream.subspace import n_positive, objective
 
 ROWS = oracles.slow_sources(m=500)
 
 
-def objective(rows, components, mean, alpha, lag):
+def objective_of(rows, components, mean, alpha, lag):
     """L^(P) of [SLOW], term by term."""
     total = 0.0
     for t in range(lag, len(rows)):
@@ -24,9 +25,9 @@ def objective(rows, components, mean, alpha, lag):
 def test_objective(lag, center):
     model = SlowSubspace(3, alpha=0.9, lag=lag, center=center, basis="eigenvalue").fit(ROWS[:300])
     for rows in (ROWS[:300], ROWS[300:]):
-        expected = objective(rows, model.components_, model.mean_, 0.9, lag)
-        assert model.objective(rows) == pytest.approx(expected, rel=1e-10)
-    assert model.objective(ROWS[:300]) == pytest.approx(model.objective_, rel=1e-10)
+        expected = objective_of(rows, model.components_, model.mean_, 0.9, lag)
+        assert objective(model, rows) == pytest.approx(expected, rel=1e-10)
+    assert objective(model, ROWS[:300]) == pytest.approx(model.objective_, rel=1e-10)
 
 
 def test_no_other_projection_does_better():
@@ -36,7 +37,7 @@ def test_no_other_projection_does_better():
         for _ in range(50):
             moved = model.components_.T + step * rng.standard_normal((8, 3))
             other = np.linalg.qr(moved)[0].T
-            assert objective(ROWS, other, model.mean_, 0.7, 1) <= model.objective_ + 1e-12
+            assert objective_of(ROWS, other, model.mean_, 0.7, 1) <= model.objective_ + 1e-12
 
 
 def test_components_are_orthonormal_and_signed():
@@ -61,28 +62,28 @@ def test_path_needs_no_data():
         np.testing.assert_allclose(path.components[i], direct.components_, atol=1e-10)
         np.testing.assert_allclose(path.eigenvalues[i], direct.eigenvalues_, atol=1e-12)
         assert path.objective[i] == pytest.approx(direct.objective_)
-        assert path.n_positive[i] == direct.n_positive_
+        assert path.n_positive[i] == n_positive(direct)
     assert (np.diff(path.n_positive) >= 0).all()
 
 
 def test_none_keeps_what_raises_the_objective():
     model = SlowSubspace(None, alpha=0.6).fit(ROWS)
-    assert model.n_components_ == model.n_positive_ < 8
+    assert model.n_components_ == n_positive(model) < 8
     assert (model.eigenvalues_ > 0).all()
 
 
 def test_bound_warns_when_vacuous_and_reports_its_value():
     with pytest.warns(UserWarning, match="vacuous"):
         model = SlowSubspace(2, alpha="bound").fit(ROWS)
-    assert model.bound_ >= 1.0
+    assert model.result_.bound >= 1.0
     # Two states that hardly ever change, at the largest norm allowed: a bound that says something.
     rng = np.random.default_rng(0)
     states = np.where(rng.random(20000) < 0.002, -1.0, 1.0).cumprod()
     rows = np.column_stack([states, 0.01 * rng.standard_normal(20000)])
     rows -= rows.mean(axis=0)
     tight = SlowSubspace(1, alpha="bound").fit(rows)
-    assert tight.bound_ < 0.9
-    assert SlowSubspace(1).fit(rows).bound_ is None
+    assert tight.result_.bound < 0.9
+    assert SlowSubspace(1).fit(rows).result_.bound is None
     # Its value is the formula's, and no other alpha does better.
     radius = np.linalg.norm(rows, axis=1).max() + np.linalg.norm(rows[1:].mean(axis=0))
 
@@ -90,8 +91,8 @@ def test_bound_warns_when_vacuous_and_reports_its_value():
         model = SlowSubspace(1, alpha=alpha).fit(rows / (2 * radius))
         return (1 - 2 / alpha * model.objective_) / (1 - alpha)
 
-    assert tight.bound_ == pytest.approx(formula(tight.alpha_), rel=1e-6)
-    assert tight.bound_ <= min(formula(alpha) for alpha in (0.05, 0.2, 0.5, 0.9)) + 1e-6
+    assert tight.result_.bound == pytest.approx(formula(tight.alpha_), rel=1e-6)
+    assert tight.result_.bound <= min(formula(alpha) for alpha in (0.05, 0.2, 0.5, 0.9)) + 1e-6
 
 
 def test_finds_the_slow_source_among_strong_fast_ones():
@@ -125,5 +126,5 @@ def few_directions(scale=1.0, middle=0.0):
 def test_none_takes_no_rounding_of_the_negative_part_for_a_component(alpha):
     # The positive eigenvalue is 1e-5 of the largest negative one, whose rounding is all around 0.
     model = SlowSubspace(None, alpha=alpha).fit(few_directions())
-    assert model.n_components_ == model.n_positive_ == 1
+    assert model.n_components_ == n_positive(model) == 1
     assert model.path([alpha]).n_positive.tolist() == [1]

@@ -9,6 +9,7 @@ from scipy.linalg import eigh
 import oracles
 from eigenstream import SlowSubspace
 from eigenstream.processes import Autoregressive
+from eigenstream.subspace import autocorrelations
 
 PROCESS = Autoregressive(
     np.exp([-1 / 50, -1 / 10, -1 / 2]), n_features=6, noise=0.05, random_state=0
@@ -22,7 +23,7 @@ def test_features_are_uncorrelated_and_sorted_from_slow_to_fast(solver, scale):
     model = SlowSubspace(4, alpha=0.7, solver=solver, scale=scale and solver == "dense").fit(ROWS)
     features = model.transform(ROWS)
     np.testing.assert_allclose(np.cov(features.T), np.eye(4), atol=2e-3)
-    assert (np.diff(model.autocorrelations(ROWS)) < 0).all()
+    assert (np.diff(autocorrelations(model, ROWS)) < 0).all()
     orthonormal = SlowSubspace(4, alpha=0.7, solver=solver, scale=scale and solver == "dense")
     orthonormal.set_params(basis="eigenvalue").fit(ROWS)
     np.testing.assert_allclose(
@@ -47,7 +48,7 @@ def test_the_score_is_its_formula(basis, center):
     held_out = ROWS[5000:6000]
     sorted_model = SlowSubspace(3, lag=2, center=center).fit(ROWS[:5000])
     Z = sorted_model.transform(held_out)
-    r = sorted_model.autocorrelations_
+    r = sorted_model.result_.autocorrelations
     V = Z[2:].T @ Z[2:] / 998
     moved = Z[2:] - Z[:-2]
     C = V - moved.T @ moved / 998 / 2
@@ -103,7 +104,7 @@ def test_a_shrunk_ratio_is_the_generalised_eigenproblem_of_the_rows(seed, shrink
     A, B = oracles.variance(rows, lag=1), oracles.velocity(rows, lag=1)
     B = (1.0 - shrinkage) * B + shrinkage * np.diag(B).mean() * np.eye(5)
     np.testing.assert_allclose(model.eigenvalues_, eigh(A, B)[0][:1:-1], rtol=1e-8)
-    assert model.shrinkage_ == shrinkage
+    assert model.result_.shrinkage == shrinkage
 
 
 def test_the_ratio_of_rows_in_a_plane_has_two_features():
