@@ -235,6 +235,18 @@ def draw_monitor(left: Any, right: Any, names: dict[str, Any]) -> None:
     right.legend(frameon=False)
 
 
+def draw_sunspots(left: Any, right: Any, names: dict[str, Any]) -> None:
+    """Draw the eigenvalues with their intervals, and the shares of variance that are predicted."""
+    plotting.propagator(names["bars"], ax=left)
+    years = list(names["scores"])
+    model, present = np.transpose(list(names["scores"].values()))
+    right.plot(years, model, "o-", color="#1c8fc4", label="DynamicSubspace")
+    right.plot(years, np.maximum(present, -0.5), "o:", color="#e08a1e", label="the present value")
+    right.axhline(0.0, color="#2b2f36", lw=0.6)
+    right.set(xlabel="years ahead", ylabel="share predicted", ylim=(-0.55, 1.0))
+    right.legend(frameon=False)
+
+
 #: Drawings of the variables of a tutorial.
 TUTORIALS = {
     "sensor-drift": draw_drift,
@@ -243,6 +255,7 @@ TUTORIALS = {
     "map-of-digits": draw_map,
     "plateaus": draw_plateau,
     "heat-exchanger": draw_monitor,
+    "sunspots": draw_sunspots,
 }
 
 

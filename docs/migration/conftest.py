@@ -2,4 +2,5 @@
 
 from importlib.util import find_spec
 
-collect_ignore = [f"{name}.md" for name in ("deeptime", "minisom", "river") if not find_spec(name)]
+NAMES = ("deeptime", "minisom", "pydmd", "river")
+collect_ignore = [f"{name}.md" for name in NAMES if not find_spec(name)]
