@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from PIL import Image
 
-from eigenstream import SlowSubspace, StreamPCA, demo, lag_path, plotting
+from eigenstream import SelfOrganizingMap, SlowSubspace, StreamPCA, demo, lag_path, plotting
 from eigenstream.evaluation import pair_roc
 from eigenstream.processes import Autoregressive, letter_set
 from eigenstream.theory import Geometric, Independent, MixingProfile
@@ -389,9 +389,9 @@ LESSONS = {
 }
 
 
-def variables_of(page: str) -> dict[str, Any]:
-    """Run the snippets of a tutorial, and return its variables."""
-    text = (ROOT / "docs" / "tutorials" / f"{page}.md").read_text(encoding="utf-8")
+def variables_of(page: str, folder: str = "tutorials") -> dict[str, Any]:
+    """Run the snippets of a page, and return its variables."""
+    text = (ROOT / "docs" / folder / f"{page}.md").read_text(encoding="utf-8")
     names: dict[str, Any] = {}
     for example in DocTestParser().get_examples(text):
         exec(example.source, names)
@@ -447,6 +447,43 @@ def make_home() -> None:
     save(figure, "home")
 
 
+def make_maps() -> None:
+    """Draw the pictures of the cookbook of maps."""
+    names = variables_of("maps", "how-to")
+    som, hits = names["som"], names["hits"]
+    figure = Figure(figsize=(8.4, 3.6), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    plotting.map_plane(som, ax=left)
+    plotting.map_plane(som, names["regions"], label="cluster", ax=right)
+    for ax in (left, right):
+        ax.collections[0].set(cmap="Blues", alpha=0.6)
+        ax.spines[:].set_visible(False)
+        for (x, y), name, count in zip(som.grid_.positions, names["names"], hits, strict=True):
+            if count:
+                ax.text(x, y, f"{name} {count:.0f}", ha="center", va="center", fontsize=7)
+    save(figure, "how-to-maps-1")
+
+    letters, classes = letter_set("scale", 100, random_state=0)
+    rows = StreamPCA(40).fit_transform(letters)
+    found = SelfOrganizingMap(topology="hexagonal", radius=(2, 0.43), random_state=0).fit(rows)
+    figure = Figure(figsize=(6.4, 5.4), layout="constrained")
+    ax = plotting.map_classes(found, found.class_map(rows, classes), ax=figure.subplots())
+    ax.spines[:].set_visible(False)
+    save(figure, "how-to-maps-2")
+
+    figure = Figure(figsize=(8.4, 3.0), layout="constrained")
+    left, middle, right = figure.subplots(1, 3, width_ratios=(3, 2, 2))
+    left.imshow(names["small"])
+    middle.imshow(names["palette"].prototypes_.reshape(4, 4, 3))
+    for ax in (left, middle):
+        ax.set_axis_off()
+    tour = names["tour"]
+    right.plot(*np.vstack([tour, tour[:1]]).T, color="#1c8fc4")
+    right.plot(*tour.T, "o", color="#e08a1e", ms=4)
+    right.set(aspect="equal", xticks=[], yticks=[])
+    save(figure, "how-to-maps-3")
+
+
 PICTURES = {
     "home": make_home,
     "demo": make_demo,
@@ -454,6 +491,7 @@ PICTURES = {
     "theory": make_theory,
     "lags": make_lags,
     "tutorials": make_tutorials,
+    "maps": make_maps,
     "lessons": make_lessons,
     "which-estimator": make_which_estimator,
 }

@@ -30,6 +30,16 @@ def test_classes_are_paler_where_they_mix():
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b"]
 
 
+def test_many_classes_are_written_on_their_units():
+    names = np.array([f"class {k}" for k in range(52)])
+    counts = np.vstack([np.eye(52), np.zeros((2, 52))])
+    grid = Grid(6, 9, "hexagonal")
+    ax = plotting.map_classes(grid, ClassMap(names, counts, (6, 9)))
+    assert ax.get_legend() is None
+    assert [text.get_text() for text in ax.texts] == [*names, "", ""]
+    np.testing.assert_allclose([text.get_position() for text in ax.texts], grid.positions)
+
+
 @pytest.mark.parametrize(("topology", "edges"), [("rectangular", 17), ("hexagonal", 23)])
 def test_a_net_joins_the_nearest_units(topology, edges):
     grid = Grid(3, 4, topology)

@@ -25,6 +25,7 @@ from eigenstream import (
     save,
 )
 from eigenstream.persistence import Checkpoint, Interrupted
+from eigenstream.prototypes import Grid
 from eigenstream.schedules import Constant, Power
 from eigenstream.streams import Standardize
 
@@ -187,6 +188,13 @@ def test_scale_needs_all_rows_and_its_lack_is_reported():
         SelfOrganizingMap((3, 3), max_iter=1).fit(load_digits().data)  # rare pixels
         SelfOrganizingMap((3, 3), max_iter=1, scale=True).fit(rows * [1.0, 1.0, 1e4])
         SelfOrganizingMap((3, 3), max_iter=1).fit(np.column_stack([rows, np.full(300, 0.1)]))
+
+
+@pytest.mark.parametrize("topology", ["rectangular", "hexagonal"])
+def test_the_connectivity_is_that_of_adjacent_units(topology):
+    grid, units = Grid(4, 5, topology, periodic=True), np.arange(20)
+    expected = grid.adjacent(units[:, None], units) & ~np.eye(20, dtype=bool)
+    np.testing.assert_array_equal(grid.connectivity().toarray(), expected)
 
 
 def test_the_score_is_a_log_likelihood():

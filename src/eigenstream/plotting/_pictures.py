@@ -15,6 +15,11 @@ from PIL import Image
 from eigenstream._checks import check_finite
 from eigenstream.plotting._axes import COLOURS, INK, axes, colours, legend, literal
 
+#: The size of the names of classes on a map, in points, times the units of its longer side.
+NAME_SIZE = 160.0
+#: The opacity of units below such names.
+PALE = 0.45
+
 
 def png_uri(picture: ArrayLike) -> str:
     """Return an image as a PNG data URI.
@@ -340,7 +345,8 @@ def map_plane(
 def map_classes(som: Any, found: Any, *, ax: Axes | None = None) -> Axes:
     """Draw the most frequent class of each unit of a map.
 
-    Colours are paler for units of mixed classes. Units without rows are left out.
+    Colours are paler for units of mixed classes. Units without rows are left out. With more classes
+    than colours in two rounds, the class is written on its units instead of a legend.
 
     Parameters
     ----------
@@ -368,12 +374,19 @@ def map_classes(som: Any, found: Any, *, ax: Axes | None = None) -> Axes:
     named = mpl.colors.to_rgba_array(colours(len(found.classes)))
     faces = named[np.maximum(found.majority.ravel(), 0)]
     faces[:, 3] = np.nan_to_num(found.unit_purity.ravel())
+    many = len(found.classes) > 2 * len(COLOURS)
+    faces[:, 3] *= PALE if many else 1.0
     cells = PolyCollection(_cells(grid), facecolors=faces, edgecolor="none")
     _lay(ax, grid, cells)
+    if many:
+        size = float(np.clip(NAME_SIZE / max(grid.rows, grid.columns), 4.0, 12.0))
+        centred: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": size, "color": INK}
+        for (x, y), name in zip(grid.positions, found.labels.ravel(), strict=True):
+            ax.text(x, y, "" if name is None else literal(name), **centred)
+        return ax
     for name, colour in zip(found.classes, named, strict=True):
         ax.plot([], [], "s", ms=7, color=colour, label=literal(name))
-    if len(found.classes) <= 2 * len(COLOURS):
-        legend(ax, "center left", bbox_to_anchor=(1.0, 0.5), handletextpad=0.3)
+    legend(ax, "center left", bbox_to_anchor=(1.0, 0.5), handletextpad=0.3)
     return ax
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from eigenstream._checks import check_choice, check_flag, check_whole
 from eigenstream._linalg import Float64s
@@ -156,6 +157,25 @@ class Grid:
             found.append(np.column_stack([some[left], right]))
         pairs = np.concatenate(found)
         return np.asarray(pairs[pairs[:, 0] < pairs[:, 1]], np.int64)
+
+    def connectivity(self) -> csr_array[np.float64]:
+        """Return the matrix of neighbouring units, for clustering with scikit-learn.
+
+        Returns
+        -------
+        sparse array of shape (n_units, n_units)
+            1 for neighbours, else 0.
+
+        Examples
+        --------
+        >>> Grid(1, 3).connectivity().toarray()
+        array([[0., 1., 0.],
+               [1., 0., 1.],
+               [0., 1., 0.]])
+        """
+        first, second = self.neighbors().T
+        ends = np.concatenate([first, second]), np.concatenate([second, first])
+        return csr_array((np.ones(2 * len(first)), ends), shape=(self.n_units, self.n_units))
 
 
 def as_grid(shape: Any, topology: str = "rectangular", periodic: bool = False) -> Grid:
