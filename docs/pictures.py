@@ -196,7 +196,7 @@ def draw_molecule(left: Any, right: Any, names: dict[str, Any]) -> None:
 def draw_metric(left: Any, right: Any, names: dict[str, Any]) -> None:
     """Draw the first two features of test images, and ROC curves before and after learning."""
     images, labels = names["X"][names["test"]], names["y"][names["test"]]
-    features = names["ratio"].transform(images)
+    features = names["same"].transform(images)
     plotting.embedding(features, labels, ax=left)
     left.set(xlabel="", ylabel="")
     left.set_axis_off()

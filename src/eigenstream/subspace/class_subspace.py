@@ -129,7 +129,8 @@ class ClassSubspace(PairwiseEstimator):
     With 5 to 9 classes, couples of classes are held out, and with fewer, rows. Of the values within
     one standard error of the smallest loss (two for 5 to 9 classes), those nearest to mixing 0.3
     and shrinkage 0.6 are taken, or for less than 10 classes those nearest to Euclidean distance.
-    The selection is for new classes. For new rows of the training classes, pass ``mixing=0``.
+    The selection is for new classes. For new rows of the training classes, pass
+    ``shrinkage=0.1, mixing=0``.
 
     "difference": the projection P maximises ``eta/2 mean |P(x - x')|^2`` over pairs of different
     classes, minus ``1/2 mean |P(x - x')|^2`` over pairs of the same class. It spans the largest

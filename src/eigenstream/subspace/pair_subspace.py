@@ -132,7 +132,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
     If groups of connected rows show 5 to 9 identities, raw distance is used, because discriminants
     of so few do not suit new identities. With less than about one positive pair for two rows this
     is not visible, and raw distance can be better, by .01 to .1 on images of five digits. For new
-    pairs of the same identities, pass ``mixing=0``.
+    pairs of the same identities, pass ``shrinkage=0.1, mixing=0``.
 
     "difference": the projection P maximises ``eta/2 mean |P(x - x')|^2`` over negative pairs, minus
     ``1/2 mean |P(x - x')|^2`` over positive pairs. It spans the largest eigenvectors of
