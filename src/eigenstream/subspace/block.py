@@ -22,6 +22,9 @@ CANCELS = 16.0
 #: Index pairs are summed by a graph Laplacian if there are more than this number per point.
 PAIRS_PER_POINT = 2
 
+#: Columns are compared in rows of about this number of values.
+LONG = 512
+
 #: The number of values of a sparse matrix that are made dense at a time.
 DENSE_VALUES = 1 << 20
 
@@ -80,6 +83,32 @@ class Block:
         """Return the differences of some terms, without their weights."""
         now, past = self.rows(edges.now), self.rows(edges.past)
         return (now - past).toarray() if is_sparse(now) else now - past
+
+    def count(self, edges: list[Edges]) -> int:
+        """Return the number of some terms."""
+        return sum(map(self._length, edges))
+
+    def rows_of(self, edges: Edges) -> bool:
+        """Return whether some terms are dense rows, and not a step between means."""
+        return edges.now[1] is not None and not self._is_sparse(edges)
+
+    def highest(self, edges: Edges) -> Float64s:
+        """Return the largest size of the differences of rows to a single row, by column."""
+        rows, past = self.rows(edges.now), self.rows(edges.past)
+        n, width = rows.shape
+        step = max(LONG // width, 1)
+        cut = n - n % step
+        long = rows[:cut].reshape(-1, step * width)
+        parts = [part for part in (long, rows[cut:]) if len(part)]
+        high, low = (
+            find(np.concatenate([find(part, axis=0).reshape(-1, width) for part in parts]), axis=0)
+            for find in (np.max, np.min)
+        )
+        return np.asarray(np.maximum(high - past, past - low), np.float64)
+
+    def weighted(self, edges: Edges) -> Float64s:
+        """Return the differences of some terms times the roots of their weights."""
+        return self._stacked([edges])
 
     def add_moment(self, edges: list[Edges], total: Float64s) -> None:
         """Add the sum of the outer products of some terms to a lower triangle, in place."""

@@ -14,6 +14,7 @@ from eigenstream.rows.chunk import joined
 from eigenstream.rows.guard import reads
 from eigenstream.rows.rows import is_list_of_sequences
 from eigenstream.subspace import timescales as _timescales
+from eigenstream.subspace.accumulators import N_PEAKS
 from eigenstream.subspace.base import CRITERION, FLAG, documented
 from eigenstream.subspace.flow import FlowOperator
 from eigenstream.subspace.learner import Learner
@@ -23,6 +24,10 @@ from eigenstream.subspace.solvers import COUNT, MATRIX
 from eigenstream.subspace.terms import TimeTerms, Weights
 from eigenstream.subspace.time import TimeEstimator, scale_of
 from eigenstream.subspace.weights import AlphaPath, alpha_of_bound, alpha_path
+
+#: Warn if N_PEAKS rows hold more than this share of a column's variance, of at least this number
+#: of rows. Fewer rows, or smaller shares, occur by chance with heavy tails.
+PEAK_SHARE, LEAST_ROWS_OF_PEAKS = 0.5, 1000
 
 #: After a fit, the features of the first rows are compared at these multiples of the lag.
 CHECKED_ROWS, LADDER = 10_000, (1, 2, 5, 10, 20, 50, 100)
@@ -221,6 +226,7 @@ class SlowSubspace(TimeEstimator):
     def _warn_about_rows(self, learner: Learner) -> None:
         """Warn also about columns that may be no measurements; those of a feature map are."""
         super()._warn_about_rows(learner)
+        self._warn_about_peaks(learner)
         terms = learner.ahead().terms
         assert isinstance(terms, TimeTerms)
         if self._map is None and terms.columns is not None:
@@ -248,6 +254,24 @@ class SlowSubspace(TimeEstimator):
         offset = checked.rows.mean(axis=0) if self.center == "sequences" else 0.0
         if (message := _timescales.better_lag(checked.rows - offset, lags)) is not None:
             warn_user(message)
+
+    def _warn_about_peaks(self, learner: Learner) -> None:
+        """Warn if a few rows hold most of the variance of a column."""
+        peaks = getattr(learner.sums, "peaks", ())
+        if not peaks or learner.n_rows < LEAST_ROWS_OF_PEAKS:
+            return
+        squares = np.array([peak.vector for peak in peaks]) ** 2
+        whole = learner.terms.totals()[0] * np.diagonal(learner.operator().reward)
+        shares = np.sort(squares, axis=0)[::-1][:N_PEAKS].sum(axis=0) / np.where(whole, whole, 1.0)
+        j = int(shares.argmax())
+        if shares[j] > PEAK_SHARE:
+            order = np.argsort(-squares[:, j])[:N_PEAKS]
+            held = squares[order, j] > squares[order[0], j] / 10.0
+            rows = ", ".join(str(row) for row in sorted(peaks[i].row for i in order[held]))
+            warn_user(
+                f"rows of huge size decide the answer: row(s) {rows} hold {shares[j]:.0%} of the "
+                f"variance of column {j}. Remove or clip them, or pass missing='skip' with NaN."
+            )
 
     _result_class = SlowResult
 
