@@ -42,7 +42,7 @@ def slow_features(estimator: Any, dt: float) -> list[dict[str, Any]]:
     weights, names = estimator.components_, getattr(estimator, "feature_names_in_", None)
     if estimator.features is None and hasattr(estimator, "operator_"):
         weights = weights * np.sqrt(np.diagonal(estimator.operator_.reward))
-    bars = getattr(estimator, "uncertainty_", None)
+    bars = estimator.result_.uncertainty
     found = []
     for k, scale in enumerate(estimator.timescales_ * dt):
         order = np.argsort(-abs(weights[k]), kind="stable")[:MOST_COLUMNS]
