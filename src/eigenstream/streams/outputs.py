@@ -47,9 +47,9 @@ def write_csv(file: Any, names: Sequence[str], dtype: Any, blocks: Blocks) -> No
         if times is None:
             np.savetxt(text, rows, fmt=digits, delimiter=",")
             continue
-        numbers = times.dtype.kind == "f"
-        for time, row in zip(times.tolist() if numbers else times.astype(str), rows, strict=True):
-            lines.writerow([digits % time if numbers else time, *(digits % one for one in row)])
+        shown = times if times.dtype.kind == "f" else times.astype(str)
+        for time, row in zip(shown.tolist(), rows, strict=True):
+            lines.writerow([time, *(digits % one for one in row)])
     text.detach()
 
 
