@@ -174,7 +174,7 @@ class Guarded(BaseEstimator):
 
 
 #: The types of parameters that cannot change in place.
-PLAIN = (int, float, str, bool, NoneType)
+PLAIN = frozenset({int, float, str, bool, NoneType})
 
 
 @cache
@@ -193,7 +193,8 @@ def _settings(estimator: Any) -> list[Any] | None:
     for name in _names(kind):
         value = own.get(name)
         values.append(value)
-        if all(type(part) in PLAIN for part in (value if type(value) is tuple else (value,))):
+        form = type(value)
+        if form in PLAIN or (form is tuple and all(type(part) in PLAIN for part in value)):
             continue
         inner = _settings(value) if hasattr(value, "_get_param_names") else None
         if inner is None:
