@@ -102,4 +102,4 @@ class PlainGain:
 
 def with_sample_of(size, kind):
     """The estimator of pairs or labels, keeping so few of a stream to count errors by."""
-    return type(kind.__name__, (kind,), {"SAMPLE_SIZE": size})
+    return type(kind.__name__, (kind,), {"_SAMPLE_SIZE": size})

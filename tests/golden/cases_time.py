@@ -81,7 +81,7 @@ for name, rows in DEGENERATE.items():
         add(
             f"degenerate/{kind.__name__}, {name}",
             lambda kind=kind, rows=rows: (
-                (model := kind(2).fit(rows)).rank_,
+                (model := kind(2).fit(rows)).operator_.rank(),
                 model.eigenvalues_,
                 model.mean_,
             ),

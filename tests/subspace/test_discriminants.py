@@ -261,6 +261,6 @@ def test_few_identities_of_pairs_keep_raw_distance(n_identities, n_pairs):
     X, y = classes(n_classes=n_identities, per_class=900 // n_identities)
     index, signs = sample_pairs(y, n_pairs, random_state=0)
     model = PairSubspace(preprocessor=X).fit(index, signs)
-    assert (model.selection_.n_folds == 0) == (n_identities == 6)
+    assert (model.result_.selection.n_folds == 0) == (n_identities == 6)
     if n_identities == 6:
-        assert (model.shrinkage_, model.mixing_) == (1.0, 1.0)
+        assert member(model) == (1.0, 1.0)

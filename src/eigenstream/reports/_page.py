@@ -245,7 +245,7 @@ def vectors(subject: Subject) -> Section | None:
     estimator, shape = subject.estimator, subject.shape
     shown = _drawings.vectors(estimator, _complete(subject))
     if shown is None:  # of a kernel
-        count = len(estimator.dual_coef_)
+        count = estimator.features_.n_rows_
         text = f"A component is a sum of kernels at {count} training rows. It weighs no columns."
         return Section("Components", text)
     title = f"{shown.kind.capitalize()}s"

@@ -145,8 +145,8 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
         "missing": [StrOptions({"raise", "skip"})],
     }
     #: Parameters that determine the dense solver's sums, and those that may change at any time.
-    SHAPING: ClassVar[tuple[str, ...]] = ("features", "center", "lag")
-    FREE: ClassVar[tuple[str, ...]] = ("missing", "preprocessor", "solver")
+    _SHAPING: ClassVar[tuple[str, ...]] = ("features", "center", "lag")
+    _FREE: ClassVar[tuple[str, ...]] = ("missing", "preprocessor", "solver")
 
     # Set by learning.
     _solver: Solver
@@ -390,7 +390,7 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
             {
                 name: value
                 for name, value in self.get_params(deep=False).items()
-                if name not in self.FREE
+                if name not in self._FREE
             }
         )
 
@@ -415,7 +415,7 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
     def _fixed(self) -> tuple[str, ...]:
         """Return the names of the parameters that determine the sums."""
-        return self.SHAPING if self._solver.can(MATRIX) else tuple(self._begun)
+        return self._SHAPING if self._solver.can(MATRIX) else tuple(self._begun)
 
     def _check_solver(self, solver: Solver) -> None:
         """Raise if a solver cannot continue from the sums of the present one."""
@@ -538,31 +538,14 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
     @property
     def components_(self) -> Float64s:
-        """The learned directions, one in each row. With a kernel, see ``dual_coef_``."""
+        """The learned directions, one in each row. A kernel has ``features_.coefficients``."""
         kernel, vectors = self._kernel, self._vectors
         if isinstance(kernel, KernelMap):
             raise AttributeError(
                 f"kernel={kernel.kernel!r} has no components_, because they are sums of kernel "
-                "functions at the training rows. Use dual_coef_."
+                "functions at the training rows. Use features_.coefficients(result_.vectors)."
             )
         return vectors.T if kernel is None else vectors.T @ kernel.basis_
-
-    @property
-    def dual_coef_(self) -> Float64s:
-        """Coefficients of the components over the training rows, shape (m, n_components)."""
-        vectors = self._vectors
-        if self._kernel is None:
-            raise AttributeError("Only solver='kernel' has dual_coef_. Use components_.")
-        return self._kernel.coefficients(vectors)
-
-    @property
-    def gamma_(self) -> float:
-        """The coefficient gamma of the "rbf" kernel exp(-gamma |x - y|^2)."""
-        self._known()
-        gamma = getattr(self._kernel, "gamma_", 0.0)
-        if not gamma:
-            raise AttributeError("Only Kernel('rbf') has gamma_.")
-        return float(gamma)
 
     @property
     def eigenvalues_(self) -> Float64s:
@@ -639,16 +622,6 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
     def _estimates(self) -> bool:
         """True if the solver only estimates eigenvalues."""
         return self._solver.can(ADD) and not self._solver.can(MATRIX)
-
-    @property
-    def rank_(self) -> int:
-        """The numerical rank of A, or the number of nonzero eigenvalues without matrices."""
-        values = self._solved().pairs.values
-        if self._solver.can(MATRIX):
-            return self.operator_.rank()
-        eps = float(np.finfo(np.float64).eps)
-        cut = len(self.mean_) * eps * float(np.abs(values).max(initial=0.0))
-        return int((np.abs(values) > cut).sum())
 
     @property
     def _n_features_out(self) -> int:

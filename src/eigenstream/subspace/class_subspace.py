@@ -82,8 +82,6 @@ class ClassSubspace(PairwiseEstimator):
         The number of rows learned from.
     objective_ : float
         The sum of the eigenvalues. Not available for "sketch" and "flow".
-    rank_ : int
-        The numerical rank of A.
     solver_ : str
         The name of the solver in use.
     eta_ : float or None
@@ -91,8 +89,6 @@ class ClassSubspace(PairwiseEstimator):
     result_ : PairResult
         The result: ``shrinkage`` and ``mixing`` of "ratio" and their ``selection``, or the
         ``choice`` of eta.
-    gamma_, dual_coef_ : float, array
-        Results of ``solver="kernel"``.
     threshold_ : float
         The distance below which two rows count as the same class.
     false_positive_interval_ : RateInterval or None
@@ -375,7 +371,7 @@ class ClassSubspace(PairwiseEstimator):
         return ClassTerms(width)
 
     def _sample(self, width: int) -> Sample:
-        return Sample(width, self.SAMPLE_SIZE or MOST_ROWS)
+        return Sample(width, self._SAMPLE_SIZE or MOST_ROWS)
 
     def _scatters(self, learner: Learner, n_features: int, held: Parts = NOTHING) -> Scatters:
         ready = learner.ahead()

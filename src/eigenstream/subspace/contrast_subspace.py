@@ -77,8 +77,6 @@ class ContrastSubspace(SubspaceEstimator):
         The divisor of each feature. None without ``scale``.
     objective_ : float
         The sum of the eigenvalues. Not available for "sketch" and "flow".
-    rank_ : int
-        The numerical rank of A.
     result_ : ContrastResult
         The eigenpairs, mean, scale and alpha.
     solver_ : str

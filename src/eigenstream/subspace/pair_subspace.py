@@ -88,8 +88,6 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         The number of pairs learned from.
     objective_ : float
         The sum of the eigenvalues. Not available for "sketch" and "flow".
-    rank_ : int
-        The numerical rank of A.
     solver_ : str
         The name of the solver in use.
     eta_ : float or None
@@ -97,8 +95,6 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
     result_ : PairResult
         The result: ``shrinkage`` and ``mixing`` of "ratio" and their ``selection``, or the
         ``choice`` of eta.
-    gamma_, dual_coef_ : float, array
-        Results of ``solver="kernel"``.
     threshold_ : float
         The distance below which two rows count as the same class.
     false_positive_interval_ : RateInterval or None
@@ -370,7 +366,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         return PairTerms(width)
 
     def _sample(self, width: int) -> PairSample:
-        return PairSample(width, self.SAMPLE_SIZE or MOST_PAIRS)
+        return PairSample(width, self._SAMPLE_SIZE or MOST_PAIRS)
 
     def _scatters(self, learner: Learner, n_features: int, held: Parts = NOTHING) -> Scatters:
         operator = learner.operator()

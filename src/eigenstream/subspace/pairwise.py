@@ -82,7 +82,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
     }
 
     #: The size of the sample that errors are counted on. None is the default size.
-    SAMPLE_SIZE: ClassVar[int | None] = None
+    _SAMPLE_SIZE: ClassVar[int | None] = None
     #: The cached training pairs (or rows) after projection.
     _trained: Any = None
 

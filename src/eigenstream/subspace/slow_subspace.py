@@ -102,8 +102,6 @@ class SlowSubspace(TimeEstimator):
         The number of rows that ``missing="skip"`` left out.
     objective_ : float
         The sum of the eigenvalues. Not available for "sketch" and "flow".
-    rank_ : int
-        The numerical rank of A.
     timescales_ : array of shape (n_components,)
         The time scale of each feature in rows. Only with "dense" and "krylov".
     result_ : SlowResult
@@ -165,7 +163,7 @@ class SlowSubspace(TimeEstimator):
         "shrinkage": [Interval(Real, 0, 1, closed="both")],
         "basis": [StrOptions({"slowness", "eigenvalue", "kinetic", "commute"})],
     }
-    SHAPING: ClassVar[tuple[str, ...]] = (*TimeEstimator.SHAPING, "reversible")
+    _SHAPING: ClassVar[tuple[str, ...]] = (*TimeEstimator._SHAPING, "reversible")
 
     def __init__(
         self,

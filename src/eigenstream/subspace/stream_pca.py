@@ -72,8 +72,6 @@ class StreamPCA(TimeEstimator):
         The number of rows that ``missing="skip"`` left out.
     objective_ : float
         The sum of the eigenvalues. Not available for "sketch" and "flow".
-    rank_ : int
-        The numerical rank of the scatter matrix.
     result_ : VarianceResult
         The result, with the total variance, and ``uncertainty`` after ``fit(X, blocks=20)``.
     solver_ : str
@@ -300,7 +298,7 @@ class StreamPCA(TimeEstimator):
         least = variances.max() * len(mean) * np.finfo(np.float64).eps
         if variances.min() <= least or (rest > 0 and noise <= least):
             raise ValueError(
-                f"Some directions have no variance (rank {self.rank_} of {rows.shape[1]}), so rows "
+                f"Some directions have no variance (of {rows.shape[1]}), so rows "
                 "have no density. Use fewer components or more data."
             )
         scale = np.ones(rows.shape[1]) if self.scale_ is None else self.scale_[seen]

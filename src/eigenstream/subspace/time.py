@@ -67,7 +67,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         "missing": [StrOptions({"raise", "skip", "available"})],
         "scale": [FLAG],
     }
-    SHAPING: ClassVar[tuple[str, ...]] = (*SubspaceEstimator.SHAPING, "missing")
+    _SHAPING: ClassVar[tuple[str, ...]] = (*SubspaceEstimator._SHAPING, "missing")
 
     def _given_weights(self) -> Weights | None:
         """Return the weights of T, or None if they are estimated from the data."""

@@ -138,7 +138,7 @@ def test_kernels_against_the_papers_generalised_problem(kernel):
     np.testing.assert_allclose(
         np.linalg.norm(apart, axis=1), np.linalg.norm(expected, axis=1), atol=1e-8
     )
-    dual = learned.dual_coef_
+    dual = learned.features_.coefficients(learned.result_.vectors)
     np.testing.assert_allclose(dual.T @ G @ dual, np.eye(4), atol=1e-8)
     preprocessor = X if kernel == "rbf" else G
     by_pairs = PairSubspace(4, criterion="difference", eta=0.5, preprocessor=preprocessor, **how)

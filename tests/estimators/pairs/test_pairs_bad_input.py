@@ -239,13 +239,12 @@ class TestKernels:
         )
         assert not hasattr(model, "components_")
         assert not hasattr(model, "partial_fit")
-        with pytest.raises(AttributeError, match="Use dual_coef_"):
+        with pytest.raises(AttributeError, match="Use features_.coefficients"):
             _ = model.components_
         with pytest.raises(ValueError, match="correspond to no row"):
             model.inverse_transform(np.zeros((1, 2)))
         with pytest.raises(ValueError, match="merge is not supported by solver='kernel'"):
             model.merge(model)
-        assert not hasattr(ClassSubspace(2).fit(ROWS, LABELS), "dual_coef_")
 
 
 @pytest.mark.parametrize(

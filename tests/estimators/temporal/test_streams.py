@@ -53,7 +53,7 @@ RANKS = {"constant": 0, "zero": 0, "rank one": 1, "one moving column": 1, "tiny"
 @pytest.mark.filterwarnings("ignore:.*(eigenvalues are positive|directions only)")
 def test_ranks_of_degenerate_data(learner, name):
     if learner.center:
-        assert clone(learner).fit(DEGENERATE[name]).rank_ == RANKS[name]
+        assert clone(learner).fit(DEGENERATE[name]).operator_.rank() == RANKS[name]
 
 
 @pytest.mark.parametrize("learner", MATRIX_FREE, ids=repr)
