@@ -145,7 +145,8 @@ def n_positive(model: SubspaceEstimator) -> int:
     3
     """
     result = model.result_
-    known = result.n_positive if isinstance(result, PairResult) else 0
+    known = int((model.eigenvalues_ > 0).sum())
+    known = result.n_positive if isinstance(result, PairResult) else known
     if result.weights is None or not model._solver.can(MATRIX):
-        return known or int((model.eigenvalues_ > 0).sum())
+        return known
     return max(known, model.operator_.count_positive(result.weights))

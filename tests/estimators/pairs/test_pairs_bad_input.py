@@ -239,7 +239,7 @@ class TestKernels:
         )
         assert not hasattr(model, "components_")
         assert not hasattr(model, "partial_fit")
-        with pytest.raises(AttributeError, match="Use features_.coefficients"):
+        with pytest.raises(AttributeError, match=r"Use features_\.coefficients"):
             _ = model.components_
         with pytest.raises(ValueError, match="correspond to no row"):
             model.inverse_transform(np.zeros((1, 2)))
