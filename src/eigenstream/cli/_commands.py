@@ -172,11 +172,15 @@ def in_options(text: str, names: Collection[str]) -> str:
     >>> in_options("Use n_components <= 3, or pass exclude=['a', 'b'] and missing='skip'.",
     ...            ["n_components", "exclude", "missing"])
     'Use --n-components <= 3, or pass --exclude a,b and --missing skip.'
+    >>> in_options("solver=Sketch(passes=3) and solver='dense'", ["solver", "passes"])
+    'solver=Sketch(passes=3) and --solver dense'
     """
     known = "|".join(names)
     alone = "|".join(one for one in names if "_" in one) or "(?!)"
 
     def option(match: re.Match[str]) -> str:
+        if match["object"]:  # such as Sketch(passes=2)
+            return match["object"]
         name, value = (match["name"] or match["alone"]).replace("_", "-"), match["value"] or ""
         if name == "header":
             return "--no-header" if value == "None" else "--header"
@@ -188,9 +192,8 @@ def in_options(text: str, names: Collection[str]) -> str:
         return f"--{name} {value}".strip()
 
     value = r"'[^']*'|\"[^\"]*\"|\[[^\]]*\]|\(\d+, \d+\)|-?\w+(?:\.\d+)?"
-    # Objects such as Sketch(passes=2) stay as they are.
-    named = rf"(?<!\()\b(?P<name>{known})=(?!\w+\()(?P<value>{value})?"
-    return re.sub(rf"{named}|\b(?P<alone>{alone})\b", option, text)
+    named = rf"\b(?P<name>{known})=(?!\w+\()(?P<value>{value})?|\b(?P<alone>{alone})\b"
+    return re.sub(rf"(?P<object>\b\w+\([^()]*\))|{named}", option, text)
 
 
 def refuse(message: str) -> NoReturn:
