@@ -28,7 +28,7 @@ from eigenstream.subspace.results import (
 )
 from eigenstream.subspace.slow_bounds import PairRule, SubspaceBound, pair_rule, subspace_bound
 from eigenstream.subspace.slow_subspace import SlowSubspace
-from eigenstream.subspace.solvers import Dense, Flow, Kernel, Krylov, Sketch
+from eigenstream.subspace.solvers import Dense, Flow, Kernel, Krylov, Sketch, Solver
 from eigenstream.subspace.stream_pca import StreamPCA
 from eigenstream.subspace.time import to_sklearn
 from eigenstream.subspace.timescales import LagPath, lag_path
@@ -63,6 +63,7 @@ __all__ = [
     "Sketch",
     "SlowResult",
     "SlowSubspace",
+    "Solver",
     "StreamPCA",
     "SubspaceBound",
     "ThresholdClassifier",

@@ -72,7 +72,14 @@ class Task:
 
 
 class Solver(BaseEstimator):
-    """Base of the solvers."""
+    """Base of the solvers. A subclass has a ``name``, its abilities and ``_sums``.
+
+    Examples
+    --------
+    >>> from eigenstream.subspace import Dense, Krylov
+    >>> Dense.can("merge"), Krylov.can("merge")
+    (True, False)
+    """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {}
     #: The name of the solver with its default parameters.

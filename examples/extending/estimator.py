@@ -1,0 +1,40 @@
+"""An estimator: directions of large velocity, the opposite of slow features.
+
+It has the terms of a time series and its own weights. Passes, chunks, streams, sequences, missing
+rows, merging and all solvers come from the base class.
+"""
+
+from eigenstream.subspace import Result
+from eigenstream.subspace.terms import VARIANCE, VELOCITY, TimeTerms
+from eigenstream.subspace.time import TimeEstimator
+
+
+class Velocities(TimeTerms):
+    """Terms of time whose velocities are rewarded."""
+
+    def totals(self, held=frozenset()):
+        """Return the weights of the rewarded and of the penalised terms."""
+        return super().totals(held)[::-1]
+
+    def shares(self, weights, held=frozenset()):
+        """Return the share of each part in T."""
+        reward, penalty = self._each(weights, held)
+        return {VELOCITY: reward, VARIANCE: -penalty}
+
+
+class FastSubspace(TimeEstimator):
+    """Subspace with the largest velocities."""
+
+    center, scale = True, False
+    _result_class = Result
+
+    def __init__(self, n_components=2, *, lag=1, solver="auto", features=None, missing="raise"):
+        self.n_components, self.lag, self.solver = n_components, lag, solver
+        self.features, self.missing = features, missing
+
+    def _terms(self, width):
+        return Velocities(width, lag=self.lag, center=True)
+
+    def _solve(self, learner):
+        pairs = learner.operator().largest((1.0, 0.0), self._wanted(learner.terms.n_features))
+        return Result(pairs, learner.mean)
