@@ -52,7 +52,7 @@ def clipped(matrix: Float64s) -> Float64s:
 
 
 @dataclass(frozen=True)
-class Gaps:
+class GapNoise:
     """The columns that were seen, and the noise of the gaps in units of the variance.
 
     ``covariance`` is the noise of A. ``total`` is the one that limits the features.

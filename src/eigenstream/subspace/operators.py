@@ -14,7 +14,7 @@ from eigenstream._checks import warn_user
 from eigenstream._linalg import Float64s, canonical_signs, length, numerical_rank, power_of_two
 from eigenstream._storable import storable
 from eigenstream.subspace.block import Block
-from eigenstream.subspace.gaps import Gaps
+from eigenstream.subspace.gaps import GapNoise
 from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.terms import NOTHING, Parts, Terms, Weights
 
@@ -106,7 +106,7 @@ class MatrixOperator:
         #: The largest eigenvalue of A that rounding of the mean can cause.
         self.floor = floor
         #: The columns seen and the noise of the gaps, for rows with missing values.
-        self.gaps: Gaps | None = None
+        self.gaps: GapNoise | None = None
         #: The weights in use, or None.
         self.weights: Weights | None = None
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eig, eigh, svd
 
-from eigenstream._linalg import Float64s, brief, canonical_signs
+from eigenstream._linalg import Float64s, brief, canonical_signs, rounding_of_mean
 from eigenstream._storable import storable
 from eigenstream.subspace.operators import whitener
 
@@ -56,6 +56,11 @@ class LaggedCovariances:
     def c01(self) -> Float64s:
         """The covariance of the earlier and the later rows."""
         return self.c00 + self.step
+
+    @property
+    def floor(self) -> float:
+        """The largest variance that rounding of the means can cause."""
+        return rounding_of_mean(self.mean0)
 
     def along(self, left: Float64s, right: Float64s | None = None) -> "LaggedCovariances":
         """Return the covariances of ``rows @ left`` and, for later rows, ``rows @ right``."""
@@ -124,16 +129,17 @@ def periods(eigenvalues: Complexes, lag: int) -> Float64s:
         return np.asarray(2.0 * np.pi * lag / np.abs(np.angle(eigenvalues)))
 
 
-def principal(matrix: Float64s, rank: int | float | None) -> Float64s:
+def principal(matrix: Float64s, rank: int | float | None, floor: float = 0.0) -> Float64s:
     """Return W with ``W^T matrix W = 1`` on the first principal directions.
 
-    ``rank`` is their number, or the smallest share of the variance that they capture.
+    ``rank`` is their number, or the smallest share of the variance that they capture. Eigenvalues
+    up to ``floor`` count as zero.
     """
-    if rank is None:
-        return whitener(matrix, CUT)
+    if rank is None or len(matrix) == 0:
+        return whitener(matrix, CUT, floor) if len(matrix) else matrix
     values, vectors = eigh(matrix)
     values, vectors = values[::-1], vectors[:, ::-1]
-    n = int((values > CUT * values[0]).sum())
+    n = int((values > max(CUT * values[0], floor)).sum())
     if isinstance(rank, float):
         shares = np.cumsum(np.maximum(values, 0.0)) / np.maximum(values, 0.0).sum()
         rank = int(np.searchsorted(shares, rank, side="right")) + 1
@@ -145,7 +151,7 @@ def singular(
     cov: LaggedCovariances, n: int | None, rank: int | float | None = None
 ) -> tuple[Float64s, Float64s, Float64s]:
     """Return the VAMP singular values, and the left and right functions as columns."""
-    first, second = principal(cov.c00, rank), principal(cov.c11, rank)
+    first, second = (principal(one, rank, cov.floor) for one in (cov.c00, cov.c11))
     left, values, right = svd(first.T @ cov.c01 @ second, full_matrices=False)
     columns = first @ left
     signs = np.where((canonical_signs(columns) * columns).sum(axis=0) < 0.0, -1.0, 1.0)
@@ -161,7 +167,7 @@ def vamp2(cov: LaggedCovariances, left: Float64s, right: Float64s) -> float:
 
 def eigenmodes(cov: LaggedCovariances, rank: int | float | None = None) -> Modes:
     """Return the eigenvalues, functions and modes of ``K = C00^+ C01``."""
-    white = principal(cov.c00, rank)
+    white = principal(cov.c00, rank, cov.floor)
     shifts, right = eig(white.T @ cov.step @ white)
     values = 1.0 + shifts
     order = np.lexsort((-values.imag, -np.abs(values).round(12)))
@@ -196,7 +202,7 @@ def koopman_weights(
     The weights satisfy E[w f(x_later)] = E[w f(x)] for linear f. With ``W^T C00 W = 1`` they are
     ``1 + (x - m0) W (1 - W^T C01 W)^-T W^T (m1 - m0)``.
     """
-    white = principal(cov.c00, rank)
+    white = principal(cov.c00, rank, cov.floor)
     away = -(white.T @ cov.step @ white).T
     if np.linalg.cond(away) > 1.0 / CUT:
         raise ValueError(

@@ -9,7 +9,13 @@ from eigenstream._linalg import Float64s, rank_update, rounding_of_mean
 from eigenstream._storable import storable
 from eigenstream.subspace.anchored_sums import AnchoredSums, gapped
 from eigenstream.subspace.block import Block, Edges, End
-from eigenstream.subspace.gaps import Gaps, check_together, noise_level, repaired, repaired_pairs
+from eigenstream.subspace.gaps import (
+    GapNoise,
+    check_together,
+    noise_level,
+    repaired,
+    repaired_pairs,
+)
 from eigenstream.subspace.operators import MatrixOperator
 from eigenstream.subspace.propagator import LaggedCovariances
 from eigenstream.subspace.terms import NOTHING, VARIANCE, VELOCITY, Parts, Terms
@@ -126,13 +132,13 @@ class RowMoments:
         operator.gaps = gaps if self.gaps else None
         return operator
 
-    def _solved(self, terms: Terms) -> tuple[Float64s, Float64s, Gaps]:
+    def _solved(self, terms: Terms) -> tuple[Float64s, Float64s, GapNoise]:
         """Return A, B and the noise of the gaps."""
         A = self.parts[VARIANCE].covariance()
         B = self.parts[VELOCITY].covariance() if VELOCITY in self.parts else np.zeros_like(A)
         seen = self.seen
         if not self.gaps:
-            return A, B, Gaps(seen)
+            return A, B, GapNoise(seen)
         inside = np.ix_(seen, seen)
         reward, penalty = terms.totals()
         totals = {VARIANCE: reward, VELOCITY: penalty, CROSSED: penalty}
@@ -150,7 +156,7 @@ class RowMoments:
         # Columns never seen come last in any order.
         unseen = np.flatnonzero(~seen)
         B[unseen, unseen] = np.abs(B).sum(axis=0).max(initial=0.0) or 1.0
-        found = Gaps(seen, levels[0], limit if VELOCITY in self.parts else levels[0])
+        found = GapNoise(seen, levels[0], limit if VELOCITY in self.parts else levels[0])
         return A, B, found
 
 
@@ -180,7 +186,7 @@ class PairMoments(RowMoments):
         for apart, some in ((0, weight[:size, :size]), (lag, weight[:size, size:])):
             check_together(some[np.ix_(seen, seen)], names, apart)
 
-    def covariances(self, terms: Terms, lag: int) -> tuple[LaggedCovariances, Gaps]:
+    def covariances(self, terms: Terms, lag: int) -> tuple[LaggedCovariances, GapNoise]:
         """Return the covariances of earlier and later rows, and the noise of the gaps."""
         sums, size, seen = self._first, self.n_features, self.seen
         both, mean, noise = sums.covariance(), sums.mean, 0.0
@@ -190,7 +196,7 @@ class PairMoments(RowMoments):
             # Earlier and later rows have the same gaps, so the noise is that of either half.
             noise = noise_level(sums.weight[inside], terms.totals()[1]) / np.sqrt(2.0)
             both[inside] = repaired_pairs(both[inside], noise)
-        found = Gaps(seen, noise, noise)
+        found = GapNoise(seen, noise, noise)
         c00, crossed, last = both[:size, :size], both[:size, size:], both[size:, size:]
         if self.gaps:
             means = mean[:size], mean[size:]

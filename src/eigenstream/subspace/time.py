@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from copy import copy
 from dataclasses import replace
 from functools import partial
-from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,22 +13,21 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import check_flag, is_sparse, warn_user
+from eigenstream._checks import check_flag, warn_user
 from eigenstream._documented import documented_by
 from eigenstream._hooks import KEEPING, keeper_of
 from eigenstream._linalg import Float64s, rounding_of_mean
 from eigenstream._prepared import learns_rows
 from eigenstream._provenance import forget_source, note_source
 from eigenstream._streams import fits_dask, is_stream, note_columns, refuse_keeping
-from eigenstream.rows.chunk import MUCH, with_gaps
+from eigenstream.rows.chunk import MUCH
 from eigenstream.rows.fit import CallbackSupportMixin, Fit, with_callbacks
 from eigenstream.rows.guard import changing, publishes
 from eigenstream.rows.rows import ArrayRows, Part, Rows, StreamRows, sequences_of, stream_rows
 from eigenstream.subspace.base import FLAG, SubspaceEstimator
-from eigenstream.subspace.gaps import filled
+from eigenstream.subspace.gap_estimator import GapEstimator
 from eigenstream.subspace.learner import Learner
 from eigenstream.subspace.mapping import projected
-from eigenstream.subspace.results import Gaps, Result
 from eigenstream.subspace.row_moments import RowMoments
 from eigenstream.subspace.solvers import MATRIX, PAIRWISE, Dense, Need, Task, chosen
 from eigenstream.subspace.terms import TimeTerms, Weights
@@ -55,7 +53,7 @@ LEAST_ROWS = 10
 MOST_BETWEEN = 3.0
 
 
-class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
+class TimeEstimator(CallbackSupportMixin, GapEstimator):
     """Base of the estimators that learn from rows in time order."""
 
     center: bool | str
@@ -87,11 +85,6 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         if self._gaps:
             terms.radius = None
         return terms
-
-    @property
-    def _gaps(self) -> bool:
-        """True if rows may have gaps."""
-        return self.missing == "available"
 
     @property
     def _own_sums(self) -> bool:
@@ -338,60 +331,6 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
             made = np.asarray(projected(complete, mean, columns), np.float64)
             yield replace(chunk, rows=made)
 
-    # ---- gaps ------------------------------------------------------------------------------
-
-    def _gaps_of(self, operator: Any) -> Gaps | None:
-        """Warn if the gaps add much noise, and return what completes other rows."""
-        if not self._gaps:
-            return None
-        if operator.gaps.warning is not None:
-            warn_user(operator.gaps.warning)
-        unseen = np.flatnonzero(~operator.gaps.seen)
-        return Gaps(operator.reward, operator.gaps.covariance, unseen)
-
-    def _completed(self, given: Any, result: Result) -> tuple[Any, Any]:
-        gaps = result.gaps
-        if gaps is None:
-            return super()._completed(given, result)
-        given = given.toarray() if is_sparse(given) else given
-        given = given if given.dtype in (np.float32, np.float64) else given.astype(np.float64)
-        known = with_gaps(given)
-        seen = np.setdiff1d(np.arange(known.shape[1]), gaps.unseen)
-        if len(seen) < known.shape[1]:  # these columns have no influence
-            known = np.where(np.isin(np.arange(known.shape[1]), seen), known, 0.0)
-        lost = np.isnan(known[:, seen]).all(axis=1)
-        if np.isnan(known).any():
-            A = gaps.covariance[np.ix_(seen, seen)]
-            known = known.copy()
-            known[:, seen] = filled(known[:, seen], result.mean[seen], A, gaps.noise)
-            known[lost] = 0.0
-        return known, np.flatnonzero(lost)
-
-    def _as_read(self, stream: Any) -> Any:
-        """Return the stream with NaN for missing values if the estimator can use them."""
-        return stream.keeping_holes() if self._gaps else stream
-
-    @property
-    def components_(self) -> Float64s:
-        """The learned directions, one in each row. NaN for columns that were never seen."""
-        components: Float64s = self._without_unseen(super().components_)
-        return components
-
-    @property
-    def mean_(self) -> Float64s:
-        """The mean that is subtracted from each row. NaN for columns that were never seen."""
-        mean: Float64s = self._without_unseen(super().mean_)
-        return mean
-
-    def _without_unseen(self, values: Any) -> Any:
-        """Return values with NaN for columns that were never seen."""
-        gaps = self._solved().gaps
-        if gaps is None or len(gaps.unseen) == 0:
-            return values
-        values = values.copy()
-        values[..., gaps.unseen] = np.nan
-        return values
-
     # ---- error bars ------------------------------------------------------------------------
 
     def uncertainty(self, X: Any, blocks: Any = 20) -> Uncertainty:
@@ -547,17 +486,6 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         self._check_size(learner)
         if self._gaps:
             self._check_gaps(learner)
-
-    def _check_gaps(self, learner: Learner) -> None:
-        """Raise if the gaps leave too few columns or rows."""
-        n, n_seen = self.n_components, int(learner.sums.seen.sum())
-        if isinstance(n, Integral) and int(n) > n_seen:
-            raise ValueError(
-                f"n_components={n} exceeds the {n_seen} column(s) that have values. Use "
-                f"n_components <= {n_seen}."
-            )
-        learner.sums.check_gaps(getattr(self, "feature_names_in_", None), self.lag)
-        learner.operator().gaps.check()
 
 
 def scale_of(learner: Learner, operator: Any) -> Float64s:
