@@ -42,7 +42,7 @@ class RateInterval:
     >>> [round(end, 4) for end in found.interval]
     [0.0043, 0.0234]
     >>> [round(end, 4) for end in found.predicted(30)]
-    [0.003, 0.0333]
+    [0.003, 0.0332]
     """
 
     rate: float
