@@ -13,7 +13,7 @@ from eigenstream.rows.chunk import Chunk, Places
 #: A column is suspect after this number of steps in a sequence. Fewer steps occur by chance.
 STEPS = 100
 
-#: The rows in which all columns are compared first, since nearly all of them rise and fall there.
+#: The first rows, in which all columns are compared, since nearly all of them rise and fall there.
 #: More rows take more time.
 FIRST_ROWS = 8
 
@@ -78,7 +78,7 @@ class SuspectColumns:
             self.first = self.last = np.array(rows[0, self.places], np.float64)
             self.later = self.n_sequences - n_sequences + int(numbers[0]) > 1
         within = np.diff(numbers, prepend=before) == 0
-        at, size = 0, FIRST_ROWS
+        at, size = 0, len(rows) if self.n_rows else FIRST_ROWS
         while at < len(rows) and len(self.places):
             part = slice(at, at + size)
             self._compare(rows[part].T[self.places], within[part])
