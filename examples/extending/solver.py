@@ -1,7 +1,4 @@
-"""A solver for many thousands of columns: it selects columns instead of directions.
-
-The sums are one number for each column and part. A block yields the differences of each part.
-"""
+"""A solver that selects columns instead of directions: one number for each column and part."""
 
 import numpy as np
 
@@ -17,16 +14,15 @@ class ColumnSums:
 
     def add(self, block, terms):
         """Add the terms of a block."""
-        for part in block.by_part():
-            self._add(part, (block.vectors(part) ** 2).sum(axis=0))
+        self._add({part: (block.vectors(part) ** 2).sum(axis=0) for part in block.by_part()})
 
     def merge(self, later):
         """Add other sums."""
-        for part, squares in later.squares.items():
-            self._add(part, squares)
+        self._add(later.squares)
 
-    def _add(self, part, squares):
-        self.squares[part] = self.squares.get(part, 0.0) + squares
+    def _add(self, squares):
+        for part, values in squares.items():
+            self.squares[part] = self.squares.get(part, 0.0) + values
 
     def operator(self, terms, held=frozenset()):
         """Return T for any weights, without the held-out parts."""
@@ -43,8 +39,7 @@ class ColumnOperator:
     def diagonal(self, weights):
         """Return the diagonal of T."""
         shares = self.terms.shares(weights, self.held)
-        zero = np.zeros(self.terms.n_features)
-        return sum((shares[part] * s for part, s in self.squares.items() if part in shares), zero)
+        return sum(shares.get(part, 0.0) * squares for part, squares in self.squares.items())
 
     def largest(self, weights, n_components):
         """Return the largest eigenpairs."""
