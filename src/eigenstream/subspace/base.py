@@ -603,6 +603,13 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
             )
         return float(values.sum())
 
+    def _operator_of(self, learner: Learner) -> Any:
+        """Return A and B, without D x D matrices for few rows unless columns are scaled."""
+        if getattr(self, "scale", False):
+            return learner.operator()
+        wanted = self._wanted(learner.terms.n_features)
+        return learner.thin_operator(int(wanted) if isinstance(wanted, Integral) else 1)
+
     @property
     @reads
     def estimated_share_(self) -> float:

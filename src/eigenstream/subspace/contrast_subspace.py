@@ -294,7 +294,7 @@ class ContrastSubspace(SubspaceEstimator):
     _result_class = ContrastResult
 
     def _solve(self, learner: Learner) -> ContrastResult:
-        operator, terms, scale = learner.operator(), learner.terms, None
+        operator, terms, scale = self._operator_of(learner), learner.terms, None
         if self.scale:
             scale = scale_of(learner, operator)
             operator = operator.scaled(scale)

@@ -173,6 +173,20 @@ class Learner:
         share: float | None = None if estimate is None else estimate(ready.terms)
         return share
 
+    def thin_operator(self, n_components: int) -> Any:
+        """Return A and B, in the span of the terms if there are fewer terms than features.
+
+        Exact sums of few rows are stored as vectors, and need no D x D matrix.
+        """
+        ready = self.ahead()
+        if hasattr(ready.sums, "along"):
+            inside, basis = ready.in_row_span()
+            if basis is not None and basis.shape[1] >= n_components:
+                operator = inside.sums.operator(inside.terms)
+                operator.basis, operator.whole = basis.T, True
+                return operator
+        return ready.sums.operator(ready.terms)
+
     def in_row_span(self) -> tuple["Learner", Float64s | None]:
         """Return the learner in coordinates along a basis, if there are fewer rows than features.
 

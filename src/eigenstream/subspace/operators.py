@@ -107,6 +107,8 @@ class MatrixOperator:
         self.floor = floor
         #: The columns seen and the noise of the gaps, for rows with missing values.
         self.gaps: GapNoise | None = None
+        #: True if A and B are zero outside the basis.
+        self.whole = False
         #: The weights in use, or None.
         self.weights: Weights | None = None
 
@@ -127,6 +129,10 @@ class MatrixOperator:
         pairs = largest(self.matrix(weights), n_components)
         if self.basis is None:
             return pairs
+        if self.whole and n_components <= len(self.reward) and pairs.values[-1] < 0.0:
+            # Directions outside the basis have the eigenvalue 0.
+            reward, penalty = (self.basis.T @ m @ self.basis for m in (self.reward, self.penalty))
+            return MatrixOperator(reward, penalty).largest(weights, n_components)
         return canonical(pairs.values, self.basis.T @ pairs.vectors)
 
     def cut(self, weights: Weights) -> float:
@@ -184,15 +190,18 @@ class MatrixOperator:
         if n == 0:
             return Eigenpairs(np.empty(0), np.empty((len(self.reward), 0)))
         pairs = largest(white.T @ self.reward @ white, n)
-        return canonical(pairs.values, white @ pairs.vectors)
+        vectors = white @ pairs.vectors
+        return canonical(pairs.values, vectors if self.basis is None else self.basis.T @ vectors)
 
     def shrunk(self, share: float) -> "MatrixOperator":
         """Return the operator with a share of B replaced by a multiple of the identity."""
         size = len(self.penalty)
         diagonal = np.diagonal(self.penalty)
-        level = share * float((diagonal if self.gaps is None else diagonal[self.gaps.seen]).mean())
+        diagonal = diagonal if self.gaps is None else diagonal[self.gaps.seen]
+        width = len(diagonal) if self.basis is None else self.basis.shape[1]
+        level = share * float(diagonal.sum()) / width
         penalty = (1.0 - share) * self.penalty + level * np.eye(size)
-        return MatrixOperator(self.reward, penalty, floor=self.floor)
+        return MatrixOperator(self.reward, penalty, basis=self.basis, floor=self.floor)
 
     def scaled(self, scale: Float64s) -> "MatrixOperator":
         """Return the operator of features divided by ``scale``."""
@@ -206,6 +215,7 @@ class MatrixOperator:
 
     def moments(self, columns: Float64s) -> tuple[Float64s, Float64s]:
         """Return v^T A v and v^T B v of each column."""
+        columns = columns if self.basis is None else self.basis @ columns
         found = [np.einsum("ij,ij->j", columns, m @ columns) for m in (self.reward, self.penalty)]
         return found[0], found[1]
 

@@ -274,7 +274,7 @@ class SlowSubspace(TimeEstimator):
     _result_class = SlowResult
 
     def _solve(self, learner: Learner) -> SlowResult:
-        operator, terms, scale = learner.operator(), learner.terms, None
+        operator, terms, scale = self._operator_of(learner), learner.terms, None
         gaps = self._gaps_of(operator)
         if self.scale:
             scale = scale_of(learner, operator)

@@ -128,7 +128,7 @@ class StreamPCA(TimeEstimator):
     _result_class = VarianceResult
 
     def _solve(self, learner: Learner) -> VarianceResult:
-        operator, terms, scale = learner.operator(), learner.terms, None
+        operator, terms, scale = self._operator_of(learner), learner.terms, None
         gaps = self._gaps_of(operator)
         if self.scale:
             scale = scale_of(learner, operator)
