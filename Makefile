@@ -59,7 +59,7 @@ $(LOWEST)/.installed: pyproject.toml
 	@$(PYTHON) -m venv --clear $(LOWEST)
 	@$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check uv
 	@$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct \
-	  --editable '.[io,dask,onnx]' --group lowest
+	  --editable '.[io,dask,onnx,fields]' --group lowest
 	@touch $@
 
 test-lowest: $(LOWEST)/.installed ## tests with the oldest versions that pyproject.toml allows

@@ -76,6 +76,7 @@ HOMES = {
     "av": ("streams",),
     "soundfile": ("streams",),
     "fsspec": ("streams",),
+    "xarray": ("streams",),
     "safetensors": ("persistence",),
     "skl2onnx": ("persistence",),
 }

@@ -50,6 +50,57 @@ def test_sources_of_arrow_records_are_rows(model, made):
     np.testing.assert_allclose(found.column(), expected.column(), atol=1e-9)
 
 
+@pytest.mark.parametrize("kind", ["eager", "lazy", "pandas"])
+def test_frames_of_narwhals(kind):
+    narwhals = pytest.importorskip("narwhals")
+    frame = lazy_frame()
+    if kind == "pandas":
+        frame = pytest.importorskip("pandas").DataFrame(ROWS, columns=list("abc"))
+    frame = narwhals.from_native(frame.collect() if kind == "eager" else frame)
+    pca = StreamPCA(2).fit(frame)
+    assert pca.feature_names_in_.tolist() == ["a", "b", "c"]
+    answers = pca.transform(frame)
+    answers = answers.column() if kind == "lazy" else answers
+    np.testing.assert_allclose(answers, StreamPCA(2).fit(ROWS).transform(ROWS), atol=1e-9)
+    assert open_stream(frame).column_names == ("a", "b", "c")
+
+
+class Trajectory:
+    """A part of a trajectory of mdtraj."""
+
+    def __init__(self, xyz):
+        self.xyz = xyz
+
+
+class Frames:
+    """A trajectory of MDAnalysis, which yields one buffer again and again."""
+
+    def __init__(self, frames):
+        self.frames, self.positions = frames, np.empty(frames.shape[1:])
+
+    def __iter__(self):
+        for frame in self.frames:
+            self.positions[:] = frame
+            yield self
+
+
+@pytest.mark.parametrize("kind", ["arrays", "mdtraj", "MDAnalysis"])
+def test_frames_of_a_trajectory_are_rows(kind):
+    frames = ROWS.reshape(30, 2, 3)
+    source = {
+        "arrays": lambda: (frames[k : k + 7] for k in range(0, 30, 7)),
+        "mdtraj": lambda: (Trajectory(frames[k : k + 7]) for k in range(0, 30, 7)),
+        "MDAnalysis": Frames(frames),
+    }[kind]
+    pca = StreamPCA(2).fit(open_stream(source))
+    assert pca.feature_names_in_.tolist() == ["x0", "y0", "z0", "x1", "y1", "z1"]
+    plain = StreamPCA(2).fit(frames.reshape(30, 6))
+    np.testing.assert_allclose(pca.components_, plain.components_, atol=1e-9)
+    slow = SlowSubspace(1).fit(open_stream([source, source]))  # one sequence per trajectory
+    expected = SlowSubspace(1).fit([frames.reshape(30, 6)] * 2)
+    np.testing.assert_allclose(slow.components_, expected.components_, atol=1e-9)
+
+
 def test_both_sets_of_a_contrast_from_lazy_frames():
     found = ContrastSubspace(1).fit(lazy_frame(), background=lazy_frame())
     expected = ContrastSubspace(1).fit(ROWS, background=ROWS)

@@ -170,9 +170,9 @@ def _report(*what: Any, **how: Any) -> None:
     __getattr__("report")(*what, **how)
 
 
-def _open_stream(source: Any) -> Any:
+def _open_stream(source: Any, **options: Any) -> Any:
     """Return a stream of a source."""
-    return __getattr__("open_stream")(source)
+    return __getattr__("open_stream")(source, **options)
 
 
 _hooks.report, _hooks.make_keeper, _hooks.open_stream = _report, _checkpoint, _open_stream

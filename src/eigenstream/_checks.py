@@ -57,6 +57,34 @@ def is_sparse(values: Any) -> bool:
     return bool(sp.issparse(values))
 
 
+def is_field(values: Any) -> bool:
+    """Report whether values are a Dataset of xarray, or a DataArray of two or more dimensions.
+
+    >>> is_field(np.zeros((3, 2)))
+    False
+    """
+    kind = type(values)  # objects such as delayed values of Dask have any attribute
+    if not all(hasattr(kind, name) for name in ("dims", "coords", "isel")):
+        return False
+    return hasattr(kind, "data_vars") or len(values.dims) > 1
+
+
+def is_annotated(values: Any) -> bool:
+    """Report whether values are an AnnData object."""
+    return all(hasattr(type(values), name) for name in ("obs_names", "var_names", "obsm", "X"))
+
+
+def is_backed(values: Any) -> bool:
+    """Report whether values are a sparse matrix of AnnData on disk."""
+    return all(hasattr(type(values), name) for name in ("backend", "to_memory", "append"))
+
+
+def native(values: Any) -> Any:
+    """Return the data frame inside a frame of narwhals, and other values unchanged."""
+    wrapped = hasattr(type(values), "to_native") and hasattr(type(values), "implementation")
+    return values.to_native() if wrapped else values
+
+
 def unmasked(values: Any) -> Any:
     """Return a masked array with NaN at masked values, and other values unchanged.
 

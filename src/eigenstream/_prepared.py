@@ -7,6 +7,7 @@ Every method that takes rows applies them first, each step once:
 - ``maps_streams`` decorates ``transform``, ``predict`` and similar methods. They also map a stream
   to a stream of results.
 - ``learns_rows`` decorates ``partial_fit``.
+- ``maps_back`` decorates ``inverse_transform`` and ``reconstruct``, which return maps.
 
 The decorated methods receive prepared rows. They run on ``without_steps(model)``, so that methods
 that they call do not apply the steps again.
@@ -27,10 +28,10 @@ from eigenstream._machine import chunk_rows
 from eigenstream._provenance import NOTED, steps_of_stream
 from eigenstream._refusals import refuse_unread
 from eigenstream._rows import is_list_of_sequences
-from eigenstream._streams import is_dask, is_stream, opened
+from eigenstream._streams import is_dask, is_labelled, is_stream, opened
 from eigenstream.rows.guard import reading
 
-__all__ = ["learns_rows", "maps_streams", "prepared", "reads_rows", "without_steps"]
+__all__ = ["learns_rows", "maps_back", "maps_streams", "prepared", "reads_rows", "without_steps"]
 
 Model = TypeVar("Model")
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -67,7 +68,7 @@ def prepared(model: Any, X: Any) -> Any:
     >>> prepared(model, [[3.0, 4.0]])
     array([[0.6, 0.8]])
     """
-    X = opened(X)
+    X = opened(X, model)
     if X is None:
         return X
     if is_stream(X):
@@ -141,7 +142,11 @@ def maps_streams(method: Method) -> Method:
 
     @wraps(method)
     def mapped(self: Any, X: Any, *rest: Any, **more: Any) -> Any:
-        steps, X = _steps_of(self), opened(X)
+        if isinstance(X, list | tuple) and X and is_labelled(X[0]):
+            return [mapped(self, part, *rest, **more) for part in X]
+        steps, source, X = _steps_of(self), X, opened(X, self)
+        if is_labelled(source):
+            return _answers_of(mapped(self, X, *rest, **more), source, X.grid)
         if is_dask(X):
             if steps is None:
                 return _hooks.map_dask(partial(method, self, **more), X, *rest)
@@ -172,6 +177,34 @@ def maps_streams(method: Method) -> Method:
 
     mapped.applies_steps = True  # type: ignore[attr-defined]
     return cast(Method, mapped)
+
+
+def maps_back(method: Method) -> Method:
+    """Let a method that returns rows return maps for a DataArray of features or codes."""
+
+    @wraps(method)
+    def rebuilt(self: Any, Z: Any) -> Any:
+        grid = vars(self).get("feature_grid_")
+        if grid is None or not hasattr(type(Z), "dims"):
+            return method(self, Z)
+        return grid.fields(method(self, Z.transpose(grid.dim, ...).values), Z)
+
+    return cast(Method, rebuilt)
+
+
+def _answers_of(stream: Any, source: Any, grid: Any) -> Any:
+    """Return the results for a labelled array, which has a grid, or for an AnnData object.
+
+    Rows that were skipped give NaN.
+    """
+    parts = []
+    for chunk in stream:
+        rows = np.asarray(chunk.rows)
+        if chunk.weights is not None and rows.dtype.kind == "f":
+            rows[chunk.weights == 0] = np.nan
+        parts.append(rows)
+    answers = np.concatenate(parts)
+    return answers if grid is None else grid.series(answers, source)
 
 
 def _steps_of(model: Any) -> Any:
@@ -223,6 +256,9 @@ def _check_columns(model: Any, stream: Any) -> None:
             f"{stream!r} has the learned columns {what}. Pass open_stream(..., "
             "columns=list(estimator.feature_names_in_))."
         )
+    grids = [getattr(stream, "grid", None), vars(model).get("feature_grid_")]
+    if None not in grids:
+        grids[1].check(grids[0])
     if stream.n_features not in (None, n_features):
         raise ValueError(
             f"{stream!r} has {stream.n_features} features, and {type(model).__name__} has "

@@ -17,14 +17,15 @@ __all__ = [
 MOST_SOURCES = 100
 
 #: The attributes that describe a stream.
-NOTED = ("provenance_", "preprocessing_")
+NOTED = ("provenance_", "preprocessing_", "feature_grid_")
 
 
 def note_source(estimator: Any, stream: Any, sequences: int | None = None) -> None:
     """Store the sources and the fitted preprocessing steps of a stream in an estimator.
 
     ``provenance_`` contains the names of the first sources, the number of sources, the columns and
-    the number of sequences. ``preprocessing_`` is set only if there are steps.
+    the number of sequences. ``preprocessing_`` is set only if there are steps, and
+    ``feature_grid_`` only for labelled arrays.
     """
     forget_source(estimator)
     columns = getattr(stream, "column_names", None)
@@ -38,6 +39,8 @@ def note_source(estimator: Any, stream: Any, sequences: int | None = None) -> No
         estimator.provenance_["reading"] = reading
     if steps_of_stream(stream):
         estimator.preprocessing_ = stream.preprocessing.fresh()
+    if (grid := getattr(stream, "grid", None)) is not None:
+        estimator.feature_grid_ = grid
 
 
 def steps_of_stream(stream: Any) -> tuple[Any, ...]:
@@ -56,7 +59,7 @@ def forget_source(estimator: Any) -> None:
 
 
 def check_same_input(left: Any, right: Any) -> None:
-    """Raise if two estimators have different columns or preprocessing steps."""
+    """Raise if two estimators have different columns, grids or preprocessing steps."""
     names = [list(getattr(one, "feature_names_in_", ())) for one in (left, right)]
     if all(names) and names[0] != names[1]:
         first, second = next((a, b) for a, b in zip(*names, strict=False) if a != b)
@@ -64,6 +67,9 @@ def check_same_input(left: Any, right: Any) -> None:
             f"One estimator was fitted to the column {first!r}, the other to {second!r} in its "
             "place. Fit both to the same columns in the same order."
         )
+    grids = [vars(one).get("feature_grid_") for one in (left, right)]
+    if None not in grids:
+        grids[0].check(grids[1])
     steps = [getattr(one, "preprocessing_", None) for one in (left, right)]
     if hash_of(*steps[:1]) != hash_of(*steps[1:]):
         raise ValueError(

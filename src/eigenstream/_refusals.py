@@ -6,7 +6,7 @@ from os import PathLike
 from types import MethodType
 from typing import Any
 
-from eigenstream._checks import is_sparse
+from eigenstream._checks import is_annotated, is_backed, is_field, is_sparse
 
 __all__ = ["offered_if", "refuse_unread"]
 
@@ -61,6 +61,11 @@ def refuse_unread(values: Any, name: str = "X") -> None:
         getattr(getattr(values, "dtype", None), "kind", "") == "c"
     ):  # scikit-learn's message would print the whole array
         raise ValueError(f"Complex data not supported: {name} has complex numbers. Pass real ones.")
+    if is_field(values) or is_annotated(values) or is_backed(values):
+        raise TypeError(
+            f"{name} is a {kind}, not rows. Pass it to fit, or pass chunk.rows, for chunk in "
+            f"open_stream({name})."
+        )
     listed = isinstance(values, list | tuple) and len(values) > 0 and name in ("X", "pairs")
     if isinstance(values, str | bytes | PathLike) or (
         listed and isinstance(values[0], str | PathLike)

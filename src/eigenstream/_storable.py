@@ -18,6 +18,7 @@ FITTED = {
     "feature_names_in_": "names D?",
     "provenance_": "dict?",
     "preprocessing_": "Preprocessing?",
+    "feature_grid_": "FeatureGrid?",
     "_sklearn_output_config": "dict[str]?",
     "_guard": "-",
 }

@@ -26,7 +26,7 @@ import numpy as np
 from scipy.sparse import vstack
 
 from eigenstream import _hooks
-from eigenstream._checks import is_sparse, warn_user
+from eigenstream._checks import is_annotated, is_backed, is_field, is_sparse, native, warn_user
 from eigenstream._documented import documented_by
 from eigenstream._hooks import KEEPING, Keeper, Resumption, keeper_of
 from eigenstream._machine import physical_memory
@@ -44,6 +44,7 @@ __all__ = [
     "fits_streams_by",
     "fresh",
     "is_dask",
+    "is_labelled",
     "is_stream",
     "labelled_stream",
     "learn_chunks",
@@ -150,30 +151,70 @@ def is_dask(X: Any) -> bool:
     return hasattr(type(one), "__dask_graph__") and not hasattr(type(one), "dims")
 
 
-def opened(X: Any) -> Any:
-    """Return a stream of an Arrow source that holds no rows in memory, and the data of an xarray.
+def is_labelled(X: Any) -> bool:
+    """Return whether X is an object of xarray or AnnData that is opened as a stream of rows.
+
+    >>> is_labelled(np.zeros((3, 2)))
+    False
+    """
+    return is_field(X) or is_annotated(X) or is_backed(X)
+
+
+def opened(X: Any, model: Any = None, *, refit: bool = False) -> Any:
+    """Return a stream of an Arrow source, of a labelled array, or of a list of labelled arrays.
+
+    Other values are returned unchanged. A labelled array has the cells of ``model``, except in a
+    fit, and missing values are skipped if the model skips them.
 
     >>> opened([[1.0]])
     [[1.0]]
     """
-    if hasattr(type(X), "__dask_graph__") and hasattr(type(X), "dims"):
-        return X.data
+    X = native(X)
+    first = _first(X)
+    if is_labelled(first):
+        options: dict[str, Any] = {}
+        if getattr(model, "missing", None) == "skip":
+            options["missing"] = "skip"
+        if is_field(first) and not refit and "feature_grid_" in vars(model):
+            options["grid"] = model.feature_grid_
+        return _hooks.open_stream(X, **options)
     lazy = hasattr(X, "__arrow_c_stream__") or hasattr(type(X), "collect_batches")
     return _hooks.open_stream(X) if lazy and not hasattr(X, "__array__") else X
+
+
+def _first(X: Any) -> Any:
+    return X[0] if isinstance(X, list | tuple) and X else X
+
+
+def _at_once(source: Any, stream: Any) -> Any:
+    """Return the rows of labelled arrays in memory as arrays, and other values unchanged."""
+    arrays = stream.arrays() if is_labelled(_first(source)) else None
+    if arrays is None:
+        return stream
+    return arrays if isinstance(source, list | tuple) else arrays[0]
 
 
 def fits_dask(method: Method) -> Method:
     """Let ``fit(X, ...)`` accept Dask collections, which ``eigenstream.distributed`` fits.
 
-    It also opens Arrow sources as streams.
+    It also opens Arrow sources and labelled arrays as streams. Labelled arrays in memory are fitted
+    as arrays, and the estimator notes their cells.
     """
+    first = list(signature(method).parameters)[1]
 
     @wraps(method)
     def fit(self: Any, *given: Any, **named: Any) -> Any:
-        given = tuple(map(opened, given))
-        named = {name: opened(value) for name, value in named.items()}
+        passed: dict[Any, Any] = {**dict(enumerate(given)), **named}
+        streams = {name: opened(value, self, refit=True) for name, value in passed.items()}
+        values = {name: _at_once(passed[name], stream) for name, stream in streams.items()}
+        given = tuple(values[k] for k in range(len(given)))
+        named = {name: values[name] for name in named}
         if not any(map(is_dask, (*given[:1], *named.values()))):
-            return method(self, *given, **named)
+            fitted, X = method(self, *given, **named), 0 if given else first
+            if X in values and values[X] is not streams[X]:
+                note_source(fitted, streams[X])
+                name_columns(fitted, streams[X])
+            return fitted
         arguments = dict(signature(method).bind(self, *given, **named).arguments)
         del arguments["self"]
         X = arguments.pop(next(iter(arguments)))

@@ -26,7 +26,7 @@ from eigenstream._history import History
 from eigenstream._hooks import Reported
 from eigenstream._linalg import Float64s
 from eigenstream._machine import blas_threads, chunk_rows
-from eigenstream._prepared import learns_rows, maps_streams, reads_rows
+from eigenstream._prepared import learns_rows, maps_back, maps_streams, reads_rows
 from eigenstream._refusals import offered_if
 from eigenstream._rows import validated_rows
 from eigenstream._storable import FITTED, check_form, storable
@@ -533,13 +533,14 @@ class PrototypeEstimator(
         rows, vectors = self._rows_to_read(X)
         return self._nearest(rows, vectors)[0].astype(np.min_scalar_type(len(vectors) - 1))
 
+    @maps_back
     def reconstruct(self, codes: Any) -> Float64s:
         """Return the prototypes of given codes, which approximate the quantised rows.
 
         Parameters
         ----------
         codes : array-like of int, shape (n,)
-            The result of ``quantise``.
+            The result of ``quantise``. A DataArray gives fields.
 
         Returns
         -------

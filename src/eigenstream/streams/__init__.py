@@ -3,6 +3,7 @@
 from eigenstream.streams._aside import columns_of, labels_of
 from eigenstream.streams._opening import open_stream
 from eigenstream.streams.base import Chunk, StreamError
+from eigenstream.streams.fields import FeatureGrid
 from eigenstream.streams.outputs import write_stream
 from eigenstream.streams.preprocessing import (
     Differences,
@@ -12,6 +13,7 @@ from eigenstream.streams.preprocessing import (
     Standardize,
     Step,
     UnitNorm,
+    Weighting,
     preprocessing_of,
 )
 from eigenstream.streams.stream import Stream
@@ -19,6 +21,7 @@ from eigenstream.streams.stream import Stream
 __all__ = [
     "Chunk",
     "Differences",
+    "FeatureGrid",
     "LagEmbedding",
     "Preprocessing",
     "QuadraticExpansion",
@@ -27,6 +30,7 @@ __all__ = [
     "Stream",
     "StreamError",
     "UnitNorm",
+    "Weighting",
     "columns_of",
     "labels_of",
     "open_stream",

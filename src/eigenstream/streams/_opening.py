@@ -10,12 +10,21 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow
 
-from eigenstream._checks import check_choice, check_whole, is_sparse, warn_user
+from eigenstream._checks import (
+    check_choice,
+    check_whole,
+    is_annotated,
+    is_field,
+    is_sparse,
+    native,
+    warn_user,
+)
 from eigenstream.streams.base import RowTable
 from eigenstream.streams.cleaning import POLICIES
 from eigenstream.streams.files import reader_of, resolved, tables_of
 from eigenstream.streams.memory import array_of, blocks_of_dask, is_tensor
 from eigenstream.streams.planning import Reading, check_columns, check_gap, check_rows
+from eigenstream.streams.preprocessing import Weighting
 from eigenstream.streams.stream import Stream
 
 
@@ -38,6 +47,9 @@ def open_stream(
     delimiter: str | None = None,
     decimal: str = ".",
     header: Literal["infer", 0] | None = "infer",
+    dim: str | None = None,
+    weights: Any = None,
+    grid: Any = None,
 ) -> Stream:
     """Open files, arrays or iterables of rows in time order as a stream of chunks.
 
@@ -49,6 +61,7 @@ def open_stream(
         - A path, a glob, a folder, a URL that fsspec supports, ``"-"`` for standard input, or
           ``file::part`` for an array inside a file.
         - An array, sparse matrix or data frame, or another object with ``__arrow_c_stream__``.
+        - A DataArray or Dataset of xarray, whose cells are features, or an AnnData object.
         - An iterable of chunks, or a function that returns a new one for each pass.
         - A list of such sources, or a dict with their names as keys. Each is a separate sequence.
     chunk_rows : int or "auto", default="auto"
@@ -95,6 +108,13 @@ def open_stream(
     header : {"infer", 0, None}, default="infer"
         For text: 0 if the first row names the columns, None if no row does. "infer" means 0, with
         a warning if the first row holds only numbers.
+    dim : str, default=None
+        For xarray: the dimension that counts rows. By default the only dimension of times.
+    weights : "coslat" or array-like, default=None
+        For xarray: the weight of each cell, by which the step ``Weighting`` multiplies. "coslat" is
+        the square root of the cosine of the latitude.
+    grid : FeatureGrid, default=None
+        For xarray: the cells of a fitted model, ``model.grid_``. By default the cells with values.
 
     Returns
     -------
@@ -134,6 +154,8 @@ def open_stream(
     options = {name: value for name, value in options.items() if value is not None}
     options |= {} if decimal == "." else {"decimal": decimal}
     options |= {} if header == "infer" else {"header": header}
+    labelled = {"dim": dim, "weights": weights, "grid": grid}
+    options |= {name: value for name, value in labelled.items() if value is not None}
     tables = _tables(source, options)
     doubtful = [one for one in tables if getattr(one, "doubtful", False)]
     if doubtful:
@@ -156,15 +178,16 @@ def open_stream(
         several=isinstance(labels, list | tuple | slice),
         exclude=check_columns(exclude, "exclude") or (),
     )
-    return Stream(tables, plan)
+    stream = Stream(tables, plan)
+    factors = getattr(tables[0], "factors", None)
+    return stream if factors is None else stream.through(Weighting(factors))
 
 
 def _tables(source: Any, options: Mapping[str, Any], name: str = "the source") -> list[RowTable]:
     """Return the tables of a source. Those of a dict are named by its keys."""
     if isinstance(source, RowTable):  # of an open stream
         return [source]
-    dataset = hasattr(source, "data_vars")  # of xarray
-    if isinstance(source, Mapping) and not is_sparse(source) and not dataset:
+    if isinstance(source, Mapping) and not is_sparse(source) and not is_field(source):
         if not source:
             raise ValueError("the dict of sources is empty. Pass at least one source.")
         found = []
@@ -173,6 +196,7 @@ def _tables(source: Any, options: Mapping[str, Any], name: str = "the source") -
             for table in tables:
                 table.name = str(key) if len(tables) == 1 else f"{key}: {table.name}"
             found += tables
+            options = _continued(options, tables)
         return found
     if isinstance(source, str | PathLike):
         source = [source]
@@ -181,9 +205,19 @@ def _tables(source: Any, options: Mapping[str, Any], name: str = "the source") -
             raise ValueError("the list of sources is empty. Pass at least one source.")
         if all(isinstance(one, str | PathLike) for one in source):
             return tables_of([file for one in source for file in resolved(fspath(one))], options)
-        return [table for k, one in enumerate(source) for table in _tables(one, options, f"[{k}]")]
-    kind, held = _kind_of(source, name)
-    return [reader_of(kind, options, name)(held, name)]
+        listed: list[RowTable] = []
+        for k, one in enumerate(source):
+            listed += _tables(one, options, f"[{k}]")
+            options = _continued(options, listed)
+        return listed
+    kind, held = _kind_of(native(source), name)
+    return [reader_of(kind, options, name)(held, name, **options)]
+
+
+def _continued(options: Mapping[str, Any], tables: list[RowTable]) -> Mapping[str, Any]:
+    """Return the options of later sources, which have the cells of the first one."""
+    grid = getattr(tables[0], "grid", None)
+    return options if grid is None else {**options, "grid": grid}
 
 
 def _is_numbers(source: Sequence[Any]) -> bool:
@@ -196,6 +230,10 @@ def _is_numbers(source: Sequence[Any]) -> bool:
 
 def _kind_of(source: Any, name: str) -> tuple[str, Any]:
     """Return the reader of a source in memory, and the object that this reader takes."""
+    if is_field(source):
+        return "fields.Field", source
+    if is_annotated(source):
+        return "memory.Annotated", source
     if hasattr(type(source), "dask"):
         return "memory.Chunks", blocks_of_dask(source, name)
     if isinstance(source, list | tuple | np.ndarray) or is_sparse(source) or is_tensor(source):
@@ -213,7 +251,7 @@ def _kind_of(source: Any, name: str) -> tuple[str, Any]:
         return "tables.Frame", source
     if all(hasattr(source, one) for one in ("shape", "dtype", "__getitem__")):
         return "memory.Held", source  # also of h5py and Zarr
-    no_rows = isinstance(source, bytes | IOBase | Stream) or hasattr(source, "data_vars")
+    no_rows = isinstance(source, bytes | IOBase | Stream)
     if not no_rows and (callable(source) or isinstance(source, Iterable)):
         return "memory.Chunks", source
     raise TypeError(

@@ -24,6 +24,7 @@ READERS = {
     "numpy_files.Npz": ".npz",
     "text.Text": ".csv .tsv .txt .dat",
     "tables.Arrow": ".parquet .pq .arrow .arrows .feather .ipc",
+    "sparse_files.AnnDataFile": ".h5ad",
     "array_files.Hdf5": ".h5 .hdf5 .hdf .he5",
     "array_files.NetCdf": ".nc .cdf .nc4",
     "array_files.Zarr": ".zarr",
@@ -267,7 +268,7 @@ def tables_of(files: Sequence[File], options: Mapping[str, Any]) -> list[RowTabl
 
 def _unfolded(folder: File) -> list[File]:
     """Return the files in a folder, or the folder if it is one Zarr or Parquet table."""
-    if not folder.is_folder or kind_of(folder) == "array_files.Zarr":
+    if not folder.is_folder or kind_of(folder) in ("array_files.Zarr", "sparse_files.ZarrAnnData"):
         return [folder]
     files = [one for one in folder.inside(1) if kind_of(one)]
     kinds = {str(kind_of(one)) for one in files}
@@ -288,6 +289,12 @@ def kind_of(file: File) -> str | None:
     kind = BY_ENDING.get(file.suffix)
     if kind == "array_files.NetCdf" and file.start(4) == b"\x89HDF":  # version 4
         return "array_files.Hdf5"
+    sparse = f"{file.path}/{file.part.strip('/') or 'X'}/indptr"
+    if kind == "array_files.Zarr" and file.is_folder and file.system.exists(sparse):
+        return "sparse_files.ZarrAnnData"
+    if kind == "array_files.Hdf5" and file.part:
+        holds = import_module("eigenstream.streams.sparse_files").holds_sparse
+        return "sparse_files.AnnDataFile" if holds(file) else kind
     if kind is None and file.is_folder:
         if any(file.system.exists(f"{file.path}/{name}") for name in ZARR):
             return "array_files.Zarr"

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenstream._checks import is_sparse
+from eigenstream._checks import is_sparse, native
 from eigenstream.streams.base import Chunk, Request, RowTable, SlicedTable, StreamError, one_line
 from eigenstream.streams.tables import ColumnTable, names_of, of_frame
 
@@ -24,6 +24,23 @@ class Held(SlicedTable):
     def opened(self) -> AbstractContextManager[Any]:
         """Return the rows themselves."""
         return nullcontext(self.rows)
+
+
+class Annotated(Held):
+    """The matrix ``X`` of an AnnData object in memory or on disk, with the names of the genes."""
+
+    def __init__(self, source: Any, name: str) -> None:
+        if source.X is None:
+            raise StreamError(
+                f"{name} has no X. Pass one of its layers, such as adata.layers['a']."
+            )
+        super().__init__(source.X, name)
+        names = tuple(map(str, source.var_names))
+        self.columns = names if len(set(names)) == len(names) else ()
+
+    def array(self) -> Any:
+        """Return the matrix if it is in memory."""
+        return self.rows if is_sparse(self.rows) or isinstance(self.rows, np.ndarray) else None
 
 
 class Chunks(ColumnTable):
@@ -42,14 +59,16 @@ class Chunks(ColumnTable):
         first = next(chunks, None)
         if first is None:
             raise StreamError(f"{name} yields no chunks. Pass an iterable with at least one.")
-        self._begun: Iterator[Any] | None = chain([first], chunks)
         rows = rows_of(first, f"chunk 0 of {name}")
+        self._begun: Iterator[Any] | None = chain([rows], chunks)
         if hasattr(rows, "columns"):
             self.name_columns(names_of(rows))
         else:
             numbers = np.float64 if rows.dtype.kind == "O" else rows.dtype
             self.describe((max(rows.shape[0], 1), *rows.shape[1:]), numbers)
             self.n_rows = None
+            if rows.shape[2:] == (3,):  # points in space, such as the atoms of a trajectory
+                self.columns = tuple(f"{c}{k}" for k in range(rows.shape[1]) for c in "xyz")
 
     def _started(self) -> Iterator[Any]:
         return iter(self.source() if callable(self.source) else self.source)
@@ -80,7 +99,10 @@ def rows_of(chunk: Any, name: str) -> Any:
     """Return a chunk of an iterable as a data frame, Arrow records or an array of rows."""
     if isinstance(chunk, list | tuple) and chunk and hasattr(chunk[0], "detach"):
         chunk = chunk[0]
-    rows = array_of(chunk, name)
+    chunk = getattr(chunk, "xyz", chunk)  # of mdtraj
+    if hasattr(chunk, "positions"):  # one frame of MDAnalysis, whose buffer is used again
+        chunk = np.array(chunk.positions)[None]
+    rows = array_of(native(chunk), name)
     if not hasattr(rows, "columns") and rows.ndim < 2:
         raise StreamError(
             f"{name} has shape {rows.shape}, not (n, n_features). Pass chunk[None] for a single "

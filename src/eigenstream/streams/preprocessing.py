@@ -42,6 +42,9 @@ class Step:
     #: True if the result for a row depends on the rows before it.
     remembers: bool = False
 
+    #: True if a missing value makes only its own result missing.
+    keeps_holes: bool = False
+
     def width(self, n_features: int) -> int:
         """Return the number of output columns for ``n_features`` input columns."""
         return n_features
@@ -226,6 +229,11 @@ class Preprocessing:
         return any(step.remembers for step in self.steps)
 
     @property
+    def keeps_holes(self) -> bool:
+        """True if a missing value makes only its own result missing, in all steps."""
+        return all(step.keeps_holes for step in self.steps)
+
+    @property
     def lost(self) -> int:
         """The number of rows at the start of each sequence without a result."""
         return sum(step.lost for step in self.steps)
@@ -278,7 +286,8 @@ class Preprocessing:
         checked = rows if is_sparse(rows) else real_array(rows, "rows")
         if checked.ndim != 2:
             raise StreamError(f"rows has shape {checked.shape}. Pass shape (n_rows, n_features).")
-        check_finite(checked, name="rows")
+        if not self.keeps_holes:
+            check_finite(checked, name="rows")
         floats = as_floats(checked, float_type([checked.dtype]), "rows")
         return self.fresh().push(Chunk(floats, None, True)).rows
 
@@ -482,6 +491,58 @@ def _scale(variance: NDArray[np.float64], mean: NDArray[np.float64]) -> NDArray[
     """Return standard deviations, with infinity for features that vary by rounding only."""
     rounding = (8 * np.finfo(np.float64).eps * np.abs(mean)) ** 2
     return np.where(variance > rounding, np.sqrt(variance), np.inf)
+
+
+@storable(weights="f8 n")
+class Weighting(Step):
+    """Multiplication of each feature by a weight.
+
+    ``open_stream(field, weights="coslat")`` adds this step.
+
+    Parameters
+    ----------
+    weights : array-like of shape (n_features,)
+        The weights, which are positive.
+
+    See Also
+    --------
+    Standardize : Divide each feature by its standard deviation.
+
+    Examples
+    --------
+    >>> from eigenstream.streams import open_stream, Weighting
+    >>> next(open_stream(np.array([[3.0, 4.0]])).through(Weighting([2, 0.5])).chunks()).rows
+    array([[6., 2.]])
+    """
+
+    keeps_holes = True
+
+    def __init__(self, weights: Any) -> None:
+        self.weights = real_array(weights, "weights").astype(np.float64)
+        if self.weights.ndim != 1 or not (np.isfinite(self.weights) & (self.weights > 0)).all():
+            raise ValueError(
+                "weights must be a list of positive numbers, one for each feature. Mask or drop "
+                "the features without a weight."
+            )
+
+    def __repr__(self) -> str:
+        return f"Weighting({len(self.weights)} weights of mean {self.weights.mean():.6g})"
+
+    def inverse_transform(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Divide by the weights."""
+        return np.asarray(rows / self.weights, rows.dtype)
+
+    def to_sklearn(self, n_features: int) -> Any:
+        """Return a StandardScaler without a mean."""
+        if n_features != len(self.weights):
+            raise StreamError(
+                f"the rows have {n_features} features, and {self!r} has {len(self.weights)}. Pass "
+                "one weight for each feature."
+            )
+        scaler = StandardScaler(with_mean=False)
+        scaler.scale_, scaler.n_features_in_ = 1.0 / self.weights, n_features
+        scaler.mean_, scaler.var_, scaler.n_samples_seen_ = None, scaler.scale_**2, 1
+        return scaler
 
 
 @storable()

@@ -173,6 +173,12 @@ class Stream:
         return None if place is None else names[place] if names else str(place)
 
     @property
+    def grid(self) -> Any:
+        """Return the grid of a labelled array, or None for other sources and chosen columns."""
+        whole = self._plan.columns is None and not self._plan.exclude and not self._answers
+        return getattr(self.tables[0], "grid", None) if whole else None
+
+    @property
     def row_shape(self) -> tuple[int, ...] | None:
         """Return the shape of one row, such as that of an image."""
         whole = self._plan.columns is None and not self._plan.exclude
@@ -198,6 +204,17 @@ class Stream:
         """Return the approximate fraction of bytes read by the pass, or None before a pass."""
         read = sum((table.share or 0.0) * table.n_bytes for table in self.tables)
         return read / sum(table.n_bytes for table in self.tables) if read else None
+
+    def arrays(self) -> list[Any] | None:
+        """Return the rows of each source, or None if a source is not a labelled array in memory.
+
+        Returns
+        -------
+        list of arrays or None
+            The rows before preprocessing.
+        """
+        arrays = [getattr(table, "array", lambda: None)() for table in self.tables]
+        return None if any(one is None for one in arrays) else arrays
 
     # ---- other streams of the same tables ----------------------------------------------------
 
@@ -325,7 +342,7 @@ class Stream:
         """
         if self._plan.missing != "raise" or self._answers:
             return self
-        if self.preprocessing.steps:
+        if not self.preprocessing.keeps_holes:
             raise StreamError(
                 f"{self.preprocessing!r} needs complete rows. Open the stream with missing='skip' "
                 "or missing='interpolate'."

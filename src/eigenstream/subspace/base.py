@@ -20,7 +20,7 @@ from eigenstream._documented import documented_by
 from eigenstream._hooks import Keeper, Reported, Resumption, keeper_of
 from eigenstream._linalg import Float64s
 from eigenstream._machine import chunk_rows
-from eigenstream._prepared import maps_streams
+from eigenstream._prepared import maps_back, maps_streams
 from eigenstream._provenance import (
     NOTED,
     check_same_input,
@@ -548,6 +548,19 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
         return vectors.T if kernel is None else vectors.T @ kernel.basis_
 
     @property
+    def grid_(self) -> Any:
+        """The grid of the features, if the rows were labelled arrays of xarray.
+
+        ``grid_.maps(components_)`` returns the components as maps with coordinates.
+        """
+        if "feature_grid_" not in vars(self):
+            raise AttributeError(
+                f"{type(self).__name__} has no grid_, because it has not learned from a labelled "
+                "array. Fit a DataArray, a Dataset or a stream of these."
+            )
+        return vars(self)["feature_grid_"]
+
+    @property
     def eigenvalues_(self) -> Float64s:
         """The eigenvalues of the components, in descending order."""
         return self._solved().pairs.values
@@ -720,16 +733,18 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
                 given, lost = without(given, finite), np.flatnonzero(~finite)
         return as_floats(given), lost
 
+    @maps_back
     def inverse_transform(self, Z: Any) -> Any:
         """Return the rows in the learned subspace that project to ``Z``.
 
         With ``features``, the feature map must have an ``inverse_transform``. Of the preprocessing
-        steps of the stream, only ``Standardize()`` can be undone. Any other step raises an error.
+        steps of the stream, ``Standardize()`` and ``Weighting`` can be undone. Any other step
+        raises an error.
 
         Parameters
         ----------
         Z : array-like of shape (n, n_components)
-            Features, as returned by ``transform``.
+            Features, as returned by ``transform``. A DataArray gives fields.
 
         Returns
         -------

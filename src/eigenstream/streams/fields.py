@@ -1,0 +1,357 @@
+"""Labelled arrays of xarray as rows: stacked cells without land, and results as maps.
+
+xarray is imported only to make results. Its objects are recognised by their attributes.
+"""
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eigenstream._linalg import brief
+from eigenstream._storable import storable
+from eigenstream.streams.base import SlicedTable, StreamError
+
+#: Names of the coordinate of latitudes, in lower case.
+LATITUDES = ("lat", "latitude", "nav_lat")
+
+#: Longer names in errors are cut.
+MOST_NAMES = 6
+
+
+@storable(
+    name="str | None",
+    dims="tuple[str]",
+    shape="tuple[int]",
+    coords="dict[ndarray]",
+    coord_dims="dict[tuple]",
+)
+@dataclass(frozen=True, eq=False)
+class GridVariable:
+    """One array of a grid, without the dimension of rows.
+
+    ``coords`` has coordinates of numbers and text, also those of two dimensions.
+    """
+
+    name: str | None
+    dims: tuple[str, ...]
+    shape: tuple[int, ...]
+    coords: Mapping[str, Any]
+    coord_dims: Mapping[str, tuple[str, ...]]
+
+    __repr__ = brief
+
+    @property
+    def frame(self) -> tuple[Any, ...]:
+        """The name, the dimensions and their sizes."""
+        return self.name, self.dims, self.shape
+
+
+@storable(dim="str", variables="tuple[GridVariable]", kept="bool n")
+@dataclass(frozen=True, eq=False)
+class FeatureGrid:
+    """The place of each feature in a labelled array. ``grid_`` of a fitted subspace.
+
+    Attributes
+    ----------
+    dim : str
+        The dimension that counts rows.
+    variables : tuple
+        The arrays, whose cells are stacked in order.
+    kept : array of bool, shape (n_cells,)
+        True for each cell that is a feature, and False for cells without values, such as land.
+
+    See Also
+    --------
+    eigenstream.open_stream : Open a labelled array as rows.
+
+    Examples
+    --------
+    >>> import xarray
+    >>> from eigenstream import StreamPCA
+    >>> values = np.random.default_rng(0).standard_normal((9, 2, 3))
+    >>> field = xarray.DataArray(values, dims=["time", "lat", "lon"])
+    >>> pca = StreamPCA(2).fit(field)
+    >>> pca.grid_.maps(pca.components_).sizes
+    Frozen({'component': 2, 'lat': 2, 'lon': 3})
+    """
+
+    dim: str
+    variables: tuple[GridVariable, ...]
+    kept: NDArray[np.bool_]
+
+    __repr__ = brief
+
+    def maps(self, components: Any) -> Any:
+        """Return vectors over the features as maps, with NaN at the other cells.
+
+        Parameters
+        ----------
+        components : array-like of shape (n_features,) or (n, n_features)
+            Vectors such as ``components_``. They refer to weighted cells if the fit had weights.
+
+        Returns
+        -------
+        DataArray or Dataset
+            The maps, with the coordinates of the fit and the dimension ``component``.
+        """
+        rows = np.atleast_2d(np.asarray(components))
+        return self._unstacked(rows, "component", {"component": np.arange(len(rows))})
+
+    def fields(self, rows: Any, source: Any) -> Any:
+        """Return rows as fields, with the row coordinates of another labelled array.
+
+        Parameters
+        ----------
+        rows : array of shape (n, n_features)
+            The rows.
+        source : DataArray or Dataset
+            A labelled array with the dimension of rows, such as a result of ``transform``.
+
+        Returns
+        -------
+        DataArray or Dataset
+            The fields, with NaN at cells that are no features.
+        """
+        return self._unstacked(np.asarray(rows), self.dim, self._row_coords(source, len(rows)))
+
+    def _unstacked(self, rows: Any, dim: str, own: Mapping[str, Any]) -> Any:
+        import xarray
+
+        n_features = int(self.kept.sum())
+        if rows.shape[1] != n_features:
+            raise ValueError(
+                f"the vectors have {rows.shape[1]} entries, and the grid has {n_features} cells. "
+                "Pass one entry for each cell, such as one delay of delay vectors."
+            )
+        whole = np.full((len(rows), len(self.kept)), np.nan, np.result_type(rows, np.float32))
+        whole[:, self.kept] = rows
+        arrays, first = {}, 0
+        for part in self.variables:
+            size = prod(part.shape)
+            values = whole[:, first : first + size].reshape(-1, *part.shape)
+            coords = dict(own) | {
+                name: (part.coord_dims[name], one) for name, one in part.coords.items()
+            }
+            arrays[part.name] = xarray.DataArray(values, coords, (dim, *part.dims), name=part.name)
+            first += size
+        return next(iter(arrays.values())) if len(arrays) == 1 else xarray.Dataset(arrays)
+
+    def series(self, answers: Any, source: Any) -> Any:
+        """Return the results for rows as a DataArray, with the row coordinates of ``source``.
+
+        Parameters
+        ----------
+        answers : array of shape (n,) or (n, n_components)
+            The results.
+        source : DataArray or Dataset
+            The labelled array of the rows.
+
+        Returns
+        -------
+        DataArray
+            The results. Steps that use earlier rows have no result for the first rows.
+        """
+        import xarray
+
+        coords = self._row_coords(source, len(answers))
+        if answers.ndim == 2:
+            coords["component"] = np.arange(answers.shape[1])
+        return xarray.DataArray(answers, coords, (self.dim, "component")[: answers.ndim])
+
+    def _row_coords(self, source: Any, n_rows: int) -> dict[str, Any]:
+        """Return the coordinates of the last rows."""
+        last = source.isel({self.dim: slice(source.sizes[self.dim] - n_rows, None)})
+        return {name: one for name, one in last.coords.items() if one.dims == (self.dim,)}
+
+    def stacked(self, X: Any, rows: slice) -> NDArray[Any]:
+        """Return some rows of a labelled array as a matrix of features."""
+        parts = []
+        for array, own in zip(arrays_of(X), self.variables, strict=True):
+            part = array.isel({self.dim: rows}).transpose(self.dim, *own.dims)
+            parts.append(np.asarray(part.values).reshape(part.shape[0], -1))
+        whole = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+        if self.kept.all():
+            return whole
+        if not np.isnan(whole[:, ~self.kept]).all():
+            raise StreamError(
+                f"cells that have no value in the first rows have values between rows {rows.start} "
+                f"and {rows.stop}. Drop these cells, or fill them."
+            )
+        return whole[:, self.kept]
+
+    def check(self, other: "FeatureGrid") -> None:
+        """Raise if another grid has other cells.
+
+        Parameters
+        ----------
+        other : FeatureGrid
+            The other grid.
+        """
+        own, theirs = ([part.frame for part in one.variables] for one in (self, other))
+        if [part[1:] for part in own] != [part[1:] for part in theirs]:
+            raise ValueError(
+                f"the arrays {theirs[:MOST_NAMES]} differ from {own[:MOST_NAMES]} of the fit. "
+                "Select the same variables and cells."
+            )
+        for one, two in zip(self.variables, other.variables, strict=True):
+            for name in one.coords.keys() & two.coords.keys():
+                if not np.array_equal(one.coords[name], two.coords[name]):
+                    raise ValueError(
+                        f"the coordinate {name!r} differs from that of the fit. Select or "
+                        "interpolate the same cells."
+                    )
+        if not np.array_equal(self.kept, other.kept):
+            raise ValueError(
+                "the cells without values differ from those of the fit. Pass "
+                "open_stream(X, grid=model.feature_grid_)."
+            )
+
+
+def arrays_of(X: Any) -> list[Any]:
+    """Return the arrays of a DataArray or Dataset."""
+    return list(X.data_vars.values()) if hasattr(type(X), "data_vars") else [X]
+
+
+def row_dim(X: Any, dim: str | None) -> str:
+    """Return the dimension that counts rows: the requested one, else the only one of times."""
+    dims = list(map(str, X.dims))
+    if dim is not None:
+        if dim not in dims:
+            raise ValueError(f"dim={dim!r} is not a dimension of X, which has {dims}. Pass one.")
+        return dim
+    dated = [one for one in dims if one in X.coords and X.coords[one].dtype.kind in "mM"]
+    # Other calendars hold objects of cftime.
+    dated = dated or [one for one in dims if one.lower() == "time"]
+    if len(dated) != 1:
+        raise ValueError(
+            f"X has dimensions {dims}, and none or several of them are times. Name the dimension "
+            f"of rows, such as open_stream(X, dim={dims[0]!r})."
+        )
+    return dated[0]
+
+
+def variable_of(array: Any, dim: str) -> GridVariable:
+    """Return an array of a grid, without the dimension of rows."""
+    if dim not in array.dims:
+        raise ValueError(
+            f"{array.name!r} has no dimension {dim!r}. Drop it: X.drop_vars({array.name!r})."
+        )
+    dims = tuple(str(one) for one in array.dims if one != dim)
+    coords: dict[str, Any] = {}
+    for name, one in array.coords.items():
+        values = np.asarray(one.values)
+        if values.dtype.kind == "O" and all(isinstance(text, str) for text in values.flat):
+            values = values.astype(np.str_)
+        if one.dims and set(one.dims) <= set(dims) and values.dtype.kind in "biufU":
+            coords[str(name)] = values
+    coord_dims = {name: tuple(map(str, array.coords[name].dims)) for name in coords}
+    shape = tuple(int(array.sizes[one]) for one in dims)
+    name = None if array.name is None else str(array.name)
+    return GridVariable(name, dims, shape, coords, coord_dims)
+
+
+def latitude_weights(array: Any) -> Any:
+    """Return sqrt(cos(latitude)), so that squares count by the area of their cells."""
+    name = next((one for one in array.coords if str(one).lower() in LATITUDES), None)
+    if name is None:
+        raise ValueError(
+            "weights='coslat' needs a coordinate of latitudes, such as 'lat'. X has "
+            f"{[*map(str, array.coords)]}. Rename one of them, or pass an array of weights."
+        )
+    return np.sqrt(np.cos(np.deg2rad(array.coords[name])).clip(0.0, None))
+
+
+def factors_of(X: Any, weights: Any, variables: tuple[GridVariable, ...], dim: str) -> Any:
+    """Return the weight of each cell of all arrays."""
+    given = (
+        arrays_of(weights) if hasattr(type(weights), "data_vars") else [weights] * len(variables)
+    )
+    parts = []
+    for array, factor, own in zip(arrays_of(X), given, variables, strict=True):
+        if isinstance(factor, str):
+            if factor != "coslat":
+                raise ValueError(f"weights={factor!r} is unknown. Pass 'coslat' or an array.")
+            factor = latitude_weights(array)
+        if hasattr(type(factor), "dims"):
+            first = array.isel({dim: 0}, drop=True)
+            factor = factor.broadcast_like(first).transpose(*own.dims).values
+        try:
+            parts.append(np.broadcast_to(factor, own.shape).ravel())
+        except ValueError:
+            raise ValueError(
+                f"weights has shape {np.shape(factor)}, and the cells have {own.shape}. Pass one "
+                "weight for each cell."
+            ) from None
+    return np.concatenate(parts).astype(np.float64)
+
+
+class Field(SlicedTable):
+    """The rows of a DataArray or Dataset. Lazy data are computed slice by slice.
+
+    A cell that lacks all values is no feature. Of lazy data only the first row is looked at, and
+    reading checks the others.
+    """
+
+    options = ("dim", "weights", "grid")
+
+    def __init__(
+        self, source: Any, name: str, dim: Any = None, weights: Any = None, grid: Any = None
+    ) -> None:
+        self.source, self.name = source, name
+        dim = row_dim(source, dim if grid is None else grid.dim)
+        arrays = arrays_of(source)
+        variables = tuple(variable_of(one, dim) for one in arrays)
+        kept = _present(arrays, variables, dim) if grid is None else grid.kept
+        factors = None if weights is None else factors_of(source, weights, variables, dim)
+        if not kept.any():
+            raise StreamError(f"{name} has no cell with a value in its first row. Drop this row.")
+        self.grid = FeatureGrid(dim, variables, kept)
+        if grid is not None:
+            grid.check(self.grid)
+        #: The weight of each feature, for the step of a stream.
+        self.factors = None if factors is None else factors[kept]
+        kind = np.result_type(*(one.dtype for one in arrays))
+        self.describe((source.sizes[dim], kept.sum()), kind)
+        self.columns = _names_of(variables, kept)
+        chunks = getattr(arrays[0], "chunksizes", {}).get(dim)
+        self.grain = int(chunks[0]) if chunks else 1
+
+    def opened(self) -> AbstractContextManager[Any]:
+        """Return an object that is sliced by rows."""
+        return nullcontext(self)
+
+    def array(self) -> Any:
+        """Return all rows if they are in memory."""
+        lazy = any(map(_is_lazy, arrays_of(self.source)))
+        return None if lazy else self[slice(0, self.n_rows)]
+
+    def __getitem__(self, rows: slice) -> Any:
+        return self.grid.stacked(self.source, rows)
+
+
+def _is_lazy(array: Any) -> bool:
+    return getattr(array, "chunks", None) is not None
+
+
+def _present(arrays: list[Any], variables: tuple[GridVariable, ...], dim: str) -> Any:
+    """Return True for each cell that has a value, in the first row of lazy data."""
+    parts = []
+    for array, own in zip(arrays, variables, strict=True):
+        some = array.isel({dim: slice(0, 1)}) if _is_lazy(array) else array
+        parts.append(some.notnull().any(dim).transpose(*own.dims).values.ravel())
+    return np.concatenate(parts)
+
+
+def _names_of(variables: tuple[GridVariable, ...], kept: Any) -> tuple[str, ...]:
+    """Return the names of features that are series of a Dataset, or labels of one dimension."""
+    names = [str(one.name) for one in variables if not one.dims]
+    if len(variables) == 1 and len(variables[0].dims) == 1:
+        labels = variables[0].coords.get(variables[0].dims[0])
+        names = labels.tolist() if labels is not None and labels.dtype.kind == "U" else []
+    whole = len(names) == len(kept) == len(set(names))
+    return tuple(np.array(names)[kept].tolist()) if whole else ()
