@@ -14,6 +14,8 @@ from eigenstream.processes.characters import MOTIONS, motions
 SOURCES = {"a scanned page": "page_skimage", "camera": "camera", "brick": "brick"}
 #: Faces are averaged in blocks of pixels until they are at most this high.
 FACE_HEIGHT = 32
+#: The height of the original photographs.
+FULL_HEIGHT = 112
 #: The factor by which the resolution of moved digits is larger before pixels are averaged.
 SUPERSAMPLE = 3
 
@@ -38,16 +40,16 @@ def arrays(file: str, *names: str) -> list[NDArray[Any]]:
         return [archive[name] for name in names]
 
 
-def labelled(file: str) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return gray images in [0, 1] and the class of each."""
+def labelled(file: str, height: int = FACE_HEIGHT) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return gray images in [0, 1], faces at most ``height`` pixels high, and their classes."""
     images, labels = arrays(file, "images", "subject" if file == "orl_faces.npz" else "labels")
     images = images / (255.0 if images.max() > 1 else 1.0)
     if file != "orl_faces.npz":
         return images, labels.astype(str)
-    step = -(-images.shape[1] // FACE_HEIGHT)
-    height, width = images.shape[1] // step, images.shape[2] // step
-    cut = images[:, : height * step, : width * step]
-    return cut.reshape(-1, height, step, width, step).mean(axis=(2, 4)), labels
+    step = -(-images.shape[1] // height)
+    rows, columns = images.shape[1] // step, images.shape[2] // step
+    cut = images[:, : rows * step, : columns * step]
+    return cut.reshape(-1, rows, step, columns, step).mean(axis=(2, 4)), labels
 
 
 def drawn(

@@ -1,5 +1,7 @@
 """Labels of some classes teach a distance for others; and the sweep of c and gamma."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -23,6 +25,38 @@ def test_figures_are_reached_already_with_few_images(motion, few, page):
     assert one_shot_error(rows, labels).error > 0.5
     assert one_shot_error(features, labels).error <= 0.005
     assert balanced_risk(features, labels).risk <= 0.01
+
+
+def test_counted_errors_are_those_of_one_known_image_among_all_test_images():
+    rows, labels = np.random.default_rng(0).standard_normal((12, 3)), np.repeat([0, 1, 2], 4)
+    found = hpca.Found()
+    found.add("test", "raw", rows, labels)
+    apart = ((rows[:, None] - rows) ** 2).sum(axis=2)
+    errors = 0
+    for known in product(range(4), range(4, 8), range(8, 12)):
+        named = np.argmin(apart[:, known], axis=1)  # known images name themselves
+        errors += np.sum(named != labels)
+    [counted] = found.values("test", "raw", "counted")
+    assert counted == pytest.approx(errors / (4**3 * 12))
+
+
+def test_faces_have_two_splits_by_number_and_random_ones(tmp_path, monkeypatch):
+    monkeypatch.setenv("EIGENSTREAM_DATA", str(tmp_path))
+    images = np.random.default_rng(0).integers(1, 256, (80, 112, 92)).astype(np.uint8)
+    people = np.repeat(np.arange(1, 41), 2)
+    np.savez(tmp_path / "orl_faces.npz", images=images, subject=people)
+    last, first, random = hpca.faces("tiny", 1)
+    for [task, *_], known, test, pixels in (
+        (last, range(1, 32), "9 people, 32 to 40", 28 * 23),
+        (first, range(10, 41), "9 people, 1 to 9, every pixel", 112 * 92),
+        (random, np.unique(random[0].labels), "9 people, at random", 28 * 23),
+    ):
+        [(name, (rows, labels))] = task.tests.items()
+        assert name == test
+        assert set(task.labels) == set(known)
+        assert set(labels) == set(range(1, 41)) - set(known)
+        assert task.rows.shape == (62, pixels)
+        assert rows.shape == (18, pixels)
 
 
 def test_a_film_teaches_without_labels(monkeypatch):
