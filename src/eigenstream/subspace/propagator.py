@@ -62,14 +62,10 @@ class LaggedCovariances:
         """The largest variance that rounding of the means can cause."""
         return rounding_of_mean(self.mean0)
 
-    def along(self, left: Float64s, right: Float64s | None = None) -> "LaggedCovariances":
-        """Return the covariances of ``rows @ left`` and, for later rows, ``rows @ right``."""
-        right = left if right is None else right
-        step = left.T @ self.c01 @ right - left.T @ self.c00 @ left
-        if right is left:
-            step = left.T @ self.step @ left
-        forms = left.T @ self.c00 @ left, right.T @ self.c11 @ right
-        return LaggedCovariances(*forms, step, self.mean0 @ left, self.mean1 @ right, self.lag)
+    def along(self, columns: Float64s) -> "LaggedCovariances":
+        """Return the covariances of ``rows @ columns``."""
+        forms = (columns.T @ one @ columns for one in (self.c00, self.c11, self.step))
+        return LaggedCovariances(*forms, self.mean0 @ columns, self.mean1 @ columns, self.lag)
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,9 +156,9 @@ def singular(
 
 def vamp2(cov: LaggedCovariances, left: Float64s, right: Float64s) -> float:
     """Return the VAMP-2 score of functions on given covariances, with the constant function."""
-    some = cov.along(left, right)
-    first, second = whitener(some.c00, CUT), whitener(some.c11, CUT)
-    return float(((first.T @ some.c01 @ second) ** 2).sum()) + 1.0
+    first = whitener(left.T @ cov.c00 @ left, CUT)
+    second = whitener(right.T @ cov.c11 @ right, CUT)
+    return float(((first.T @ (left.T @ cov.c01 @ right) @ second) ** 2).sum()) + 1.0
 
 
 def eigenmodes(cov: LaggedCovariances, rank: int | float | None = None) -> Modes:

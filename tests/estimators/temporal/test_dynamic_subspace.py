@@ -202,3 +202,13 @@ def test_parameters():
     assert some.solved_with(rank=None).n_components_ == 3
     with pytest.raises(ValueError, match="fitted with lag"):
         DynamicSubspace(2).fit(ROWS).merge(DynamicSubspace(2, lag=2).fit(ROWS))
+
+
+def test_slow_modes_keep_the_digits_of_their_decay():
+    decays = np.exp([-1e-4, -1e-3])
+    rows = np.zeros((3000, 2))
+    rows[0] = 1.0
+    for t in range(1, len(rows)):
+        rows[t] = decays * rows[t - 1]
+    dynamic = DynamicSubspace(None, center=False).fit(rows @ np.array([[1.0, 0.5], [0.2, 1.0]]))
+    assert_allclose(dynamic.timescales_, [1e4, 1e3], rtol=1e-8)
