@@ -64,8 +64,9 @@ class LaggedCovariances:
 
     def along(self, columns: Float64s) -> "LaggedCovariances":
         """Return the covariances of ``rows @ columns``."""
-        forms = (columns.T @ one @ columns for one in (self.c00, self.c11, self.step))
-        return LaggedCovariances(*forms, self.mean0 @ columns, self.mean1 @ columns, self.lag)
+        c00, c11, step = (columns.T @ one @ columns for one in (self.c00, self.c11, self.step))
+        means = self.mean0 @ columns, self.mean1 @ columns
+        return LaggedCovariances(c00, c11, step, *means, self.lag)
 
 
 @dataclass(frozen=True, eq=False)
