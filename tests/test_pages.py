@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import eigenstream
-from benchmarks.pages import filled
+from benchmarks.pages import filled, tables
 from eigenstream.subspace.solvers import SOLVERS
 
 PACKAGE = Path(eigenstream.__file__).parent
@@ -27,6 +27,23 @@ def test_files_that_a_page_names_are_there(page):
 def test_measured_tables_are_the_stored_ones(page):
     text = page.read_text(encoding="utf-8")
     assert filled(text) == text
+
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_numbers_of_the_readme_are_the_stored_ones():
+    rows = re.findall(r"\| (.+) \| (\S+) \| (.+) \| `python -m benchmarks (\w+)` \|", README)
+    assert len(rows) == README.count("| `python -m benchmarks")
+    for work, ours, theirs, name in rows:
+        stored = set(re.findall(r"\d+(?:\.\d+)?", tables(name)))
+        numbers = {ours, *re.findall(r"(?<!sigma=)\b\d+(?:\.\d+)?", theirs)}
+        assert numbers <= stored, f"{work}: {numbers - stored} is not in {name}.json"
+
+
+def test_code_of_the_readme_fits_the_page():
+    code = [line for line in README.splitlines() if line.startswith(("    ", ">>> ", "... "))]
+    assert max(map(len, code)) <= 76
 
 
 ARCHITECTURE = (ROOT / "docs" / "development" / "architecture.md").read_text(encoding="utf-8")
