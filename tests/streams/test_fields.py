@@ -18,6 +18,7 @@ from eigenstream import (
 )
 from eigenstream.persistence import export
 from eigenstream.streams import LagEmbedding, StreamError, Weighting
+from eigenstream.subspace import to_sklearn
 
 xr, pd = pytest.importorskip("xarray"), pytest.importorskip("pandas")
 
@@ -197,7 +198,7 @@ def test_weights_are_a_step_of_the_model(cube, tmp_path):
     again = load(tmp_path / "model.safetensors")
     np.testing.assert_allclose(again.transform(cube.isel(time=slice(10, 20))), expected[10:20])
     np.testing.assert_allclose(again.transform(ROWS), expected, atol=1e-9)
-    np.testing.assert_allclose(pca.to_sklearn().transform(ROWS), expected, atol=1e-9)
+    np.testing.assert_allclose(to_sklearn(pca).transform(ROWS), expected, atol=1e-9)
     np.testing.assert_allclose(
         pca.score(cube), StreamPCA(2).fit(ROWS * COSLAT).score(ROWS * COSLAT)
     )
