@@ -63,8 +63,8 @@ def refuse_unread(values: Any, name: str = "X") -> None:
         raise ValueError(f"Complex data not supported: {name} has complex numbers. Pass real ones.")
     if is_field(values) or is_annotated(values) or is_backed(values):
         raise TypeError(
-            f"{name} is a {kind}, not rows. Pass it to fit, or pass chunk.rows, for chunk in "
-            f"open_stream({name})."
+            f"{name} is a {kind}, not rows. Pass open_stream({name}), or each chunk.rows of it to "
+            "partial_fit."
         )
     listed = isinstance(values, list | tuple) and len(values) > 0 and name in ("X", "pairs")
     if isinstance(values, str | bytes | PathLike) or (

@@ -97,7 +97,7 @@ def test_unclear_dimensions_raise(cube):
 
 
 def test_partial_fit_takes_no_dimensions(cube):
-    with pytest.raises(TypeError, match=r"X is a DataArray, not rows.*open_stream\(X\)"):
+    with pytest.raises(TypeError, match=r"X is a DataArray, not rows. Pass open_stream\(X\)"):
         StreamPCA(2).partial_fit(cube)
     with pytest.raises(TypeError, match="X is a DataArray"):
         StreamPCA(2).partial_fit(cube.stack(cell=("lat", "lon")).T)
@@ -307,6 +307,14 @@ def test_weighting_of_arrays():
     for bad in ([0.0], [np.nan], [[1.0]], [-1.0]):
         with pytest.raises(ValueError, match="positive"):
             Weighting(bad)
+
+
+def test_error_bars_of_maps(cube):
+    pca = StreamPCA(2).fit(cube, blocks=10)
+    errors = pca.result_.uncertainty.loadings.error
+    assert pca.grid_.maps(errors).dims == ("component", "lat", "lon")
+    frame = StreamPCA(2).set_output(transform="pandas").fit(cube).transform(cube)
+    assert list(frame.columns) == ["streampca0", "streampca1"]
 
 
 def test_a_subspace_of_arrays_has_no_grid():

@@ -145,6 +145,27 @@ def test_errors_of_variances_are_those_of_independent_rows():
     np.testing.assert_allclose(found.angles, np.sqrt(terms), rtol=0.2)
 
 
+@pytest.mark.parametrize("model", [StreamPCA(2), SlowSubspace(2), ClassSubspace(2)])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_loadings_have_the_errors_of_separate_fits(model):
+    rows, labels = walk(3, 400, 4), np.arange(400) % 8
+    if isinstance(model, ClassSubspace):
+        model.set_params(shrinkage=0.1, mixing=0.0, scale=False)
+        rows = rows + 20 * np.random.default_rng(1).standard_normal((8, 4))[labels]
+        found = model.uncertainty(rows, labels, blocks=8)
+        fits = [clone(model).fit(rows[labels != k], labels[labels != k]) for k in range(8)]
+    else:
+        found = model.uncertainty(rows, blocks=4)
+        ends = [(rows[: 100 * k], rows[100 * k + 100 :]) for k in range(4)]
+        fits = [clone(model).fit([part for part in both if len(part)]) for both in ends]
+    whole = found.estimator.components_
+    vectors = np.array([one.components_ for one in fits])
+    signs = np.sign((vectors * whole).sum(axis=2, keepdims=True))
+    error = np.sqrt((len(fits) - 1) * (vectors * signs).var(axis=0))
+    np.testing.assert_allclose(found.loadings.value, whole)
+    np.testing.assert_allclose(found.loadings.error, error, rtol=1e-6, atol=1e-9)
+
+
 def test_intervals_are_those_of_student():
     found = StreamPCA(2).uncertainty(np.random.default_rng(0).standard_normal((900, 2)), blocks=9)
     upper = np.log(found.eigenvalues.high / found.eigenvalues.value)

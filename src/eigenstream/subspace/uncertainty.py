@@ -38,14 +38,18 @@ FIRST_ROWS = 64
 MOST_LINES = 7
 
 
-@storable(value="f8 d", error="f8 d", low="f8 d", high="f8 d")
+#: The forms of estimates: values of components, or vectors.
+ESTIMATES = "f8 d | f8 d W"
+
+
+@storable(value=ESTIMATES, error=ESTIMATES, low=ESTIMATES, high=ESTIMATES)
 @dataclass(frozen=True, eq=False)
 class Estimate:
     """Values with standard errors and 95 % intervals.
 
     Attributes
     ----------
-    value, error, low, high : array of shape (n,)
+    value, error, low, high : array of shape (n,) or (n, n_features)
         The estimates, their standard errors and the ends of their intervals. NaN where they are not
         known.
     """
@@ -70,6 +74,7 @@ class Estimate:
     overlaps="f8 d d",
     warning="str | None",
     periods="Estimate | None?",
+    loadings="Estimate | None?",
 )
 @dataclass(frozen=True, eq=False)
 class Uncertainty:
@@ -99,6 +104,9 @@ class Uncertainty:
     periods : Estimate or None
         The periods of the modes of a ``DynamicSubspace``, in rows, as ``timescales`` are their
         decay times.
+    loadings : Estimate or None
+        The entries of ``components_``. None with kernels. Turns of a component towards others of a
+        similar eigenvalue make them wide: see ``overlaps``.
     estimator : fitted estimator
         The estimator that has learned from all blocks.
     """
@@ -114,6 +122,7 @@ class Uncertainty:
     warning: str | None
     estimator: Any = None
     periods: Estimate | None = None
+    loadings: Estimate | None = None
 
     def __repr__(self) -> str:
         kind, rows = type(self.estimator).__name__, self.estimator._block_word
@@ -411,7 +420,19 @@ def jackknife(
         short,
         fitted,
         periods,
+        _loadings(fitted, others, d),
     )
+
+
+def _loadings(fitted: Any, others: list[Any], d: int) -> Estimate | None:
+    """Return the error bars of components, each turned to the side of the fitted one."""
+    if not hasattr(fitted, "components_"):
+        return None
+    whole = fitted.components_[:d]
+    vectors = [one.components_[:d] for one in others]
+    signs = [np.where(np.nansum(rows * whole, axis=1) < 0.0, -1.0, 1.0) for rows in vectors]
+    turned = [rows * sign[:, None] for rows, sign in zip(vectors, signs, strict=True)]
+    return _estimate(np.array([whole, *turned]))
 
 
 def _estimate(values: Float64s, *, positive: bool = False) -> Estimate:
