@@ -32,11 +32,14 @@ def test_gains_do_not_depend_on_how_they_are_asked_for(schedule):
 
 @given(p=st.floats(0.1, 3.0), t0=st.floats(1.0, 1e4))
 def test_power_converges_exactly_up_to_p_one(p, t0):
-    """sum t^-p diverges for p <= 1; compare two decades of the sum with the integral."""
+    """By condensation: sum g_t diverges exactly if 2^k g_(2^k) does not fall by a factor."""
     schedule = Power(1.0, t0, p=p)
-    assert bool(schedule.converges()) == (p <= 1)
-    early, late = schedule.gains(0, 1)[0], schedule.gains(10**9, 1)[0]
+    early, late = (schedule.gains(n, 1)[0] for n in (10**12, 2 * 10**12))
     assert late < early
+    assert 2 * late / early == pytest.approx(2 ** (1 - p), rel=1e-6)
+    assert bool(schedule.converges()) == (p <= 1)
+    q = max(1.0, 1 / p) + 0.1  # finite noise: the doubled terms of the power q fall
+    assert 2 * (late / early) ** q < 1
 
 
 def test_verdicts_give_reasons():
