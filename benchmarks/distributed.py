@@ -2,7 +2,6 @@
 
 import warnings
 from functools import partial
-from os import cpu_count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -18,7 +17,7 @@ from benchmarks._tools import show
 from benchmarks.online import mixed
 from distributed import Client, LocalCluster
 from eigenstream import Sketch, SlowSubspace, StreamPCA
-from eigenstream.distributed import fit, plan
+from eigenstream.distributed import fit
 
 #: The shapes of the rows of the table (1.6 GB) and of the large fit (4 GB), and rows of a block.
 SHAPE, LARGE, BLOCK = (1_000_000, 200), (2_500_000, 200), 10_000
@@ -95,18 +94,16 @@ def main() -> None:
     memory = rows.compute(scheduler="threads")
     seconds = min(timed(partial(model.fit, memory)) for _ in range(2))
     del memory
-    table = [["one process, rows in memory", f"{seconds:.1f}", "", ""]]
+    table = [["one process, rows in memory", f"{seconds:.1f}", ""]]
     for n in (1, 2, 4):
 
         def both(client: Any) -> tuple[float, float]:
             seconds = min(timed(partial(fit, model, rows, client=client)) for _ in range(2))
             return seconds, timed(partial(svd, rows))
 
-        how = {"blocks": SHAPE[0] // BLOCK, "cores": min(n, cpu_count() or 1)}
-        predicted = plan(*SHAPE, n, estimator=model, **how).seconds
         ours, theirs = on_workers(n, 2 * LIMIT, both)
-        table.append([f"workers: {n}", f"{ours:.1f}", f"{predicted:.1f}", f"{theirs:.1f}"])
-    columns = [f"{SHAPE[0]:,} rows of 200 features", "fit, s", "plan, s"]
+        table.append([f"workers: {n}", f"{ours:.1f}", f"{theirs:.1f}"])
+    columns = [f"{SHAPE[0]:,} rows of 200 features", "fit, s"]
     show("Seconds by the number of workers", [*columns, "da.linalg.svd_compressed, s"], table)
 
     def within(client: Any) -> tuple[float, int]:

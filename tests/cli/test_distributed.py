@@ -1,4 +1,4 @@
-"""fit --workers and --scheduler, and plan, from the terminal."""
+"""fit --workers and --scheduler from the terminal."""
 
 import json
 import subprocess
@@ -77,13 +77,3 @@ def test_dask_is_needed(rows, monkeypatch):
         2,
         "eigenstream: Dask is not installed. Run pip install 'eigenstream[dask]'.\n",
     )
-
-
-def test_plan_prints_what_python_predicts(monkeypatch, tmp_path):
-    monkeypatch.setattr("eigenstream.distributed.planning.MEASURED_TASKS", 10)
-    picture = tmp_path / "plan.svg"
-    code, out, said = run("plan", 10**9, 10, "--workers", 8, "--read", 1, "--plot", picture)
-    assert code == 0, said
-    assert "reading       10,000.00 s   1 MB/s a worker, the bottleneck" in out
-    assert "<svg" in picture.read_text()
-    assert run("plan", 0, 10)[0] == 2

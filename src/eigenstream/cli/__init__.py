@@ -72,7 +72,6 @@ COMMANDS = {
     "export": "model.eigs -o components.csv",
     "lags": "runs/*.csv --plot lags.png",
     "watch": "model.eigs today.csv --reference good.csv --window 500",
-    "plan": "1000000000 100 --workers 8",
     "warmup": "",
     "demo": "--seed 1 --out other.html",
 }

@@ -6,6 +6,5 @@ if find_spec("dask") is None or find_spec("distributed") is None:
     raise ModuleNotFoundError("Dask is not installed. Run pip install 'eigenstream[dask]'.")
 
 from eigenstream.distributed.fitting import fit
-from eigenstream.distributed.planning import FitPlan, Speeds, plan
 
-__all__ = ["FitPlan", "Speeds", "fit", "plan"]
+__all__ = ["fit"]

@@ -243,53 +243,6 @@ def alphas(path: Any, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def scaling(
-    plan: Any,
-    *,
-    rows: Sequence[float] = (1e6, 1e8, 1e10, 1e12),
-    most_workers: int = 1000,
-    ax: Axes | None = None,
-) -> Axes:
-    """Draw the predicted time of a fit against the number of workers.
-
-    Each curve is labelled with its number of rows. A flat curve has too few rows for more workers.
-    Each worker has one core, and the data are files.
-
-    Parameters
-    ----------
-    plan : eigenstream.distributed.FitPlan
-        The result of ``distributed.plan``, for its columns and speeds.
-    rows : sequence of float, default=(1e6, 1e8, 1e10, 1e12)
-        The number of rows of each curve.
-    most_workers : int, default=1000
-        The largest number of workers.
-    ax : Axes, default=None
-        Axes to draw on. By default those of a new figure.
-
-    Returns
-    -------
-    Axes
-
-    Examples
-    --------
-    >>> from eigenstream.distributed import FitPlan, Speeds
-    >>> speeds = Speeds(4e9, 6e5, 1e8, 1e-3, 1.6e5, passes=1, sketch=False)
-    >>> ax = scaling(FitPlan(10**9, 100, 8, None, None, speeds))
-    >>> [round(float(line.get_ydata()[0])) for line in ax.lines]
-    [2, 187, 18667, 1866667]
-    """
-    ax = axes(title=f"Time of a fit to {plan.columns:,} columns") if ax is None else ax
-    ax.set(xscale="log", yscale="log", xlabel="workers", ylabel="seconds")
-    workers = np.unique(np.geomspace(1, most_workers, 40).astype(int))
-    for n_rows, colour in zip(rows, colours(len(rows)), strict=True):
-        seconds = [plan.at(n_rows, int(one)).seconds for one in workers]
-        ax.plot(workers, seconds, lw=1.5, color=colour)
-        ax.annotate(
-            f"{n_rows:.0e} rows", (1, seconds[0]), (0, 4), textcoords="offset points", color=colour
-        )
-    return ax
-
-
 def lags(path: Any, *, ax: Axes | None = None) -> Axes:
     """Draw the time scale of each feature against the lag.
 
