@@ -247,6 +247,22 @@ def draw_sunspots(left: Any, right: Any, names: dict[str, Any]) -> None:
     right.legend(frameon=False)
 
 
+def draw_climate(left: Any, right: Any, names: dict[str, Any]) -> None:
+    """Draw the map of the slow feature, and the feature with the hidden series."""
+    pattern, feature, hidden = names["pattern"], names["feature"], names["series"][0]
+    sign = np.sign(np.corrcoef(feature, hidden)[0, 1])
+    top = float(abs(pattern).max())
+    left.set_facecolor("#d5d8dc")
+    left.pcolormesh(
+        pattern.lon, pattern.lat, sign * pattern, cmap="RdBu_r", vmin=-top, vmax=top, shading="auto"
+    )
+    left.set(xlabel="longitude", ylabel="latitude", title="pattern of the slow feature")
+    right.plot(feature.time, sign * feature / feature.std(), color="#1c8fc4", label="slow feature")
+    right.plot(hidden.time, hidden / hidden.std(), color="#2b2f36", lw=0.8, label="hidden series")
+    right.set(xlabel="year", ylabel="standard deviations")
+    right.legend(frameon=False)
+
+
 #: Drawings of the variables of a tutorial.
 TUTORIALS = {
     "sensor-drift": draw_drift,
@@ -256,6 +272,7 @@ TUTORIALS = {
     "plateaus": draw_plateau,
     "heat-exchanger": draw_monitor,
     "sunspots": draw_sunspots,
+    "climate-patterns": draw_climate,
 }
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import random as sparse_random
 
 from eigenstream import (
     ContrastSubspace,
@@ -48,6 +49,43 @@ def test_sources_of_arrow_records_are_rows(model, made):
     assert model.feature_names_in_.tolist() == ["a", "b", "c"]
     found, expected = model.transform(made()), model.transform(open_stream(made()))
     np.testing.assert_allclose(found.column(), expected.column(), atol=1e-9)
+
+
+class Cells:
+    """The attributes of AnnData that are read. AnnData itself needs an old pandas."""
+
+    obs_names = var_names = obsm = X = None
+
+    def __init__(self, X, names):
+        self.X, self.var_names = X, names
+
+
+@pytest.mark.parametrize("kind", ["memory", "h5ad", "h5", "zarr"])
+def test_sparse_cells_with_names_of_genes(kind, tmp_path):
+    h5py, zarr = pytest.importorskip("h5py"), pytest.importorskip("zarr")
+    counts = sparse_random(60, 4, 0.4, format="csr", random_state=0)
+    source, path = Cells(counts, list("abcd")), f"{tmp_path}/cells.{kind}"
+    if kind != "memory":
+        root = zarr.open_group(path, mode="w") if kind == "zarr" else h5py.File(path, "w")
+        group = root.create_group("X")
+        for name in ("data", "indices", "indptr"):
+            values = getattr(counts, name)
+            group.create_array(name, data=values) if kind == "zarr" else group.create_dataset(
+                name, data=values
+            )
+        group.attrs["shape"] = [60, 4]
+        if kind == "h5ad":
+            root.create_dataset("var/_index", data=list("abcd"))
+        if kind != "zarr":
+            root.close()
+        source = open_stream(f"{path}::X" if kind == "h5" else path, chunk_rows=7)
+    pca, plain = StreamPCA(2).fit(source), StreamPCA(2).fit(counts)
+    np.testing.assert_allclose(pca.components_, plain.components_, atol=1e-9)
+    if kind in ("memory", "h5ad"):
+        assert pca.feature_names_in_.tolist() == ["a", "b", "c", "d"]
+    answers = pca.transform(source)
+    answers = answers if kind == "memory" else answers.column()
+    np.testing.assert_allclose(answers, plain.transform(counts), atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", ["eager", "lazy", "pandas"])

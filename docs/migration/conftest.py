@@ -2,5 +2,5 @@
 
 from importlib.util import find_spec
 
-NAMES = ("deeptime", "minisom", "pydmd", "river")
+NAMES = ("deeptime", "minisom", "pydmd", "river", "xeofs")
 collect_ignore = [f"{name}.md" for name in NAMES if not find_spec(name)]
