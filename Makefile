@@ -46,7 +46,7 @@ lint: $(VENV)/.installed-dev ## ruff: style and imports; numpydoc: docstrings
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/python tests/docstrings.py
-	$(BIN)/codespell src tests docs papers benchmarks examples *.md
+	$(BIN)/codespell src tests docs joss papers benchmarks examples *.md
 
 types: $(VENV)/.installed-dev ## mypy --strict on src and papers
 	$(BIN)/mypy

@@ -5,9 +5,13 @@ import re
 import subprocess
 import sys
 from importlib import import_module
+from inspect import isclass
 from pathlib import Path
 
+from sklearn.base import BaseEstimator
+
 import browsers
+from eigenstream.features import GradientOrientation
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -62,6 +66,19 @@ def check_names(out):
     assert len(ends) == len(set(ends))
 
 
+def check_links(out):
+    """Check that the HTML view of each estimator links to its page."""
+    package = import_module("eigenstream")
+    kinds = [getattr(package, name) for name in package.__all__] + [GradientOrientation]
+    kinds = [kind for kind in kinds if isclass(kind) and issubclass(kind, BaseEstimator)]
+    assert len(kinds) > 20
+    for kind in kinds:
+        address = object.__new__(kind)._get_doc_link()
+        assert address.startswith("https://eigenstream.github.io/eigenstream/"), kind
+        assert (out / address.removeprefix("https://eigenstream.github.io/eigenstream/")).exists()
+    assert package.StreamPCA(2)._get_doc_link() in package.StreamPCA(2)._repr_html_()
+
+
 def check_network(out):
     """Check that pages load no script, style or picture from a network."""
     for page in out.rglob("*.html"):
@@ -87,6 +104,7 @@ def test_the_site(tmp_path, request):
     """One test, since two builds at a time would write the same generated pages."""
     build(tmp_path)
     check_names(tmp_path)
+    check_links(tmp_path)
     check_network(tmp_path)
     if browsers.found() is not None:
         check_widths(tmp_path, request.getfixturevalue("browser"))

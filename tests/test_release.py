@@ -27,3 +27,5 @@ def test_every_file_names_the_same_version():
     recipe = (ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8")
     assert meta["version"] == eigenstream.__version__
     assert f'version: "{eigenstream.__version__}"' in recipe
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.search(r"^## (\S+)", changes, re.MULTILINE)[1] == eigenstream.__version__

@@ -1,12 +1,30 @@
-"""Descriptions of parameters that several docstrings share."""
+"""The links of estimators to their pages, and descriptions that several docstrings share."""
 
 import re
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-__all__ = ["documented_by"]
+from sklearn.base import BaseEstimator
+
+__all__ = ["Documented", "documented_by"]
 
 C = TypeVar("C")
+
+#: The folder of the reference on the site.
+REFERENCE = "https://eigenstream.github.io/eigenstream/reference/generated"
+
+
+class Documented(BaseEstimator):
+    """Base of the estimators. The HTML view of scikit-learn links to their reference pages."""
+
+    _doc_link_module = "eigenstream"
+
+    @property
+    def _doc_link_template(self) -> str:
+        package, home = type(self).__module__.split(".")[:2]
+        public = type(self).__name__ in sys.modules[package].__all__
+        return f"{REFERENCE}/{package if public else f'{package}.{home}'}.{{estimator_name}}.html"
 
 
 def documented_by(entries: Mapping[str, str]) -> Callable[[C], C]:

@@ -85,6 +85,7 @@ def test_two_that_write_one_file_leave_one_whole_file(tmp_path):
     assert len(list(tmp_path.iterdir())) == 3
 
 
+@pytest.mark.threads
 def test_two_fits_with_one_checkpoint(tmp_path):
     """Neither hinders the other: each replaces the file whole, and removes none of the other's."""
     path = tmp_path / "fit.eigs"

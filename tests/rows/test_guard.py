@@ -160,6 +160,7 @@ def step(model, *signals, value=None, error=None, mark=True):
             raise error
 
 
+@pytest.mark.threads
 def test_ctrl_c_waits_for_the_end_of_a_step():
     signal.signal(signal.SIGINT, signal.default_int_handler)
     model = Guarded()
@@ -174,6 +175,7 @@ def test_ctrl_c_waits_for_the_end_of_a_step():
         copy(model)
 
 
+@pytest.mark.threads
 def test_a_long_step_says_that_it_ends_first(capsys, monkeypatch):
     monkeypatch.setattr("eigenstream.rows.guard.LONG", 0.0)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
@@ -208,6 +210,7 @@ READ = {
 }
 
 
+@pytest.mark.threads
 @pytest.mark.parametrize("kind", READ)
 def test_readers_see_states_between_chunks(kind):
     """In other threads, and a state that is read is never stored over a later one."""

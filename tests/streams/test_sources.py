@@ -543,6 +543,7 @@ def test_standard_input(monkeypatch):
         given(b"")
 
 
+@pytest.mark.threads
 def test_a_named_pipe_is_read_once(tmp_path):
     for name, raw in (("x.csv", b"a,b\n1,2\n3,4\n"), ("x.npy", _npy(ROWS))):
         os.mkfifo(tmp_path / name)
@@ -609,6 +610,7 @@ def test_thousands_of_files_take_a_handle_at_a_time(tmp_path):
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
+@pytest.mark.threads
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="handles are counted on Linux only")
 @pytest.mark.parametrize("ending", ["npy", "npz", "csv", "parquet", "h5", "wav", "png"])
 def test_no_handle_and_no_thread_stays(tmp_path, frame, ending):

@@ -51,6 +51,7 @@ class Source:
 # ---- reading ahead ----------------------------------------------------------------------------
 
 
+@pytest.mark.threads
 def test_it_reads_ahead_and_not_too_far():
     source = Source(100)
     items = read_ahead(source.items, queued=2)
@@ -64,6 +65,7 @@ def test_it_reads_ahead_and_not_too_far():
     assert not readers()
 
 
+@pytest.mark.threads
 @pytest.mark.parametrize("waiting", [1, 2, 5])
 @pytest.mark.parametrize("taken", [0, 1, 7])
 def test_an_early_end_ends_the_thread(waiting, taken):
@@ -76,6 +78,7 @@ def test_an_early_end_ends_the_thread(waiting, taken):
     assert source.closed == (taken > 0)
 
 
+@pytest.mark.threads
 def test_leaving_a_loop_ends_the_thread(tmp_path):
     np.save(tmp_path / "x.npy", ROWS)
     for _ in open_stream(tmp_path / "x.npy", chunk_rows=1):
@@ -93,6 +96,7 @@ def test_leaving_a_loop_ends_the_thread(tmp_path):
     assert not readers()
 
 
+@pytest.mark.threads
 def test_an_error_comes_after_what_was_read_before_it():
     source = Source(10, fail_at=4)
     items = read_ahead(source.items)
@@ -102,6 +106,7 @@ def test_an_error_comes_after_what_was_read_before_it():
     assert not readers()
 
 
+@pytest.mark.threads
 def test_reading_overlaps_with_learning():
     """While a chunk is worked on the next one is made: this waits for it with the chunk in hand."""
     source = Source(5)

@@ -7,11 +7,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_finite, check_pair, check_whole
+from eigenstream._documented import Documented
 from eigenstream._linalg import Float64s, Floats
 from eigenstream._prepared import maps_streams
 from eigenstream._rows import validated_rows
@@ -24,7 +25,7 @@ VALUES = 2**23
 
 
 @storable(**FITTED, shape_="tuple[int]", _n_features_out="int")
-class GradientOrientation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class GradientOrientation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Documented):
     """Histograms of the gradient orientations of images.
 
     Each feature is the strength of the edges of one orientation in one cell of a grid. The features

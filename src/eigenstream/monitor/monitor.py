@@ -5,12 +5,12 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream import _hooks
 from eigenstream._checks import warn_user
+from eigenstream._documented import Documented
 from eigenstream._linalg import Float64s
 from eigenstream._prepared import prepared
 from eigenstream._storable import storable
@@ -56,7 +56,7 @@ Blocks = Iterable[tuple[Float64s, Any]]
     _pending="f8 rows D",
     _n_rows="int",
 )
-class Monitor(BaseEstimator):
+class Monitor(Documented):
     """Alarms when the windows of a stream differ from those of a reference.
 
     The subspace is fixed. Each window of rows is reduced to features: the level and the shape of

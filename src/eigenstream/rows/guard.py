@@ -19,7 +19,8 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+
+from eigenstream._documented import Documented
 
 __all__ = [
     "BrokenModelError",
@@ -140,7 +141,7 @@ def _report() -> None:
         )
 
 
-class Guarded(BaseEstimator):
+class Guarded(Documented):
     """Base of the estimators whose ``partial_fit`` changes them in place."""
 
     @property

@@ -5,11 +5,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from eigenstream._checks import check_finite, check_number, check_unmasked, unmasked
+from eigenstream._documented import Documented
 from eigenstream._linalg import Float64s
 from eigenstream._prepared import maps_streams
 from eigenstream._refusals import refuse_unread
@@ -19,7 +20,7 @@ from eigenstream.rows.guard import publishes
 
 
 @storable(**FITTED, examples_="f8 n D?", classes_="names c?", _codes="i8 n?")
-class ThresholdClassifier(ClassifierMixin, BaseEstimator):
+class ThresholdClassifier(ClassifierMixin, Documented):
     """Classifier by the distance to a few examples of each class [1]_.
 
     ``predict`` returns the class of the nearest example. ``decide`` compares the distance to each

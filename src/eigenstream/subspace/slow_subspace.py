@@ -461,7 +461,7 @@ class SlowSubspace(TimeEstimator):
 
         See Also
         --------
-        objective : The objective L on other rows.
+        eigenstream.subspace.objective : The objective L on other rows.
 
         Notes
         -----

@@ -10,11 +10,11 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from eigenstream._checks import warn_user
+from eigenstream._documented import Documented
 from eigenstream._machine import physical_memory
 from eigenstream._storable import storable
 from eigenstream._streams import is_stream
@@ -71,7 +71,7 @@ class Task:
     sums: Callable[[], Any] | None = None
 
 
-class Solver(BaseEstimator):
+class Solver(Documented):
     """Base of the solvers. A subclass has a ``name``, its abilities and ``_sums``.
 
     Examples
