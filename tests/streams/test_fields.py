@@ -12,6 +12,8 @@ from eigenstream import (
     SelfOrganizingMap,
     SlowSubspace,
     StreamPCA,
+    distributed,
+    lag_path,
     load,
     open_stream,
     save,
@@ -317,8 +319,21 @@ def test_error_bars_of_maps(cube):
     assert list(frame.columns) == ["streampca0", "streampca1"]
 
 
+def test_lag_paths_and_lazy_fields_on_workers(cube):
+    path = lag_path(SlowSubspace(1), cube, [1, 2])
+    expected = lag_path(SlowSubspace(1), ROWS, [1, 2])
+    np.testing.assert_allclose(path.timescales, expected.timescales)
+    workers = pytest.importorskip("distributed")
+    stream = open_stream(cube.chunk(time=10), weights="coslat")
+    with workers.Client(n_workers=2, processes=False, dashboard_address=":0") as client:
+        pca = distributed.fit(StreamPCA(2), stream, client=client)
+    np.testing.assert_allclose(pca.components_, StreamPCA(2).fit(stream).components_, atol=1e-9)
+    assert pca.transform(cube).dims == ("time", "component")
+    assert pca.grid_.kept.all()
+
+
 def test_a_subspace_of_arrays_has_no_grid():
-    with pytest.raises(AttributeError, match="has no grid_"):
+    with pytest.raises(AttributeError, match="no attribute 'feature_grid_'"):
         _ = StreamPCA(2).fit(ROWS).grid_
 
 

@@ -540,7 +540,7 @@ class PrototypeEstimator(
         Parameters
         ----------
         codes : array-like of int, shape (n,)
-            The result of ``quantise``. A DataArray gives fields.
+            The result of ``quantise``. A DataArray gives fields, after the steps of the model.
 
         Returns
         -------

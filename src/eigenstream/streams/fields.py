@@ -19,8 +19,8 @@ from eigenstream.streams.base import SlicedTable, StreamError
 #: Names of the coordinate of latitudes, in lower case.
 LATITUDES = ("lat", "latitude", "nav_lat")
 
-#: Longer names in errors are cut.
-MOST_NAMES = 6
+#: The number of arrays whose dimensions an error shows.
+MOST_SHAPES = 6
 
 
 @storable(
@@ -44,11 +44,6 @@ class GridVariable:
     coord_dims: Mapping[str, tuple[str, ...]]
 
     __repr__ = brief
-
-    @property
-    def frame(self) -> tuple[Any, ...]:
-        """The name, the dimensions and their sizes."""
-        return self.name, self.dims, self.shape
 
 
 @storable(dim="str", variables="tuple[GridVariable]", kept="bool n")
@@ -192,10 +187,10 @@ class FeatureGrid:
         other : FeatureGrid
             The other grid.
         """
-        own, theirs = ([part.frame for part in one.variables] for one in (self, other))
-        if [part[1:] for part in own] != [part[1:] for part in theirs]:
+        own, theirs = ([(x.dims, x.shape) for x in one.variables] for one in (self, other))
+        if own != theirs:
             raise ValueError(
-                f"the arrays {theirs[:MOST_NAMES]} differ from {own[:MOST_NAMES]} of the fit. "
+                f"the cells {theirs[:MOST_SHAPES]} differ from {own[:MOST_SHAPES]} of the fit. "
                 "Select the same variables and cells."
             )
         for one, two in zip(self.variables, other.variables, strict=True):
@@ -309,7 +304,9 @@ class Field(SlicedTable):
         kept = _present(arrays, variables, dim) if grid is None else grid.kept
         factors = None if weights is None else factors_of(source, weights, variables, dim)
         if not kept.any():
-            raise StreamError(f"{name} has no cell with a value in its first row. Drop this row.")
+            raise StreamError(
+                f"{name} has no cell with a value. Drop first rows without any value."
+            )
         self.grid = FeatureGrid(dim, variables, kept)
         if grid is not None:
             grid.check(self.grid)

@@ -137,6 +137,8 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
     solver: Any
     features: Any
     missing: str
+    #: The grid of a labelled array, which only fits of these set.
+    feature_grid_: Any
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [COUNT, None],
@@ -553,12 +555,7 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
         ``grid_.maps(components_)`` returns the components as maps with coordinates.
         """
-        if "feature_grid_" not in vars(self):
-            raise AttributeError(
-                f"{type(self).__name__} has no grid_, because it has not learned from a labelled "
-                "array. Fit a DataArray, a Dataset or a stream of these."
-            )
-        return vars(self)["feature_grid_"]
+        return self.feature_grid_  # AttributeError for other rows
 
     @property
     def eigenvalues_(self) -> Float64s:

@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from eigenstream._checks import check_lags, check_number, warn_user
 from eigenstream._linalg import Float64s, brief
+from eigenstream._streams import opened
 from eigenstream.evaluation.sums import without_each
 from eigenstream.rows.chunk import Chunk
 from eigenstream.subspace.decays import (
@@ -352,6 +353,7 @@ def lag_path(
     for one in fitted:
         one._check_parameters()
     checked = fitted[0] if lags is None else fitted[-1]
+    X = opened(X, estimator, refit=True)
     fit, n_rows = checked._fit_in_time(X, sample_weight)
     for one in fitted:
         for name in ("n_features_in_", "feature_names_in_"):
