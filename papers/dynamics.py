@@ -1,5 +1,6 @@
 """The figures of [DYN]: theory as lines, the chain at finite N as points with standard errors."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -176,6 +177,62 @@ def more_prototypes(seed: int, n: int) -> tuple[Section, dict[str, Any]]:
     return section, {"third prototype": course.R[-1, 2].tolist(), "last errors": last}
 
 
+def neighborhoods(seed: int, n: int) -> tuple[Section, dict[str, Any]]:
+    """Section 4's outlook: a chain of three units and neural gas on three clusters."""
+    places, centres = np.arange(3), np.eye(3)
+    squares = (places[:, None] - places) ** 2
+    kinds: dict[str, Callable[[float], Any]] = {
+        "chain": lambda h: h ** squares.astype(float),
+        "gas": lambda h: h ** places.astype(float),
+    }
+    fine, coarse = np.linspace(0, 60, 121), np.linspace(0, 60, 11)
+    R, Q = 0.3 * centres, 0.2 * np.eye(3)
+    lines, points, away = {}, {}, []
+    for name, shares in {
+        "winner": None,
+        "chain": kinds["chain"](0.4),
+        "gas": kinds["gas"](0.4),
+    }.items():
+        model = CompetitiveDynamics(centres, learning_rate=0.3, neighborhood=shares)
+        runs = model.simulate(R, Q, coarse, n_features=n, runs=RUNS, random_state=seed)
+        lines[name] = (fine, model.solve(R, Q, fine).R[:, 0, 0])
+        points[name] = (coarse, *mean_and_error(runs.R[:, :, 0, 0]))
+        mean, error = points[name][1:]
+        away.append(np.abs(mean - lines[name][1][::12])[1:] / error[1:])
+    ends: dict[str, list[float]] = {}
+    times, levels = np.linspace(0, 400, 201), (0.0, 0.2, 0.6)
+    for kind, shares_of in kinds.items():
+        for same_total in (False, True):
+            name = f"{kind}, same total" if same_total else kind
+            for h in levels:
+                shares = shares_of(h)
+                rate = 0.3 / (shares.sum() / len(np.atleast_2d(shares)) if same_total else 1.0)
+                model = CompetitiveDynamics(centres, learning_rate=rate, neighborhood=shares)
+                course = model.solve(1e-3 * centres, 0.1 * np.eye(3), times)
+                apart = course.R[:, 0, 0] - course.R[:, 0, 2]
+                ends.setdefault(name, []).append(course.when(apart, apart[-1] / 2))
+    blocks = (
+        drawing(
+            plotting.courses(lines, points, labels=("t", "R_11")),
+            "A neighbourhood of fixed width",
+            "b = 1, eta = 0.3, share 0.4 of the neighbour in the chain and of the second in the "
+            f"gas. Points: the chain at N = {n}, {RUNS} runs.",
+        ),
+        drawing(
+            plotting.courses(
+                {name: (levels, values) for name, values in ends.items()},
+                labels=("share of the neighbour", "t"),
+            ),
+            "The end of the plateau",
+            "From R = 0.001, until the first and the third unit have half of their final "
+            "difference. Same total: the rate is divided by the sum of the shares.",
+        ),
+    )
+    text = "Units of a chain, or of the second rank and later, learn with a share of the winner's."
+    numbers = {"ends": ends, "rms z": float(np.sqrt(np.mean(np.square(away))))}
+    return Section("Maps and neural gas", text, blocks), numbers
+
+
 def cascade(seed: int, n: int) -> tuple[Section, dict[str, Any]]:
     """Figures 3a and 4b: the error falls in steps, sooner if rates differ."""
     times, R = np.linspace(0, 800, 801), np.full((3, 3), START) + np.diag([0, 1e-10, 1e-10])
@@ -289,6 +346,7 @@ FIGURES = {
     "1b": phase_line,
     "2": rest_states,
     "outlook": more_prototypes,
+    "maps": neighborhoods,
     "3a, 4b": cascade,
     "3b, 4a": two_units,
     "stability": stability,

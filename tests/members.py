@@ -553,6 +553,7 @@ MADE_BY_USERS = {
     theory.CompetitiveDynamics: [
         lambda: theory.CompetitiveDynamics(spoiled(X0)),
         lambda: theory.CompetitiveDynamics(X0, learning_rate=0),
+        lambda: theory.CompetitiveDynamics(np.eye(2), neighborhood=[1.0, np.nan]),
         lambda: theory.CompetitiveDynamics(np.eye(2)).solve(X0, spoiled(X0), [1.0]),
         lambda: theory.CompetitiveDynamics(np.eye(2)).solve(np.eye(2), np.eye(2) / 2, [1.0]),
     ],

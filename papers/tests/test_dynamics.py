@@ -36,3 +36,13 @@ def test_prototypes_lie_beyond_the_centres_and_meet_between_them(outcome):
     assert R[0] > 1.0
     assert S[0] < 0.0
     assert (np.diff(np.subtract(R, S)) < 0).all()
+
+
+def test_neighborhoods_shorten_the_plateau(outcome):
+    found = outcome.numbers["maps"]
+    for kind in ("chain", "gas"):
+        assert (np.diff(found["ends"][kind]) < 0).all()
+        # At the same total share the plateau is nearly that of winners.
+        winner, *others = found["ends"][f"{kind}, same total"]
+        assert others == pytest.approx([winner] * 2, rel=0.1)
+    assert found["rms z"] < 2.0

@@ -19,25 +19,37 @@ def drawn_state(rng, students, directions):
     return J[:, :directions], J @ J.T
 
 
+def chain_of(K, width=0.8):
+    """Shares of the units of a chain."""
+    places = np.arange(K)
+    return np.exp(-((places[:, None] - places) ** 2) / (2 * width**2))
+
+
 @pytest.mark.parametrize(
-    ("K", "M", "softness"),
+    ("K", "M", "softness", "neighborhood"),
     [
-        (1, 2, None),
-        (2, 2, None),
-        (2, 3, None),
-        (3, 3, None),
-        (4, 3, None),
-        (5, 2, None),
-        (6, 2, None),
-        (2, 2, 1.0),
-        (2, 2, 4.0),
-        (2, 2, 30.0),
-        (3, 2, 1.0),
-        (3, 2, 20.0),
-        (4, 2, 2.0),
+        (1, 2, None, None),
+        (2, 2, None, None),
+        (2, 3, None, None),
+        (3, 3, None, None),
+        (4, 3, None, None),
+        (5, 2, None, None),
+        (6, 2, None, None),
+        (2, 2, 1.0, None),
+        (2, 2, 4.0, None),
+        (2, 2, 30.0, None),
+        (3, 2, 1.0, None),
+        (3, 2, 20.0, None),
+        (4, 2, 2.0, None),
+        (3, 2, None, chain_of(3)),
+        (5, 2, None, chain_of(5)),
+        (3, 2, None, [[1.0, 0.4, 0.0], [0.1, 0.9, 0.7], [0.0, 0.2, 1.2]]),
+        (2, 2, None, [1.0, 0.3]),
+        (3, 2, None, [1.0, 0.3, 0.1]),
+        (4, 2, None, [1.0, 0.0, 0.5, 0.2]),
     ],
 )
-def test_the_drift_is_the_average_of_the_rule(K, M, softness):
+def test_the_drift_is_the_average_of_the_rule(K, M, softness, neighborhood):
     rng = np.random.default_rng(K + M)
     centres, weights = rng.standard_normal((3, M)), np.array([0.5, 0.3, 0.2])
     variances, eta = np.array([1.0, 0.6, 1.5]), 0.7
@@ -48,6 +60,7 @@ def test_the_drift_is_the_average_of_the_rule(K, M, softness):
         weights=weights,
         variances=variances,
         softness=softness,
+        neighborhood=neighborhood,
     )
     R, Q = drawn_state(rng, K, M)
     dR, dQ = model.drift(R, Q)
@@ -57,7 +70,11 @@ def test_the_drift_is_the_average_of_the_rule(K, M, softness):
     y = centres[cluster] + sd * rng.standard_normal((m, M))
     x = y @ R.T + sd * rng.standard_normal((m, K)) @ np.linalg.cholesky(Q - R @ R.T).T
     h = x - np.diag(Q) / 2
-    if softness is None:
+    if np.ndim(neighborhood) == 2:
+        p = np.take(np.transpose(neighborhood), h.argmax(axis=1), axis=0)
+    elif np.ndim(neighborhood) == 1:
+        p = np.take(neighborhood, np.argsort(np.argsort(-h, axis=1), axis=1))
+    elif softness is None:
         p = (h == h.max(axis=1, keepdims=True)).astype(float)
     else:
         p = np.exp(softness * (h - h.max(axis=1, keepdims=True)))
@@ -87,6 +104,46 @@ def test_the_error_is_that_of_vectors():
     draws = -fields.max(axis=1)
     error = draws.std() / np.sqrt(m)
     assert abs(draws.mean() - model.error(R, Q)) < SIGMAS * error
+
+
+def test_neighborhoods_of_one_unit_are_the_winner():
+    rng = np.random.default_rng(3)
+    R, Q = drawn_state(rng, 3, 2)
+    centres = rng.standard_normal((3, 2))
+    winner = CompetitiveDynamics(centres)
+    for shares in (np.eye(3), [1.0, 0.0, 0.0]):
+        model = CompetitiveDynamics(centres, neighborhood=shares)
+        for ours, plain in zip(model.drift(R, Q), winner.drift(R, Q), strict=True):
+            np.testing.assert_allclose(ours, plain, atol=1e-9)
+        assert model.error(R, Q) == winner.error(R, Q)
+
+
+def test_equal_shares_do_not_specialise():
+    """Every unit is the running mean of all rows, so R -> the mean of the centres."""
+    model = CompetitiveDynamics(2 * np.eye(2), learning_rate=0.5, neighborhood=[1.0, 1.0])
+    course = model.solve([[1.0, 0.0], [0.0, 0.5]], np.eye(2), [0, 60])
+    np.testing.assert_allclose(course.R[-1], 1.0, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("shares", "words"),
+    [
+        (np.ones((2, 3)), "has shape"),
+        ([1.0, np.nan, 0.0], "NaN"),
+        ([1.0, -0.1, 0.0], "negative"),
+        (np.zeros((3, 3)), "only zeros"),
+    ],
+)
+def test_neighborhoods_are_checked(shares, words):
+    with pytest.raises(ValueError, match=words):
+        CompetitiveDynamics(np.eye(3), neighborhood=shares)
+
+
+def test_neighborhoods_exclude_softness_and_many_ranks():
+    with pytest.raises(ValueError, match="softness are both set"):
+        CompetitiveDynamics(np.eye(2), softness=1.0, neighborhood=[1.0, 0.5])
+    with pytest.raises(ValueError, match="at most 5 prototypes"):
+        CompetitiveDynamics(np.eye(6), neighborhood=np.ones(6))
 
 
 def orthant_by_conditioning(mean, covariance):

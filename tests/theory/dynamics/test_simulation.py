@@ -55,8 +55,11 @@ def competitive_vectors(model, R, Q, times, N, runs, seed=1):
         rows = np.sqrt(model.variances[cluster])[:, None] * rng.standard_normal((runs, N))
         rows[:, :M] += model.centres[cluster]
         fields = np.einsum("rkn,rn->rk", J, rows) - np.einsum("rkn,rkn->rk", J, J) / 2
-        if model.softness is None:
-            p = np.eye(K)[fields.argmax(axis=1)]
+        if model.neighborhood is not None and model.neighborhood.ndim == 1:
+            p = model.neighborhood[np.argsort(np.argsort(-fields, axis=1), axis=1)]
+        elif model.softness is None:
+            shares = np.eye(K) if model.neighborhood is None else model.neighborhood
+            p = shares.T[fields.argmax(axis=1)]
         else:
             p = np.exp(model.softness * (fields - fields.max(axis=1, keepdims=True)))
             p /= p.sum(axis=1, keepdims=True)
@@ -91,6 +94,10 @@ TWO = CompetitiveDynamics(
     [[1.0, 0.0], [0.0, 2.0]], learning_rate=0.7, weights=[0.7, 0.3], variances=[1.5, 0.6]
 )
 SOFT = CompetitiveDynamics(np.eye(2), learning_rate=0.8, softness=1.5)
+MAP = CompetitiveDynamics(
+    np.eye(2), learning_rate=0.8, weights=[0.7, 0.3], neighborhood=[[1.0, 0.3], [0.5, 0.8]]
+)
+GAS = CompetitiveDynamics(np.eye(2), learning_rate=0.8, neighborhood=[1.0, 0.4])
 SANGER = PrincipalDynamics([1.0, 0.6], learning_rate=[1.0, 0.6])
 
 
@@ -99,9 +106,11 @@ SANGER = PrincipalDynamics([1.0, 0.6], learning_rate=[1.0, 0.6])
     [
         (TWO, Q2, competitive_vectors),
         (SOFT, Q2, competitive_vectors),
+        (MAP, Q2, competitive_vectors),
+        (GAS, Q2, competitive_vectors),
         (SANGER, UNIT, principal_vectors),
     ],
-    ids=["winner", "soft", "sanger"],
+    ids=["winner", "soft", "map", "gas", "sanger"],
 )
 def test_the_chain_has_the_law_of_vectors(model, Q, vectors):
     """Exactly so, at any N: here 7, where nothing may be left to the limit."""
@@ -129,6 +138,13 @@ def test_the_chain_is_the_direct_simulation_at_500(model, Q, vectors):
     assert ((ratio > low) & (ratio < high)).all()
 
 
+#: A chain of three units, and a gas of three.
+CHAIN = CompetitiveDynamics(
+    2 * np.eye(3),
+    learning_rate=0.3,
+    neighborhood=[[1.0, 0.4, 0.1], [0.4, 1.0, 0.4], [0.1, 0.4, 1.0]],
+)
+GAS_OF_THREE = CompetitiveDynamics(2 * np.eye(3), learning_rate=0.3, neighborhood=[1.0, 0.4, 0.1])
 THREE = np.array([[0.2, 0.0, 0.1], [0.0, 0.3, 0.0], [-0.1, 0.0, 0.2]])
 
 
@@ -145,6 +161,9 @@ THREE = np.array([[0.2, 0.0, 0.1], [0.0, 0.3, 0.0], [-0.1, 0.0, 0.2]])
             np.vstack([THREE, [[0.1, 0.1, -0.2]]]),
             np.eye(4) * 0.4,
         ),
+        (MAP, R2, Q2),
+        (CHAIN, THREE, np.eye(3) * 0.4),
+        (GAS_OF_THREE, THREE, np.eye(3) * 0.4),
         (SANGER, R2, UNIT),
         (PrincipalDynamics([1.0, 0.7, 0.4], learning_rate=0.5), THREE, np.eye(3)),
         (PrincipalDynamics([1.0, 0.6, 0.3], learning_rate=0.5, n_units=2), THREE[:2], np.eye(2)),

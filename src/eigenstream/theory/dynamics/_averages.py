@@ -7,6 +7,7 @@ of soft shares ([DYN] eq. 2.6).
 """
 
 from functools import cache
+from itertools import permutations
 from math import ceil
 
 import numpy as np
@@ -59,15 +60,41 @@ def winners(mean: Float64s, covariance: Float64s) -> tuple[Float64s, Float64s]:
         spread = covariance[k, k] - apart - apart[:, None] + covariance[np.ix_(others, others)]
         P[k] = _orthant(gap, spread)
         for at in range(k, K - 1):
-            # The density of a tie with a later prototype, times the orthant given that tie.
-            variance = max(spread[at, at], TINY)
-            rest = [i for i in range(K - 1) if i != at]
-            slope = spread[rest, at] / variance
-            tie = np.exp(-0.5 * gap[at] ** 2 / variance) / np.sqrt(2 * np.pi * variance)
-            left = spread[np.ix_(rest, rest)] - variance * np.outer(slope, slope)
-            tie *= _orthant(gap[rest] - slope * gap[at], left)
-            A[k, others[at]] = A[others[at], k] = tie
+            A[k, others[at]] = A[others[at], k] = _boundary(gap, spread, at)
     return P, A
+
+
+def ranked(
+    mean: Float64s, covariance: Float64s, shares: Float64s
+) -> tuple[Float64s, Float64s, Float64s]:
+    """Return <p>, <dp_k / dh_l> and <p p^T>, where p_k is the share of the rank of prototype k.
+
+    The sums are over all orders of the fields. Two orders that differ in one exchange of
+    successive prototypes share a boundary, the tie of the two.
+    """
+    K = len(mean)
+    p, slopes, products = np.zeros(K), np.zeros((K, K)), np.zeros((K, K))
+    for order in permutations(range(K)):
+        places = np.array(order)
+        share = shares[np.argsort(places)]
+        steps = np.eye(K)[places[:-1]] - np.eye(K)[places[1:]]
+        gap, spread = steps @ mean, steps @ covariance @ steps.T
+        chance = _orthant(gap, spread)
+        ties = np.array([_boundary(gap, spread, at) for at in range(K - 1)])
+        p += chance * share
+        products += chance * np.outer(share, share)
+        slopes += np.outer(share, ties @ steps)
+    return p, slopes, products
+
+
+def _boundary(gap: Float64s, spread: Float64s, at: int) -> float:
+    """Return the density of variable ``at`` at zero, times the orthant of the others given it."""
+    variance = max(spread[at, at], TINY)
+    rest = [i for i in range(len(gap)) if i != at]
+    slope = spread[rest, at] / variance
+    density = np.exp(-0.5 * gap[at] ** 2 / variance) / np.sqrt(2 * np.pi * variance)
+    left = spread[np.ix_(rest, rest)] - variance * np.outer(slope, slope)
+    return float(density * _orthant(gap[rest] - slope * gap[at], left))
 
 
 def _orthant(mean: Float64s, covariance: Float64s) -> float:

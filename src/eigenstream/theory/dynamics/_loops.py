@@ -97,11 +97,14 @@ def _project(R: Any, Q: Any, y: Any, sd: float, work: Any) -> float:
 
 @njit(**COMPILE)
 def competitive_chain(R: Any, Q: Any, clusters: Any, rule: Any, rates: Any, generator: Any) -> None:
-    """Take one step for each rate (lr / N), in place; ``rule`` is (N, softness or 0)."""
+    """Take one step for each rate (lr / N), in place; ``rule`` is (N, softness or 0, shares, rank).
+
+    Prototype k learns with shares[k, winner], or with shares[0, its rank] if ``rank`` is true.
+    """
     centres, weights, variances = clusters
-    N, softness = rule
+    N, softness, shares, rank = rule
     K, M = R.shape
-    y, x, p = np.empty(M), np.empty(K), np.empty(K)
+    y, x, p, h = np.empty(M), np.empty(K), np.empty(K), np.empty(K)
     work = (np.zeros((K, K)), np.empty(K), x, generator)
     for t in range(rates.shape[0]):
         n, chance = 0, generator.random()
@@ -116,11 +119,16 @@ def competitive_chain(R: Any, Q: Any, clusters: Any, rule: Any, rates: Any, gene
         if N > K + M:
             square += variances[n] * generator.chisquare(N - K - M)
         for k in range(K):
-            p[k] = x[k] - 0.5 * Q[k, k]
-        most, total = p.max(), 0.0
-        for k in range(K):
-            p[k] = np.exp(softness * (p[k] - most)) if softness > 0.0 else 1.0 * (p[k] == most)
-            total += p[k]
+            h[k] = x[k] - 0.5 * Q[k, k]
+        winner, total = np.argmax(h), 1.0
+        if softness > 0.0:
+            p[:] = np.exp(softness * (h - h[winner]))
+            total = p.sum()
+        elif rank:
+            for k in range(K):
+                p[k] = shares[0, np.sum(h > h[k])]
+        else:
+            p[:] = shares[:, winner]
         for k in range(K):
             p[k] *= rates[t] / total
             for m in range(M):

@@ -7,7 +7,14 @@ from scipy.integrate import odeint
 from scipy.linalg import block_diag, helmert
 
 from eigenstream._checks import check_number, check_numbers, check_whole, real_array
-from eigenstream.theory.dynamics._averages import soft_pair, soft_several, soft_triple, winners
+from eigenstream.theory.dynamics._averages import (
+    EXACT,
+    ranked,
+    soft_pair,
+    soft_several,
+    soft_triple,
+    winners,
+)
 from eigenstream.theory.dynamics._loops import competitive_chain
 from eigenstream.theory.dynamics.base import (
     Annealing,
@@ -49,6 +56,10 @@ class CompetitiveDynamics(Dynamics):
     softness : float, default=None
         The factor beta of the soft assignment p = softmax(-beta |xi - J_k|^2 / 2). By default the
         nearest prototype alone learns.
+    neighborhood : array-like, default=None
+        The shares of prototypes other than the nearest, at least 0. Entry (k, s) of a matrix is
+        the share p_k if prototype s is the nearest, as in a self-organising map. Entry r of a
+        vector is the share of the prototype with r nearer ones, as in neural gas.
     annealing : Annealing, default=None
         The rates of a schedule, which multiply ``learning_rate``.
 
@@ -57,7 +68,8 @@ class CompetitiveDynamics(Dynamics):
     The equations close on R_km = J_k.B_m and Q_kl = J_k.J_l ([1]_ eq. 2.6), for any numbers of
     prototypes and clusters. Averages are exact to 1e-10 for up to five winners and two soft
     prototypes, and to 1e-7 for three. More prototypes use fixed quasi-random sets, with an error
-    of about 3e-4 for six winners or four soft prototypes.
+    of about 3e-4 for six winners or four soft prototypes. Maps use the averages of winners. Shares
+    by rank need a sum over all orders of at most five prototypes.
 
     References
     ----------
@@ -73,6 +85,19 @@ class CompetitiveDynamics(Dynamics):
     >>> course = model.solve(R, Q, [0, 20, 200])
     >>> course.R[:, 0, 0].round(3), course.error.round(3)
     (array([0.01 , 0.58 , 1.114]), array([-0.133, -0.5  , -0.613]))
+
+    A chain of three units on three clusters, with a neighbourhood of width 0.5:
+
+    >>> places = np.arange(3)
+    >>> shares = np.exp(-((places[:, None] - places) ** 2) / (2 * 0.5**2))
+    >>> chain = CompetitiveDynamics(
+    ...     2 * np.eye(3), learning_rate=0.3, neighborhood=shares
+    ... )
+    >>> course = chain.solve(0.1 * np.eye(3), 0.1 * np.eye(3), [0, 100])
+    >>> course.R[-1].round(2)
+    array([[ 1.84,  0.22, -0.05],
+           [ 0.2 ,  1.61,  0.2 ],
+           [-0.05,  0.22,  1.84]])
     """
 
     def __init__(
@@ -84,6 +109,7 @@ class CompetitiveDynamics(Dynamics):
         weights: Any = None,
         variances: Any = None,
         softness: float | None = None,
+        neighborhood: Any = None,
         annealing: Annealing | None = None,
     ) -> None:
         self.centres = real_array(centres, "centres").astype(np.float64)
@@ -107,6 +133,7 @@ class CompetitiveDynamics(Dynamics):
             1.0 if variances is None else variances, "variances", **positive
         )
         self.softness = None if softness is None else check_number(softness, "softness", above=0)
+        self.neighborhood = self._shares(neighborhood)
         self.annealing = check_annealing(annealing)
         self._clusters = (self.centres, self.weights, self.variances)
 
@@ -114,7 +141,8 @@ class CompetitiveDynamics(Dynamics):
         """Return P, A and <p p^T>; the first axis is the cluster.
 
         P_nk is the probability that prototype k wins in cluster n. A_nkl is the density of a tie
-        between k and l, or beta <p_k p_l> for soft prototypes.
+        between k and l, or beta <p_k p_l> for soft prototypes. They do not depend on the
+        neighborhood, and p is that of the winner alone.
 
         Parameters
         ----------
@@ -145,8 +173,8 @@ class CompetitiveDynamics(Dynamics):
     def error(self, R: Any, Q: Any) -> float:
         """Return the quantisation error (<min_k d_k> - <xi^2>) / 2.
 
-        It is eq. 2.14 of Biehl et al. (1998). For soft prototypes it is the error with p as
-        weights.
+        It is eq. 2.14 of Biehl et al. (1998), also with a neighborhood. For soft prototypes it is
+        the error with p as weights.
 
         Parameters
         ----------
@@ -167,7 +195,8 @@ class CompetitiveDynamics(Dynamics):
         -0.6996
         """
         R, Q = np.array(R, np.float64), np.array(Q, np.float64)
-        share, _, pulls = self._pulls(R, Q, self._averages(R, Q))
+        P, A, _ = self._averages(R, Q)
+        share, _, pulls = self._pulls(R, Q, P, slopes_of_ties(A))
         return float(-0.5 * share @ np.diag(Q) - np.trace(pulls))
 
     def solve(self, R: Any, Q: Any, t: Any) -> Trajectory:
@@ -255,26 +284,73 @@ class CompetitiveDynamics(Dynamics):
         )
         return products.sum(axis=2), self.softness * products * (1 - np.eye(K)), products
 
+    def _responses(self, R: Float64s, Q: Float64s) -> tuple[Float64s, Float64s, Float64s]:
+        """Return <p_k>, <dp_k / dx_l> and <p_k p_l> of each cluster."""
+        shares = self.neighborhood
+        if shares is not None and shares.ndim == 1:
+            fields = self.centres @ R.T - 0.5 * np.diag(Q)
+            found = [ranked(h, v * Q, shares) for h, v in zip(fields, self.variances, strict=True)]
+            p, slopes, products = (np.array(part) for part in zip(*found, strict=True))
+            return p, slopes, products
+        P, A, products = self._averages(R, Q)
+        slopes = slopes_of_ties(A)
+        if shares is None:
+            return P, slopes, products
+        return P @ shares.T, shares @ slopes, (shares * P[:, None, :]) @ shares.T
+
     def _speed(self, R: Float64s, Q: Float64s, factor: float) -> tuple[Float64s, Float64s]:
-        averages = self._averages(R, Q)
-        share, push, pulls = self._pulls(R, Q, averages)
-        noise = np.tensordot(self.weights * self.variances, averages[2], 1)
+        p, slopes, products = self._responses(R, Q)
+        share, push, pulls = self._pulls(R, Q, p, slopes)
+        noise = np.tensordot(self.weights * self.variances, products, 1)
         lr = self.learning_rate * factor
         return lr * (push - share[:, None] * R), lr * (pulls + pulls.T) + lr**2 * noise
 
     def _pulls(
-        self, R: Float64s, Q: Float64s, averages: Any
+        self, R: Float64s, Q: Float64s, p: Float64s, slopes: Float64s
     ) -> tuple[Float64s, Float64s, Float64s]:
         """Return <p_k>, <p_k xi> along the directions and <(x_i - Q_ik) p_k>, by parts."""
-        P, A, _ = averages
-        won = self.weights[:, None] * P
-        ties = np.tensordot(self.weights * self.variances, A, 1)
-        ties = np.diag(ties.sum(axis=1)) - ties
-        share = won.sum(axis=0)
-        push = won.T @ self.centres + ties @ R
-        pulls = R @ (self.centres.T @ won) + Q @ ties - Q * share
+        weighted = self.weights[:, None] * p
+        ties = np.tensordot(self.weights * self.variances, slopes, 1)
+        share = weighted.sum(axis=0)
+        push = weighted.T @ self.centres + ties @ R
+        pulls = R @ (self.centres.T @ weighted) + Q @ ties.T - Q * share
         return share, push, pulls
 
+    def _shares(self, neighborhood: Any) -> Float64s | None:
+        """Return the checked shares of the neighborhood."""
+        if neighborhood is None:
+            return None
+        K = self.n_students
+        shares = real_array(neighborhood, "neighborhood").astype(np.float64)
+        if shares.shape not in ((K,), (K, K)):
+            raise ValueError(
+                f"neighborhood has shape {shares.shape}. Pass a matrix ({K}, {K}) for a map or "
+                f"{K} shares by rank."
+            )
+        if not (np.isfinite(shares).all() and (shares >= 0).all() and shares.any()):
+            raise ValueError(
+                "neighborhood holds NaN, infinity, negative shares or only zeros. Pass finite "
+                "shares >= 0."
+            )
+        if self.softness is not None:
+            raise ValueError(
+                "neighborhood and softness are both set. Pass softness=None for a neighborhood."
+            )
+        if shares.ndim == 1 and K > EXACT + 1:
+            raise ValueError(
+                f"neighborhood has {K} shares by rank, which need {K}! orders. Use at most "
+                f"{EXACT + 1} prototypes or a matrix."
+            )
+        return shares
+
     def _walk(self, R: Float64s, Q: Float64s, factors: Any, n: int, generator: Any) -> None:
-        rule = (n, 0.0 if self.softness is None else self.softness)
+        shares = np.eye(self.n_students) if self.neighborhood is None else self.neighborhood
+        softness = 0.0 if self.softness is None else self.softness
+        rule = (n, softness, np.atleast_2d(shares), shares.ndim == 1)
         competitive_chain(R, Q, self._clusters, rule, factors * (self.learning_rate / n), generator)
+
+
+def slopes_of_ties(A: Float64s) -> Float64s:
+    """Return <dp_k / dx_l> of each cluster from the densities of ties."""
+    slopes: Float64s = A.sum(axis=2)[:, :, None] * np.eye(A.shape[1]) - A
+    return slopes
