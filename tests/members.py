@@ -1,6 +1,6 @@
 """The one table of members: how the tests make each, the laws it keeps, and what it refuses.
 
-``tests/test_laws.py`` runs the laws of ``eigenstream.testing`` over it, ``tests/test_sklearn.py``
+``tests/test_laws.py`` runs the laws of ``tests/laws.py`` over it, ``tests/test_sklearn.py``
 scikit-learn's own checks, ``tests/test_refusals.py`` bad input.
 """
 

@@ -53,7 +53,6 @@ FLOORS = {
     "persistence": 6,
     "plotting": 6,
     "streams": 4,
-    "testing": 6,
     "reports": 7,
     "demo": 8,
     "cli": 9,

@@ -1,4 +1,4 @@
-"""Laws 1 to 7 of ``eigenstream.testing`` over the table of members; law 8: test_refusals.py."""
+"""Laws 1 to 7 of ``tests/laws.py`` over the table of members; law 8: test_refusals.py."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from eigenstream.testing import (
+from laws import (
     check_finite_everywhere,
     check_float32,
     check_merged,

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from eigenstream import LabelledPairs, PairSubspace, TemporalPairs, sample_pairs
 from eigenstream.evaluation import pair_roc
-from eigenstream.testing import chunked
+from laws import chunked
 
 LABELS = np.repeat(list("abcd"), [2, 3, 1, 4])
 TASKS = np.array([0, 0, 0, 0, 0, 1, 1, 1, 1, 1])

@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 import oracles
 from eigenstream import ClassSubspace, SlowSubspace, StreamPCA
-from eigenstream.testing import chunked
+from laws import chunked
 
 UNITS = np.array([1e-3, 1.0, 1e3, 5.0, 0.1, 1e5])
 ROWS = oracles.slow_sources(m=500, n_features=6) * UNITS + 10 * UNITS

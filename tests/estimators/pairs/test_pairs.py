@@ -17,8 +17,8 @@ from eigenstream.evaluation import balanced_risk, pair_risk, pair_roc
 from eigenstream.features import RBFNetwork
 from eigenstream.schedules import Constant
 from eigenstream.subspace import n_positive
-from eigenstream.testing import chunked
 from eigenstream.theory import balanced_pair_bound, pair_bound
+from laws import chunked
 from simulated import smallest_margin_risk
 
 # Fewer positive eigenvalues than components is no news on data as small as these.

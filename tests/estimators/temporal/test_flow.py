@@ -13,7 +13,7 @@ from eigenstream._linalg import principal_angles
 from eigenstream.online import UnstableStepError
 from eigenstream.schedules import Constant, Power
 from eigenstream.subspace import FlowMonitor
-from eigenstream.testing import chunked
+from laws import chunked
 
 
 def walk(n=600, D=8, seed=0):

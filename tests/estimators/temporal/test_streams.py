@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 import oracles
 from eigenstream import SlowSubspace, StreamPCA
 from eigenstream._linalg import principal_angles
-from eigenstream.testing import check_finite_everywhere
+from laws import check_finite_everywhere
 from members import DEGENERATE
 
 ROWS = oracles.slow_sources(m=120)

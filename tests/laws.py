@@ -11,8 +11,8 @@
 8. Bad input raises one clear error that names the place and the fix. A call that raises changes
    nothing.
 
-Each check takes an estimator and data, and raises AssertionError if the results differ. The tests
-of this library run the checks on every estimator, with random chunkings.
+Each check takes an estimator and data, and raises AssertionError if the results differ.
+``test_laws.py`` runs the checks on every estimator, with random chunkings.
 """
 
 from collections.abc import Callable, Iterable
@@ -28,42 +28,12 @@ from eigenstream.online import Plan, Rule
 from eigenstream.rows.chunk import Chunk
 from eigenstream.subspace.flow import FlowSums
 
-__all__ = [
-    "check_finite_everywhere",
-    "check_float32",
-    "check_merged",
-    "check_refusal",
-    "check_rule",
-    "check_solver",
-    "check_streaming",
-    "check_transform",
-    "chunked",
-]
-
 #: The relative error of sums in another order. A smaller value makes correct estimators fail.
 ROUNDING = 500 * float(np.finfo(np.float64).eps)
 
 
 def chunked(rows: Any, cuts: Iterable[int]) -> list[Any]:
-    """Split rows at the given positions.
-
-    Parameters
-    ----------
-    rows : array of shape (n, ...)
-        The rows.
-    cuts : iterable of int
-        The positions, in any order. Repeated positions and positions outside (0, n) are ignored.
-
-    Returns
-    -------
-    list of arrays
-        The chunks, in order.
-
-    Examples
-    --------
-    >>> [len(chunk) for chunk in chunked(np.zeros((5, 1)), [3, 1, 3])]
-    [1, 2, 2]
-    """
+    """Split rows at the given positions."""
     n = rows.shape[0]
     edges = [0, *sorted({int(cut) for cut in cuts if 0 < cut < n}), n]
     return [rows[a:b] for a, b in pairwise(edges)]
@@ -82,27 +52,7 @@ def _given(y: Any) -> tuple[Any, ...]:
 def check_streaming(
     estimator: Any, X: Any, cuts: Iterable[int], angle: float = 1e-7, y: Any = None
 ) -> None:
-    """Check law 4: ``partial_fit`` with any chunking equals ``fit``.
-
-    Parameters
-    ----------
-    estimator : estimator
-        An unfitted estimator. It is not changed.
-    X : array of shape (n, n_features), or pairs of shape (n, 2, n_features)
-        The data.
-    cuts : iterable of int
-        The positions at which the data are cut.
-    angle : float, default=1e-7
-        The largest angle between the two subspaces, in radians.
-    y : array of shape (n,), default=None
-        Labels, or the signs of pairs.
-
-    Examples
-    --------
-    >>> from eigenstream import StreamPCA
-    >>> X = np.random.default_rng(0).standard_normal((20, 3)) * [3.0, 2.0, 1.0]
-    >>> check_streaming(StreamPCA(n_components=2), X, cuts=[1, 2, 11])
-    """
+    """Check law 4: ``partial_fit`` with any chunking equals ``fit``."""
     cuts = list(cuts)
     whole = deepcopy(estimator).fit(X, y)
     grown = deepcopy(estimator)
@@ -117,25 +67,6 @@ def check_merged(
     """Check law 1: merged parts equal one pass, in any order of merging.
 
     A merge must not change its arguments.
-
-    Parameters
-    ----------
-    estimator : estimator
-        An unfitted estimator. It is not changed.
-    X : array of shape (n, n_features), or pairs of shape (n, 2, n_features)
-        The data.
-    cuts : iterable of int
-        The positions at which the data are cut.
-    angle : float, default=1e-7
-        The largest angle between the two subspaces, in radians.
-    y : array of shape (n,), default=None
-        Labels, or the signs of pairs.
-
-    Examples
-    --------
-    >>> from eigenstream import SlowSubspace
-    >>> X = np.random.default_rng(0).standard_normal((40, 3)).cumsum(axis=0)
-    >>> check_merged(SlowSubspace(n_components=2), X, cuts=[11, 30])
     """
     cuts = list(cuts)
     whole = deepcopy(estimator).fit(X, y)
@@ -165,23 +96,6 @@ def check_solver(estimator: Any, X: Any, angle: float = 1e-6, y: Any = None) -> 
 
     The relative error of the eigenvalues is at most the square of the angle, or 1e-8 if that is
     larger.
-
-    Parameters
-    ----------
-    estimator : estimator
-        An unfitted estimator. It is not changed.
-    X : array of shape (n, n_features), or pairs of shape (n, 2, n_features)
-        The data.
-    angle : float, default=1e-6
-        The largest angle between the two subspaces, in radians.
-    y : array of shape (n,), default=None
-        Labels, or the signs of pairs.
-
-    Examples
-    --------
-    >>> from eigenstream import StreamPCA
-    >>> X = np.random.default_rng(0).standard_normal((30, 4)) * [4.0, 3.0, 2.0, 1.0]
-    >>> check_solver(StreamPCA(n_components=2, solver="krylov"), X)
     """
     found = deepcopy(estimator).fit(X, y)
     exact = deepcopy(estimator).set_params(solver="dense").fit(X.astype(np.float64), y)
@@ -206,31 +120,6 @@ def check_rule(
 
     Rules that keep the weights orthonormal begin with orthonormal weights and are compared by their
     span.
-
-    Parameters
-    ----------
-    rule : Rule
-        The rule of the engine.
-    step : function of (weights, row, gain)
-        The same rule in plain NumPy. It returns the new weights.
-    rows : array of shape (n, n_features)
-        The rows.
-    weights : array of shape (n_units, n_features)
-        The initial weights.
-    gains : array of shape (n,)
-        The learning rate of each step.
-    rates : array of shape (n_units,), default=None
-        Factors of the learning rate. ``gain`` is then an array.
-    block : int, default=7
-        The number of rows in a block.
-
-    Examples
-    --------
-    >>> from eigenstream.online import HEBB
-    >>> def hebb(W, x, eta):
-    ...     return W + np.outer(eta * (W @ x), x)
-    >>> rows = np.random.default_rng(0).standard_normal((30, 4))
-    >>> check_rule(HEBB, hebb, rows, np.eye(2, 4), np.full(30, 0.01))
     """
     if rule.orthonormal:
         weights = orthonormalized(weights.T).T
@@ -256,21 +145,7 @@ def check_rule(
 
 
 def check_transform(fitted: Any, X: Any) -> None:
-    """Check law 4: ``transform`` of single rows equals that of all rows, and changes nothing.
-
-    Parameters
-    ----------
-    fitted : estimator
-        A fitted estimator.
-    X : array of shape (n, n_features)
-        The rows.
-
-    Examples
-    --------
-    >>> from eigenstream import StreamPCA
-    >>> X = np.random.default_rng(0).standard_normal((20, 3))
-    >>> check_transform(StreamPCA(n_components=2).fit(X), X)
-    """
+    """Check law 4: ``transform`` of single rows equals that of all rows, and changes nothing."""
     before = deepcopy(fitted.__dict__)
     together = fitted.transform(X)
     alone = np.concatenate([fitted.transform(X[i : i + 1]) for i in range(len(X))])
@@ -281,25 +156,7 @@ def check_transform(fitted: Any, X: Any) -> None:
 
 
 def check_float32(estimator: Any, X: Any, y: Any = None, relative: float = 1e-5) -> None:
-    """Check law 5: float32 data give the eigenvalues of the same numbers in float64.
-
-    Parameters
-    ----------
-    estimator : estimator
-        An unfitted estimator. It is not changed.
-    X : array of shape (n, n_features), or pairs of shape (n, 2, n_features)
-        The data.
-    y : array of shape (n,), default=None
-        Labels, or the signs of pairs.
-    relative : float, default=1e-5
-        The largest difference, relative to the largest eigenvalue.
-
-    Examples
-    --------
-    >>> from eigenstream import StreamPCA
-    >>> X = 1e4 + np.random.default_rng(0).standard_normal((50, 3))
-    >>> check_float32(StreamPCA(n_components=2), X)
-    """
+    """Check law 5: float32 data give the eigenvalues of the same numbers in float64."""
     X = np.asarray(X, np.float32)
     single = deepcopy(estimator).fit(X, y).eigenvalues_
     double = deepcopy(estimator).fit(X.astype(np.float64), y).eigenvalues_
@@ -307,22 +164,7 @@ def check_float32(estimator: Any, X: Any, y: Any = None, relative: float = 1e-5)
 
 
 def check_finite_everywhere(estimator: Any, X: Any, y: Any = None) -> None:
-    """Check law 6: finite data give finite results, which are the same in a second fit.
-
-    Parameters
-    ----------
-    estimator : estimator
-        An unfitted estimator. It is not changed.
-    X : array of shape (n, n_features), or pairs of shape (n, 2, n_features)
-        The data, such as constant or repeated rows.
-    y : array of shape (n,), default=None
-        Labels, or the signs of pairs.
-
-    Examples
-    --------
-    >>> from eigenstream import StreamPCA
-    >>> check_finite_everywhere(StreamPCA(n_components=2), np.ones((5, 3)))
-    """
+    """Check law 6: finite data give finite results, which are the same in a second fit."""
     first, second = (deepcopy(estimator).fit(X, y) for _ in range(2))
     for name in ("components_", "eigenvalues_", "mean_"):
         values = getattr(first, name)
@@ -333,30 +175,7 @@ def check_finite_everywhere(estimator: Any, X: Any, y: Any = None) -> None:
 
 
 def check_refusal(learned: Any, call: Callable[[Any], Any], left: Callable[[Any], Any]) -> str:
-    """Check law 8: a call raises a readable error and changes nothing.
-
-    Parameters
-    ----------
-    learned : estimator
-        The argument of both functions.
-    call : function
-        The call that must raise ValueError or TypeError.
-    left : function
-        Returns the state that must not change.
-
-    Returns
-    -------
-    str
-        The message of the error.
-
-    Examples
-    --------
-    >>> from eigenstream import StreamPCA
-    >>> pca = StreamPCA(1).fit(np.eye(3))
-    >>> call = lambda one: one.partial_fit(np.ones((3, 9)))
-    >>> print(check_refusal(pca, call, lambda one: one.components_))
-    X has 9 features, but StreamPCA is expecting 3 features as input.
-    """
+    """Check law 8: a call raises a readable error and changes nothing."""
     before = deepcopy(left(learned))
     try:
         call(learned)
