@@ -329,7 +329,7 @@ IN_PARTS = [
     (Perceptron(max_iter=3, pocket=True, shuffle=False), Y),
     (Adaline(max_iter=3), Y),
     (AdalineRegressor(max_iter=3, shuffle=False), X @ np.arange(8.0)),
-    (MultilayerPerceptron(4, batch_size=8, max_iter=3, early_stopping=True), Y),
+    (MultilayerPerceptron(4, batch_size=8, max_iter=3), Y),
     (MultilayerPerceptronRegressor(4, max_iter=3), X[:, 0]),
     (CompetitiveLearning(4, max_iter=3), None),
     (CompetitiveLearning(4, method="batch", max_iter=3), None),
@@ -348,7 +348,7 @@ def test_a_long_stream_is_learned_part_by_part(own, y, monkeypatch):
     read = "predict" if hasattr(own, "predict") else "transform"
     np.testing.assert_allclose(getattr(first, read)(X), getattr(second, read)(X), atol=1e-10)
     for name in ("n_steps_", "radius_", "rate_limit_", "safe_rate_"):
-        if hasattr(whole, name) and not getattr(own, "early_stopping", False):
+        if hasattr(whole, name):
             due = getattr(whole, name)
             if name != "n_steps_" or getattr(own, "batch_size", 1) == 1:
                 assert getattr(first, name) == pytest.approx(due)

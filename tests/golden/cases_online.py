@@ -140,7 +140,7 @@ for name, parameters in {
     "relu": {"activation": "relu"},
     "two layers": {"hidden_layer_sizes": (8, 4)},
     "mini-batches": {"batch_size": 16, "learning_rate": 0.1},
-    "momentum": {"momentum": 0.9, "nesterovs_momentum": False},
+    "momentum": {"momentum": 0.9},
 }.items():
     quality(
         f"multilayer/{name}",

@@ -31,16 +31,10 @@ COUNT = Interval(Integral, 1, None, closed="left")
 NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
 
 #: Parameters that only ``fit`` reads. They may change between two chunks.
-OF_FIT = (
-    *("max_iter", "tol", "shuffle", "n_iter_no_change", "random_state"),
-    *("early_stopping", "validation_fraction"),
-)
+OF_FIT = "max_iter", "tol", "shuffle", "n_iter_no_change", "random_state"
 
 #: Attributes that describe the rows of ``fit``. ``partial_fit`` removes them.
-OF_ROWS = (
-    *("margin_", "radius_", "mistake_bound_", "separable_", "rate_limit_"),
-    *("validation_scores_", "best_validation_score_"),
-)
+OF_ROWS = "margin_", "radius_", "mistake_bound_", "separable_", "rate_limit_"
 
 
 #: The entries of "Parameters" and "Attributes" sections that several neurons share, by name.
@@ -64,9 +58,6 @@ activation : {"tanh", "logistic", "relu"}, default="tanh"
 batch_size : int, default=1
     The number of rows in a step. ``partial_fit`` keeps the rows after the last whole batch for the
     next chunk. Until then, predictions use them as a smaller batch.""",
-    "early_stopping": """\
-early_stopping : bool, default=False
-    Hold out a part of the rows of ``fit``, and keep the weights with the best score on it.""",
     "hidden_layer_sizes": """\
 hidden_layer_sizes : int or tuple of int, default=(32,)
     The number of units of each hidden layer.""",
@@ -78,23 +69,13 @@ max_iter : int, default=200
     The largest number of passes of ``fit``.""",
     "momentum": """\
 momentum : float, default=0.0
-    The share of the previous step that is added to a step.""",
+    The share of the previous step that is added to a step, in Nesterov's form.""",
     "n_iter_no_change": """\
 n_iter_no_change : int, default=10
     ``fit`` ends after more than this number of consecutive passes without progress.""",
-    "nesterovs_momentum": """\
-nesterovs_momentum : bool, default=True
-    Use Nesterov's form of momentum.""",
     "tol": """\
 tol : float, default=1e-4
-    A pass makes progress if it improves the best loss by this amount. With early stopping, the
-    score replaces the loss.""",
-    "validation_fraction": """\
-validation_fraction : float, default=0.1
-    The share of rows that is held out. For a stream, of its first 64 MB.""",
-    "best_validation_score_": """\
-best_validation_score_ : float
-    The best of these scores.""",
+    A pass makes progress if it improves the best loss by this amount.""",
     "coefs_": """\
 coefs_ : list of arrays of shape (n_inputs, n_units)
     The weights from each layer to the next.""",
@@ -110,9 +91,6 @@ n_layers_ : int
     "n_outputs_": """\
 n_outputs_ : int
     The number of units of the last layer.""",
-    "validation_scores_": """\
-validation_scores_ : list of float
-    The score on the held-out rows after each pass, with early stopping.""",
     "max_iter_of_hebbian": """\
 max_iter : int, default=10
     The largest number of passes of ``fit``.""",

@@ -1,14 +1,11 @@
 """Multilayer perceptrons: layers of units that learn by backpropagation."""
 
-from collections.abc import Iterator
 from itertools import pairwise
 from numbers import Real
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import accuracy_score, r2_score
-from sklearn.model_selection import train_test_split
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -50,7 +47,6 @@ LEAST = float(np.finfo(np.float64).eps)
     activation="int",
     output="int",
     momentum="number",
-    nesterov="bool",
 )
 class Network(NamedTuple):
     """Layers of units, each fully connected to the previous one.
@@ -69,7 +65,6 @@ class Network(NamedTuple):
     activation: int  # of the hidden units, in ACTIVATIONS
     output: int  # in OUTPUTS
     momentum: float
-    nesterov: bool
 
     @classmethod
     def zeros(
@@ -78,13 +73,12 @@ class Network(NamedTuple):
         activation: str,
         output: str,
         momentum: float = 0.0,
-        nesterov: bool = False,
     ) -> "Network":
         """Return a network whose weights are all zero."""
         weights = np.zeros(sum((n + 1) * m for n, m in pairwise(sizes)))
         kinds = ACTIVATIONS.index(activation), OUTPUTS.index(output)
         layers = np.array(sizes, np.int64)
-        return cls(layers, weights, weights.copy(), *kinds, float(momentum), bool(nesterov))
+        return cls(layers, weights, weights.copy(), *kinds, float(momentum))
 
     def _loaded(self) -> None:
         """Check that the weights belong to these layers."""
@@ -188,9 +182,9 @@ def backpropagation_steps(net: Network, block: Block, order: Any, gains: Any, si
     """Take a step on each batch of ``size`` rows; return the steps and the sum of the losses.
 
     A step is dw_ji = lr / n times the sum over the n rows of c delta_j y_i, c their weights. In a
-    hidden layer delta_j = phi'(v_j) sum_k delta_k w_kj ([BACKPROP]). With momentum m, the weights
-    change by v = m v + dw, in Nesterov's form by m v + dw. The last batch may be smaller. A loss
-    that is not finite ends the loop before its step.
+    hidden layer delta_j = phi'(v_j) sum_k delta_k w_kj ([BACKPROP]). With momentum m,
+    v = m v + dw, and the weights change by m v + dw (Nesterov's form). The last batch may be
+    smaller. A loss that is not finite ends the loop before its step.
 
     >>> net = Network.zeros((2, 1), "tanh", "identity")
     >>> block = Block(np.eye(2), np.array([[1.0], [3.0]]), np.ones(2), np.ones(2))
@@ -220,7 +214,7 @@ def backpropagation_steps(net: Network, block: Block, order: Any, gains: Any, si
         step = change
         if net.momentum > 0.0:
             velocity[:] = net.momentum * velocity + change
-            step = net.momentum * velocity + change if net.nesterov else velocity
+            step = net.momentum * velocity + change
         weights += step
     return gains.shape[0], total
 
@@ -235,8 +229,6 @@ def network_answers(net: Network, rows: Any) -> Float64s:
 
 
 @storable(
-    validation_scores_="list[number]?",
-    best_validation_score_="number?",
     n_layers_="int",
     n_outputs_="int",
     loss_="number?",
@@ -251,9 +243,6 @@ class _Backpropagating(SupervisedNeurons):
         "activation": [StrOptions({"tanh", "logistic", "relu"})],
         "batch_size": [COUNT],
         "momentum": [Interval(Real, 0, 1, closed="left")],
-        "nesterovs_momentum": ["boolean"],
-        "early_stopping": ["boolean"],
-        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
     }
 
     #: The rows kept for the next batch.
@@ -267,13 +256,10 @@ class _Backpropagating(SupervisedNeurons):
         batch_size: int = 1,
         learning_rate: Any = 0.01,
         momentum: float = 0.0,
-        nesterovs_momentum: bool = True,
         max_iter: int = 200,
         shuffle: bool = True,
         tol: float = 1e-4,
         n_iter_no_change: int = 10,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
         record_every: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -282,22 +268,15 @@ class _Backpropagating(SupervisedNeurons):
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.momentum = momentum
-        self.nesterovs_momentum = nesterovs_momentum
         self.max_iter = max_iter
         self.shuffle = shuffle
         self.tol = tol
         self.n_iter_no_change = n_iter_no_change
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
         self.record_every = record_every
         self.random_state = random_state
 
     def _output(self) -> str:
         """Return the answers of the last layer, one of ``OUTPUTS``."""
-        raise NotImplementedError
-
-    def _validation_score(self, answers: Float64s, targets: Float64s, weights: Float64s) -> float:
-        """Return accuracy or R^2 from the answers of the last layer."""
         raise NotImplementedError
 
     def _check(self) -> None:
@@ -314,8 +293,7 @@ class _Backpropagating(SupervisedNeurons):
         """Draw the weights within the bounds of Glorot and Bengio, in scikit-learn's order."""
         sizes = self.n_features_in_, *self._hidden(), self._n_units
         self.n_layers_, self.n_outputs_, self._waiting = len(sizes), self._n_units, None
-        options = self.activation, self._output(), self.momentum, self.nesterovs_momentum
-        net = Network.zeros(sizes, *options)
+        net = Network.zeros(sizes, self.activation, self._output(), self.momentum)
         for coefs, intercepts in net.layers():
             bound = np.sqrt((2.0 if self.activation == "logistic" else 6.0) / sum(coefs.shape))
             coefs[:] = random.uniform(-bound, bound, coefs.shape)
@@ -323,26 +301,11 @@ class _Backpropagating(SupervisedNeurons):
         return net
 
     def _learn(self, start: Start, random: Any) -> None:
-        """Learn until the loss, or the score on held-out rows, no longer improves."""
-        losses = judged = self.loss_curve_
-        if self.early_stopping:
-            start, held = self._held_out(start, random)
-            best, judged = self._units.weights.copy(), []
-
-        def settled() -> bool:
-            if self.early_stopping:
-                answers = network_answers(self._units, held.rows)
-                score = self._validation_score(answers, held.targets, held.weights)
-                if -score < min(judged, default=np.inf):
-                    best[:] = self._units.weights
-                judged.append(-score)
-            return stalled(judged, self.tol) > self.n_iter_no_change
-
-        self.converged_ = self._passes(start, random, settled)
-        if self.early_stopping:
-            self._units.weights[:] = best
-            self.validation_scores_ = [-one for one in judged]
-            self.best_validation_score_ = -min(judged)
+        """Learn until the loss no longer improves."""
+        losses = self.loss_curve_
+        self.converged_ = self._passes(
+            start, random, lambda: stalled(losses, self.tol) > self.n_iter_no_change
+        )
         name, self.loss_ = type(self).__name__, losses[-1]
         if not self.converged_:
             warn_user(
@@ -365,31 +328,6 @@ class _Backpropagating(SupervisedNeurons):
             return 0.5 * spread
         shares = np.append(mean, 1.0 - mean) if len(mean) == 1 else mean
         return -float(shares @ np.log(shares, out=np.zeros_like(shares), where=shares > 0))
-
-    def _held_out(self, start: Start, random: Any) -> tuple[Start, Block]:
-        """Hold out rows (for a stream, of its first part). Return passes over the rest."""
-        first = next(iter(start()))
-        alone = isinstance(self, Classifying) and self._n_units == 1
-        try:
-            kept, held = train_test_split(
-                np.arange(len(first.rows)),
-                random_state=random,
-                test_size=self.validation_fraction,
-                stratify=first.targets if alone else None,
-            )
-            if len(held) < 2:
-                raise ValueError("One row has no score.")
-        except ValueError as error:
-            raise ValueError(
-                f"validation_fraction={self.validation_fraction!r} of {len(first.rows)} rows "
-                f"cannot be held out: {error} Give more rows, or set early_stopping=False."
-            ) from None
-
-        def others() -> Iterator[Block]:
-            for number, block in enumerate(start()):
-                yield block if number else block.chosen(kept)
-
-        return others, first.chosen(held)
 
     def _advance(self, block: Block, order: Any) -> float:
         net, gains = self._units, self._gains(-(-len(order) // self.batch_size))
@@ -473,14 +411,14 @@ class MultilayerPerceptron(Classifying, _Backpropagating):
     loss : {"log_loss", "squared_error"}, default="log_loss"
         With "log_loss" the last layer is a softmax, or one logistic unit for two classes. With
         "squared_error" it has logistic units with delta = (d - y) phi'(v).
-    <batch_size, learning_rate, momentum, nesterovs_momentum, max_iter, shuffle, tol,
-    n_iter_no_change, early_stopping, validation_fraction, record_every, random_state>
+    <batch_size, learning_rate, momentum, max_iter, shuffle, tol, n_iter_no_change,
+    record_every, random_state>
 
     Attributes
     ----------
     <classes_>
-    <coefs_, intercepts_, loss_curve_, loss_, validation_scores_, best_validation_score_,
-    converged_, n_iter_, n_steps_, n_layers_, n_outputs_, history_>
+    <coefs_, intercepts_, loss_curve_, loss_, converged_, n_iter_, n_steps_, n_layers_, n_outputs_,
+    history_>
 
     References
     ----------
@@ -510,13 +448,10 @@ class MultilayerPerceptron(Classifying, _Backpropagating):
         batch_size: int = 1,
         learning_rate: Any = 0.01,
         momentum: float = 0.0,
-        nesterovs_momentum: bool = True,
         max_iter: int = 200,
         shuffle: bool = True,
         tol: float = 1e-4,
         n_iter_no_change: int = 10,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
         record_every: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -555,10 +490,6 @@ class MultilayerPerceptron(Classifying, _Backpropagating):
             return "logistic_squared"
         return "logistic" if len(self.classes_) == 2 else "softmax"
 
-    def _validation_score(self, answers: Float64s, targets: Float64s, weights: Float64s) -> float:
-        found, right = self._winners(answers), self._winners(targets)
-        return float(accuracy_score(right, found, sample_weight=weights))
-
 
 @storable()
 @documented
@@ -574,13 +505,13 @@ class MultilayerPerceptronRegressor(Regressing, _Backpropagating):
     Parameters
     ----------
     <hidden_layer_sizes, activation>
-    <batch_size, learning_rate, momentum, nesterovs_momentum, max_iter, shuffle, tol,
-    n_iter_no_change, early_stopping, validation_fraction, record_every, random_state>
+    <batch_size, learning_rate, momentum, max_iter, shuffle, tol, n_iter_no_change,
+    record_every, random_state>
 
     Attributes
     ----------
-    <coefs_, intercepts_, loss_curve_, loss_, validation_scores_, best_validation_score_,
-    converged_, n_iter_, n_steps_, n_layers_, n_outputs_, history_>
+    <coefs_, intercepts_, loss_curve_, loss_, converged_, n_iter_, n_steps_, n_layers_, n_outputs_,
+    history_>
 
     References
     ----------
@@ -599,9 +530,6 @@ class MultilayerPerceptronRegressor(Regressing, _Backpropagating):
 
     def _output(self) -> str:
         return "identity"
-
-    def _validation_score(self, answers: Float64s, targets: Float64s, weights: Float64s) -> float:
-        return float(r2_score(targets, answers, sample_weight=weights))
 
 
 def _copies(net: Network) -> tuple[list[Float64s], list[Float64s]]:
