@@ -45,10 +45,6 @@ def _aligned(values: Any, rows: Any, cuts: Iterable[int]) -> list[Any]:
     return [None] * len(chunked(rows, cuts)) if values is None else chunked(values, cuts)
 
 
-def _given(y: Any) -> tuple[Any, ...]:
-    return () if y is None else (y,)
-
-
 def check_streaming(
     estimator: Any, X: Any, cuts: Iterable[int], angle: float = 1e-7, y: Any = None
 ) -> None:
@@ -172,17 +168,3 @@ def check_finite_everywhere(estimator: Any, X: Any, y: Any = None) -> None:
         np.testing.assert_array_equal(values, getattr(second, name), err_msg=name)
     rows = X.reshape(-1, X.shape[-1])
     assert np.isfinite(first.transform(rows)).all(), "transform is not finite"
-
-
-def check_refusal(learned: Any, call: Callable[[Any], Any], left: Callable[[Any], Any]) -> str:
-    """Check law 8: a call raises a readable error and changes nothing."""
-    before = deepcopy(left(learned))
-    try:
-        call(learned)
-    except (ValueError, TypeError) as refusal:
-        message = str(refusal)
-    else:
-        raise AssertionError("bad input was accepted")
-    assert 15 < len(message) < 900, f"message of {len(message)} characters: {message}"
-    np.testing.assert_equal(left(learned), before, err_msg="the call that raised changed the state")
-    return message

@@ -130,7 +130,7 @@ def twin_of(model):
 
 def read(found):
     """The rows of an answer."""
-    if not hasattr(found, "lagged_blocks"):
+    if not hasattr(found, "rereadable"):
         return np.asarray(found)
     return np.concatenate([chunk.rows for chunk in found])
 

@@ -55,7 +55,7 @@ def refuse_unread(values: Any, name: str = "X") -> None:
     TypeError: X is a generator, not rows. Pass open_stream(X) to fit, or each chunk to partial_fit.
     """
     kind = type(values).__name__
-    if hasattr(values, "lagged_blocks"):
+    if hasattr(values, "rereadable"):
         raise TypeError(f"{name} is a stream, not rows. Pass chunk.rows, for chunk in {name}.")
     if (
         getattr(getattr(values, "dtype", None), "kind", "") == "c"

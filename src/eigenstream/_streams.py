@@ -63,7 +63,7 @@ def is_stream(X: Any) -> bool:
     >>> is_stream(np.zeros((3, 2)))
     False
     """
-    return all(hasattr(X, name) for name in ("chunks", "lagged_blocks", "rereadable"))
+    return hasattr(X, "chunks") and hasattr(X, "rereadable")
 
 
 class LabelledRows(NamedTuple):

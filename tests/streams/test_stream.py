@@ -114,35 +114,6 @@ def test_reading_overlaps_with_learning():
         assert source.wait_for(min(item + 2, 5))
 
 
-# ---- blocks with their past -------------------------------------------------------------------
-
-
-@given(
-    st.lists(st.integers(1, 12), min_size=1, max_size=5),
-    st.integers(0, 4),
-    st.integers(1, 9),
-)
-def test_lagged_blocks_hold_every_row_with_its_past_once(lengths, lag, size):
-    parts = [np.arange(n, dtype=float)[:, None] + 100 * k for k, n in enumerate(lengths)]
-    expected = [(part[t, 0], part[t - lag, 0]) for part in parts for t in range(lag, len(part))]
-    stream = open_stream(parts, chunk_rows=size)
-    got = []
-    for rows, weights in stream.lagged_blocks(lag):
-        assert weights is None
-        got += [(rows[t, 0], rows[t - lag, 0]) for t in range(lag, len(rows))]
-    assert got == expected
-
-
-def test_lagged_blocks_carry_weights():
-    rows = ROWS.copy()
-    rows[4, 1] = np.nan
-    total = 0.0
-    for block, weights in open_stream(rows, missing="skip", chunk_rows=3).lagged_blocks(2):
-        weights = np.ones(len(block)) if weights is None else weights
-        total += np.minimum(weights[2:], weights[:-2]).sum()
-    assert total == 48 - 2
-
-
 # ---- going on, and again ----------------------------------------------------------------------
 
 

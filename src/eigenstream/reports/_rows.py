@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eigenstream._checks import is_sparse
+from eigenstream._streams import is_stream
 from eigenstream.streams import open_stream
 
 #: Sequences and thinned rows in a sample: more are not visible in a drawing.
@@ -78,7 +79,7 @@ class SeenRows:
         SeenRows
             The counts and the sample.
         """
-        given = hasattr(X, "chunks") and hasattr(X, "rereadable")
+        given = is_stream(X)
         stream: Any = X if given else open_stream(X, missing="skip")
         seen = cls(tuple(stream.sources) if given else ())
         seen.whole = stream.rereadable

@@ -140,35 +140,29 @@ class Windowed(Step):
         Windowed.__init__(made, self.lost)
         return made
 
-    def extended(self, rows: Chunk) -> tuple[Any, NDArray[np.float64]]:
-        """Return the ``lost`` rows before the next rows, then the next rows, with all weights."""
-        if rows.new_sequence or self._rows is None:
-            self._rows, self._weights, self._starts = rows.rows[:0], np.empty(0), True
-        new = np.ones(len(rows)) if rows.weights is None else rows.weights
-        found, weights = stacked([self._rows, rows.rows]), np.concatenate([self._weights, new])
-        first = max(len(weights) - self.lost, 0)
-        self._rows, self._weights = found[first:].copy(), weights[first:].copy()
-        return found, weights
-
     def push(self, rows: Chunk) -> Chunk:
         """Return the windows that end in the new rows.
 
         A window that contains a row of weight zero is zero and has weight zero.
         """
-        found, weights = self.extended(rows)
+        if rows.new_sequence or self._rows is None:
+            self._rows, self._weights, self._starts = rows.rows[:0], np.empty(0), True
+        new = np.ones(len(rows)) if rows.weights is None else rows.weights
+        found, weights = stacked([self._rows, rows.rows]), np.concatenate([self._weights, new])
         count = max(len(weights) - self.lost, 0)
+        self._rows, self._weights = found[count:].copy(), weights[count:].copy()
         starts = [self.lost - back for back in self.backs]
         light = np.min([weights[start : start + count] for start in starts], axis=0)
         made = self.combined([found[start : start + count] for start in starts])
         if not (light > 0).all():
             made = zeroed(made, light > 0)
-        new = self._starts and count > 0
-        self._starts = self._starts and not new
+        begins = self._starts and count > 0
+        self._starts = self._starts and not begins
         return replace(
             rows.between(len(rows) - count, len(rows)),
             rows=made,
             weights=None if (light == 1).all() else light,
-            new_sequence=new,
+            new_sequence=begins,
         )
 
     @property

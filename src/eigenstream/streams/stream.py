@@ -10,7 +10,6 @@ from typing import Any, cast
 
 import numpy as np
 from joblib import hash as hash_of
-from numpy.typing import NDArray
 
 from eigenstream._checks import check_whole, is_sparse
 from eigenstream.streams._ahead import read_ahead
@@ -35,7 +34,7 @@ from eigenstream.streams.cleaning import (
     lacking_labels,
 )
 from eigenstream.streams.planning import Reading, only_numbers, planned
-from eigenstream.streams.preprocessing import Preprocessing, Step, Windowed, preprocessing_of
+from eigenstream.streams.preprocessing import Preprocessing, Step, preprocessing_of
 
 #: Rows of sources in memory that a resumed fit compares. More rows take more time.
 COMPARED_ROWS = 1000
@@ -472,33 +471,6 @@ class Stream:
                     step.learn(part)
                     report(len(part))
             step.learned()
-
-    def lagged_blocks(self, lag: int) -> Iterator[tuple[Any, NDArray[np.float64] | None]]:
-        """Start a pass over blocks of rows, each preceded by the ``lag`` rows before it.
-
-        Parameters
-        ----------
-        lag : int
-            The number of preceding rows of the same sequence in each block.
-
-        Yields
-        ------
-        rows : ndarray or CSR array of shape (lag + n, n_features)
-        weights : ndarray of shape (lag + n,), or None
-
-        Examples
-        --------
-        >>> from eigenstream.streams import open_stream
-        >>> stream = open_stream(np.arange(5.0), chunk_rows=2)
-        >>> [rows.ravel().tolist() for rows, _ in stream.lagged_blocks(1)]
-        [[0.0, 1.0], [1.0, 2.0, 3.0], [3.0, 4.0]]
-        """
-        past = Windowed(check_whole(lag, "lag", least=0))
-        with closing(cast(Any, self.chunks())) as chunks:
-            for chunk in chunks:
-                rows, weights = past.extended(chunk)
-                if rows.shape[0] > lag:
-                    yield rows, None if (weights == 1).all() else weights
 
     def _answered(self, chunks: Iterator[Chunk]) -> Iterator[Chunk]:
         """Yield the results for chunks. Numbers for rows of weight zero are zero."""
