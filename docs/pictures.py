@@ -263,6 +263,21 @@ def draw_climate(left: Any, right: Any, names: dict[str, Any]) -> None:
     right.legend(frameon=False)
 
 
+def draw_cells(left: Any, right: Any, names: dict[str, Any]) -> None:
+    """Draw treated cells by the cycle and two features, coloured by their response."""
+    treated, cycle, response = names["treated"], names["cycle"][:3000], names["response"]
+    for ax, name in ((left, "X_pca"), (right, "X_contrast")):
+        for kind, colour in enumerate(("#8a8f98", "#e08a1e")):
+            rows = response == kind
+            label = ("no response", "response")[kind]
+            feature = treated.obsm[name][rows, 0]
+            ax.plot(cycle[rows], feature, ".", ms=2, color=colour, label=label)
+        ax.set(xlabel="cell cycle")
+    left.set(title="first principal component", ylabel="feature")
+    right.set(title="contrast with the control")
+    right.legend(frameon=False, markerscale=4)
+
+
 #: Drawings of the variables of a tutorial.
 TUTORIALS = {
     "sensor-drift": draw_drift,
@@ -273,6 +288,7 @@ TUTORIALS = {
     "heat-exchanger": draw_monitor,
     "sunspots": draw_sunspots,
     "climate-patterns": draw_climate,
+    "single-cells": draw_cells,
 }
 
 

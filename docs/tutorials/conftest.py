@@ -1,5 +1,10 @@
-"""Skip the doctests of tutorials whose data come with a package that is not installed."""
+"""Skip the doctests of tutorials that need a package that is not installed."""
 
 from importlib.util import find_spec
 
-collect_ignore = [] if find_spec("statsmodels") else ["sunspots.md"]
+NEEDS = {
+    "sunspots.md": "statsmodels",
+    "climate-patterns.md": "xarray",
+    "single-cells.md": "anndata",
+}
+collect_ignore = [page for page, name in NEEDS.items() if not find_spec(name)]
