@@ -1,9 +1,11 @@
 """The figures of [DYN]: theory as lines, the chain at finite N as points with standard errors."""
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.optimize import brentq
 
 from eigenstream import plotting
 from eigenstream.demo import Clock
@@ -38,7 +40,7 @@ def mean_and_error(values: Any) -> tuple[Any, Any]:
 
 def learning_curves(seed: int, n: int) -> tuple[Section, dict[str, Any]]:
     """Figure 1a: R and S against time."""
-    model = CompetitiveDynamics(np.eye(2), learning_rate=0.5)
+    model = CompetitiveDynamics(np.eye(2), learning_rate=1.1)
     start = overlaps_of_pair(0.1, 1e-3, 0.2, 0.2)
     fine, coarse = np.linspace(0, 200, 401), np.linspace(0, 200, 21)
     course = model.solve(*start, fine)
@@ -52,7 +54,8 @@ def learning_curves(seed: int, n: int) -> tuple[Section, dict[str, Any]]:
     }
     [plateau] = course.plateaus()
     text = (
-        "b = 1, eta = 0.5 and R-(0) = 0.001 are chosen; the figure's own are not printed. The "
+        "b = 1, eta = 1.1 and R-(0) = 0.001 are chosen; the figure's own are not printed. They fit "
+        "its axes, R up to 1 and t up to 200. So do b = 0.8 with eta = 0.5, and others. The "
         f"plateau ends at {plateau.start + plateau.length:.0f} for N infinite. Points: the chain "
         f"at N = {n}, {RUNS} runs. Its noise, about 1 / sqrt(N), ends the plateau earlier."
     )
@@ -91,6 +94,20 @@ def phase_line(seed: int, n: int) -> tuple[Section, dict[str, Any]]:
     return section, {"points on the wrong side": int(wrong)}
 
 
+def fitting_strengths() -> dict[str, float]:
+    """Return the b at which figure 2 meets each of its axes, at small rates."""
+
+    def root(gap: Callable[[SymmetricPair], float]) -> float:
+        return float(brentq(lambda b: gap(SymmetricPair(b)), 0.05, 2.0))
+
+    return {
+        "R = 1": root(lambda pair: pair.specialised(1e-9)[0][0, 0] - 1.0),
+        "Q = 1": root(lambda pair: pair.specialised(1e-9)[1][0, 0] - 1.0),
+        "S = -0.2": root(lambda pair: pair.specialised(1e-9)[0][0, 1] + 0.2),
+        "critical rate 2": root(lambda pair: pair.critical_rate - 2.0),
+    }
+
+
 def rest_states(seed: int, n: int) -> tuple[Section, dict[str, Any]]:
     """Figure 2: R, S and Q of the stationary state, against the learning rate."""
     pair = SymmetricPair(1.0)
@@ -109,9 +126,13 @@ def rest_states(seed: int, n: int) -> tuple[Section, dict[str, Any]]:
         kept["S"].append(mean_and_error(overlaps[:, :2].mean(axis=1)))
         kept["Q"].append(mean_and_error(runs.Q[:, 0, [0, 1], [0, 1]].mean(axis=1)))
     points = {name: (tried, *np.array(values).T) for name, values in kept.items()}
+    fits = fitting_strengths()
     text = (
         "b = 1 is chosen: the figure's own is not printed. S(0) = -0.1996: the prototypes "
-        f"overshoot the centres. Points: the chain at N = {n}, {RUNS} runs."
+        "overshoot the centres. No b fits all axes of the figure. S from -0.2 on needs b = "
+        f"{fits['S = -0.2']:.2f} and rates up to 2 need {fits['critical rate 2']:.2f}, but R up to "
+        f"1 needs b < {fits['R = 1']:.2f} and Q up to 1 needs b < {fits['Q = 1']:.2f}. Points: the "
+        f"chain at N = {n}, {RUNS} runs."
     )
     (_, simulated_R, _), (_, simulated_S, error) = points["R"], points["S"]
     plane = plotting.courses(
@@ -133,7 +154,7 @@ def rest_states(seed: int, n: int) -> tuple[Section, dict[str, Any]]:
             "the critical rate both prototypes meet in the middle.",
         ),
     )
-    numbers = {"learning rate": list(tried)} | {
+    numbers = {"learning rate": list(tried), "b of the axes": fits} | {
         k: [list(map(float, v)) for v in vs] for k, vs in kept.items()
     }
     return Section("Figure 2: the specialised state", "", blocks), numbers
@@ -246,12 +267,23 @@ def cascade(seed: int, n: int) -> tuple[Section, dict[str, Any]]:
         steps[name] = [course.when(values, values[-1] / 2) for values in own]
         if name == "equal":
             overlaps = {f"|R{k + 1}{k + 1}|": (times, values) for k, values in enumerate(own)}
-    text = f"N infinite, deviations of 1e-10. {ONLY_B}"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the model warns of exactly this
+        exact = PrincipalDynamics(STRENGTHS[:2], learning_rate=ETA).solve(
+            np.full((2, 2), START), np.eye(2), (200.0, 300.0, 500.0)
+        )
+    rounding = np.abs(np.linalg.det(exact.R)).tolist()
+    text = (
+        f"N infinite, deviations of 1e-10. {ONLY_B} Without deviations X stays zero in theory, but "
+        "this state is unstable: with two units, rounding grows to |X| = "
+        f"{', '.join(f'{value:.0e}' for value in rounding)} at t = 200, 300 and 500."
+    )
     blocks = (
         drawing(plotting.courses(lines, labels=("t", "error")), "The estimation error", text),
         drawing(plotting.courses(overlaps), "Inset of figure 3a", "Own overlaps, equal rates."),
     )
-    return Section("Figures 3a, 4b: a cascade of plateaus", "", blocks), {"half-rise times": steps}
+    numbers = {"half-rise times": steps, "X of rounding": rounding}
+    return Section("Figures 3a, 4b: a cascade of plateaus", "", blocks), numbers
 
 
 def pair_start(X: float) -> tuple[Any, Any]:

@@ -24,8 +24,13 @@ def test_the_numbers_are_those_of_theory(outcome):
     # Noise ends the plateaus of every X(0) at about the same time.
     for name in ("N = 100", "N = 1000"):
         assert max(numbers["3b, 4a"][name]) < 80
-    # Figure 1a has a plateau; an annealed rate ends below both constant ones.
+    # Figure 1a has a plateau and ends inside the printed axis.
     assert numbers["1a"]["plateau"][1] > 20
+    assert 0.9 < numbers["1a"]["R at the end"] < 1.0
+    # X = 0 is conserved by the equations; rounding grows at the rate 0.091.
+    at_200, at_300, at_500 = numbers["3a, 4b"]["X of rounding"]
+    assert at_200 < 1e-6 < at_300 < 0.1 < at_500
+    # An annealed rate ends below both constant ones.
     errors = list(numbers["outlook"]["last errors"].values())
     assert errors[2] == min(errors)
 
@@ -35,6 +40,11 @@ def test_prototypes_lie_beyond_the_centres_and_meet_between_them(outcome):
     R, S = ([value for value, _ in found[name]] for name in ("R", "S"))
     assert R[0] > 1.0
     assert S[0] < 0.0
+    # S(0) = -0.1996 and critical rate 1.9099 at b = 1.
+    fits = found["b of the axes"]
+    assert fits["S = -0.2"] == pytest.approx(1.0, abs=0.01)
+    assert fits["critical rate 2"] == pytest.approx(1.0, abs=0.02)
+    assert max(fits["R = 1"], fits["Q = 1"]) < 0.75
     assert (np.diff(np.subtract(R, S)) < 0).all()
 
 
