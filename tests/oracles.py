@@ -103,3 +103,9 @@ class PlainGain:
 def with_sample_of(size, kind):
     """The estimator of pairs or labels, keeping so few of a stream to count errors by."""
     return type(kind.__name__, (kind,), {"_SAMPLE_SIZE": size})
+
+
+def orthonormality_error(columns):
+    """Return the largest entry of ``|V^T V - I|``, computed in float64."""
+    v = np.asarray(columns, dtype=np.float64)
+    return float(np.abs(v.T @ v - np.eye(v.shape[1])).max(initial=0.0))

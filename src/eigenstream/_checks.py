@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from numbers import Integral, Real
 from os import PathLike
+from pickle import PicklingError
 from types import FunctionType
 from typing import Any, NoReturn
 from weakref import WeakKeyDictionary
@@ -408,18 +409,21 @@ def check_unchanged(begun: Mapping[str, Any], now: Mapping[str, Any]) -> None:
     """
     for name, old in begun.items():
         new = now[name]
-        if not _same(new, old):
+        if not same_value(new, old):
             raise ValueError(
                 f"{name}={new!r} cannot change now, because learning began with {name}={old!r}. "
                 "Set it back, or call fit to start again."
             )
 
 
-def _same(new: Any, old: Any) -> bool:
+def same_value(new: Any, old: Any) -> bool:
     """Return whether two parameters are equal. Arrays and estimators are compared by content."""
     if new is old or type(new) is not type(old) or isinstance(new, FunctionType):
         return new is old
-    return bool(hash_of(new) == hash_of(old))
+    try:
+        return bool(hash_of(new) == hash_of(old))
+    except PicklingError:  # an anonymous function
+        return False
 
 
 def check_weights(weights: Any, n_rows: int) -> NDArray[np.float64]:

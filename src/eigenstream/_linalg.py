@@ -162,12 +162,6 @@ def orthonormalized(columns: Floats) -> Floats:
     return basis
 
 
-def orthonormality_error(columns: Floats) -> float:
-    """Return the largest entry of ``|V^T V - I|``, computed in float64."""
-    v = np.asarray(columns, dtype=np.float64)
-    return float(np.abs(v.T @ v - np.eye(v.shape[1])).max(initial=0.0))
-
-
 def principal_angles(left: Floats, right: Floats) -> Float64s:
     """Return the principal angles between the column spans, in radians, largest first.
 

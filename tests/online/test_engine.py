@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eigenstream._linalg import orthonormality_error, orthonormalized
+from eigenstream._linalg import orthonormalized
 from eigenstream.online import HEBB, OJA_FLOW, OJA_LINEAR, Plan, UnstableStepError
 from flows import RuleOnRows
 from members import RULES
+from oracles import orthonormality_error
 
 
 def sequential(step, rows, weights, start, center, rate, rates):

@@ -12,6 +12,7 @@ import pyarrow
 from numpy.typing import NDArray
 
 from eigenstream._checks import LARGEST_VALUE, check_unmasked, first_nonfinite, is_sparse
+from eigenstream.rows.chunk import finite_rows
 from eigenstream.streams.base import Chunk, StreamError, one_line, plain, stacked, zeroed
 
 #: The treatments of missing values. KEEP leaves NaN in the rows for estimators that handle it.
@@ -203,7 +204,7 @@ def cleaned(
     for chunk in chunks:
         known, holes = chunk.rows, policy != "raise" and not np.isfinite(_largest(chunk.rows))
         if holes and policy != KEEP:
-            chunk = _weighed(chunk, _complete(chunk.rows))
+            chunk = _weighed(chunk, finite_rows(chunk.rows))
             known = chunk.rows
         elif holes and not is_sparse(known):
             chunk = _weighed(chunk, ~np.isnan(chunk.rows).all(axis=1))
@@ -241,16 +242,6 @@ def _described(chunk: Chunk, largest: float, names: Sequence[str] | None) -> str
         f"{chunk.source} has {what} at row {chunk.first_row + row * chunk.stride}, column "
         f"{column}{named}. Fix it, or pass missing='skip' or missing='interpolate'."
     )
-
-
-def _complete(rows: Any) -> NDArray[np.bool_]:
-    """Return for each row whether all its values are finite."""
-    if not is_sparse(rows):
-        return np.asarray(np.isfinite(rows).all(axis=1))
-    entries = rows.tocoo()
-    complete = np.ones(rows.shape[0], bool)
-    complete[entries.row[~np.isfinite(entries.data)]] = False
-    return complete
 
 
 def _weighed(chunk: Chunk, kept: NDArray[np.bool_]) -> Chunk:

@@ -4,32 +4,26 @@ from abc import ABC, abstractmethod
 from copy import copy, deepcopy
 from dataclasses import replace
 from numbers import Integral
-from pickle import PicklingError
-from types import FunctionType
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from joblib import hash as hash_of
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import HasMethods, Options, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import check_finite, real_array
+from eigenstream._checks import check_finite, check_unchanged, real_array, same_value
 from eigenstream._documented import documented_by
-from eigenstream._hooks import Keeper, Reported, Resumption, keeper_of
+from eigenstream._hooks import Keeper, Reported, Resumption
 from eigenstream._linalg import Float64s
 from eigenstream._machine import chunk_rows
 from eigenstream._prepared import maps_back, maps_streams
 from eigenstream._provenance import (
-    NOTED,
     check_same_input,
-    forget_source,
     merge_sources,
     note_source,
 )
 from eigenstream._storable import FITTED, storable
-from eigenstream._streams import is_stream, note_columns, refuse_keeping
 from eigenstream.online import UnstableStepError
 from eigenstream.rows.chunk import FIRST, Skipped, finite_rows, without
 from eigenstream.rows.fit import Fit
@@ -325,7 +319,7 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
                 f"{theirs.terms.n_features}. Merge estimators of the same features."
             )
         for name in self._fixed():
-            if name in other._begun and not _same(other._begun[name], self._begun[name]):
+            if name in other._begun and not same_value(other._begun[name], self._begun[name]):
                 raise ValueError(
                     f"One estimator was fitted with {name}={self._begun[name]!r}, the other with "
                     f"{name}={other._begun[name]!r}. Merge estimators with equal parameters."
@@ -408,12 +402,8 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
         if not isinstance(self.solver, str) or self.solver != "auto":
             self._check_solver(solver)
         given = self._parameters()
-        for name in self._fixed():
-            if name in given and not _same(given[name], self._begun.get(name, given[name])):
-                raise ValueError(
-                    f"{name}={given[name]!r} cannot change now, because learning began with "
-                    f"{name}={self._begun[name]!r}. Set it back, or call fit to start again."
-                )
+        fixed = [name for name in self._fixed() if name in given and name in self._begun]
+        check_unchanged({name: self._begun[name] for name in fixed}, given)
 
     def _fixed(self) -> tuple[str, ...]:
         """Return the names of the parameters that determine the sums."""
@@ -425,7 +415,7 @@ class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMi
         before = begun.get_params()
         if type(solver) is not type(begun) or not (
             solver.can(MATRIX)
-            or all(_same(one, before[name]) for name, one in solver.get_params().items())
+            or all(same_value(one, before[name]) for name, one in solver.get_params().items())
         ):
             raise ValueError(
                 f"solver={solver!r} cannot continue from the result of another solver. "
@@ -819,27 +809,3 @@ def continues(estimator: Any) -> None:
     """Raise AttributeError for a solver that needs all rows at once."""
     if estimator.solver == "kernel" or isinstance(estimator.solver, Kernel):
         raise AttributeError("solver='kernel' needs all rows at once. Use fit, or solver='dense'.")
-
-
-def _same(new: Any, old: Any) -> bool:
-    """Return whether two parameters are equal. Arrays and estimators are compared by content."""
-    if new is old or type(new) is not type(old) or isinstance(new, FunctionType):
-        return new is old
-    try:
-        return bool(hash_of(new) == hash_of(old))
-    except PicklingError:  # an anonymous function
-        return False
-
-
-__all__ = [
-    "CRITERION",
-    "FLAG",
-    "NOTED",
-    "SubspaceEstimator",
-    "documented",
-    "forget_source",
-    "is_stream",
-    "keeper_of",
-    "note_columns",
-    "refuse_keeping",
-]

@@ -282,9 +282,8 @@ class PairGraph:
         """
         links = max(2.0 * int(self._alike.sum()) / float(self.sizes.sum()), 1.0 + 1e-9)
         degree = share = links
-        for _ in range(
-            200
-        ):  # the mean number of pairs of a row, and the share of the largest group
+        # The mean number of pairs of a row, and the share of the largest group.
+        for _ in range(200):
             degree = links * (1.0 - np.exp(-degree))
             share = 1.0 - np.exp(-degree * share)
         rows = float(self.sizes.sum()) / (1.0 - np.exp(-degree)) / BUCKETS

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 import scripts
-from eigenstream._linalg import orthonormality_error, orthonormalized
+from eigenstream._linalg import orthonormalized
 from eigenstream.online.averages import ProjectorAverage, RunningAnswer
 from eigenstream.schedules import Auto
 from flows import Flow
+from oracles import orthonormality_error
 
 online = scripts.loaded("benchmarks/online.py")
 

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eigenstream._linalg import orthonormality_error, orthonormalized, principal_angles
+from eigenstream._linalg import orthonormalized, principal_angles
 from eigenstream.online import UnstableStepError
 from eigenstream.schedules import Auto, Constant
 from flows import Flow
-from oracles import PlainGain
+from oracles import PlainGain, orthonormality_error
 
 
 def twin(rows, d, reward, penalty, lag, center, gain, init, weights=None):
