@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from eigenstream import (
     open_stream,
     save,
 )
-from eigenstream.persistence import export
+from eigenstream.persistence import ModelError, export
 from eigenstream.streams import LagEmbedding, StreamError, Weighting
 from eigenstream.subspace import to_sklearn
 
@@ -210,6 +211,14 @@ def test_weights_are_a_step_of_the_model(cube, tmp_path):
     session = onnxruntime.InferenceSession(tmp_path / "model.onnx")
     (answers,) = session.run(None, {"rows": ROWS})
     np.testing.assert_allclose(answers, expected, atol=1e-6)
+
+
+def test_a_forged_grid_is_a_damaged_file(cube, tmp_path):
+    pca = StreamPCA(2).fit(cube)
+    pca.feature_grid_ = replace(pca.feature_grid_, kept=np.ones(11, bool))
+    save(pca, tmp_path / "model.safetensors")
+    with pytest.raises(ModelError, match="12 cells"):
+        load(tmp_path / "model.safetensors")
 
 
 def test_a_stream_has_the_cells_of_the_model(cube):

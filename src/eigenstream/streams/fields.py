@@ -81,6 +81,11 @@ class FeatureGrid:
 
     __repr__ = brief
 
+    def _loaded(self) -> None:
+        n_cells = sum(prod(part.shape) for part in self.variables)
+        if len(self.kept) != n_cells:
+            raise ValueError(f"the grid has {n_cells} cells, and kept has {len(self.kept)} values.")
+
     def maps(self, components: Any) -> Any:
         """Return vectors over the features as maps, with NaN at the other cells.
 
