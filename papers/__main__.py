@@ -1,12 +1,12 @@
 """``python -m papers``: list the reproductions, or make their pages."""
 
 import argparse
+import json
 import sys
 from dataclasses import replace
 from pathlib import Path
 
 from eigenstream.demo import Clock
-from eigenstream.reports.base import as_json
 from papers import PAPERS, data
 
 EFFORTS = {
@@ -61,7 +61,9 @@ def main(arguments: list[str] | None = None) -> None:
         command = f"python -m papers {name}{flag} --seeds {given.seeds}"
         report = replace(outcome.report, command=command)
         page.write_text(report.html(), encoding="utf-8")
-        page.with_suffix(".json").write_text(as_json(outcome.numbers), encoding="utf-8")
+        page.with_suffix(".json").write_text(
+            json.dumps(outcome.numbers, indent=2, allow_nan=False) + "\n", encoding="utf-8"
+        )
         for row in (outcome.table.header, *outcome.table.rows):
             print(" | ".join(row))
         print(f"{page} and {page.with_suffix('.json')} are written.")

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from eigenstream import theory
-from eigenstream._checks import check_choice, check_number, check_unchanged, check_whole, warn_user
+from eigenstream._checks import check_choice, check_number, check_whole, same_value, warn_user
 from eigenstream._linalg import Float64s
 from eigenstream._machine import blas_threads, check_fits, chunk_rows
 from eigenstream._provenance import NOTED, check_same_input, merge_sources
@@ -540,14 +540,12 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
                 raise TypeError(
                     f"merge takes another fitted {type(self).__name__}, got {one!r:.200}."
                 )
-        try:
-            check_unchanged(self._begun, other._begun)
-        except ValueError as error:
-            what = str(error).split(" cannot change now")[0]
-            raise ValueError(
-                f"the other one has learned with {what}, and this one with "
-                f"{self._begun[what.split('=')[0]]!r}. Use the same parameters for both."
-            ) from None
+        for name, value in self._begun.items():
+            if not same_value(other._begun[name], value):
+                raise ValueError(
+                    f"the other one has learned with {name}={other._begun[name]!r}, and this one "
+                    f"with {value!r}. Use the same parameters for both."
+                )
         if len(self._mean) != len(other._mean):
             raise ValueError(
                 f"the other one has learned rows of {len(other._mean)} features, and this one of "

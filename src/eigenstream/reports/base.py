@@ -1,6 +1,5 @@
-"""Pages and their blocks as HTML that loads nothing from the network, and JSON."""
+"""Pages and their blocks as HTML that loads nothing from the network."""
 
-import json
 from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -110,8 +109,3 @@ class Report:
             undefined=StrictUndefined,
         )
         return pages.get_template("template.html.j2").render(report=self)
-
-
-def as_json(results: Any) -> str:
-    """Return results as JSON text that every reader accepts (no NaN)."""
-    return json.dumps(results, indent=2, allow_nan=False) + "\n"

@@ -246,14 +246,12 @@ class PairGraph:
         rows, pairs = chunk.rows[first[order]], np.sort(np.argsort(order)[place[chunk.pairs]])
         in_order = np.lexsort(pairs.T)
         chunk, pairs = replace(chunk, rows=rows, pairs=pairs).chosen(in_order), pairs[in_order]
-        alike = np.asarray(chunk.targets) > 0
-        links = coo_array(
-            (np.ones(int(alike.sum())), tuple(pairs[alike].T)), shape=(len(first), len(first))
-        )
+        alike, n = np.asarray(chunk.targets) > 0, len(first)
+        links = coo_array((np.ones(int(alike.sum())), tuple(pairs[alike].T)), shape=(n, n))
         groups = connected_components(links, directed=False)[1].astype(np.intp)
         inside = groups[pairs[~alike]]
         if len(inside) and (inside[:, 0] == inside[:, 1]).mean() > CONTRADICTIONS:
-            groups = np.arange(len(first))
+            groups = np.arange(n)
         return cls(chunk, groups)
 
     @property
