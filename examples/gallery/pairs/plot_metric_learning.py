@@ -7,7 +7,9 @@ It brings new images of the same digit together. The default prepares for new di
 ``shrinkage=0.1, mixing=0`` for the digits of the training set.
 """
 
+import numpy as np
 from sklearn.datasets import load_digits
+from sklearn.metrics import pairwise_distances
 from sklearn.model_selection import train_test_split
 
 from eigenstream import ClassSubspace, StreamPCA, plotting
@@ -34,13 +36,20 @@ areas = {name: curve.area for name, curve in curves.items()}
 print({name: f"{area:.3f}" for name, area in areas.items()})
 
 # %%
-# Draw both embeddings and the ROC curves
-# ---------------------------------------
+# Draw all distances
+# ------------------
+# Rows and columns are 300 held-out images, sorted by digit. Dark squares on the diagonal are small
+# distances between images of the same digit. After learning, the squares are darker and the rest is
+# lighter.
 
+order = np.concatenate([np.flatnonzero(y_test == digit)[:30] for digit in range(10)])
 left, middle, right = plotting.panels([3], [3.4], width=10)
-plotting.embedding(before, y_test, ax=left)
-plotting.embedding(after, y_test, ax=middle)
+for ax, name, features in ((left, "PCA", before), (middle, "ClassSubspace", after)):
+    distances = pairwise_distances(features[order])
+    ax.imshow(distances / np.median(distances), cmap="Blues_r", vmin=0.2, vmax=0.9)
+    ax.grid(False)
+    ax.set_title(f"Distances of {name}", loc="left")
+    ax.set_xticks(np.arange(15, 300, 30), range(10))
+    ax.set_yticks(np.arange(15, 300, 30), range(10))
 plotting.roc(curves, ax=right)
-left.set_title("PCA", loc="left")
-middle.set_title("ClassSubspace", loc="left")
 right.set_title("ROC on held-out digits", loc="left")
