@@ -81,7 +81,9 @@ sphinx_gallery_conf = {
 html_theme = "pydata_sphinx_theme"
 html_title = "eigenstream"
 html_copy_source = False
-html_static_path = ["static"]
+# The scripts of tutorials/live.md.
+SCRIPTS = [f"../papers/explorer/{name}.js" for name in ("orders", "explorer")]
+html_static_path = ["static", *SCRIPTS]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_sidebars = {"index": []}

@@ -8,6 +8,7 @@ from importlib import import_module
 from inspect import isclass
 from pathlib import Path
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
 import browsers
@@ -38,7 +39,7 @@ PAGES = (
     *("tutorials/perceptron-to-backpropagation", "explanation/prototypes"),
     *("reference/generated/eigenstream.SlowSubspace", "reference/command-line"),
     *("reference/generated/eigenstream.MultilayerPerceptronRegressor",),
-    "gallery/online/plot_neurons",
+    *("gallery/online/plot_neurons", "tutorials/live", "recipes/messages"),
 )
 
 
@@ -100,6 +101,44 @@ def check_widths(out, browser):
         assert (wider, cut, telephone) == ([], [], []), page
 
 
+#: Wait until the map of the live page is at its last step, and return its topographic error.
+UNFOLDED = """new Promise(done => {
+  const form = document.querySelector('.unfolding');
+  const look = () => form.dataset.ready
+    ? done(Number(form.querySelector('.facts-line').textContent.match(/[0-9.]+(?=[.]$)/)[0]))
+    : setTimeout(look, 20);
+  look();
+})"""
+MOVED = """(() => {{
+  const form = document.querySelector('{form}');
+  form.elements['{name}'].value = '{value}';
+  form.dispatchEvent(new Event('input'));
+  return form.querySelector('.facts-line').textContent;
+}})()"""
+
+
+def check_live(out, browser):
+    """Check the map and the sliders of the live page."""
+    page = browser.open(out / "tutorials" / "live.html", width=1200)
+    units = np.random.default_rng(0).uniform(-1, 1, (9, 2))
+    moved = page.ask(
+        f"(() => {{ const units = {units.tolist()};"
+        "mapStep(units, 3, [0.3, -0.2], 0.5, 0.8); return units; })()"
+    )
+    row, places = np.array([0.3, -0.2]), np.array(np.divmod(np.arange(9), 3)).T
+    nearest = np.linalg.norm(units - row, axis=1).argmin()
+    h = np.exp(-((places - places[nearest]) ** 2).sum(axis=1) / (2 * 0.8**2))
+    np.testing.assert_allclose(moved, units + 0.5 * h[:, None] * (row - units), atol=1e-12)
+    assert page.ask(UNFOLDED) < 0.05
+    page.ask(MOVED.format(form=".unfolding", name="first", value=1))
+    assert page.ask(UNFOLDED) > 0.1
+    said = page.ask(MOVED.format(form="form[data-model=pair]", name="eta", value=3))
+    assert "Above the critical rate" in said
+    assert not [url for url in page.loaded() if not url.startswith("file:")]
+    assert [text for text in page.complaints() if "theme mode" not in text] == []
+    page.close()
+
+
 def test_the_site(tmp_path, request):
     """One test, since two builds at a time would write the same generated pages."""
     build(tmp_path)
@@ -107,4 +146,6 @@ def test_the_site(tmp_path, request):
     check_links(tmp_path)
     check_network(tmp_path)
     if browsers.found() is not None:
-        check_widths(tmp_path, request.getfixturevalue("browser"))
+        browser = request.getfixturevalue("browser")
+        check_widths(tmp_path, browser)
+        check_live(tmp_path, browser)
