@@ -186,7 +186,7 @@ class Slow:
             prototypes = walk.stationary().take(count, np.float32)
             for gamma in GAMMAS[: 1 if effort == "tiny" else None]:
                 network = RBFNetwork(count, gamma=gamma, random_state=0).fit(prototypes)
-                learners = batch() | {name: online()[name] for name in list(RULES)[1::2]}
+                learners = batch() | {name: online()[name] for name in list(RULES)[1:]}
                 spaces.append(Space(f"RBF {count}, gamma {gamma:g}", network, learners))
         clock.begin(f"seed {seed}: {found.views:,} views", found.views)
         moments = np.unique(np.geomspace(min(1000, found.views), found.views, 6).astype(int))

@@ -59,6 +59,15 @@ def test_faces_have_two_splits_by_number_and_random_ones(tmp_path, monkeypatch):
         assert rows.shape == (18, pixels)
 
 
+def test_scaled_letters_have_a_second_font():
+    [tasks] = hpca.scaled("tiny", 1)
+    names = [task.name for task in tasks]
+    assert names == [*hpca.PAGES, *(f"{page}, second font" for page in hpca.PAGES)]
+    first, _, second, _ = tasks
+    assert second.rows.shape == first.rows.shape
+    assert not np.allclose(second.rows, first.rows)
+
+
 def test_a_film_teaches_without_labels(monkeypatch):
     monkeypatch.setattr(film, "FRAMES", {"tiny": 2500})
     monkeypatch.setattr(film, "STATES", {"tiny": 40})
