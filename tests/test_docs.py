@@ -36,7 +36,9 @@ CUT = """[...document.querySelectorAll('pre')].filter(e => e.scrollWidth > e.cli
 #: Pages that are measured in a browser, one of each kind.
 PAGES = (
     *("index", "gallery/index", "tutorials/heat-exchanger", "tutorials/sensor-drift"),
-    *("tutorials/perceptron-to-backpropagation", "explanation/prototypes"),
+    *("tutorials/perceptron-to-backpropagation", "tutorials/molecule", "explanation/prototypes"),
+    *("how-to/files-and-streams", "how-to/command-line", "how-to/missing-values"),
+    *("migration/minisom", "migration/deeptime"),
     *("reference/generated/eigenstream.SlowSubspace", "reference/command-line"),
     *("reference/generated/eigenstream.MultilayerPerceptronRegressor",),
     *("gallery/online/plot_neurons", "tutorials/live", "recipes/messages"),
