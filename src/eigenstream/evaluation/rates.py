@@ -55,7 +55,18 @@ class RateInterval:
         return self._interval(self.log_error)
 
     def predicted(self, n_classes: int) -> tuple[float, float]:
-        """Return the 90 % interval of the rate that ``n_classes`` new classes will show."""
+        """Return the 90 % interval of the rate that new classes will show.
+
+        Parameters
+        ----------
+        n_classes : int
+            The number of new classes.
+
+        Returns
+        -------
+        (float, float)
+            The interval.
+        """
         new = check_whole(n_classes, "n_classes", least=1)
         return self._interval(self.log_error * float(np.sqrt(1.0 + self.n_classes / new)))
 

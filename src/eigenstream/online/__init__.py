@@ -1,6 +1,6 @@
 """Learning online by Hebbian rules, one observation at a time."""
 
-from eigenstream.online.plan import Plan, Progress, check_options, check_start
+from eigenstream.online.plan import Plan, Progress, check_options
 from eigenstream.online.rules import (
     HEBB,
     OJA_FLOW,
@@ -28,5 +28,4 @@ __all__ = [
     "Rule",
     "UnstableStepError",
     "check_options",
-    "check_start",
 ]

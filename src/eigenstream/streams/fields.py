@@ -169,7 +169,20 @@ class FeatureGrid:
         return {name: one for name, one in last.coords.items() if one.dims == (self.dim,)}
 
     def stacked(self, X: Any, rows: slice) -> NDArray[Any]:
-        """Return some rows of a labelled array as a matrix of features."""
+        """Return some rows of a labelled array as a matrix of features.
+
+        Parameters
+        ----------
+        X : DataArray or Dataset
+            The labelled array.
+        rows : slice
+            The rows.
+
+        Returns
+        -------
+        array of shape (n, n_cells)
+            The features.
+        """
         parts = []
         for array, own in zip(arrays_of(X), self.variables, strict=True):
             part = array.isel({self.dim: rows}).transpose(self.dim, *own.dims)

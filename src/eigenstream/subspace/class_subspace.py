@@ -55,15 +55,15 @@ class ClassSubspace(PairwiseEstimator):
     Parameters
     ----------
     <components_of_pairs, criterion_of_pairs, shrinkage, mixing>
+    scale : bool, "within" or "auto", default="auto"
+        Divide each feature by its standard deviation over the rows (True), or within classes. With
+        ``groups``, True stands for the deviation within tasks. "auto" is "within" for "ratio" and
+        fewer than 5 classes, and False otherwise.
     eta : float, "auto", "margin_risk" or list of floats, default="auto"
         For "difference": the weight of pairs of different classes; pairs of the same class have
         the weight 1. "auto" compares 12 weights from 10 to 0.003 by the ROC area of pairs of
         held-out classes. A list gives other weights to compare. "margin_risk" minimises the
         training risk at margin 0.01, as the paper does.
-    scale : bool, "within" or "auto", default="auto"
-        Divide each feature by its standard deviation over the rows (True), or within classes. With
-        ``groups``, True stands for the deviation within tasks. "auto" is "within" for "ratio" and
-        fewer than 5 classes, and False otherwise.
     <solver, features, missing>
 
     Attributes

@@ -12,9 +12,10 @@ from eigenstream._checks import check_flag, check_whole, is_sparse, warn_user
 from eigenstream._linalg import Float64s, orthonormalized, principal_angles, rounding_of_mean
 from eigenstream._machine import blas_threads
 from eigenstream._storable import storable
-from eigenstream.online import RULES, Plan, Progress, Rule, UnstableStepError, check_start
+from eigenstream.online import RULES, Plan, Progress, Rule, UnstableStepError
 from eigenstream.online.averages import RunningAnswer, RunningMean
 from eigenstream.online.blocks import advance_loop, automatic, mean_shares, pointer
+from eigenstream.online.plan import check_start
 from eigenstream.rows.chunk import Chunk
 from eigenstream.schedules import Auto, as_schedule
 from eigenstream.subspace.block import Block, indices

@@ -60,15 +60,15 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
     Parameters
     ----------
     <components_of_pairs, criterion_of_pairs, shrinkage, mixing>
+    scale : False, "within" or "auto", default="auto"
+        Divide each feature by its standard deviation within positive pairs. "auto" is "within" for
+        "ratio" if the two largest sets of connected rows have half of the rows of positive pairs,
+        and False otherwise.
     eta : float, "auto", "margin_risk" or list of floats, default="auto"
         For "difference": the weight of negative pairs; positive pairs have the weight 1. "auto"
         compares 12 weights from 10 to 0.003 by the ROC area of held-out pairs. A list gives other
         weights to compare. "margin_risk" minimises the training risk at margin 0.01, as the paper
         does.
-    scale : False, "within" or "auto", default="auto"
-        Divide each feature by its standard deviation within positive pairs. "auto" is "within" for
-        "ratio" if the two largest sets of connected rows have half of the rows of positive pairs,
-        and False otherwise.
     <solver, features>
     preprocessor : array of shape (n, D), optional
         The rows that index pairs refer to. With ``Kernel("precomputed")``, the Gram matrix.

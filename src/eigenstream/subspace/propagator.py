@@ -63,7 +63,18 @@ class LaggedCovariances:
         return rounding_of_mean(self.mean0)
 
     def along(self, columns: Float64s) -> "LaggedCovariances":
-        """Return the covariances of ``rows @ columns``."""
+        """Return the covariances of ``rows @ columns``.
+
+        Parameters
+        ----------
+        columns : array of shape (n_features, n)
+            The columns.
+
+        Returns
+        -------
+        LaggedCovariances
+            The covariances.
+        """
         c00, c11, step = (columns.T @ one @ columns for one in (self.c00, self.c11, self.step))
         means = self.mean0 @ columns, self.mean1 @ columns
         return LaggedCovariances(c00, c11, step, *means, self.lag)

@@ -75,7 +75,18 @@ class Result:
         return True
 
     def unscaled(self, vectors: Float64s) -> Float64s:
-        """Return the matrix by which centred rows are multiplied for these vectors."""
+        """Return the matrix by which centred rows are multiplied for these vectors.
+
+        Parameters
+        ----------
+        vectors : array of shape (n_features, n_components)
+            Directions of rows that are divided by their scale.
+
+        Returns
+        -------
+        array of shape (n_features, n_components)
+            The matrix.
+        """
         return vectors if self.scale is None else vectors / self.scale[:, None]
 
 
@@ -94,7 +105,7 @@ class PairResult(Result):
 
     Attributes
     ----------
-    pairs, mean, scale, estimated : Eigenpairs, array, array, bool
+    pairs, mean, scale, estimated, gaps : Eigenpairs, array, array, bool, Gaps
         As in ``Result``.
     eta : float or None
         The weight of negative pairs. None with ``criterion="ratio"``.
@@ -164,7 +175,7 @@ class VarianceResult(Result):
 
     Attributes
     ----------
-    pairs, mean, scale, estimated : Eigenpairs, array, array, bool
+    pairs, mean, scale, estimated, gaps : Eigenpairs, array, array, bool, Gaps
         As in ``Result``.
     freedom : float
         n / (n - 1) if the rows are centred, else 1.
@@ -224,7 +235,7 @@ class SlowResult(Result):
 
     Attributes
     ----------
-    pairs, mean, scale, estimated : Eigenpairs, array, array, bool
+    pairs, mean, scale, estimated, gaps : Eigenpairs, array, array, bool, Gaps
         As in ``Result``.
     alpha : float or None
         The weight of the variance. None for ratios.
@@ -299,7 +310,7 @@ class DynamicResult(Result):
 
     Attributes
     ----------
-    pairs, mean, scale, estimated : Eigenpairs, array, array, bool
+    pairs, mean, scale, estimated, gaps : Eigenpairs, array, array, bool, Gaps
         As in ``Result``: the singular values and the left singular functions.
     covariances : LaggedCovariances
         The covariances of rows and of the rows ``lag`` later.
@@ -323,7 +334,7 @@ class ContrastResult(Result):
 
     Attributes
     ----------
-    pairs, mean, scale, estimated : Eigenpairs, array, array, bool
+    pairs, mean, scale, estimated, gaps : Eigenpairs, array, array, bool, Gaps
         As in ``Result``.
     alpha : float
         The weight of the background.

@@ -92,7 +92,18 @@ class Solver(Documented):
 
     @classmethod
     def can(cls, method: str) -> bool:
-        """Return whether the sums or the operator have a method."""
+        """Return whether the sums or the operator have a method.
+
+        Parameters
+        ----------
+        method : str
+            The name of the method, such as "merge".
+
+        Returns
+        -------
+        bool
+            True if one of them has it.
+        """
         return any(hasattr(kind, method) for kind in cls.abilities)
 
     def fits(self, n_features: int, n_rows: int | None) -> bool:
@@ -230,10 +241,10 @@ class Sketch(Solver):
             learner.further = fit.learn(learner.repeat(), turn)
             learner.adopt()
             share = learner.estimated_share()
-        self.warn_of(share)
+        self._warn_of(share)
         return learner
 
-    def warn_of(self, share: float | None) -> None:
+    def _warn_of(self, share: float | None) -> None:
         """Warn if the estimated share of the optimum is small."""
         least = LEAST_SHARE if self.tol is None else 1.0 - self.tol
         if share is not None and share < least:

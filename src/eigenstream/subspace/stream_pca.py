@@ -297,8 +297,9 @@ class StreamPCA(TimeEstimator):
         rest = rows.shape[1] - len(variances)
         least = variances.max() * len(mean) * np.finfo(np.float64).eps
         if variances.min() <= least or (rest > 0 and noise <= least):
+            rank = int((variances > least).sum())
             raise ValueError(
-                f"Some directions have no variance (rank {int((variances > least).sum())} of {rows.shape[1]}), so rows "
+                f"Some directions have no variance (rank {rank} of {rows.shape[1]}), so rows "
                 "have no density. Use fewer components or more data."
             )
         scale = np.ones(rows.shape[1]) if self.scale_ is None else self.scale_[seen]
