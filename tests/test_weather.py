@@ -26,12 +26,15 @@ def test_the_table_of_the_page(frames):
     stream = open_stream(fewer, missing="interpolate")
     filled = SlowSubspace(2, scale=True).fit(stream)
     for found, rows, scales in (
-        (whole, 4980, [473, 204]),
-        (skipped, 23007, [471, 339]),
-        (filled, 26190, [410, 324]),
+        (whole, 4980, [505, 208]),
+        (skipped, 23007, [489, 349]),
+        (filled, 26190, [419, 330]),
     ):
         assert found.n_samples_seen_ == rows
         assert found.n_samples_skipped_ == 26190 - rows
         assert found.timescales_.round().tolist() == scales
-    assert np.abs(skipped.components_ - filled.components_).max() < 0.025
+    # The automatic alphas differ; the features on complete rows hardly do.
+    first, second = (model.transform(fewer[0].dropna()) for model in (skipped, filled))
+    for k in range(2):
+        assert abs(np.corrcoef(first[:, k], second[:, k])[0, 1]) > 0.98
     assert sum(int(frame["wind_gust"].isna().sum()) for frame in frames) == 20853
