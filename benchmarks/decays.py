@@ -13,8 +13,13 @@ from scipy.signal import lfilter
 
 from benchmarks._tools import console, show
 from eigenstream import SlowSubspace, lag_path
-from eigenstream.subspace.decays import ChapmanKolmogorov, decay, jackknife_error, predicted
-from eigenstream.subspace.timescales import LAGS
+from eigenstream.subspace.inference.decays import (
+    ChapmanKolmogorov,
+    decay,
+    jackknife_error,
+    predicted,
+)
+from eigenstream.subspace.inference.timescales import LAGS
 
 RUNS, ROWS, BLOCKS = 200, 20_000, 20
 

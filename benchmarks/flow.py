@@ -19,7 +19,7 @@ from eigenstream.online import OJA_FLOW, Plan
 from eigenstream.processes import ImageWalk, page_image
 from eigenstream.rows.chunk import Chunk
 from eigenstream.schedules import Power
-from eigenstream.subspace.flow import FlowSums
+from eigenstream.subspace.solvers.flow import FlowSums
 
 #: (features, components, rows for the flow, rows for the loop)
 SHAPES = [(784, 10, 10_000, 400), (784, 50, 6000, 60), (100_000, 10, 640, 8)]

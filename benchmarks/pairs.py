@@ -14,8 +14,8 @@ from benchmarks._tools import race, show
 from eigenstream import ClassSubspace, Kernel, PairSubspace, RBFNetwork
 from eigenstream.evaluation import balanced_risk, pair_roc
 from eigenstream.processes.characters import letter_set
-from eigenstream.subspace.kernels import KernelMap, median_square
-from eigenstream.subspace.weights import ETAS
+from eigenstream.subspace.estimators.weights import ETAS
+from eigenstream.subspace.solvers.kernels import KernelMap, median_square
 
 COMPONENTS, FOLDS = 20, 5
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from eigenstream.online import OJA_FLOW, Plan
 from eigenstream.rows.chunk import Chunk
-from eigenstream.subspace.flow import FlowSums
+from eigenstream.subspace.solvers.flow import FlowSums
 
 
 class RuleOnRows:

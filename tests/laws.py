@@ -26,7 +26,7 @@ import numpy as np
 from eigenstream._linalg import orthonormalized, principal_angles
 from eigenstream.online import Plan, Rule
 from eigenstream.rows.chunk import Chunk
-from eigenstream.subspace.flow import FlowSums
+from eigenstream.subspace.solvers.flow import FlowSums
 
 #: The relative error of sums in another order. A smaller value makes correct estimators fail.
 ROUNDING = 500 * float(np.finfo(np.float64).eps)

@@ -5,8 +5,8 @@ rows, merging and all solvers come from the base class.
 """
 
 from eigenstream.subspace import Result
-from eigenstream.subspace.terms import VARIANCE, VELOCITY, TimeTerms
-from eigenstream.subspace.time import TimeEstimator
+from eigenstream.subspace.estimators.time import TimeEstimator
+from eigenstream.subspace.sums.terms import VARIANCE, VELOCITY, TimeTerms
 
 
 class Velocities(TimeTerms):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from eigenstream.subspace import Solver
-from eigenstream.subspace.operators import canonical
+from eigenstream.subspace.sums.operators import canonical
 
 
 class ColumnSums:

@@ -28,7 +28,7 @@ from eigenstream import (
 )
 from eigenstream.persistence import Checkpoint, Interrupted, ModelError, describe, load
 from eigenstream.streams import LagEmbedding, Standardize
-from eigenstream.subspace import solvers
+from eigenstream.subspace.solvers import solver as solvers
 
 ROWS = np.random.default_rng(0).standard_normal((900, 6)) * np.linspace(3, 1, 6)
 

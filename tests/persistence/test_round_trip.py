@@ -21,8 +21,8 @@ from eigenstream._storable import CLASSES
 from eigenstream.features import GradientOrientation
 from eigenstream.monitor import Monitor
 from eigenstream.persistence import describe, load, save
-from eigenstream.subspace.kernels import KernelMap, RowSpan
-from eigenstream.subspace.mapping import FeatureMap
+from eigenstream.subspace.estimators.mapping import FeatureMap
+from eigenstream.subspace.solvers.kernels import KernelMap, RowSpan
 from members import DATA, MEMBERS, keeping
 from saved import assert_same
 

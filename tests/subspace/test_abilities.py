@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from eigenstream import ClassSubspace, ContrastSubspace, SlowSubspace, StreamPCA
-from eigenstream.subspace.solvers import ADD, MATRIX, MERGE, SOLVERS, Need, chosen
+from eigenstream.subspace.solvers.solver import ADD, MATRIX, MERGE, SOLVERS, Need, chosen
 
 #: The solvers that answer for any weights from the same sums.
 FULL = {"dense", "kernel"}

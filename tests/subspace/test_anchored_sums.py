@@ -7,11 +7,11 @@ import pytest
 from numpy.testing import assert_allclose
 
 from eigenstream.rows.chunk import Chunk
-from eigenstream.subspace.anchored_sums import AnchoredSums
-from eigenstream.subspace.block import Block
-from eigenstream.subspace.learner import Learner
-from eigenstream.subspace.row_moments import RowMoments
-from eigenstream.subspace.terms import VARIANCE, VELOCITY, TimeTerms
+from eigenstream.subspace.sums.anchored_sums import AnchoredSums
+from eigenstream.subspace.sums.block import Block
+from eigenstream.subspace.sums.learner import Learner
+from eigenstream.subspace.sums.row_moments import RowMoments
+from eigenstream.subspace.sums.terms import VARIANCE, VELOCITY, TimeTerms
 
 STARTS = [0, 150, 152, 300]
 

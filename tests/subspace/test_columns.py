@@ -15,7 +15,7 @@ from eigenstream import SlowSubspace, StreamPCA, lag_path, load, open_stream, sa
 from eigenstream.cli import app
 from eigenstream.features import RBFNetwork
 from eigenstream.rows.chunk import Chunk
-from eigenstream.subspace.columns import FIRST_ROWS, STEPS, SuspectColumns
+from eigenstream.subspace.sums.columns import FIRST_ROWS, STEPS, SuspectColumns
 
 RANDOM = np.random.default_rng(0)
 SLOW = np.sin(np.arange(1200) / 150)

@@ -6,7 +6,7 @@ from sklearn.base import clone
 
 from eigenstream import ContrastSubspace, SlowSubspace, StreamPCA
 from eigenstream._linalg import principal_angles
-from eigenstream.subspace.learner import Learner
+from eigenstream.subspace.sums.learner import Learner
 
 ROWS = np.random.default_rng(0).standard_normal((40, 90)).cumsum(axis=0) + 3.0
 MODELS = [

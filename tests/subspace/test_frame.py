@@ -18,8 +18,8 @@ from eigenstream import (
     sample_pairs,
 )
 from eigenstream._linalg import principal_angles
-from eigenstream.subspace import frame
-from eigenstream.subspace.block import Block
+from eigenstream.subspace.solvers import frame
+from eigenstream.subspace.sums.block import Block
 
 #: Wider than what is held whole.
 WIDTH = 450

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import oracles
 from eigenstream import ClassSubspace, Sketch, SlowSubspace, StreamPCA, load, merge_all, save
 from eigenstream.streams import open_stream
-from eigenstream.subspace.probes import estimated_share, probe_columns
+from eigenstream.subspace.solvers.probes import estimated_share, probe_columns
 
 #: Wider than data that a sketch stores whole.
 WIDTH = 330

@@ -21,9 +21,9 @@ from eigenstream.rows.chunk import Chunk, Skipped
 from eigenstream.rows.fit import Fit
 from eigenstream.rows.guard import replacing
 from eigenstream.rows.rows import Part, Rows
-from eigenstream.subspace.frame import Frame
-from eigenstream.subspace.learner import Learner
-from eigenstream.subspace.solvers import MERGE, Krylov, Need, chosen
+from eigenstream.subspace.solvers.frame import Frame
+from eigenstream.subspace.solvers.solver import MERGE, Krylov, Need, chosen
+from eigenstream.subspace.sums.learner import Learner
 
 Estimator = TypeVar("Estimator")
 

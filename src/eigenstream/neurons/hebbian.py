@@ -19,8 +19,8 @@ from eigenstream.neurons._base import COUNT, Neurons, documented
 from eigenstream.rows.chunk import Chunk
 from eigenstream.rows.guard import changing, publishes, reads
 from eigenstream.schedules import Auto
-from eigenstream.subspace.flow import FlowSums
-from eigenstream.subspace.learner import Learner
+from eigenstream.subspace.solvers.flow import FlowSums
+from eigenstream.subspace.sums.learner import Learner
 
 FORMS = {
     "normalized": online.OJA_NORMALIZED,

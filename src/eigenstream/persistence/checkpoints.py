@@ -14,7 +14,7 @@ from eigenstream._hooks import Resumption
 from eigenstream._streams import Course, learn_chunks
 from eigenstream.persistence.codec import Arrays, can_be_saved, encode
 from eigenstream.persistence.model_file import ModelError, read, read_header, write
-from eigenstream.subspace.time import TimeEstimator
+from eigenstream.subspace.estimators.time import TimeEstimator
 
 __all__ = ["Checkpoint", "Interrupted", "held"]
 

@@ -29,8 +29,8 @@ from eigenstream.reports._drawings import MOST_BARS, MOST_IMAGES, Panel, first_o
 from eigenstream.reports._monitor import monitor_page
 from eigenstream.reports._rows import SeenRows
 from eigenstream.reports.base import PageTable, Report, Section, Tiles
-from eigenstream.subspace.decays import autocorrelations
-from eigenstream.subspace.timescales import implied
+from eigenstream.subspace.inference.decays import autocorrelations
+from eigenstream.subspace.inference.timescales import implied
 
 #: Components in a table, columns named in it, and features drawn over time.
 MOST_LISTED, MOST_NAMED, MOST_FEATURES = 12, 10, 8

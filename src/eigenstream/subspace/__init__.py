@@ -1,22 +1,12 @@
 """Subspace estimators: rows, terms, a learner, an accumulator, an operator, an answer."""
 
-from eigenstream.subspace.class_subspace import ClassSubspace
-from eigenstream.subspace.contrast_subspace import ContrastPath, ContrastSubspace
-from eigenstream.subspace.decays import ChapmanKolmogorov, Decay
-from eigenstream.subspace.diagnostics import (
-    autocorrelations,
-    implied_timescales,
-    n_positive,
-    objective,
-)
-from eigenstream.subspace.dynamic_subspace import DynamicSubspace
-from eigenstream.subspace.flow import FlowMonitor
-from eigenstream.subspace.kernels import median_square
-from eigenstream.subspace.one_shot import ThresholdClassifier
-from eigenstream.subspace.pair_metric import PairMetric
-from eigenstream.subspace.pair_subspace import PairSubspace
-from eigenstream.subspace.propagator import LaggedCovariances
-from eigenstream.subspace.results import (
+from eigenstream.subspace.estimators.class_subspace import ClassSubspace
+from eigenstream.subspace.estimators.contrast_subspace import ContrastPath, ContrastSubspace
+from eigenstream.subspace.estimators.dynamic_subspace import DynamicSubspace
+from eigenstream.subspace.estimators.one_shot import ThresholdClassifier
+from eigenstream.subspace.estimators.pair_metric import PairMetric
+from eigenstream.subspace.estimators.pair_subspace import PairSubspace
+from eigenstream.subspace.estimators.results import (
     ContrastResult,
     DynamicResult,
     Forms,
@@ -26,14 +16,29 @@ from eigenstream.subspace.results import (
     SlowResult,
     VarianceResult,
 )
-from eigenstream.subspace.slow_bounds import PairRule, SubspaceBound, pair_rule, subspace_bound
-from eigenstream.subspace.slow_subspace import SlowSubspace
-from eigenstream.subspace.solvers import Dense, Flow, Kernel, Krylov, Sketch, Solver
-from eigenstream.subspace.stream_pca import StreamPCA
-from eigenstream.subspace.time import to_sklearn
-from eigenstream.subspace.timescales import LagPath, lag_path
-from eigenstream.subspace.uncertainty import Estimate, Uncertainty
-from eigenstream.subspace.weights import AlphaPath
+from eigenstream.subspace.estimators.slow_subspace import SlowSubspace
+from eigenstream.subspace.estimators.stream_pca import StreamPCA
+from eigenstream.subspace.estimators.time import to_sklearn
+from eigenstream.subspace.estimators.weights import AlphaPath
+from eigenstream.subspace.inference.decays import ChapmanKolmogorov, Decay
+from eigenstream.subspace.inference.diagnostics import (
+    autocorrelations,
+    implied_timescales,
+    n_positive,
+    objective,
+)
+from eigenstream.subspace.inference.slow_bounds import (
+    PairRule,
+    SubspaceBound,
+    pair_rule,
+    subspace_bound,
+)
+from eigenstream.subspace.inference.timescales import LagPath, lag_path
+from eigenstream.subspace.inference.uncertainty import Estimate, Uncertainty
+from eigenstream.subspace.solvers.flow import FlowMonitor
+from eigenstream.subspace.solvers.kernels import median_square
+from eigenstream.subspace.solvers.solver import Dense, Flow, Kernel, Krylov, Sketch, Solver
+from eigenstream.subspace.sums.propagator import LaggedCovariances
 
 __all__ = [
     "AlphaPath",

@@ -14,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 import oracles
 from eigenstream import RBFNetwork, Sketch, SlowSubspace, StreamPCA, load, open_stream, save
 from eigenstream.subspace import autocorrelations, subspace_bound
-from eigenstream.subspace.gaps import SHARE, clipped, filled, noise_level
+from eigenstream.subspace.sums.gaps import SHARE, clipped, filled, noise_level
 from eigenstream.theory import Independent
 
 MODELS = [

@@ -1,0 +1,1 @@
+"""The estimators of subspaces, and the parts that they share."""

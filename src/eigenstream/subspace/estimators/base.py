@@ -1,0 +1,811 @@
+"""Base of the subspace estimators: fit, partial_fit, merge, transform."""
+
+from abc import ABC, abstractmethod
+from copy import copy, deepcopy
+from dataclasses import replace
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.utils._param_validation import HasMethods, Options, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from eigenstream._checks import check_finite, check_unchanged, real_array, same_value
+from eigenstream._documented import documented_by
+from eigenstream._hooks import Keeper, Reported, Resumption
+from eigenstream._linalg import Float64s
+from eigenstream._machine import chunk_rows
+from eigenstream._prepared import maps_back, maps_streams
+from eigenstream._provenance import (
+    check_same_input,
+    merge_sources,
+    note_source,
+)
+from eigenstream._storable import FITTED, storable
+from eigenstream.online import UnstableStepError
+from eigenstream.rows.chunk import FIRST, Skipped, finite_rows, without
+from eigenstream.rows.fit import Fit
+from eigenstream.rows.guard import Guarded, reads
+from eigenstream.rows.rows import Rows, as_floats, each, is_list_of_sequences, validated
+from eigenstream.subspace.estimators.mapping import FeatureMap, check_same_map, projected
+from eigenstream.subspace.estimators.results import Result
+from eigenstream.subspace.solvers.kernels import KernelMap, RowSpan
+from eigenstream.subspace.solvers.solver import (
+    ADD,
+    COUNT,
+    MATRIX,
+    MERGE,
+    SOLVERS,
+    Kernel,
+    Need,
+    Sketch,
+    Solver,
+    Task,
+    chosen,
+)
+from eigenstream.subspace.sums.learner import Learner
+from eigenstream.subspace.sums.operators import MatrixOperator, Passes
+from eigenstream.subspace.sums.radius import SMALLEST_VALUE
+from eigenstream.subspace.sums.terms import Terms
+
+FLAG = Options(bool, {True, False})
+CRITERION = StrOptions({"difference", "ratio"})
+
+#: The default number of components. Rows of one feature have one component.
+DEFAULT = 2
+
+#: The entries of a "Parameters" section, by the parameter's name.
+ENTRIES = {
+    "solver": """\
+solver : {"auto", "dense", "sketch", "krylov", "flow", "kernel"} or an object, default="auto"
+    "dense" stores D x D matrices. It is exact and supports all parameters. "sketch" reads the rows
+    once and stores a few times n_components vectors. It is accurate on long stationary streams.
+    "krylov" reads the rows several times and forms no matrix. "flow" learns online by the
+    Oja-Karhunen flow. "kernel" is exact in the space of a kernel. "auto" uses "dense" if the
+    matrices fit in memory, else "krylov" if the rows can be read again, else "sketch". A solver
+    object has further parameters, such as ``Sketch(oversampling=4)``.""",
+    "features": """\
+features : transformer, optional
+    A map to apply first, such as RBFNetwork. ``features_`` is a clone that is fitted to all rows.
+    ``partial_fit`` buffers rows until the map has seen ``n_rows_needed_`` rows. Pass a fitted map
+    as ``sklearn.frozen.FrozenEstimator(map)``.""",
+    "missing": """\
+missing : {"raise", "skip"}, default="raise"
+    "skip" leaves out rows, and pairs of rows, with NaN or infinity. It warns if that affects
+    10 % of the rows or more.""",
+    "missing_in_time": """\
+missing : {"raise", "skip", "available"}, default="raise"
+    "skip" leaves out rows with NaN or infinity, and the velocities that contain them. It raises if
+    this takes more than a tenth of the rows and leaves fewer than 10 for each column. "available"
+    sums each pair of columns over the rows that have both, and repairs the matrices. ``transform``
+    then predicts the missing values of a row from its other values. It needs the dense solver.""",
+    "components_of_pairs": """\
+n_components : int, "auto" or None, default="auto"
+    The largest number of components. For "ratio", "auto" selects it on held-out classes or pairs,
+    and None keeps all directions. For "difference", "auto" is 2 (1 if there is only one feature).
+    Only directions with a positive eigenvalue are returned there, with a warning if there are fewer
+    than n_components. None returns all of them.""",
+    "criterion_of_pairs": """\
+criterion : {"ratio", "difference"}, default="ratio"
+    "ratio" weighs the discriminants of linear discriminant analysis for distances, between raw
+    distance and discriminant analysis. "difference" maximises the difference of the two scatters
+    (Maurer 2006), with orthonormal components and risk bounds. "ratio" ignores eta.""",
+    "shrinkage": """\
+shrinkage : float in [0, 1] or "auto", default="auto"
+    For "ratio": the share of the covariance within classes that a multiple of the identity
+    replaces. With 1, discriminants are principal axes of the class means. With 0, directions of no
+    variance within classes are excluded. "auto" compares 7 values on held-out classes or pairs.
+    "difference" ignores it.""",
+    "mixing": """\
+mixing : float in [0, 1] or "auto", default="auto"
+    For "ratio": the share of the covariance between classes that the covariance within them
+    replaces. With 0, only discriminants count. With 1, all directions count alike: raw distance at
+    shrinkage 1. "auto" compares 0, 0.1, 0.3 and 1. It is 0 for an integer n_components of at most
+    the number of discriminants, and compares the other values for a larger one.
+    "difference" ignores it.""",
+}
+
+documented = documented_by(ENTRIES)
+
+
+@storable(
+    **FITTED,
+    _skipped="Skipped",
+    _solver="Solver?",
+    _map="FeatureMap | None?",
+    _learner="Learner | None?",
+    _answer="Result | Answer | None?",
+    _begun="dict?",
+)
+class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded, ABC):
+    """Base of the subspace estimators: parameters, a feature map, a learner and an answer.
+
+    After ``partial_fit`` the answer is computed when a result is first read. A stream of small
+    chunks therefore needs no decomposition for each chunk.
+    """
+
+    # Set by __init__ of the subclasses.
+    n_components: Any
+    solver: Any
+    features: Any
+    missing: str
+    #: The grid of a labelled array, which only fits of these set.
+    feature_grid_: Any
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_components": [COUNT, None],
+        "solver": [StrOptions({"auto", *SOLVERS}), HasMethods(["begin"])],
+        "features": [HasMethods(["fit", "transform"]), None],
+        "missing": [StrOptions({"raise", "skip"})],
+    }
+    #: Parameters that determine the dense solver's sums, and those that may change at any time.
+    _SHAPING: ClassVar[tuple[str, ...]] = ("features", "center", "lag")
+    _FREE: ClassVar[tuple[str, ...]] = ("missing", "preprocessor", "solver")
+
+    # Set by learning.
+    _solver: Solver
+    _learner: Learner | None = None
+    _map: FeatureMap | None = None
+    _answer: Result | None = None
+    _result_class: ClassVar[type[Result]]
+    _skipped: Skipped
+    _begun: dict[str, Any]
+
+    @abstractmethod
+    def _terms(self, width: int) -> Terms:
+        """Return an empty Terms object, which will make terms of the rows."""
+
+    @abstractmethod
+    def _task(self, width: int) -> Task:
+        """Return the number of components, the weights and the sample for a solver."""
+
+    @abstractmethod
+    def _solve(self, learner: Learner) -> Result:
+        """Return the answer of a learner that has no pending rows."""
+
+    @abstractmethod
+    def _check_enough(self, learner: Learner) -> None:
+        """Raise ValueError if the learner has too few rows for an answer."""
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters of the estimator.
+
+        Parameters of the solver, such as ``solver__passes``, need a solver object.
+
+        Parameters
+        ----------
+        **params : dict
+            The parameters to change.
+
+        Returns
+        -------
+        self : object
+            This estimator.
+        """
+        name = params.get("solver", self.solver)
+        nested = next((key for key in params if key.startswith("solver__")), None)
+        if nested is not None and isinstance(name, str):
+            own = nested.removeprefix("solver__")
+            kinds = [kind for kind in SOLVERS.values() if own in kind().get_params()]
+            kind = next((one for one in kinds if one.name == name), (*kinds, Sketch)[0])
+            raise ValueError(
+                f"solver={name!r} is a name, and {nested} needs an object. Use "
+                f"solver={kind.__name__}({own}={params[nested]!r})."
+            )
+        found: Self = super().set_params(**params)
+        return found
+
+    # ---- learning --------------------------------------------------------------------------
+
+    def _begin(self, width: int, n_rows: int | None, *calls: Need) -> Learner:
+        """Return a learner for rows of this width, and store its solver and parameters."""
+        solver = chosen(self, width, n_rows, *calls)
+        self._check_width(width)
+        self._solver, self._begun = solver, self._parameters()
+        return solver.begin(self._terms(width), self._task(width))
+
+    def _learn_all(self, fit: Fit, found: Resumption | None = None) -> None:
+        """Learn from all rows, forgetting what was learned before."""
+        if found is None:
+            self._learner, self._answer = None, None
+            self._fit_maps(fit)
+        self._skipped, fit.noted = fit.skipped, lambda: self._noted(fit)
+        if self._learner is None:
+            needs = (Need("checkpoint=", ADD),) if fit.keeper else fit.rows.needs
+            self._learner = self._begin(*fit.shape(), *needs)
+            fit.begin()
+        learner = self._learner
+        task = self._task(learner.terms.n_features)
+        again = self._solver.passes > 1 or not self._solver.can(ADD)
+        if again and not fit.rows.rereadable:
+            raise ValueError(
+                f"{fit.given!r} can be read only once, but solver={self._solver!r} reads it "
+                "several times. Write it to a file first, or use solver=Dense() or Sketch()."
+            )
+        try:
+            self._learner = learner = self._solver.learn(learner, fit, task)
+        except UnstableStepError as error:  # keep the state before the unstable block
+            self._answer, error.keeps = self._result_of(learner), True
+            raise
+        self._skipped = fit.skipped
+        ready = learner.ahead()
+        self._check_enough(ready)
+        self._answer = self._result_of(ready)
+        if isinstance(learner.sums, Passes):
+            learner.sums.source = None
+        self._warn_about_rows(learner)
+
+    def _warn_about_rows(self, learner: Learner) -> None:
+        """Warn after a fit if many rows were skipped."""
+        self._skipped.warn(self, learner.n_rows, self._row_word)
+
+    def _in_memory(self, stream: Any) -> bool:
+        """Return whether the solver needs the whole stream in memory."""
+        solver = SOLVERS[self.solver]() if self.solver in SOLVERS else self.solver
+        if isinstance(solver, str) or solver.can(ADD):
+            return False
+        return solver.own_map() is not None or not stream.rereadable
+
+    def _fit_maps(self, fit: Fit) -> None:
+        """Fit the feature map, or the map of a kernel, to all rows."""
+        solver = SOLVERS[self.solver]() if self.solver in SOLVERS else self.solver
+        own = None if isinstance(solver, str) else solver.own_map()
+        if own is not None and self.features is not None:
+            raise ValueError(
+                f"solver={solver.name!r} cannot be combined with features={self.features!r}, "
+                "because it maps the rows itself. Leave features out."
+            )
+        features = self.features if own is None else own
+        self._map = fit.map = None if features is None else FeatureMap(features)
+        if self._map is not None:
+            fit.rows.fit_map(self._map)
+
+    _row_word = "row"
+
+    def _learn_more(self, rows: Rows) -> None:
+        """Continue with the next rows of a stream."""
+        begins = self._learner is None
+        if begins and not self._collecting:
+            self._skipped = Skipped()
+            self._map = None if self.features is None else FeatureMap(self.features)
+            if self._map is not None and rows.maps_first:
+                rows.fit_map(self._map)
+        chunks = list(rows.chunks())  # check all rows before learning any
+        self._skipped = copy(self._skipped)
+        for chunk in chunks:
+            self._skipped.merge(chunk.skipped)
+        if self._map is not None:
+            self._map = deepcopy(self._map)
+            chunks = [mapped for chunk in chunks for mapped in self._map.mapped(chunk)]
+        if begins:
+            if not chunks:  # the feature map needs more rows
+                return
+            width = chunks[0].rows.shape[1]
+            self._learner = self._begin(width, None, Need("partial_fit", ADD))
+        assert self._learner is not None
+        self._answer = None
+        self._guard.mark()
+        for chunk in chunks:
+            self._learner.add(chunk)
+
+    def _warn_of_skipped(self) -> None:
+        """Warn if ``partial_fit`` has left out many rows."""
+        if self._learner is not None:
+            self._skipped.warn(self, self._learner.n_rows, self._row_word, FIRST)
+
+    @property
+    def _collecting(self) -> bool:
+        """True while rows are buffered for the feature map."""
+        return self._learner is None and self._map is not None
+
+    def _merged(self, other: Self, *, new_sequence: bool = False) -> Self:
+        """Return an estimator that has learned from this one's rows and then from the other's."""
+        if type(self) is not type(other):
+            raise TypeError(
+                f"{type(self).__name__} cannot merge with {type(other).__name__}. Pass another "
+                f"{type(self).__name__}."
+            )
+        for one in (self, other):
+            check_is_fitted(one)
+            chosen(copy(one).set_params(solver=one._solver), 1, None, Need("merge", MERGE))
+        ours, theirs = self._learner, other._learner
+        assert ours is not None
+        assert theirs is not None
+        if ours.terms.n_features != theirs.terms.n_features:
+            raise ValueError(
+                f"One estimator has {ours.terms.n_features} features, the other "
+                f"{theirs.terms.n_features}. Merge estimators of the same features."
+            )
+        for name in self._fixed():
+            if name in other._begun and not same_value(other._begun[name], self._begun[name]):
+                raise ValueError(
+                    f"One estimator was fitted with {name}={self._begun[name]!r}, the other with "
+                    f"{name}={other._begun[name]!r}. Merge estimators with equal parameters."
+                )
+        self._check_solver(other._solver)
+        check_same_map(self._map, other._map)
+        check_same_input(self, other)
+        merged = copy(self)
+        merged._learner = ours.merge(theirs, new_sequence=new_sequence)
+        merged._answer = None
+        merged._skipped = deepcopy(self._skipped)
+        merged._skipped.merge(other._skipped)
+        merge_sources(merged, other, follows=not new_sequence)
+        return merged
+
+    def _resume(self, rows: Rows, keeper: Keeper | None) -> None:
+        """Learn from a stream, after the rows of a checkpoint if there is one."""
+        fit = Fit(self, rows, keeper)
+        found = None if keeper is None else keeper.begin(self, rows.given)
+        if found is not None:
+            params = self.get_params(deep=False)
+            learned = {k: v for k, v in vars(found.estimator).items() if k not in params}
+            self.__dict__.update(learned)
+            if found.complete:
+                return
+            n_sequences = self.provenance_.get("sequences") or 0
+            fit.resume(self._map, self._skipped, n_sequences, found.rows, found.turn)
+        self._learn_all(fit, found)
+        note_source(self, rows.given, fit.n_sequences)
+        if keeper is not None:
+            keeper.complete(lambda: self)
+
+    def _noted(self, fit: Fit) -> Self:
+        """Return a copy of the estimator in its present state, for a checkpoint."""
+        now = copy(self)
+        now._learner, now._answer = deepcopy(self._learner), None
+        now._skipped, now._map = fit.skipped, fit.map
+        note_source(now, fit.given, fit.n_sequences)
+        return now
+
+    def _loaded(self) -> None:
+        """Solve again after loading a file of format 2, whose results have another class."""
+        if self._answer is None or isinstance(self._answer, self._result_class):
+            return
+        if isinstance(self._known().sums, Passes):
+            raise ValueError(f"the file has no {self._result_class.__name__}.")
+        self._answer = None
+
+    # ---- checks ----------------------------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        """Raise for invalid parameters, before any data are read."""
+        self._validate_params()
+
+    def _check_step(self) -> None:
+        """Raise if learning cannot begin or continue with the present parameters."""
+        self._check_parameters()
+        if self._learner is not None:
+            self._check_continuation()
+
+    def _parameters(self) -> dict[str, Any]:
+        """Return a copy of the parameters that must not change while learning continues."""
+        return deepcopy(
+            {
+                name: value
+                for name, value in self.get_params(deep=False).items()
+                if name not in self._FREE
+            }
+        )
+
+    def _check_continuation(self) -> None:
+        """Raise if the sums cannot continue with the present parameters."""
+        assert self._learner is not None
+        if not self._solver.can(ADD):
+            raise ValueError(
+                f"This estimator was fitted with solver={self._solver.name!r}, which cannot "
+                "continue. Fit with solver='dense' first."
+            )
+        solver = chosen(self, self._learner.terms.n_features, None, Need("partial_fit", ADD))
+        if not isinstance(self.solver, str) or self.solver != "auto":
+            self._check_solver(solver)
+        given = self._parameters()
+        fixed = [name for name in self._fixed() if name in given and name in self._begun]
+        check_unchanged({name: self._begun[name] for name in fixed}, given)
+
+    def _fixed(self) -> tuple[str, ...]:
+        """Return the names of the parameters that determine the sums."""
+        return self._SHAPING if self._solver.can(MATRIX) else tuple(self._begun)
+
+    def _check_solver(self, solver: Solver) -> None:
+        """Raise if a solver cannot continue from the sums of the present one."""
+        begun = self._solver
+        before = begun.get_params()
+        if type(solver) is not type(begun) or not (
+            solver.can(MATRIX)
+            or all(same_value(one, before[name]) for name, one in solver.get_params().items())
+        ):
+            raise ValueError(
+                f"solver={solver!r} cannot continue from the result of another solver. "
+                f"Use solver={begun!r}, or call fit to start again."
+            )
+
+    def _wanted(self, width: int) -> Any:
+        """Return ``n_components``, reduced for a kernel or for rows of one feature."""
+        n = self.n_components
+        if self._kernel and isinstance(n, Integral):
+            return min(int(n), width)
+        return 1 if width == 1 and n == DEFAULT else n
+
+    def _check_width(self, width: int) -> None:
+        n = self._wanted(width)
+        if isinstance(n, Integral) and int(n) > width:
+            raise ValueError(
+                f"n_components={n} exceeds the number of features, {width}. "
+                f"Use n_components <= {width}, or None."
+            )
+
+    def _check_size(self, learner: Learner) -> None:
+        """Raise if the rows are so small that their squares underflow."""
+        radius = learner.terms.radius
+        if radius is None:
+            return
+        size = float(np.abs(learner.mean).max(initial=0.0))
+        if radius.first is not None:
+            size = max(size, float(np.abs(radius.first).max()))
+        if 0.0 < size < SMALLEST_VALUE and radius.about_origin < SMALLEST_VALUE:
+            raise ValueError(
+                f"All entries are below {SMALLEST_VALUE:g} in size, so their squares underflow. "
+                "Rescale the data."
+            )
+
+    # ---- results ---------------------------------------------------------------------------
+
+    def _known(self) -> Learner:
+        """Return the learner, or raise if the estimator is not fitted."""
+        with self._guard.reading():
+            learner = self._learner
+        if learner is None:
+            raise NotFittedError(
+                f"This {type(self).__name__} is not fitted yet. Call fit or partial_fit first."
+            )
+        return learner
+
+    @reads
+    def _solved(self) -> Result:
+        """Return the answer, computed again if rows were added since the last call."""
+        if self._answer is None:
+            ready = self._known().ahead()
+            self._check_once(self._check_step)
+            self._check_width(ready.terms.n_features)
+            try:
+                self._check_enough(ready)
+            except ValueError as error:
+                raise NotFittedError(f"{type(self).__name__}: {error}") from None
+            self._answer = self._result_of(ready)
+        return self._answer
+
+    def _result_of(self, learner: Learner) -> Result:
+        """Return the result of a learner that has no pending rows."""
+        result = self._solve(learner)
+        return replace(result, estimated=True) if self._estimates else result
+
+    @property
+    @reads
+    def result_(self) -> Result:
+        """The result, a frozen dataclass with eigenpairs, mean, scale and the weights in use."""
+        return self._solved()
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._learner is not None
+
+    @property
+    def solver_(self) -> str:
+        """The name of the solver in use."""
+        self._known()
+        return self._solver.name
+
+    @property
+    @reads
+    def operator_(self) -> MatrixOperator:
+        """The matrices A and B, which can be solved for any weights."""
+        learner = self._known()
+        if not self._solver.can(MATRIX):
+            raise AttributeError(
+                f"solver={self._solver.name!r} stores no matrices. Fit with solver='dense'."
+            )
+        operator: MatrixOperator = learner.operator()
+        answer = self._solved()
+        if answer.scale is not None:
+            operator = operator.scaled(answer.scale)
+        operator.weights = answer.weights
+        return operator
+
+    @property
+    def features_(self) -> Any:
+        """The fitted feature map."""
+        if self._map is None:
+            raise AttributeError(
+                f"This {type(self).__name__} has no feature map. Pass features= before fitting."
+            )
+        return self._map.transformer
+
+    @property
+    def _kernel(self) -> KernelMap | RowSpan | None:
+        """The map of the kernel, or None for other solvers."""
+        found = None if self._map is None else self._map.transformer
+        return found if isinstance(found, KernelMap | RowSpan) else None
+
+    @property
+    def components_(self) -> Float64s:
+        """The learned directions, one in each row. A kernel has ``features_.coefficients``."""
+        kernel, vectors = self._kernel, self._vectors
+        if isinstance(kernel, KernelMap):
+            raise AttributeError(
+                f"kernel={kernel.kernel!r} has no components_, because they are sums of kernel "
+                "functions at the training rows. Use features_.coefficients(result_.vectors)."
+            )
+        return vectors.T if kernel is None else vectors.T @ kernel.basis_
+
+    @property
+    def grid_(self) -> Any:
+        """The grid of the features, if the rows were labelled arrays of xarray.
+
+        ``grid_.maps(components_)`` returns the components as maps with coordinates.
+        """
+        return self.feature_grid_  # AttributeError for other rows
+
+    @property
+    def eigenvalues_(self) -> Float64s:
+        """The eigenvalues of the components, in descending order."""
+        return self._solved().pairs.values
+
+    @property
+    def mean_(self) -> Float64s:
+        """The mean that is subtracted from each row before projection."""
+        return self._solved().mean
+
+    @property
+    def scale_(self) -> Float64s | None:
+        """The divisor of each feature after centring, or None without ``scale``."""
+        return self._solved().scale
+
+    @property
+    def _columns(self) -> Float64s:
+        """The matrix by which centred rows are multiplied."""
+        return self._solved().columns
+
+    @property
+    def _vectors(self) -> Float64s:
+        """The components as columns, of rows that are divided by their scale."""
+        return self._solved().vectors
+
+    @property
+    @reads
+    def n_samples_seen_(self) -> int:
+        """The number of rows learned from, without the skipped ones."""
+        return self._known().n_rows - self._skipped.n_rows
+
+    @property
+    def n_samples_skipped_(self) -> int:
+        """The number of rows that ``missing="skip"`` left out."""
+        self._known()
+        return self._skipped.n_rows
+
+    @property
+    def n_components_(self) -> int:
+        """The number of components learned."""
+        return len(self.eigenvalues_)
+
+    @property
+    def objective_(self) -> float:
+        """The objective on the training data, the sum of the eigenvalues.
+
+        It is not available after "flow" and "sketch", which only estimate the eigenvalues.
+        """
+        values = self.eigenvalues_
+        if self._estimates:
+            raise AttributeError(
+                f"solver={self.solver_!r} only estimates the eigenvalues, so objective_ is not "
+                "available. Use score on rows, or fit with solver='dense'."
+            )
+        return float(values.sum())
+
+    def _operator_of(self, learner: Learner) -> Any:
+        """Return A and B, without D x D matrices for few rows unless columns are scaled."""
+        if getattr(self, "scale", False):
+            return learner.operator()
+        wanted = self._wanted(learner.terms.n_features)
+        return learner.thin_operator(int(wanted) if isinstance(wanted, Integral) else 1)
+
+    @property
+    @reads
+    def estimated_share_(self) -> float:
+        """The estimated share of the optimum that ``solver="sketch"`` has reached.
+
+        Read a share above 0.999 as "above 0.999".
+        """
+        share = self._known().estimated_share()
+        if share is None:
+            raise AttributeError(
+                f"solver={self.solver_!r} estimates no share of the optimum here. Exact solvers "
+                "have a share of 1, and a sketch of labels has no estimate."
+            )
+        return share
+
+    @property
+    def _estimates(self) -> bool:
+        """True if the solver only estimates eigenvalues."""
+        return self._solver.can(ADD) and not self._solver.can(MATRIX)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    @reads
+    def solved_with(self, **parameters: Any) -> Self:
+        """Return a copy that is solved again with other parameters, without reading data.
+
+        The sums do not depend on alpha, eta or the number of components.
+
+        Parameters
+        ----------
+        **parameters : dict
+            The parameters to change.
+
+        Returns
+        -------
+        self : object
+            A new fitted estimator.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eigenstream import SlowSubspace
+        >>> X = np.random.default_rng(0).standard_normal((500, 3)).cumsum(axis=0)
+        >>> slow = SlowSubspace(n_components=1).fit(X)
+        >>> slow.solved_with(alpha=0.5, n_components=2).components_.shape
+        (2, 3)
+        """
+        if not self._solver_known().can(MATRIX):
+            raise ValueError(
+                f"solver={self._solver.name!r} stores no matrices to solve again. Fit with "
+                "solver='dense' first."
+            )
+        made = copy(self)
+        made._learner, made._answer = deepcopy(self._learner), None
+        made.set_params(**parameters)
+        return made
+
+    def _solver_known(self) -> Solver:
+        self._known()
+        return self._solver
+
+    # ---- use -------------------------------------------------------------------------------
+
+    @maps_streams
+    def transform(self, X: Any) -> Any:
+        """Project rows onto the components, in the precision of the rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, D), a list of them, or a stream
+            The rows to project.
+
+        Returns
+        -------
+        Z : array of shape (n, n_components), or a list of them
+            The projected rows. With ``missing="skip"``, rows with missing values give NaN. With
+            "available", only rows without any value do.
+        """
+        check_is_fitted(self)
+        if is_list_of_sequences(X):
+            return each(self.transform, X)
+        result = self._solved()
+        given, lost = self._completed(validated(self, X, reset=False), result)
+        features = self._projected(given, result.mean, result.columns)
+        features[lost] = np.nan
+        return features
+
+    def _projected(self, given: Any, mean: Float64s, columns: Float64s) -> Any:
+        """Return the features of complete rows."""
+        if self._map is None:
+            return projected(given, mean, columns)
+        step = chunk_rows(max(given.shape[1], len(mean)))
+        parts = []
+        for first in range(0, given.shape[0], step):
+            made = self._map.transformer.transform(given[first : first + step])
+            check_finite(made, name=f"the output of {type(self.features_).__name__}")
+            parts.append(projected(made, mean, columns))
+        return np.concatenate(parts).astype(np.result_type(given.dtype, np.float32), copy=False)
+
+    def _completed(self, given: Any, result: Result) -> tuple[Any, Any]:
+        """Return rows without missing values, and the indices of rows that have no features."""
+        lost: Any = []
+        if self.missing == "skip":
+            finite = finite_rows(given)
+            if not finite.all():
+                given, lost = without(given, finite), np.flatnonzero(~finite)
+        return as_floats(given), lost
+
+    @maps_back
+    def inverse_transform(self, Z: Any) -> Any:
+        """Return the rows in the learned subspace that project to ``Z``.
+
+        With ``features``, the feature map must have an ``inverse_transform``. Of the preprocessing
+        steps of the stream, ``Standardize()`` and ``Weighting`` can be undone. Any other step
+        raises an error.
+
+        Parameters
+        ----------
+        Z : array-like of shape (n, n_components)
+            Features, as returned by ``transform``. A DataArray gives fields.
+
+        Returns
+        -------
+        array of shape (n, n_features)
+            The rows. They equal the original rows up to the part outside the subspace.
+        """
+        check_is_fitted(self)
+        if isinstance(self._kernel, KernelMap):
+            raise ValueError(
+                "inverse_transform is not available with a kernel, because most points of its "
+                "space correspond to no row. Use another solver."
+            )
+        if self._map is not None and not hasattr(self.features_, "inverse_transform"):
+            raise ValueError(
+                f"{self.features_!r} has no inverse_transform. Use features that have one."
+            )
+        if is_list_of_sequences(Z):
+            return each(self.inverse_transform, Z)
+        vectors, scale = self._vectors, self.scale_
+        Z = real_array(Z, "Z")
+        if Z.ndim != 2 or Z.shape[1] != vectors.shape[1]:
+            raise ValueError(
+                f"Z has shape {Z.shape}. Pass shape (n, {vectors.shape[1]}), one column for each "
+                "component."
+            )
+        dtype = Z.dtype if Z.dtype in (np.float32, np.float64) else np.dtype(np.float64)
+        Z = Z.astype(dtype, copy=False)
+        check_finite(Z, name="Z")
+        patterns = self._patterns()
+        patterns = patterns if scale is None else patterns * scale
+        made = Z @ patterns.astype(dtype) + self.mean_.astype(dtype)
+        made = made if self._map is None else self.features_.inverse_transform(made)
+        steps = getattr(self, "preprocessing_", None)
+        return made if steps is None else steps.inverse_transform(made)
+
+    # ---- error bars ------------------------------------------------------------------------
+
+    #: The units of the blocks that error bars come from.
+    _block_word = "rows"
+
+    def _block_size(self, learner: Learner) -> int:
+        """Return the size of a block, in these units."""
+        return learner.n_rows
+
+    def _least_block(self, learners: list[Learner], size: float) -> float:
+        """Return the number of rows that blocks need for reliable error bars."""
+        return 0.0
+
+    def _metric(self) -> Float64s:
+        """Return the metric of the angles between components.
+
+        It is A for components that are uncorrelated but not orthogonal.
+        """
+        operator = self.operator_
+        unit = np.eye(len(operator.reward))
+        if self._solved().orthonormal:
+            return unit
+        return np.asarray(operator.reward + operator.rounding * operator.trace * unit)
+
+    def _patterns(self) -> Float64s:
+        """Return the pseudo-inverse of the components, which maps projections back to rows."""
+        result = self._solved()
+        vectors = result.vectors
+        return vectors.T if result.orthonormal else np.asarray(np.linalg.pinv(vectors))
+
+    def __sklearn_tags__(self) -> Any:
+        """Describe the estimator to scikit-learn."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def continues(estimator: Any) -> None:
+    """Raise AttributeError for a solver that needs all rows at once."""
+    if estimator.solver == "kernel" or isinstance(estimator.solver, Kernel):
+        raise AttributeError("solver='kernel' needs all rows at once. Use fit, or solver='dense'.")

@@ -1,0 +1,467 @@
+"""Distances from labelled rows: all implied pairs, in linear time."""
+
+from dataclasses import replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils._param_validation import StrOptions
+
+from eigenstream._checks import check_weights
+from eigenstream._documented import documented_by
+from eigenstream._hooks import KEEPING, keeper_of
+from eigenstream._linalg import Float64s
+from eigenstream._prepared import learns_rows
+from eigenstream._provenance import forget_source, note_source
+from eigenstream._refusals import offered_if
+from eigenstream._storable import storable
+from eigenstream._streams import (
+    all_rows,
+    fits_dask,
+    is_stream,
+    labelled_stream,
+    note_columns,
+    refuse_keeping,
+)
+from eigenstream.evaluation.base import PairCounts
+from eigenstream.evaluation.pair_risk import TrainingRows
+from eigenstream.rows.chunk import Chunk
+from eigenstream.rows.fit import Fit
+from eigenstream.rows.guard import changing, publishes, reads
+from eigenstream.rows.rows import ArrayRows, Part, Rows, StreamRows, stream_rows, validated
+from eigenstream.subspace.estimators import pair_input
+from eigenstream.subspace.estimators.base import FLAG, continues, documented
+from eigenstream.subspace.estimators.discriminants import Scatters
+from eigenstream.subspace.estimators.held_out import (
+    Folds,
+    dense,
+    few_classes,
+    fixed_order,
+    folds_of_classes,
+)
+from eigenstream.subspace.estimators.pairwise import PairwiseEstimator
+from eigenstream.subspace.inference.pair_bounds import bound_of_rows
+from eigenstream.subspace.inference.uncertainty import Uncertainty, parts_of_classes
+from eigenstream.subspace.sums.learner import Learner
+from eigenstream.subspace.sums.sample import MOST_ROWS, Sample, training_rows
+from eigenstream.subspace.sums.terms import NOTHING, ClassTerms, Parts
+from eigenstream.theory import RiskBound
+
+
+@storable()
+@documented
+class ClassSubspace(PairwiseEstimator):
+    """Subspace in which distances separate the classes of labelled rows.
+
+    The subspace also separates new classes of the same kind. For example, a subspace learned from
+    letters separates digits. The default lies between raw distance and linear discriminant
+    analysis, and held-out classes select the place. ``criterion="difference"`` is Maurer's
+    hyperbolic PCA [1]_ on all pairs of rows. (It is not PCA in hyperbolic space.)
+
+    Parameters
+    ----------
+    <components_of_pairs, criterion_of_pairs, shrinkage, mixing>
+    scale : bool, "within" or "auto", default="auto"
+        Divide each feature by its standard deviation over the rows (True), or within classes. With
+        ``groups``, True stands for the deviation within tasks. "auto" is "within" for "ratio" and
+        fewer than 5 classes, and False otherwise.
+    eta : float, "auto", "margin_risk" or list of floats, default="auto"
+        For "difference": the weight of pairs of different classes; pairs of the same class have
+        the weight 1. "auto" compares 12 weights from 10 to 0.003 by the ROC area of pairs of
+        held-out classes. A list gives other weights to compare. "margin_risk" minimises the
+        training risk at margin 0.01, as the paper does.
+    <solver, features, missing>
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components, n_features)
+        Rows by descending eigenvalue. For "ratio", distances after the map are the learned
+        distances. For "difference", rows are orthonormal.
+    eigenvalues_ : array of shape (n_components,)
+        For "ratio", the variances of the rows after the map. For "difference", the largest
+        eigenvalues of T.
+    mean_ : array of shape (n_features,)
+        The mean that is subtracted from each row.
+    scale_ : array of shape (n_features,) or None
+        The divisor of each feature. None without ``scale``.
+    n_samples_seen_ : int
+        The number of rows learned from.
+    objective_ : float
+        The sum of the eigenvalues. Not available for "sketch" and "flow".
+    solver_ : str
+        The name of the solver in use.
+    eta_ : float or None
+        The weight in use. None with ``criterion="ratio"``.
+    result_ : PairResult
+        The result: ``shrinkage`` and ``mixing`` of "ratio" and their ``selection``, or the
+        ``choice`` of eta.
+    threshold_ : float
+        The distance below which two rows count as the same class.
+    false_positive_interval_ : RateInterval or None
+        The false-positive rate of new classes, after ``calibrate_threshold`` with a rate.
+    risk_ : float
+        The smallest balanced risk of a threshold on the training pairs. It is estimated from all
+        pairs of up to 10^4 distinct rows, sampled regardless of class.
+    risk_standard_error_ : float
+        The standard error of ``risk_`` due to that sample; 0 if all rows are used.
+    risk_curve_ : BalancedRisk
+        The balanced risk of every threshold.
+    margin_risk_, margin_risk_error_ : float
+        The smallest balanced risk at margin 0.01, and its counting error.
+    diameter_ : float
+        The unit of margins and bounds.
+    operator_ : MatrixOperator
+        A and B (``reward`` and ``penalty``). Only with solver="dense" or "kernel".
+
+    See Also
+    --------
+    PairSubspace : The same method for given pairs.
+    ThresholdClassifier : Classification from one example of each class.
+
+    Notes
+    -----
+    "ratio": let W and S be the covariances within and between classes, and t the mean of the
+    diagonal of W. In coordinates in which ``(1 - shrinkage) W + shrinkage t I`` is the identity, S
+    has the variances b_k along the discriminants, with the mean b over all features. With
+    ``v_k = (1 - mixing) b_k + mixing b``, the squared distance along a discriminant has the weight
+    ``v_k / (1 + v_k)``. This is the log-likelihood ratio of "same" and "different" for Gaussian
+    classes. Shrinkage 1 with mixing 1 is Euclidean distance, shrinkage 0 with mixing 1 is RCA, and
+    mixing 0 is weighted discriminant analysis. The loss is one minus the ROC area of 2000 sampled
+    pairs of each kind. With 10 classes or more, pairs of 5 sets of held-out classes are compared.
+    With 5 to 9 classes, couples of classes are held out, and with fewer, rows. Of the values within
+    one standard error of the smallest loss (two for 5 to 9 classes), those nearest to mixing 0.3
+    and shrinkage 0.6 are taken, or for less than 10 classes those nearest to Euclidean distance.
+    The selection is for new classes. For new rows of the training classes, pass
+    ``shrinkage=0.1, mixing=0``.
+
+    "difference": the projection P maximises ``eta/2 mean |P(x - x')|^2`` over pairs of different
+    classes, minus ``1/2 mean |P(x - x')|^2`` over pairs of the same class. It spans the largest
+    eigenvectors of ``T = eta/2 A - 1/2 B``, where A and B are the second moments of the two kinds
+    of differences.
+
+    References
+    ----------
+    .. [1] A. Maurer, "Generalization Bounds for Subspace Selection and Hyperbolic PCA", in
+       Subspace, Latent Structure and Feature Selection, LNCS 3940, pp. 185-197, Springer, 2006.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenstream import ClassSubspace
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.repeat(np.arange(20), 20)
+    >>> X = rng.standard_normal((400, 5)) * [0.1, 0.1, 3.0, 3.0, 3.0]
+    >>> X[:, :2] += rng.standard_normal((20, 2))[y]  # columns 0 and 1 separate the classes
+    >>> learned = ClassSubspace(n_components=2).fit(X, y)
+    >>> (learned.components_**2).sum(axis=0).round(1)
+    array([14.9, 14.6,  0. ,  0. ,  0. ])
+    >>> round(learned.risk_, 2)
+    0.02
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = PairwiseEstimator._parameter_constraints | {
+        "scale": [FLAG, StrOptions({"auto", "within"})]
+    }
+
+    def __init__(
+        self,
+        n_components: Any = "auto",
+        *,
+        criterion: str = "ratio",
+        shrinkage: Any = "auto",
+        mixing: Any = "auto",
+        scale: Any = "auto",
+        eta: Any = "auto",
+        solver: Any = "auto",
+        features: Any = None,
+        missing: str = "raise",
+    ) -> None:
+        self.n_components = n_components
+        self.criterion = criterion
+        self.shrinkage = shrinkage
+        self.mixing = mixing
+        self.scale = scale
+        self.eta = eta
+        self.solver = solver
+        self.features = features
+        self.missing = missing
+
+    # ---- learning --------------------------------------------------------------------------
+
+    @fits_dask
+    @documented_by(KEEPING)
+    @publishes
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+        *,
+        checkpoint: Any = None,
+        every: int | None = None,
+        resume: bool = False,
+    ) -> Self:
+        """Learn from all pairs of rows, forgetting what was learned before.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, D), or a stream
+            With ``Kernel("precomputed")``, a Gram matrix.
+        y : array-like of shape (n,)
+            Class labels, at least two different ones. A stream may have them in a column.
+        sample_weight : array-like of shape (n,), optional
+            Non-negative weights, which count as repetitions.
+        groups : array-like of shape (n,), optional
+            The learning task of each row. Pairs are formed only within tasks, and all tasks have
+            the same weight. Equal labels in different tasks are different classes.
+        <checkpoint, every, resume>
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        keeper = keeper_of(checkpoint, every, resume)
+        self._check_parameters()
+        if is_stream(X):
+            stream = labelled_stream(X, y, self)
+            if keeper is None and self._in_memory(stream):
+                found = all_rows(stream, "fit of ClassSubspace")
+                self._learn_all(Fit(self, self._rows(found.rows, found.labels, reset=True)))
+                note_columns(self, stream)
+                note_source(self, stream)
+                return self
+            rows = self._stream_rows(stream)
+            note_columns(self, stream)
+            self._resume(rows, keeper)
+            return self
+        if keeper is not None:
+            refuse_keeping(X)
+        self._learn_all(Fit(self, self._rows(X, y, sample_weight, groups, reset=True)))
+        forget_source(self)
+        return self
+
+    @offered_if(continues)
+    @learns_rows
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Learn from more labelled rows, which may have new classes.
+
+        The result does not depend on the chunking. Except for "sketch" and "flow", it does not
+        depend on the order either.
+        """
+        with changing(self) as model:
+            model._check_once(model._check_step)
+            first = model._learner is None and not model._collecting
+            model._learn_more(model._rows(X, y, sample_weight, groups, reset=first))
+            model._trained = None
+            model._forget_counts()
+        self._warn_of_skipped()
+        return self
+
+    def merge(self, other: Self) -> Self:
+        """Return an estimator that has learned from the rows of both.
+
+        Neither estimator is changed. With solver="dense" the result is exact and includes the pairs
+        of one row from each.
+
+        Parameters
+        ----------
+        other : ClassSubspace
+            A fitted estimator with equal parameters and the same number of features.
+
+        Returns
+        -------
+        self : object
+            A new fitted estimator.
+        """
+        theirs = getattr(getattr(other, "_learner", None), "sample", None)
+        if theirs is not None and theirs.kept is not None:
+            self._check_kinds(theirs.kept.targets)
+        merged = self._merged(other)
+        merged._trained = None
+        merged._forget_counts()
+        return merged
+
+    _block_word = "classes"
+
+    def _block_size(self, learner: Learner) -> int:
+        terms: Any = learner.terms
+        return len(terms.centers)
+
+    def uncertainty(
+        self, X: Any, y: Any = None, groups: Any = None, *, blocks: int = 20
+    ) -> Uncertainty:
+        """Fit a copy of the estimator and return it with error bars, from one pass over the rows.
+
+        The errors come from fits without each block of classes (the delete-one-block jackknife).
+        They describe how far another set of classes would change the result. eta is that of the
+        whole fit. Memory: a D x D matrix for each class.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, D), or a stream
+            The rows.
+        y : array-like of shape (n,)
+            Class labels, at least three different ones. A stream may have them in a column.
+        groups : array-like of shape (n,), default=None
+            The learning task of each row, as in ``fit``.
+        blocks : int, default=20
+            The number of blocks. The classes take turns in the order of appearance.
+
+        Returns
+        -------
+        Uncertainty
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eigenstream import ClassSubspace
+        >>> rng = np.random.default_rng(0)
+        >>> y = np.repeat(np.arange(40), 20)
+        >>> X = rng.standard_normal((800, 5)) * [0.1, 0.1, 2.0, 2.0, 2.0]
+        >>> X[:, :2] += rng.standard_normal((40, 2))[y]
+        >>> found = ClassSubspace(2, criterion="difference", eta=1.0).uncertainty(X, y)
+        >>> found.eigenvalues.value.round(2), found.eigenvalues.error.round(2)
+        (array([1.32, 0.74]), array([0.25, 0.2 ]))
+        """
+        one: Self = clone(self)
+        one._check_parameters()
+        X = labelled_stream(X, y, one) if is_stream(X) else X
+        rows = one._rows(X, y, None, groups, reset=True)
+        return one._jackknifed(rows, blocks, parts_of_classes)
+
+    def _stream_rows(self, stream: Any) -> StreamRows:
+        def labels(given: Any) -> Any:
+            return pair_input.checked_labels(self, given)
+
+        return stream_rows(self, stream, targets=labels)
+
+    def _rows(
+        self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None, *, reset: bool
+    ) -> Rows:
+        if is_stream(X):
+            return self._stream_rows(X)
+        given = validated(self, X, reset=reset)
+        n = given.shape[0]
+        targets = pair_input.targets_of(self, y, groups, n)
+        if not reset and self._learner is not None:
+            self._check_kinds(targets)
+        weights = None if sample_weight is None else check_weights(sample_weight, n)
+        missing = self.missing
+        if getattr(self.solver, "kernel", None) == "precomputed":
+            if weights is not None and (weights == 0).any():
+                raise ValueError(
+                    f"Row {np.flatnonzero(weights == 0)[0]} of the Gram matrix has weight 0. "
+                    "Remove its row and its column."
+                )
+            missing = "raise"
+        part = Part(given, weights, targets=targets)
+        return ArrayRows([part], missing=missing, begins=False, given=X)
+
+    def _check_kinds(self, targets: Any) -> None:
+        """Raise if labels change from text to numbers, or from numbers to text."""
+        kept: Any = self._known().sample.kept  # type: ignore[union-attr]
+        if kept is None:
+            return
+        for what, now, before in zip(
+            ("y", "groups"), _kinds(targets), _kinds(kept.targets), strict=True
+        ):
+            if now != before:
+                raise ValueError(
+                    f"{what} contains {now}, but earlier rows had {before}. Use one kind of label "
+                    "in all calls."
+                )
+
+    def _terms(self, width: int) -> ClassTerms:
+        return ClassTerms(width)
+
+    def _sample(self, width: int) -> Sample:
+        return Sample(width, self._SAMPLE_SIZE or MOST_ROWS)
+
+    def _scatters(self, learner: Learner, n_features: int, held: Parts = NOTHING) -> Scatters:
+        ready = learner.ahead()
+        terms: Any = ready.terms
+        shares, between = terms.covariances(held)
+        within = ready.sums.combined(shares)
+        return Scatters(within, between, n_features, terms.floor, factored=True)
+
+    def _test_rows(self, learner: Learner, basis: Any = None, scale: Any = None) -> Chunk:
+        kept = learner.ahead().sample.kept  # type: ignore[union-attr]
+        assert isinstance(kept, Chunk)
+        points = kept.rows if scale is None else dense(kept.rows) / scale
+        rows = kept.chosen(fixed_order(points))
+        return rows if basis is None else replace(rows, rows=rows.rows @ basis)
+
+    def _folds(self, learner: Learner, rows: Chunk) -> Folds:
+        return folds_of_classes(learner, rows)
+
+    def _few_identities(self, learner: Learner) -> bool:
+        return few_classes(learner.terms)
+
+    def _divisors(self, learner: Learner) -> Float64s | None:
+        if self.scale is not True:
+            return super()._divisors(learner)
+        operator = learner.operator()
+        unlike, like = learner.terms.totals()
+        squares = np.diagonal(operator.reward) * unlike + np.diagonal(operator.penalty) * like
+        squares = squares / max(2.0 * (unlike + like), 1.0)
+        return np.where(squares > learner.terms.floor, np.sqrt(np.maximum(squares, 0.0)), 1.0)
+
+    def _check_enough(self, learner: Learner) -> None:
+        terms: Any = learner.terms
+        if not any(center.weight > 0.0 for center in terms.centers.values()):
+            raise ValueError(
+                "No rows remain: all have zero weight or missing values. Pass complete rows with "
+                "positive weight."
+            )
+        if terms.totals()[0] == 0.0:
+            name = next(iter(terms.centers))
+            where = "y names one class" if name[0] is None else "every group names one class"
+            raise ValueError(
+                f"{where} only ({name[1]!r}, n_samples={learner.n_rows}). Pass rows of at least "
+                "two classes."
+            )
+        self._check_size(learner)
+
+    # ---- results ---------------------------------------------------------------------------
+
+    @reads
+    def _training(self) -> TrainingRows:
+        if self._trained is None:
+            self._trained = training_rows(self._known().ahead().sample, self._columns)  # type: ignore[arg-type]
+        found: TrainingRows = self._trained
+        return found
+
+    def _learned_classes(self) -> set[Any]:
+        terms: Any = self._known().terms
+        return {label for _, label in terms.centers}
+
+    def _training_counts(self) -> PairCounts:
+        return self._training().counts()
+
+    def _counts_after(self, learner: Learner, columns: Float64s) -> PairCounts:
+        return training_rows(learner.sample, columns).counts()  # type: ignore[arg-type]
+
+    def _risk_bound(
+        self, margin: float, delta: float, diameter: float, balanced: bool
+    ) -> RiskBound:
+        if self.scale_ is not None:
+            raise ValueError(
+                "The bound does not hold for scale=True, where the divisors are estimated from the "
+                "same data. Fit with scale=False, on data scaled by constants."
+            )
+        return bound_of_rows(self._training(), margin, delta, diameter)
+
+    def __sklearn_tags__(self) -> Any:
+        """Describe the estimator to scikit-learn."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+def _kinds(targets: Any) -> tuple[str, str]:
+    """Return the kind of the labels and of the groups: "text", "numbers" or "nothing"."""
+    label, group = targets[0] if targets.ndim == 2 else (targets[0], None)
+    kinds = ["text" if isinstance(name, str) else "numbers" for name in (label, group)]
+    return kinds[0], "nothing" if group is None else kinds[1]

@@ -1,0 +1,359 @@
+"""Contrastive principal component analysis."""
+
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, ClassVar, Self, cast
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+
+from eigenstream._checks import check_number
+from eigenstream._linalg import Float64s, brief
+from eigenstream._prepared import learns_rows, prepared
+from eigenstream._provenance import forget_source, note_source
+from eigenstream._storable import storable
+from eigenstream._streams import all_rows, fits_dask, fresh, is_dask, is_stream, note_columns
+from eigenstream.rows.fit import Fit
+from eigenstream.rows.guard import changing, publishes, reads
+from eigenstream.rows.rows import ArrayRows, Rows, Sets, StreamRows, sequences_of, stream_rows
+from eigenstream.subspace.estimators.base import FLAG, SubspaceEstimator, documented
+from eigenstream.subspace.estimators.results import ContrastResult
+from eigenstream.subspace.estimators.time import scale_of
+from eigenstream.subspace.solvers.solver import Task
+from eigenstream.subspace.sums.learner import Learner
+from eigenstream.subspace.sums.terms import PENALISED, ContrastTerms
+
+
+@dataclass(frozen=True)
+class ContrastPath:
+    """Contrast subspaces of the same data at several alphas.
+
+    Attributes
+    ----------
+    alphas : array of shape (n_alphas,)
+        The weights of the background.
+    eigenvalues : array of shape (n_alphas, n_components)
+        The eigenvalues at each alpha, descending.
+    components : array of shape (n_alphas, n_components, n_features)
+        The components at each alpha.
+    """
+
+    alphas: Float64s
+    eigenvalues: Float64s
+    components: Float64s
+
+    __repr__ = brief
+
+
+@storable()
+@documented
+class ContrastSubspace(SubspaceEstimator):
+    """Subspace in which X varies more than a background: contrastive PCA.
+
+    Parameters
+    ----------
+    n_components : int or None, default=2
+        The number of components (1 if there is only one feature). None keeps all directions with a
+        positive eigenvalue.
+    alpha : float, default=1.0
+        The weight of the background's variance; 0 is PCA of X. A direction has a negative
+        eigenvalue if the background's variance there exceeds 1 / alpha of the variance of X.
+    <solver>
+    center : bool, default=True
+        Subtract from X and from the background their own means.
+    scale : bool, default=False
+        Divide each feature by its standard deviation in X.
+    <features, missing>
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components, n_features)
+        Orthonormal rows, by descending eigenvalue.
+    eigenvalues_ : array of shape (n_components,)
+        The largest eigenvalues of T, which may be negative.
+    mean_ : array of shape (n_features,)
+        The mean of X.
+    scale_ : array of shape (n_features,) or None
+        The divisor of each feature. None without ``scale``.
+    objective_ : float
+        The sum of the eigenvalues. Not available for "sketch" and "flow".
+    result_ : ContrastResult
+        The eigenpairs, mean, scale and alpha.
+    solver_ : str
+        The name of the solver in use.
+    n_samples_seen_ : int
+        The number of rows learned from, in both sets.
+    n_samples_skipped_ : int
+        The number of rows of both sets that ``missing="skip"`` left out.
+    operator_ : MatrixOperator
+        A and B (``reward`` and ``penalty``), solved for any alpha. Only with solver="dense".
+
+    See Also
+    --------
+    StreamPCA : Principal components of one set of rows.
+
+    Notes
+    -----
+    The projection P maximises ``mean |P(x - mean_x)|^2 - alpha * mean |P(y - mean_y)|^2`` over the
+    rows x of X and y of the background [1]_. It spans the largest eigenvectors of
+    ``T = A - alpha B``, where A and B are the two covariance matrices.
+
+    References
+    ----------
+    .. [1] A. Abid, M. J. Zhang, V. K. Bagaria and J. Zou, "Exploring Patterns Enriched in a Dataset
+       with Contrastive Principal Component Analysis", Nature Communications, vol. 9, 2134, 2018.
+
+    Examples
+    --------
+    Two groups differ in the first column. The second column varies most, also in the background:
+
+    >>> import numpy as np
+    >>> from eigenstream import ContrastSubspace, StreamPCA
+    >>> rng = np.random.default_rng(0)
+    >>> background = rng.standard_normal((1000, 5)) * [1, 10, 1, 1, 1]
+    >>> X = rng.standard_normal((1000, 5)) * [1, 10, 1, 1, 1]
+    >>> X[:500, 0] += 5
+    >>> found = ContrastSubspace(n_components=1, alpha=2.0).fit(X, background=background)
+    >>> abs(found.components_).round(1), abs(StreamPCA(1).fit(X).components_).round(1)
+    (array([[1., 0., 0., 0., 0.]]), array([[0., 1., 0., 0., 0.]]))
+    >>> found.path([0.0, 2.0]).eigenvalues.round(1)[:, 0]
+    array([99. ,  5.3])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = SubspaceEstimator._parameter_constraints | {
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        "center": [FLAG],
+        "scale": [FLAG],
+    }
+
+    def __init__(
+        self,
+        n_components: Any = 2,
+        *,
+        alpha: float = 1.0,
+        solver: Any = "auto",
+        center: bool = True,
+        scale: bool = False,
+        features: Any = None,
+        missing: str = "raise",
+    ) -> None:
+        self.n_components = n_components
+        self.alpha = alpha
+        self.solver = solver
+        self.center = center
+        self.scale = scale
+        self.features = features
+        self.missing = missing
+
+    # ---- learning --------------------------------------------------------------------------
+
+    @fits_dask
+    @publishes
+    def fit(self, X: Any, y: Any = None, *, background: Any = None) -> Self:
+        """Learn from X and a background, forgetting what was learned before.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, D), a list of them, or a stream
+            The rows whose variance is rewarded.
+        y : None
+            Ignored. It exists for compatibility with scikit-learn.
+        background : array-like or sparse of shape (m, D), a list of them, or a stream
+            The rows whose variance is penalised. They take the preprocessing steps of the stream
+            X. For ``Kernel("precomputed")``, X and the background are the rows of one Gram matrix,
+            X first.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        self._check_parameters()
+        if background is None:
+            raise ValueError(
+                "ContrastSubspace needs a background. Pass background=, the rows whose "
+                "variance is penalised, or use StreamPCA."
+            )
+        background = self._background_after(X, background)
+        self._learn_all(Fit(self, self._rows(X, background, reset=True)))
+        forget_source(self)
+        if is_stream(X):
+            note_source(self, X)
+        return self
+
+    def _background_after(self, X: Any, background: Any) -> Any:
+        """Return the background after the preprocessing steps of X; raise for other steps."""
+        model = fresh(self)
+        model.provenance_ = {}
+        if is_stream(X):
+            X.learn_steps()
+            note_source(model, X)
+        if is_dask(background) and hasattr(model, "preprocessing_"):
+            raise ValueError(
+                f"X has the steps {model.preprocessing_!r}, and the background is a Dask "
+                "collection. Pass the background as a stream."
+            )
+        return prepared(model, background)
+
+    @learns_rows
+    def partial_fit(self, X: Any = None, y: Any = None, *, background: Any = None) -> Self:
+        """Learn from more rows of X, of the background, or of both.
+
+        With solver="dense" the result does not depend on the order or the chunking. With "sketch"
+        and "flow", alternate chunks of X and of the background, since the first rows determine
+        where the solver starts.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, D), optional
+            The rows whose variance is rewarded.
+        y : None
+            Ignored. It exists for compatibility with scikit-learn.
+        background : array-like or sparse of shape (m, D), optional
+            The rows whose variance is penalised.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        with changing(self) as model:
+            model._check_once(model._check_step)
+            first = model._learner is None and not model._collecting
+            model._learn_more(model._rows(X, background, reset=first))
+        self._warn_of_skipped()
+        return self
+
+    def merge(self, other: Self) -> Self:
+        """Return an estimator that has learned from the rows of both.
+
+        Neither estimator is changed. The result is exact with solver="dense". With "sketch", the
+        directions that either estimator discarded are lost.
+
+        Parameters
+        ----------
+        other : ContrastSubspace
+            A fitted estimator with equal parameters and the same number of features.
+
+        Returns
+        -------
+        self : object
+            A new fitted estimator.
+        """
+        return self._merged(other)
+
+    def _rows(self, X: Any, background: Any = None, *, reset: bool) -> Sets:
+        """Return the rows of X, with the targets 0, and of the background, with the targets 1."""
+        sets: dict[int, Rows] = {}
+        for target, (name, given) in enumerate((("X", X), ("background", background))):
+            if given is not None:
+                try:
+                    sets[target] = self._set(given, name, reset=reset and not sets)
+                except (ValueError, TypeError) as error:
+                    place = f"{name}: " if name != "X" else ""
+                    raise type(error)(f"{place}{error}") from error
+        if not sets:
+            raise ValueError(
+                "Neither X nor a background was given. Pass X, the background, or both."
+            )
+        in_order = getattr(self.solver, "kernel", None) == "precomputed"
+        return Sets(sets, int(self.n_features_in_), in_order=in_order)
+
+    def _set(self, X: Any, name: str, *, reset: bool) -> Rows:
+        """Return the rows of one set, an array or a stream."""
+        if is_stream(X) and (self.features is not None or self._in_memory(X)):
+            X = all_rows(X, f"fit of {type(self).__name__}").rows
+        if not is_stream(X):
+            parts = sequences_of(self, X, None, reset=reset)
+            parts = [parts[0]._replace(name=name)] if len(parts) == 1 else parts
+            return ArrayRows(parts, missing=self.missing, given=X)
+        if reset:
+            rows = stream_rows(self, X)
+            note_columns(self, X)
+            return rows
+        rows = StreamRows(X)
+        if rows.width != self.n_features_in_:
+            raise ValueError(
+                f"rows have {rows.width} features, but the estimator was fitted with "
+                f"{self.n_features_in_}. Pass rows of {self.n_features_in_} features."
+            )
+        return rows
+
+    def _terms(self, width: int) -> ContrastTerms:
+        return ContrastTerms(width, center=self.center)
+
+    def _task(self, width: int) -> Task:
+        return Task(self._wanted(width), (1.0, float(self.alpha)))
+
+    def _check_enough(self, learner: Learner) -> None:
+        for name, weight in zip(("X", "background"), learner.terms.totals(), strict=True):
+            if weight == 0.0:
+                raise ValueError(f"No complete row of {name} was given yet. Pass complete rows.")
+        self._check_size(learner)
+
+    _result_class = ContrastResult
+
+    def _solve(self, learner: Learner) -> ContrastResult:
+        operator, terms, scale = self._operator_of(learner), learner.terms, None
+        if self.scale:
+            scale = scale_of(learner, operator)
+            operator = operator.scaled(scale)
+        wanted, weights = self._wanted(terms.n_features), (1.0, float(self.alpha))
+        pairs = operator.largest(weights, terms.n_features if wanted is None else int(wanted))
+        if wanted is None:
+            pairs = pairs.first(operator.count_positive(weights))
+        return ContrastResult(pairs, terms.mean, scale, float(self.alpha))
+
+    # ---- results ---------------------------------------------------------------------------
+
+    @property
+    @reads
+    def result_(self) -> ContrastResult:
+        """The result, a frozen dataclass: eigenpairs, mean, scale and alpha."""
+        return cast(ContrastResult, self._solved())
+
+    def path(self, alphas: Any) -> ContrastPath:
+        """Solve for several alphas without reading the data again.
+
+        Parameters
+        ----------
+        alphas : array-like of numbers of at least 0
+            The weights of the background.
+
+        Returns
+        -------
+        ContrastPath
+            The eigenvalues and components at each alpha.
+        """
+        given = [check_number(alpha, "alpha", least=0) for alpha in np.ravel(alphas).tolist()]
+        operator, n = self.operator_, self.n_components_
+        found = [operator.largest((1.0, alpha), n) for alpha in given]
+        values, vectors = [one.values for one in found], [one.vectors.T for one in found]
+        return ContrastPath(np.array(given), np.array(values), np.array(vectors))
+
+    def score(self, X: Any, y: Any = None, *, background: Any) -> float:
+        """Return the objective of the subspace on other rows, with the means learned in ``fit``.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, n_features), or a stream
+            The rows whose variance is rewarded.
+        y : None
+            Ignored. It exists for compatibility with scikit-learn.
+        background : array-like or sparse of shape (m, n_features), or a stream
+            The rows whose variance is penalised.
+
+        Returns
+        -------
+        float
+            The variance of X less alpha times that of the background.
+        """
+        learned: Any = self._known().ahead().terms
+        apart = (self.mean_ - learned.centers[PENALISED].mean) @ self._columns
+        rewarded, penalised = (
+            all_rows(Z, "score").rows if is_stream(Z) else Z
+            for Z in (self.transform(X), self.transform(background))
+        )
+        penalised = penalised + apart
+        squares = [float((np.float64(Z) ** 2).sum(axis=1).mean()) for Z in (rewarded, penalised)]
+        return squares[0] - self.alpha * squares[1]

@@ -1,0 +1,304 @@
+"""A family of linear maps between raw distance and discriminant analysis.
+
+``shrinkage`` replaces a share of the covariance within classes by a multiple of the identity, and
+``mixing`` a share of the covariance between classes by that within:
+
+    shrinkage=1, mixing=1   Euclidean distance
+    shrinkage=0, mixing=1   Mahalanobis distance within classes (RCA)
+    mixing=0                weighted discriminants (LDA)
+
+One eigendecomposition of the covariance within classes serves all shrinkages.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh, svd
+
+from eigenstream._linalg import Float64s, power_of_two
+from eigenstream._storable import storable
+from eigenstream.subspace.sums.operators import Eigenpairs, canonical
+
+#: The values that "auto" compares. Small shrinkages suit columns in unequal units, large ones
+#: suit images.
+SHRINKAGES = (1e-6, 1e-3, 1e-2, 0.1, 0.3, 0.6, 1.0)
+MIXINGS = (0.0, 0.1, 0.3, 1.0)
+#: The numbers of discriminants that "auto" compares, in addition to all.
+NUMBERS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
+
+#: The share of the mean squared distance that components of "auto" keep. Larger values give more
+#: components.
+ENERGY = 0.99
+
+#: Variances between classes below this share of the variance within count as this share.
+SMALLEST_RATIO = 1e-12
+
+
+@dataclass(frozen=True)
+class Scatters:
+    """The covariances within and between classes, along the rows of a basis or in all directions.
+
+    ``between`` is a matrix, or rows R with the covariance R^T R.
+    """
+
+    within: Float64s
+    between: Float64s
+    #: The number of features of the rows, which may exceed the number of directions.
+    n_features: int
+    #: The largest eigenvalue within classes that rounding can cause.
+    floor: float = 0.0
+    #: True if ``between`` contains rows.
+    factored: bool = False
+
+    def scaled(self, scale: Float64s | None) -> "Scatters":
+        """Return the covariances of features divided by ``scale``."""
+        if scale is None:
+            return self
+        within, between = self.within / scale / scale[:, None], self.between / scale
+        if not self.factored:
+            between = between / scale[:, None]
+        floor = self.floor / float((scale**2).min())
+        return Scatters(within, between, self.n_features, floor, self.factored)
+
+    @property
+    def directions(self) -> int:
+        """The number of directions."""
+        return len(self.within)
+
+    @property
+    def deviations(self) -> Float64s:
+        """The standard deviation of each feature within classes, and 1 for constant features."""
+        variances = np.diagonal(self.within)
+        cut = max(1e-12 * float(variances.max()), self.floor)
+        return np.where(variances > cut, np.sqrt(np.maximum(variances, 0.0)), 1.0)
+
+    @property
+    def total(self) -> Float64s:
+        """The covariance of all rows."""
+        between = self.between.T @ self.between if self.factored else self.between
+        return np.asarray(self.within + between)
+
+
+@dataclass(frozen=True)
+class Discriminants:
+    """Directions of positive variance between classes, in coordinates whitened within classes.
+
+    ``variances`` are descending, and ``mean`` is the mean variance over all features.
+    """
+
+    variances: Float64s
+    vectors: Float64s
+    mean: float
+
+    def weights(self, mixing: float) -> tuple[Float64s, float]:
+        """Return the squared weights of the discriminants, and of all other directions.
+
+        For Gaussian classes with variance 1 within and v between, the logarithm of the likelihood
+        ratio of "same" and "different" weighs the squared difference of two rows by v / (1 + v).
+        """
+        rest = mixing * self.mean
+        mixed = (1.0 - mixing) * self.variances + rest
+        return mixed / (1.0 + mixed), rest / (1.0 + rest)
+
+
+class Axes:
+    """The eigenvectors of the covariance within classes."""
+
+    def __init__(self, scatters: Scatters) -> None:
+        self.scatters = scatters
+        unit = power_of_two(float(np.abs(scatters.within).max(initial=0.0)))
+        values, vectors = eigh(scatters.within / unit, check_finite=False, driver="evd")
+        self.values, self.vectors = np.maximum(values, 0.0) * unit, vectors
+        #: The variance by which shrinkage replaces the variances.
+        self.level = float(self.values.sum()) / scatters.n_features
+        self.between = scatters.between @ vectors
+        if not scatters.factored:
+            self.between = vectors.T @ self.between
+
+    def scales(self, shrinkage: float) -> Float64s:
+        """Return the factors that whiten the shrunk covariance, along the eigenvectors.
+
+        Without shrinkage, directions of no variance have the factor 0.
+        """
+        shrunk = (1.0 - shrinkage) * self.values + shrinkage * self.level
+        rounding = len(shrunk) * float(np.finfo(np.float64).eps) * float(self.values[-1])
+        inside = shrunk > (max(rounding, self.scatters.floor) if shrinkage == 0.0 else 0.0)
+        return np.divide(1.0, np.sqrt(shrunk), out=np.zeros(len(shrunk)), where=inside)
+
+    def discriminants(self, shrinkage: float) -> Discriminants:
+        """Return the directions of positive variance between classes."""
+        scales = self.scales(shrinkage)
+        if self.scatters.factored:
+            _, roots, right = svd(self.between * scales, full_matrices=False)
+            values, vectors = roots**2, right.T
+        else:
+            values, vectors = eigh(self.between * scales * scales[:, None], driver="evd")
+            values, vectors = values[::-1], vectors[:, ::-1]
+        n = max(int((values > 1e-9 * np.abs(values).max(initial=0.0)).sum()), 1)
+        mean = max(float(values.sum()) / self.scatters.n_features, SMALLEST_RATIO)
+        return Discriminants(np.maximum(values[:n], SMALLEST_RATIO), vectors[:, :n], mean)
+
+
+@dataclass(frozen=True)
+class Family:
+    """The members of the family to compare.
+
+    A number of components of None stands for all of them.
+    """
+
+    shrinkages: tuple[float, ...] = SHRINKAGES
+    mixings: tuple[float, ...] = MIXINGS
+    numbers: tuple[int | None, ...] = (*NUMBERS, None)
+
+    @property
+    def several(self) -> bool:
+        """True if there are several candidates."""
+        return max(len(self.shrinkages), len(self.mixings), len(self.numbers)) > 1
+
+    def squared_distances(
+        self, axes: Axes, differences: Float64s
+    ) -> Iterator[tuple[tuple[float, float, int | None], Float64s]]:
+        """Yield (shrinkage, mixing, n_components) and the squared distances of pairs.
+
+        With mixing, the distances are those of all components.
+        """
+        along = differences @ axes.vectors
+        for shrinkage in self.shrinkages:
+            whitened = along * axes.scales(shrinkage)
+            found = axes.discriminants(shrinkage)
+            whole = np.einsum("ij,ij->i", whitened, whitened)
+            squares = (whitened @ found.vectors) ** 2
+            for mixing in self.mixings:
+                weights, rest = found.weights(mixing)
+                if mixing > 0.0:
+                    number = None if None in self.numbers else self.numbers[0]
+                    yield (shrinkage, mixing, number), rest * whole + squares @ (weights - rest)
+                    continue
+                nested = np.cumsum(squares * weights, axis=1)
+                for number in self.numbers:
+                    if number is None:
+                        yield (shrinkage, mixing, None), nested[:, -1]
+                    elif number < nested.shape[1] or len(self.numbers) == 1:
+                        last = min(number, nested.shape[1])
+                        yield (shrinkage, mixing, number), nested[:, last - 1]
+
+
+@storable(
+    shrinkage="number",
+    mixing="number",
+    n_components="int | None",
+    shrinkages="f8 c",
+    mixings="f8 c",
+    numbers="f8 c",
+    losses="f8 c",
+    n_folds="int",
+)
+@dataclass(frozen=True)
+class Selection:
+    """The selected member of the family, and the mean loss of each candidate.
+
+    Attributes
+    ----------
+    shrinkage, mixing, n_components : float, float, int or None
+        The selected values. None stands for all components.
+    shrinkages, mixings, numbers, losses : arrays of shape (n_candidates,)
+        The candidates and their mean losses, one minus the ROC area of held-out pairs. A number of
+        components of 0 stands for all.
+    n_folds : int
+        The number of folds.
+    """
+
+    shrinkage: float
+    mixing: float
+    n_components: int | None
+    shrinkages: Float64s
+    mixings: Float64s
+    numbers: Float64s
+    losses: Float64s
+    n_folds: int
+
+    @property
+    def family(self) -> Family:
+        """The family of the selected member alone."""
+        return Family((self.shrinkage,), (self.mixing,), (self.n_components,))
+
+
+def near_best(losses: Float64s, slack: float) -> NDArray[np.intp]:
+    """Return the candidates whose mean loss is near the smallest one.
+
+    A row of losses is a fold. ``slack`` is in units of the standard deviation over the folds.
+
+    >>> near_best(np.array([[0.5, 0.2, 0.22], [0.4, 0.2, 0.19]]), 1.0)
+    array([1, 2])
+    """
+    worse = losses - losses[:, [int(losses.mean(axis=0).argmin())]]
+    spread = worse.std(axis=0, ddof=1) if len(losses) > 1 else np.zeros(losses.shape[1])
+    return np.flatnonzero(worse.mean(axis=0) <= slack * spread + 1e-12)
+
+
+def select(
+    losses: list[dict[tuple[float, float, int | None], float]],
+    family: Family,
+    slack: float,
+    preferred: tuple[float, float],
+) -> Selection:
+    """Return the candidate nearest to the preferred one, of those near the best.
+
+    ``preferred`` is a mixing and a shrinkage. More components are preferred.
+    """
+    n_folds = len(losses)
+    if not losses:
+        every = product(family.shrinkages, family.mixings, family.numbers[-1:])
+        losses = [dict.fromkeys(every, 1.0)]
+    names = [name for name in losses[0] if all(name in fold for fold in losses)]
+    table = np.array([[fold[name] for name in names] for fold in losses])
+
+    def distance(place: int) -> tuple[int, float, int]:
+        shrinkage, mixing, number = names[place]
+        return (
+            _steps(family.mixings, mixing, preferred[0]),
+            -(number or np.inf),
+            _steps(family.shrinkages, shrinkage, preferred[1]),
+        )
+
+    best = names[min(near_best(table, slack).tolist(), key=distance)]
+    shrinkages, mixings, numbers = np.array(
+        [[shrinkage, mixing, number or 0] for shrinkage, mixing, number in names], np.float64
+    ).T
+    return Selection(*best, shrinkages, mixings, numbers, table.mean(axis=0), n_folds)
+
+
+def _steps(values: tuple[float, ...], value: float, preferred: float) -> int:
+    """Return the number of steps on a grid from a value to the one nearest to another."""
+    nearest = min(values, key=lambda other: abs(other - preferred))
+    return abs(values.index(value) - values.index(nearest))
+
+
+def components_of(
+    axes: Axes, shrinkage: float, mixing: float, n_components: int | None, energy: float = 1.0
+) -> Eigenpairs:
+    """Return the components as columns, with the variances of the rows after the map.
+
+    Euclidean distances after the map are the learned distances. The components are principal axes
+    of the mapped rows. With mixing and ``n_components=None``, ``energy`` is the share of the mean
+    squared distance to keep.
+    """
+    found, scales = axes.discriminants(shrinkage), axes.scales(shrinkage)
+    weights, rest = found.weights(mixing)
+    if mixing == 0.0:
+        some = slice(0, n_components)
+        mapped = (found.vectors[:, some] * np.sqrt(weights[some])).T * scales
+    else:
+        root = (found.vectors * (np.sqrt(weights) - np.sqrt(rest))) @ found.vectors.T
+        root[np.diag_indices(len(root))] += np.sqrt(rest)
+        mapped = root * scales
+    mapped = mapped @ axes.vectors.T
+    values, turn = eigh(mapped @ axes.scatters.total @ mapped.T, driver="evd")
+    values, turn = np.maximum(values[::-1], 0.0), turn[:, ::-1]
+    if mixing > 0.0 and n_components is None:
+        least = energy * float(values.sum()) * (1.0 - 1e-12)
+        n_components = int(np.searchsorted(np.cumsum(values), least)) + 1
+    return canonical(values[:n_components], mapped.T @ turn[:, :n_components])

@@ -1,0 +1,314 @@
+"""Subspaces whose present predicts their future, with decay times and periods."""
+
+from dataclasses import replace
+from numbers import Real
+from typing import Any, ClassVar, cast
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
+
+from eigenstream._checks import check_whole
+from eigenstream._linalg import Float64s
+from eigenstream._prepared import maps_streams, reads_rows
+from eigenstream._storable import storable
+from eigenstream.rows.guard import reads
+from eigenstream.rows.rows import each, is_list_of_sequences, validated
+from eigenstream.subspace.estimators.base import documented
+from eigenstream.subspace.estimators.results import DynamicResult
+from eigenstream.subspace.estimators.time import TimeEstimator
+from eigenstream.subspace.solvers.solver import COUNT, PAIRWISE, Need
+from eigenstream.subspace.sums import propagator as _propagator
+from eigenstream.subspace.sums.learner import Learner
+from eigenstream.subspace.sums.operators import Eigenpairs
+from eigenstream.subspace.sums.propagator import LaggedCovariances, Modes
+from eigenstream.subspace.sums.row_moments import PairMoments
+
+
+@storable()
+@documented
+class DynamicSubspace(TimeEstimator):
+    """Subspace whose features predict themselves, with decay times and periods.
+
+    The process need not be reversible, so features may oscillate. The features are those of VAMP
+    [1]_. With all directions, the eigenvalues are those of dynamic mode decomposition and of linear
+    inverse models.
+
+    Parameters
+    ----------
+    n_components : int or None, default=2
+        The number of features. An oscillation takes two. None keeps all directions.
+    lag : int, default=1
+        The time step in rows, below half of the shortest period.
+    rank : int, float in (0, 1), or None, default=None
+        Use the first principal directions only: their number, or the smallest share of the variance
+        to capture. None uses all directions of nonzero variance.
+    <solver>
+    center : bool or "sequences", default=True
+        Subtract the mean, nothing, or the mean of each sequence. ``transform`` subtracts the
+        overall mean.
+    <missing_in_time>
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components, n_features)
+        The features, uncorrelated and with unit variance: the left singular functions of VAMP.
+    singular_values_ : array of shape (n_components,)
+        The correlations of the features and of the right singular functions ``lag`` rows later.
+    propagator_eigenvalues_ : complex array of shape (n_components,)
+        The factor of each mode in ``lag`` rows, slowest first.
+    timescales_ : array of shape (n_components,)
+        The decay time of each mode, in rows.
+    periods_ : array of shape (n_components,)
+        The period of each mode, in rows. Infinite for a mode that does not oscillate.
+    modes_ : complex array of shape (n_components, n_features)
+        The pattern of each mode in the input features.
+    lagged_covariances_ : LaggedCovariances
+        The covariances and means of rows and of the rows ``lag`` later.
+    mean_ : array of shape (n_features,)
+        The mean of the earlier rows, which is subtracted from each row.
+    eigenvalues_ : array of shape (n_components,)
+        The same as ``singular_values_``.
+    n_samples_seen_ : int
+        The number of rows learned from.
+    n_samples_skipped_ : int
+        The number of rows that ``missing="skip"`` left out.
+    result_ : DynamicResult
+        The result, with ``uncertainty`` after ``fit(X, blocks=20)``.
+
+    See Also
+    --------
+    SlowSubspace : Slow features, which assume that the process looks the same backwards.
+
+    Notes
+    -----
+    A cycle that is forced from outside, such as the seasons, does not decay. Its eigenvalue has
+    size 1 only if the rows contain nothing else in its directions. Remove known cycles first.
+
+    References
+    ----------
+    .. [1] H. Wu and F. Noé, "Variational Approach for Learning Markov Processes from Time Series
+       Data", Journal of Nonlinear Science, vol. 30, pp. 23-66, 2020.
+
+    Examples
+    --------
+    A pair that rotates with a period of 8 rows and decays in 50 rows:
+
+    >>> import numpy as np
+    >>> from eigenstream import DynamicSubspace
+    >>> rng, angle = np.random.default_rng(0), 2 * np.pi / 8
+    >>> turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    >>> rows = np.zeros((20_000, 2))
+    >>> for t in range(1, len(rows)):
+    ...     rows[t] = np.exp(-1 / 50) * turn @ rows[t - 1] + rng.normal(size=2)
+    >>> dynamic = DynamicSubspace(2).fit(rows)
+    >>> dynamic.periods_.round(2), dynamic.timescales_.round()
+    (array([7.99, 7.99]), array([48., 48.]))
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **{k: v for k, v in TimeEstimator._parameter_constraints.items() if k != "scale"},
+        "lag": [COUNT],
+        "rank": [COUNT, Interval(Real, 0, 1, closed="neither"), None],
+    }
+    scale = False
+    features = None
+
+    def __init__(
+        self,
+        n_components: Any = 2,
+        *,
+        lag: int = 1,
+        rank: Any = None,
+        solver: Any = "auto",
+        center: Any = True,
+        missing: str = "raise",
+    ) -> None:
+        self.n_components = n_components
+        self.lag = lag
+        self.rank = rank
+        self.solver = solver
+        self.center = center
+        self.missing = missing
+
+    @property
+    def _own_sums(self) -> bool:
+        return True
+
+    @property
+    def _needs(self) -> list[Need]:
+        return [Need("DynamicSubspace", PAIRWISE)]
+
+    def _sums_at(self, width: int, lag: int) -> PairMoments:
+        return PairMoments(width, self.center, gaps=self._gaps)
+
+    def _covariances(self, learner: Learner) -> LaggedCovariances:
+        sums: PairMoments = learner.sums
+        return sums.covariances(learner.terms, self.lag)[0]
+
+    _result_class = DynamicResult
+
+    def _solve(self, learner: Learner) -> DynamicResult:
+        operator, cov = learner.operator(), self._covariances(learner)
+        gaps = self._gaps_of(operator)
+        values, left, _ = _propagator.singular(cov, self._wanted(len(cov.c00)), self.rank)
+        return DynamicResult(Eigenpairs(values, left), learner.mean, covariances=cov, gaps=gaps)
+
+    def _patterns(self) -> Float64s:
+        """Return the regression of rows on the features."""
+        return np.asarray(self._vectors.T @ self.lagged_covariances_.c00)
+
+    # ---- results ---------------------------------------------------------------------------
+
+    @property
+    @reads
+    def result_(self) -> DynamicResult:
+        """The result, a frozen dataclass: singular values and vectors, mean and covariances."""
+        return cast(DynamicResult, self._of_this(self._solved()))
+
+    @property
+    def singular_values_(self) -> Float64s:
+        """The singular values, in descending order."""
+        return self.eigenvalues_
+
+    @property
+    def lagged_covariances_(self) -> LaggedCovariances:
+        """The covariances and means of rows and of the rows ``lag`` later."""
+        return self.result_.covariances
+
+    def _modes(self) -> Modes:
+        """Return the modes of the propagator within the subspace of the features."""
+        answer = self.result_
+        cov, left = answer.covariances, answer.pairs.vectors
+        inner = _propagator.eigenmodes(cov.along(left))
+        return replace(inner, modes=inner.modes @ (left.T @ cov.c00), lag=cov.lag)
+
+    @property
+    def propagator_eigenvalues_(self) -> _propagator.Complexes:
+        """The factor of each mode in ``lag`` rows."""
+        return self._modes().eigenvalues
+
+    @property
+    def modes_(self) -> _propagator.Complexes:
+        """The pattern of each mode in the input features."""
+        return np.asarray(self._without_unseen(self._modes().modes), np.complex128)
+
+    @property
+    def timescales_(self) -> Float64s:
+        """The decay time of each mode, in rows."""
+        return self._modes().timescales
+
+    @property
+    def periods_(self) -> Float64s:
+        """The period of each mode in rows, infinite for modes that do not oscillate."""
+        return self._modes().periods
+
+    def _matched(self, others: list[Any]) -> list[Modes]:
+        """Return the modes of this fit and of others, in the order of this fit."""
+        own = self._modes()
+        matched = [own]
+        for other in others:
+            values = other.propagator_eigenvalues_
+            order = linear_sum_assignment(np.abs(own.eigenvalues[:, None] - values))[1]
+            matched.append(replace(own, eigenvalues=values[order]))
+        return matched
+
+    # ---- use -------------------------------------------------------------------------------
+
+    @maps_streams
+    def predict(self, X: Any, steps: int = 1) -> Any:
+        """Return the rows expected ``steps * lag`` rows later.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, n_features), a list of them, or a stream
+            The present rows.
+        steps : int, default=1
+            The number of steps of ``lag`` rows.
+
+        Returns
+        -------
+        array of shape (n, n_features)
+            The expected rows. With all directions and ``steps=1``, they are the linear regression
+            on the present rows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eigenstream import DynamicSubspace
+        >>> rows = np.sin(np.arange(100)[:, None] / 5 + [0.0, 1.0])
+        >>> dynamic = DynamicSubspace(2, center=False).fit(rows)
+        >>> bool(np.allclose(dynamic.predict(rows[:-3], steps=3), rows[3:]))
+        True
+        """
+        check_is_fitted(self)
+        steps = check_whole(steps, "steps")
+        if is_list_of_sequences(X):
+            return each(lambda part: self.predict(part, steps), X)
+        answer = self.result_
+        given, lost = self._completed(validated(self, X, reset=False), answer)
+        cov = answer.covariances
+        given = given.toarray() if hasattr(given, "toarray") else given
+        made = _propagator.predicted(cov, answer.pairs.vectors, given, steps)
+        made[lost] = np.nan
+        return np.asarray(self._without_unseen(made), given.dtype)
+
+    @reads_rows
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the VAMP-2 score of the learned functions on other rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, n_features), a list of them, or a stream
+            Held-out rows in time order.
+        y : None
+            Ignored. It exists for compatibility with scikit-learn.
+
+        Returns
+        -------
+        float
+            The score, at most ``n_components + 1``, since the constant function counts.
+        """
+        scored = self._covariances(self._scored_terms(X))
+        _, left, right = _propagator.singular(
+            self.lagged_covariances_, self.n_components_, self.rank
+        )
+        return _propagator.vamp2(scored, left, right)
+
+    @maps_streams
+    def koopman_weights(self, X: Any) -> Any:
+        """Return weights of rows under which their mean is stationary.
+
+        Weighted averages of the earlier rows then estimate those in equilibrium, from short
+        sequences that began elsewhere. Weights may be negative.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features), a list of them, or a stream
+            The rows.
+
+        Returns
+        -------
+        array of shape (n,), or a list of them
+            The weights. Their mean over the earlier rows of the fit is 1.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eigenstream import DynamicSubspace
+        >>> rows = 5 * 0.9 ** np.arange(60.0)[:, None]
+        >>> rows = rows + np.random.default_rng(0).normal(size=(60, 1))
+        >>> dynamic = DynamicSubspace(1).fit(rows)
+        >>> dynamic.koopman_weights(rows[:-1]).mean().round(6)
+        np.float64(1.0)
+        """
+        check_is_fitted(self)
+        if is_list_of_sequences(X):
+            return each(self.koopman_weights, X)
+        answer = self.result_
+        given, lost = self._completed(validated(self, X, reset=False), answer)
+        u, constant = _propagator.koopman_weights(answer.covariances, self.rank)
+        weights = np.asarray(given @ u + constant)
+        weights[lost] = np.nan
+        return weights

@@ -1,0 +1,88 @@
+"""Features of rows with gaps, and columns that were never seen."""
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from eigenstream._checks import is_sparse, warn_user
+from eigenstream._linalg import Float64s
+from eigenstream.rows.chunk import with_gaps
+from eigenstream.subspace.estimators.base import SubspaceEstimator
+from eigenstream.subspace.estimators.results import Gaps, Result
+from eigenstream.subspace.sums.gaps import filled
+from eigenstream.subspace.sums.learner import Learner
+
+
+class GapEstimator(SubspaceEstimator):
+    """Base of the estimators with ``missing="available"``."""
+
+    lag: int
+
+    @property
+    def _gaps(self) -> bool:
+        """True if rows may have gaps."""
+        return self.missing == "available"
+
+    def _gaps_of(self, operator: Any) -> Gaps | None:
+        """Warn if the gaps add much noise, and return what completes other rows."""
+        if not self._gaps:
+            return None
+        if operator.gaps.warning is not None:
+            warn_user(operator.gaps.warning)
+        unseen = np.flatnonzero(~operator.gaps.seen)
+        return Gaps(operator.reward, operator.gaps.covariance, unseen)
+
+    def _completed(self, given: Any, result: Result) -> tuple[Any, Any]:
+        gaps = result.gaps
+        if gaps is None:
+            return super()._completed(given, result)
+        given = given.toarray() if is_sparse(given) else given
+        given = given if given.dtype in (np.float32, np.float64) else given.astype(np.float64)
+        known = with_gaps(given)
+        seen = np.setdiff1d(np.arange(known.shape[1]), gaps.unseen)
+        if len(seen) < known.shape[1]:  # these columns have no influence
+            known = np.where(np.isin(np.arange(known.shape[1]), seen), known, 0.0)
+        lost = np.isnan(known[:, seen]).all(axis=1)
+        if np.isnan(known).any():
+            A = gaps.covariance[np.ix_(seen, seen)]
+            known = known.copy()
+            known[:, seen] = filled(known[:, seen], result.mean[seen], A, gaps.noise)
+            known[lost] = 0.0
+        return known, np.flatnonzero(lost)
+
+    def _as_read(self, stream: Any) -> Any:
+        """Return the stream with NaN for missing values if the estimator can use them."""
+        return stream.keeping_holes() if self._gaps else stream
+
+    @property
+    def components_(self) -> Float64s:
+        """The learned directions, one in each row. NaN for columns that were never seen."""
+        components: Float64s = self._without_unseen(super().components_)
+        return components
+
+    @property
+    def mean_(self) -> Float64s:
+        """The mean that is subtracted from each row. NaN for columns that were never seen."""
+        mean: Float64s = self._without_unseen(super().mean_)
+        return mean
+
+    def _without_unseen(self, values: Any) -> Any:
+        """Return values with NaN for columns that were never seen."""
+        gaps = self._solved().gaps
+        if gaps is None or len(gaps.unseen) == 0:
+            return values
+        values = values.copy()
+        values[..., gaps.unseen] = np.nan
+        return values
+
+    def _check_gaps(self, learner: Learner) -> None:
+        """Raise if the gaps leave too few columns or rows."""
+        n, n_seen = self.n_components, int(learner.sums.seen.sum())
+        if isinstance(n, Integral) and int(n) > n_seen:
+            raise ValueError(
+                f"n_components={n} exceeds the {n_seen} column(s) that have values. Use "
+                f"n_components <= {n_seen}."
+            )
+        learner.sums.check_gaps(getattr(self, "feature_names_in_", None), self.lag)
+        learner.operator().gaps.check()

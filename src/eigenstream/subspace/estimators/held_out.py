@@ -1,0 +1,364 @@
+"""Folds of held-out classes, rows or regions of pairs, and their losses.
+
+A fold is a learner, the parts of its sums that are left out, and sampled pairs to test on.
+"""
+
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from sklearn.cluster import KMeans
+
+from eigenstream._checks import is_sparse
+from eigenstream._linalg import Float64s, row_squares
+from eigenstream.rows.chunk import Chunk, Places
+from eigenstream.subspace.estimators.discriminants import Axes, Scatters
+from eigenstream.subspace.sums.accumulators import Moments
+from eigenstream.subspace.sums.block import mean_of
+from eigenstream.subspace.sums.learner import Learner
+from eigenstream.subspace.sums.terms import (
+    NOTHING,
+    ClassTerms,
+    PairTerms,
+    Parts,
+    chunk_keys,
+    row_hashes,
+)
+
+#: The number of sets of classes, or of regions of pairs. A fold holds out two of them.
+BUCKETS = 10
+
+#: With fewer classes, held-out rows select the parameters: too few classes can be held out.
+FEWEST_CLASSES = 5
+
+#: The sampled pairs of each kind in a fold. More pairs take time and lower the noise of the losses.
+PAIRS = 2000
+
+#: Losses within this number of standard errors of the smallest one count as equal. The second is
+#: for 5 to 9 classes. Larger numbers select the preferred parameters more often.
+NEAR, NEAR_IF_FEW = 1.0, 2.0
+
+#: The preferred mixing and shrinkage, and those for few classes, which give Euclidean distance.
+PREFERRED, EUCLIDEAN = (0.3, 0.6), (1.0, 1.0)
+
+#: Groups of this number of rows on average count as identities: regions are sets of whole groups.
+#: Smaller groups are clustered.
+COMPLETE = 5.0
+#: The shrinkage of the coordinates in which groups are clustered.
+REGION_SHRINKAGE = 0.3
+#: If the two largest groups contain this share of the rows of positive pairs, there are few
+#: identities, and random rows are held out. Five equal identities reach 0.4.
+SHARE_OF_TWO = 0.5
+#: There are fewer than 10 identities if two groups exceed the expected size by this factor.
+MARGIN_OF_SIZE = 1.3
+#: The number of random pairs that stand for negative pairs if there are none. More lower the noise,
+#: but about 1 in n_identities of them is positive.
+RANDOM_UNLIKE = 2000
+#: If a larger share of the negative pairs lies inside groups, signs are wrong, and chains of
+#: positive pairs are ignored.
+CONTRADICTIONS = 0.01
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Sums without the held-out classes or pairs, and pairs to test on."""
+
+    learner: Learner
+    held: Parts
+    #: The differences of the test pairs, and True for pairs of the same class.
+    differences: Float64s
+    same: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Folds:
+    """The folds, and the rule that selects from their losses; see ``discriminants.select``."""
+
+    folds: list[Fold]
+    slack: float
+    preferred: tuple[float, float]
+
+
+def roc_area(distances: Float64s, same: NDArray[np.bool_]) -> float:
+    """Return the probability that a same pair is nearer than a different one (ties: 1/2).
+
+    >>> roc_area(np.array([1.0, 2.0, 2.0, 3.0]), np.array([True, True, False, False]))
+    0.875
+    """
+    near, far = np.sort(distances[same]), np.sort(distances[~same])
+    below, up_to = (np.searchsorted(far, near, side=side).sum() for side in ("left", "right"))
+    return float(1.0 - (below + up_to) / (2.0 * len(near) * len(far)))
+
+
+def learner_of(terms: Any, rows: Chunk) -> Learner:
+    """Return the exact sums of some rows or pairs."""
+    learner = Learner(terms, Moments(terms.n_features))
+    learner.add(rows)
+    return learner
+
+
+def dense(rows: Any) -> Float64s:
+    """Return rows as a dense float64 array."""
+    return np.asarray(rows.toarray() if is_sparse(rows) else rows, np.float64)
+
+
+def fixed_order(rows: Any) -> Places:
+    """Return an order of rows that does not depend on their given order, units or rotations."""
+    mean = mean_of(rows, None)
+    squares = row_squares(rows) - 2.0 * np.asarray(rows @ mean) + mean @ mean
+    unit = float(squares.max(initial=0.0)) or 1.0
+    return np.lexsort((row_hashes(rows), np.round(squares / unit, 9)))
+
+
+# ---- labelled rows -------------------------------------------------------------------------
+
+
+def folds_of_classes(learner: Learner, rows: Chunk) -> Folds:
+    """Return folds of held-out classes (or tasks), or of rows if there are few classes.
+
+    The learner has exact sums, and ``rows`` are a sample of its rows, in a fixed order.
+    """
+    terms: Any = learner.terms
+    keys, of_row = chunk_keys(rows)
+    first_rows = np.unique(of_row, return_index=True)[1].tolist()
+    units = _units(terms, dict(zip(keys, first_rows, strict=True)))
+    n = len(units)
+    # Classes and tasks are numbered by units, whose order does not depend on names.
+    number = {key: place for place, key in enumerate(key for unit in units for key in unit)}
+    task_number: dict[Any, int] = {}
+    for task, _ in number:
+        task_number.setdefault(task, len(task_number))
+    codes = np.array([number[key] for key in keys])[of_row]
+    tasks = np.array([task_number[key[0]] for key in keys])[of_row]
+    unit_of = np.repeat(np.arange(n), [len(unit) for unit in units])[codes]
+    rng = np.random.default_rng(0)
+    if n < FEWEST_CLASSES:
+        part = rng.permutation(len(rows)) % 5
+        splits: list[tuple[Parts, Any]] = [(NOTHING, part == k) for k in range(5)]
+    else:
+        bucket = np.arange(n) % BUCKETS
+        couples: Any = [(k, k + BUCKETS // 2) for k in range(BUCKETS // 2)]
+        if n < BUCKETS:
+            every = list(combinations(range(n), 2))
+            couples = [every[k] for k in rng.permutation(len(every))[:BUCKETS]]
+        splits = []
+        for couple in couples:
+            chosen = np.flatnonzero(np.isin(bucket, couple))
+            parts = frozenset(key for k in chosen for key in units[k])
+            splits.append((parts, np.isin(unit_of, chosen)))
+    folds = []
+    for held, tested in splits:
+        some = np.flatnonzero(tested)
+        first, second, same = sampled_pairs(
+            codes[some], tasks[some], rows.each_weight()[some], PAIRS, rng
+        )
+        kept = learner
+        if not held:
+            kept = learner_of(ClassTerms(terms.n_features), rows.chosen(np.flatnonzero(~tested)))
+        if same.all() or not same.any() or min(kept.terms.totals(held)) <= 0.0:
+            continue
+        test = rows.rows[some]
+        folds.append(Fold(kept, held, dense(test[first] - test[second]), same))
+    # Folds of couples of few classes share classes: about half as many are independent.
+    slack = NEAR_IF_FEW / np.sqrt(n / 2)
+    if not FEWEST_CLASSES <= n < BUCKETS:
+        slack = NEAR / np.sqrt(max(len(folds), 1))
+    return Folds(folds, float(slack), EUCLIDEAN if n < BUCKETS else PREFERRED)
+
+
+def few_classes(terms: Any) -> bool:
+    """Return whether there are too few classes, or tasks, to hold some out."""
+    return len(_units(terms, {})) < FEWEST_CLASSES
+
+
+def _units(terms: Any, first_rows: dict[Any, int]) -> list[list[Any]]:
+    """Return sets of classes to hold out together, by weight and then by their first rows."""
+    last = len(terms.centers) + max(first_rows.values(), default=0)
+
+    def size(unit: list[Any]) -> tuple[float, int]:
+        weight = sum(terms.centers[key].weight for key in unit)
+        return -weight, min(first_rows.get(key, last) for key in unit)
+
+    keys = [key for key, center in terms.centers.items() if center.weight > 0.0]
+    classes = sorted(([key] for key in keys), key=size)
+    tasks: dict[Any, list[Any]] = {}
+    for (key,) in classes:
+        tasks.setdefault(key[0], []).append(key)
+    return classes if len(tasks) < FEWEST_CLASSES else sorted(tasks.values(), key=size)
+
+
+def sampled_pairs(
+    codes: Places, tasks: Places, weights: Float64s, n: int, rng: Any
+) -> tuple[Places, Places, NDArray[np.bool_]]:
+    """Return up to ``n`` random pairs of each kind, and which are of the same class.
+
+    A row of weight k counts as k rows. All tasks have the same weight.
+    """
+    order = np.lexsort((codes, tasks))
+    codes, tasks = codes[order], tasks[order]
+    weights = weights[order] / np.bincount(tasks, weights[order])[tasks]
+    ends = np.cumsum(weights)
+
+    def drawn(low: Any, high: Any) -> Places:
+        places = np.searchsorted(ends, low + rng.random(4 * n) * (high - low), side="right")
+        return np.asarray(np.minimum(places, len(ends) - 1))
+
+    def partners(first: Places, groups: Places) -> Places:
+        bounds = [np.searchsorted(groups, groups[first], side=side) for side in ("left", "right")]
+        low = np.concatenate([[0.0], ends])
+        found = drawn(low[bounds[0]], low[bounds[1]])
+        return np.asarray(np.clip(found, bounds[0], bounds[1] - 1))
+
+    # The classes of a task are adjacent: number them in this order.
+    groups = np.cumsum(np.concatenate([[0], (np.diff(codes) != 0) | (np.diff(tasks) != 0)]))
+    first, other = drawn(0.0, ends[-1]), drawn(0.0, ends[-1])
+    second, mate = partners(first, tasks), partners(other, groups)
+    unlike = np.flatnonzero(groups[first] != groups[second])[:n]
+    alike = np.flatnonzero(mate != other)[:n]
+    left = np.concatenate([other[alike], first[unlike]])
+    right = np.concatenate([mate[alike], second[unlike]])
+    return order[left], order[right], np.arange(len(left)) < len(alike)
+
+
+# ---- pairs ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PairGraph:
+    """Sampled pairs of distinct rows, and the group of each row.
+
+    Rows that chains of positive pairs connect are one group.
+    """
+
+    chunk: Chunk
+    groups: Places
+
+    @classmethod
+    def of(cls, chunk: Chunk) -> "PairGraph":
+        """Return the graph of some pairs, where equal rows are one row."""
+        assert chunk.pairs is not None
+        _, first, place = np.unique(row_hashes(chunk.rows), return_index=True, return_inverse=True)
+        order = fixed_order(chunk.rows[first])
+        rows, pairs = chunk.rows[first[order]], np.sort(np.argsort(order)[place[chunk.pairs]])
+        in_order = np.lexsort(pairs.T)
+        chunk, pairs = replace(chunk, rows=rows, pairs=pairs).chosen(in_order), pairs[in_order]
+        alike, n = np.asarray(chunk.targets) > 0, len(first)
+        links = coo_array((np.ones(int(alike.sum())), tuple(pairs[alike].T)), shape=(n, n))
+        groups = connected_components(links, directed=False)[1].astype(np.intp)
+        inside = groups[pairs[~alike]]
+        if len(inside) and (inside[:, 0] == inside[:, 1]).mean() > CONTRADICTIONS:
+            groups = np.arange(n)
+        return cls(chunk, groups)
+
+    @property
+    def _alike(self) -> NDArray[np.bool_]:
+        return np.asarray(self.chunk.targets) > 0
+
+    @property
+    def sizes(self) -> Places:
+        """The numbers of rows of positive pairs in each group, descending."""
+        assert self.chunk.pairs is not None
+        rows = np.unique(self.chunk.pairs[self._alike])
+        sizes = np.sort(np.bincount(self.groups[rows]))[::-1]
+        return np.asarray(sizes[sizes > 0])
+
+    @property
+    def few(self) -> bool:
+        """True if few identities have most of the rows of positive pairs."""
+        return bool(self.sizes[:2].sum() >= SHARE_OF_TWO * self.sizes.sum())
+
+    @property
+    def below_ten(self) -> bool:
+        """True if two groups are larger than those of 10 equal identities would be.
+
+        Positive pairs form a random graph on the rows of each identity. Above one pair for two
+        rows, a share of these rows is one group.
+        """
+        links = max(2.0 * int(self._alike.sum()) / float(self.sizes.sum()), 1.0 + 1e-9)
+        degree = share = links
+        # The mean number of pairs of a row, and the share of the largest group.
+        for _ in range(200):
+            degree = links * (1.0 - np.exp(-degree))
+            share = 1.0 - np.exp(-degree * share)
+        rows = float(self.sizes.sum()) / (1.0 - np.exp(-degree)) / BUCKETS
+        expected = max(share * rows, rows ** (2.0 / 3.0))  # the second at the threshold
+        return len(self.sizes) > 1 and bool(self.sizes[1] > MARGIN_OF_SIZE * expected)
+
+    def unlike(self, n: int) -> Chunk:
+        """Return up to ``n`` random pairs of rows of different groups, as negative pairs."""
+        rng = np.random.default_rng(0)
+        draws = rng.integers(len(self.groups), size=(20 * n, 2))
+        apart = np.flatnonzero(self.groups[draws[:, 0]] != self.groups[draws[:, 1]])[:n]
+        signs = np.full(len(apart), -1)
+        return Chunk(self.chunk.rows, targets=signs, pairs=draws[apart].astype(np.intp))
+
+    def regions(self, scatters: Scatters) -> Places:
+        """Return the region of each row: groups, or clusters of their means after whitening."""
+        assert self.chunk.pairs is not None
+        rows = np.unique(self.chunk.pairs[self._alike])
+        names, sizes = np.unique(self.groups[rows], return_counts=True)
+        if len(names) >= BUCKETS and sizes.mean() >= COMPLETE:
+            region = np.full(int(self.groups.max()) + 1, -1)
+            region[names[np.argsort(-sizes, kind="stable")]] = np.arange(len(names)) % BUCKETS
+            return np.asarray(region[self.groups])
+        axes = Axes(scatters)
+        white = dense(self.chunk.rows @ axes.vectors) * axes.scales(REGION_SHRINKAGE)
+        means = np.zeros((int(self.groups.max()) + 1, white.shape[1]))
+        np.add.at(means, self.groups, white)
+        means /= np.bincount(self.groups)[:, None]
+        clusters = KMeans(min(BUCKETS, len(means)), n_init=1, max_iter=10, random_state=0)
+        return np.asarray(clusters.fit_predict(means)[self.groups], np.intp)
+
+
+def folds_of_pairs(graph: PairGraph, scatters: Scatters) -> Folds:
+    """Return folds of held-out regions of the rows, with every pair that touches them.
+
+    With 5 to 9 identities there is no fold, since regions share identities, and discriminants of so
+    few identities suit no others.
+    """
+    pairs, rng = graph.chunk, np.random.default_rng(0)
+    assert pairs.pairs is not None
+    if graph.few:
+        part = rng.permutation(len(graph.groups)) % BUCKETS
+        couples: Any = [(k, k + BUCKETS // 2) for k in range(BUCKETS // 2)]
+    elif graph.below_ten:
+        return Folds([], NEAR, EUCLIDEAN)
+    else:
+        part = graph.regions(scatters)
+        sizes = np.bincount(part[pairs.pairs[graph._alike, 0]], minlength=BUCKETS)
+        order = np.argsort(-sizes, kind="stable")
+        couples = [order[[k, BUCKETS - 1 - k]] for k in range(BUCKETS // 2)]
+    folds = []
+    for couple in couples:
+        tested = np.isin(part[pairs.pairs], couple).any(axis=1)
+        kept, test = (pairs.chosen(np.flatnonzero(one)) for one in (~tested, tested))
+        if min(_fewest(kept), _fewest(test)) < 2:
+            continue
+        test = _at_most(test, rng)
+        first, second = test.pairs.T  # type: ignore[union-attr]
+        differences = dense(test.rows[first] - test.rows[second])
+        sums = learner_of(PairTerms(scatters.directions), kept)
+        folds.append(Fold(sums, NOTHING, differences, np.asarray(test.targets) > 0))
+    slack = NEAR / np.sqrt(max(len(folds), 1))
+    return Folds(folds if len(folds) > 1 else [], float(slack), PREFERRED)
+
+
+def _fewest(pairs: Chunk) -> int:
+    alike = int((np.asarray(pairs.targets) > 0).sum())
+    return min(alike, len(pairs) - alike)
+
+
+def _at_most(pairs: Chunk, rng: Any) -> Chunk:
+    """Return up to PAIRS pairs of each sign, drawn by weight if weights differ."""
+    chosen = []
+    for sign in (1, -1):
+        places, weights = np.flatnonzero(pairs.targets == sign), pairs.each_weight()
+        if len(places) > PAIRS or np.ptp(weights[places]) > 0.0:
+            share = weights[places] / weights[places].sum()
+            places = rng.choice(places, min(len(places), PAIRS), p=share)
+        chosen.append(places)
+    return pairs.chosen(np.concatenate(chosen))

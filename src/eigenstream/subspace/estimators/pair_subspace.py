@@ -1,0 +1,449 @@
+"""Distances from pairs marked as same or different."""
+
+from dataclasses import replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils._param_validation import Options, StrOptions
+
+from eigenstream._checks import check_index_pairs
+from eigenstream._documented import documented_by
+from eigenstream._hooks import KEEPING, keeper_of
+from eigenstream._linalg import Float64s
+from eigenstream._provenance import forget_source
+from eigenstream._refusals import offered_if
+from eigenstream._storable import storable
+from eigenstream._streams import (
+    all_rows,
+    fits_dask,
+    is_stream,
+    labelled_stream,
+    note_columns,
+    refuse_keeping,
+)
+from eigenstream.evaluation.base import PairCounts
+from eigenstream.rows.fit import Fit
+from eigenstream.rows.guard import changing, publishes, reads
+from eigenstream.rows.rows import IndexPairs, Rows, StreamRows
+from eigenstream.subspace.estimators import pair_input
+from eigenstream.subspace.estimators.base import continues, documented
+from eigenstream.subspace.estimators.discriminants import Scatters
+from eigenstream.subspace.estimators.held_out import (
+    RANDOM_UNLIKE,
+    Folds,
+    PairGraph,
+    folds_of_pairs,
+    learner_of,
+)
+from eigenstream.subspace.estimators.pairwise import PairwiseEstimator
+from eigenstream.subspace.estimators.results import PairResult
+from eigenstream.subspace.inference.decisions import FitsPairs
+from eigenstream.subspace.inference.pair_bounds import bound_of_pairs
+from eigenstream.subspace.inference.uncertainty import Uncertainty, parts_in_time
+from eigenstream.subspace.sums.learner import Learner
+from eigenstream.subspace.sums.sample import MOST_PAIRS, PairSample, TrainingPairs
+from eigenstream.subspace.sums.terms import NOTHING, PairTerms, Parts
+from eigenstream.theory import RiskBound
+
+
+@storable(_learned_pairs="-")
+@documented
+class PairSubspace(FitsPairs, PairwiseEstimator):
+    """Subspace in which positive pairs are near and negative pairs are far apart.
+
+    The default lies between raw distance and discriminant analysis, and held-out regions of the
+    pairs select the place. Positive pairs alone suffice for it. ``criterion="difference"`` is
+    Maurer's hyperbolic PCA [1]_. (It is not PCA in hyperbolic space.) With negative pairs only, it
+    is the PCA of their differences.
+
+    Parameters
+    ----------
+    <components_of_pairs, criterion_of_pairs, shrinkage, mixing>
+    scale : False, "within" or "auto", default="auto"
+        Divide each feature by its standard deviation within positive pairs. "auto" is "within" for
+        "ratio" if the two largest sets of connected rows have half of the rows of positive pairs,
+        and False otherwise.
+    eta : float, "auto", "margin_risk" or list of floats, default="auto"
+        For "difference": the weight of negative pairs; positive pairs have the weight 1. "auto"
+        compares 12 weights from 10 to 0.003 by the ROC area of held-out pairs. A list gives other
+        weights to compare. "margin_risk" minimises the training risk at margin 0.01, as the paper
+        does.
+    <solver, features>
+    preprocessor : array of shape (n, D), optional
+        The rows that index pairs refer to. With ``Kernel("precomputed")``, the Gram matrix.
+    <missing>
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components, n_features)
+        Rows by descending eigenvalue. For "ratio", distances after the map are the learned
+        distances. For "difference", rows are orthonormal.
+    eigenvalues_ : array of shape (n_components,)
+        For "ratio", the variances of the rows after the map. For "difference", the largest
+        eigenvalues of T.
+    mean_ : array of shape (n_features,)
+        Zero, since distances do not depend on the mean.
+    n_samples_seen_ : int
+        The number of pairs learned from.
+    objective_ : float
+        The sum of the eigenvalues. Not available for "sketch" and "flow".
+    solver_ : str
+        The name of the solver in use.
+    eta_ : float or None
+        The weight in use. None with ``criterion="ratio"``.
+    result_ : PairResult
+        The result: ``shrinkage`` and ``mixing`` of "ratio" and their ``selection``, or the
+        ``choice`` of eta.
+    threshold_ : float
+        The distance below which two rows count as the same class.
+    false_positive_interval_ : RateInterval or None
+        The false-positive rate of new classes, after ``calibrate_threshold`` with a rate.
+    risk_ : float
+        The smallest balanced risk of a threshold on the training pairs. After ``fit`` it uses all
+        pairs. After ``partial_fit`` and ``merge`` it uses up to 8192 distinct pairs of each sign.
+    risk_standard_error_ : float
+        The standard error of ``risk_`` due to that sample; 0 if all pairs are used.
+    risk_curve_ : BalancedRisk
+        The balanced risk of every threshold.
+    margin_risk_, margin_risk_error_ : float
+        The smallest balanced risk at margin 0.01, and its counting error.
+    diameter_ : float
+        The unit of margins and bounds.
+    operator_ : MatrixOperator
+        A and B (``reward`` and ``penalty``). Only with solver="dense" or "kernel".
+
+    See Also
+    --------
+    ClassSubspace : The same method for labelled rows.
+    PairMetric : A convex problem for a metric instead of a subspace.
+
+    Notes
+    -----
+    "ratio": the family of :class:`ClassSubspace`, where W is half the mean square of positive
+    differences, and S is half that of negative differences minus W. Negative variances of S are
+    dropped. Folds hold out regions of the rows, with every pair that touches them, since folds of
+    pairs share rows. A region is a set of rows that chains of positive pairs connect, or a cluster
+    of them. Without negative pairs, 2000 random pairs of rows that are not connected replace them.
+    If groups of connected rows show 5 to 9 identities, raw distance is used, because discriminants
+    of so few do not suit new identities. With less than about one positive pair for two rows this
+    is not visible, and raw distance can be better, by .01 to .1 on images of five digits. For new
+    pairs of the same identities, pass ``shrinkage=0.1, mixing=0``.
+
+    "difference": the projection P maximises ``eta/2 mean |P(x - x')|^2`` over negative pairs, minus
+    ``1/2 mean |P(x - x')|^2`` over positive pairs. It spans the largest eigenvectors of
+    ``T = eta/2 A - 1/2 B``, where A and B are the second moments of the two kinds of differences.
+
+    References
+    ----------
+    .. [1] A. Maurer, "Generalization Bounds for Subspace Selection and Hyperbolic PCA", in
+       Subspace, Latent Structure and Feature Selection, LNCS 3940, pp. 185-197, Springer, 2006.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenstream import PairSubspace, sample_pairs
+    >>> rng = np.random.default_rng(0)
+    >>> labels = np.repeat(np.arange(20), 20)
+    >>> X = rng.standard_normal((400, 5)) * [0.1, 0.1, 3.0, 3.0, 3.0]
+    >>> X[:, :2] += rng.standard_normal((20, 2))[labels]  # columns 0 and 1 separate
+    >>> pairs, y = sample_pairs(labels, 1000, random_state=0)
+    >>> learned = PairSubspace(n_components=2, preprocessor=X).fit(pairs, y)
+    >>> (learned.components_**2).sum(axis=0).round(1)
+    array([15.1, 14.9,  0. ,  0. ,  0. ])
+    >>> round(learned.score(X[pairs], y), 2)
+    0.99
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = PairwiseEstimator._parameter_constraints | {
+        "scale": [Options(bool, {False}), StrOptions({"auto", "within"})]
+    }
+
+    def __init__(
+        self,
+        n_components: Any = "auto",
+        *,
+        criterion: str = "ratio",
+        shrinkage: Any = "auto",
+        mixing: Any = "auto",
+        scale: Any = "auto",
+        eta: Any = "auto",
+        solver: Any = "auto",
+        features: Any = None,
+        preprocessor: Any = None,
+        missing: str = "raise",
+    ) -> None:
+        self.n_components = n_components
+        self.criterion = criterion
+        self.shrinkage = shrinkage
+        self.mixing = mixing
+        self.scale = scale
+        self.eta = eta
+        self.solver = solver
+        self.features = features
+        self.preprocessor = preprocessor
+        self.missing = missing
+
+    _row_word = "pair"
+
+    # ---- learning --------------------------------------------------------------------------
+
+    @fits_dask
+    @documented_by(KEEPING)
+    @publishes
+    def fit(
+        self,
+        pairs: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        checkpoint: Any = None,
+        every: int | None = None,
+        resume: bool = False,
+    ) -> Self:
+        """Learn from pairs, forgetting what was learned before.
+
+        Parameters
+        ----------
+        pairs : array of shape (n, 2, D), or index pairs (n, 2) with a ``preprocessor``
+            Or a stream, each row of which holds the two rows of a pair side by side, or two row
+            numbers.
+        y : array of shape (n,)
+            +1 for pairs of the same class, -1 for pairs of different ones.
+        sample_weight : array of shape (n,), optional
+            Non-negative weights of the pairs.
+        <checkpoint, every, resume>
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        keeper = keeper_of(checkpoint, every, resume)
+        self._check_parameters()
+        if is_stream(pairs):
+            stream = labelled_stream(pairs, y, self)
+            if keeper is not None or not self._in_memory(stream):
+                self._fit_stream(stream, keeper)
+                return self
+            pair_input.check_without_steps(stream)
+            found = all_rows(stream, "fit of PairSubspace")
+            pairs, y = pair_input.pairs_of(found.rows, self.preprocessor), found.labels
+        if keeper is not None:
+            refuse_keeping(pairs)
+        fit = Fit(self, self._rows(pairs, y, sample_weight, reset=True))
+        self._learn_all(fit)
+        self._trained = TrainingPairs.of_all(fit.reading(), self._columns)
+        forget_source(self)
+        return self
+
+    def _fit_stream(self, stream: Any, keeper: Any) -> None:
+        """Learn from a stream of pairs."""
+        rows = self._stream_rows(stream)
+        note_columns(self, stream)
+        self._resume(rows, keeper)
+
+    def _stream_rows(self, stream: Any) -> Rows:
+        """Return the pairs of a stream: two rows side by side, or two row numbers."""
+
+        def signs(labels: Any) -> Any:
+            return pair_input.checked_signs(labels, len(labels))
+
+        pair_input.check_without_steps(stream)
+        if self.preprocessor is None:
+            pair_input.check_stream_of_pairs(stream)
+            rows: Rows = StreamRows(stream, members=2, targets=signs)
+        else:
+            points = pair_input.checked_points(self.preprocessor)
+
+            def pairs(rows: Any) -> Any:
+                index = pair_input.index_pairs_of(rows)
+                return check_index_pairs(index, points.shape[0], "the preprocessor")
+
+            numbers = StreamRows(stream, targets=signs)
+            rows = IndexPairs(numbers, points, pairs, missing=self.missing)
+        self.n_features_in_ = rows.width
+        return rows
+
+    @offered_if(continues)
+    def partial_fit(self, pairs: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from more pairs.
+
+        With solver="dense" the result does not depend on the order or the chunking.
+        """
+        with changing(self) as model:
+            model._check_once(model._check_step)
+            first = model._learner is None and not model._collecting
+            model._learn_more(model._rows(pairs, y, sample_weight, reset=first))
+            model._trained = None
+            model._forget_counts()
+        self._warn_of_skipped()
+        return self
+
+    def merge(self, other: Self) -> Self:
+        """Return an estimator that has learned from the pairs of both.
+
+        Neither estimator is changed. The result is exact with solver="dense". With "sketch", the
+        directions that either estimator discarded are lost.
+
+        Parameters
+        ----------
+        other : PairSubspace
+            A fitted estimator with equal parameters and the same number of features.
+
+        Returns
+        -------
+        self : object
+            A new fitted estimator.
+        """
+        merged = self._merged(other)
+        merged._trained = None
+        merged._forget_counts()
+        return merged
+
+    _block_word = "pairs"
+
+    def uncertainty(self, pairs: Any, y: Any = None, *, blocks: int = 20) -> Uncertainty:
+        """Fit a copy of the estimator and return it with error bars, from one pass over the pairs.
+
+        The errors come from fits without each block of consecutive pairs (the delete-one-block
+        jackknife). They assume that pairs of different blocks are independent: pairs that share
+        rows belong in one block. eta is that of the whole fit. Memory: about three D x D matrices
+        for each block.
+
+        Parameters
+        ----------
+        pairs : array of shape (n, 2, n_features), index pairs of shape (n, 2), or a stream
+            The pairs. Index pairs need a ``preprocessor``.
+        y : array of shape (n,)
+            +1 for pairs of the same class, -1 for pairs of different ones.
+        blocks : int, default=20
+            The number of blocks. A stream of unknown length has between ``blocks`` and
+            ``2 * blocks`` of them.
+
+        Returns
+        -------
+        Uncertainty
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eigenstream import PairSubspace
+        >>> rng = np.random.default_rng(0)
+        >>> pairs, y = rng.standard_normal((2000, 2, 3)), np.resize([1, -1], 2000)
+        >>> pairs[y > 0, 1, 0] = pairs[y > 0, 0, 0]  # same pairs agree in column 0
+        >>> found = PairSubspace(1, criterion="difference", eta=1.0).uncertainty(pairs, y)
+        >>> found.eigenvalues.value.round(2), found.eigenvalues.error.round(2)
+        (array([1.07]), array([0.05]))
+        """
+        one: Self = clone(self)
+        one._check_parameters()
+        pairs = labelled_stream(pairs, y, one) if is_stream(pairs) else pairs
+        return one._jackknifed(one._rows(pairs, y, reset=True), blocks, parts_in_time)
+
+    def _rows(self, pairs: Any, y: Any = None, sample_weight: Any = None, *, reset: bool) -> Rows:
+        if is_stream(pairs):
+            return self._stream_rows(pairs)
+        if y is None:
+            raise ValueError(
+                "PairSubspace requires y to be passed, but the target y is None. Pass +1 and -1."
+            )
+        known = None if reset else int(self.n_features_in_)
+        raw = pair_input.checked_pairs(pairs, y, self.preprocessor, sample_weight, known)
+        if getattr(self.solver, "kernel", None) == "precomputed" and raw.pairs is None:
+            raise ValueError(
+                "A precomputed kernel requires index pairs, shape (n, 2). Pass preprocessor=G, the "
+                "Gram matrix of the points."
+            )
+        self._learned_pairs = None
+        if reset:
+            pair_input.remember_names(self, raw, self.preprocessor)
+            if raw.pairs is not None:
+                self._learned_pairs = raw.pairs, self.preprocessor
+        return pair_input.rows_of_pairs(self, raw, pairs)
+
+    def _terms(self, width: int) -> PairTerms:
+        return PairTerms(width)
+
+    def _sample(self, width: int) -> PairSample:
+        return PairSample(width, self._SAMPLE_SIZE or MOST_PAIRS)
+
+    def _scatters(self, learner: Learner, n_features: int, held: Parts = NOTHING) -> Scatters:
+        operator = learner.operator()
+        within = operator.penalty / 2.0
+        return Scatters(within, operator.reward / 2.0 - within, n_features, operator.floor)
+
+    def _graph(self, learner: Learner) -> PairGraph:
+        return PairGraph.of(learner.ahead().sample.kept)  # type: ignore[union-attr, arg-type]
+
+    def _test_rows(self, learner: Learner, basis: Any = None, scale: Any = None) -> PairGraph:
+        graph = self._graph(learner)
+        if basis is None:
+            return graph
+        return replace(graph, chunk=replace(graph.chunk, rows=graph.chunk.rows @ basis))
+
+    def _folds(self, learner: Learner, rows: PairGraph) -> Folds:
+        return folds_of_pairs(rows, self._scatters(learner, learner.terms.n_features))
+
+    def _few_identities(self, learner: Learner) -> bool:
+        return self._graph(learner).few
+
+    def _solve_family(self, learner: Learner) -> PairResult:
+        if learner.terms.totals()[0] > 0.0:
+            return super()._solve_family(learner)
+        # Without negative pairs, add random pairs of rows that positive pairs do not connect.
+        pairs = self._graph(learner).unlike(RANDOM_UNLIKE)
+        if len(pairs) == 0:
+            raise ValueError(
+                "There is no negative pair (y = -1), and positive pairs connect all rows. Add "
+                "negative pairs, such as pairs of rows drawn at random."
+            )
+        more = learner_of(self._terms(learner.terms.n_features), pairs)
+        merged = learner.merge(more)
+        merged.sample.add(pairs)  # type: ignore[union-attr]
+        return super()._solve_family(merged)
+
+    def _check_enough(self, learner: Learner) -> None:
+        unlike, like = learner.terms.totals()
+        if unlike + like == 0.0:
+            raise ValueError(
+                "No pairs remain: all have zero weight or missing values. Pass complete pairs with "
+                "positive weight."
+            )
+        if unlike == 0.0 and self.criterion == "difference":
+            raise ValueError(
+                "There is no negative pair (y = -1) yet. Add some, such as pairs of rows drawn at "
+                "random."
+            )
+        if like == 0.0 and self.criterion == "ratio":
+            raise ValueError(
+                "criterion='ratio' divides by the scatter of positive pairs, but no pair is "
+                "positive. Pass pairs with y = +1, or use criterion='difference'."
+            )
+        self._check_size(learner)
+
+    # ---- results ---------------------------------------------------------------------------
+
+    @reads
+    def _training(self) -> TrainingPairs:
+        if self._trained is None:
+            learner = self._known().ahead()
+            self._trained = TrainingPairs.of_sample(learner.sample, self._columns)  # type: ignore[arg-type]
+        found: TrainingPairs = self._trained
+        return found
+
+    def _training_counts(self) -> PairCounts:
+        return self._training().counts
+
+    def _counts_after(self, learner: Learner, columns: Float64s) -> PairCounts:
+        return TrainingPairs.of_sample(learner.sample, columns).counts  # type: ignore[arg-type]
+
+    def _risk_bound(
+        self, margin: float, delta: float, diameter: float, balanced: bool
+    ) -> RiskBound:
+        norms = float(np.sqrt(self.n_components_)), 1.0
+        return bound_of_pairs(self._training(), norms, margin, delta, diameter, balanced=balanced)
+
+    def __sklearn_tags__(self) -> Any:
+        """Describe the estimator to scikit-learn."""
+        return pair_input.pair_tags(super().__sklearn_tags__(), self.preprocessor)

@@ -1,0 +1,467 @@
+"""Base of the estimators that learn from pairs and from labels."""
+
+from abc import abstractmethod
+from numbers import Integral, Real
+from typing import Any, ClassVar, cast
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from eigenstream._checks import check_number, warn_user
+from eigenstream._linalg import Float64s
+from eigenstream._prepared import maps_streams
+from eigenstream._refusals import refuse_unread
+from eigenstream._storable import storable
+from eigenstream._streams import is_stream
+from eigenstream.evaluation import pair_risk
+from eigenstream.rows.fit import Fit
+from eigenstream.rows.guard import reads
+from eigenstream.subspace.estimators.base import CRITERION, DEFAULT, SubspaceEstimator
+from eigenstream.subspace.estimators.discriminants import (
+    ENERGY,
+    MIXINGS,
+    NUMBERS,
+    SHRINKAGES,
+    Axes,
+    Family,
+    Scatters,
+    Selection,
+    components_of,
+    select,
+)
+from eigenstream.subspace.estimators.held_out import EUCLIDEAN, REGION_SHRINKAGE, Folds, roc_area
+from eigenstream.subspace.estimators.pair_input import check_no_pairs
+from eigenstream.subspace.estimators.results import PairResult
+from eigenstream.subspace.estimators.weights import ETAS, Choice, choose, margin_risk_eta
+from eigenstream.subspace.inference.decisions import PairDecisions
+from eigenstream.subspace.inference.pair_bounds import check_delta
+from eigenstream.subspace.inference.uncertainty import (
+    Uncertainty,
+    check_blocks,
+    fit_blocks,
+    jackknife,
+    learners_of,
+)
+from eigenstream.subspace.solvers.kernels import check_map
+from eigenstream.subspace.solvers.solver import COUNT, Task
+from eigenstream.subspace.sums.learner import Learner
+from eigenstream.subspace.sums.operators import Eigenpairs, canonical
+from eigenstream.subspace.sums.terms import NOTHING, Parts, Weights
+from eigenstream.theory import RiskBound
+
+#: The margin of training margin risks, as in [HPCA] section 7.
+PAPER_MARGIN = 0.01
+
+
+@storable(
+    _trained="any?",
+    _counted="PairCounts | None?",
+    _calibrated="number | None?",
+    _rate="RateInterval | None?",
+)
+class PairwiseEstimator(SubspaceEstimator, PairDecisions):
+    """Base of the estimators that reward negative pairs and penalise positive ones."""
+
+    eta: Any
+    criterion: str
+    shrinkage: Any
+    mixing: Any
+    scale: Any
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = SubspaceEstimator._parameter_constraints | {
+        "eta": [
+            Interval(Real, 0, None, closed="neither"),
+            StrOptions({"auto", "margin_risk"}),
+            "array-like",
+        ],
+        "n_components": [COUNT, StrOptions({"auto"}), None],
+        "criterion": [CRITERION],
+        "shrinkage": [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"})],
+        "mixing": [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"})],
+    }
+
+    #: The size of the sample that errors are counted on. None is the default size.
+    _SAMPLE_SIZE: ClassVar[int | None] = None
+    #: The cached training pairs (or rows) after projection.
+    _trained: Any = None
+
+    def _fit_maps(self, fit: Any) -> None:
+        super()._fit_maps(fit)
+        if fit.map is not None and fit.map.ready:
+            check_map(fit.map.transformer)
+
+    @abstractmethod
+    def _sample(self, width: int) -> Any:
+        """Return an empty sample."""
+
+    @abstractmethod
+    def _training(self) -> Any:
+        """Return the training pairs (or rows) after projection."""
+
+    @abstractmethod
+    def _risk_bound(
+        self, margin: float, delta: float, diameter: float, balanced: bool
+    ) -> RiskBound: ...
+
+    # ---- learning --------------------------------------------------------------------------
+
+    @abstractmethod
+    def _scatters(self, learner: Learner, n_features: int, held: Parts = NOTHING) -> Scatters:
+        """Return the covariances within and between classes, without the held-out parts."""
+
+    @abstractmethod
+    def _test_rows(self, learner: Learner, basis: Any = None, scale: Any = None) -> Any:
+        """Return the sampled rows or pairs of a learner, along a basis if there is one.
+
+        Their order depends on ``scale``, so that it does not depend on units.
+        """
+
+    @abstractmethod
+    def _folds(self, learner: Learner, rows: Any) -> Folds:
+        """Return the folds of sampled rows or pairs."""
+
+    @abstractmethod
+    def _few_identities(self, learner: Learner) -> bool:
+        """Return whether there are too few classes to hold some out."""
+
+    def _wanted(self, width: int) -> Any:
+        if self.n_components == "auto" and self.criterion == "difference":
+            return min(DEFAULT, width)
+        return super()._wanted(width)
+
+    def _searches(self) -> bool:
+        """Return whether held-out classes or pairs choose eta."""
+        return not isinstance(self.eta, Real)
+
+    def _task(self, width: int) -> Task:
+        known = self.criterion == "difference" and isinstance(self.eta, Real)
+        weights = _at(float(self.eta), (1.0, 1.0)) if known else None
+        return Task(self._wanted(width), weights, self._sample(width))
+
+    _result_class = PairResult
+
+    def _solve(self, learner: Learner) -> PairResult:
+        self._trained = None
+        self._forget_counts()
+        if self.criterion == "ratio":
+            return self._solve_family(learner)
+        terms, operator = learner.terms, learner.operator()
+        scale = self._divisors(learner)
+        if scale is not None:
+            operator = operator.scaled(scale)
+        wanted = self._wanted(terms.n_features)
+        n = terms.n_features if wanted is None else min(int(wanted), terms.n_features)
+        totals, choice = terms.totals(), None
+        if not self._searches():
+            eta = float(self.eta)
+        elif totals[1] == 0.0:
+            eta = 1.0  # without positive pairs the weight has no effect
+        else:
+            choice = self._chosen(learner, operator, n, scale)
+            eta = choice.eta
+        weights = _at(eta, totals)
+        pairs = operator.largest(weights, n)
+        positive = self._count(operator, pairs, weights)
+        pairs = self._only_positive(pairs, positive, eta)
+        return PairResult(
+            pairs, terms.mean, scale, eta, choice, n_positive=positive, weights=weights
+        )
+
+    def _divisors(self, learner: Learner) -> Float64s | None:
+        """Return the divisors of the features that ``scale`` asks for, or None."""
+        if self.scale == "within":
+            return self._scatters(learner, learner.terms.n_features).deviations
+        return None
+
+    def _solve_family(self, learner: Learner) -> PairResult:
+        """Return the selected member of the family for ``criterion="ratio"``."""
+        terms, width = learner.terms, learner.terms.n_features
+        inside, basis = learner, None
+        scale = self._divisors(learner)
+        if scale is None:
+            inside, basis = learner.in_row_span()
+        scatters = self._scatters(inside, width)
+        if not float(np.trace(scatters.within)) > 0.0:
+            raise ValueError(
+                "criterion='ratio' divides by the scatter of positive pairs, but all positive "
+                "pairs have equal rows. Use criterion='difference'."
+            )
+        if self.scale == "auto" and basis is None and self._kernel is None:
+            scale = scatters.deviations if self._few_identities(learner) else None
+        axes = Axes(scatters.scaled(scale))
+        family = self._family(axes, width)
+        selection: Selection | None = None
+        if family.several:
+            folds = self._folds(inside, self._test_rows(learner, basis, scale))
+            losses = []
+            for fold in folds.folds:
+                kept = self._scatters(fold.learner, width, fold.held).scaled(scale)
+                apart = fold.differences if scale is None else fold.differences / scale
+                squares = family.squared_distances(Axes(kept), apart)
+                losses.append({name: 1.0 - roc_area(one, fold.same) for name, one in squares})
+            preferred = folds.preferred if losses else EUCLIDEAN
+            selection = select(losses, family, folds.slack, preferred)
+            family = selection.family
+        (shrinkage,), (mixing,), (n,) = family.shrinkages, family.mixings, family.numbers
+        energy = ENERGY if self.n_components == "auto" else 1.0
+        pairs = components_of(axes, shrinkage, mixing, n, energy)
+        if basis is not None:
+            pairs = canonical(pairs.values, basis @ pairs.vectors)
+        if n is not None and len(pairs.values) < n:
+            warn_user(
+                f"n_components={n}, but only {len(pairs.values)} directions separate the classes "
+                f"at mixing={mixing:g}. Use fewer components, or a larger mixing."
+            )
+        return PairResult(
+            pairs,
+            terms.mean,
+            scale,
+            shrinkage=shrinkage,
+            mixing=mixing,
+            selection=selection,
+            n_positive=len(axes.discriminants(shrinkage).variances),
+        )
+
+    def _family(self, axes: Axes, width: int) -> Family:
+        """Return the members of the family to compare."""
+        wanted = self._wanted(width)
+        numbers = (*NUMBERS, None) if wanted == "auto" else (wanted,)
+        mixings: tuple[float, ...] = MIXINGS
+        if not isinstance(self.mixing, str):
+            mixings = (float(self.mixing),)
+        elif isinstance(wanted, Integral):
+            # Discriminants are nested. More components than these need other directions.
+            few = wanted <= len(axes.discriminants(REGION_SHRINKAGE).variances)
+            mixings = MIXINGS[:1] if few else MIXINGS[1:]
+        numbers = (None,) if wanted == "auto" and min(mixings) > 0.0 else numbers
+        alone = isinstance(self.shrinkage, Real)
+        return Family((float(self.shrinkage),) if alone else SHRINKAGES, mixings, numbers)
+
+    def _chosen(self, learner: Learner, operator: Any, n: int, scale: Any) -> Choice:
+        etas: Any = ETAS if isinstance(self.eta, str) else np.ravel(self.eta)
+        if len(etas) == 0 or not (np.asarray(etas, np.float64) > 0).all():
+            raise ValueError(
+                f"eta={self.eta!r} is empty or contains numbers that are not positive. Pass one or "
+                "more positive numbers."
+            )
+        if not (isinstance(self.eta, str) and self.eta == "margin_risk"):
+
+            def columns(operator: Any, eta: float, totals: Weights) -> Float64s:
+                weights = _at(eta, totals)
+                pairs = operator.largest(weights, n)
+                return np.asarray(pairs.vectors[:, pairs.values > operator.cut(weights)])
+
+            folds = self._folds(learner, self._test_rows(learner, scale=scale)).folds
+            return choose(folds, etas, columns, scale)
+        totals = learner.terms.totals()
+
+        def loss(eta: float) -> float:
+            pairs = operator.largest(_at(eta, totals), n)
+            positive = max(int((pairs.values > 0).sum()), 1)
+            vectors = pairs.vectors[:, :positive]
+            columns = vectors if scale is None else vectors / scale[:, None]
+            counts = self._counts_after(learner, columns)
+            return pair_risk.margin_risk(counts, PAPER_MARGIN, self._diameter(learner)).risk
+
+        return margin_risk_eta(etas, loss)
+
+    @abstractmethod
+    def _counts_after(self, learner: Learner, columns: Float64s) -> Any:
+        """Return the counts of a sample of the training pairs after projection by ``columns``."""
+
+    def _count(self, operator: Any, pairs: Eigenpairs, weights: Weights) -> int:
+        """Return the number of eigenvalues that are positive beyond rounding."""
+        if hasattr(operator, "cut"):
+            least = operator.cut(weights)
+        else:
+            size = float(np.abs(pairs.values).max(initial=0.0))
+            least = max(1e-12 * size, operator.floor * sum(weights))
+        return int((pairs.values > least).sum())
+
+    def _only_positive(self, pairs: Eigenpairs, positive: int, eta: float) -> Eigenpairs:
+        """Drop the directions that lower the objective, with a warning."""
+        n = self._wanted(len(pairs.vectors))
+        if positive == 0:
+            how = "Raise eta, or use eta='auto'."
+            if self._searches():
+                how = "This eta was selected on held-out data. Pass a larger eta."
+            warn_user(
+                f"No eigenvalue of T is positive at eta={eta:.3g}, so no direction separates the "
+                f"negative from the positive pairs. One component is returned. {how}"
+            )
+        elif n is not None and positive < n:
+            warn_user(
+                f"n_components={n}, but only {positive} eigenvalue(s) of T are positive at "
+                f"eta={eta:.3g}. Only these components are returned. Raise eta for more."
+            )
+        return pairs.first(positive)
+
+    def _jackknifed(self, rows: Any, blocks: int, cut: Any) -> Uncertainty:
+        """Learn from rows in blocks, and return the error bars."""
+        check_blocks(blocks)
+        fit = Fit(self, rows)
+        self._fit_maps(fit)
+
+        def begin(width: int) -> tuple[Learner, ...]:
+            return (learners_of(self, width, "uncertainty"),)
+
+        n_rows = rows.given.n_rows if is_stream(rows.given) else rows.n_rows
+        (fitted,), parts = fit_blocks([self], fit, begin, blocks, n_rows, cut)
+        return jackknife(fitted, parts)
+
+    # ---- results ---------------------------------------------------------------------------
+
+    @property
+    @reads
+    def result_(self) -> PairResult:
+        """The result, a frozen dataclass: eigenpairs, mean, scale, eta, shrinkage and mixing."""
+        return cast(PairResult, self._solved())
+
+    @property
+    def eta_(self) -> float | None:
+        """The weight of negative pairs in use, or None with ``criterion="ratio"``."""
+        return self.result_.eta
+
+    def _diameter(self, learner: Learner) -> float:
+        """Return an upper bound on the distance of two rows."""
+        if getattr(self._kernel, "gamma_", 0.0):
+            return float(np.sqrt(2.0))
+        terms: Any = learner.terms
+        longest = getattr(terms, "longest", None)
+        found = terms.radius.diameter if longest is None else longest
+        scale = None if self._answer is None else self._answer.scale
+        return float(found if scale is None else found / scale.min())
+
+    @property
+    def diameter_(self) -> float:
+        """An upper bound on the distance within a training pair, the unit of margins and bounds.
+
+        It is the largest distance for given pairs, and twice the largest distance from the mean for
+        index pairs. For labelled rows it is twice the radius of a ball that contains all rows. For
+        the "rbf" kernel it is sqrt(2).
+        """
+        return self._diameter(self._known().ahead())
+
+    # ---- risks and bounds ------------------------------------------------------------------
+
+    @property
+    def risk_standard_error_(self) -> float:
+        """The standard error of ``risk_`` due to sampling, or 0 if all pairs are used."""
+        return float(self._training().risk_error(self.risk_curve_.threshold))
+
+    @property
+    def margin_risk_(self) -> float:
+        """The smallest balanced risk on the training pairs at margin 0.01, as in Maurer (2006).
+
+        Distances are in units of ``diameter_``.
+        """
+        return self._margin_risk().risk
+
+    def margin_risk(self, margin: float) -> float:
+        """Return the smallest balanced risk on the training pairs at another margin.
+
+        Parameters
+        ----------
+        margin : float
+            The margin, in (0, 1). Distances are in units of ``diameter_``.
+
+        Returns
+        -------
+        float
+            The risk of the best threshold.
+        """
+        return self._margin_risk(check_number(margin, "margin", above=0, below=1)).risk
+
+    @property
+    def margin_risk_error_(self) -> float:
+        """The error of ``margin_risk_`` due to binned distances, which is 0 up to 2^20 pairs."""
+        return self._margin_risk().error
+
+    def _margin_risk(self, margin: float = PAPER_MARGIN) -> pair_risk.MarginRisk:
+        # With criterion="ratio" the components are not orthonormal: use the largest distance.
+        unit = float(self._counts().ends[-1]) if self.result_.eta is None else self.diameter_
+        return pair_risk.margin_risk(self._counts(), margin, unit)
+
+    def bound(
+        self,
+        delta: float = 0.05,
+        margin: float = 0.1,
+        *,
+        diameter: float | None = None,
+        balanced: bool = True,
+    ) -> RiskBound:
+        """Bound the risk of the learned projection on new pairs (Maurer 2006, Theorem 1).
+
+        Learned from pairs, it bounds the balanced risk and assumes that the pairs are independent.
+        Repeated pairs count once, with their total weight. Learned from labels, it bounds the risk
+        on two new rows. All pairs of m rows count as m // 2 independent pairs. If the risk is
+        estimated from a sample, the bound adds a term that uses part of delta.
+
+        Parameters
+        ----------
+        delta : float in (0, 1), default=0.05
+            The probability that the bound fails.
+        margin : float in (0, 1), default=0.1
+            The margin of the empirical risk. Choose it before looking at the data.
+        diameter : float, optional
+            An upper bound on the distance of any two rows, including new ones. The default is
+            ``diameter_``, which holds only for the training rows.
+        balanced : bool, default=True
+            For pairs: bound the balanced risk. If False, bound the risk at the training
+            proportions of the two signs.
+
+        Returns
+        -------
+        RiskBound
+            The empirical risk, the gap and their sum.
+
+        References
+        ----------
+        A. Maurer, "Generalization Bounds for Subspace Selection and Hyperbolic PCA", in Subspace,
+        Latent Structure and Feature Selection, LNCS 3940, pp. 185-197, Springer, 2006.
+        """
+        delta = check_delta(delta)
+        if self.result_.eta is None:
+            raise ValueError(
+                "The bound holds only for orthogonal projections, not for criterion='ratio'. Use "
+                "criterion='difference' or PairMetric."
+            )
+        margin = check_number(margin, "margin", above=0, below=1)
+        unit = self.diameter_
+        if diameter is not None:
+            unit = check_number(diameter, "diameter", above=0)
+        return self._risk_bound(margin, delta, unit, balanced)
+
+    # ---- use -------------------------------------------------------------------------------
+
+    @maps_streams
+    def transform(self, X: Any) -> Any:
+        """Project rows onto the components, in the precision of the rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, D)
+            The rows to project. With a precomputed kernel, the kernel values with the m training
+            rows, shape (n, m).
+
+        Returns
+        -------
+        Z : array of shape (n, n_components)
+            The projected rows.
+        """
+        check_is_fitted(self)
+        check_no_pairs(X)
+        refuse_unread(X)
+        return super().transform(X)
+
+    def __sklearn_tags__(self) -> Any:
+        """Describe the estimator to scikit-learn."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = getattr(self.solver, "kernel", None) == "precomputed"
+        return tags
+
+
+def _at(eta: float, totals: Weights) -> Weights:
+    """Return the weights of the mean negative and the mean positive pair ([HPCA] section 6)."""
+    return 0.5 * eta * (totals[0] > 0.0), 0.5 * (totals[1] > 0.0)

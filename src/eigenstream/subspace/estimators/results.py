@@ -1,0 +1,348 @@
+"""Results of the subspace estimators, one frozen class for each family."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from eigenstream._linalg import Float64s, brief
+from eigenstream._storable import storable
+from eigenstream.subspace.inference.decays import autocorrelations
+from eigenstream.subspace.sums.operators import Eigenpairs
+from eigenstream.subspace.sums.propagator import LaggedCovariances
+from eigenstream.subspace.sums.terms import Weights
+
+__all__ = [
+    "Answer",
+    "ContrastResult",
+    "DynamicResult",
+    "Forms",
+    "Gaps",
+    "PairResult",
+    "Result",
+    "SlowResult",
+    "VarianceResult",
+]
+
+
+@storable(
+    pairs="Eigenpairs", mean="f8 W", scale="f8 W | None", estimated="bool", gaps="Gaps | None"
+)
+@dataclass(frozen=True, repr=False)
+class Result:
+    """A learned subspace.
+
+    Attributes
+    ----------
+    pairs : Eigenpairs
+        The eigenvalues in descending order, and the eigenvectors as columns.
+    mean : array of shape (n_features,)
+        The mean that is subtracted from each row before projection.
+    scale : array of shape (n_features,) or None
+        The divisor of each centred feature.
+    estimated : bool
+        True for a solver that only estimates the eigenvalues.
+    gaps : Gaps or None
+        The numbers that complete rows, for ``missing="available"``.
+    """
+
+    pairs: Eigenpairs
+    mean: Float64s
+    scale: Float64s | None = None
+    estimated: bool = field(default=False, kw_only=True)
+    gaps: "Gaps | None" = field(default=None, kw_only=True)
+
+    __repr__ = brief
+
+    @property
+    def weights(self) -> Weights | None:
+        """The weights (reward, penalty) of T, or None for ratios."""
+        return None
+
+    @property
+    def vectors(self) -> Float64s:
+        """The components as columns, of rows that are divided by their scale."""
+        return self.pairs.vectors
+
+    @property
+    def columns(self) -> Float64s:
+        """The matrix by which centred rows are multiplied."""
+        return self.unscaled(self.vectors)
+
+    @property
+    def orthonormal(self) -> bool:
+        """True if the components are orthonormal."""
+        return True
+
+    def unscaled(self, vectors: Float64s) -> Float64s:
+        """Return the matrix by which centred rows are multiplied for these vectors.
+
+        Parameters
+        ----------
+        vectors : array of shape (n_features, n_components)
+            Directions of rows that are divided by their scale.
+
+        Returns
+        -------
+        array of shape (n_features, n_components)
+            The matrix.
+        """
+        return vectors if self.scale is None else vectors / self.scale[:, None]
+
+
+@storable(
+    eta="number | None",
+    choice="Choice | None",
+    shrinkage="number | None",
+    mixing="number | None",
+    selection="Selection | None",
+    n_positive="int",
+    weights="tuple[number] | None",
+)
+@dataclass(frozen=True, repr=False)
+class PairResult(Result):
+    """Directions that separate pairs or classes.
+
+    Attributes
+    ----------
+    pairs, mean, scale, estimated, gaps : Eigenpairs, array, array, bool, Gaps
+        As in ``Result``.
+    eta : float or None
+        The weight of negative pairs. None with ``criterion="ratio"``.
+    choice : Choice or None
+        The compared etas and their losses.
+    shrinkage, mixing : float or None
+        The member of the family. None with ``criterion="difference"``.
+    selection : Selection or None
+        The compared members of the family and their losses.
+    n_positive : int
+        The number of positive eigenvalues of T, or of discriminants.
+    weights : (float, float) or None
+        The weights of T. None with ``criterion="ratio"``.
+    """
+
+    eta: float | None = None
+    choice: Any = None
+    shrinkage: float | None = None
+    mixing: float | None = None
+    selection: Any = None
+    n_positive: int = 0
+    weights: Weights | None = None
+
+    @property
+    def orthonormal(self) -> bool:
+        """True for differences."""
+        return self.eta is not None
+
+
+@storable(covariance="f8 W W", noise="any", unseen="i8 k")
+@dataclass(frozen=True, repr=False)
+class Gaps:
+    """The numbers that complete rows with gaps.
+
+    Attributes
+    ----------
+    covariance : array of shape (n_features, n_features)
+        The covariance matrix of the rows.
+    noise : array
+        The covariance that the gaps add.
+    unseen : array of int
+        The columns that were never seen.
+    """
+
+    covariance: Float64s
+    noise: Any
+    unseen: Any
+
+    __repr__ = brief
+
+
+@storable(pairs="Eigenpairs", mean="f8 W", scale="f8 W | None", details="dict")
+@dataclass(frozen=True)
+class Answer:
+    """The result in a file of format 2."""
+
+    pairs: Eigenpairs
+    mean: Float64s
+    scale: Float64s | None
+    details: dict[str, Any]
+
+
+@storable(freedom="number", total="number", noise="number", uncertainty="Uncertainty | None")
+@dataclass(frozen=True, repr=False)
+class VarianceResult(Result):
+    """Principal components.
+
+    Attributes
+    ----------
+    pairs, mean, scale, estimated, gaps : Eigenpairs, array, array, bool, Gaps
+        As in ``Result``.
+    freedom : float
+        n / (n - 1) if the rows are centred, else 1.
+    total : float
+        The trace of the covariance matrix.
+    noise : float
+        The mean variance of the discarded directions.
+    uncertainty : Uncertainty or None
+        The error bars of ``fit(X, blocks=20)``.
+    """
+
+    freedom: float = 1.0
+    total: float = 0.0
+    noise: float = 0.0
+    uncertainty: Any = None
+
+    @property
+    def weights(self) -> Weights:
+        """The weights of T."""
+        return 1.0, 0.0
+
+
+@storable(variance="f8 d d", velocity="f8 d d", turn="f8 d d", noise="number")
+@dataclass(frozen=True, repr=False)
+class Forms:
+    """Second moments of features and of their velocities.
+
+    Attributes
+    ----------
+    variance, velocity : array of shape (n_components, n_components)
+        The second moments along the eigenvectors.
+    turn : array of shape (n_components, n_components)
+        The columns that turn the features into uncorrelated ones, the slowest first.
+    noise : float
+        The variance that rounding can cause.
+    """
+
+    variance: Float64s
+    velocity: Float64s
+    turn: Float64s
+    noise: float = 0.0
+
+    __repr__ = brief
+
+
+@storable(
+    alpha="number | None",
+    bound="number | None",
+    shrinkage="number | None",
+    forms="Forms | None",
+    basis="str",
+    uncertainty="Uncertainty | None",
+)
+@dataclass(frozen=True, repr=False)
+class SlowResult(Result):
+    """Slow features.
+
+    Attributes
+    ----------
+    pairs, mean, scale, estimated, gaps : Eigenpairs, array, array, bool, Gaps
+        As in ``Result``.
+    alpha : float or None
+        The weight of the variance. None for ratios.
+    bound : float or None
+        The error bound at this alpha, for ``alpha="bound"``.
+    shrinkage : float or None
+        The shrinkage of ratios.
+    forms : Forms or None
+        Second moments of the features. None for the flow.
+    basis : str
+        The basis of the components; "eigenvalue" keeps the eigenvectors.
+    uncertainty : Uncertainty or None
+        The error bars of ``fit(X, blocks=20)``.
+    """
+
+    alpha: float | None = None
+    bound: float | None = None
+    shrinkage: float | None = None
+    forms: Forms | None = None
+    basis: str = "slowness"
+    uncertainty: Any = None
+
+    @property
+    def weights(self) -> Weights | None:
+        """The weights of T, or None for ratios."""
+        return None if self.alpha is None else (self.alpha, 1.0 - self.alpha)
+
+    @property
+    def orthonormal(self) -> bool:
+        """True if the components are eigenvectors of T."""
+        return self.alpha is not None and not self.sorted
+
+    @property
+    def sorted(self) -> bool:
+        """True if the components are sorted from slow to fast."""
+        return self.forms is not None and self.basis != "eigenvalue"
+
+    @property
+    def vectors(self) -> Float64s:
+        """The components as columns, of rows that are divided by their scale."""
+        if self.forms is None or self.basis == "eigenvalue":
+            return self.pairs.vectors
+        return np.asarray(self.pairs.vectors @ self.forms.turn)
+
+    @property
+    def autocorrelations(self) -> Float64s:
+        """The autocorrelation of each feature at the lag, in [-1, 1].
+
+        It is ``1 - velocity / (2 variance)``, which assumes a stationary process: the variance is
+        the same now and ``lag`` rows earlier. With ``center=False`` it is taken about zero. It is 0
+        for a feature without variance. The solvers "sketch" and "flow" only estimate variances, so
+        it is not available with them. Use the function ``autocorrelations`` there.
+        """
+        if self.forms is None or self.estimated:
+            raise AttributeError(
+                "This solver only estimates autocorrelations. Call "
+                "eigenstream.subspace.autocorrelations(model, X), or fit with solver='dense'."
+            )
+        forms = self.forms
+        turn = forms.turn if self.sorted else np.eye(len(forms.turn))
+        variance, velocity = (
+            np.einsum("ij,ij->j", turn, form @ turn) for form in (forms.variance, forms.velocity)
+        )
+        squares = (turn**2).sum(axis=0)
+        return autocorrelations(variance, velocity, forms.noise * squares)
+
+
+@storable(covariances="LaggedCovariances", uncertainty="Uncertainty | None")
+@dataclass(frozen=True, repr=False)
+class DynamicResult(Result):
+    """Features that predict themselves.
+
+    Attributes
+    ----------
+    pairs, mean, scale, estimated, gaps : Eigenpairs, array, array, bool, Gaps
+        As in ``Result``: the singular values and the left singular functions.
+    covariances : LaggedCovariances
+        The covariances of rows and of the rows ``lag`` later.
+    uncertainty : Uncertainty or None
+        The error bars of ``fit(X, blocks=20)``.
+    """
+
+    covariances: LaggedCovariances = field(kw_only=True)
+    uncertainty: Any = None
+
+    @property
+    def orthonormal(self) -> bool:
+        """False, since the features are uncorrelated."""
+        return False
+
+
+@storable(alpha="number")
+@dataclass(frozen=True, repr=False)
+class ContrastResult(Result):
+    """Directions of variance compared with a background.
+
+    Attributes
+    ----------
+    pairs, mean, scale, estimated, gaps : Eigenpairs, array, array, bool, Gaps
+        As in ``Result``.
+    alpha : float
+        The weight of the background.
+    """
+
+    alpha: float = 0.0
+
+    @property
+    def weights(self) -> Weights:
+        """The weights of T."""
+        return 1.0, self.alpha

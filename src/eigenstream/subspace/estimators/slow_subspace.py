@@ -1,0 +1,503 @@
+"""Slow subspaces: features with a large variance and small steps in time."""
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self, cast
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from eigenstream._checks import warn_user
+from eigenstream._linalg import Float64s, canonical_signs
+from eigenstream._prepared import reads_rows
+from eigenstream._storable import storable
+from eigenstream.rows.chunk import joined
+from eigenstream.rows.guard import reads
+from eigenstream.rows.rows import is_list_of_sequences
+from eigenstream.subspace.estimators.base import CRITERION, FLAG, documented
+from eigenstream.subspace.estimators.results import Forms, SlowResult
+from eigenstream.subspace.estimators.time import TimeEstimator, scale_of
+from eigenstream.subspace.estimators.weights import AlphaPath, alpha_of_bound, alpha_path
+from eigenstream.subspace.inference import timescales as _timescales
+from eigenstream.subspace.solvers.flow import FlowOperator
+from eigenstream.subspace.solvers.solver import COUNT, MATRIX
+from eigenstream.subspace.sums.accumulators import N_PEAKS
+from eigenstream.subspace.sums.learner import Learner
+from eigenstream.subspace.sums.operators import Eigenpairs, MatrixOperator
+from eigenstream.subspace.sums.terms import TimeTerms, Weights
+
+#: Warn if N_PEAKS rows hold more than this share of a column's variance, of at least this number
+#: of rows. Fewer rows, or smaller shares, occur by chance with heavy tails.
+PEAK_SHARE, LEAST_ROWS_OF_PEAKS = 0.5, 1000
+
+#: After a fit, the features of the first rows are compared at these multiples of the lag.
+CHECKED_ROWS, LADDER = 10_000, (1, 2, 5, 10, 20, 50, 100)
+
+
+@storable()
+@documented
+class SlowSubspace(TimeEstimator):
+    """Subspace whose features have a large variance and a small velocity.
+
+    Unlike slow feature analysis, it needs no inverse and no regularisation [1]_.
+
+    Parameters
+    ----------
+    n_components : int, float in (0, 1) or None, default=2
+        The number of components (1 if there is only one feature). None keeps all directions with a
+        positive eigenvalue. A float keeps the slowest features with this share of the kinetic
+        variance, the sum of the squared autocorrelations. Only with criterion="ratio".
+    alpha : float in (0, 1], "auto" or "bound", default="auto"
+        The weight of the variance; 1 is PCA. "auto" has 1.1 times the odds of the smallest alpha
+        for which all ``n_components`` eigenvalues are positive. "bound" minimises an error bound
+        ([1]_ Theorem 5). It warns if the bound is vacuous, which is often the case.
+    lag : int, default=1
+        The time step of the velocity, in rows.
+    criterion : {"difference", "ratio"}, default="difference"
+        "ratio" maximises variance over velocity instead, as slow feature analysis does [2]_. Its
+        components have unit variance and are not orthogonal, and alpha is ignored. Directions
+        whose variance is zero up to rounding are excluded.
+    reversible : bool, default=False
+        Average over both rows of each velocity for the mean and the variance, instead of the later
+        one. The features are then those of TICA for a reversible process. Ignored
+        for "difference".
+    shrinkage : float in [0, 1], default=1e-4
+        For "ratio": the share of B that a multiple of the identity replaces, with the same mean
+        diagonal. It keeps slow channels of tiny variance from being chosen. With 0, the features
+        do not depend on the units, and directions without velocity are excluded. Ignored for
+        "difference".
+    <solver>
+    center : bool or "sequences", default=True
+        Compute the variance about the mean. If False, about zero. With "sequences", about the mean
+        of each sequence, for sequences with different offsets; ``transform`` subtracts the overall
+        mean.
+    scale : bool, default=False
+        Divide each feature by its standard deviation. The result then does not depend on the units.
+        Not available with ``alpha="bound"``.
+    <features>
+    basis : {"slowness", "eigenvalue", "kinetic", "commute"}, default="slowness"
+        The basis of the learned subspace. With "slowness" the features are uncorrelated, have unit
+        variance, and are sorted from slow to fast. "kinetic" multiplies them by their
+        autocorrelation, and "commute" by the root of half their time scale. With "eigenvalue" the
+        components are orthonormal eigenvectors of T, so distances between features are those
+        within the subspace.
+        solver="flow" always gives "eigenvalue", because it stores no sums.
+    <missing_in_time>
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components, n_features)
+        The directions, in the order that ``basis`` gives. The largest entry is positive. NaN for
+        columns that were never seen.
+    eigenvalues_ : array of shape (n_components,)
+        The eigenvalues of T in descending order. For "ratio", variance over shrunk velocity.
+    alpha_ : float or None
+        The alpha in use. None with ``criterion="ratio"``.
+    mean_ : array of shape (n_features,)
+        The mean that is subtracted from each row.
+    scale_ : array of shape (n_features,) or None
+        The divisor of each feature. None without ``scale``.
+    n_samples_seen_ : int
+        The number of rows learned from.
+    n_samples_skipped_ : int
+        The number of rows that ``missing="skip"`` left out.
+    objective_ : float
+        The sum of the eigenvalues. Not available for "sketch" and "flow".
+    timescales_ : array of shape (n_components,)
+        The time scale of each feature in rows. Only with "dense" and "krylov".
+    result_ : SlowResult
+        The result: ``shrinkage``, ``bound``, ``autocorrelations``, and ``uncertainty`` after
+        ``fit(X, blocks=20)``.
+    solver_ : str
+        The name of the solver in use.
+    operator_ : MatrixOperator
+        A and B (``reward`` and ``penalty``), solved for any alpha. Only with solver="dense".
+
+    See Also
+    --------
+    lag_path : Slow subspaces at several lags.
+    StreamPCA : Directions with a large variance.
+
+    Notes
+    -----
+    The projection P maximises the mean of
+    ``alpha |P (x_t - mean)|^2 - (1 - alpha) |P (x_t - x_{t - lag})|^2``. It spans the largest
+    eigenvectors of ``T = alpha A - (1 - alpha) B``, where A is the covariance matrix and B the
+    second moment of the velocity.
+
+    ``fit`` warns about columns that may be no measurements: clocks, counters, and numbers that are
+    constant within each sequence and differ between sequences.
+
+    Let mu_d be the d-th largest generalised eigenvalue of A v = mu B v, for d components. All d
+    eigenvalues of T are positive for alpha above 1 / (1 + mu_d) ([1]_ section 4). "auto" takes
+    ``alpha / (1 - alpha) = 1.1 / mu_d``.
+
+    References
+    ----------
+    .. [1] A. Maurer, "Unsupervised Slow Subspace-Learning from Stationary Processes", Algorithmic
+       Learning Theory, LNCS 4264, Springer, 2006.
+    .. [2] L. Wiskott and T. J. Sejnowski, "Slow Feature Analysis: Unsupervised Learning of
+       Invariances", Neural Computation, vol. 14, pp. 715-770, 2002.
+
+    Examples
+    --------
+    Two mixtures of a slow and a fast sine:
+
+    >>> import numpy as np
+    >>> from eigenstream import SlowSubspace
+    >>> t = np.arange(2000)
+    >>> sources = np.column_stack([np.sin(t / 100), np.sin(2.9 * t)])
+    >>> X = sources @ np.array([[1.0, 1.0], [1.0, -1.0]])
+    >>> slow = SlowSubspace(n_components=1).fit(X)
+    >>> slow.components_.round(2)
+    array([[0.71, 0.71]])
+    >>> abs(np.corrcoef(slow.transform(X)[:, 0], sources[:, 0])[0, 1]).round(3)
+    np.float64(1.0)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = TimeEstimator._parameter_constraints | {
+        "n_components": [COUNT, Interval(Real, 0, 1, closed="neither"), None],
+        "alpha": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto", "bound"})],
+        "lag": [COUNT],
+        "criterion": [CRITERION],
+        "reversible": [FLAG],
+        "shrinkage": [Interval(Real, 0, 1, closed="both")],
+        "basis": [StrOptions({"slowness", "eigenvalue", "kinetic", "commute"})],
+    }
+    _SHAPING: ClassVar[tuple[str, ...]] = (*TimeEstimator._SHAPING, "reversible")
+
+    def __init__(
+        self,
+        n_components: Any = 2,
+        *,
+        alpha: Any = "auto",
+        lag: int = 1,
+        criterion: str = "difference",
+        reversible: bool = False,
+        shrinkage: float = 1e-4,
+        solver: Any = "auto",
+        center: bool = True,
+        scale: bool = False,
+        features: Any = None,
+        basis: str = "slowness",
+        missing: str = "raise",
+    ) -> None:
+        self.n_components = n_components
+        self.alpha = alpha
+        self.lag = lag
+        self.criterion = criterion
+        self.reversible = reversible
+        self.shrinkage = shrinkage
+        self.solver = solver
+        self.center = center
+        self.scale = scale
+        self.features = features
+        self.basis = basis
+        self.missing = missing
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if isinstance(self.n_components, float) and self.criterion != "ratio":
+            raise ValueError(
+                f"n_components={self.n_components} is a share of the kinetic variance. Use a whole "
+                "number, or criterion='ratio'."
+            )
+        if self.scale and self.alpha == "bound" and self.criterion == "difference":
+            raise ValueError(
+                "alpha='bound' needs rows of a known size, and scale=True divides them by "
+                "estimated deviations. Use alpha='auto', or scale the data by constants first."
+            )
+        if self._own_sums and self.alpha == "bound":
+            raise ValueError(
+                "alpha='bound' needs complete rows and one mean. Use alpha='auto', or leave out "
+                "missing='available' and center='sequences'."
+            )
+
+    @property
+    def _averages(self) -> bool:
+        return self.reversible and self.criterion == "ratio"
+
+    def _given_weights(self) -> Weights | None:
+        if self.criterion == "ratio" or isinstance(self.alpha, str):
+            return None
+        return float(self.alpha), 1.0 - float(self.alpha)
+
+    def _warn_about_rows(self, learner: Learner) -> None:
+        """Warn also about columns that may be no measurements; those of a feature map are."""
+        super()._warn_about_rows(learner)
+        self._warn_about_peaks(learner)
+        terms = learner.ahead().terms
+        assert isinstance(terms, TimeTerms)
+        if self._map is None and terms.columns is not None:
+            message = terms.columns.warning(getattr(self, "feature_names_in_", None))
+            if message is not None:
+                warn_user(message)
+
+    def _after_fit(self, X: Any) -> None:
+        """Warn if the first rows of the first sequence show that the lag is too short."""
+        if self._gaps:  # the features of rows with gaps are smoother than those of other rows
+            return
+        some: list[Any] = []
+        first = X[:1] if is_list_of_sequences(X) else X
+        for chunk in self._features_of(first, CHECKED_ROWS):
+            end = int(chunk.starts[chunk.starts > 0][0]) if (chunk.starts > 0).any() else len(chunk)
+            if some and len(chunk.starts):
+                break
+            some.append(chunk[:end])
+            if end < len(chunk) or sum(map(len, some)) >= CHECKED_ROWS:
+                break
+        checked = joined(some)
+        lags = [self.lag * step for step in LADDER if self.lag * step < len(checked) // 10]
+        if not lags or not self.n_components_ or checked.weights is not None:
+            return
+        offset = checked.rows.mean(axis=0) if self.center == "sequences" else 0.0
+        if (message := _timescales.better_lag(checked.rows - offset, lags)) is not None:
+            warn_user(message)
+
+    def _warn_about_peaks(self, learner: Learner) -> None:
+        """Warn if a few rows hold most of the variance of a column."""
+        peaks = getattr(learner.sums, "peaks", ())
+        if not peaks or learner.n_rows < LEAST_ROWS_OF_PEAKS:
+            return
+        squares = np.array([peak.vector for peak in peaks]) ** 2
+        whole = learner.terms.totals()[0] * np.diagonal(learner.operator().reward)
+        shares = np.sort(squares, axis=0)[::-1][:N_PEAKS].sum(axis=0) / np.where(whole, whole, 1.0)
+        j = int(shares.argmax())
+        if shares[j] > PEAK_SHARE:
+            order = np.argsort(-squares[:, j])[:N_PEAKS]
+            held = squares[order, j] > squares[order[0], j] / 10.0
+            rows = ", ".join(str(row) for row in sorted(peaks[i].row for i in order[held]))
+            warn_user(
+                f"rows of huge size decide the answer: row(s) {rows} hold {shares[j]:.0%} of the "
+                f"variance of column {j}. Remove or clip them, or pass missing='skip' with NaN."
+            )
+
+    _result_class = SlowResult
+
+    def _solve(self, learner: Learner) -> SlowResult:
+        operator, terms, scale = self._operator_of(learner), learner.terms, None
+        gaps = self._gaps_of(operator)
+        if self.scale:
+            scale = scale_of(learner, operator)
+            operator = operator.scaled(scale)
+        wanted = self._wanted(terms.n_features)
+        n = int(wanted) if isinstance(wanted, Integral) else terms.n_features
+        if self.criterion == "ratio":
+            pairs = self._ratios(operator, n)
+            if isinstance(wanted, float):
+                kinetic = np.cumsum(self._correlations(*operator.forms(pairs.vectors)) ** 2)
+                pairs = pairs.first(int(np.searchsorted(kinetic, wanted * kinetic[-1:].sum())) + 1)
+            return SlowResult(
+                pairs,
+                learner.mean,
+                scale,
+                shrinkage=float(self.shrinkage),
+                forms=self._forms(operator, pairs),
+                basis=self.basis,
+                gaps=gaps,
+            )
+        alpha, bound = self.alpha, None
+        if alpha == "auto":
+            alpha = operator.automatic_alpha(n)
+        elif alpha == "bound":
+            radius = terms.radius.reach(terms.mean)
+            alpha, bound = alpha_of_bound(operator, wanted, radius)
+        alpha = float(alpha)
+        weights = (alpha, 1.0 - alpha)
+        pairs = operator.largest(weights, n)
+        if wanted is None:
+            size = float(np.abs(operator.matrix(weights)).sum(axis=0).max())
+            least = max(operator.rounding * size, alpha * operator.floor)
+            pairs = pairs.first(int((pairs.values > least).sum()))
+        elif self._estimates and pairs.values.sum() < 0:
+            warn_user(
+                f"the estimated objective is {pairs.values.sum():.3g}: this subspace is worse than "
+                "none. Remove outliers, use solver='dense', raise alpha, or lower n_components."
+            )
+        else:
+            self._warn_about_sign(pairs, alpha)
+        forms = None if isinstance(operator, FlowOperator) else self._forms(operator, pairs)
+        return SlowResult(
+            pairs,
+            learner.mean,
+            scale,
+            alpha,
+            bound,
+            forms=forms,
+            basis=self.basis,
+            gaps=gaps,
+        )
+
+    def _forms(self, operator: MatrixOperator, pairs: Eigenpairs) -> Forms:
+        """Return the features' second moments, and the columns that sort them by slowness."""
+        variance, velocity = operator.forms(pairs.vectors)
+        turn = np.eye(len(variance))
+        if self.criterion == "difference":
+            turn = _timescales.slowest_first(variance, velocity, operator.floor)
+            vectors = pairs.vectors @ turn
+            turn = turn * np.where((canonical_signs(vectors) * vectors).sum(axis=0) < 0, -1.0, 1.0)
+        if self.basis in ("kinetic", "commute"):
+            rho = np.abs(self._correlations(variance, velocity, turn))
+            if self.basis == "commute":
+                rho = np.nan_to_num(np.sqrt(_timescales.implied(rho, self.lag) / 2.0), posinf=0.0)
+            turn = turn * rho
+        largest = float(np.diagonal(variance).max(initial=0.0))
+        noise = len(pairs.vectors) * float(np.finfo(np.float64).eps) * largest
+        return Forms(variance, velocity, turn, noise)
+
+    @staticmethod
+    def _correlations(variance: Float64s, velocity: Float64s, turn: Any = None) -> Float64s:
+        """Return the autocorrelations of features of unit variance, from their moments."""
+        turn = np.eye(len(variance)) if turn is None else turn
+        return np.diagonal(_timescales.lagged(turn, variance, velocity))
+
+    def _ratios(self, operator: MatrixOperator, n: int) -> Eigenpairs:
+        """Return the largest ratios of variance to velocity; vectors have unit variance."""
+        pairs = operator.shrunk(float(self.shrinkage)).ratios(n)
+        variance = operator.moments(pairs.vectors)[0]
+        noise = operator.rounding * operator.trace + operator.floor
+        varies = variance > noise * (pairs.vectors**2).sum(axis=0)
+        if varies.sum() < n and isinstance(self.n_components, Integral):
+            kind = "rows" if self.shrinkage else "velocities"
+            warn_user(
+                f"The {kind} span {varies.sum()} directions only, so n_components={n} gives "
+                f"{varies.sum()}."
+            )
+        vectors = pairs.vectors[:, varies] / np.sqrt(variance[varies])
+        return Eigenpairs(pairs.values[varies], vectors)
+
+    def _warn_about_sign(self, pairs: Eigenpairs, alpha: float) -> None:
+        positive = int((pairs.values > 0).sum())
+        if isinstance(self.alpha, str) or positive == len(pairs.values):
+            return
+        remedy = "Raise alpha (or use alpha='auto'), or lower n_components."
+        if alpha == 1.0:
+            remedy = "The rows vary in no others. Lower n_components."
+        warn_user(
+            f"only {positive} of the {len(pairs.values)} eigenvalues are positive at "
+            f"alpha={alpha:.3g}: the other components lower the objective. {remedy}"
+        )
+
+    # ---- results ---------------------------------------------------------------------------
+
+    @property
+    @reads
+    def result_(self) -> SlowResult:
+        """The result, a frozen dataclass: eigenpairs, mean, scale, alpha and second moments."""
+        return cast(SlowResult, self._of_this(self._solved()))
+
+    @property
+    def alpha_(self) -> float | None:
+        """The alpha in use (None with ``criterion="ratio"``)."""
+        return self.result_.alpha
+
+    @property
+    def timescales_(self) -> Float64s:
+        """The time scale that each autocorrelation implies, ``-lag / log(rho)``, in rows.
+
+        If the autocorrelation of a feature decays at one rate, it has fallen to 1/e after this
+        number of rows. The slow features of a Markov process decay in this way, and these are
+        TICA's implied time scales. To check it, compare several lags by ``lag_path``. The time
+        scale is infinite for a feature that never changes. It is 0 if the autocorrelation is not
+        positive; try a shorter lag then.
+
+        >>> import numpy as np
+        >>> from eigenstream.processes import Autoregressive
+        >>> rows = Autoregressive(np.exp([-1 / 50, -1 / 5]), random_state=0).take(100_000)
+        >>> slow = SlowSubspace(2, criterion="ratio", lag=5).fit(rows)
+        >>> slow.timescales_.round(1)
+        array([48.8,  5.1])
+        """
+        return _timescales.implied(self.result_.autocorrelations, self.lag)
+
+    def path(self, alphas: Any) -> AlphaPath:
+        """Solve for several alphas from the stored sums, without reading data.
+
+        Parameters
+        ----------
+        alphas : array-like of shape (n_alphas,)
+            The weights of the variance, in (0, 1].
+
+        Returns
+        -------
+        AlphaPath
+            The eigenvalues, components and objective at each alpha.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eigenstream import SlowSubspace
+        >>> X = np.random.default_rng(0).standard_normal((500, 3)).cumsum(axis=0)
+        >>> SlowSubspace(n_components=2).fit(X).path([0.01, 0.5, 1.0]).n_positive
+        array([1, 3, 3])
+        """
+        if not self._solver_known().can(MATRIX):
+            raise ValueError("path needs the matrices. Fit with solver='dense' first.")
+        learner, scale = self._known().ahead(), self.scale_
+        # No feature is divided by less than the least scale.
+        radius = np.nan
+        if learner.terms.radius is not None:
+            radius = learner.terms.radius.reach(learner.mean)
+            radius /= 1.0 if scale is None else float(scale.min())
+        return alpha_path(self.operator_, self.n_components_, alphas, radius)
+
+    @reads_rows
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return how well the learned features predict each other ``lag`` rows later.
+
+        The score is comparable between values of ``n_components`` and ``alpha``: features that were
+        noise lower it. Scores at different lags are not comparable.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, n_features), a list of them, or a stream
+            Held-out rows in time order.
+        y : None
+            Ignored. It exists for compatibility with scikit-learn.
+
+        Returns
+        -------
+        float
+            The score, at most ``n_components``.
+
+        See Also
+        --------
+        eigenstream.subspace.objective : The objective L on other rows.
+
+        Notes
+        -----
+        Let r_i be the learned autocorrelations. Let V and C be the covariances of the slowest-first
+        features on ``X``, at lag 0 and at lag ``lag``. The score is the sum over i of 2 r_i C_ii,
+        less the sum over i and j of r_i r_j V_ij^2. If ``X`` confirms the autocorrelations, the
+        score is the sum of their squares, like VAMP-2. With solver="flow", r_i is computed from
+        ``X``.
+        """
+        return self._scores_on(self._scored_terms(X), [self.n_components_])[0]
+
+    def _score_of(self, other: Self, counts: list[int]) -> list[float]:
+        """Return ``score`` of the first components on the rows of another estimator."""
+        return self._scores_on(other._known().ahead(), counts)
+
+    def _scores_on(self, scored: Learner, counts: list[int]) -> list[float]:
+        forms, scale = self.result_.forms, self.scale_
+        scored_moments = self._moments_of(scored, self.result_.pairs.vectors)
+        # solver="flow" estimates no second moments.
+        learned = scored_moments if forms is None else (forms.variance, forms.velocity)
+        noise = self._known().terms.floor / (1.0 if scale is None else float(scale.min() ** 2))
+        scores = []
+        for n in counts:
+            v0, w0, v1, w1 = (moments[:n, :n] for moments in (*learned, *scored_moments))
+            ratio = self.criterion == "ratio"
+            turn = np.eye(len(v0)) if ratio else _timescales.slowest_first(v0, w0, noise)
+            r = np.diagonal(_timescales.lagged(turn, v0, w0))
+            C, V = _timescales.lagged(turn, v1, w1), turn.T @ v1 @ turn
+            scores.append(float(2.0 * r @ np.diagonal(C) - r @ V**2 @ r))
+        return scores
+
+    def _moments_of(self, scored: Learner, vectors: Float64s) -> tuple[Float64s, Float64s]:
+        scale = self.scale_
+        columns = vectors if scale is None else vectors / scale[:, None]
+        variance, velocity = scored.operator().forms(columns)
+        if self.center is True:
+            away = columns.T @ (scored.mean - self._solved().mean)
+            variance = variance + np.outer(away, away)
+        return variance, velocity

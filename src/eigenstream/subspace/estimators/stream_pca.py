@@ -1,0 +1,321 @@
+"""Exact principal component analysis of a stream."""
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, cast
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
+
+from eigenstream import theory
+from eigenstream._checks import check_number, is_sparse
+from eigenstream._linalg import Float64s, numerical_rank
+from eigenstream._machine import chunk_rows
+from eigenstream._prepared import maps_streams
+from eigenstream._storable import storable
+from eigenstream._streams import all_rows, is_stream
+from eigenstream.rows.guard import reads
+from eigenstream.rows.rows import as_floats, validated
+from eigenstream.subspace.estimators.base import documented
+from eigenstream.subspace.estimators.results import VarianceResult
+from eigenstream.subspace.estimators.time import TimeEstimator, scale_of
+from eigenstream.subspace.solvers.solver import COUNT
+from eigenstream.subspace.sums.learner import Learner
+from eigenstream.subspace.sums.operators import Eigenpairs
+
+
+@storable()
+@documented
+class StreamPCA(TimeEstimator):
+    """Principal components of a stream, in one pass.
+
+    The default solver stores the scatter matrix. The result is the same for any chunking, and for
+    merged parts, up to rounding.
+
+    Parameters
+    ----------
+    n_components : int, float in (0, 1), or None, default=2
+        The number of components (1 if there is only one feature). A float is the smallest share of
+        the variance to capture. None keeps all components of
+        nonzero variance.
+    <solver>
+    center : bool or "sequences", default=True
+        Subtract the mean. If False, the components are those of the uncentred second moment. With
+        "sequences", the variance is that about the mean of each sequence; ``transform`` subtracts
+        the overall mean.
+    scale : bool, default=False
+        Divide each feature by its standard deviation, or by its root mean square with
+        ``center=False``. The result does not depend on the chunking. Constant features are not
+        scaled.
+    <features, missing_in_time>
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components, n_features)
+        Orthonormal rows, by descending variance. The entry of the largest size is positive. NaN for
+        columns that were never seen.
+    eigenvalues_ : array of shape (n_components,)
+        Mean squares along the components (divided by n).
+    explained_variance_ : array of shape (n_components,)
+        The same divided by n - 1, as in scikit-learn. Sample weights count as repetitions.
+    explained_variance_ratio_ : array of shape (n_components,)
+        The share of the total variance that each component captures.
+    noise_variance_ : float
+        Mean variance of the discarded directions, as in probabilistic PCA [1]_.
+    mean_ : array of shape (n_features,)
+        The mean that is subtracted from each row.
+    scale_ : array of shape (n_features,) or None
+        The divisor of each feature. None without ``scale``.
+    n_samples_seen_ : int
+        The number of rows learned from.
+    n_samples_skipped_ : int
+        The number of rows that ``missing="skip"`` left out.
+    objective_ : float
+        The sum of the eigenvalues. Not available for "sketch" and "flow".
+    result_ : VarianceResult
+        The result, with the total variance, and ``uncertainty`` after ``fit(X, blocks=20)``.
+    solver_ : str
+        The name of the solver in use.
+    operator_ : MatrixOperator
+        The scatter matrix (``reward``). Only with solver="dense".
+
+    See Also
+    --------
+    SlowSubspace : Directions that vary, but slowly.
+    ContrastSubspace : Directions that vary more than in a background.
+
+    References
+    ----------
+    .. [1] M. E. Tipping and C. M. Bishop, "Mixtures of Probabilistic Principal Component
+       Analyzers", Neural Computation, vol. 11, pp. 443-482, 1999.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenstream import StreamPCA
+    >>> X = np.array([[3.0, 0.0], [-3.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
+    >>> whole = StreamPCA(n_components=1).fit(X)
+    >>> whole.components_.round(12), whole.explained_variance_ratio_.round(12)
+    (array([[1., 0.]]), array([0.9]))
+    >>> by_rows = StreamPCA(n_components=1)
+    >>> for row in X:
+    ...     _ = by_rows.partial_fit(row[None, :])
+    >>> by_rows.components_.round(12)
+    array([[1., 0.]])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = TimeEstimator._parameter_constraints | {
+        "n_components": [COUNT, Interval(Real, 0, 1, closed="neither"), None],
+    }
+
+    def __init__(
+        self,
+        n_components: Any = 2,
+        *,
+        solver: Any = "auto",
+        center: bool = True,
+        scale: bool = False,
+        features: Any = None,
+        missing: str = "raise",
+    ) -> None:
+        self.n_components = n_components
+        self.solver = solver
+        self.center = center
+        self.scale = scale
+        self.features = features
+        self.missing = missing
+
+    _result_class = VarianceResult
+
+    def _solve(self, learner: Learner) -> VarianceResult:
+        operator, terms, scale = self._operator_of(learner), learner.terms, None
+        gaps = self._gaps_of(operator)
+        if self.scale:
+            scale = scale_of(learner, operator)
+            operator = operator.scaled(scale)
+        n, total = self._wanted(terms.n_features), operator.trace
+        whole = isinstance(n, Integral)
+        pairs = operator.largest((1.0, 0.0), n if whole else terms.n_features)
+        pairs = Eigenpairs(np.maximum(pairs.values, 0.0), pairs.vectors)
+        if n is None:
+            pairs = pairs.first(numerical_rank(pairs.values, operator.rounding, operator.floor))
+        elif not whole:
+            shares = np.cumsum(pairs.values) / max(total, np.finfo(float).tiny)
+            pairs = pairs.first(int(np.searchsorted(shares, n, side="right")) + 1)
+        weight = terms.totals()[0]
+        # The mean takes one degree of freedom; weights count as repetitions.
+        freedom = weight / (weight - 1.0) if self.center and weight > 1.0 else 1.0
+        width = terms.n_features - (0 if gaps is None else len(gaps.unseen))
+        rest = min(width, terms.n_terms) - len(pairs.values)
+        noise = max(total - float(pairs.values.sum()), 0.0) / rest if rest > 0 else 0.0
+        return VarianceResult(
+            pairs, learner.mean, scale, freedom, total, noise * freedom, gaps=gaps
+        )
+
+    @property
+    @reads
+    def result_(self) -> VarianceResult:
+        """The result, a frozen dataclass: eigenpairs, mean, scale and variances."""
+        return cast(VarianceResult, self._of_this(self._solved()))
+
+    @property
+    def explained_variance_(self) -> Float64s:
+        """The variance of the data along each component, divided by n - 1 if centred."""
+        result = self.result_
+        return np.asarray(result.pairs.values * result.freedom)
+
+    def _variances(self) -> Float64s:
+        return self.explained_variance_
+
+    @property
+    def explained_variance_ratio_(self) -> Float64s:
+        """The share of the total variance that each component captures."""
+        total = self.result_.total
+        return self.eigenvalues_ / total if total > 0 else np.zeros_like(self.eigenvalues_)
+
+    @property
+    def noise_variance_(self) -> float:
+        """The mean variance of the discarded directions."""
+        return self.result_.noise
+
+    def variance_along(self, direction: Any) -> float:
+        """Return the variance q'Rq / q'q along a direction q.
+
+        Parameters
+        ----------
+        direction : array-like of shape (n_features,)
+            The direction, of any length.
+
+        Returns
+        -------
+        float
+            The variance.
+
+        Examples
+        --------
+        >>> pca = StreamPCA(1).fit([[2.0, 0.0], [-2.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
+        >>> pca.variance_along([1.0, 0.0]), pca.variance_along([0.0, 3.0])
+        (2.0, 0.5)
+        """
+        q = np.asarray(direction, np.float64)
+        return float(q @ self.operator_.matrix((1.0, 0.0)) @ q / (q @ q))
+
+    def advise(self, learning_rate: float) -> "theory.Advice":
+        """Predict the number of examples that Sanger's rule needs to find these components.
+
+        The plateaus follow from the learned eigenvalues. All other directions count as noise of
+        variance ``noise_variance_`` [1]_. The prediction is exact in the limit of many features
+        whose remaining spectrum is flat.
+
+        Parameters
+        ----------
+        learning_rate : float
+            The learning rate of each step, as in ``SangerNetwork(learning_rate=...)``.
+
+        Returns
+        -------
+        eigenstream.theory.Advice
+            Its rates are learning rates times the number of features and the noise.
+
+        References
+        ----------
+        .. [1] M. Biehl, A. Freking, M. Hölzer, G. Reents and E. Schlösser, "The Dynamics of On-line
+           Learning by Competitive and by Principal Component Methods", 1998, section 3.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eigenstream import StreamPCA
+        >>> X = np.random.default_rng(0).standard_normal((5000, 200))
+        >>> X[:, :2] *= [2.0, 1.6]
+        >>> advice = StreamPCA(n_components=2).fit(X).advise(0.002)
+        >>> advice.stable, bool(advice.examples > 500)
+        (True, True)
+        """
+        check_is_fitted(self)
+        check_number(learning_rate, "learning_rate", above=0)
+        width, noise = len(self.mean_), self.noise_variance_
+        if (
+            len(self.components_) + 2 > width
+            or not noise > 0
+            or self.eigenvalues_[-1] <= noise * (1 + 1e-9)
+        ):
+            raise ValueError(
+                f"The theory requires eigenvalues above the noise, and at least 2 more features "
+                f"than components. The {len(self.components_)} components of {width} features have "
+                f"eigenvalues down to {self.eigenvalues_[-1]:g}, and the noise is {noise:g}. Use "
+                "fewer components."
+            )
+        units = theory.PrincipalDynamics
+        model = units.of_variances(
+            self.eigenvalues_, learning_rate=learning_rate * width, noise=noise
+        )
+        return model.advise(n_features=width)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the mean log-likelihood of rows under probabilistic PCA.
+
+        It equals the score of scikit-learn's PCA.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, n_features), or a stream
+            The rows.
+        y : None
+            Ignored. It exists for compatibility with scikit-learn.
+
+        Returns
+        -------
+        float
+            The mean log-likelihood.
+        """
+        found = self.score_samples(X)
+        found = all_rows(found, "score").rows if is_stream(found) else found
+        return float(found.mean())
+
+    @maps_streams
+    def score_samples(self, X: Any) -> Float64s:
+        """Return the log-likelihood of each row under probabilistic PCA.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, n_features), or a stream
+            The rows.
+
+        Returns
+        -------
+        array of shape (n,), or a stream
+            The log-likelihood of each row.
+        """
+        check_is_fitted(self)
+        rows = as_floats(validated(self, X, reset=False))
+        rows = rows if self._map is None else self.features_.transform(rows)
+        variances, noise = self.explained_variance_, self.noise_variance_
+        seen = np.isfinite(self.mean_)  # other columns have no values
+        mean, vectors = self.mean_[seen], self._solved().pairs.vectors[seen]
+        rows = rows if seen.all() else rows[:, seen]
+        rest = rows.shape[1] - len(variances)
+        least = variances.max() * len(mean) * np.finfo(np.float64).eps
+        if variances.min() <= least or (rest > 0 and noise <= least):
+            rank = int((variances > least).sum())
+            raise ValueError(
+                f"Some directions have no variance (rank {rank} of {rows.shape[1]}), so rows "
+                "have no density. Use fewer components or more data."
+            )
+        scale = np.ones(rows.shape[1]) if self.scale_ is None else self.scale_[seen]
+        scores = np.empty(rows.shape[0])
+        step = chunk_rows(rows.shape[1])
+        for start in range(0, len(scores), step):
+            block = rows[start : start + step]
+            block = block.toarray() if is_sparse(block) else block
+            centred = (block.astype(np.float64) - mean) / scale
+            features = centred @ vectors
+            scores[start : start + step] = (features**2 / variances).sum(axis=1)
+            if rest > 0:
+                outside = (centred**2).sum(axis=1) - (features**2).sum(axis=1)
+                scores[start : start + step] += np.maximum(outside, 0.0) / noise
+        logs = np.log(variances).sum() + 2.0 * np.log(scale).sum()
+        scores += logs + len(mean) * np.log(2.0 * np.pi)
+        if rest > 0:
+            scores += rest * np.log(noise)
+        return -0.5 * scores

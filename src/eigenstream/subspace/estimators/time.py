@@ -1,0 +1,584 @@
+"""Learning from rows in time order: whole, in chunks, in separate sequences, and merged."""
+
+from collections.abc import Iterator
+from copy import copy
+from dataclasses import replace
+from functools import partial
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from eigenstream._checks import check_flag, warn_user
+from eigenstream._documented import documented_by
+from eigenstream._hooks import KEEPING, keeper_of
+from eigenstream._linalg import Float64s, rounding_of_mean
+from eigenstream._prepared import learns_rows
+from eigenstream._provenance import forget_source, note_source
+from eigenstream._streams import fits_dask, is_stream, note_columns, refuse_keeping
+from eigenstream.rows.chunk import MUCH
+from eigenstream.rows.fit import CallbackSupportMixin, Fit, with_callbacks
+from eigenstream.rows.guard import changing, publishes
+from eigenstream.rows.rows import ArrayRows, Part, Rows, StreamRows, sequences_of, stream_rows
+from eigenstream.subspace.estimators.base import FLAG, SubspaceEstimator
+from eigenstream.subspace.estimators.gap_estimator import GapEstimator
+from eigenstream.subspace.estimators.mapping import projected
+from eigenstream.subspace.inference.uncertainty import (
+    LEAST_TIMESCALES,
+    Uncertainty,
+    check_blocks,
+    fit_blocks,
+    jackknife,
+    learners_of,
+    parts_in_time,
+    parts_of_sequences,
+    warned,
+)
+from eigenstream.subspace.solvers.solver import MATRIX, PAIRWISE, Dense, Need, Task, chosen
+from eigenstream.subspace.sums.learner import Learner
+from eigenstream.subspace.sums.row_moments import RowMoments
+from eigenstream.subspace.sums.terms import TimeTerms, Weights
+
+#: ``missing="skip"`` raises if it leaves fewer rows for each column. Covariances of fewer rows are
+#: mostly noise.
+LEAST_ROWS = 10
+
+
+#: Warn if the variance between sequences exceeds that within them by this factor. With smaller
+#: values, slow processes in short sequences warn too.
+MOST_BETWEEN = 3.0
+
+
+class TimeEstimator(CallbackSupportMixin, GapEstimator):
+    """Base of the estimators that learn from rows in time order."""
+
+    center: bool | str
+    scale: bool
+    lag: int = 0
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = SubspaceEstimator._parameter_constraints | {
+        "center": [FLAG, StrOptions({"sequences"})],
+        "missing": [StrOptions({"raise", "skip", "available"})],
+        "scale": [FLAG],
+    }
+    _SHAPING: ClassVar[tuple[str, ...]] = (*SubspaceEstimator._SHAPING, "missing")
+
+    def _given_weights(self) -> Weights | None:
+        """Return the weights of T, or None if they are estimated from the data."""
+        return 1.0, 0.0
+
+    @property
+    def _averages(self) -> bool:
+        """True if both rows of a velocity count for the mean and the variance."""
+        return False
+
+    def _terms(self, width: int) -> TimeTerms:
+        return self._terms_at(width, self.lag)
+
+    def _terms_at(self, width: int, lag: int) -> TimeTerms:
+        center = self.center is True and not self._own_sums
+        terms = TimeTerms(width, lag=lag, center=center, reversible=self._averages)
+        if self._gaps:
+            terms.radius = None
+        return terms
+
+    @property
+    def _own_sums(self) -> bool:
+        """True if the sums subtract means themselves."""
+        return self._gaps or self.center == "sequences"
+
+    def _sums_at(self, width: int, lag: int) -> Any:
+        """Return empty sums that subtract means themselves."""
+        return RowMoments(width, self.center, lag=lag, gaps=self._gaps)
+
+    def _task(self, width: int) -> Task:
+        return self._task_at(width, self.lag)
+
+    def _task_at(self, width: int, lag: int) -> Task:
+        sums = partial(self._sums_at, width, lag) if self._own_sums else None
+        return Task(self._wanted(width), self._given_weights(), sums=sums)
+
+    def _begin(self, width: int, n_rows: int | None, *calls: Need) -> Learner:
+        return super()._begin(width, n_rows, *self._needs, *calls)
+
+    @property
+    def _needs(self) -> list[Need]:
+        """The options that need sums with their own means."""
+        words = ["missing='available'"] * self._gaps
+        words += ["center='sequences'"] * (self.center == "sequences")
+        return [Need(option, PAIRWISE) for option in words]
+
+    def _learn_all(self, fit: Fit, found: Any = None) -> None:
+        super()._learn_all(fit, found)
+        self._warn_of_runs()
+
+    def _warn_of_runs(self) -> None:
+        """Warn if the means of the sequences differ by more than the rows within them."""
+        learner = self._known()
+        terms: Any = learner.terms
+        n_runs, between = terms.runs.between()
+        if n_runs < 2 or not self._solver.can(MATRIX):
+            return
+        total = np.diagonal(learner.ahead().operator().reward)
+        varies = total > rounding_of_mean(learner.mean)
+        within = np.maximum(total - between, 0.0)[varies] / total[varies]
+        ratio = float((1.0 - within).sum() / max(within.sum(), np.finfo(float).tiny))
+        if ratio > MOST_BETWEEN:
+            warn_user(
+                f"the variance between sequences is {ratio:.3g} times the variance within. Pass "
+                "center='sequences' if their offsets have no meaning."
+            )
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self._needs:
+            chosen(self, 1, None, *self._needs)
+        if self._gaps and self.features is not None:
+            raise ValueError(
+                f"missing='available' cannot be combined with features={self.features!r}, because "
+                "maps need complete rows. Use missing='skip', or impute the values first."
+            )
+
+    def _parameters(self) -> dict[str, Any]:
+        complete = "available" if self._gaps else "raise or skip"
+        return super()._parameters() | {"missing": complete}
+
+    def _rows(self, X: Any, sample_weight: Any = None, *, reset: bool) -> Rows:
+        """Return the rows of a stream, of one sequence or of several."""
+        if is_stream(X):
+            return self._stream_rows(X)
+        parts = sequences_of(self, X, sample_weight, reset=reset)
+        return ArrayRows(parts, missing=self.missing, begins=False)
+
+    def _stream_rows(self, X: Any) -> StreamRows:
+        """Return the rows of a stream."""
+        return StreamRows(X, gaps=self._gaps)
+
+    # ---- learning --------------------------------------------------------------------------
+
+    @fits_dask
+    @documented_by(KEEPING)
+    @publishes
+    @with_callbacks
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        blocks: Any = None,
+        checkpoint: Any = None,
+        every: int | None = None,
+        resume: bool = False,
+    ) -> Self:
+        """Learn from all of ``X``, forgetting what was learned before.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, D), a list of them, or a stream
+            Rows in time order. A list holds separate sequences: no velocity crosses from one to
+            the next. Memory-mapped arrays and streams are read chunk by chunk.
+        y : None
+            Ignored. It exists for compatibility with scikit-learn.
+        sample_weight : array-like of shape (n,), or a list of arrays, one a sequence
+            Non-negative weights of the rows.
+        blocks : int or "sequences", default=None
+            Also compute error bars, ``result_.uncertainty``, from this number of blocks. See
+            ``uncertainty``.
+        <checkpoint, every, resume>
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        keeper = keeper_of(checkpoint, every, resume)
+        self._check_parameters()
+        if is_stream(X):
+            if sample_weight is not None:
+                raise ValueError("A stream has no sample_weight. Leave it out.")
+            self._warn_if_shuffled(X)
+        if blocks is not None:
+            if keeper is not None:
+                raise ValueError("Pass blocks= or checkpoint=, not both.")
+            self._learn_blocks(X, sample_weight, blocks)
+            return self
+        if is_stream(X):
+            rows = stream_rows(self, X, gaps=self._gaps)
+            note_columns(self, X)
+            self._resume(rows, keeper)
+            if X.rereadable:
+                self._after_fit(X)
+            return self
+        if keeper is not None:
+            refuse_keeping(X)
+        self._learn_all(Fit(self, self._sequences(X, sample_weight)))
+        forget_source(self)
+        self._after_fit(X)
+        return self
+
+    def _after_fit(self, X: Any) -> None:
+        """Check the features of the rows that were learned from."""
+
+    @learns_rows
+    def partial_fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, new_sequence: bool = False
+    ) -> Self:
+        """Learn from a chunk of rows that follows the rows seen so far.
+
+        Any chunking, down to one row a call, gives the result of one pass.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, D), or a list of them
+            Each part of a list after the first starts a new sequence.
+        y : None
+            Ignored. It exists for compatibility with scikit-learn.
+        sample_weight : array-like of shape (n,), or a list of arrays, one for each sequence
+            Non-negative weights of the rows.
+        new_sequence : bool, default=False
+            If True, the chunk starts a new sequence: no velocity joins it to the rows seen before.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        check_flag(new_sequence, "new_sequence")
+        with changing(self) as model:
+            model._check_once(model._check_step)
+            first = model._learner is None and not model._collecting
+            parts = sequences_of(model, X, sample_weight, reset=first)
+            if new_sequence:
+                model._warn_of_short_sequence()
+            begins = first or new_sequence
+            model._learn_more(ArrayRows(parts, missing=model.missing, begins=begins))
+        self._warn_of_skipped()
+        return self
+
+    def merge(self, other: Self, *, new_sequence: bool = False) -> Self:
+        """Return an estimator that has learned from the rows of this one and then of the other one.
+
+        The result is exact with solver="dense". With "sketch", the directions that either estimator
+        discarded are lost. Neither estimator is changed.
+
+        Parameters
+        ----------
+        other : object
+            A fitted estimator of the same class, with equal parameters and the same number of
+            features.
+        new_sequence : bool, default=False
+            If True, the rows of ``other`` start a new sequence. By default they follow the rows of
+            this estimator in time.
+
+        Returns
+        -------
+        self : object
+            A new fitted estimator.
+        """
+        check_flag(new_sequence, "new_sequence")
+        return self._merged(other, new_sequence=new_sequence)
+
+    # ---- use -------------------------------------------------------------------------------
+
+    def _variances(self) -> Any:
+        """Return the variance along each component, with n - 1; NaN where it is not known."""
+        learner, columns = self._known().ahead(), self._columns
+        if not self._solver.can(MATRIX) or not self.center:
+            return np.full(columns.shape[1], np.nan)
+        moments = learner.operator().moments(columns)[0]
+        n = learner.terms.n_terms
+        return moments * (n / (n - 1)) if n > 1 else moments
+
+    def _scored_terms(self, X: Any, lag: int | None = None) -> Learner:
+        """Return a learner of other rows."""
+        check_is_fitted(self)
+        rows = self._stream_rows(X) if is_stream(X) else self._sequences(X, reset=False)
+        width, lag = len(self._solved().mean), self.lag if lag is None else lag
+        task = replace(self._task_at(width, lag), sample=None)
+        scored = Dense().begin(self._terms_at(width, lag), task)
+        for chunk in Fit(self, rows, feature_map=self._map).reading():
+            scored.add(chunk)
+        self._check_terms(scored)
+        return scored
+
+    def _sequences(self, X: Any, sample_weight: Any = None, *, reset: bool = True) -> ArrayRows:
+        """Return the rows of one sequence or several, all longer than the lag."""
+        parts = sequences_of(self, X, sample_weight, reset=reset)
+        self._check_lengths(parts)
+        return ArrayRows(parts, missing=self.missing, given=X)
+
+    def _features_of(self, X: Any, most: int | None = None) -> Iterator[Any]:
+        """Yield chunks of features of rows, or of a stream.
+
+        With ``most``, of this number of rows of each sequence in memory, or chunk of a stream.
+        """
+        answer = self._solved()
+        mean, columns = answer.mean, answer.columns
+        if is_stream(X):
+            rows: Rows = self._stream_rows(X)
+        else:
+            parts = sequences_of(self, X, None, reset=False)
+            cut = [part._replace(rows=part.rows[:most]) for part in parts]
+            rows = ArrayRows(cut, missing=self.missing)
+        for whole in Fit(self, rows, feature_map=self._map).reading():
+            chunk = whole[:most]
+            complete, _ = self._completed(chunk.rows, answer)
+            made = np.asarray(projected(complete, mean, columns), np.float64)
+            yield replace(chunk, rows=made)
+
+    # ---- error bars ------------------------------------------------------------------------
+
+    def uncertainty(self, X: Any, blocks: Any = 20) -> Uncertainty:
+        """Fit a copy of the estimator and return it with error bars, from one pass over the rows.
+
+        The rows are cut into consecutive blocks. The errors come from fits without each block (the
+        delete-one-block jackknife), which need no further pass. Blocks shorter than ten time scales
+        are joined until five remain. If these are still shorter, the errors are too small, and a
+        warning is raised. The number of components and a given alpha are those of the whole fit;
+        ``alpha="auto"`` is chosen again without each block. Memory: about three D x D matrices for
+        each block.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, D), a list of them, or a stream
+            Rows in time order, as in ``fit``.
+        blocks : int or "sequences", default=20
+            The number of blocks before short ones are joined. A stream of unknown length has
+            between ``blocks`` and ``2 * blocks`` of them. "sequences" takes each sequence as a
+            block. They should be independent recordings of similar lengths.
+
+        Returns
+        -------
+        Uncertainty
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eigenstream import SlowSubspace
+        >>> from eigenstream.processes import Autoregressive
+        >>> process = Autoregressive(np.exp([-1 / 50, -1 / 5]), random_state=0)
+        >>> found = SlowSubspace(2, lag=5).uncertainty(process.take(50_000))
+        >>> found
+        SlowSubspace: 20 blocks of 2,500 rows, 95 % intervals
+                               eigenvalue                    time scale  angle
+          1       0.4896 [0.4463, 0.5329]           49.15 [45.9, 52.64]   0.2°
+          2    0.05239 [0.05109, 0.05369]          5.028 [4.818, 5.247]   0.9°
+        """
+        one: Self = clone(self)
+        one.fit(X, blocks=blocks)
+        found: Uncertainty = one._of_this(one._solved()).uncertainty
+        return found
+
+    def _learn_blocks(self, X: Any, sample_weight: Any, blocks: Any) -> None:
+        """Learn from all rows in blocks, and store the error bars."""
+        by_sequence = isinstance(blocks, str) and blocks == "sequences"
+        if not by_sequence:
+            check_blocks(blocks)
+        cut = parts_of_sequences if by_sequence else parts_in_time
+        fit, n_rows = self._fit_in_time(X, sample_weight)
+        begin = partial(learners_of, self, call="blocks=")
+        (fitted,), parts = fit_blocks([self], fit, lambda n: (begin(n),), blocks, n_rows, cut)
+        found = warned(jackknife(fitted, parts, independent=by_sequence))
+        self._learner = fitted._learner
+        self._answer = replace(fitted.result_, uncertainty=replace(found, estimator=None))
+        self._warn_of_runs()
+        forget_source(self)
+        if is_stream(X):
+            note_source(self, X, fit.n_sequences)
+        self._after_fit(X)
+
+    def _of_this(self, result: Any) -> Any:
+        """Return a result whose error bars have this estimator."""
+        if result.uncertainty is None:
+            return result
+        return replace(result, uncertainty=replace(result.uncertainty, estimator=self))
+
+    def _fit_in_time(self, X: Any, sample_weight: Any = None) -> tuple[Fit, int | None]:
+        """Return a new fit after its feature map, and the number of rows if it is known."""
+        if is_stream(X):
+            rows: Rows = stream_rows(self, X, gaps=self._gaps)
+            n_rows = X.n_rows
+            note_columns(self, X)
+        else:
+            rows = self._sequences(X, sample_weight)
+            n_rows = rows.n_rows
+        fit = Fit(self, rows)
+        self._fit_maps(fit)
+        return fit, n_rows
+
+    def _least_block(self, learners: list[Learner], size: float) -> float:
+        """Return ten time scales of the slowest feature."""
+        operator, vectors = self.operator_, self._vectors
+        variances = operator.moments(vectors)[0]
+        means = np.array([learner.mean for learner in learners]) @ self._columns
+        # The variance of block means is 2 * (time scale) / size, if blocks are long.
+        there = variances > operator.floor
+        ratios = means.var(axis=0, ddof=1)[there] / variances[there]
+        slowest = float(ratios.max(initial=0.0)) * size / 2.0
+        scales = getattr(self, "timescales_", np.zeros(1))
+        slowest = max(slowest, float(scales[np.isfinite(scales)].max(initial=0.0)))
+        return LEAST_TIMESCALES * slowest
+
+    # ---- checks ----------------------------------------------------------------------------
+
+    def __sklearn_tags__(self) -> Any:
+        """Describe the estimator to scikit-learn."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self._gaps
+        return tags
+
+    def _warn_if_shuffled(self, stream: Any) -> None:
+        if getattr(stream, "shuffled", False) and self.lag > 0:
+            warn_user(
+                f"{stream!r} comes from a loader that shuffles, and velocities are differences of "
+                "rows that follow each other in time. Load with shuffle=False."
+            )
+
+    def _warn_of_short_sequence(self) -> None:
+        if self._learner is None:
+            return
+        terms: Any = self._learner.ahead().terms
+        if 0 < terms.age <= self.lag:
+            warn_user(
+                f"The sequence that ends before this chunk has {terms.age} row(s) and gave no "
+                f"velocity at lag={self.lag}: nothing was learned from it."
+            )
+
+    def _check_lengths(self, sequences: list[Part]) -> None:
+        for one in sequences:
+            if one.rows.shape[0] <= self.lag:
+                raise ValueError(
+                    f"{one.name} has n_samples={one.rows.shape[0]}, and a velocity at "
+                    f"lag={self.lag} takes at least {self.lag + 1} rows in time order. Drop the "
+                    "sequence or choose a smaller lag."
+                )
+
+    def _check_enough(self, learner: Learner) -> None:
+        self._check_terms(learner)
+        seen, width = learner.n_rows - self._skipped.n_rows, learner.terms.n_features
+        if seen < LEAST_ROWS * width and self._skipped.n_rows > MUCH * learner.n_rows:
+            raise ValueError(
+                f"missing='skip' leaves {seen} of {learner.n_rows} rows, fewer than {LEAST_ROWS} "
+                f"for each of the {width} columns. Use missing='available', or impute the values."
+            )
+
+    def _check_terms(self, learner: Learner) -> None:
+        """Raise if the learner has too few rows, whatever was skipped."""
+        terms: Any = learner.terms
+        if terms.n_terms == 0:
+            if terms.age <= self.lag and terms.n_rows:
+                raise ValueError(
+                    f"No velocity is available after {terms.n_rows} row(s) at lag={self.lag}. "
+                    "Pass more rows, or use a smaller lag."
+                )
+            raise ValueError("Every row has weight zero or a missing value. Pass other rows.")
+        matters = self.lag > 0 and self._given_weights() != (1.0, 0.0)
+        if matters and terms.n_velocities == 0:
+            raise ValueError(
+                f"Every velocity at lag={self.lag} contains a row with weight zero or a missing "
+                "value. Impute the values, choose another lag, or use StreamPCA."
+            )
+        self._check_size(learner)
+        if self._gaps:
+            self._check_gaps(learner)
+
+
+def scale_of(learner: Learner, operator: Any) -> Float64s:
+    """Return the standard deviations of the features; 1 for constant ones."""
+    squares, floor = np.diagonal(operator.reward), rounding_of_mean(learner.mean)
+    # The rounding of its mean may leave a little of a constant feature.
+    means = learner.mean**2
+    share = means / means.sum() if means.any() else means
+    noise = CONSTANT**2 * floor * share / len(means)
+    return np.where(squares > noise, np.sqrt(np.maximum(squares, 0.0)), 1.0)
+
+
+#: A feature counts as constant if its deviation is below this multiple of its mean's rounding.
+CONSTANT = 64.0
+
+
+# ---- as plain scikit-learn ------------------------------------------------------------------
+
+
+def to_sklearn(estimator: "TimeEstimator", preprocessing: bool = True) -> Any:
+    """Return a scikit-learn PCA with the same projection as ``transform``, to rounding.
+
+    With ``scale=True``, a feature map or preprocessing steps, it is a pipeline that ends in the
+    PCA. Unknown variances are NaN. The ``inverse_transform`` of the PCA is correct only for
+    orthonormal components, such as those of ``SlowSubspace(basis="eigenvalue")``.
+
+    Parameters
+    ----------
+    estimator : StreamPCA or SlowSubspace
+        A fitted estimator.
+    preprocessing : bool, default=True
+        Begin the pipeline with the preprocessing steps of the stream. Steps that use earlier
+        rows raise ValueError. If False, the result takes rows that are prepared already.
+
+    Returns
+    -------
+    PCA or Pipeline
+        The fitted transformer.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenstream import SlowSubspace
+    >>> from eigenstream.subspace import to_sklearn
+    >>> rows = np.random.default_rng(0).standard_normal((500, 3)).cumsum(axis=0)
+    >>> slow = SlowSubspace(2).fit(rows)
+    >>> bool(np.allclose(to_sklearn(slow).transform(rows), slow.transform(rows)))
+    True
+    """
+    check_flag(preprocessing, "preprocessing")
+    variances = np.asarray(estimator._variances(), np.float64)
+    parts: list[tuple[str, Any]] = []
+    steps = getattr(estimator, "preprocessing_", None) if preprocessing else None
+    if steps is not None:
+        parts += steps.to_sklearn(estimator.n_features_in_)
+    if estimator._map is not None:
+        parts.append(("features", estimator._map.transformer))
+    mean, scale = estimator._solved().mean, estimator.scale_
+    width = len(mean)
+    if scale is not None:
+        parts.append(("scale", _scaler(mean, scale, estimator.n_samples_seen_)))
+        mean = np.zeros(width)
+    parts.append(("subspace", _pca(estimator, mean, variances)))
+    names = getattr(estimator, "feature_names_in_", None)
+    if steps is not None:
+        names = estimator.provenance_.get("columns")
+    if names is not None:
+        name, first = parts[0]
+        first = copy(first)  # a feature map belongs to the estimator
+        first.feature_names_in_ = np.array(names, dtype=object)
+        parts[0] = (name, first)
+    return parts[0][1] if len(parts) == 1 else Pipeline(parts)
+
+
+def _scaler(mean: Any, scale: Any, n_rows: int) -> StandardScaler:
+    made = StandardScaler()
+    made.mean_, made.scale_, made.var_ = mean.copy(), scale.copy(), scale**2
+    made.n_samples_seen_, made.n_features_in_ = n_rows, len(mean)
+    return made
+
+
+def _pca(estimator: Any, mean: Any, variances: Any) -> Any:
+    from sklearn.decomposition import PCA  # takes 0.2 s to import
+
+    components = estimator._vectors.T.copy()
+    n_rows = int(estimator.n_samples_seen_)
+    made = PCA(n_components=len(components))
+    made.components_, made.mean_ = components, np.array(mean)
+    made.n_components_, made.n_features_in_ = components.shape
+    made.n_samples_ = n_rows
+    made.explained_variance_ = variances
+    made.singular_values_ = np.sqrt(np.maximum(variances, 0.0) * max(n_rows - 1, 0))
+    for name in ("explained_variance_ratio_", "noise_variance_"):
+        known = getattr(estimator, name, np.nan * (variances if name.endswith("ratio_") else 1))
+        setattr(made, name, known)
+    return made

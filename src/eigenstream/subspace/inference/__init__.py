@@ -1,0 +1,1 @@
+"""Error bars, time scales, bounds and decisions of fitted subspaces."""

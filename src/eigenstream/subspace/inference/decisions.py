@@ -1,0 +1,361 @@
+"""Decisions, thresholds and risks from a learned distance between pairs."""
+
+import warnings
+from abc import ABC, abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from eigenstream._checks import check_choice, check_number, warn_user
+from eigenstream._linalg import Float64s
+from eigenstream._prepared import prepared, without_steps
+from eigenstream._streams import all_rows, is_stream, labelled_stream
+from eigenstream.evaluation import BalancedRisk, pair_risk
+from eigenstream.evaluation.base import (
+    PairCounts,
+    counts_of_classes,
+    counts_of_pairs,
+    distances_of,
+    roc_area,
+)
+from eigenstream.evaluation.rates import RateInterval, rate_interval
+from eigenstream.rows.guard import reads
+from eigenstream.subspace.estimators import pair_input as _pair_input
+
+#: Pairs projected at a time. More pairs take more memory.
+PAIRS_AT_A_TIME = 1 << 16
+
+#: A relative error of the false-positive rate above which calibration warns.
+UNSURE_RATE = 0.5
+
+
+class PairDecisions(ABC):
+    """Distances of pairs after a learned map, and decisions by a threshold.
+
+    ``threshold_`` minimises the balanced risk on the training pairs, unless
+    ``calibrate_threshold`` sets another one.
+    """
+
+    missing: Any
+    preprocessor: Any = None
+
+    #: The counted distances of the training pairs, and the threshold of calibrate_threshold.
+    _counted: PairCounts | None = None
+    _calibrated: float | None = None
+    #: The index pairs of the last fit, and the rows that they refer to.
+    _learned_pairs: Any = None
+    #: The false-positive rate of new classes at that threshold.
+    _rate: RateInterval | None = None
+
+    @abstractmethod
+    def transform(self, X: Any) -> Any:
+        """Map rows to the space in which distances are taken."""
+
+    @abstractmethod
+    def _training_counts(self) -> PairCounts:
+        """Return the counted distances of the training pairs, or of a sample of them."""
+
+    @reads
+    def _counts(self) -> PairCounts:
+        """Return the counts of the training pairs, which are cached until more is learned."""
+        check_is_fitted(self)
+        if self._counted is None:
+            self._counted = self._training_counts()
+        return self._counted
+
+    def _forget_counts(self) -> None:
+        """Discard the cached counts and the calibrated threshold."""
+        self._counted = self._calibrated = self._rate = None
+
+    # ---- distances -------------------------------------------------------------------------
+
+    def pair_distance(self, pairs: Any, *, preprocessor: Any = None) -> Float64s:
+        """Return the learned distance |P(x - x')| of each pair.
+
+        Parameters
+        ----------
+        pairs : array of shape (n, 2, n_features), or index pairs (n, 2) with a ``preprocessor``
+            The two rows of each pair, or their row numbers.
+        preprocessor : array of shape (m, n_features), optional
+            The rows that index pairs refer to. By default those of the estimator.
+
+        Returns
+        -------
+        array of shape (n,)
+            The distances.
+        """
+        check_is_fitted(self)
+        points = self.preprocessor if preprocessor is None else preprocessor
+        if points is None:
+            pairs = prepared(self, pairs)
+        else:
+            points = prepared(self, points)
+        width = self.n_features_in_  # type: ignore[attr-defined]
+        raw = _pair_input.checked_pairs(pairs, None, points, n_features=width)
+        return without_steps(self)._distances(raw.rows, raw.pairs)
+
+    def _distances(self, rows: Any, pairs: Any) -> Float64s:
+        with warnings.catch_warnings():
+            # Pairs have no column names, even if the training rows had some.
+            warnings.filterwarnings("ignore", "X does not have valid feature names")
+            if pairs is not None:
+                used, index = np.unique(pairs, return_inverse=True)
+                mapped, index = self.transform(rows[used]), index.reshape(-1, 2)
+                return distances_of(np.asarray(mapped, np.float64), index)
+            out = np.empty(len(rows))
+            sides = rows.reshape(len(rows), 2, -1)
+            for start in range(0, len(out), PAIRS_AT_A_TIME):
+                part = slice(start, start + PAIRS_AT_A_TIME)
+                first, second = (self.transform(sides[part, k]) for k in (0, 1))
+                apart = np.asarray(first, np.float64) - np.asarray(second, np.float64)
+                out[part] = np.sqrt(np.einsum("ij,ij->i", apart, apart))
+            return out
+
+    def pair_score(self, pairs: Any, *, preprocessor: Any = None) -> Float64s:
+        """Return minus the distance of each pair. Larger means more likely the same class.
+
+        Parameters
+        ----------
+        pairs : array of shape (n, 2, n_features), or index pairs of shape (n, 2)
+            The pairs. Index pairs need a ``preprocessor``.
+        preprocessor : array of shape (m, n_features), default=None
+            The rows that index pairs refer to.
+
+        Returns
+        -------
+        array of shape (n,)
+            The score of each pair, at most 0.
+        """
+        return -self.pair_distance(pairs, preprocessor=preprocessor)
+
+    def pair_predict(self, pairs: Any, *, preprocessor: Any = None) -> NDArray[np.int64]:
+        """Return +1 (same class) for distances below ``threshold_``, else -1.
+
+        Parameters
+        ----------
+        pairs : array of shape (n, 2, n_features), or index pairs of shape (n, 2)
+            The pairs. Index pairs need a ``preprocessor``.
+        preprocessor : array of shape (m, n_features), default=None
+            The rows that index pairs refer to.
+
+        Returns
+        -------
+        array of shape (n,)
+            +1 or -1 for each pair.
+        """
+        near = self.pair_distance(pairs, preprocessor=preprocessor) < self.threshold_
+        return np.where(near, 1, -1).astype(np.int64)
+
+    # ---- thresholds and risks ----------------------------------------------------------------
+
+    @property
+    def pair_counts_(self) -> PairCounts:
+        """The training pairs, or a sample of them, counted by learned distance.
+
+        ``ends`` are ascending distances. ``same`` and ``different`` are the weights of the pairs of
+        each kind up to that distance.
+        """
+        return self._counts()
+
+    @property
+    def threshold_(self) -> float:
+        """The distance below which a pair is predicted to be of the same class."""
+        return self.risk_curve_.threshold if self._calibrated is None else self._calibrated
+
+    @property
+    def risk_(self) -> float:
+        """The smallest balanced risk of a threshold on the training pairs.
+
+        The balanced risk is the mean of the error rates on same and on different pairs (Maurer
+        2006, section 3).
+        """
+        return self.risk_curve_.risk
+
+    @property
+    def risk_curve_(self) -> BalancedRisk:
+        """The balanced risk of every threshold on the training pairs."""
+        return pair_risk.risk_curve(self._counts())
+
+    def calibrate_threshold(
+        self,
+        X: Any,
+        y: Any,
+        strategy: str | None = None,
+        *,
+        false_positive_rate: float | None = None,
+        preprocessor: Any = None,
+    ) -> Self:
+        """Set ``threshold_`` from labelled rows or from pairs, preferably held-out ones.
+
+        With labelled rows and a false-positive rate, ``false_positive_interval_`` is the rate to
+        expect for new classes. A warning says if its relative error exceeds 0.5, which takes about
+        30 classes at a rate of 0.01, or if the classes were learned from.
+
+        Parameters
+        ----------
+        X : array of shape (n, n_features), pairs of shape (n, 2, n_features), or index pairs (n, 2)
+            Rows, or a stream of rows, stand for all their pairs. Index pairs need a
+            ``preprocessor``.
+        y : array of shape (n,)
+            Class labels of rows. +1 for pairs of the same class, -1 for pairs of different ones.
+        strategy : {"balanced_risk", "accuracy", "false_positive_rate"}, optional
+            The least balanced risk, or the fewest errors with all pairs counting the same. The
+            default is "false_positive_rate" if that is given, else "balanced_risk".
+        false_positive_rate : float in [0, 1), optional
+            Take the largest threshold at which at most this share of the different pairs is
+            predicted to be of the same class.
+        preprocessor : array of shape (m, n_features), optional
+            As in ``pair_distance``.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        by_rate = false_positive_rate is not None
+        strategy = strategy or ("false_positive_rate" if by_rate else "balanced_risk")
+        check_choice(strategy, "strategy", ("balanced_risk", "accuracy", "false_positive_rate"))
+        if (strategy == "false_positive_rate") != by_rate:
+            raise ValueError(
+                f"strategy={strategy!r} does not go with false_positive_rate="
+                f"{false_positive_rate!r}. Leave strategy out, or the rate."
+            )
+        counts, labelled = self._measured(X, y, preprocessor, both=not by_rate)
+        self._rate = None
+        if by_rate:
+            rate = check_number(false_positive_rate, "false_positive_rate", least=0, below=1)
+            threshold = pair_risk.rate_threshold(counts, rate)
+            if labelled is not None:
+                self._rate = self._checked_rate(*labelled, threshold)
+        elif strategy == "accuracy":
+            threshold = pair_risk.accuracy_threshold(counts)
+        else:
+            threshold = pair_risk.risk_curve(counts).threshold
+        self._calibrated = threshold
+        return self
+
+    @property
+    def false_positive_interval_(self) -> RateInterval | None:
+        """The false-positive rate of ``threshold_`` for new classes, with an interval.
+
+        None unless ``calibrate_threshold`` has set the threshold by a rate and labelled rows.
+        """
+        return self._rate
+
+    def _checked_rate(self, Z: Float64s, labels: NDArray[Any], threshold: float) -> RateInterval:
+        """Return the false-positive rate at a threshold, with warnings if it may be wrong."""
+        names, codes = np.unique(labels, return_inverse=True)
+        found = rate_interval(Z, codes.astype(np.intp), threshold)
+        learned = self._learned_classes().intersection(names.tolist())
+        if learned:
+            warn_user(
+                f"{len(learned)} of {found.n_classes} classes were learned from, so new classes "
+                "have a higher false-positive rate. Calibrate with rows of other classes."
+            )
+        if found.log_error > UNSURE_RATE:
+            low, high = found.interval
+            warn_user(
+                f"New classes may have a false-positive rate from {low:.2g} to {high:.2g}, since "
+                f"it is estimated from {found.n_classes} classes. Use rows of more classes."
+            )
+        return found
+
+    def _learned_classes(self) -> set[Any]:
+        """Return the names of the classes that were learned from, if they are known."""
+        return set()
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the ROC area of the distance as a detector of pairs of the same class.
+
+        Parameters
+        ----------
+        X : array of shape (n, n_features), pairs of shape (n, 2, n_features), or index pairs (n, 2)
+            Rows, or a stream of rows, stand for all their pairs.
+        y : array of shape (n,)
+            Class labels of rows. +1 for pairs of the same class, -1 for pairs of different ones.
+            A stream may have its own labels.
+
+        Returns
+        -------
+        float
+            The area, in [0, 1]. Chance gives 0.5.
+        """
+        return roc_area(self._counts_of(X, y))
+
+    def _counts_of(self, X: Any, y: Any) -> PairCounts:
+        """Return the distances of all pairs of labelled rows, or of pairs with signs, counted."""
+        return self._measured(X, y)[0]
+
+    def _measured(
+        self, X: Any, y: Any, preprocessor: Any = None, *, both: bool = True
+    ) -> tuple[PairCounts, tuple[Float64s, NDArray[Any]] | None]:
+        """Return the counted distances of pairs, and the features and labels of labelled rows."""
+        check_is_fitted(self)
+        points = self.preprocessor if preprocessor is None else preprocessor
+        if is_stream(X):
+            found = all_rows(labelled_stream(prepared(self, X), y, self), "score")
+            return without_steps(self)._measured(found.rows, found.labels, both=both)
+        labelled = None
+        if np.ndim(X) == 2 and (points is None or np.shape(X)[1] != 2):
+            labels = _pair_input.checked_labels(self, y, np.shape(X)[0])
+            codes = np.unique(labels, return_inverse=True)[1].astype(np.intp)
+            Z = np.asarray(self.transform(X), np.float64)
+            counts, labelled = counts_of_classes(Z, codes, np.zeros(len(Z), np.intp)), (Z, labels)
+        else:
+            distances = self.pair_distance(X, preprocessor=points)
+            counts = counts_of_pairs(distances, _pair_input.checked_signs(y, len(distances)))
+            if np.ndim(X) == 2 and points is self.preprocessor:
+                self._check_shared_rows(X)
+        for kind, total in ("different classes", counts.different), ("the same class", counts.same):
+            if (both or total is counts.different) and (len(total) == 0 or total[-1] == 0.0):
+                raise ValueError(f"y implies no pair of {kind}. Give rows or pairs of both kinds.")
+        return counts, labelled
+
+    def _check_shared_rows(self, pairs: Any) -> None:
+        """Warn if index pairs share rows with the different ones that were learned from."""
+        if self._learned_pairs is None or self._learned_pairs[1] is not self.preprocessor:
+            return
+        known, index = self._learned_pairs[0], np.asarray(pairs)
+        shared = np.isin(index, known).any(axis=1)
+        codes, known_codes = (np.sort(both, axis=1) @ [1 << 32, 1] for both in (index, known))
+        if shared.any() and not np.isin(codes, known_codes).all():
+            warn_user(
+                f"{shared.sum()} of {len(index)} pairs share a row with pairs that were learned "
+                "from, so they are not held out. Split the rows, or their people, with GroupKFold."
+            )
+
+
+class FitsPairs(PairDecisions):
+    """The scikit-learn methods of a classifier, for estimators that are fitted to pairs."""
+
+    def decision_function(self, pairs: Any) -> Float64s:
+        """Return ``pair_score``, which is larger for positive pairs.
+
+        Parameters
+        ----------
+        pairs : array of shape (n, 2, n_features), or index pairs of shape (n, 2)
+            The pairs. Index pairs need a ``preprocessor``.
+
+        Returns
+        -------
+        array of shape (n,)
+            The score of each pair, at most 0.
+        """
+        return self.pair_score(pairs)
+
+    def predict(self, pairs: Any) -> NDArray[np.int64]:
+        """Return ``pair_predict``: +1 for pairs of the same class, -1 for others.
+
+        Parameters
+        ----------
+        pairs : array of shape (n, 2, n_features), or index pairs of shape (n, 2)
+            The pairs. Index pairs need a ``preprocessor``.
+
+        Returns
+        -------
+        array of shape (n,)
+            +1 or -1 for each pair.
+        """
+        return self.pair_predict(pairs)

@@ -1,0 +1,152 @@
+"""Diagnostics of fitted subspaces, as functions of the estimator."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from eigenstream._checks import check_whole
+from eigenstream._linalg import Float64s
+from eigenstream._prepared import reads_rows
+from eigenstream.subspace.estimators.base import SubspaceEstimator
+from eigenstream.subspace.estimators.results import PairResult
+from eigenstream.subspace.estimators.slow_subspace import SlowSubspace
+from eigenstream.subspace.inference import timescales
+from eigenstream.subspace.inference.decays import of_learner
+from eigenstream.subspace.solvers.solver import MATRIX
+from eigenstream.subspace.sums.terms import TimeTerms
+
+__all__ = ["autocorrelations", "implied_timescales", "n_positive", "objective"]
+
+
+@reads_rows
+def autocorrelations(model: SlowSubspace, X: Any, lag: int | None = None) -> Float64s:
+    """Return the autocorrelation of each feature on given rows, in one pass over them.
+
+    The definition is that of ``SlowResult.autocorrelations``. All solvers are supported.
+
+    Parameters
+    ----------
+    model : SlowSubspace
+        A fitted estimator.
+    X : array-like or sparse of shape (n, n_features), a list of them, or a stream
+        Rows in time order.
+    lag : int, default=None
+        The lag in rows. By default that of the estimator.
+
+    Returns
+    -------
+    array of shape (n_components,)
+        The autocorrelations, in [-1, 1].
+
+    Examples
+    --------
+    >>> from eigenstream import SlowSubspace
+    >>> from eigenstream.processes import Autoregressive
+    >>> rows = Autoregressive(np.exp([-1 / 50, -1 / 5]), random_state=0).take(20_000)
+    >>> slow = SlowSubspace(1, alpha=0.05, solver="sketch").fit(rows)
+    >>> autocorrelations(slow, rows, lag=10).round(2)
+    array([0.8])
+    """
+    check_is_fitted(model)
+    lag = model.lag if lag is None else check_whole(lag, "lag")
+    if model._own_sums:
+        return of_learner(model._scored_terms(X, lag), model._columns)
+    chunks = model._features_of(X)
+    terms = TimeTerms(
+        model.n_components_, lag=lag, center=bool(model.center), reversible=model._averages
+    )
+    return timescales.of_features(chunks, terms)
+
+
+def implied_timescales(model: SlowSubspace, X: Any, lag: int | None = None) -> Float64s:
+    """Return the time scale that each autocorrelation on given rows implies, in rows.
+
+    Parameters
+    ----------
+    model : SlowSubspace
+        A fitted estimator.
+    X : array-like or sparse of shape (n, n_features), a list of them, or a stream
+        Rows in time order.
+    lag : int, default=None
+        The lag in rows. By default that of the estimator.
+
+    Returns
+    -------
+    array of shape (n_components,)
+        The time scales, in rows.
+
+    Examples
+    --------
+    >>> from eigenstream import SlowSubspace
+    >>> from eigenstream.processes import Autoregressive
+    >>> rows = Autoregressive(np.exp([-1 / 50, -1 / 5]), random_state=0).take(20_000)
+    >>> slow = SlowSubspace(1, alpha=0.05, solver="sketch").fit(rows)
+    >>> implied_timescales(slow, rows, lag=10).round(1)
+    array([45.5])
+    """
+    rho = autocorrelations(model, X, lag)
+    return timescales.implied(rho, model.lag if lag is None else lag)
+
+
+@reads_rows
+def objective(model: SlowSubspace, X: Any) -> float:
+    """Return the objective L that a subspace reaches on other rows in time order.
+
+    For ``criterion="ratio"`` it is the sum of the ratios of variance to velocity.
+
+    Parameters
+    ----------
+    model : SlowSubspace
+        A fitted estimator.
+    X : array-like or sparse of shape (n, n_features), a list of them, or a stream
+        Rows in time order.
+
+    Returns
+    -------
+    float
+        The objective.
+
+    Examples
+    --------
+    >>> from eigenstream import SlowSubspace
+    >>> rows = np.random.default_rng(0).standard_normal((500, 3)).cumsum(axis=0)
+    >>> slow = SlowSubspace(1, alpha=0.5).fit(rows)
+    >>> bool(np.isclose(objective(slow, rows), slow.eigenvalues_.sum(), rtol=1e-2))
+    True
+    """
+    moments = model._moments_of(model._scored_terms(X), model.result_.pairs.vectors)
+    variance, velocity = map(np.diagonal, moments)
+    if model.alpha_ is None:
+        return float((variance / velocity).sum())
+    return float((model.alpha_ * variance - (1.0 - model.alpha_) * velocity).sum())
+
+
+def n_positive(model: SubspaceEstimator) -> int:
+    """Return the number of positive eigenvalues of T, or of discriminants of "ratio".
+
+    Without stored matrices, only the eigenvalues of the components are counted.
+
+    Parameters
+    ----------
+    model : subspace estimator
+        A fitted estimator.
+
+    Returns
+    -------
+    int
+        The number.
+
+    Examples
+    --------
+    >>> from eigenstream import SlowSubspace
+    >>> rows = np.random.default_rng(0).standard_normal((500, 3)).cumsum(axis=0)
+    >>> n_positive(SlowSubspace(1, alpha=0.5).fit(rows))
+    3
+    """
+    result = model.result_
+    known = int((model.eigenvalues_ > 0).sum())
+    known = result.n_positive if isinstance(result, PairResult) else known
+    if result.weights is None or not model._solver.can(MATRIX):
+        return known
+    return max(known, model.operator_.count_positive(result.weights))

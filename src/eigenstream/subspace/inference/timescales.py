@@ -1,0 +1,438 @@
+"""Autocorrelations, implied time scales, and slow subspaces at several lags from one pass."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from sys import maxsize
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+from sklearn.base import clone
+
+from eigenstream._checks import check_lags, check_number, warn_user
+from eigenstream._linalg import Float64s, brief
+from eigenstream._streams import opened
+from eigenstream.evaluation.sums import without_each
+from eigenstream.rows.chunk import Chunk
+from eigenstream.subspace.inference.decays import (
+    ChapmanKolmogorov,
+    Decay,
+    autocorrelations,
+    decay,
+    jackknife_error,
+    of_learner,
+    predicted,
+    resolved,
+)
+from eigenstream.subspace.inference.uncertainty import (
+    Estimate,
+    Part,
+    Uncertainty,
+    check_blocks,
+    fit_blocks,
+    jackknife,
+    learners_of,
+    merged,
+    parts_in_time,
+    parts_of_sequences,
+    warned,
+)
+from eigenstream.subspace.solvers.solver import ADD, Dense, Need, Task
+from eigenstream.subspace.sums.learner import Learner
+from eigenstream.subspace.sums.terms import TimeTerms
+
+#: A warning needs implied time scales that differ by this factor, and autocorrelations larger than
+#: this multiple of their standard error.
+DISAGREE, SURE = 5.0, 4.0
+
+#: The default lags of ``lag_path``. More lags take more memory.
+LAGS = (1, 2, 5, 10, 20, 50, 100)
+
+
+def slowest_first(variance: Float64s, velocity: Float64s, noise: float = 0.0) -> Float64s:
+    """Return the columns that turn features into uncorrelated ones, the slowest first.
+
+    ``variance`` and ``velocity`` are the features' second moments. The new features have variance
+    1. Directions whose variance is not above ``noise`` come last, with length 1.
+
+    >>> abs(slowest_first(np.diag([4.0, 1.0]), np.diag([4.0, 0.1]))).round(3)
+    array([[0. , 0.5],
+           [1. , 0. ]])
+    """
+    values, vectors = eigh(variance)
+    rounding = len(values) * float(np.finfo(np.float64).eps)
+    varies = values > max(rounding * float(values.max(initial=0.0)), noise)
+    white = vectors[:, varies] / np.sqrt(values[varies])
+    turn = white @ eigh(white.T @ velocity @ white)[1]
+    return np.asarray(np.hstack([turn, vectors[:, ~varies]]), np.float64)
+
+
+def lagged(turn: Float64s, variance: Float64s, velocity: Float64s) -> Float64s:
+    """Return the symmetric covariance of turned features, now and ``lag`` rows later."""
+    return np.asarray(turn.T @ (variance - velocity / 2.0) @ turn, np.float64)
+
+
+def of_features(chunks: Iterable[Chunk], terms: TimeTerms) -> Float64s:
+    """Return the autocorrelation of features that come chunk by chunk."""
+    learner = Dense().begin(terms, Task(None, None))
+    for chunk in chunks:
+        learner.add(chunk)
+    if terms.n_velocities == 0:
+        raise ValueError(
+            f"No two rows are lag={terms.lag} apart with values in both. Give longer sequences, "
+            "or a smaller lag."
+        )
+    return of_learner(learner, np.eye(terms.n_features))
+
+
+def at_lags(features: Float64s, lags: list[int]) -> Float64s:
+    """Return the autocorrelations of centred features of one sequence, a row for each lag."""
+    square = [(features**2).mean(axis=0)]
+    moved = [((features[lag:] - features[:-lag]) ** 2).mean(axis=0) for lag in lags]
+    return autocorrelations(np.array(square), np.array(moved), 0.0)
+
+
+def better_lag(features: Float64s, lags: list[int]) -> str | None:
+    """Return a warning if a feature forgets faster at the first lag than at later ones.
+
+    A process with one time scale has the same implied scale at every lag. Noise on top of it
+    lowers the scale at short lags.
+    """
+    n_rows = len(features)
+    for k, r in enumerate(at_lags(features, lags).T):
+        scales = implied(r, 1) * lags
+        # Oscillations give negative autocorrelations, and short series give uncertain ones.
+        sure = (r > SURE * np.sqrt((1.0 + 2.0 * scales) / n_rows)) & np.isfinite(scales)
+        n = len(r) if sure.all() else int(sure.argmin())
+        if n and scales[:n].max() > DISAGREE * scales[0]:
+            last = int(scales[:n].argmax())
+            enough = int((scales[:n] > scales[last] / 2.0).argmax())
+            return (
+                f"feature {k} has an implied time scale of {scales[0]:.3g} rows at lag={lags[0]}, "
+                f"and of {scales[last]:.3g} rows at lag {lags[last]}: at short lags it is mostly "
+                f"noise. Try lag={lags[enough]}, or compare lags with lag_path."
+            )
+    return None
+
+
+def implied(correlations: Float64s, lag: int) -> Float64s:
+    """Return ``-lag / log(rho)``: 0 where rho <= 0, infinite where rho = 1.
+
+    >>> implied(np.array([1.0, np.exp(-0.5), 0.0, -0.3]), 2).tolist()
+    [inf, 4.0, 0.0, 0.0]
+    """
+    scales = np.zeros_like(correlations)
+    decays = (correlations > 0.0) & (correlations < 1.0)
+    scales[decays] = -lag / np.log(correlations[decays])
+    scales[correlations >= 1.0] = np.inf
+    return scales
+
+
+@dataclass(frozen=True, eq=False)
+class LagPath:
+    """Slow subspaces of the same rows at several lags.
+
+    Attributes
+    ----------
+    lags : array of shape (n_lags,)
+        The lags in rows, ascending.
+    autocorrelations : array of shape (n_lags, n_components)
+        The autocorrelations at each lag.
+    timescales : array of shape (n_lags, n_components)
+        The time scales at each lag, in ``unit``. With error bars, NaN for a time scale that the
+        selection among the features may explain.
+    eigenvalues : array of shape (n_lags, n_components)
+        The eigenvalues at each lag, descending.
+    alphas : array of shape (n_lags,), or None
+        The alpha in use at each lag. None with ``criterion="ratio"``.
+    estimators : tuple of SlowSubspace
+        The fitted estimator of each lag.
+    errors : tuple of Uncertainty, or None
+        The error bars of each lag, if ``blocks`` was given and there are enough rows. Their time
+        scales are in ``unit``.
+    curves : array of shape (n_lags, n_lags, n_components), or None
+        The autocorrelation of the features of each lag (first axis) at each lag (second axis), if
+        ``blocks`` was given.
+    curves_without : array of shape (n_blocks, n_lags, n_lags, n_components), or None
+        The same without each block of rows.
+    dt : float
+        The time from one row to the next, in ``unit``.
+    unit : str
+        The unit of time scales.
+    """
+
+    lags: NDArray[np.int64]
+    autocorrelations: Float64s
+    timescales: Float64s
+    eigenvalues: Float64s
+    alphas: Float64s | None
+    estimators: tuple[Any, ...]
+    errors: tuple[Uncertainty, ...] | None = None
+    curves: Float64s | None = None
+    curves_without: Float64s | None = None
+    dt: float = 1.0
+    unit: str = "rows"
+
+    __repr__ = brief
+
+    @property
+    def recommended_lag(self) -> int | None:
+        """The shortest lag whose slowest time scale is at least half of the longest.
+
+        Noise shortens the time scales at shorter lags. Autocorrelations that selection among the
+        features may explain do not count. None if none remains.
+
+        >>> from eigenstream import SlowSubspace
+        >>> from eigenstream.processes import Autoregressive
+        >>> process = Autoregressive([0.98, 0.5], n_features=5, noise=0.2, random_state=0)
+        >>> lag_path(SlowSubspace(1), process.take(20_000)).recommended_lag
+        10
+        """
+        rho, longest = self.autocorrelations, 1.0 - np.finfo(np.float64).eps
+        scales = np.array(list(map(implied, np.clip(rho, 0.0, longest), self.lags)))
+        terms = [one._known().ahead().terms for one in self.estimators]
+        counts = np.array([[max(of.n_velocities, 1)] for of in terms])
+        # Bartlett's formula for an exponential autocorrelation.
+        spread = scales * (1.0 - rho**2) - 2.0 * self.lags[:, None] * rho**2
+        errors = np.sqrt(np.maximum(spread, 1.0) / counts)
+        known = resolved(rho, errors, terms[0].n_features, int(counts.max()) + 1)
+        slowest = np.where(known, scales, 0.0).max(axis=1, initial=0.0)
+        if not slowest.any():
+            return None
+        return int(self.lags[(slowest >= slowest.max() / 2.0).argmax()])
+
+    def decay(self, lag: int) -> list[Decay]:
+        """Return the time scale and the noise share of each feature of a lag.
+
+        Both come from the autocorrelations of the feature at the other lags, so noise does not
+        shorten the time scale.
+
+        Parameters
+        ----------
+        lag : int
+            One of ``lags``, at which the features were learned.
+
+        Returns
+        -------
+        list of Decay
+            One for each feature.
+
+        Examples
+        --------
+        A source with a time scale of 50 rows, with 30 % noise:
+
+        >>> import numpy as np
+        >>> from eigenstream import SlowSubspace, lag_path
+        >>> from eigenstream.processes import Autoregressive
+        >>> rows = Autoregressive(np.exp([-1 / 50]), random_state=0).take(100_000)
+        >>> rows += np.sqrt(3 / 7) * np.random.default_rng(0).standard_normal(rows.shape)
+        >>> path = lag_path(SlowSubspace(1), rows, blocks=20)
+        >>> path.timescales[3].round(1)                 # at lag 10
+        array([17.2])
+        >>> found = path.decay(10)[0]
+        >>> round(found.timescale, 1), round(found.timescale_high, 1), round(found.noise, 2)
+        (46.1, 50.4, 0.31)
+        """
+        place, curves, without = self._followed(lag)
+        # The lag that selected the features overestimates their autocorrelation.
+        kept = np.flatnonzero(self.lags != lag) if len(self.lags) > 2 else np.arange(len(self.lags))
+        return [
+            decay(self.lags[kept], curves[place, kept, k], without[:, place, kept, k], dt=self.dt)
+            for k in range(curves.shape[2])
+        ]
+
+    def chapman_kolmogorov(self, lag: int) -> ChapmanKolmogorov:
+        """Compare autocorrelations at multiples of a lag with those that the lag predicts.
+
+        A process with one rate for each feature has ``rho(k * lag) = rho(lag) ** k``. A warning is
+        raised if a difference exceeds 0.05 and four standard errors.
+
+        Parameters
+        ----------
+        lag : int
+            One of ``lags``, at which the features were learned.
+
+        Returns
+        -------
+        ChapmanKolmogorov
+            The comparison at those multiples that are in ``lags``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eigenstream import SlowSubspace, lag_path
+        >>> from eigenstream.processes import Autoregressive
+        >>> rows = Autoregressive(np.exp([-1 / 50]), random_state=0).take(20_000)
+        >>> path = lag_path(SlowSubspace(1), rows, [5, 10, 20], blocks=20)
+        >>> found = path.chapman_kolmogorov(5)
+        >>> found.lags, found.departs
+        (array([10, 20]), array([False]))
+        """
+        place, curves, without = self._followed(lag)
+        later = np.flatnonzero((self.lags > lag) & (self.lags % lag == 0))
+        if not len(later):
+            raise ValueError(f"No multiple of lag={lag} is in lags. Add {2 * lag} to lags.")
+        multiples = self.lags[later] // lag
+        due = predicted(curves[place, place], multiples)
+        spread = without[:, place, later] - predicted(without[:, place, place], multiples)
+        found = ChapmanKolmogorov(
+            lag, self.lags[later], due, curves[place, later], jackknife_error(spread)
+        )
+        if found.warning is not None:
+            warn_user(found.warning)
+        return found
+
+    def _followed(self, lag: int) -> tuple[int, Float64s, Float64s]:
+        """Return the place of a lag, and the curves of all features."""
+        if self.curves is None or self.curves_without is None:
+            raise ValueError("This path has no blocks. Call lag_path(..., blocks=20).")
+        if lag not in self.lags:
+            raise ValueError(f"lag={lag} is not in lags. Use one of {self.lags.tolist()}.")
+        return self.lags.tolist().index(lag), self.curves, self.curves_without
+
+
+def lag_path(
+    estimator: Any,
+    X: Any,
+    lags: Any = None,
+    sample_weight: Any = None,
+    *,
+    blocks: Any = None,
+    dt: float = 1.0,
+    unit: str = "rows",
+) -> LagPath:
+    """Fit a slow subspace at each of several lags, in one pass over the rows.
+
+    A time scale that the lag itself does not decide is flat over a range of lags. One pass keeps
+    two D x D matrices for each lag.
+
+    Parameters
+    ----------
+    estimator : SlowSubspace
+        The parameters of the fits. Its own lag is not used, and it is not changed.
+    X : array-like of shape (n, D), a list of them, or a stream
+        Rows in time order, separate sequences in a list.
+    lags : array-like of int, default=None
+        The lags in rows. By default 1, 2, 5, 10, 20, 50 and 100. Lags that leave velocities for
+        less than half of the rows are dropped.
+    sample_weight : array-like of shape (n,), or a list of arrays, one for each sequence
+        Non-negative weights of the rows.
+    blocks : int or "sequences", default=None
+        The number of blocks for error bars, or each sequence as a block, as in
+        ``SlowSubspace.uncertainty``. Every block stores two D x D matrices for each lag.
+    dt : float, default=1.0
+        The time from one row to the next, in ``unit``.
+    unit : str, default="rows"
+        The unit of time scales, such as "ps". Lags stay in rows.
+
+    Returns
+    -------
+    LagPath
+        Ascending by lag. Arrays are cut to the smallest number of features of any lag.
+
+    Examples
+    --------
+    Three sources that forget within 50, 10 and 2 rows, mixed:
+
+    >>> import numpy as np
+    >>> from eigenstream import SlowSubspace, lag_path
+    >>> from eigenstream.processes import Autoregressive
+    >>> rows = Autoregressive(np.exp([-1 / 50, -1 / 10, -1 / 2]), random_state=0).take(100_000)
+    >>> path = lag_path(SlowSubspace(2, criterion="ratio"), rows, [1, 3, 10])
+    >>> bool(np.abs(path.timescales / [50, 10] - 1).max() < 0.15)
+    True
+    """
+    if not hasattr(estimator, "timescales_") and not hasattr(type(estimator), "timescales_"):
+        raise TypeError(f"lag_path fits a SlowSubspace at each lag, got {estimator!r}.")
+    dt = check_number(dt, "dt", above=0)
+    steps = sorted(set(check_lags(LAGS if lags is None else lags, "lags")))
+    if not steps:
+        raise ValueError("lags is empty: give at least one whole number of rows.")
+    fitted = [clone(estimator).set_params(lag=lag) for lag in steps]
+    for one in fitted:
+        one._check_parameters()
+    checked = fitted[0] if lags is None else fitted[-1]
+    X = opened(X, estimator, refit=True)
+    fit, n_rows = checked._fit_in_time(X, sample_weight)
+    for one in fitted:
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(checked, name):
+                setattr(one, name, getattr(checked, name))
+
+    def begin(width: int) -> tuple[Learner, ...]:
+        if blocks is None:
+            return tuple(one._begin(width, None, Need("lag_path", ADD)) for one in fitted)
+        return tuple(learners_of(one, width, "lag_path(..., blocks)") for one in fitted)
+
+    errors = curves = curves_without = None
+    if blocks is None:  # all rows are one block
+        fitted, _ = fit_blocks(fitted, fit, begin, 1, maxsize, shorter=lags is None)
+        kept = min(one.n_components_ for one in fitted)
+    else:
+        apart = isinstance(blocks, str) and blocks == "sequences"
+        n_blocks, cut = (0, parts_of_sequences) if apart else (check_blocks(blocks), parts_in_time)
+        how: dict[str, Any] = {"shorter": lags is None}
+        fitted, parts = fit_blocks(fitted, fit, begin, n_blocks, n_rows, cut, **how)
+        kept = min(one.n_components_ for one in fitted)
+        sizes = [part.learners[0].n_rows for part in parts]
+        if sum(sizes) - max(sizes) > 2 * fitted[-1].lag:
+            curves, curves_without = _curves(fitted, parts, kept)
+            # All blocks decide whether a time scale is known; the jackknife may join them.
+            own = np.einsum("...kkd->...kd", curves_without)
+            known = resolved(
+                np.einsum("kkd->kd", curves), jackknife_error(own), len(fitted[0].mean_), len(parts)
+            )
+            factors = np.where(known, dt, np.nan)
+            errors = tuple(
+                _rescaled(jackknife(one, parts, k, independent=apart), factors[k])
+                for k, one in enumerate(fitted)
+            )
+            warned(max(errors, key=lambda one: one.warning is not None))
+        else:
+            warn_user("The data have too few rows for error bars. Pass more rows or shorter lags.")
+    scales = np.array([one.timescales_[:kept] * dt for one in fitted])
+    for row, bars in zip(scales, errors or (), strict=False):
+        assert bars.timescales is not None
+        row[:] = np.nan
+        row[: len(bars.timescales.value)] = bars.timescales.value
+    alphas = [one.alpha_ for one in fitted]
+    return LagPath(
+        np.array([one.lag for one in fitted], np.int64),
+        np.array([one.result_.autocorrelations[:kept] for one in fitted]),
+        scales,
+        np.array([one.eigenvalues_[:kept] for one in fitted]),
+        None if None in alphas else np.array(alphas),
+        tuple(fitted),
+        errors,
+        curves,
+        curves_without,
+        dt,
+        unit,
+    )
+
+
+def _curves(fitted: list[Any], parts: list[Part], kept: int) -> tuple[Float64s, Float64s]:
+    """Return the autocorrelations of the features of each lag at each lag, whole and by block."""
+    n, columns = len(fitted), np.hstack([one._columns[:, :kept] for one in fitted])
+
+    def curves(learners: Iterable[Learner]) -> Float64s:
+        found = np.array([of_learner(one, columns) for one in learners])
+        return found.reshape(n, n, kept).swapaxes(0, 1)
+
+    without = []
+    for both in without_each(parts, merged):
+        rest = merged([part for part in both if part is not None], gap=True)
+        without.append(curves(rest.learners[:n]))
+    return curves(one._known() for one in fitted), np.array(without)
+
+
+def _rescaled(bars: Uncertainty, factors: Float64s) -> Uncertainty:
+    """Return error bars of the first features, with time scales times their factors."""
+    scales = bars.timescales
+    assert scales is not None
+    n = min(len(factors), len(scales.value))
+    values = (
+        one[:n] * factors[:n] for one in (scales.value, scales.error, scales.low, scales.high)
+    )
+    return replace(bars, timescales=Estimate(*values))

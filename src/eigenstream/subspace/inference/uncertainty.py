@@ -1,0 +1,474 @@
+"""Error bars of subspaces from one pass: the jackknife over blocks of rows, pairs or classes."""
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass
+from itertools import pairwise
+from math import ceil
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg import eigh
+from scipy.stats import t as student
+
+from eigenstream._checks import check_whole, warn_user
+from eigenstream._linalg import Float64s, brief
+from eigenstream._storable import storable
+from eigenstream.evaluation.sums import without_each
+from eigenstream.rows.chunk import Chunk
+from eigenstream.subspace.inference.decays import jackknife_error, of_learner, resolved
+from eigenstream.subspace.solvers.solver import MATRIX, MERGE, Need
+from eigenstream.subspace.sums.learner import Learner
+
+#: The probability that an interval covers the true value.
+CONFIDENCE = 0.95
+
+#: Errors are reliable if blocks have at least this number of time scales.
+LEAST_TIMESCALES = 10
+
+#: Short blocks are joined until this number remains. Fewer blocks make the intervals wider.
+LEAST_BLOCKS = 5
+
+#: The first block length for streams of unknown length, in rows. It doubles as the stream grows.
+#: Longer first blocks leave fewer blocks of short streams.
+FIRST_ROWS = 64
+
+#: Printed components.
+MOST_LINES = 7
+
+
+#: The forms of estimates: values of components, or vectors.
+ESTIMATES = "f8 d | f8 d W"
+
+
+@storable(value=ESTIMATES, error=ESTIMATES, low=ESTIMATES, high=ESTIMATES)
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """Values with standard errors and 95 % intervals.
+
+    Attributes
+    ----------
+    value, error, low, high : array of shape (n,) or (n, n_features)
+        The estimates, their standard errors and the ends of their intervals. NaN where they are not
+        known.
+    """
+
+    value: Float64s
+    error: Float64s
+    low: Float64s
+    high: Float64s
+
+    __repr__ = brief
+
+
+@storable(
+    estimator="-",
+    n_blocks="int",
+    block_size="number",
+    eigenvalues="Estimate",
+    objective="Estimate",
+    timescales="Estimate | None",
+    angles="f8 d",
+    subspace_angles="f8 d",
+    overlaps="f8 d d",
+    warning="str | None",
+    periods="Estimate | None?",
+    loadings="Estimate | None?",
+)
+@dataclass(frozen=True, eq=False)
+class Uncertainty:
+    """Error bars of a subspace, from the jackknife over blocks.
+
+    Attributes
+    ----------
+    n_blocks : int
+        The number of blocks.
+    block_size : float
+        The mean number of rows, pairs or classes in a block.
+    eigenvalues, objective : Estimate
+        The eigenvalues, and their sum (one value).
+    timescales : Estimate or None
+        The time scales of slow features, in rows. NaN if the selection among the features may
+        explain the autocorrelation: use a shorter lag.
+    angles : array of shape (n_components,)
+        The root mean square angle between each component and its true value, in radians. Angles
+        between slow features measure correlations: a right angle is a correlation of 0.
+    subspace_angles : array of shape (n_components,)
+        The same for the span of the first 1, 2, ... components: the largest principal angle.
+    overlaps : array of shape (n_components, n_components)
+        The root mean square cosine of the error of component i with component j. A large entry
+        shows that two components are not distinguishable.
+    warning : str or None
+        The warning that was raised if blocks are too short.
+    periods : Estimate or None
+        The periods of the modes of a ``DynamicSubspace``, in rows, as ``timescales`` are their
+        decay times.
+    loadings : Estimate or None
+        The entries of ``components_``. None with kernels. Turns of a component towards others of a
+        similar eigenvalue make them wide: see ``overlaps``.
+    estimator : fitted estimator
+        The estimator that has learned from all blocks.
+    """
+
+    n_blocks: int
+    block_size: float
+    eigenvalues: Estimate
+    objective: Estimate
+    timescales: Estimate | None
+    angles: Float64s
+    subspace_angles: Float64s
+    overlaps: Float64s
+    warning: str | None
+    estimator: Any = None
+    periods: Estimate | None = None
+    loadings: Estimate | None = None
+
+    def __repr__(self) -> str:
+        kind, rows = type(self.estimator).__name__, self.estimator._block_word
+        lines = [f"{kind}: {self.n_blocks} blocks of {self.block_size:,.4g} {rows}, 95 % intervals"]
+        shown = {"eigenvalue": self.eigenvalues}
+        if self.timescales is not None:
+            shown["time scale"] = self.timescales
+        if self.periods is not None:
+            shown["period"] = self.periods
+        lines.append("   " + "".join(f"{name:>30}" for name in shown) + "  angle")
+        angles = np.degrees(self.angles)
+        for k in range(min(len(angles), MOST_LINES)):
+            cells = (
+                f"{one.value[k]:.4g} [{one.low[k]:.4g}, {one.high[k]:.4g}]"
+                for one in shown.values()
+            )
+            lines.append(f"{k + 1:3}" + "".join(f"{c:>30}" for c in cells) + f"{angles[k]:6.1f}°")
+        if len(angles) > MOST_LINES:
+            lines.append(f"  ... and {len(angles) - MOST_LINES} more")
+        return "\n".join(lines)
+
+
+# ---- blocks --------------------------------------------------------------------------------
+
+
+class Part(NamedTuple):
+    """Learners of the same consecutive rows; ``begins`` if the first row begins a sequence."""
+
+    learners: tuple[Learner, ...]
+    begins: bool = False
+
+
+def merged(parts: Sequence[Part], *, gap: bool = False) -> Part:
+    """Return a part of all rows of consecutive parts, which do not change.
+
+    With a gap, no velocity joins two parts.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    learners = tuple(one.ahead(copied=True) for one in parts[0].learners)
+    for part in parts[1:]:
+        for own, later in zip(learners, part.learners, strict=True):
+            own.absorb(later, new_sequence=gap or part.begins)
+    return Part(learners, parts[0].begins)
+
+
+#: A function of the number of features that returns empty learners.
+Begin = Callable[[int], tuple[Learner, ...]]
+
+
+class TimeBlocks:
+    """Learners of consecutive blocks of equal length.
+
+    If ``n_rows`` is None, there are between ``n_blocks`` and ``2 * n_blocks`` of them: whenever
+    the latter are full, neighbours are merged. ``begin`` is called with the number of features.
+    """
+
+    def __init__(self, begin: Begin, n_blocks: int, n_rows: int | None) -> None:
+        self.begin, self.n_blocks = begin, n_blocks
+        #: The length of a block, or None while it doubles.
+        self.size = FIRST_ROWS if n_rows is None else n_rows / n_blocks
+        self.doubles = n_rows is None
+        self.parts: list[Part] = []
+        #: The number of rows so far, and the number at which the last block is full.
+        self.n_rows = self.end = 0
+
+    def add(self, chunk: Chunk) -> None:
+        """Learn rows that follow the rows so far."""
+        first = 0
+        while first < len(chunk):
+            if self.n_rows == self.end:
+                self._open(chunk.rows.shape[1], bool((chunk.starts == first).any()))
+            last = min(len(chunk), first + self.end - self.n_rows)
+            for learner in self.parts[-1].learners:
+                learner.add(chunk[first:last])
+            self.n_rows, first = self.n_rows + last - first, last
+
+    def _open(self, width: int, begins: bool) -> None:
+        if self.doubles and len(self.parts) == 2 * self.n_blocks:
+            pairs = zip(self.parts[::2], self.parts[1::2], strict=True)
+            self.parts = [merged(pair) for pair in pairs]
+            self.size *= 2
+        self.parts.append(Part(self.begin(width), begins))
+        self.end = ceil(self.size * len(self.parts) - 1e-6)
+
+    def done(self) -> list[Part]:
+        """Return the blocks; a short last one joins the block before it."""
+        if len(self.parts) > 1 and self.end - self.n_rows > self.size / 2:
+            self.parts[-2:] = [merged(self.parts[-2:])]
+        return self.parts
+
+
+def parts_in_time(
+    chunks: Iterable[Chunk], begin: Begin, n_blocks: int, n_rows: int | None
+) -> list[Part]:
+    """Return the learners of blocks of rows or pairs."""
+    blocks = TimeBlocks(begin, n_blocks, n_rows)
+    for chunk in chunks:
+        blocks.add(chunk)
+    return blocks.done()
+
+
+def parts_of_sequences(
+    chunks: Iterable[Chunk], begin: Begin, n_blocks: Any, n_rows: int | None
+) -> list[Part]:
+    """Return the learners of separate sequences."""
+    parts: list[Part] = []
+    for chunk in chunks:
+        for first, last in pairwise(np.unique([0, *chunk.starts, len(chunk)]).tolist()):
+            if not parts or first in chunk.starts:
+                parts.append(Part(begin(chunk.rows.shape[1]), begins=True))
+            for learner in parts[-1].learners:
+                learner.add(chunk[first:last])
+    return parts
+
+
+def parts_of_classes(
+    chunks: Iterable[Chunk], begin: Begin, n_blocks: int, n_rows: int | None
+) -> list[Part]:
+    """Return the learners of blocks of classes, which take turns in the order of appearance."""
+    parts: list[Part] = []
+    places: dict[Any, int] = {}
+    for chunk in chunks:
+        assert chunk.targets is not None
+        targets = [tuple(np.atleast_1d(one).tolist()) for one in chunk.targets]
+        of_row = np.array([places.setdefault(one, len(places)) for one in targets]) % n_blocks
+        for k in np.unique(of_row):
+            while len(parts) <= k:
+                parts.append(Part(begin(chunk.rows.shape[1])))
+            parts[k].learners[0].add(chunk.chosen(np.flatnonzero(of_row == k)))
+    return parts
+
+
+def fit_blocks(
+    estimators: list[Any],
+    fit: Any,
+    begin: Begin,
+    n_blocks: int,
+    n_rows: int | None,
+    cut: Any = parts_in_time,
+    *,
+    shorter: bool = False,
+) -> tuple[list[Any], list[Part]]:
+    """Return estimators that have learned all rows, and the learners of their blocks.
+
+    With ``shorter``, estimators whose lag leaves velocities for less than half of the rows are left
+    out, except the first.
+    """
+    parts = cut(fit.learning(), begin, n_blocks, n_rows)
+    whole = merged(parts).learners
+    if shorter:
+        seen: list[Any] = [one.ahead().terms for one in whole]
+        enough = max(1, sum(2 * terms.n_velocities >= terms.n_rows for terms in seen))
+        estimators, whole = estimators[:enough], whole[:enough]
+    for one in estimators:
+        one._map, one._skipped = fit.map, fit.skipped
+    fitted = [with_sums(*both) for both in zip(estimators, whole, strict=True)]
+    for one, learner in zip(fitted, whole, strict=True):
+        one._check_enough(learner.ahead())
+    fitted[-1]._warn_about_rows(whole[-1])
+    return fitted, parts
+
+
+# ---- the jackknife -------------------------------------------------------------------------
+
+
+def check_blocks(blocks: Any) -> int:
+    """Return the number of blocks."""
+    return check_whole(blocks, "blocks", least=2)
+
+
+def learners_of(estimator: Any, width: int, call: str) -> Learner:
+    """Return a learner whose exact sums can be merged, or raise for other solvers."""
+    found: Learner = estimator._begin(width, None, Need(call, MERGE), Need(call, MATRIX))
+    if found.forgetting:
+        raise ValueError(
+            f"solver={estimator.solver!r} forgets earlier rows, so blocks are not alike. Use "
+            "solver='dense' for error bars."
+        )
+    return found
+
+
+def with_sums(estimator: Any, learner: Learner) -> Any:
+    """Return a copy of an estimator with other sums."""
+    made = copy(estimator)
+    made._learner, made._answer = learner, None
+    return made
+
+
+def held_parameters(fitted: Any) -> dict[str, Any]:
+    """Return the parameters that a fit has estimated, as numbers, except the automatic alpha.
+
+    Each set of rows has its own threshold of alpha. A fixed one may leave the last component
+    without a positive eigenvalue.
+    """
+    held = {"n_components": fitted.n_components_}
+    for name in ("alpha", "eta", "shrinkage", "mixing"):
+        if name == "alpha" and getattr(fitted, "alpha", None) == "auto":
+            continue
+        if getattr(fitted, f"{name}_", None) is not None:
+            held[name] = getattr(fitted, f"{name}_")
+    if getattr(fitted, "scale", False) == "auto":
+        held["scale"] = False if fitted.scale_ is None else "within"
+    return held
+
+
+def left_out(fitted: Any, parts: list[Part]) -> Iterator[Any]:
+    """Yield the estimator without each block, with ``held_parameters`` of the whole fit."""
+    fixed = copy(fitted).set_params(**held_parameters(fitted))
+    for part in parts:
+        part.learners[0].sample = None  # only the choice of eta needs it
+    for before, after in without_each(parts, merged):
+        rest = merged([one for one in (before, after) if one is not None], gap=True)
+        with warnings.catch_warnings():  # the whole fit has warned
+            warnings.simplefilter("ignore", UserWarning)
+            one = with_sums(fixed, rest.learners[0])
+            one._solved()
+        yield one
+
+
+def warned(found: Uncertainty) -> Uncertainty:
+    """Return error bars after the warning if their blocks are too short."""
+    if found.warning is not None:
+        warn_user(found.warning)
+    return found
+
+
+def short_blocks(size: float, least: float) -> str | None:
+    """Return a warning if blocks are too short."""
+    if size >= least:
+        return None
+    return (
+        f"Blocks of {size:.3g} rows are shorter than ten time scales of the slowest feature, which "
+        f"has about {least / LEAST_TIMESCALES:.2g} rows. The errors are too small. Use more rows "
+        "or fewer blocks."
+    )
+
+
+def _mean_size(fitted: Any, parts: list[Part]) -> float:
+    return float(np.mean([fitted._block_size(part.learners[0]) for part in parts]))
+
+
+def _joined(parts: list[Part], n: int) -> list[Part]:
+    """Return n parts from consecutive parts, of nearly equal sizes."""
+    edges = np.linspace(0, len(parts), n + 1).astype(int).tolist()
+    return [merged(parts[first:last]) for first, last in pairwise(edges)]
+
+
+def jackknife(
+    fitted: Any, parts: list[Part], place: int = 0, *, independent: bool = False
+) -> Uncertainty:
+    """Return the error bars of a fitted estimator from the learners of its blocks.
+
+    There is no warning about short blocks if they are ``independent``.
+    """
+    parts = [Part(part.learners[place : place + 1], part.begins) for part in parts]
+    if len(parts) < 2:
+        raise ValueError("All rows are in one block. Pass more rows, sequences or classes.")
+    size = _mean_size(fitted, parts)
+    learners = [part.learners[0] for part in parts]
+    least = 0.0 if independent else fitted._least_block(learners, size)
+    if size < least and len(parts) >= 2 * LEAST_BLOCKS:
+        parts = _joined(parts, max(len(parts) // ceil(least / size), LEAST_BLOCKS))
+        size = _mean_size(fitted, parts)
+    short = short_blocks(size, least)
+    others = list(left_out(fitted, parts))
+    d = min(one.n_components_ for one in (fitted, *others))
+    values = {
+        name: np.array([np.atleast_1d(getattr(one, name))[:d] for one in (fitted, *others)])
+        for name in ("eigenvalues_", "objective_", "timescales_")
+        if hasattr(fitted, name)
+    }
+    # Variances and ratios are positive, differences of variances are not.
+    positive = (fitted.result_.weights or (1.0, 0.0))[1] == 0.0
+    scales = periods = None
+    if hasattr(fitted, "periods_"):
+        matched = fitted._matched(others)
+        scales, periods = (
+            _estimate(np.array([getattr(one, name) for one in matched]), positive=True)
+            for name in ("timescales", "periods")
+        )
+    elif "timescales_" in values:
+        columns = fitted._columns[:, :d]
+        errors = jackknife_error(np.array([of_learner(one._known(), columns) for one in others]))
+        rho = fitted.result_.autocorrelations[:d]
+        known = resolved(rho, errors, len(columns), len(others))
+        scales = _estimate(np.where(known, values["timescales_"], np.nan), positive=True)
+    return Uncertainty(
+        len(parts),
+        size,
+        _estimate(values["eigenvalues_"], positive=positive),
+        _estimate(values["objective_"], positive=positive),
+        scales,
+        *_angles(fitted, others, d),
+        short,
+        fitted,
+        periods,
+        _loadings(fitted, others, d),
+    )
+
+
+def _loadings(fitted: Any, others: list[Any], d: int) -> Estimate | None:
+    """Return the error bars of components, each turned to the side of the fitted one."""
+    if not hasattr(fitted, "components_"):
+        return None
+    whole = fitted.components_[:d]
+    vectors = [one.components_[:d] for one in others]
+    signs = [np.where(np.nansum(rows * whole, axis=1) < 0.0, -1.0, 1.0) for rows in vectors]
+    turned = [rows * sign[:, None] for rows, sign in zip(vectors, signs, strict=True)]
+    return _estimate(np.array([whole, *turned]))
+
+
+def _estimate(values: Float64s, *, positive: bool = False) -> Estimate:
+    """Return the estimate of the first values from those without each block.
+
+    Intervals of positive values are symmetric on a logarithmic scale.
+    """
+    n = len(values) - 1
+    times = student.ppf(0.5 + CONFIDENCE / 2.0, n - 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        spread = np.sqrt((n - 1) * values[1:].var(axis=0))
+        away = times * (np.sqrt((n - 1) * np.log(values[1:]).var(axis=0)) if positive else spread)
+        low, high = values[0] - away, values[0] + away
+        if positive:
+            low, high = values[0] * np.exp(-away), values[0] * np.exp(away)
+    found = (np.where(np.isfinite(away), one, np.nan) for one in (spread, low, high))
+    return Estimate(values[0], *found)
+
+
+def _angles(fitted: Any, others: list[Any], d: int) -> tuple[Float64s, Float64s, Float64s]:
+    """Return the angles of the components and of their spans, and their overlaps."""
+    metric, whole = fitted._metric(), fitted._vectors[:, :d]
+    own = whole.T @ metric @ whole
+    sines, spans, cosines = np.zeros(d), np.zeros(d), np.zeros((d, d))
+    for one in others:
+        vectors = one._vectors[:, :d]
+        mixed, theirs = whole.T @ metric @ vectors, vectors.T @ metric @ vectors
+        cosine = mixed / np.sqrt(np.outer(np.diagonal(own), np.diagonal(theirs)))
+        cosines += cosine**2
+        sines += np.maximum(1.0 - np.diagonal(cosine) ** 2, 0.0)
+        for n in range(1, d + 1):
+            inside = mixed[:n, :n].T @ np.linalg.solve(own[:n, :n], mixed[:n, :n])
+            least = eigh(inside, theirs[:n, :n], eigvals_only=True)[0]
+            spans[n - 1] += max(1.0 - float(least), 0.0)
+    share = (len(others) - 1) / len(others)
+    angles = [np.arcsin(np.sqrt(np.minimum(share * one, 1.0))) for one in (sines, spans)]
+    overlaps = np.sqrt(np.minimum(share * cosines, 1.0))
+    np.fill_diagonal(overlaps, np.cos(angles[0]))
+    return angles[0], angles[1], overlaps

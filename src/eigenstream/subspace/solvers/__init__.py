@@ -1,0 +1,1 @@
+"""The solvers, and the sums of those that store no matrices."""

@@ -1,0 +1,608 @@
+"""The online solver: the Oja-Karhunen flow, with one step for each term of the blocks it adds."""
+
+from collections.abc import Callable
+from copy import copy, deepcopy
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eigenstream._checks import check_flag, check_whole, is_sparse, warn_user
+from eigenstream._linalg import Float64s, orthonormalized, principal_angles, rounding_of_mean
+from eigenstream._machine import blas_threads
+from eigenstream._storable import storable
+from eigenstream.online import RULES, Plan, Progress, Rule, UnstableStepError
+from eigenstream.online.averages import RunningAnswer, RunningMean
+from eigenstream.online.blocks import advance_loop, automatic, mean_shares, pointer
+from eigenstream.online.plan import check_start
+from eigenstream.rows.chunk import Chunk
+from eigenstream.schedules import Auto, as_schedule
+from eigenstream.subspace.sums.block import Block, indices
+from eigenstream.subspace.sums.learner import Learner
+from eigenstream.subspace.sums.operators import Eigenpairs, canonical
+from eigenstream.subspace.sums.terms import (
+    BETWEEN,
+    NOTHING,
+    VARIANCE,
+    ClassTerms,
+    ContrastTerms,
+    Parts,
+    Terms,
+    TimeTerms,
+    Weights,
+    chunk_keys,
+)
+
+__all__ = ["CoupleSums", "FlowMonitor", "FlowOperator", "FlowSums", "Inputs"]
+
+#: Steps of a block, at least; a block has one step for each learned vector or more. Larger blocks
+#: take more work on tables, smaller ones more passes over the weights.
+BLOCK = 22
+
+#: Steps between two collections: a tenth of those so far, and in the long run STRIDE, or 16 a
+#: column. Fewer would cost time, more would let the average lag.
+STRIDE, OFTEN = 512, 10
+
+#: The number of steps that are taken at a time, at most.
+STRETCH = 2048
+
+#: A start vector with less than this share outside the others gives no direction.
+NEW = 1e-7
+
+#: Warn if the largest row has more than this share of the sum of squares, and is this many times as
+#: large as the mean. Smaller values warn of heavy tails; larger ones miss outliers.
+OUTLIER_SHARE, OUTLIER_SIZE = 0.05, 50.0
+
+#: The largest number of vectors of one kind that wait for vectors of the other kind.
+WAITING = 4096
+
+Indices = NDArray[np.int64]
+
+
+class FlowMonitor:
+    """Hook that records the progress of an online fit, and may stop it.
+
+    Parameters
+    ----------
+    every : int, default=1000
+        The number of steps between two records.
+    exact : bool, default=False
+        Record the principal angle to the exact answer. This diagnostic costs the time of
+        solver="dense" and one eigendecomposition for each record.
+    stop : function of a Progress, optional
+        ``fit`` or ``partial_fit`` stops if it returns True.
+
+    Attributes
+    ----------
+    history : list of Progress
+        The records.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenstream import Flow, StreamPCA
+    >>> monitor = FlowMonitor(every=500, exact=True)
+    >>> X = np.random.default_rng(0).standard_normal((3000, 8)) * np.arange(8, 0, -1)
+    >>> pca = StreamPCA(2, solver=Flow(hook=monitor)).fit(X)
+    >>> [record.step for record in monitor.history]
+    [500, 1000, 1500, 2000, 2500, 3000]
+    >>> monitor.history[0].angle > monitor.history[-1].angle
+    True
+    """
+
+    def __init__(
+        self,
+        every: int = 1000,
+        *,
+        exact: bool = False,
+        stop: Callable[[Progress], Any] | None = None,
+    ) -> None:
+        self.every = check_whole(every, "every")
+        self.exact = check_flag(exact, "exact")
+        if stop is not None and not callable(stop):
+            raise TypeError(f"stop={stop!r} is not callable. Pass a function of one Progress.")
+        self.stop = stop
+        self.history: list[Progress] = []
+
+    def __call__(self, progress: Progress) -> bool:
+        """Store a record, and return True to stop the fit."""
+        self.history.append(progress)
+        return bool(self.stop is not None and self.stop(progress))
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Steps as the compiled loop reads them: rows, and for each step two indices and weights.
+
+    The first input of a step is row ``now`` minus the mean of the previous rows. The second is row
+    ``now`` minus row ``past``.
+    """
+
+    rows: Any
+    now: Indices
+    past: Indices
+    weights: Float64s
+    lighter: Float64s
+
+    @classmethod
+    def of(cls, block: Block, dtype: Any) -> "Inputs":
+        """Return the steps of a block of a time series, in the order of its rows."""
+        rows, tail = (piece.toarray() if is_sparse(piece) else piece for piece in block.pieces[:2])
+        first, n = len(tail), len(tail) + len(rows)
+        weights, lighter, past = np.zeros(n), np.zeros(n), np.zeros(n, np.int64)
+        for edges in block.edges:
+            now = indices(edges.now[1], len(rows)) + first
+            w = 1.0 if edges.weights is None else edges.weights
+            if edges.part == VARIANCE:
+                weights[now] = w
+            else:
+                piece, places = edges.past
+                past[now] = indices(places, (len(rows), len(tail))[piece])
+                past[now] += first if piece == 0 else 0
+                lighter[now] = w
+        rows = np.ascontiguousarray(np.concatenate([tail, rows]) if first else rows, dtype)
+        now = np.flatnonzero(weights > 0.0)
+        return cls(rows, now, past[now], weights[now], lighter[now])
+
+    @classmethod
+    def of_couples(cls, rewarded: Float64s, penalised: Float64s) -> "Inputs":
+        """Return the steps with these pairs of input vectors."""
+        n = len(rewarded)
+        rows = np.stack([rewarded - penalised, rewarded], axis=1).reshape(2 * n, rewarded.shape[1])
+        now = 2 * np.arange(n) + 1
+        return cls(rows, now, now - 1, np.ones(n), np.ones(n))
+
+    def part(self, first: int, last: int) -> "Inputs":
+        """Return consecutive steps."""
+        here = slice(first, last)
+        steps = self.now[here], self.past[here], self.weights[here], self.lighter[here]
+        return Inputs(self.rows, *steps)
+
+
+#: W is the number of features, and C that of the learned vectors.
+@storable(
+    n_features="int=W",
+    _rule="str",
+    plan="Plan",
+    steps="int",
+    gain="number",
+    sums="f8 2",
+    largest="number",
+    moment="f8 C C",
+    answer="RunningAnswer | RunningMean",
+    exact="Learner | None",
+    _adapt="f8 5",
+    _mean="f8 W",
+    _total="number",
+    _collect_next="int",
+    _frame="float C+1 W | float 0 W",
+    **dict.fromkeys(("rule", "rate", "stopped", "_keep", "_room"), "-"),
+)
+class FlowSums:
+    """Sums of the terms of blocks by an online rule, which takes a step for each rewarded term.
+
+    The input of a step is the row minus the mean of the rows before it, with the weight ``reward``.
+    With a penalty, a second input is the velocity, with the weight -``penalty``. The result does
+    not depend on the chunking, up to rounding.
+
+    Parameters
+    ----------
+    n_features : int
+        The number of features.
+    rule : Rule
+        The rule of the steps.
+    plan : Plan
+        The parameters.
+    exact : Learner, optional
+        A learner of exact sums. A hook receives the largest angle between its answer and the
+        learned vectors.
+
+    Examples
+    --------
+    >>> from eigenstream.online import HEBB
+    >>> plan = Plan(1, init=np.array([[1.0, 0.0]]), learning_rate=0.5, center=False)
+    >>> learner = FlowSums(2, HEBB, plan).learner()
+    >>> learner.add(Chunk(np.array([[2.0, 1.0]])))
+    >>> learner.sums.vectors  # w + 0.5 y x with y = 2
+    array([[3., 1.]])
+    """
+
+    def __init__(
+        self, n_features: int, rule: Rule, plan: Plan, *, exact: Learner | None = None
+    ) -> None:
+        self.n_features, self.plan, self._rule, self.exact = n_features, plan, rule.name, exact
+        self._follow_plan()
+        self.answer = self._new_answer()
+        self._adapt = automatic(self.rate.c if isinstance(self.rate, Auto) else 0.0, self._keep)
+        self.steps, self._collect_next = 0, 0
+        self.gain = self._total = 0.0  # the last rate, and the weight of the terms in the mean
+        #: The sums over the terms of the rewarded c |u|^2 and of weights, and, since the last
+        #: collection, of c y y' over the responses y of the weights.
+        self.sums, self.moment = np.zeros(2), np.zeros((0, 0))
+        #: The largest of all |c| |u|^2.
+        self.largest = 0.0
+        self._mean = np.zeros(n_features)
+        self._frame = np.zeros((0, n_features))  # the weights, one a row, and a row for the engine
+
+    def _follow_plan(self) -> None:
+        """Set the attributes that the plan determines, and those that need not be saved."""
+        check_start(self.plan, self.n_features, orthonormal=RULES[self._rule].orthonormal)
+        self.rule = RULES[self._rule]
+        self.rate = as_schedule(self.plan.learning_rate)
+        self._keep = 1.0 - (self.plan.forgetting or 0.0)
+        self._room = np.zeros((0, 0))
+        #: True if a hook or an unstable step ended the last call.
+        self.stopped = False
+
+    def _new_answer(self) -> Any:
+        kind = RunningAnswer if self.rule.orthonormal else RunningMean
+        averaging = self.rate.averaging if isinstance(self.rate, Auto) else None
+        return kind(self.plan.n_components, averaging, self._keep)
+
+    def _loaded(self) -> None:
+        """Check that the arrays fit together: compiled loops do not check where they read."""
+        self._follow_plan()
+        answer, new, parts = self.answer, self._new_answer(), [self._frame]
+        same = type(answer) is type(new) and all(
+            getattr(answer, name) == getattr(new, name) for name in ("d", "power", "keep")
+        )
+        begun = len(self._frame) > 0
+        if begun:
+            watched = 0 if self.rule.orthonormal and answer.power is None else answer.d
+            same &= answer.watched.shape == (watched, self.n_features)
+            parts += [answer.watched]
+        if (
+            not same
+            or len(self.moment) != (self._columns if begun else 0)
+            or (self.steps > 0 and not begun)
+            or len({part.dtype for part in parts}) > 1
+            or not all(part.flags.c_contiguous for part in parts)
+        ):
+            raise ValueError("the arrays of an online learner do not fit to its plan.")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_room": np.zeros((0, 0))}
+
+    def learner(self, terms: TimeTerms | None = None) -> Learner:
+        """Return a learner that waits for the rows of the start vectors, and then for none."""
+        terms = terms or TimeTerms(self.n_features, lag=self.plan.lag, center=False)
+        return Learner(terms, self, first_rows=self.n_first + terms.lag)
+
+    # ---- learning --------------------------------------------------------------------------
+
+    def add(self, block: Block, terms: Terms) -> None:
+        """Take the steps of a block. Steps after an unstable one, or a stop, are not taken."""
+        assert isinstance(terms, TimeTerms)
+        if self.exact is not None:
+            assert block.chunk is not None
+            self.exact.add(block.chunk)
+        inputs, before = Inputs.of(block, self._dtype_for(block.pieces[0])), self.steps
+        try:
+            self._learn(inputs)
+        except BaseException:
+            self.stopped = True
+            raise
+        finally:
+            rest = inputs.part(self.steps - before, len(inputs.now))
+            if self.stopped and len(rest.now):
+                terms.drop(len(rest.rows) - int(rest.now[0]), rest.weights, rest.lighter)
+
+    def _dtype_for(self, rows: Any) -> Any:
+        """Return the precision of the next steps, after changing the vectors to it."""
+        dtype = np.float32 if rows.dtype == np.float32 else np.float64
+        if len(self._frame) == 0 or dtype == self._frame.dtype:
+            return dtype
+        self._frame = self._frame.astype(np.float64, copy=False)
+        self.answer.watched = self.answer.watched.astype(np.float64, copy=False)
+        return np.float64
+
+    def _learn(self, inputs: Inputs) -> None:
+        """Take steps, collecting and calling the hook on the way."""
+        plan, first, n = self.plan, self.steps, len(inputs.now)
+        self.stopped = False
+        if n == 0:
+            return
+        rates = self.rate.gains(first, n)  # a function that raises has changed nothing
+        if not len(self._frame):
+            self._begin(inputs)
+        while self.steps < first + n and not self.stopped:
+            until = min(STRETCH, self._collect_next - self.steps)
+            if plan.hook is not None:
+                until = min(until, plan.hook_every - self.steps % plan.hook_every)
+            here, last = self.steps - first, self.steps - first + max(until, 1)
+            with blas_threads(1):
+                self._advance(inputs.part(here, last), rates[here:last])
+            if self.steps >= self._collect_next:
+                self._collect()
+            if plan.hook is not None and self.steps % plan.hook_every == 0:
+                self.stopped = bool(plan.hook(self._progress()))
+
+    def _collect(self) -> None:
+        self.answer.collect(self)
+        columns, rarely = len(self.moment), 4 if self.answer.power is None else 1
+        stride = min(max(STRIDE, 16 * columns), max(self.steps // OFTEN, 4 * columns))
+        blocks = max(round(rarely * stride / self.block_size), 1)
+        self._collect_next = self.steps + blocks * self.block_size
+
+    def _progress(self) -> Progress:
+        vectors, angle = self.answer.vectors(self).copy(), None
+        if self.exact is not None:
+            exact = self.exact.operator().largest(self.plan.weights, self.plan.n_components)
+            angle = float(principal_angles(vectors.T, exact.vectors)[0])
+        return Progress(self.steps, self.gain, vectors, angle)
+
+    def _advance(self, inputs: Inputs, rates: Float64s) -> None:
+        """Take steps."""
+        plan, rows, keep = self.plan, inputs.rows, self._keep
+        now, past, weights, size = inputs.now, inputs.past, inputs.weights, self.block_size
+        n, paired = len(now), plan.weights[1] > 0
+        signs = np.empty((n, 1 + paired))
+        signs[:, 0] = plan.weights[0] * weights
+        if paired:
+            signs[:, 1] = -plan.weights[1] * inputs.lighter
+        shares, total = np.zeros(n), self._total
+        if plan.center:
+            if total == 0.0:
+                self._mean[:] = rows[now[0]]  # any point near the data keeps the rows' digits
+            # A row counts W / (W + w) times and is centred by the mean of the rows before it. The
+            # terms then add up to exactly the scatter about the final mean [CHAN].
+            shares, totals = mean_shares(weights, total, keep)
+            signs[:, 0] *= 1.0 - shares
+        back = int((now - past).max()) if paired else 0
+        if now[-1] - now[0] >= n or back > size:  # the rows lie far apart
+            rows = rows[np.stack([past if paired else now, now], axis=1).ravel()]
+            now, past = 2 * np.arange(n) + 1, 2 * np.arange(n)
+        d, units = len(self._frame) - 1, plan.rates
+        watched = self.answer.watched if self.rule.orthonormal else self._frame[:0]
+        Y, seen = np.empty((signs.size, d)), np.empty((signs.size, len(watched)))
+        squares, most = np.empty(signs.size), min(size, n)
+        room = len(watched) + d + most + max(most, min(size, back)) + 3
+        if len(self._room) < room or self._room.dtype != rows.dtype:
+            self._room = np.empty((room, self.n_features), rows.dtype)  # kept: new memory is slow
+        bad = advance_loop(rows.dtype)(
+            pointer(self.rule.step),
+            (self.rule.orthonormal, self.rule.norms),
+            size,
+            *(self._room, self._frame, watched),
+            *(self._mean, self._adapt, np.ones(d) if units is None else units),
+            rows,
+            (now, past if paired else past[:0], shares, signs, rates),
+            (Y, seen, squares),
+        )
+        done = n if bad < 0 else bad // size * size
+        if done:
+            age = keep ** np.arange(done)[::-1]
+            c = (signs[:done] * age[:, None]).ravel()
+            Y, seen, sizes = Y[: len(c)], seen[: len(c)], c * squares[: len(c)]
+            weight, faded = float(weights[:done] @ age), keep**done
+            self.sums = faded * self.sums + [sizes[sizes > 0.0].sum(), weight]
+            self.largest = max(faded * self.largest, float(np.abs(sizes).max()))
+            self.moment = faded * self.moment + (Y.T * c) @ Y
+            self.answer.see((seen.T * c) @ seen, weight, faded)
+            self._total = float(totals[done - 1]) if plan.center else 0.0
+            self.gain = float(rates[done - 1])
+            self.steps += done
+        if bad >= 0:
+            raise UnstableStepError(self.steps + bad - done, float(rates[bad]))
+
+    @property
+    def block_size(self) -> int:
+        """The number of steps between two updates of the weights."""
+        return self.plan.block_size or max(BLOCK, self._columns)
+
+    # ---- starting --------------------------------------------------------------------------
+
+    @property
+    def _columns(self) -> int:
+        """The number of vectors that are learned: more than the answer has if it is averaged."""
+        d = self.plan.n_components
+        wide = self.rule.orthonormal and self.answer.power is not None
+        return min(d + max(d // 2, min(d, 5)), self.n_features) if wide else d
+
+    @property
+    def n_first(self) -> int:
+        """The number of terms that the start vectors take."""
+        init, columns = self.plan.init, self._columns
+        given = {"data": 0, "random": columns}[init] if isinstance(init, str) else len(init)
+        return columns - given + int(self.plan.center) if given < columns else 1
+
+    def _begin(self, inputs: Inputs) -> None:
+        """Choose the start vectors."""
+        plan, columns, D = self.plan, self._columns, self.n_features
+        random = np.random.default_rng(plan.seed)
+        start: Any = np.zeros((0, D))
+        if not isinstance(plan.init, str):
+            start = np.asarray(plan.init, np.float64)
+            start = orthonormalized(start.T).T if self.rule.orthonormal else start
+        elif plan.init == "random":
+            start = orthonormalized(random.standard_normal((D, columns))).T
+        if len(start) < columns:
+            terms = inputs.part(0, self.n_first)
+            rows, weights = inputs.rows[terms.now].astype(np.float64), terms.weights[:, None]
+            if plan.center:  # the first row is no information
+                rows = rows[1:] - np.cumsum(weights * rows, 0)[:-1] / np.cumsum(weights, 0)[:-1]
+            start = completed(start, columns, [*rows, *random.standard_normal((columns, D))])
+        self._frame = np.zeros((columns + 1, D), inputs.rows.dtype)
+        self._frame[:columns] = start
+        self.moment = np.zeros((columns, columns))
+        self.answer.begin(self._frame[: plan.n_components])
+        self._collect_next = self.block_size
+
+    # ---- results ---------------------------------------------------------------------------
+
+    @property
+    def weights(self) -> Any:
+        """The weight vectors after the last step, one a row."""
+        return self._frame[:-1]
+
+    @property
+    def vectors(self) -> Any:
+        """The learned vectors, one a row, averaged where the schedule averages."""
+        now = self._collected()
+        return now.answer.vectors(now)
+
+    @property
+    def mean(self) -> Float64s | None:
+        """The mean of the rows, or None without centring."""
+        return self._mean.copy() if self.plan.center else None
+
+    def silent(self) -> "FlowSums":
+        """Return a shallow copy without a hook."""
+        other = copy(self)
+        other.plan = replace(self.plan, hook=None)
+        return other
+
+    def operator(self, terms: Terms, held: Parts = NOTHING) -> "FlowOperator":
+        """Return the flow's estimates."""
+        if not self.steps:
+            raise ValueError(f"After {terms.n_rows} row(s) there are no terms yet. Pass more rows.")
+        now = self._collected()
+        if now.answer.lags:
+            warn_user(
+                f"learning_rate='auto' did not converge in {now.steps} steps, so the result "
+                "may be inaccurate. Pass more rows or make more passes, or use solver='dense'."
+            )
+        power, weight = now.sums
+        share = now.largest / power if power > 0 else 0.0
+        if share > OUTLIER_SHARE and share * now.steps > OUTLIER_SIZE:
+            warn_user(
+                f"The square of one row is {share * now.steps:.0f} times the mean, so the "
+                "result may follow this row. Remove outliers, or use solver='dense'."
+            )
+        # The vectors are orthonormal in the precision of the data. Correct them to float64.
+        vectors = np.asarray(now.answer.vectors(now), np.float64).T
+        vectors = vectors @ (1.5 * np.eye(vectors.shape[1]) - 0.5 * (vectors.T @ vectors))
+        values, rotation = np.linalg.eigh(now.answer.estimate())
+        return FlowOperator(
+            canonical(values, vectors @ rotation),
+            power / weight if weight > 0 else 0.0,
+            rounding_of_mean(terms.mean if self.mean is None else self.mean),
+        )
+
+    def _collected(self) -> "FlowSums":
+        """Return a copy whose answer includes all steps."""
+        now = copy(self)
+        now.answer = deepcopy(self.answer)
+        now.answer.collect(now)
+        return now
+
+
+@dataclass(frozen=True)
+class FlowOperator:
+    """The flow's estimates of the eigenpairs of T and of the trace of A."""
+
+    pairs: Eigenpairs
+    trace: float
+    floor: float
+
+    def largest(self, weights: Weights, n_components: int) -> Eigenpairs:
+        """Return the eigenpairs at the weights of the flow."""
+        return self.pairs.first(n_components)
+
+
+def completed(frame: Float64s, d: int, vectors: Any) -> Float64s:
+    """Return ``d`` orthonormal rows: those of a frame, and what the vectors add to them.
+
+    >>> completed(np.zeros((0, 2)), 1, np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 5.0]]))
+    array([[1., 0.]])
+    """
+    for vector in vectors:
+        left = vector - (frame @ vector) @ frame
+        left -= (frame @ left) @ frame
+        norm = np.linalg.norm(left)
+        if len(frame) < d and norm > NEW * np.linalg.norm(vector):
+            frame = np.vstack([frame, left / norm])
+    return frame
+
+
+# ---- couples of a rewarded and a penalised vector ------------------------------------------
+
+
+@storable(rewarded="f8 p W", penalised="f8 q W")
+class CoupleSums(FlowSums):
+    """The flow on couples of a rewarded vector u and a penalised vector v.
+
+    A step has the term ``w_0 u u^T - w_1 v v^T``. Vectors of one kind wait for the other kind.
+    """
+
+    def __init__(self, n_features: int, rule: Rule, plan: Plan) -> None:
+        super().__init__(n_features, rule, plan)
+        self.rewarded = self.penalised = np.empty((0, n_features))
+
+    def add(self, block: Block, terms: Terms) -> None:
+        """Take a step for each couple."""
+        assert block.chunk is not None
+        heavy = block.chunk.heavy()
+        if isinstance(terms, ClassTerms):
+            rewarded, penalised = _of_classes(heavy, terms, self.plan.weights)
+        elif isinstance(terms, ContrastTerms):
+            rewarded, penalised = _of_sets(heavy, terms)
+        else:
+            rewarded, penalised = _of_pairs(heavy)
+        self.rewarded = np.concatenate([self.rewarded, rewarded])
+        self.penalised = np.concatenate([self.penalised, penalised])
+        n = min(len(self.rewarded), len(self.penalised))
+        if n == 0 and len(self.rewarded) >= WAITING:  # nothing is penalised yet
+            self.penalised, n = np.zeros_like(self.rewarded), len(self.rewarded)
+        if len(self._frame) == 0 and n < min(self.n_first, WAITING):
+            n = 0
+        couples = Inputs.of_couples(self.rewarded[:n], self.penalised[:n])
+        self.rewarded, self.penalised = self.rewarded[n:][-WAITING:], self.penalised[n:][-WAITING:]
+        self._learn(couples)
+
+    def operator(self, terms: Terms, held: Parts = NOTHING) -> FlowOperator:
+        """Return the flow's estimates."""
+        if self.steps or not len(self.rewarded):
+            return super().operator(terms, held)
+        begun, n = deepcopy(self.silent()), min(len(self.rewarded), len(self.penalised))
+        penalised = np.zeros_like(self.rewarded)
+        penalised[:n] = self.penalised[:n]
+        begun._learn(Inputs.of_couples(self.rewarded, penalised))
+        return begun.operator(terms, held)
+
+
+def _dense(rows: Any) -> Float64s:
+    return np.asarray(rows.toarray() if is_sparse(rows) else rows, np.float64)
+
+
+def _of_pairs(chunk: Chunk) -> tuple[Float64s, Float64s]:
+    """Return the differences of negative and of positive pairs."""
+    assert chunk.pairs is not None
+    apart = _dense(chunk.rows[chunk.pairs[:, 0]] - chunk.rows[chunk.pairs[:, 1]])
+    apart *= np.sqrt(chunk.each_weight())[:, None]
+    unlike = np.asarray(chunk.targets) < 0
+    return apart[unlike], apart[~unlike]
+
+
+def _of_sets(chunk: Chunk, terms: ContrastTerms) -> tuple[Float64s, Float64s]:
+    """Return the rows of two sets, minus the mean of their set so far."""
+    root, targets = np.sqrt(chunk.each_weight())[:, None], np.asarray(chunk.targets)
+    rewarded, penalised = (
+        (root * (_dense(chunk.rows) - center.mean))[targets == target]
+        for target, center in enumerate(terms.centers.values())
+    )
+    return rewarded, penalised
+
+
+def _of_classes(chunk: Chunk, terms: ClassTerms, weights: Weights) -> tuple[Float64s, Float64s]:
+    """Return each row minus the mean of its task, and minus that of its class, scaled for T.
+
+    Let S be the scatter of a task, S_c that of a class, and b the share of the terms between class
+    means. Then ``T = b S - sum_c (b - share_c) S_c``.
+    """
+    shares, rows = terms.shares(weights), _dense(chunk.rows)
+    n = sum(center.weight for center in terms.centers.values())
+    keys, codes = chunk_keys(chunk)
+    u, v = np.zeros_like(rows), np.zeros_like(rows)
+    for k, key in enumerate(keys):
+        of_key, b = codes == k, shares.get((BETWEEN, key[0]), 0.0)
+        if b == 0.0 or key not in terms.centers:
+            continue
+        task = [c for other, c in terms.centers.items() if other[0] == key[0]]  # type: ignore[index]
+        middle = np.average([c.mean for c in task], axis=0, weights=[c.weight for c in task])
+        of_class = max(b - shares.get(key, 0.0), 0.0)
+        u[of_key] = np.sqrt(n * b / weights[0]) * (rows[of_key] - middle)
+        v[of_key] = np.sqrt(n * of_class / weights[1]) * (rows[of_key] - terms.centers[key].mean)
+    root = np.sqrt(chunk.each_weight())[:, None]
+    return root * u, root * v

@@ -1,0 +1,556 @@
+"""The sketch: the sums of each part along a few vectors, in one pass and bounded memory.
+
+Let U be the orthonormal rows of the frame. The sum of a part p is approximated by
+
+    S_p ~ U^T F_p U + s_p (I - U^T U).
+
+The coefficient s_p follows from the exact trace of S_p. A block adds its terms exactly in a larger
+space span[U, G]. The frame is then cut to the ends of the spectrum of T. To first order, a block
+moves an eigenvector of T by a multiple of its gradient. G therefore contains the gradients of the
+largest eigenvectors, and the gradients of these gradients. In the first blocks, G contains all
+rows.
+
+A direction outside the frame has the mean eigenvalue ``sigma``. If ``sigma`` is negative, a new
+direction starts halfway between ``sigma`` and the smallest eigenvalue of the components. The frame
+then turns faster, and errors of the early blocks decay as 1 / n^2.
+"""
+
+from copy import copy, deepcopy
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import lapack, qr, solve_triangular
+
+from eigenstream._checks import is_sparse
+from eigenstream._linalg import Float64s
+from eigenstream._storable import storable
+from eigenstream.subspace.solvers.probes import Probes, estimated_share
+from eigenstream.subspace.sums.block import Block, Part, Shares
+from eigenstream.subspace.sums.operators import MatrixOperator
+from eigenstream.subspace.sums.terms import NOTHING, Parts, Terms, Weights
+
+#: Rows of a block: at least LEAST_BLOCK, BLOCK_PER_VECTOR for each vector, and BLOCK_VALUES values.
+#: Larger blocks cost memory; smaller ones find penalised directions less well.
+LEAST_BLOCK, BLOCK_PER_VECTOR, BLOCK_VALUES = 192, 2, 200_000
+
+#: The number of first blocks in which all rows are new directions. More blocks take more time;
+#: fewer blocks give less accurate early results.
+FULL_BLOCKS = 8
+
+#: Gradients of n_components + EXTRA eigenvectors are included. More take more time.
+EXTRA = 10
+
+#: The initial value of a new direction, from 0 (the last eigenvalue) to 1 (``sigma``). Smaller
+#: values turn the frame faster.
+GAP_SHARE = 0.5
+
+#: The number of blocks between two corrections of the orthonormality of the frame.
+CORRECT_EVERY = 8
+
+#: A direction of smaller relative length outside the span of others is a rounding error.
+INSIDE = 1e-6
+
+#: The smallest length of a new direction, in rounding errors of its rows.
+SOUND = 100.0
+
+#: The number of parts with separate sums. Further parts share these sums, which is exact for equal
+#: shares in T. More sums take more memory.
+MOST_SUMS = 16
+
+#: The number of directions of closing terms, such as class means, that are always kept.
+MOST_CLOSING = 64
+
+#: Sums that belong to no part: the rewarded and the penalised sum of an earlier pass, and the sum
+#: of the starting values.
+BEFORE, START = (("an earlier pass", 1), ("an earlier pass", -1)), "starting values"
+
+
+def block_rows(n_features: int, n_vectors: int) -> int:
+    """Return the number of rows in a block.
+
+    >>> block_rows(784, 60), block_rows(100_000, 60)
+    (255, 192)
+    """
+    return max(LEAST_BLOCK, BLOCK_PER_VECTOR * n_vectors, BLOCK_VALUES // n_features)
+
+
+@storable(
+    n_features="int=W",
+    weights="tuple[number]",
+    n_components="int",
+    highest="int",
+    lowest="int",
+    basis="float r W | None",
+    sums="dict[any]",
+    forms="dict[f8 r r]",
+    traces="dict[number]",
+    closing="list[any]",
+    n_blocks="int",
+    n_before="int",
+    forgets="bool",
+    concentration="number",
+    probes="Probes?",
+)
+class Frame:
+    """The sums of all parts along the ends of the spectrum of T, for given weights.
+
+    ``highest`` and ``lowest`` are the numbers of the largest and smallest eigenvectors to keep.
+    """
+
+    def __init__(
+        self, n_features: int, weights: Weights, n_components: int, highest: int, lowest: int
+    ) -> None:
+        self.n_features, self.weights, self.n_components = n_features, weights, n_components
+        self.highest, self.lowest = highest, lowest
+        self.basis: Any = None
+        #: The sum of each part, the matrix F of each sum, and the trace of each part.
+        self.sums: dict[Part, Part] = {START: START}
+        self.forms: dict[Part, Float64s] = {}
+        self.traces: dict[Part, float] = {START: 0.0}
+        #: The parts of closing terms, which depend on the final means.
+        self.closing: list[Part] = []
+        #: The number of blocks so far, and the number of rows of an earlier pass.
+        self.n_blocks = self.n_before = 0
+        self.forgets = False
+        #: The mean of ``_Rows.concentration`` over the blocks.
+        self.concentration = 1.0
+        self.probes = Probes(n_features, n_components)
+
+    def _loaded(self) -> None:
+        if "probes" not in vars(self):  # of a file from before there were probes
+            self.probes = Probes(self.n_features, self.n_components)
+            self.probes.n_probes = 0
+
+    # ---- learning --------------------------------------------------------------------------
+
+    def add(self, block: Block, terms: Terms) -> None:
+        """Add the terms of a block, and keep the ends of the spectrum of T."""
+        most = self.highest + self.lowest + MOST_CLOSING
+        merged = self.basis is not None and len(self.basis) > most
+        if not block.edges and not merged:
+            return
+        self.probes.add(block)
+        closing = terms.closing()
+        G, T, last = self._widen(block, closing, terms, merged or self.n_blocks < FULL_BLOCKS)
+        self._cut(G, T, last, terms)
+        for part in self.closing:
+            del self.sums[part], self.forms[part], self.traces[part]
+        self.n_blocks += 1
+        if self.n_blocks < FULL_BLOCKS or self.n_blocks % CORRECT_EVERY == 0:
+            self.basis = _corrected(self.basis)
+
+    def merge(self, later: "Frame") -> None:
+        """Add another accumulator in the span of both frames, which the next block cuts."""
+        self.n_before += later.n_before
+        self.probes.merge(later.probes)
+        if later.basis is None:
+            return
+        if self.basis is None:
+            vars(self).update(deepcopy(vars(later)) | {"probes": self.probes})
+            return
+        V = later.basis.astype(float)
+        K = V @ self.basis.T
+        G = V - K @ self.basis
+        G = (G - (G @ self.basis.T) @ self.basis).astype(self.basis.dtype)
+        T = _orthonormal(G, self.n_features - len(self.basis))
+        C = np.concatenate([K, V @ (T @ G).T], axis=1)
+        outer = {name: self.concentration * self._outside(name) for name in self.forms}
+        self._extend(outer, len(T))
+        self.basis = np.concatenate([self.basis, (T @ G).astype(self.basis.dtype)])
+        members = later._members()
+        for part, trace in later.traces.items():
+            theirs = later.sums[part]
+            form, whole = later.forms.get(theirs), sum(later.traces[p] for p in members[theirs])
+            if form is None:
+                continue
+            mean = later.concentration * later._outside(theirs)
+            form = mean * np.eye(C.shape[1]) + C.T @ (form - mean * np.eye(len(C))) @ C
+            self._add_form(part, trace / whole * form if len(members[theirs]) > 1 else form)
+            self.traces[part] = self.traces.get(part, 0.0) + trace
+
+    def forget(self, share: float) -> None:
+        """Multiply all sums by a share."""
+        self.forgets = True
+        self.probes.forget(share)
+        self.forms = {name: share * form for name, form in self.forms.items()}
+        self.traces = {part: share * trace for part, trace in self.traces.items()}
+
+    def again(self, terms: Terms) -> "Frame":
+        """Return a frame for another pass, which starts with the directions of this one."""
+        fresh = Frame(self.n_features, self.weights, self.n_components, self.highest, self.lowest)
+        fresh.basis, fresh.n_blocks = self.basis, self.n_blocks
+        fresh.concentration = self.concentration
+        fresh.n_before = terms.n_rows
+        shares = terms.shares(self.weights)
+        of_sums = {k: w for k, w in self._scaled(terms).items() if k not in BEFORE}
+        for name in BEFORE:
+            sign = name[1]
+            mine = {part: share for part, share in shares.items() if sign * share > 0.0}
+            traces = [share * self.traces.get(part, 0.0) for part, share in mine.items()]
+            fresh.sums[name], fresh.traces[name] = name, terms.n_rows * sum(traces)
+            some = {k: w for k, w in of_sums.items() if sign * (w if k != START else -1.0) > 0.0}
+            fresh.forms[name] = self._combined(some)
+        nothing = np.zeros((0, len(self.basis)))
+        fresh._cut(np.zeros((0, self.n_features)), nothing[:, :0], nothing, terms)
+        return fresh
+
+    def split(self, n: int) -> "Frame":
+        """Return the frame for one of ``n`` parts of another pass."""
+        part = copy(self)
+        part.forms = {name: form / n for name, form in self.forms.items()}
+        part.traces = {name: trace / n for name, trace in self.traces.items()}
+        part.n_before = self.n_before // n
+        part.probes = self.probes.fresh()
+        return part
+
+    # ---- the answer ------------------------------------------------------------------------
+
+    def operator(self, terms: Terms, held: Parts = NOTHING) -> MatrixOperator:
+        """Return A and B along the frame, with mean eigenvalues in all other directions."""
+        known, closing = copy(self), terms.closing(held)
+        known.sums, known.traces = dict(self.sums), dict(self.traces)
+        known.forms = {name: form for name, form in self.forms.items() if name not in BEFORE}
+        if closing is not None:
+            G, T, _ = known._widen(Block(self.n_features), closing, terms, full=True)
+            known.basis = np.concatenate([known.basis, (T @ G).astype(G.dtype)])
+        known.basis = _corrected(known.basis.astype(float))
+        known._pad()
+        shares = terms.shares((1.0, 0.0), held)
+        reward = known._combined(known._of_sums(shares))
+        penalty = known._combined(known._of_sums(terms.shares((0.0, -1.0), held)))
+        if START in known.forms:
+            penalty -= known.forms[START] / (max(terms.n_rows, 1) * self.weights[1])
+        trace = sum(shares.get(part, 0.0) * trace for part, trace in known.traces.items())
+        return MatrixOperator(reward, penalty, basis=known.basis, trace=trace, floor=terms.floor)
+
+    def estimated_share(self, terms: Terms) -> float | None:
+        """Return the estimated share of the optimum, or None if there is no estimate."""
+        image = self.probes.product(terms, self.weights)
+        if image is None or self.basis is None:
+            return None
+        operator = self.operator(terms)
+        assert operator.basis is not None
+        matrix = operator.matrix(self.weights)
+        values, turn = np.linalg.eigh(matrix)
+        values, turn = values[::-1][: self.n_components], turn[:, ::-1][:, : self.n_components]
+        shares = terms.shares(self.weights)
+        trace = sum(shares.get(part, 0.0) * trace for part, trace in self.traces.items())
+        n_outside = max(self.n_features - len(operator.basis), 1)
+        outside = float(trace - np.trace(matrix)) / n_outside
+        return estimated_share(values, operator.basis.T @ turn, outside, image)
+
+    def _pad(self) -> None:
+        """Add directions outside the frame, whose eigenvalues may be larger than those inside."""
+        r, outer = len(self.basis), {name: self._outside(name) for name in self.forms}
+        extra = min(self.n_components, self.n_features - r)
+        rest = np.eye(r + extra, self.n_features)
+        rest -= (rest @ self.basis.T) @ self.basis
+        new = np.linalg.svd(rest, full_matrices=False)[2][:extra]
+        self._extend(outer, extra)
+        self.basis = np.concatenate([self.basis, new])
+
+    # ---- one block -------------------------------------------------------------------------
+
+    def _widen(
+        self, block: Block, closing: Block | None, terms: Terms, full: bool
+    ) -> tuple[Any, Float64s, Float64s]:
+        """Add terms along the frame and the new directions T @ G.
+
+        Return G, T, and the closing terms along the enlarged frame.
+        """
+        self.closing = [] if closing is None else [*closing.by_part()]
+        rows = _Rows([block] if closing is None else [block, closing], self._dtype(block))
+        dtype = rows.values.dtype
+        basis = np.zeros((0, self.n_features)) if self.basis is None else self.basis
+        self.basis = basis = basis.astype(dtype, copy=False)
+        K = (rows.values @ basis.T).astype(float, copy=False)
+        if full or len(basis) < self.highest + self.lowest:
+            G = rows.residual(None, K, basis)
+            Y = rows.values @ G.T
+        else:
+            top = min(self.highest, self.n_components + EXTRA)
+            laplacian = rows.laplacian(self._of_parts(terms))
+            first = rows.residual(laplacian @ K[:, -top:], K, basis)
+            Y = rows.values @ first.T
+            second = rows.residual(laplacian @ Y.astype(float, copy=False), K, basis)
+            G, Y = np.concatenate([first, second]), np.concatenate([Y, rows.values @ second.T], 1)
+        T = _orthonormal(G, self.n_features - len(basis))
+        C = np.concatenate([K, Y @ T.T], axis=1)
+        self._extend(self._starting_values(rows, K, terms, learns=bool(block.edges)), len(T))
+        last = [np.zeros((0, C.shape[1]))]
+        for edges in rows.edges:
+            along = edges.weighted(C)
+            self._add_form(edges.part, np.asarray(along.T @ along), edges.closes)
+            self.traces[edges.part] = self.traces.get(edges.part, 0.0) + rows.trace(edges)
+            last += [along] if edges.closes else []
+        return G, T, np.concatenate(last)
+
+    def _dtype(self, block: Block) -> Any:
+        """Return float32 if all rows so far have this precision, else float64."""
+        single = self.basis is None or self.basis.dtype == np.float32
+        rows = [piece for piece in block.pieces if np.ndim(piece) == 2 and piece.shape[0]]
+        single = single and all(piece.dtype == np.float32 for piece in rows)
+        return np.dtype(np.float32 if single and rows else np.float64)
+
+    def _starting_values(
+        self, rows: "_Rows", K: Float64s, terms: Terms, *, learns: bool
+    ) -> dict[Part, float]:
+        """Return the eigenvalue of each sum along a new direction."""
+        outer = {name: self._outside(name) for name in self.forms}
+        shares = self._scaled(terms)
+        if sum(shares.get(name, 0.0) * value for name, value in outer.items()) >= 0.0:
+            return outer
+        if not terms.in_time:
+            if learns:
+                found, n = rows.concentration(terms.shares(self.weights), K, self.basis)
+                share = n / max(terms.n_rows, n, 1) if self.n_blocks else 1.0
+                self.concentration += share * (found - self.concentration)
+            outer = {name: self.concentration * value for name, value in outer.items()}
+        if len(self.basis) <= self.n_components or self.forgets or not learns:
+            return outer
+        sigma = sum(shares.get(name, 0.0) * value for name, value in outer.items())
+        total, of_parts = self._combined(shares), self._of_parts(terms)
+        for edges in (edges for edges in rows.edges if edges.closes):
+            along = edges.weighted(K)
+            total += of_parts[edges.part] * (along.T @ along)
+        lam = float(np.linalg.eigvalsh(total)[-self.n_components])
+        rewarded = sum(max(shares.get(name, 0.0) * value, 0.0) for name, value in outer.items())
+        start = max(min(lam - GAP_SHARE * (lam - sigma), rewarded) - sigma, 0.0)
+        name = BEFORE[1] if BEFORE[1] in outer else START
+        return outer | {name: outer.get(name, 0.0) + start}
+
+    def _cut(self, G: Any, T: Float64s, last: Float64s, terms: Terms) -> None:
+        """Cut the enlarged frame to the ends of the spectrum of T and the closing terms."""
+        total = self._combined(self._scaled(terms))
+        Z = np.linalg.eigh(total)[1]
+        size, r, dtype = len(Z), len(self.basis), self.basis.dtype
+        if size > self.highest + self.lowest:
+            Z = Z[:, np.r_[: self.lowest, size - self.highest : size]]
+            if len(last):
+                means = np.linalg.svd(last, full_matrices=False)[2][:MOST_CLOSING]
+                Q, triangle, _ = qr(np.concatenate([Z, means.T], 1), mode="economic", pivoting=True)
+                Q = Q[:, np.abs(triangle.diagonal()) > INSIDE]
+                Z = Q @ np.linalg.eigh(Q.T @ total @ Q)[1]
+        self.forms = {name: Z.T @ form @ Z for name, form in self.forms.items()}
+        self.basis = Z[:r].T.astype(dtype) @ self.basis
+        self.basis += (Z[r:].T @ T).astype(dtype) @ G
+
+    # ---- the sums --------------------------------------------------------------------------
+
+    def _members(self) -> dict[Part, list[Part]]:
+        """Return the parts of each sum."""
+        found: dict[Part, list[Part]] = {}
+        for part, name in self.sums.items():
+            found.setdefault(name, []).append(part)
+        return found
+
+    def _of_sums(self, shares: Shares) -> dict[Part, float]:
+        """Return the share of each sum, which is the mean over its parts weighted by trace."""
+        found = {}
+        for name, parts in self._members().items():
+            weights = np.array([self.traces.get(part, 0.0) for part in parts]) + 1e-300
+            found[name] = float(weights @ [shares.get(part, 0.0) for part in parts] / weights.sum())
+        return found
+
+    def _of_parts(self, terms: Terms) -> dict[Part, float]:
+        """Return the share of each part in T, times the number of rows.
+
+        Closing terms count the rows of all passes.
+        """
+        n, before = max(terms.n_rows, 1), dict.fromkeys(self.closing, self.n_before)
+        shares = terms.shares(self.weights).items()
+        return {part: (n + before.get(part, 0)) * share for part, share in shares}
+
+    def _scaled(self, terms: Terms) -> dict[Part, float]:
+        """Return the share of each sum in T, times the number of rows."""
+        return self._of_sums(self._of_parts(terms) | dict.fromkeys((*BEFORE, START), 1.0))
+
+    def _combined(self, shares: Shares) -> Float64s:
+        size = len(self.basis) if not self.forms else len(next(iter(self.forms.values())))
+        total = np.zeros((size, size))
+        for name, form in self.forms.items():
+            total += shares.get(name, 0.0) * form
+        return total
+
+    def _outside(self, name: Part) -> float:
+        """Return the mean eigenvalue of a sum outside the frame."""
+        trace = sum(self.traces.get(part, 0.0) for part, of in self.sums.items() if of == name)
+        left = trace - float(np.trace(self.forms[name]))
+        if name not in (START, *BEFORE):
+            left = max(left, 0.0)
+        return left / max(self.n_features - len(self.basis), 1)
+
+    def _extend(self, outer: dict[Part, float], n_new: int) -> None:
+        """Extend each sum by ``n_new`` directions with the given eigenvalue."""
+        r = len(self.basis)
+        for name, value in outer.items():
+            form = np.zeros((r + n_new, r + n_new))
+            form[:r, :r] = self.forms.get(name, 0.0)
+            form[np.arange(r, r + n_new), np.arange(r, r + n_new)] = value
+            self.forms[name] = form
+
+    def _add_form(self, part: Part, form: Float64s, closes: bool = False) -> None:
+        if part not in self.sums:
+            own = [name for name in self._members() if name not in (START, *BEFORE)]
+            many = not closes and len(own) >= MOST_SUMS
+            self.sums[part] = own[len(self.sums) % len(own)] if many else part
+        name = self.sums[part]
+        self.forms[name] = self.forms.get(name, 0.0) + form
+
+
+# ---- rows of a block ---------------------------------------------------------------------------
+
+
+class _Ends(NamedTuple):
+    """Terms of one part, as differences of rows of one matrix."""
+
+    part: Part
+    now: Any
+    past: Any
+    weights: Float64s | None
+    closes: bool
+
+    def of(self, C: Any) -> Any:
+        """Return the differences of the rows of C."""
+        return np.atleast_2d(C[self.now] - C[self.past])
+
+    def weighted(self, C: Any) -> Any:
+        """Return the differences of the rows of C, times the roots of their weights."""
+        apart = self.of(C)
+        return apart if self.weights is None else np.sqrt(self.weights)[:, None] * apart
+
+
+class _Rows:
+    """The rows of blocks as one matrix, minus a point near their mean."""
+
+    def __init__(self, blocks: list[Block], dtype: Any) -> None:
+        n_features = blocks[0].n_features
+        found, apart, self.edges, n = [np.zeros((1, n_features))], [], [], 1
+        of_pairs = []
+        for k, block in enumerate(blocks):
+            places: dict[int, int] = {}
+            for edges in block.edges:
+                if all(isinstance(end[1], np.ndarray) for end in (edges.now, edges.past)):
+                    of_pairs.append((block, edges, k > 0))
+                    continue
+                for i, _ in (edges.now, edges.past):
+                    if i not in places:
+                        piece = block.pieces[i]
+                        found.append(piece.toarray() if is_sparse(piece) else np.atleast_2d(piece))
+                        places[i], n = n, n + len(found[-1])
+                now, past = (_placed(end, places) for end in (edges.now, edges.past))
+                self.edges.append(_Ends(edges.part, now, past, edges.weights, k > 0))
+        # Subtracting a common point does not change differences, and loses fewer digits.
+        some = max(found, key=len)
+        reference = some.mean(axis=0, dtype=np.float64)
+        for block, edges, closes in of_pairs:  # store the differences, which are fewer rows
+            apart.append(block.differences(edges))
+            now = slice(n, n + len(apart[-1]))
+            self.edges.append(_Ends(edges.part, now, 0, edges.weights, closes))
+            n = now.stop
+        self.values, first = np.empty((n, n_features), dtype), 0
+        for rows in (*found, *apart):
+            part = self.values[first : first + len(rows)]
+            away = 0.0 if first == 0 or first >= n - sum(map(len, apart)) else reference
+            np.subtract(rows, away, out=part, casting="same_kind")
+            first += len(rows)
+        self.squares = np.einsum("ij,ij->i", self.values, self.values).astype(float)
+
+    def laplacian(self, shares: Shares) -> Any:
+        """Return H such that ``values^T H values`` is the sum of all terms times their shares."""
+        n = len(self.values)
+        data, places = [np.empty(0)], [np.empty((2, 0), np.intp)]
+        for edges in self.edges:
+            ends = np.broadcast_arrays(*(np.arange(n)[end] for end in (edges.now, edges.past)))
+            now, past = (np.atleast_1d(end) for end in ends)
+            w = shares.get(edges.part, 0.0) * _each(edges.weights, len(now))
+            data += [w, w, -w, -w]
+            places += [np.array(ij) for ij in ((now, now), (past, past), (now, past), (past, now))]
+        return sp.csr_array((np.concatenate(data), np.concatenate(places, axis=1)), (n, n))
+
+    def residual(self, H: Any, K: Float64s, basis: Any) -> Any:
+        """Return ``H^T values`` outside the frame, scaled by the size of the combined rows.
+
+        If H is None, it is the identity.
+        """
+        if H is None:
+            scale = _inverse(np.sqrt(self.squares))[:, None]
+            G, inside = self.values * scale.astype(basis.dtype), K * scale
+        else:
+            H = H / np.maximum(np.abs(H).max(axis=0, initial=0.0), 1e-290)
+            H = (H * _inverse(np.sqrt(self.squares @ H**2))).T
+            G, inside = H.astype(basis.dtype) @ self.values, H @ K
+        G -= inside.astype(basis.dtype) @ basis
+        if (np.einsum("ij,ij->i", inside, inside) > np.einsum("ij,ij->i", G, G)).any():
+            G -= (G @ basis.T) @ basis  # again, to remove rounding errors
+        return G
+
+    def concentration(self, shares: Shares, K: Float64s, basis: Any) -> tuple[float, int]:
+        """Return the concentration of penalised terms outside the frame, and their number.
+
+        The concentration is the mean square of a term along another term, divided by its mean
+        square along all directions. It is k if the terms span a fraction 1 / k of the directions,
+        and at least 1.
+        """
+        some = [e for e in self.edges if not e.closes and shares.get(e.part, 0.0) < 0.0]
+        Y = [e.of(self.values) - e.of(K).astype(basis.dtype) @ basis for e in some]
+        n = sum(map(len, Y))
+        if n < 2:
+            return 1.0, n
+        stacked = np.concatenate(Y)
+        inner = (stacked @ stacked.T).astype(float)
+        size = np.maximum(inner.diagonal(), 1e-290)
+        along = ((inner**2).sum(axis=1) / size - size).sum() / (n - 1)
+        return float(max((basis.shape[1] - len(basis)) * along / size.sum(), 1.0)), n
+
+    def trace(self, edges: _Ends) -> float:
+        """Return the trace of the sum of some terms."""
+        apart = edges.of(self.values)
+        squares = np.einsum("ij,ij->i", apart, apart)
+        return float(squares.sum(dtype=float) if edges.weights is None else edges.weights @ squares)
+
+
+def _placed(end: Any, places: dict[int, int]) -> Any:
+    """Return an end of terms as indices into the stacked pieces."""
+    k, where = end
+    if where is None:
+        return places[k]
+    if isinstance(where, slice):
+        return slice(where.start + places[k], where.stop + places[k])
+    return where + places[k]
+
+
+def _each(weights: Float64s | None, n: int) -> Float64s:
+    return np.ones(n) if weights is None else weights
+
+
+def _inverse(sizes: Float64s) -> Float64s:
+    """Return the reciprocals of the sizes, and 0 for 0."""
+    return np.divide(1.0, sizes, out=np.zeros_like(sizes), where=sizes > 0.0)
+
+
+def _corrected(basis: Any) -> Any:
+    """Return nearly (U U^T)^(-1/2) U, which removes rounding errors of orthonormal rows."""
+    near = 1.5 * np.eye(len(basis)) - 0.5 * (basis @ basis.T)
+    return near.astype(basis.dtype) @ basis
+
+
+def _orthonormal(G: Any, most: int) -> Float64s:
+    """Return T such that T @ G has at most ``most`` orthonormal rows, by pivoted Cholesky.
+
+    Rows of G that are rounding errors, or in the span of others, are excluded.
+    """
+    double = G.astype(float, copy=False)
+    inner, eps = double @ double.T, float(np.finfo(G.dtype).eps)
+    sound = np.flatnonzero(inner.diagonal() > (SOUND * eps) ** 2)
+    if not len(sound) or not most:
+        return np.zeros((0, len(G)))
+    scale = 1.0 / np.sqrt(inner.diagonal()[sound])
+    inner = inner[np.ix_(sound, sound)] * scale[:, None] * scale
+    least = 1e-12 if G.dtype == np.float64 else 1e-6
+    L, order, rank, _ = lapack.dpstrf(inner, tol=least, lower=1)
+    rank = min(rank, most)
+    order, T = order[:rank] - 1, np.zeros((rank, len(G)))
+    T[:, sound[order]] = solve_triangular(L[:rank, :rank], np.diag(scale[order]), lower=True)
+    return T

@@ -1,0 +1,199 @@
+"""Kernels as feature maps whose prototypes are all training rows."""
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg import lapack, solve_triangular, svd
+from scipy.spatial.distance import cdist
+from sklearn.base import BaseEstimator, TransformerMixin
+
+from eigenstream._checks import is_sparse, warn_user
+from eigenstream._linalg import Float64s, length
+from eigenstream._machine import check_fits
+from eigenstream._storable import storable
+from eigenstream.subspace.sums.terms import row_hashes
+
+#: The number of rows for the median distance. More rows take more time.
+MEDIAN_ROWS = 1000
+
+#: The default product of gamma and the median squared distance. Above the second value the Gram
+#: matrix is nearly the identity.
+GOOD_PRODUCT, IDENTITY_ABOVE = 0.7, 5.0
+
+#: Pivots below this share of the largest pivot are rounding errors.
+RANK_TOLERANCE = 1e-12
+
+#: A kernel is indefinite if its Cholesky factor misses this share of the trace.
+INDEFINITE = 1e-8
+
+#: The number of n x n matrices that a kernel fit holds in memory.
+MATRICES = 8
+
+#: Kernel values computed at a time (32 MB).
+KERNEL_VALUES = 1 << 22
+
+
+def median_square(rows: Any) -> float:
+    """Return the median squared distance between up to 1000 distinct rows.
+
+    A kernel ``exp(-gamma |x - y|^2)`` works best if gamma times this median is near 1.
+
+    Parameters
+    ----------
+    rows : array or sparse matrix of shape (n, D)
+        The rows.
+
+    Returns
+    -------
+    float
+        The median, or 0.0 if all rows are equal.
+
+    Examples
+    --------
+    >>> median_square(np.array([[0.0], [1.0], [3.0], [3.0]]))
+    4.0
+    """
+    some = rows[np.unique(row_hashes(rows), return_index=True)[1][:MEDIAN_ROWS]]
+    squares = cdist(some, some, "sqeuclidean")[np.tril_indices(len(some), -1)]
+    squares = squares[squares > 0]
+    return float(np.median(squares)) if squares.size else 0.0
+
+
+def check_sharpness(gamma: float, median: float, other: str = "gamma=None") -> None:
+    """Warn if gamma is so large that the Gram matrix is nearly the identity."""
+    if gamma * median > IDENTITY_ABOVE:
+        warn_user(
+            f"gamma * median|x - x'|^2 = {gamma * median:.3g}, so the Gram matrix is nearly the "
+            f"identity. Use gamma={GOOD_PRODUCT / median:.3g} or {other}."
+        )
+
+
+def check_map(features: Any) -> None:
+    """Warn if the gamma of a map with prototypes, such as RBFNetwork, is too large."""
+    gamma, prototypes = (getattr(features, name, None) for name in ("gamma_", "prototypes_"))
+    if gamma is not None and prototypes is not None:
+        check_sharpness(gamma, median_square(prototypes), "gamma='median'")
+
+
+@storable(rows_="any?", gamma_="number?", order_="i8 r?", factor_="f8 r r?", n_rows_="int?")
+class KernelMap(TransformerMixin, BaseEstimator):
+    """Map of rows to coordinates whose inner products are the kernel values.
+
+    The coordinates are the rows of a pivoted Cholesky factor of the Gram matrix.
+    """
+
+    def __init__(self, kernel: str = "rbf", gamma: float | None = None) -> None:
+        self.kernel, self.gamma = kernel, gamma
+
+    def fit(self, X: Any, y: Any = None) -> "KernelMap":
+        """Factor the Gram matrix of the rows. A precomputed kernel passes the matrix as rows."""
+        check_fits(
+            8.0 * MATRICES * X.shape[0] ** 2,
+            f"The space of a kernel on {X.shape[0]} rows",
+            "Use features=RBFNetwork(500), or fewer rows.",
+        )
+        self.rows_, self.gamma_ = _dense(X), 0.0
+        if self.kernel == "rbf":
+            median = median_square(self.rows_)
+            self.gamma_ = self.gamma or (GOOD_PRODUCT / median if median > 0 else 1.0)
+            if self.gamma is not None:
+                check_sharpness(self.gamma, median)
+        elif self.kernel == "precomputed":
+            check_gram(self.rows_)
+        gram = self._values(self.rows_)
+        tolerance = RANK_TOLERANCE * float(np.diagonal(gram).max(initial=0.0))
+        factor, order, rank, _ = lapack.dpstrf(
+            np.asfortranarray(gram), lower=1, tol=max(tolerance, 1e-300)
+        )
+        trace = float(np.trace(gram))
+        lost = abs(trace - float((np.tril(factor)[:, :rank] ** 2).sum()))
+        if lost > INDEFINITE * abs(trace) or (rank == 0 and gram.any()):
+            raise ValueError(
+                "The kernel is not positive semidefinite. Pass a Gram matrix such as K @ K.T."
+            )
+        self.order_ = (order - 1)[:rank].astype(np.intp)
+        self.factor_ = np.tril(factor[:rank, :rank])
+        self.n_rows_ = self.rows_.shape[0]
+        if self.kernel != "precomputed":
+            self.rows_ = self.rows_[self.order_]
+        return self
+
+    def transform(self, X: Any) -> Float64s:
+        """Return the coordinates of rows."""
+        out = np.empty((X.shape[0], len(self.factor_)))
+        step = max(KERNEL_VALUES // max(len(self.factor_), 1), 1)
+        for first in range(0, len(out), step):
+            values = self._values(X[first : first + step])
+            if self.kernel == "precomputed":
+                values = values[:, self.order_]
+            found = solve_triangular(self.factor_, values.T, lower=True, check_finite=False)
+            out[first : first + step] = found.T
+        return out
+
+    def coefficients(self, columns: Float64s) -> Float64s:
+        """Return the coefficients of columns over the training rows."""
+        found = solve_triangular(self.factor_, columns, lower=True, trans=1, check_finite=False)
+        out = np.zeros((self.n_rows_, columns.shape[1]))
+        out[self.order_] = found
+        return out
+
+    def _values(self, X: Any) -> Float64s:
+        if self.kernel == "precomputed":
+            return _dense(X)
+        # Subtract the mean first, to limit cancellation.
+        mean = self.rows_.mean(axis=0)
+        some, fixed = _dense(X) - mean, self.rows_ - mean
+        squares = (some**2).sum(axis=1)[:, None] + (fixed**2).sum(axis=1) - 2.0 * (some @ fixed.T)
+        return np.asarray(np.exp(-self.gamma_ * np.maximum(squares, 0.0)))
+
+
+@storable(basis_="f8 r D?", roots_="f8 n r?")
+class RowSpan(TransformerMixin, BaseEstimator):
+    """Map of rows to coordinates in their span, which is the linear kernel."""
+
+    def fit(self, X: Any, y: Any = None) -> "RowSpan":
+        """Find an orthonormal basis of the span of the rows, beginning with the centred rows."""
+        rows = _dense(X)
+        mean = rows.mean(axis=0)
+        left, values, basis = svd(rows - mean, full_matrices=False)
+        eps = float(np.finfo(np.float64).eps)
+        rank = int((values > max(rows.shape) * eps * values.max(initial=0.0)).sum())
+        basis, roots = basis[:rank], left[:, :rank] / values[:rank]
+        # Add the direction of the mean, in which all rows are equal.
+        inside = basis @ mean
+        offset = mean - inside @ basis
+        size = length(offset)
+        if size > max(rows.shape) * eps * length(mean):
+            basis = np.vstack([basis, offset / size])
+            roots = np.column_stack([roots, (1.0 / len(rows) - roots @ inside) / size])
+        self.basis_, self.roots_ = basis, roots
+        return self
+
+    def transform(self, X: Any) -> Float64s:
+        """Return the coordinates of rows."""
+        return np.asarray(X @ self.basis_.T, np.float64)
+
+    def inverse_transform(self, Z: Any) -> Float64s:
+        """Return the rows with these coordinates."""
+        return np.asarray(Z @ self.basis_)
+
+    def coefficients(self, columns: Float64s) -> Float64s:
+        """Return the coefficients of columns over the training rows."""
+        return np.asarray(self.roots_ @ columns)
+
+
+def _dense(X: Any) -> Float64s:
+    return np.asarray(X.toarray() if is_sparse(X) else X, np.float64)
+
+
+def check_gram(values: Any) -> None:
+    """Reject a precomputed kernel that is not square or not symmetric."""
+    if values.shape[0] != values.shape[1]:
+        raise ValueError(f"A precomputed kernel must be square, got shape {values.shape}.")
+    apart = np.abs(values - values.T)
+    if apart.max() > 1e-8 * max(np.abs(values).max(), np.finfo(float).tiny):
+        i, j = np.unravel_index(int(apart.argmax()), values.shape)
+        raise ValueError(
+            f"The precomputed kernel is not symmetric: entries ({i}, {j}) and ({j}, {i}) differ. "
+            "Pass a symmetric matrix such as (K + K.T) / 2."
+        )

@@ -1,0 +1,523 @@
+"""The solvers and their abilities.
+
+A solver object has its own parameters, as in ``SlowSubspace(solver=Sketch(oversampling=4))``. In a
+grid search their names are ``solver__oversampling`` and so on.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple, cast
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from eigenstream._checks import warn_user
+from eigenstream._documented import Documented
+from eigenstream._machine import physical_memory
+from eigenstream._storable import storable
+from eigenstream._streams import is_stream
+from eigenstream.online import OJA_FLOW, Plan, check_options
+from eigenstream.rows.chunk import joined
+from eigenstream.schedules import Auto, Schedule, as_schedule
+from eigenstream.subspace.solvers.flow import CoupleSums, FlowOperator, FlowSums
+from eigenstream.subspace.solvers.frame import BLOCK_VALUES, MOST_CLOSING, Frame, block_rows
+from eigenstream.subspace.solvers.kernels import KernelMap, RowSpan
+from eigenstream.subspace.sums.accumulators import Moments
+from eigenstream.subspace.sums.learner import Learner
+from eigenstream.subspace.sums.operators import MatrixOperator, Passes, PassOperator
+from eigenstream.subspace.sums.row_moments import RowMoments
+from eigenstream.subspace.sums.terms import Terms, TimeTerms, Weights
+
+#: The methods that stand for abilities: ``partial_fit``, ``merge``, and solving the sums again for
+#: other weights, ratios, scales or all components.
+ADD, MERGE, MATRIX = "add", "merge", "matrix"
+#: The ability that gaps and a mean for each sequence need.
+PAIRWISE = "check_gaps"
+
+#: A sketch warns of a smaller estimated share of the optimum. With ``tol``, it makes at most this
+#: number of passes.
+LEAST_SHARE, MOST_PASSES = 0.9, 10
+
+#: The share of the memory that D x D matrices may take before "auto" avoids them, and the number of
+#: such matrices that a dense solve holds at once.
+MEMORY_SHARE, DENSE_MATRICES = 0.25, 4
+
+#: The number of rows or pairs that the flow makes couples of at a time.
+COUPLES = 64
+
+#: The factor of penalised directions that a sketch of classes keeps. More cost time and memory.
+OF_CLASSES = 3
+
+COUNT = Interval(Integral, 1, None, closed="left")
+POSITIVE = Interval(Real, 0, None, closed="neither")
+SHARE = Interval(Real, 0, 1, closed="left")
+
+
+def fits_dense(n_features: int) -> bool:
+    """Return whether D x D matrices fit in the share of memory set aside for them."""
+    return DENSE_MATRICES * 8.0 * n_features**2 <= MEMORY_SHARE * physical_memory()
+
+
+@dataclass(frozen=True)
+class Task:
+    """The task of a solver. ``weights`` is None if they are estimated from the data."""
+
+    n_components: Any
+    weights: Weights | None
+    sample: Any = None
+    #: Returns the exact sums, by default ``Moments``.
+    sums: Callable[[], Any] | None = None
+
+
+class Solver(Documented):
+    """Base of the solvers. A subclass has a ``name``, its abilities and ``_sums``.
+
+    Examples
+    --------
+    >>> from eigenstream.subspace import Dense, Krylov
+    >>> Dense.can("merge"), Krylov.can("merge")
+    (True, False)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {}
+    #: The name of the solver with its default parameters.
+    name: ClassVar[str]
+    #: The classes of the sums and of their operator. Their methods are the solver's abilities:
+    #: ``add`` for ``partial_fit``, ``merge``, and ``matrix`` for other weights of the same sums.
+    abilities: ClassVar[tuple[type, ...]] = ()
+    forgetting: float = 0.0
+    passes: int = 1
+
+    @classmethod
+    def can(cls, method: str) -> bool:
+        """Return whether the sums or the operator have a method.
+
+        Parameters
+        ----------
+        method : str
+            The name of the method, such as "merge".
+
+        Returns
+        -------
+        bool
+            True if one of them has it.
+        """
+        return any(hasattr(kind, method) for kind in cls.abilities)
+
+    def fits(self, n_features: int, n_rows: int | None) -> bool:
+        """Return whether "auto" may use this solver; ``n_rows`` is None for rows read once."""
+        return False
+
+    def own_map(self) -> Any:
+        """Return the feature map of the solver, or None."""
+        return None
+
+    def begin(self, terms: Terms, task: Task) -> Learner:
+        """Return a learner that has seen nothing."""
+        return Learner(
+            terms,
+            self._sums(terms, task),
+            block_rows=self._block_rows(terms, task),
+            sample=task.sample,
+            forgetting=self.forgetting,
+        )
+
+    def learn(self, learner: Learner, fit: Any, task: Task) -> Learner:
+        """Learn from all rows, and return the learner."""
+        found: Learner = fit.learn(learner)
+        return found
+
+    def _block_rows(self, terms: Terms, task: Task) -> int | None:
+        return None
+
+    def _sums(self, terms: Terms, task: Task) -> Any:
+        raise NotImplementedError
+
+
+@storable()
+class Dense(Solver):
+    """Exact solver that stores a D x D matrix for each part.
+
+    It can merge, and it can solve for other weights without reading the data again.
+
+    Parameters
+    ----------
+    forgetting : float in [0, 1), default=0.0
+        The relative loss of weight of earlier rows with each new row. For a half-life of h rows,
+        pass 1 - 0.5 ** (1 / h), about 0.7 / h.
+
+    Examples
+    --------
+    >>> from eigenstream import Dense, StreamPCA
+    >>> StreamPCA(2, solver=Dense(forgetting=0.01)).solver.get_params()["forgetting"]
+    0.01
+    """
+
+    name = "dense"
+    abilities = (Moments, RowMoments, MatrixOperator)
+    _parameter_constraints: ClassVar[dict[str, Any]] = {"forgetting": [SHARE]}
+
+    def __init__(self, forgetting: float = 0.0) -> None:
+        self.forgetting = forgetting
+
+    def fits(self, n_features: int, n_rows: int | None) -> bool:
+        """Return whether "auto" may take this solver."""
+        return fits_dense(n_features)
+
+    def _sums(self, terms: Terms, task: Task) -> Any:
+        return Moments(terms.n_features) if task.sums is None else task.sums()
+
+
+@storable()
+class Sketch(Solver):
+    """Approximate solver that stores a few vectors and exact traces.
+
+    It reads the rows once and is accurate on long stationary streams.
+
+    Parameters
+    ----------
+    oversampling : float, default=3.0
+        The number of directions kept at each end of the spectrum, in units of n_components.
+    tol : float in (0, 1), optional
+        ``fit`` reads the rows again until the estimated share of the optimum that is missed is at
+        most tol, at most 10 times. It warns if the share stays larger, or if the rows can be read
+        only once.
+    block_size : int, optional
+        The number of rows learned at a time.
+    passes : int, default=1
+        The number of times that ``fit`` reads the rows, without tol.
+    forgetting : float in [0, 1), default=0.0
+        The relative loss of weight of earlier rows with each new row. For a half-life of h rows,
+        pass 1 - 0.5 ** (1 / h), about 0.7 / h.
+
+    Examples
+    --------
+    >>> from eigenstream import Sketch, StreamPCA
+    >>> StreamPCA(2, solver=Sketch(passes=2)).solver.get_params()["passes"]
+    2
+    """
+
+    name = "sketch"
+    abilities = (Frame,)
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "oversampling": [POSITIVE],
+        "tol": [Interval(Real, 0, 1, closed="neither"), None],
+        "block_size": [COUNT, None],
+        "passes": [COUNT],
+        "forgetting": [SHARE],
+    }
+
+    def __init__(
+        self,
+        oversampling: float = 3.0,
+        *,
+        tol: float | None = None,
+        block_size: int | None = None,
+        passes: int = 1,
+        forgetting: float = 0.0,
+    ) -> None:
+        self.oversampling, self.tol, self.block_size = oversampling, tol, block_size
+        self.passes, self.forgetting = passes, forgetting
+
+    def fits(self, n_features: int, n_rows: int | None) -> bool:
+        """Return whether "auto" may take this solver."""
+        return n_rows is None
+
+    def learn(self, learner: Learner, fit: Any, task: Task) -> Learner:
+        """Learn from all rows, in one pass or several."""
+        again = self.passes > 1 or (self.tol is not None and fit.rows.rereadable)
+        if not again or fit.turn == 0:
+            learner = super().learn(learner, fit, task)
+        if not isinstance(learner.sums, Frame):
+            return learner
+        most = (MOST_PASSES if self.tol is not None else self.passes) if again else 1
+        share = learner.estimated_share()
+        # A resumed fit may start in a later pass.
+        for turn in range(max(fit.turn, 1), most):
+            if self.tol is not None and share is not None and 1.0 - share <= self.tol:
+                break
+            learner.further = fit.learn(learner.repeat(), turn)
+            learner.adopt()
+            share = learner.estimated_share()
+        self._warn_of(share)
+        return learner
+
+    def _warn_of(self, share: float | None) -> None:
+        """Warn if the estimated share of the optimum is small."""
+        least = LEAST_SHARE if self.tol is None else 1.0 - self.tol
+        if share is not None and share < least:
+            warn_user(
+                f"the sketch reached an estimated {max(share, 0.0):.0%} of the optimum. Use "
+                f"Sketch(passes={self.passes + 1}) or more passes, more rows, or solver='dense'."
+            )
+
+    def _block_rows(self, terms: Terms, task: Task) -> int | None:
+        if self._whole(terms, task):
+            return None
+        n_vectors = sum(self._vectors(terms, task))
+        return self.block_size or block_rows(terms.n_features, n_vectors)
+
+    def _sums(self, terms: Terms, task: Task) -> Any:
+        if self._whole(terms, task):
+            return Moments(terms.n_features)
+        assert task.weights is not None
+        n_vectors = self._vectors(terms, task)
+        return Frame(terms.n_features, task.weights, task.n_components, *n_vectors)
+
+    def _vectors(self, terms: Terms, task: Task) -> tuple[int, int]:
+        """Return the numbers of the largest and of the smallest eigenvectors to keep."""
+        assert task.weights is not None
+        d, c = task.n_components, self.oversampling
+        highest = d + int(np.clip((c - 1.0) * d, 8, max(20 * (c - 1.0), 8)))
+        lowest = int(np.clip(c * d, 8, max(20 * c, 8)))
+        # Directions that separate classes are found among the least penalised ones.
+        lowest *= OF_CLASSES if terms.closes else 1
+        return highest, lowest if task.weights[1] else 0
+
+    def _whole(self, terms: Terms, task: Task) -> bool:
+        """Return whether full matrices are no larger than a frame and its block."""
+        assert task.weights is not None
+        n = terms.n_features
+        small = (2 if task.weights[1] else 1) * n**2 <= BLOCK_VALUES and not terms.closes
+        return small or n <= sum(self._vectors(terms, task)) + MOST_CLOSING * terms.closes
+
+
+@storable()
+class Krylov(Solver):
+    """Iterative solver that reads the rows several times and forms no matrix.
+
+    Parameters
+    ----------
+    tol : float, default=0.0
+        The relative error of the eigenvalues at which the iterations stop; 0 is machine precision.
+
+    Examples
+    --------
+    >>> from eigenstream import Krylov, StreamPCA
+    >>> StreamPCA(2, solver=Krylov(tol=1e-6)).solver.get_params()["tol"]
+    1e-06
+    """
+
+    name = "krylov"
+    abilities = (PassOperator,)
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "tol": [Interval(Real, 0, None, closed="left")]
+    }
+
+    def __init__(self, tol: float = 0.0) -> None:
+        self.tol = tol
+
+    def fits(self, n_features: int, n_rows: int | None) -> bool:
+        """Return whether "auto" may take this solver."""
+        return n_rows is not None
+
+    def learn(self, learner: Learner, fit: Any, task: Task) -> Learner:
+        """Learn from all rows."""
+        learner = super().learn(learner, fit, task)  # means, and the number of terms
+        learner.sums.source = fit
+        return learner
+
+    def _sums(self, terms: Terms, task: Task) -> Passes:
+        return Passes(self.tol)
+
+
+@storable()
+class Flow(Solver):
+    """Online solver with one step of the Oja-Karhunen flow for each observation.
+
+    Parameters
+    ----------
+    learning_rate : number, "auto", a schedule of ``eigenstream.schedules`` or a function
+        The step size. "auto" does not depend on the scale of the data.
+    init : {"data", "random"} or array of shape (n_components, n_features), default="data"
+        The initial components. "data" orthonormalises the first observations.
+    forgetting : float in [0, 1), default=0.0
+        The relative loss of weight of earlier observations at each step.
+    block_size : int, optional
+        The number of observations processed together. It changes the result only by rounding.
+    hook : callable, optional
+        A function of the state, called every 1000 steps or every ``hook.every`` steps. Learning
+        stops if it returns True. See ``eigenstream.subspace.FlowMonitor``.
+    random_state : int, optional
+        The seed of initial components that the data do not determine.
+
+    Examples
+    --------
+    >>> from eigenstream import Flow, StreamPCA
+    >>> StreamPCA(2, solver=Flow(block_size=8)).solver.get_params()["block_size"]
+    8
+    """
+
+    name = "flow"
+    abilities = (FlowSums, FlowOperator)
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "learning_rate": [POSITIVE, StrOptions({"auto"}), Schedule, callable],
+        "forgetting": [SHARE],
+        "block_size": [COUNT, None],
+        "hook": [callable, None],
+    }
+
+    def __init__(
+        self,
+        learning_rate: Any = "auto",
+        *,
+        init: Any = "data",
+        forgetting: float = 0.0,
+        block_size: int | None = None,
+        hook: Any = None,
+        random_state: Any = 0,
+    ) -> None:
+        self.learning_rate, self.init, self.forgetting = learning_rate, init, forgetting
+        self.block_size, self.hook, self.random_state = block_size, hook, random_state
+
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        as_schedule(self.learning_rate, "learning_rate")
+        check_options(init=self.init)
+
+    def begin(self, terms: Terms, task: Task) -> Learner:
+        """Return a learner that has seen nothing."""
+        if isinstance(terms, TimeTerms):
+            exact = getattr(self.hook, "exact", False) and Learner(terms, Moments(terms.n_features))
+            plan = self._plan(task, terms.lag, self.learning_rate, center=not terms.center.fixed)
+            # The flow has its own running mean.
+            own = terms.settled()
+            own.columns = terms.columns
+            return FlowSums(terms.n_features, OJA_FLOW, plan, exact=exact or None).learner(own)
+        # Couples are independent, so a smaller step size suffices.
+        rate = Auto(c=2.0) if isinstance(self.learning_rate, str) else self.learning_rate
+        sums = CoupleSums(terms.n_features, OJA_FLOW, self._plan(task, 1, rate, center=False))
+        return Learner(terms, sums, block_rows=COUPLES, sample=task.sample)
+
+    def learn(self, learner: Learner, fit: Any, task: Task) -> Learner:
+        """Learn from all rows, in random order for labelled rows in memory."""
+        if not learner.terms.closes or is_stream(fit.given):
+            return super().learn(learner, fit, task)
+        whole = joined([*fit.learning()])
+        order = check_random_state(self.random_state).permutation(len(whole))
+        for some in np.array_split(order, max(len(order) // 4096, 1)):
+            learner.add(whole.chosen(some))
+            if learner.stopped:
+                break
+        return learner
+
+    def _plan(self, task: Task, lag: int, rate: Any, *, center: bool) -> Plan:
+        assert task.weights is not None
+        return Plan(
+            task.n_components,
+            weights=task.weights,
+            lag=lag,
+            center=center,
+            learning_rate=rate,
+            init=self.init,
+            forgetting=self.forgetting or None,
+            seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
+            block_size=self.block_size,
+            hook=self.hook,
+            hook_every=getattr(self.hook, "every", 1000),
+        )
+
+
+@storable()
+class Kernel(Solver):
+    """Exact solver in the space of a kernel, for up to about 10^4 rows.
+
+    Parameters
+    ----------
+    kernel : {"rbf", "linear", "precomputed"}, default="rbf"
+        "rbf" is exp(-gamma |x - y|^2). "linear" suits rows with many more features than rows.
+    gamma : float, optional
+        The coefficient of "rbf". By default 0.7 over the median squared distance of the rows.
+
+    Examples
+    --------
+    >>> from eigenstream import Kernel, PairSubspace
+    >>> PairSubspace(2, solver=Kernel("rbf", 0.1)).solver.get_params()["gamma"]
+    0.1
+    """
+
+    name = "kernel"
+    abilities = (MatrixOperator,)
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "kernel": [StrOptions({"rbf", "linear", "precomputed"})],
+        "gamma": [POSITIVE, None],
+    }
+
+    def __init__(self, kernel: str = "rbf", gamma: float | None = None) -> None:
+        self.kernel, self.gamma = kernel, gamma
+
+    def own_map(self) -> KernelMap | RowSpan:
+        """Return the map of the kernel."""
+        return RowSpan() if self.kernel == "linear" else KernelMap(self.kernel, self.gamma)
+
+    def _sums(self, terms: Terms, task: Task) -> Moments:
+        return Moments(terms.n_features)
+
+
+#: The solvers by name. "auto" uses the first that fits and has the required abilities.
+SOLVERS: dict[str, type[Solver]] = {
+    kind.name: kind for kind in (Dense, Sketch, Krylov, Flow, Kernel)
+}
+
+
+# ---- the abilities that parameters require ---------------------------------------------------
+
+
+class Need(NamedTuple):
+    """A parameter value or a call in words, the method that it uses, and an alternative."""
+
+    words: str
+    method: str
+    otherwise: str = ""
+
+
+def needs_of(estimator: Any) -> list[Need]:
+    """Return the methods that the parameters of an estimator use."""
+    params = estimator.get_params(deep=False)
+    needs = []
+    if params.get("criterion", "difference") != "difference":
+        needs.append(Need("criterion='ratio'", MATRIX, ", or criterion='difference'"))
+    else:
+        for name in ("alpha", "eta"):
+            if not isinstance(params.get(name, 1.0), int | float):
+                words = f"{name}={params[name]!r}"
+                needs.append(Need(words, MATRIX, f", or give {name} as a number"))
+    if params.get("scale", False) not in (False, "auto"):
+        needs.append(Need(f"scale={params['scale']!r}", MATRIX))
+    n = params["n_components"]
+    if n is None or isinstance(n, float):
+        needs.append(Need(f"n_components={n!r}", MATRIX, ", or a whole number"))
+    return needs
+
+
+def chosen(estimator: Any, n_features: int, n_rows: int | None, *calls: Need) -> Solver:
+    """Return the estimator's solver, or raise if it lacks a required ability.
+
+    ``n_rows`` is None for rows that can be read only once. ``calls`` are further requirements, such
+    as ``Need("partial_fit", "add")``.
+    """
+    needs = [*needs_of(estimator), *calls]
+    solver = estimator.solver
+    if isinstance(solver, str) and solver == "auto":
+        for kind in SOLVERS.values():
+            if all(kind.can(need.method) for need in needs) and kind().fits(n_features, n_rows):
+                return kind()
+        remedy = "Use fewer columns."
+        if any(need.words.startswith(("alpha", "eta")) for need in needs):
+            remedy = "Pass a number, such as that of a fit to a random subset of columns."
+        raise ValueError(
+            f"{needs[0].words if needs else 'solver=auto'} needs matrices of {n_features} x "
+            f"{n_features}, which do not fit in memory. {remedy}"
+        )
+    solver = SOLVERS[solver]() if isinstance(solver, str) else solver
+    solver._validate_params()
+    for need in needs:
+        if not solver.can(need.method):
+            able = [f"{kind.__name__}()" for kind in SOLVERS.values() if kind.can(need.method)]
+            raise ValueError(
+                f"{need.words} is not supported by solver={solver.name!r}. "
+                f"Use solver={' or '.join(able)}{need.otherwise}."
+            )
+    return cast(Solver, solver)

@@ -1,0 +1,1 @@
+"""The terms of the rows, their sums, and the operators A and B."""

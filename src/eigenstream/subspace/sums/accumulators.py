@@ -1,0 +1,213 @@
+"""Accumulators: the sums of terms that solvers store for each part.
+
+An accumulator does not depend on means, lags, pairs or labels. ``Moments`` is exact. ``Frame`` in
+``frame.py`` and ``FlowSums`` in ``flow.py`` store a few vectors at given weights.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eigenstream._linalg import Float64s, mirrored, rank_update
+from eigenstream._storable import storable
+from eigenstream.subspace.sums.block import Block, Edges, Part, Shares
+from eigenstream.subspace.sums.operators import MatrixOperator
+from eigenstream.subspace.sums.terms import NOTHING, VARIANCE, Parts, Terms
+
+#: Vectors of a part are buffered up to this number. Smaller values update the D x D matrix more
+#: often; larger values take more memory.
+WAITING = 256
+
+#: A row may decide an answer if it holds this share of a column's sum of squares. Blocks with a
+#: mean square of this multiple of the earlier one are searched. Smaller values cost more time.
+SHARE, GROWTH = 1 / 8, 1.25
+
+#: The number of rows that are noted for a column of a block, and in all.
+N_PEAKS, MOST_PEAKS = 4, 64
+
+
+@storable(n_features="int=W", total="f8 W W | None", vectors="list[ndarray]", n_vectors="int")
+class PartSum:
+    """The sum of ``u u^T`` over the terms of a part, stored as vectors while they are few."""
+
+    def __init__(self, n_features: int) -> None:
+        self.n_features = n_features
+        #: The lower triangle of the sum, or None for fewer than n_features / 2 vectors.
+        self.total: Float64s | None = None
+        self.vectors: list[Float64s] = []
+        self.n_vectors = 0
+
+    def add(self, block: Block, part: Part, edges: Any) -> None:
+        """Add the terms of a block."""
+        n = sum(map(block._length, edges))
+        sparse = any(map(block._is_sparse, edges))
+        if (n < WAITING and not sparse) or (
+            self.total is None and self.n_vectors + n < self.n_features // 2 and not sparse
+        ):
+            self._add_vectors(block.vectors(part))
+        else:
+            block.add_moment(edges, self._matrix())
+
+    def squares(self) -> Float64s:
+        """Return the sum of squares of each feature."""
+        total = np.zeros(self.n_features) if self.total is None else self.total.diagonal().copy()
+        for vectors in self.vectors:
+            total += (vectors**2).sum(axis=0)
+        return total
+
+    def merge(self, later: "PartSum") -> None:
+        """Add another sum."""
+        if later.total is not None:
+            self._matrix()[:] += later.total
+        for vectors in later.vectors:
+            self._add_vectors(vectors)
+
+    def forget(self, share: float) -> None:
+        """Multiply the sum by a share."""
+        if self.total is not None:
+            self.total *= share
+        self.vectors = [np.sqrt(share) * vectors for vectors in self.vectors]
+
+    def _add_vectors(self, vectors: Float64s) -> None:
+        self.vectors.append(vectors)
+        self.n_vectors += len(vectors)
+        if self.n_vectors >= (self.n_features // 2 if self.total is None else WAITING):
+            self._matrix()
+
+    def _matrix(self) -> Float64s:
+        """Return the lower triangle, with all vectors in it."""
+        if self.total is None:
+            self.total = np.zeros((self.n_features, self.n_features), order="F")
+        if self.vectors:
+            rank_update(self.total, np.concatenate(self.vectors))
+            self.vectors, self.n_vectors = [], 0
+        return self.total
+
+
+class Peak(NamedTuple):
+    """A row that holds a large share of the variance of a column: its place and its difference."""
+
+    row: int
+    vector: Float64s
+
+
+@storable(n_features="int=W", sums="dict[PartSum]", peaks="-", n_rows="-")
+class Moments:
+    """Exact sums, one matrix for each part."""
+
+    #: Rows of huge size in time, which are not stored, and the number of rows so far.
+    peaks: tuple[Peak, ...] = ()
+    n_rows: int = 0
+
+    def __init__(self, n_features: int) -> None:
+        self.n_features = n_features
+        self.sums: dict[Part, PartSum] = {}
+
+    def add(self, block: Block, terms: Terms) -> None:
+        """Add the terms of a block."""
+        for part, edges in block.by_part().items():
+            found = self._sum(part)
+            watched = part == VARIANCE and terms.in_time and block.count(edges) >= WAITING
+            before = found.squares() if watched else None
+            found.add(block, part, edges)
+            if before is not None:
+                self._find_peaks(block, edges, before, found.squares(), terms.n_rows)
+        self.n_rows = terms.n_rows
+
+    def _find_peaks(
+        self, block: Block, edges: list[Edges], before: Float64s, after: Float64s, n_rows: int
+    ) -> None:
+        """Note rows that hold much of a column's sum of squares.
+
+        Only blocks whose sums are large compared with those of the rows so far are searched.
+        """
+        added = after - before
+        usual = GROWTH * block.count(edges) / max(self.n_rows, 1) * before
+        large = (added > SHARE * after) & (added > usual)
+        if not large.any():
+            return
+        for some in edges:
+            if not block.rows_of(some):
+                continue
+            most = 1.0 if some.weights is None else float(some.weights.max())
+            high = large & (most * block.highest(some) ** 2 > SHARE * added / N_PEAKS)
+            if not high.any():
+                continue
+            vectors, (k, where) = block.weighted(some), some.now
+            places = np.arange(block.pieces[k].shape[0])[where]
+            first = n_rows - block.pieces[0].shape[0] - k * block.pieces[k].shape[0]
+            for j in np.flatnonzero(high):
+                for i in np.argsort(-np.abs(vectors[:, j]))[:N_PEAKS]:
+                    row = first + int(places[i])
+                    if all(peak.row != row for peak in self.peaks):
+                        self.peaks += (Peak(row, vectors[i].copy()),)
+        sizes = {peak.row: float(peak.vector @ peak.vector) for peak in self.peaks}
+        self.peaks = tuple(sorted(self.peaks, key=lambda peak: -sizes[peak.row])[:MOST_PEAKS])
+
+    def merge(self, later: "Moments") -> None:
+        """Add another accumulator."""
+        self.peaks += tuple(Peak(row + self.n_rows, u) for row, u in later.peaks)
+        self.n_rows += later.n_rows
+        for part, found in later.sums.items():
+            self._sum(part).merge(found)
+
+    def forget(self, share: float) -> None:
+        """Multiply all sums by a share."""
+        self.peaks = ()
+        for found in self.sums.values():
+            found.forget(share)
+
+    def operator(self, terms: Terms, held: Parts = NOTHING) -> MatrixOperator:
+        """Return A and B, without the held-out parts."""
+        closing = terms.closing(held)
+        reward, penalty = (
+            self.combined(terms.shares(weights, held), closing, sign)
+            for weights, sign in (((1.0, 0.0), 1.0), ((0.0, 1.0), -1.0))
+        )
+        return MatrixOperator(reward, penalty, floor=terms.floor)
+
+    def vectors(self, terms: Terms) -> Float64s | None:
+        """Return all terms as vectors, or None if there are at least as many as features."""
+        closing = terms.closing()
+        found = [] if closing is None else [closing.vectors(part) for part in closing.by_part()]
+        for part in self.sums.values():
+            if part.total is not None:
+                return None
+            found += part.vectors
+        if not found:
+            return None
+        whole = np.concatenate(found)
+        return whole if len(whole) < self.n_features else None
+
+    def along(self, basis: Float64s) -> "Moments":
+        """Return the sums of vectors in coordinates along orthonormal columns."""
+        inside = Moments(basis.shape[1])
+        for part, found in self.sums.items():
+            for vectors in found.vectors:
+                inside._sum(part)._add_vectors(vectors @ basis)
+        return inside
+
+    def combined(self, shares: Shares, closing: Block | None = None, sign: float = 1.0) -> Float64s:
+        """Return the sum of all parts by their shares, times the sign."""
+        size = self.n_features
+        total = np.zeros((size, size), order="F")
+        waiting: dict[bool, list[Float64s]] = {True: [], False: []}
+        for part, found in self.sums.items():
+            share = sign * shares.get(part, 0.0)
+            if share == 0.0:
+                continue
+            if found.total is not None:
+                total += share * found.total
+            waiting[share > 0] += [np.sqrt(abs(share)) * some for some in found.vectors]
+        for part in closing.by_part() if closing is not None else ():
+            share = sign * shares.get(part, 0.0)
+            if share != 0.0:
+                assert closing is not None
+                waiting[share > 0].append(np.sqrt(abs(share)) * closing.vectors(part))
+        for positive, vectors in waiting.items():
+            if vectors:
+                rank_update(total, np.concatenate(vectors), 1.0 if positive else -1.0)
+        return mirrored(total)
+
+    def _sum(self, part: Part) -> PartSum:
+        return self.sums.setdefault(part, PartSum(self.n_features))

@@ -1,0 +1,244 @@
+"""The learner, which cuts rows into blocks and adds their terms."""
+
+from contextlib import nullcontext
+from copy import copy, deepcopy
+from typing import Any
+
+import numpy as np
+from scipy.linalg import qr
+
+from eigenstream._linalg import Float64s
+from eigenstream._machine import blas_threads
+from eigenstream._storable import storable
+from eigenstream.rows.chunk import Chunk, joined
+from eigenstream.subspace.sums.sample import Sample
+from eigenstream.subspace.sums.terms import NOTHING, Parts, Terms
+
+#: The number of values in a block (8 MB). Larger blocks do not fit in the cache.
+BLOCK_VALUES = 1 << 20
+
+#: The number of columns up to which BLAS uses one thread. Threads that share a narrow product wait
+#: for each other on a busy machine.
+NARROW = 64
+
+
+def rows_in_cache(n_features: int) -> int:
+    """Return the number of rows in a block of exact sums."""
+    return int(np.clip(BLOCK_VALUES // max(n_features, 1), 256, 8192))
+
+
+@storable(
+    n_features="int=W",
+    terms="Terms",
+    sums="any",
+    block_rows="int | None",
+    first_rows="int?",
+    sample="Sample | PairSample | None",
+    forgetting="number",
+    waiting="list[Chunk]",
+    n_waiting="int",
+    further="Learner | None",
+)
+class Learner:
+    """Learner for every kind of data and every solver.
+
+    With ``block_rows``, rows are buffered until a block is complete, so the blocks do not depend on
+    the chunking. With ``first_rows``, only the first block has to be complete. Exact sums need no
+    buffer.
+    """
+
+    #: The number of rows of positive weight that the sums still need before they start.
+    first_rows: int = 0
+
+    def __init__(
+        self,
+        terms: Terms,
+        sums: Any,
+        *,
+        block_rows: int | None = None,
+        first_rows: int = 0,
+        sample: Sample | None = None,
+        forgetting: float = 0.0,
+    ) -> None:
+        self.n_features = terms.n_features
+        self.terms, self.sums, self.block_rows = terms, sums, block_rows
+        self.first_rows = first_rows
+        #: The sample on which weights are compared and errors are counted.
+        self.sample = sample
+        self.forgetting = forgetting
+        self.waiting: list[Chunk] = []
+        self.n_waiting = 0
+        #: The learner of a further pass over the same rows.
+        self.further: Learner | None = None
+
+    def add(self, chunk: Chunk) -> None:
+        """Learn from checked rows that follow the rows seen so far."""
+        if len(chunk) == 0:
+            return
+        if self.sample is not None:
+            self.sample.add(chunk)
+        if self.first_rows:
+            heavy = np.flatnonzero(chunk.each_weight() > 0.0)
+            if len(heavy) < self.first_rows:
+                self.first_rows -= len(heavy)
+                self._wait(chunk)
+                return
+            first = int(heavy[self.first_rows - 1]) + 1
+            self._wait(chunk[:first])
+            self._finish()
+            chunk = chunk[first:]
+            if self.stopped or not len(chunk):
+                return
+        if self.block_rows is None:
+            step = len(chunk) if chunk.pairs is not None else rows_in_cache(self.terms.n_features)
+            for first in range(0, len(chunk), step):
+                self._learn(chunk if step >= len(chunk) else chunk[first : first + step])
+                if self.stopped:
+                    break
+            return
+        if not self.terms.in_time:  # rows of weight 0 have no terms
+            self.terms.n_rows += len(chunk)
+            chunk = chunk.heavy()
+            self.terms.n_rows -= len(chunk)
+        if self.n_waiting + len(chunk) < self.block_rows:
+            self._wait(chunk)
+            return
+        whole, size = joined([*self.waiting, chunk]), self.block_rows
+        self.waiting, self.n_waiting = [], 0
+        complete = len(whole) // size * size
+        for first in range(0, complete, size):
+            block = whole[first : first + size]
+            self._learn(block if block.pairs is None else block.kept())
+            if self.stopped:
+                return
+        if complete < len(whole):
+            self._wait(whole[complete:])
+
+    def repeat(self) -> "Learner":
+        """Return the learner of a further pass, which a resumed fit may have begun."""
+        if self.further is None:
+            self._finish()
+            self.further = copy(self)
+            self.further.terms, self.further.sample = self.terms.settled(), None
+            self.further.waiting = []
+            self.further.sums = self.sums.again(self.terms)
+        return self.further
+
+    def adopt(self) -> None:
+        """Replace the sums by those of the completed further pass."""
+        assert self.further is not None
+        self.further._finish()
+        self.sums, self.further = self.further.sums, None
+
+    def merge(self, later: "Learner", *, new_sequence: bool = False) -> "Learner":
+        """Return a learner of these rows and then the later ones; neither is changed.
+
+        The result includes the terms across the border, which are velocities and steps between
+        means.
+        """
+        return self.ahead(copied=True).absorb(later, new_sequence=new_sequence)
+
+    def absorb(self, later: "Learner", *, new_sequence: bool = False) -> "Learner":
+        """Merge a later learner in place, and return this one."""
+        self._finish()
+        later = later.ahead()
+        crossing = self.terms.join(later.terms, new_sequence=new_sequence)
+        # The terms across the border belong to the last sequence of these rows.
+        self.sums.add(crossing, self.terms)
+        self.sums.merge(later.sums)
+        if self.sample is not None and later.sample is not None:
+            self.sample.merge(later.sample)
+        return self
+
+    def ahead(self, *, copied: bool = False) -> "Learner":
+        """Return a learner that has learned the pending rows, as a copy if there are any."""
+        if not self.waiting and not copied:
+            return self
+        ready = copy(self)
+        sums = self.sums.silent() if hasattr(self.sums, "silent") else self.sums
+        ready.terms, ready.sums, ready.sample = deepcopy((self.terms, sums, self.sample))
+        ready.further = None
+        ready._finish()
+        return ready
+
+    def operator(self, held: Parts = NOTHING) -> Any:
+        """Return A and B, without the held-out parts."""
+        ready = self.ahead()
+        return ready.sums.operator(ready.terms, held)
+
+    def estimated_share(self) -> float | None:
+        """Return the estimated share of the optimum of a sketch, or None if there is none."""
+        ready = self.ahead()
+        estimate = getattr(ready.sums, "estimated_share", None)
+        share: float | None = None if estimate is None else estimate(ready.terms)
+        return share
+
+    def thin_operator(self, n_components: int) -> Any:
+        """Return A and B, in the span of the terms if there are fewer terms than features.
+
+        Exact sums of few rows are stored as vectors, and need no D x D matrix.
+        """
+        ready = self.ahead()
+        if hasattr(ready.sums, "along"):
+            inside, basis = ready.in_row_span()
+            if basis is not None and basis.shape[1] >= n_components:
+                operator = inside.sums.operator(inside.terms)
+                operator.basis, operator.whole = basis.T, True
+                return operator
+        return ready.sums.operator(ready.terms)
+
+    def in_row_span(self) -> tuple["Learner", Float64s | None]:
+        """Return the learner in coordinates along a basis, if there are fewer rows than features.
+
+        The basis is returned as orthonormal columns. The sums must be exact.
+        """
+        vectors = self.sums.vectors(self.terms)
+        if vectors is None:
+            return self, None
+        basis = qr(vectors.T, mode="economic", check_finite=False)[0]
+        inside = copy(self)
+        inside.terms, inside.sums = self.terms.along(basis), self.sums.along(basis)
+        inside.sample = None
+        return inside, basis
+
+    @property
+    def stopped(self) -> bool:
+        """True if a hook has stopped the last call."""
+        return bool(getattr(self.sums, "stopped", False))
+
+    @property
+    def mean(self) -> Float64s:
+        """The mean of the rows: that of the sums, if they have their own."""
+        mean: Float64s | None = getattr(self.sums, "mean", None)
+        return self.terms.mean if mean is None else mean
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows or pairs seen."""
+        return self.terms.n_rows + self.n_waiting
+
+    def _wait(self, chunk: Chunk) -> None:
+        self.waiting.append(chunk.kept())
+        self.n_waiting += len(chunk)
+
+    def _finish(self) -> None:
+        """Learn the pending rows."""
+        self.first_rows = 0
+        waiting, self.waiting, self.n_waiting = self.waiting, [], 0
+        if waiting:
+            self._learn(joined(waiting))
+
+    def _learn(self, block: Chunk) -> None:
+        if self.forgetting:
+            keep = 1.0 - self.forgetting
+            block = block.faded(keep)
+            self.terms.forget(keep ** len(block))
+            self.sums.forget(keep ** len(block))
+        narrow = self.terms.n_features <= NARROW
+        with blas_threads(1) if narrow else nullcontext():
+            for part in block.sequences() if self._by_sequence else [block]:
+                self.sums.add(self.terms.take(part), self.terms)
+
+    @property
+    def _by_sequence(self) -> bool:
+        return bool(getattr(self.sums, "by_sequence", False))

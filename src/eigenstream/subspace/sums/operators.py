@@ -1,0 +1,331 @@
+"""The operators A and B of ``T = reward * A - penalty * B``, as matrices or by passes over rows."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from inspect import signature
+from operator import methodcaller
+from typing import Any
+
+import numpy as np
+from scipy.linalg import eigh, lapack
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+
+from eigenstream._checks import warn_user
+from eigenstream._linalg import Float64s, canonical_signs, length, numerical_rank, power_of_two
+from eigenstream._storable import storable
+from eigenstream.subspace.sums.block import Block
+from eigenstream.subspace.sums.gaps import GapNoise
+from eigenstream.subspace.sums.learner import Learner
+from eigenstream.subspace.sums.terms import NOTHING, Parts, Terms, Weights
+
+#: alpha="auto" has this multiple of the odds of the threshold. Larger values favour variance over
+#: slowness; with values near 1 noise decides the last component.
+AUTO_ODDS = 1.1
+
+#: The smallest alpha="auto", for directions without velocity.
+LEAST_ALPHA = 1e-6
+
+#: Warn if rounding may change alpha by this share.
+UNSURE = 0.1
+
+#: The numbers of Lanczos vectors in addition to n_components, and the number of restarts with the
+#: smaller one. More vectors take memory and converge in fewer passes.
+BESIDE, RESTARTS = (40, 100), 60
+
+
+@storable(values="f8 d", vectors="f8 W d")
+@dataclass(frozen=True)
+class Eigenpairs:
+    """The largest algebraic eigenvalues, descending, and their eigenvectors as columns."""
+
+    values: Float64s
+    vectors: Float64s
+
+    def first(self, n: int) -> "Eigenpairs":
+        """Return the first ``n`` pairs, and at least one."""
+        return Eigenpairs(self.values[: max(n, 1)], self.vectors[:, : max(n, 1)])
+
+
+def canonical(values: Any, vectors: Any) -> Eigenpairs:
+    """Return eigenpairs in descending order, with a positive largest entry in each vector."""
+    order = np.argsort(-values, kind="stable")
+    found = canonical_signs(vectors[:, order])
+    return Eigenpairs(np.asarray(values[order], np.float64), np.asarray(found, np.float64))
+
+
+def largest(matrix: Float64s, n_components: int) -> Eigenpairs:
+    """Return the eigenpairs of the largest algebraic eigenvalues of a symmetric matrix.
+
+    >>> largest(np.diag([1.0, -5.0, 3.0]), 2).values
+    array([3., 1.])
+    """
+    size = len(matrix)
+    unit = power_of_two(float(np.abs(matrix).max(initial=0.0)))
+    some: dict[str, Any] = {"driver": "evd"}
+    if n_components < size:
+        some = {"subset_by_index": (size - n_components, size - 1)}
+    values, vectors = eigh(matrix / unit, check_finite=False, **some)
+    return canonical(values * unit, vectors)
+
+
+def eigenvalues_of(matrix: Float64s) -> Float64s:
+    """Return all eigenvalues of a symmetric matrix, ascending."""
+    unit = power_of_two(float(np.abs(matrix).max(initial=0.0)))
+    return np.asarray(eigh(matrix / unit, eigvals_only=True, check_finite=False) * unit)
+
+
+def whitener(matrix: Float64s, rounding: float, floor: float = 0.0) -> Float64s:
+    """Return W with ``W^T matrix W = I`` on the range of a positive semidefinite matrix."""
+    unit = power_of_two(float(np.abs(matrix).max(initial=0.0)))
+    matrix = matrix / unit
+    # If no eigenvalue is dropped, Cholesky is more accurate in directions of small variance.
+    least = max(rounding * float(np.abs(matrix).sum(axis=0).max(initial=0.0)), floor / unit)
+    if lapack.dpotrf(matrix - least * np.eye(len(matrix)), lower=1)[1] == 0:
+        inverse = lapack.dtrtri(lapack.dpotrf(matrix, lower=1)[0], lower=1)[0]
+        return np.asarray(np.tril(inverse).T / np.sqrt(unit))
+    values, vectors = eigh(matrix, check_finite=False, driver="evd")
+    kept = values > max(rounding * values[-1], floor / unit, 0.0)
+    return np.asarray(vectors[:, kept] / np.sqrt(values[kept] * unit))
+
+
+class MatrixOperator:
+    """A and B as matrices, in all directions or along the rows of an orthonormal ``basis``."""
+
+    def __init__(
+        self,
+        reward: Float64s,
+        penalty: Float64s,
+        *,
+        basis: Float64s | None = None,
+        trace: float | None = None,
+        floor: float = 0.0,
+    ) -> None:
+        self.reward, self.penalty, self.basis = reward, penalty, basis
+        #: The trace of A in all directions.
+        self.trace = float(np.trace(reward)) if trace is None else trace
+        #: The largest eigenvalue of A that rounding of the mean can cause.
+        self.floor = floor
+        #: The columns seen and the noise of the gaps, for rows with missing values.
+        self.gaps: GapNoise | None = None
+        #: True if A and B are zero outside the basis.
+        self.whole = False
+        #: The weights in use, or None.
+        self.weights: Weights | None = None
+
+    @property
+    def rounding(self) -> float:
+        """The relative size of eigenvalues that may be rounding errors."""
+        return (len(self.reward) + 100) * float(np.finfo(np.float64).eps)
+
+    def matrix(self, weights: Weights | None = None) -> Float64s:
+        """Return T, by default at the weights in use."""
+        weights = self.weights if weights is None else weights
+        if weights is None:
+            raise ValueError("The operator has no weights. Pass weights=(reward, penalty).")
+        return weights[0] * self.reward - weights[1] * self.penalty
+
+    def largest(self, weights: Weights, n_components: int) -> Eigenpairs:
+        """Return the largest eigenpairs of T."""
+        pairs = largest(self.matrix(weights), n_components)
+        if self.basis is None:
+            return pairs
+        if self.whole and n_components <= len(self.reward) and pairs.values[-1] < 0.0:
+            # Directions outside the basis have the eigenvalue 0.
+            reward, penalty = (self.basis.T @ m @ self.basis for m in (self.reward, self.penalty))
+            return MatrixOperator(reward, penalty).largest(weights, n_components)
+        return canonical(pairs.values, self.basis.T @ pairs.vectors)
+
+    def cut(self, weights: Weights) -> float:
+        """Return the size below which eigenvalues of T may be rounding errors."""
+        size = length(self.matrix(weights).ravel())
+        return max(self.rounding * size, self.floor * sum(weights))
+
+    def count_positive(self, weights: Weights, floor: float | None = None) -> int:
+        """Return the number of eigenvalues of T that are positive beyond rounding."""
+        floor = weights[0] * self.floor if floor is None else floor
+        values = eigenvalues_of(self.matrix(weights))
+        return int((values > max(self.rounding * np.abs(values).max(initial=0.0), floor)).sum())
+
+    def rank(self) -> int:
+        """Return the numerical rank of A."""
+        return numerical_rank(eigenvalues_of(self.reward), self.rounding, self.floor)
+
+    def automatic_alpha(self, n_components: int) -> float:
+        """Return an alpha above the smallest one; warn if it depends on rounding."""
+        least, error = self._least_weight(n_components)
+        alpha = max(AUTO_ODDS * least / (1.0 + (AUTO_ODDS - 1.0) * least), LEAST_ALPHA)
+        if error > UNSURE * alpha:
+            warn_user(
+                f"alpha={alpha:.3g} depends on eigenvalues below rounding error. Use center=True, "
+                "scale the columns to similar sizes, or pass alpha as a number."
+            )
+        return alpha
+
+    def _least_weight(self, n_components: int) -> tuple[float, float]:
+        """Return the alpha above which the eigenvalues are positive, and how far rounding moves it.
+
+        By Sylvester's law of inertia: one minus the d-th eigenvalue of A v = theta (A + B) v.
+
+        >>> round(MatrixOperator(np.diag([9.0, 3.0]), np.eye(2))._least_weight(2)[0], 12)
+        0.25
+        """
+        both = self.reward + self.penalty
+        white = whitener(both, self.rounding, self.floor)
+        n = min(n_components, white.shape[1])
+        if n == 0:
+            return 1.0, 0.0
+        found = largest(white.T @ self.reward @ white, n)
+        v = white @ found.vectors[:, -1]
+        error = float(v @ v * self.rounding * np.abs(both).sum(axis=0).max())
+        return float(np.clip(1.0 - found.values[-1], 0.0, 1.0)), error
+
+    def ratios(self, n_components: int) -> Eigenpairs:
+        """Return the largest ratios of A to B, with vectors v of v^T B v = 1.
+
+        Directions in which B is zero up to rounding are excluded, so there may be fewer than
+        ``n_components``.
+        """
+        white = whitener(self.penalty, self.rounding)
+        n = min(n_components, white.shape[1])
+        if n == 0:
+            return Eigenpairs(np.empty(0), np.empty((len(self.reward), 0)))
+        pairs = largest(white.T @ self.reward @ white, n)
+        vectors = white @ pairs.vectors
+        return canonical(pairs.values, vectors if self.basis is None else self.basis.T @ vectors)
+
+    def shrunk(self, share: float) -> "MatrixOperator":
+        """Return the operator with a share of B replaced by a multiple of the identity."""
+        size = len(self.penalty)
+        diagonal = np.diagonal(self.penalty)
+        diagonal = diagonal if self.gaps is None else diagonal[self.gaps.seen]
+        width = len(diagonal) if self.basis is None else self.basis.shape[1]
+        level = share * float(diagonal.sum()) / width
+        penalty = (1.0 - share) * self.penalty + level * np.eye(size)
+        return MatrixOperator(self.reward, penalty, basis=self.basis, floor=self.floor)
+
+    def scaled(self, scale: Float64s) -> "MatrixOperator":
+        """Return the operator of features divided by ``scale``."""
+        reward, penalty = (m / scale / scale[:, None] for m in (self.reward, self.penalty))
+        return MatrixOperator(reward, penalty, floor=self.floor / float((scale**2).min()))
+
+    def forms(self, columns: Float64s) -> tuple[Float64s, Float64s]:
+        """Return C^T A C and C^T B C of columns C."""
+        inside = columns if self.basis is None else self.basis @ columns
+        return inside.T @ self.reward @ inside, inside.T @ self.penalty @ inside
+
+    def moments(self, columns: Float64s) -> tuple[Float64s, Float64s]:
+        """Return v^T A v and v^T B v of each column."""
+        columns = columns if self.basis is None else self.basis @ columns
+        found = [np.einsum("ij,ij->j", columns, m @ columns) for m in (self.reward, self.penalty)]
+        return found[0], found[1]
+
+
+class Total:
+    """The accumulator of a pass that sums a function of the blocks of terms."""
+
+    def __init__(self, function: Callable[[Block], Any]) -> None:
+        self.function, self.total = function, 0.0
+
+    def add(self, block: Block, terms: Terms) -> None:
+        """Add the terms of a block."""
+        self.total = self.total + self.function(block)
+
+    def merge(self, later: "Total") -> None:
+        """Add another accumulator."""
+        self.total = self.total + later.total
+
+
+class PassOperator:
+    """A and B applied to vectors by passes over the rows, without a D x D matrix."""
+
+    def __init__(self, source: Any, terms: Terms, tol: float = 0.0) -> None:
+        self.source, self.terms, self.tol = source, terms, tol
+
+    def _sum(self, function: Callable[[Block], Any]) -> Any:
+        """Return the sum of a function over all terms, about the final means, in one pass."""
+        settled = self.terms.settled()
+        settled.radius = None
+        total = self.source.learn(Learner(settled, Total(function)), None).sums.total
+        closing = self.terms.closing()
+        return total if closing is None else total + function(closing)
+
+    def apply(self, columns: Float64s, weights: Weights) -> Float64s:
+        """Return T @ columns, in one pass."""
+        found = self._sum(methodcaller("apply", columns, self.terms.shares(weights)))
+        return np.asarray(found, np.float64)
+
+    def forms(self, columns: Float64s) -> tuple[Float64s, Float64s]:
+        """Return C^T A C and C^T B C of columns C, in two passes."""
+        reward, penalty = (self.apply(columns, weights) for weights in ((1.0, 0.0), (0.0, 1.0)))
+        return columns.T @ reward, -(columns.T @ penalty)
+
+    @property
+    def trace(self) -> float:
+        """The trace of A, in one pass."""
+        return float(self._sum(methodcaller("trace", self.terms.shares((1.0, 0.0)))))
+
+    @property
+    def floor(self) -> float:
+        """The largest eigenvalue of A that rounding of the mean can cause."""
+        return self.terms.floor
+
+    def largest(self, weights: Weights, n_components: int) -> Eigenpairs:
+        """Return the largest eigenpairs of T, by Lanczos iterations."""
+        size = self.terms.n_features
+        if n_components >= size:
+            return largest(self.apply(np.eye(size), weights), n_components)
+        start = np.random.default_rng(0).standard_normal(size)
+        unit = power_of_two(float(np.abs(self.apply(start[:, None], weights)).max()))
+        if not unit > 0.0 or not np.isfinite(unit):
+            unit = 1.0
+
+        def product(v: Float64s) -> Float64s:
+            return self.apply(v.reshape(-1, 1), weights)[:, 0] / unit
+
+        if not product(start).any():
+            return canonical(np.zeros(n_components), np.eye(size, n_components))
+        operator = LinearOperator((size, size), matvec=product, dtype=np.float64)
+        seeded: dict[str, Any] = {}
+        if "rng" in signature(eigsh).parameters:
+            seeded = {"rng": np.random.default_rng(0)}
+        for beside, restarts in zip(BESIDE, (RESTARTS, None), strict=True):
+            most = min(size, max(2 * n_components + 1, n_components + beside))
+            how: dict[str, Any] = {
+                "which": "LA",
+                "v0": start,
+                "ncv": most,
+                "maxiter": restarts,
+                "tol": self.tol,
+            }
+            try:
+                values, vectors = eigsh(operator, n_components, **how, **seeded)
+                return canonical(values * unit, vectors)
+            except ArpackNoConvergence as failure:
+                found = len(failure.eigenvalues)
+        raise RuntimeError(
+            f"The Krylov solver converged for only {found} of {n_components} eigenvectors. "
+            "Use fewer components, or solver='dense'."
+        )
+
+
+@storable(tol="number", source="-")
+class Passes:
+    """The accumulator of the Krylov solver, which stores nothing and reads the rows again."""
+
+    #: The source of the rows, during a fit.
+    source: Any = None
+
+    def __init__(self, tol: float = 0.0) -> None:
+        self.tol = tol
+
+    def add(self, block: Block, terms: Terms) -> None:
+        """Do nothing, since later passes read the terms again."""
+
+    def merge(self, later: "Passes") -> None:
+        """Do nothing, since later passes read the terms again."""
+
+    def operator(self, terms: Terms, held: Parts = NOTHING) -> PassOperator:
+        """Return A and B as operators that read the rows."""
+        if self.source is None or held:
+            raise ValueError("solver='krylov' stores no rows. Call fit again.")
+        return PassOperator(self.source, terms, self.tol)

@@ -1,0 +1,221 @@
+"""Covariances of rows and of the rows ``lag`` later, and the propagator between them.
+
+With the covariances C00, C01, C11 and the means m0, m1 of the earlier and the later rows, the best
+linear prediction is ``m1 + (x - m0) K`` with ``K = C00^+ C01``. The complex eigenvalues of K give
+decay times and periods. All follow from the sums of ``[past, now - past]``, written ``[p, u]``:
+
+    C00 = S_pp,  C01 = S_pp + S_pu,  C11 = S_pp + S_pu + S_up + S_uu,  K - 1 = C00^+ S_pu
+
+so eigenvalues near 1 keep their digits. With gaps, sums of ``[past, now]`` use more of the values.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eig, eigh, svd
+
+from eigenstream._linalg import Float64s, brief, canonical_signs, rounding_of_mean
+from eigenstream._storable import storable
+from eigenstream.subspace.sums.operators import whitener
+
+Complexes = NDArray[np.complex128]
+
+#: Eigenvalues of C00 and C11 below this share of the largest one count as zero.
+CUT = 1e-12
+
+
+@storable(c00="f8 d d", c11="f8 d d", step="f8 d d", mean0="f8 d", mean1="f8 d", lag="int")
+@dataclass(frozen=True, eq=False)
+class LaggedCovariances:
+    """Covariances of rows and of the rows ``lag`` later.
+
+    Attributes
+    ----------
+    c00, c11 : array of shape (n_features, n_features)
+        The covariances of the earlier and of the later rows.
+    step : array of shape (n_features, n_features)
+        The covariance of the earlier rows and the steps to the later ones.
+    mean0, mean1 : array of shape (n_features,)
+        The means of the earlier and of the later rows.
+    lag : int
+        The lag in rows.
+    """
+
+    c00: Float64s
+    c11: Float64s
+    step: Float64s
+    mean0: Float64s
+    mean1: Float64s
+    lag: int
+
+    __repr__ = brief
+
+    @property
+    def c01(self) -> Float64s:
+        """The covariance of the earlier and the later rows."""
+        return self.c00 + self.step
+
+    @property
+    def floor(self) -> float:
+        """The largest variance that rounding of the means can cause."""
+        return rounding_of_mean(self.mean0)
+
+    def along(self, columns: Float64s) -> "LaggedCovariances":
+        """Return the covariances of ``rows @ columns``.
+
+        Parameters
+        ----------
+        columns : array of shape (n_features, n)
+            The columns.
+
+        Returns
+        -------
+        LaggedCovariances
+            The covariances.
+        """
+        c00, c11, step = (columns.T @ one @ columns for one in (self.c00, self.c11, self.step))
+        means = self.mean0 @ columns, self.mean1 @ columns
+        return LaggedCovariances(c00, c11, step, *means, self.lag)
+
+
+@dataclass(frozen=True, eq=False)
+class Modes:
+    """Eigenvalues and modes of the propagator, slowest first.
+
+    Attributes
+    ----------
+    eigenvalues : complex array of shape (n,)
+        The factor of each mode in ``lag`` rows. Of a pair, the positive phase comes first.
+    functions : complex array of shape (n_features, n)
+        Centred rows times this matrix are the amplitudes of the modes.
+    modes : complex array of shape (n, n_features)
+        Amplitudes times this matrix are the rows that they describe.
+    lag : int
+        The lag in rows.
+    """
+
+    eigenvalues: Complexes
+    functions: Complexes
+    modes: Complexes
+    lag: int
+
+    __repr__ = brief
+
+    @property
+    def timescales(self) -> Float64s:
+        """The rows in which the amplitude of each mode falls to 1/e."""
+        return decay_times(self.eigenvalues, self.lag)
+
+    @property
+    def periods(self) -> Float64s:
+        """The period of each mode in rows, infinite if it does not oscillate."""
+        return periods(self.eigenvalues, self.lag)
+
+
+def decay_times(eigenvalues: Complexes, lag: int) -> Float64s:
+    """Return the rows in which amplitudes fall to 1/e: ``-lag / log|eigenvalue|``.
+
+    >>> decay_times(np.array([np.exp(-0.5), 1.0]), 2)
+    array([ 4., inf])
+    """
+    size = np.abs(eigenvalues)
+    with np.errstate(divide="ignore"):
+        return np.where(size < 1.0, -lag / np.log(np.minimum(size, 1.0)), np.inf)
+
+
+def periods(eigenvalues: Complexes, lag: int) -> Float64s:
+    """Return the periods in rows, infinite for positive eigenvalues.
+
+    The true period must exceed twice the lag.
+
+    >>> periods(np.array([1j, 1.0]), 2)
+    array([ 8., inf])
+    """
+    with np.errstate(divide="ignore"):
+        return np.asarray(2.0 * np.pi * lag / np.abs(np.angle(eigenvalues)))
+
+
+def principal(matrix: Float64s, rank: int | float | None, floor: float = 0.0) -> Float64s:
+    """Return W with ``W^T matrix W = 1`` on the first principal directions.
+
+    ``rank`` is their number, or the smallest share of the variance that they capture. Eigenvalues
+    up to ``floor`` count as zero.
+    """
+    if rank is None or len(matrix) == 0:
+        return whitener(matrix, CUT, floor) if len(matrix) else matrix
+    values, vectors = eigh(matrix)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    n = int((values > max(CUT * values[0], floor)).sum())
+    if isinstance(rank, float):
+        shares = np.cumsum(np.maximum(values, 0.0)) / np.maximum(values, 0.0).sum()
+        rank = int(np.searchsorted(shares, rank, side="right")) + 1
+    n = min(n, int(rank))
+    return np.asarray(vectors[:, :n] / np.sqrt(values[:n]))
+
+
+def singular(
+    cov: LaggedCovariances, n: int | None, rank: int | float | None = None
+) -> tuple[Float64s, Float64s, Float64s]:
+    """Return the VAMP singular values, and the left and right functions as columns."""
+    first, second = (principal(one, rank, cov.floor) for one in (cov.c00, cov.c11))
+    left, values, right = svd(first.T @ cov.c01 @ second, full_matrices=False)
+    columns = first @ left
+    signs = np.where((canonical_signs(columns) * columns).sum(axis=0) < 0.0, -1.0, 1.0)
+    return values[:n], (columns * signs)[:, :n], (second @ right.T * signs)[:, :n]
+
+
+def vamp2(cov: LaggedCovariances, left: Float64s, right: Float64s) -> float:
+    """Return the VAMP-2 score of functions on given covariances, with the constant function."""
+    first = whitener(left.T @ cov.c00 @ left, CUT)
+    second = whitener(right.T @ cov.c11 @ right, CUT)
+    return float(((first.T @ (left.T @ cov.c01 @ right) @ second) ** 2).sum()) + 1.0
+
+
+def eigenmodes(cov: LaggedCovariances, rank: int | float | None = None) -> Modes:
+    """Return the eigenvalues, functions and modes of ``K = C00^+ C01``."""
+    white = principal(cov.c00, rank, cov.floor)
+    shifts, right = eig(white.T @ cov.step @ white)
+    values = 1.0 + shifts
+    order = np.lexsort((-values.imag, -np.abs(values).round(12)))
+    # The inverse of all right vectors, so that functions and modes are dual.
+    functions = np.asarray(white @ right, np.complex128)
+    modes = np.asarray(np.linalg.inv(right) @ (white.T @ cov.c00), np.complex128)
+    return Modes(values[order], functions[:, order], modes[order], cov.lag)
+
+
+def predicted(cov: LaggedCovariances, left: Float64s, rows: Any, steps: int) -> Float64s:
+    """Return the rows expected ``steps * lag`` rows later, from ``n`` features of present rows.
+
+    ``left`` are the functions of the features, with unit covariance.
+    """
+    inner = cov.along(left)
+    # The affine map z -> shift + z (1 + step) as a matrix, and its power.
+    n = left.shape[1]
+    move = np.eye(n + 1)
+    move[:n, :n] += inner.step
+    move[n, :n] = inner.mean1 - inner.mean0
+    ahead = np.linalg.matrix_power(move, steps - 1)
+    features = (rows - cov.mean0) @ left
+    features = features @ ahead[:n, :n] + ahead[n, :n]
+    return np.asarray(cov.mean1 + features @ (left.T @ cov.c01))
+
+
+def koopman_weights(
+    cov: LaggedCovariances, rank: int | float | None = None
+) -> tuple[Float64s, float]:
+    """Return u and c of the stationary weight ``x @ u + c`` of a row, with mean 1.
+
+    The weights satisfy E[w f(x_later)] = E[w f(x)] for linear f. With ``W^T C00 W = 1`` they are
+    ``1 + (x - m0) W (1 - W^T C01 W)^-T W^T (m1 - m0)``.
+    """
+    white = principal(cov.c00, rank, cov.floor)
+    away = -(white.T @ cov.step @ white).T
+    if np.linalg.cond(away) > 1.0 / CUT:
+        raise ValueError(
+            "An eigenvalue of the propagator is 1, so no stationary weights exist. Use fewer "
+            "directions, such as rank=0.99."
+        )
+    u = white @ np.linalg.solve(away, white.T @ (cov.mean1 - cov.mean0))
+    return u, float(1.0 - cov.mean0 @ u)

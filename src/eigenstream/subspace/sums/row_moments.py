@@ -1,0 +1,225 @@
+"""Exact sums of rows in time that subtract means themselves: with gaps, runs or direction."""
+
+from typing import Any
+
+import numpy as np
+
+from eigenstream._checks import is_sparse
+from eigenstream._linalg import Float64s, rank_update, rounding_of_mean
+from eigenstream._storable import storable
+from eigenstream.subspace.sums.anchored_sums import AnchoredSums, gapped
+from eigenstream.subspace.sums.block import Block, Edges, End
+from eigenstream.subspace.sums.gaps import (
+    GapNoise,
+    check_together,
+    noise_level,
+    repaired,
+    repaired_pairs,
+)
+from eigenstream.subspace.sums.operators import MatrixOperator
+from eigenstream.subspace.sums.propagator import LaggedCovariances
+from eigenstream.subspace.sums.terms import NOTHING, VARIANCE, VELOCITY, Parts, Terms
+
+#: The products of rows and the rows ``lag`` earlier.
+CROSSED = "crossed"
+#: Rows and the rows ``lag`` later, side by side.
+PAIR = "pair"
+
+
+@storable(n_features="int=W", gaps="bool", parts="dict[AnchoredSums]")
+class RowMoments:
+    """Sums of rows and of their velocities about the mean of all rows, or of each sequence.
+
+    With gaps they also contain the products of rows and the rows ``lag`` earlier. For complete rows
+    these are the products of the middle of both rows, less a quarter of those of the step.
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        center: bool | str,
+        *,
+        lag: int = 0,
+        gaps: bool = False,
+    ) -> None:
+        self.n_features, self.gaps = n_features, gaps
+        self.parts = {VARIANCE: AnchoredSums(n_features, center)}
+        if lag:
+            self.parts[VELOCITY] = AnchoredSums(n_features, False)
+        if lag and gaps:
+            self.parts[CROSSED] = AnchoredSums(n_features, center)
+
+    @property
+    def by_sequence(self) -> bool:
+        """True if each sequence has its own mean."""
+        return self._first.center == "sequences"
+
+    @property
+    def _first(self) -> AnchoredSums:
+        return next(iter(self.parts.values()))
+
+    def add(self, block: Block, terms: Terms) -> None:
+        """Add the terms of a block of one sequence."""
+        lost = self.gaps and any(_has_gaps(piece) for piece in block.pieces)
+        for sums in self.parts.values() if block.begins else ():
+            sums.new_run()
+        for edges in block.edges:
+            self._add(block, edges, lost)
+
+    def _add(self, block: Block, edges: Edges, lost: bool) -> None:
+        now = _dense(block, edges.now)
+        if edges.part == VARIANCE:
+            self.parts[VARIANCE].add(now, edges.weights, gaps=lost)
+            return
+        past = _dense(block, edges.past)
+        steps = np.subtract(now, past, dtype=np.float64)
+        self.parts[VELOCITY].add(steps, edges.weights, gaps=lost)
+        if CROSSED in self.parts:
+            self._add_crossed(now, past, steps, edges.weights)
+
+    def _add_crossed(self, now: Any, past: Any, steps: Float64s, weights: Float64s | None) -> None:
+        sums, lost = self.parts[CROSSED], gapped(steps)
+        if len(lost):
+            w = None if weights is None else weights[lost]
+            sums.add_crossed(now[lost], past[lost], w)
+            some = np.nan_to_num(steps[lost])
+            # The products of all steps are subtracted later.
+            rank_update(sums.product, some if w is None else some * np.sqrt(w)[:, None], 0.25)
+            kept = np.setdiff1d(np.arange(len(now)), lost)
+            past, steps = past[kept], steps[kept]
+            weights = None if weights is None else weights[kept]
+        sums.add(past + 0.5 * steps, weights, gaps=False)
+
+    def merge(self, later: "RowMoments") -> None:
+        """Add the sums of later rows."""
+        for part, sums in self.parts.items():
+            sums.merge(later.parts[part])
+
+    def forget(self, share: float) -> None:
+        """Multiply all sums by a share."""
+        for sums in self.parts.values():
+            sums.forget(share)
+
+    # ---- results ---------------------------------------------------------------------------
+
+    @property
+    def mean(self) -> Float64s:
+        """The mean of each column, 0 for columns never seen."""
+        first = self._first
+        return first.mean[: self.n_features] if first.center else np.zeros(self.n_features)
+
+    @property
+    def seen(self) -> Any:
+        """True for each column that was present in some row."""
+        return np.diagonal(self._first.weight)[: self.n_features] > 0.0
+
+    def check_gaps(self, names: Any, lag: int) -> None:
+        """Raise if the gaps leave too few rows; ``names`` are those of the columns."""
+        seen = self.seen
+        names = np.flatnonzero(seen).tolist() if names is None else list(np.array(names)[seen])
+        for part, apart in ((VARIANCE, 0), (CROSSED, lag)):
+            if part in self.parts:
+                check_together(self.parts[part].weight[np.ix_(seen, seen)], names, apart)
+
+    def crossed(self) -> Float64s:
+        """Return the symmetric part of the covariance of rows and the rows ``lag`` earlier."""
+        return self.parts[CROSSED].covariance(less=0.25 * self.parts[VELOCITY].product)
+
+    def operator(self, terms: Terms, held: Parts = NOTHING) -> MatrixOperator:
+        """Return A and B, positive semidefinite also with gaps."""
+        A, B, gaps = self._solved(terms)
+        operator = MatrixOperator(A, B, floor=rounding_of_mean(self.mean))
+        operator.gaps = gaps if self.gaps else None
+        return operator
+
+    def _solved(self, terms: Terms) -> tuple[Float64s, Float64s, GapNoise]:
+        """Return A, B and the noise of the gaps."""
+        A = self.parts[VARIANCE].covariance()
+        B = self.parts[VELOCITY].covariance() if VELOCITY in self.parts else np.zeros_like(A)
+        seen = self.seen
+        if not self.gaps:
+            return A, B, GapNoise(seen)
+        inside = np.ix_(seen, seen)
+        reward, penalty = terms.totals()
+        totals = {VARIANCE: reward, VELOCITY: penalty, CROSSED: penalty}
+        weights = {part: sums.weight[inside] for part, sums in self.parts.items()}
+        noise = {part: noise_level(weights[part], totals[part]) for part in self.parts}
+        crossed, own = A[inside], B[inside]
+        if CROSSED in self.parts:
+            crossed = self.crossed()[inside]
+            # A pair of columns without a common velocity has lagged products only.
+            own = np.where(weights[VELOCITY] > 0.0, own, 2.0 * (A[inside] - crossed))
+        levels = (noise[VARIANCE], noise.get(VELOCITY, 0.0), noise.get(CROSSED, 0.0))
+        some_A, some_B, limit = repaired(A[inside], own, crossed, levels)
+        A, B = np.zeros_like(A), np.zeros_like(B)
+        A[inside], B[inside] = some_A, some_B
+        # Columns never seen come last in any order.
+        unseen = np.flatnonzero(~seen)
+        B[unseen, unseen] = np.abs(B).sum(axis=0).max(initial=0.0) or 1.0
+        found = GapNoise(seen, levels[0], limit if VELOCITY in self.parts else levels[0])
+        return A, B, found
+
+
+@storable()
+class PairMoments(RowMoments):
+    """Sums of rows and of the rows ``lag`` later, side by side, which keep the direction of time.
+
+    They are those of ``[past, now - past]``, or with gaps of ``[past, now]``.
+    """
+
+    def __init__(self, n_features: int, center: bool | str, *, gaps: bool = False) -> None:
+        self.n_features, self.gaps = n_features, gaps
+        self.parts = {PAIR: AnchoredSums(2 * n_features, center)}
+
+    def _add(self, block: Block, edges: Edges, lost: bool) -> None:
+        if edges.part != VELOCITY:
+            return
+        now, past = (_dense(block, end) for end in (edges.now, edges.past))
+        later = now if self.gaps else np.subtract(now, past, dtype=np.float64)
+        rows = np.hstack([past, later], dtype=np.float64)
+        self.parts[PAIR].add(rows, edges.weights, gaps=lost)
+
+    def check_gaps(self, names: Any, lag: int) -> None:
+        """Raise if the gaps leave too few rows; ``names`` are those of the columns."""
+        weight, size, seen = self._first.weight, self.n_features, self.seen
+        names = np.flatnonzero(seen).tolist() if names is None else list(np.array(names)[seen])
+        for apart, some in ((0, weight[:size, :size]), (lag, weight[:size, size:])):
+            check_together(some[np.ix_(seen, seen)], names, apart)
+
+    def covariances(self, terms: Terms, lag: int) -> tuple[LaggedCovariances, GapNoise]:
+        """Return the covariances of earlier and later rows, and the noise of the gaps."""
+        sums, size, seen = self._first, self.n_features, self.seen
+        both, mean, noise = sums.covariance(), sums.mean, 0.0
+        mean = mean if sums.center else np.zeros_like(mean)
+        if self.gaps:
+            inside = np.ix_(*[np.r_[seen, seen]] * 2)
+            # Earlier and later rows have the same gaps, so the noise is that of either half.
+            noise = noise_level(sums.weight[inside], terms.totals()[1]) / np.sqrt(2.0)
+            both[inside] = repaired_pairs(both[inside], noise)
+        found = GapNoise(seen, noise, noise)
+        c00, crossed, last = both[:size, :size], both[:size, size:], both[size:, size:]
+        if self.gaps:
+            means = mean[:size], mean[size:]
+            return LaggedCovariances(c00, last, crossed - c00, *means, lag), found
+        c11, mean1 = c00 + crossed + crossed.T + last, mean[:size] + mean[size:]
+        return LaggedCovariances(c00, c11, crossed, mean[:size], mean1, lag), found
+
+    def operator(self, terms: Terms, held: Parts = NOTHING) -> MatrixOperator:
+        """Return C00 and the second moment of the steps."""
+        cov, gaps = self.covariances(terms, 1)
+        steps = cov.c00 + cov.c11 - cov.c01 - cov.c01.T
+        operator = MatrixOperator(cov.c00, steps, floor=rounding_of_mean(self.mean))
+        operator.gaps = gaps if self.gaps else None
+        return operator
+
+
+def _dense(block: Block, end: End) -> Any:
+    """Return the rows at one end of some terms as a dense matrix."""
+    rows = block.rows(end)
+    return rows.toarray() if is_sparse(rows) else rows
+
+
+def _has_gaps(piece: Any) -> bool:
+    """Return whether a piece of a block has NaN."""
+    values = piece.data if is_sparse(piece) else piece
+    return bool(np.isnan(values.sum()))

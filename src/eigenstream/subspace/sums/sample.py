@@ -1,0 +1,246 @@
+"""Bounded samples of rows and pairs, on which errors are counted.
+
+A sample does not depend on the order, the chunking or the merging of the rows.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from math import sqrt
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+
+from eigenstream._linalg import Float64s
+from eigenstream._storable import storable
+from eigenstream.evaluation import pair_risk
+from eigenstream.evaluation.base import PairCounts, counts_of_pairs
+from eigenstream.evaluation.pair_risk import TrainingRows
+from eigenstream.rows.chunk import Chunk, joined
+from eigenstream.subspace.sums.terms import chunk_keys, mixed, pair_hashes, row_hashes
+
+#: The largest number of values in a sample (64 MB). More take memory and reduce sampling errors.
+SAMPLE_VALUES = 1 << 23
+
+#: The largest numbers of rows, and of pairs of each sign, in a sample.
+MOST_ROWS, MOST_PAIRS = 10_000, 8192
+
+
+@storable(size="int", hashes="u8 h", kept="Chunk | None", total="number", complete="bool")
+class Sample:
+    """The distinct rows (or pairs of one sign) with the smallest hashes, and their weights.
+
+    ``total`` is the weight of all added rows. ``complete`` is True while the sample holds them all.
+    """
+
+    def __init__(self, n_features: int, most: int = MOST_ROWS) -> None:
+        self.size = int(np.clip(SAMPLE_VALUES // max(n_features, 1), 256, most))
+        self.hashes = np.empty(0, np.uint64)
+        self.kept: Chunk | None = None
+        self.total, self.complete = 0.0, True
+
+    def add(self, chunk: Chunk) -> None:
+        """Add the rows of positive weight."""
+        heavy = chunk.heavy()
+        if len(heavy) == 0:
+            return
+        hashes = hashes_of(heavy)
+        self.total += float(heavy.each_weight().sum())
+        if not self.complete and len(self.hashes) >= self.size:
+            places = np.flatnonzero(hashes <= self.hashes[-1])
+            heavy, hashes = heavy.chosen(places), hashes[places]
+        self._take(hashes, heavy)
+
+    def merge(self, later: "Sample") -> None:
+        """Add the rows of another sample."""
+        self.total += later.total
+        self.complete = self.complete and later.complete
+        if later.kept is not None:
+            self._take(later.hashes, later.kept)
+
+    def _take(self, hashes: Any, rows: Chunk) -> None:
+        hashes = np.concatenate([self.hashes, hashes])
+        whole = rows if self.kept is None else joined([self.kept, rows])
+        found, first, place = np.unique(hashes, return_index=True, return_inverse=True)
+        weights = np.bincount(place, whole.each_weight(), len(found)).astype(np.float64)
+        self.complete = self.complete and len(found) <= self.size
+        some = whole.chosen(first[: self.size]).kept()
+        self.kept = replace(some, weights=weights[: self.size])
+        self.hashes = found[: self.size]
+
+    @property
+    def n_distinct(self) -> float:
+        """The estimated number of distinct rows added."""
+        if self.complete:
+            return float(len(self.hashes))
+        return (len(self.hashes) - 1) / ((float(self.hashes[-1]) + 1.0) * 2.0**-64)
+
+
+@storable(signs="dict[Sample]")
+class PairSample:
+    """One sample of pairs for each sign."""
+
+    def __init__(self, n_features: int, most: int = MOST_PAIRS) -> None:
+        self.signs = {sign: Sample(n_features, most) for sign in (1, -1)}
+
+    def add(self, chunk: Chunk) -> None:
+        """Add the pairs of positive weight."""
+        for sign, sample in self.signs.items():
+            sample.add(chunk.chosen(np.flatnonzero(chunk.targets == sign)))
+
+    def merge(self, later: "PairSample") -> None:
+        """Add the pairs of another sample."""
+        for sign, sample in self.signs.items():
+            sample.merge(later.signs[sign])
+
+    @property
+    def kept(self) -> Chunk | None:
+        """The sampled pairs, weighted to the total weight of all pairs of their sign."""
+        found = []
+        for sample in self.signs.values():
+            if sample.kept is not None:
+                w = sample.kept.each_weight()
+                found.append(replace(sample.kept, weights=w * (sample.total / w.sum())))
+        return joined(found) if found else None
+
+
+def hashes_of(chunk: Chunk) -> Any:
+    """Return a hash of each pair, or of each row and its class."""
+    if chunk.pairs is not None:
+        return pair_hashes(chunk)
+    found = row_hashes(chunk.rows)
+    if chunk.targets is None:
+        return found
+    keys, codes = chunk_keys(chunk)
+    return mixed(found + _of_keys(keys)[codes])
+
+
+def _of_keys(keys: list[Any]) -> Any:
+    """Return a hash of each (task, label), the same in every process."""
+    return np.array([crc32(repr(key).encode()) for key in keys], np.uint64)
+
+
+# ---- training pairs by learned distance --------------------------------------------------------
+
+
+@storable(m="number", m_all="number | None")
+@dataclass(frozen=True)
+class Kind:
+    """The number of independent pairs of one kind.
+
+    ``m`` counts the pairs with known distances. If they are a sample of equally weighted pairs,
+    ``m_all`` is the number of all pairs.
+    """
+
+    m: float
+    m_all: float | None = None
+
+
+@storable(counts="PairCounts", kinds="tuple[Kind]", sample="any")
+@dataclass(frozen=True)
+class TrainingPairs:
+    """All training pairs or a sample of them, counted by distance.
+
+    ``kinds`` are the numbers of positive and of negative pairs.
+    """
+
+    counts: PairCounts
+    kinds: tuple[Kind, Kind]
+    #: For a sample: distances, signs and weights, and the number of distinct pairs of each sign.
+    sample: Any = None
+
+    def risk_error(self, threshold: float) -> float:
+        """Return the standard error of the balanced risk at a threshold, 0 for all pairs."""
+        if self.sample is None:
+            return 0.0
+        distances, signs, weights, distinct = self.sample
+        return pair_risk.pairs_error(distances, signs, weights, distinct, threshold)
+
+    @classmethod
+    def of_all(cls, chunks: Iterable[Chunk], columns: Float64s) -> "TrainingPairs":
+        """Return all pairs of chunks after projection, where equal pairs count as one."""
+        lengths: list[Any] = []
+        signs: list[Any] = []
+        weights: list[Any] = []
+        hashes: list[Any] = []
+        for chunk in chunks:
+            lengths.append(lengths_of(chunk, columns))
+            signs.append(chunk.targets)
+            weights.append(chunk.each_weight())
+            hashes.append(pair_hashes(chunk))
+        all_signs, all_weights = np.concatenate(signs), np.concatenate(weights)
+        counts = counts_of_pairs(np.concatenate(lengths), all_signs, all_weights)
+        return cls(counts, kinds_of(np.concatenate(hashes), all_signs, all_weights))
+
+    @classmethod
+    def of_sample(cls, sample: PairSample, columns: Float64s) -> "TrainingPairs":
+        """Return the pairs of a sample after projection."""
+        kept = sample.kept
+        assert kept is not None
+        lengths, signs, weights = lengths_of(kept, columns), kept.targets, kept.each_weight()
+        found = sample.signs[1], sample.signs[-1]
+        kinds = _kind_of_sample(found[0]), _kind_of_sample(found[1])
+        distinct = [one.n_distinct if len(one.hashes) else 0.0 for one in found]
+        counts = counts_of_pairs(lengths, signs, weights)
+        return cls(counts, kinds, (lengths, signs, weights, distinct))
+
+
+def training_rows(sample: Sample, columns: Float64s) -> TrainingRows:
+    """Return the labelled rows of a sample after projection."""
+    kept = sample.kept
+    assert kept is not None
+    keys, codes = chunk_keys(kept)
+    numbers: dict[Any, int] = {}
+    tasks = np.array([numbers.setdefault(key[0], len(numbers)) for key in keys], np.intp)
+    Z = np.asarray(kept.rows @ columns, np.float64)
+    weights = kept.each_weight()
+    distinct, complete = sample.n_distinct, sample.complete
+    return TrainingRows(Z, codes, tasks[codes], weights, sample.total, complete, distinct)
+
+
+def lengths_of(chunk: Chunk, columns: Float64s) -> Float64s:
+    """Return the distance of the members of each pair after projection."""
+    assert chunk.pairs is not None
+    Z = np.asarray(chunk.rows @ columns, np.float64)
+    apart = Z[chunk.pairs[:, 0]] - Z[chunk.pairs[:, 1]]
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", apart, apart)))
+
+
+def kinds_of(hashes: Any, signs: Any, weights: Float64s) -> tuple[Kind, Kind]:
+    """Return the kinds of positive and of negative pairs, where equal hashes count as one pair."""
+    kinds = []
+    for sign in (1, -1):
+        mine = (signs == sign) & (weights > 0)
+        _, place = np.unique(hashes[mine], return_inverse=True)
+        sums = np.bincount(place, weights[mine])
+        kinds.append(_kind_of(float(sums.sum()), float((sums**2).sum())))
+    return kinds[0], kinds[1]
+
+
+def all_alike(weights: Float64s, total: float, n_distinct: float) -> float | None:
+    """Return the number of pairs (or rows) sampled from, or None if their weights differ."""
+    n = total / float(weights[0])
+    # If pairs outside the sample are repeated, there are fewer distinct pairs than n.
+    spread = 5.0 / sqrt(len(weights))
+    if np.ptp(weights) <= 1e-12 * weights[0] and n_distinct >= n * (1.0 - spread):
+        return n
+    return None
+
+
+def _kind_of(total: float, squares: float) -> Kind:
+    """Return the kind of pairs with a given sum of weights and of squared weights.
+
+    Weighted pairs count as (sum w)^2 / (sum w^2) independent ones. For weights p that sum to 1,
+    McDiarmid's inequality and the Rademacher average have sum p^2 in place of 1 / m.
+    """
+    return Kind(total**2 / squares if squares > 0 else 0.0)
+
+
+def _kind_of_sample(found: Sample) -> Kind:
+    if found.kept is None:
+        return Kind(0.0)
+    weights = found.kept.each_weight()
+    seen = _kind_of(float(weights.sum()), float((weights**2).sum()))
+    if found.complete:
+        return seen
+    return Kind(seen.m, all_alike(weights, found.total, found.n_distinct))

@@ -1,0 +1,694 @@
+"""The terms of T for each kind of data.
+
+Each term is the difference of two rows. These are a row and an earlier row, a row and the mean, the
+members of a pair, a row and the mean of its class, or two means. All terms of a part have the same
+share in T. Other weights, held-out classes and held-out pairs are other shares of the same sums.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable
+from copy import copy
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from eigenstream._linalg import Float64s, rounding_of_mean, row_squares
+from eigenstream._storable import storable
+from eigenstream.rows.chunk import Chunk, Places, joined
+from eigenstream.subspace.sums.block import Block, End, Part, Shares, mean_of
+from eigenstream.subspace.sums.columns import SuspectColumns
+from eigenstream.subspace.sums.radius import SMALLEST_VALUE, RadiusBound
+from eigenstream.subspace.sums.run_means import RunMeans
+
+#: The weights (reward, penalty) of T = reward * A - penalty * B.
+Weights = tuple[float, float]
+Parts = frozenset[Part]
+
+NOTHING: Parts = frozenset()
+
+
+@storable(mean="f8 W", weight="number", fixed="bool")
+@dataclass
+class Center:
+    """A running mean, updated chunk by chunk.
+
+    The sum of squares about the final mean is the sum about the mean of each block, plus one term
+    for each step between means. Accumulators therefore need not handle means.
+    """
+
+    mean: Float64s
+    weight: float = 0.0
+    #: True for a mean that does not change: zero, or the mean of an earlier pass.
+    fixed: bool = False
+
+    def add(
+        self, block: Block, part: Part, chunk: Chunk, now: End, weights: Any
+    ) -> "Center | None":
+        """Add the terms of some rows of a block about the mean, and return their own mean."""
+        k, where = now
+        rows = block.pieces[k][where]
+        total = float(rows.shape[0] if weights is None else weights.sum())
+        if total == 0.0:
+            return None
+        if self.fixed:
+            self.weight += total
+            block.add(part, now, block.row(self.mean), weights)
+            return None
+        own = Center(mean_of(rows, weights), total)
+        if rows.shape[0] > 1:
+            block.add(part, now, block.row(own.mean), weights)
+        self.join(block, part, own)
+        return own
+
+    def join(self, block: Block, part: Part, later: "Center") -> None:
+        """Merge the mean of other rows, and add the term of the step between the means."""
+        both = self.weight + later.weight
+        if self.weight and later.weight and not self.fixed:
+            between = self.weight * later.weight / both
+            block.add(part, block.row(later.mean), block.row(self.mean), between)
+        if both and not self.fixed:
+            self.mean = self.mean + later.weight / both * (later.mean - self.mean)
+        self.weight = both
+
+
+@storable(n_features="int=W", n_rows="int", radius="RadiusBound | None")
+class Terms(ABC):
+    """Base of the classes that make the terms of one kind of data."""
+
+    #: True if rows are in time order, so that neighbours are similar.
+    in_time = False
+    #: True if some terms depend on the final means; see ``closing``.
+    closes = False
+    #: True if bounds may need the radius of the rows.
+    bounded = True
+
+    def __init__(self, n_features: int) -> None:
+        self.n_features, self.n_rows = n_features, 0
+        #: None for a pass that needs no bound on distances.
+        self.radius: Any = RadiusBound()
+
+    def take(self, chunk: Chunk) -> Block:
+        """Return the terms of the next rows."""
+        # Without bounds, the first rows show whether all squares underflow.
+        if self.radius is not None and (self.bounded or self.radius.about_origin < SMALLEST_VALUE):
+            self.radius.add(chunk)
+        block = self._take(chunk)
+        block.chunk = chunk
+        self.n_rows += len(chunk)
+        return block
+
+    def join(self, later: Self, *, new_sequence: bool) -> Block:
+        """Merge the state of later rows, and return the terms across the border."""
+        if self.radius is not None:
+            self.radius = self.radius.merged(later.radius)
+        block = self._join(later, new_sequence)
+        self.n_rows += later.n_rows
+        return block
+
+    @abstractmethod
+    def _take(self, chunk: Chunk) -> Block: ...
+
+    @abstractmethod
+    def _join(self, later: Any, new_sequence: bool) -> Block: ...
+
+    @abstractmethod
+    def forget(self, share: float) -> None:
+        """Multiply the weights of all terms so far by a share."""
+
+    @abstractmethod
+    def totals(self, held: Parts = NOTHING) -> Weights:
+        """Return the total weights of rewarded and of penalised terms, without held-out parts."""
+
+    @abstractmethod
+    def shares(self, weights: Weights, held: Parts = NOTHING) -> Shares:
+        """Return the share of each part in T."""
+
+    @abstractmethod
+    def settled(self) -> "Terms":
+        """Return an object that makes the same terms in a further pass, about the final means."""
+
+    def closing(self, held: Parts = NOTHING) -> Block | None:
+        """Return the terms that depend on the final means, or None."""
+        return None
+
+    def along(self, basis: Float64s) -> Self:
+        """Return the state in coordinates along orthonormal columns."""
+        inside = copy(self)
+        inside.n_features = basis.shape[1]
+        return inside
+
+    @property
+    def mean(self) -> Float64s:
+        """The mean of the rows, or zeros for rows that are not centred."""
+        return np.zeros(self.n_features)
+
+    @property
+    def floor(self) -> float:
+        """The largest eigenvalue of A that rounding of the mean can cause."""
+        return rounding_of_mean(self.mean)
+
+    @property
+    def n_terms(self) -> int:
+        """The number of rewarded terms of positive weight."""
+        return int(self.totals()[0] > 0.0)
+
+    def _each(self, weights: Weights, held: Parts) -> Weights:
+        """Return the share of one rewarded and of one penalised term of weight 1."""
+        reward, penalty = self.totals(held)
+        return weights[0] / (reward or 1.0), weights[1] / (penalty or 1.0)
+
+
+VARIANCE, VELOCITY = "variance", "velocity"
+
+
+@storable(
+    lag="int",
+    reversible="bool",
+    center="Center",
+    velocity="number",
+    n_variances="int",
+    runs="RunMeans",
+    n_velocities="int",
+    head="Chunk",
+    tail="Chunk",
+    age="int",
+    unbroken="bool",
+    columns="SuspectColumns | None?",
+)
+class TimeTerms(Terms):
+    """Terms of a time series: ``x_t - mean`` and the velocity ``x_t - x_(t - lag)``.
+
+    The first ``lag`` rows of a sequence have no terms. The weight of a velocity is the smaller
+    weight of its two rows. With ``lag=0`` there are no velocities. With ``reversible=True`` each
+    velocity has two variance terms, one for each of its rows.
+    """
+
+    in_time = True
+
+    @property
+    def bounded(self) -> bool:  # type: ignore[override]
+        """True with velocities: principal components have no bound."""
+        return self.lag > 0
+
+    def __init__(
+        self, n_features: int, *, lag: int, center: bool, reversible: bool = False
+    ) -> None:
+        super().__init__(n_features)
+        self.lag, self.reversible = lag, reversible
+        self.center = Center(np.zeros(n_features), fixed=not center)
+        #: The weight of the velocities, and the numbers of rows and velocities of positive weight.
+        self.velocity, self.n_variances, self.n_velocities = 0.0, 0, 0
+        #: The means of the sequences, for blocks of one sequence.
+        self.runs = RunMeans(n_features)
+        #: The first rows of the first sequence and the last rows of the current one, ``lag`` each.
+        self.head = self.tail = Chunk(np.empty((0, n_features)))
+        #: The number of rows of the current sequence, and True while it is the first one.
+        self.age, self.unbroken = 0, True
+        #: None for a pass that needs no warning about columns.
+        self.columns = SuspectColumns(n_features) if lag else None
+
+    def _loaded(self) -> None:
+        self.columns = vars(self).get("columns")  # absent from files of before
+        places = [] if self.columns is None else self.columns.places
+        if not np.isin(places, np.arange(self.n_features)).all():
+            raise ValueError("columns has numbers of columns that do not exist.")
+
+    def _take(self, chunk: Chunk) -> Block:
+        if self.columns is not None:
+            self.columns.add(chunk)
+        n, breaks = len(chunk), chunk.starts
+        if self.n_rows == 0:
+            breaks = breaks[breaks > 0]
+        ages = np.arange(n) + self.age
+        for start in breaks:
+            ages[start:] = np.arange(n - start)
+        if self.lag and self.unbroken and len(self.head) < self.lag:
+            first = chunk[: int(breaks[0]) if len(breaks) else n][: self.lag - len(self.head)]
+            self.head = joined([self.head, first]).kept()
+        block = Block(self.n_features, chunk.rows, self.tail.rows)
+        block.begins = 0 in breaks
+        if block.begins:
+            self.runs.begin()
+        now = np.flatnonzero(ages >= self.lag) if self.lag else None
+        self._add(block, chunk, now)
+        self.age = int(ages[-1]) + 1 if n else self.age
+        self.unbroken = self.unbroken and len(breaks) == 0
+        self._remember(chunk)
+        return block
+
+    def _add(self, block: Block, chunk: Chunk, now: Places | None) -> None:
+        """Add the terms of the rows ``now``, or of all rows if it is None."""
+        weights = chunk.weights
+        if now is None or len(now) == len(chunk):
+            chosen: Any = slice(0, len(chunk))
+        else:
+            chosen = _as_slice(now)
+        if not self.reversible:
+            w = None if weights is None else weights[chosen]
+            own = self.center.add(block, VARIANCE, chunk, (0, chosen), w)
+            if own is not None:
+                self.runs.add(own.mean, own.weight)
+            self.n_variances += len(chunk) if now is None else len(now)
+            if w is not None:
+                self.n_variances -= int((w == 0.0).sum())
+        if now is None:
+            return
+        inside, before = now[now >= self.lag], now[now < self.lag]
+        self._add_velocities(block, chunk, inside, (0, inside - self.lag), weights)
+        places = before - self.lag + len(self.tail)
+        self._add_velocities(block, chunk, before, (1, places), self.tail.weights)
+
+    def _add_velocities(
+        self, block: Block, chunk: Chunk, now: Places, past: tuple[int, Places], weights: Any
+    ) -> None:
+        if len(now) == 0:
+            return
+        ends = (0, _as_slice(now)), (past[0], _as_slice(past[1]))
+        if chunk.weights is None and weights is None:
+            lighter, total, count = None, float(len(now)), len(now)
+        else:
+            own = chunk.each_weight()[now]
+            lighter = own if weights is None else np.minimum(own, weights[past[1]])
+            if weights is None:
+                lighter = np.minimum(own, 1.0)
+            total, count = float(lighter.sum()), int(np.count_nonzero(lighter))
+        block.add(VELOCITY, *ends, lighter)
+        self.velocity += total
+        self.n_velocities += count
+        if self.reversible:
+            for end in ends:
+                self.center.add(block, VARIANCE, chunk, end, lighter)
+            self.n_variances += 2 * count
+
+    def _remember(self, chunk: Chunk) -> None:
+        """Store the last rows of the current sequence."""
+        keep = min(self.lag, self.age)
+        if not self.lag or not len(chunk):
+            return
+        if len(chunk) >= keep:
+            last = chunk.chosen(slice(len(chunk) - keep, len(chunk)))
+        else:
+            both = joined([self.tail, chunk])
+            last = both.chosen(slice(len(both) - keep, len(both)))
+        self.tail = last.kept()
+
+    def _join(self, later: "TimeTerms", new_sequence: bool) -> Block:
+        if self.columns is not None and later.columns is not None:
+            self.columns = self.columns.merged(later.columns, new_sequence=new_sequence)
+        head = later.head
+        block = Block(self.n_features, head.rows, self.tail.rows)
+        both = bool(self.n_rows and later.n_rows)
+        block.begins = both and new_sequence
+        self.runs.merge(later.runs, new_sequence=block.begins)
+        follows = both and not new_sequence and self.lag > 0
+        if follows:
+            ages = np.arange(len(head)) + self.age
+            self._add(block, head, np.flatnonzero(ages >= self.lag))
+        self.center.join(block, VARIANCE, later.center)
+        self.velocity += later.velocity
+        self.n_variances += later.n_variances
+        self.n_velocities += later.n_velocities
+        if not self.n_rows:
+            self.head, self.unbroken = head, later.unbroken
+        elif follows and self.unbroken and len(self.head) < self.lag:
+            self.head = joined([self.head, head]).chosen(slice(0, self.lag))
+        if follows and later.unbroken:
+            self.age += later.age
+            self._remember(later.tail)
+        elif later.n_rows:
+            self.tail, self.age = later.tail, later.age
+            self.unbroken = later.unbroken and not self.n_rows
+        if follows and not later.unbroken:
+            self.unbroken = False
+        return block
+
+    def forget(self, share: float) -> None:
+        """Multiply the weights of all terms so far by a share."""
+        self.center.weight *= share
+        self.velocity *= share
+
+    def totals(self, held: Parts = NOTHING) -> Weights:
+        """Return the weights of the rewarded and of the penalised terms."""
+        return self.center.weight, self.velocity
+
+    def shares(self, weights: Weights, held: Parts = NOTHING) -> Shares:
+        """Return the share of each part in T."""
+        reward, penalty = self._each(weights, held)
+        return {VARIANCE: reward, VELOCITY: -penalty}
+
+    def drop(self, n_rows: int, weights: Float64s, lighter: Float64s) -> None:
+        """Remove the last rows, with terms of these weights, and end the sequence."""
+        self.n_rows -= n_rows
+        self.center.weight -= float(weights.sum())
+        self.velocity -= float(lighter.sum())
+        self.n_variances -= len(weights)
+        self.n_velocities -= int(np.count_nonzero(lighter))
+        self.age = 0
+
+    def settled(self) -> "TimeTerms":
+        """Return an object that makes the same terms in a further pass."""
+        again = TimeTerms(self.n_features, lag=self.lag, center=False, reversible=self.reversible)
+        again.center.mean, again.columns = self.center.mean, None
+        return again
+
+    @property
+    def mean(self) -> Float64s:
+        """The mean of the rows."""
+        return self.center.mean
+
+    @property
+    def n_terms(self) -> int:
+        """The number of rewarded terms."""
+        return self.n_variances
+
+    @property
+    def plain(self) -> bool:
+        """True if all terms have weight 1."""
+        return self.center.weight == self.n_variances == self.n_velocities == self.velocity
+
+
+def _as_slice(places: Places) -> Any:
+    """Return ascending indices, as a slice if they are consecutive."""
+    if len(places) and int(places[-1]) - int(places[0]) + 1 == len(places):
+        return slice(int(places[0]), int(places[-1]) + 1)
+    return places
+
+
+@storable(weights="dict[number]", longest="number")
+class PairTerms(Terms):
+    """Terms of pairs: negative pairs (sign -1) are rewarded, positive pairs (+1) penalised."""
+
+    def __init__(self, n_features: int) -> None:
+        super().__init__(n_features)
+        self.weights = {-1: 0.0, 1: 0.0}
+        #: An upper bound on the distance within a pair, exact for pairs given side by side.
+        self.longest = 0.0
+
+    def _take(self, chunk: Chunk) -> Block:
+        assert chunk.pairs is not None
+        assert chunk.targets is not None
+        self.longest = max(self.longest, _longest(chunk))
+        block = Block(self.n_features, chunk.rows)
+        for sign in self.weights:
+            mine = np.flatnonzero(chunk.targets == sign)
+            if len(mine) == 0:
+                continue
+            w = None if chunk.weights is None else chunk.weights[mine]
+            first, second = chunk.pairs[mine].T
+            block.add(sign, (0, first), (0, second), w)
+            self.weights[sign] += float(len(mine) if w is None else w.sum())
+        return block
+
+    def _join(self, later: "PairTerms", new_sequence: bool) -> Block:
+        self.weights = {part: w + later.weights[part] for part, w in self.weights.items()}
+        self.longest = max(self.longest, later.longest)
+        return Block(self.n_features)
+
+    def forget(self, share: float) -> None:
+        """Multiply the weights of all terms so far by a share."""
+        self.weights = {part: share * weight for part, weight in self.weights.items()}
+
+    def totals(self, held: Parts = NOTHING) -> Weights:
+        """Return the weights of the rewarded and of the penalised terms."""
+        return self.weights[-1], self.weights[1]
+
+    def shares(self, weights: Weights, held: Parts = NOTHING) -> Shares:
+        """Return the share of each part in T."""
+        reward, penalty = self._each(weights, held)
+        return {-1: reward, 1: -penalty}
+
+    def settled(self) -> "PairTerms":
+        """Return an object that makes the same terms in a further pass."""
+        return PairTerms(self.n_features)
+
+
+def _longest(chunk: Chunk) -> float:
+    """Return an upper bound on the distance of the members of a pair."""
+    heavy = chunk.heavy()
+    rows, pairs = heavy.rows, heavy.pairs
+    if len(heavy) == 0:
+        return 0.0
+    if 2 * len(heavy) <= rows.shape[0]:
+        apart = rows[pairs[:, 0]] - rows[pairs[:, 1]]  # type: ignore[index]
+        return float(np.sqrt(row_squares(apart).max()))
+    # There are fewer rows than pairs: bound the distance by twice the radius of the rows.
+    mean = mean_of(rows, None)
+    squares = row_squares(rows) - 2.0 * (rows @ mean) + mean @ mean
+    return 2.0 * float(np.sqrt(squares.max()))
+
+
+#: The part of the terms between class means, with one part for each task.
+BETWEEN = "between means"
+
+
+@storable(centers="dict[Center]", n_heavy="int")
+class ClassTerms(Terms):
+    """Terms of labelled rows, for all implied pairs, in time linear in the number of rows.
+
+    A class is a (task, label) pair, and pairs are formed within tasks. Let S_c be the scatter of
+    class c about its mean, and m_c its weight. The sum over pairs of the same class is
+    ``sum_c m_c S_c``. Let d_c be the mean of the class minus that of its task, and M the weight of
+    the task. The sum over pairs of different classes is
+    ``sum_c (M - m_c) S_c + M sum_c m_c d_c d_c^T``.
+
+    Each class is therefore a part. The numbers of rows enter only the shares, and held-out classes
+    are another set of shares. Every task has the same weight, as in [HPCA].
+    """
+
+    closes = True
+
+    def __init__(self, n_features: int) -> None:
+        super().__init__(n_features)
+        self.centers: dict[Part, Center] = {}
+        self.n_heavy = 0
+
+    def _take(self, chunk: Chunk) -> Block:
+        keys, codes = chunk_keys(chunk)
+        order = np.argsort(codes, kind="stable")
+        edges = np.searchsorted(codes[order], np.arange(len(keys) + 1))
+        block = Block(self.n_features, chunk.rows if len(keys) == 1 else chunk.rows[order])
+        weights = None if chunk.weights is None else chunk.weights[order]
+        for k, key in enumerate(keys):
+            mine = slice(int(edges[k]), int(edges[k + 1]))
+            w = None if weights is None else weights[mine]
+            self._center(key).add(block, key, chunk, (0, mine), w)
+        self.n_heavy += len(chunk) if weights is None else int(np.count_nonzero(weights))
+        return block
+
+    def _join(self, later: "ClassTerms", new_sequence: bool) -> Block:
+        block = Block(self.n_features)
+        for key, center in later.centers.items():
+            self._center(key).join(block, key, center)
+        self.n_heavy += later.n_heavy
+        return block
+
+    def _center(self, key: Part) -> Center:
+        return self.centers.setdefault(key, Center(np.zeros(self.n_features)))
+
+    def _tasks(self, held: Parts) -> dict[Hashable, dict[Part, float]]:
+        """Return the weights of the classes of each task."""
+        found: dict[Hashable, dict[Part, float]] = {}
+        for key, center in self.centers.items():
+            if key not in held and center.weight > 0.0:
+                found.setdefault(key[0], {})[key] = center.weight  # type: ignore[index]
+        return found
+
+    def _numbers(self, held: Parts) -> dict[Hashable, tuple[float, float, float]]:
+        """Return the weight of a pair, and the numbers of different and same pairs, of each task.
+
+        All tasks have equal weights, which sum to the number of all pairs.
+        """
+        found = {}
+        for task, sizes in self._tasks(held).items():
+            m = np.array([*sizes.values()])
+            like = float(np.maximum(m * (m - 1.0), 0.0).sum()) / 2.0
+            found[task] = max(float(m.sum() ** 2 - (m**2).sum()) / 2.0, 0.0), like
+        pairs = {task: sum(both) for task, both in found.items()}
+        able = [task for task, n in pairs.items() if n > 0.0]
+        total = sum(pairs.values())
+        return {
+            task: (total / len(able) / pairs[task] if task in able else 0.0, *found[task])
+            for task in found
+        }
+
+    def forget(self, share: float) -> None:
+        """Multiply the weight of everything seen by this share."""
+        for center in self.centers.values():
+            center.weight *= share
+
+    def totals(self, held: Parts = NOTHING) -> Weights:
+        """Return the weights of the rewarded and of the penalised terms."""
+        found = [
+            (each * unlike, each * like) for each, unlike, like in self._numbers(held).values()
+        ]
+        return sum(one[0] for one in found), sum(one[1] for one in found)
+
+    def shares(self, weights: Weights, held: Parts = NOTHING) -> Shares:
+        """Return the share of each part in T."""
+        reward, penalty = self._each(weights, held)
+        numbers, shares = self._numbers(held), {}
+        for task, sizes in self._tasks(held).items():
+            each, whole = numbers[task][0], sum(sizes.values())
+            for key, size in sizes.items():
+                # A class of weight 1 or less has no pairs.
+                shares[key] = each * (reward * (whole - size) - penalty * size * (size > 1.0))
+            shares[BETWEEN, task] = each * reward * whole
+        return shares
+
+    def covariances(self, held: Parts = NOTHING) -> tuple[Shares, Float64s]:
+        """Return the share of each class in the covariance within classes, and rows R.
+
+        The covariance between classes is R^T R. All tasks have the same weight.
+        """
+        shares: dict[Part, float] = {}
+        rows, free, spread = [np.zeros((1, self.n_features))], 0.0, 0.0
+        for sizes in self._tasks(held).values():
+            m = np.array([*sizes.values()])
+            each = 1.0 / m.sum()
+            means = np.array([self.centers[key].mean for key in sizes])
+            rows.append(np.sqrt(each * m)[:, None] * (means - each * m @ means))
+            # A class of weight 1 or less has no pairs.
+            shares |= {key: each * (size > 1.0) for key, size in sizes.items()}
+            free += each * float(np.maximum(m - 1.0, 0.0).sum())
+            spread += 1.0 - float((each * m) @ (each * m))
+        between = np.concatenate(rows) / np.sqrt(spread or 1.0)
+        return {key: share / (free or 1.0) for key, share in shares.items()}, between
+
+    def along(self, basis: Float64s) -> "ClassTerms":
+        """Return the state in coordinates along orthonormal columns."""
+        inside = super().along(basis)
+        inside.centers = {
+            key: Center(center.mean @ basis, center.weight) for key, center in self.centers.items()
+        }
+        return inside
+
+    def closing(self, held: Parts = NOTHING) -> Block | None:
+        """Return the terms between the class means and the means of their tasks."""
+        block = Block(self.n_features)
+        for task, sizes in self._tasks(held).items():
+            means = np.array([self.centers[key].mean for key in sizes])
+            weights = np.array([*sizes.values()])
+            block.pieces.append(means)
+            now = len(block.pieces) - 1, slice(0, len(means))
+            middle = block.row(weights @ means / weights.sum())
+            block.add((BETWEEN, task), now, middle, weights)
+        return block
+
+    def settled(self) -> "ClassTerms":
+        """Return an object that makes the same terms in a further pass."""
+        again = ClassTerms(self.n_features)
+        again.centers = {c: Center(found.mean, fixed=True) for c, found in self.centers.items()}
+        return again
+
+    @property
+    def mean(self) -> Float64s:
+        """The mean of the rows."""
+        heavy = [center for center in self.centers.values() if center.weight > 0.0]
+        if not heavy:
+            return np.zeros(self.n_features)
+        weights = np.array([center.weight for center in heavy])
+        return np.asarray(weights @ np.array([center.mean for center in heavy]) / weights.sum())
+
+
+REWARDED, PENALISED = "rewarded", "penalised"
+
+
+@storable(centers="dict[Center]")
+class ContrastTerms(Terms):
+    """Terms of two sets of rows, the second a background: rows minus the mean of their set."""
+
+    bounded = False
+
+    def __init__(self, n_features: int, *, center: bool) -> None:
+        super().__init__(n_features)
+        self.centers = {
+            part: Center(np.zeros(n_features), fixed=not center) for part in (REWARDED, PENALISED)
+        }
+
+    def _take(self, chunk: Chunk) -> Block:
+        """Return the terms of rows with the target 1 for the background, else 0."""
+        block = Block(self.n_features, chunk.rows)
+        for code, part in enumerate((REWARDED, PENALISED)):
+            mine = np.flatnonzero(chunk.targets == code)
+            if len(mine):
+                w = None if chunk.weights is None else chunk.weights[mine]
+                self.centers[part].add(block, part, chunk, (0, _as_slice(mine)), w)
+        return block
+
+    def _join(self, later: "ContrastTerms", new_sequence: bool) -> Block:
+        block = Block(self.n_features)
+        for part, center in later.centers.items():
+            self.centers[part].join(block, part, center)
+        return block
+
+    def forget(self, share: float) -> None:
+        """Multiply the weight of everything seen by this share."""
+        for center in self.centers.values():
+            center.weight *= share
+
+    def totals(self, held: Parts = NOTHING) -> Weights:
+        """Return the weights of the rewarded and of the penalised terms."""
+        return self.centers[REWARDED].weight, self.centers[PENALISED].weight
+
+    def shares(self, weights: Weights, held: Parts = NOTHING) -> Shares:
+        """Return the share of each part in T."""
+        reward, penalty = self._each(weights, held)
+        return {REWARDED: reward, PENALISED: -penalty}
+
+    def settled(self) -> "ContrastTerms":
+        """Return an object that makes the same terms in a further pass."""
+        again = ContrastTerms(self.n_features, center=False)
+        again.centers = {k: Center(c.mean, fixed=True) for k, c in self.centers.items()}
+        return again
+
+    @property
+    def mean(self) -> Float64s:
+        """The mean of the rows."""
+        return self.centers[REWARDED].mean
+
+
+# ---- classes and hashes of rows and pairs --------------------------------------------------
+
+
+def chunk_keys(chunk: Chunk) -> tuple[list[tuple[Any, Any]], Places]:
+    """Return the (task, label) classes of a chunk, and the index of each row's class.
+
+    Targets are labels of shape (n,), or labels and tasks of shape (n, 2).
+    """
+    targets = np.asarray(chunk.targets)
+    if targets.ndim == 1:
+        names, codes = np.unique(targets, return_inverse=True)
+        return [(None, name) for name in names.tolist()], codes.astype(np.intp)
+    labels, of_label = np.unique(targets[:, 0].tolist(), return_inverse=True)
+    tasks, of_task = np.unique(targets[:, 1].tolist(), return_inverse=True)
+    both, codes = np.unique(of_task * len(labels) + of_label, return_inverse=True)
+    names, groups = labels.tolist(), tasks.tolist()
+    keys = [(groups[k // len(names)], names[k % len(names)]) for k in both.tolist()]
+    return keys, codes.astype(np.intp)
+
+
+def row_hashes(rows: Any) -> Any:
+    """Return a hash of the values of each row, rounded to 23 significant bits.
+
+    The rounding is needed because the last bits of a feature map may depend on the chunk size.
+    """
+    dense = rows.toarray() if hasattr(rows, "toarray") else rows
+    odd = np.random.default_rng(20060).integers(0, 2**63, dense.shape[1], np.uint64) * 2 + 1
+    bits = np.ascontiguousarray(dense + 0.0, np.float64).view(np.uint64)
+    bits = (bits + np.uint64(1 << 28)) >> np.uint64(29)
+    return mixed((bits * odd).sum(axis=1, dtype=np.uint64))
+
+
+def pair_hashes(chunk: Chunk) -> Any:
+    """Return a hash of the values of each pair, which does not depend on the order in it."""
+    assert chunk.pairs is not None
+    found = row_hashes(chunk.rows)[chunk.pairs]
+    return mixed(found[:, 0] + found[:, 1])
+
+
+def mixed(h: Any) -> Any:
+    """Return hashes in which each bit depends on all input bits (splitmix64)."""
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
+        h = (h ^ (h >> np.uint64(shift))) * np.uint64(factor)
+    return h
