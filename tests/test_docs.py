@@ -16,6 +16,34 @@ from eigenstream.features import GradientOrientation
 
 DOCS = Path(__file__).parents[1] / "docs"
 
+#: Characters of a line of code: longer lines are cut off in a window of 1200 pixels.
+LONGEST = 76
+
+
+def code_lines(text):
+    """Yield the lines of code and of answers of a page, with their numbers."""
+    fenced = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("```"):
+            fenced = "" if fenced else line
+        elif (fenced and "raw" not in fenced) or line.startswith("    "):
+            yield number, line
+
+
+def test_lines_of_code_fit_their_column():
+    """Lines of code of pages and docstrings have at most 76 characters."""
+    root = DOCS.parent
+    pages = [*root.glob("*.md"), *DOCS.rglob("*.md")]
+    pages = [page for page in pages if not {"_build", "generated", "papers.md"} & set(page.parts)]
+    for page in pages:
+        lines = code_lines(page.read_text(encoding="utf-8"))
+        long = [number for number, line in lines if len(line) > LONGEST]
+        assert not long, f"{page.relative_to(root)}, lines {long}"
+    for source in (root / "src").rglob("*.py"):
+        lines = re.findall(r"^ *((?:>>>|\.\.\.) .*)$", source.read_text(encoding="utf-8"), re.M)
+        long = [line for line in lines if len(line) > LONGEST]
+        assert not long, f"{source.relative_to(root)}: {long}"
+
 
 #: Names of several kinds that the reference must list.
 NAMES = {

@@ -1,7 +1,8 @@
-"""An estimator: directions of large velocity, the opposite of slow features.
+"""An estimator: directions of large velocity, not of small.
 
-It has the terms of a time series and its own weights. Passes, chunks, streams, sequences, missing
-rows, merging and all solvers come from the base class.
+It has the terms of a time series and its own weights. Passes, chunks,
+streams, sequences, missing rows, merging and all solvers come from the base
+class.
 """
 
 from eigenstream.subspace import Result
@@ -28,7 +29,15 @@ class FastSubspace(TimeEstimator):
     center, scale = True, False
     _result_class = Result
 
-    def __init__(self, n_components=2, *, lag=1, solver="auto", features=None, missing="raise"):
+    def __init__(
+        self,
+        n_components=2,
+        *,
+        lag=1,
+        solver="auto",
+        features=None,
+        missing="raise",
+    ):
         self.n_components, self.lag, self.solver = n_components, lag, solver
         self.features, self.missing = features, missing
 
@@ -36,5 +45,7 @@ class FastSubspace(TimeEstimator):
         return Velocities(width, lag=self.lag, center=True)
 
     def _solve(self, learner):
-        pairs = learner.operator().largest((1.0, 0.0), self._wanted(learner.terms.n_features))
+        pairs = learner.operator().largest(
+            (1.0, 0.0), self._wanted(learner.terms.n_features)
+        )
         return Result(pairs, learner.mean)

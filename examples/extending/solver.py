@@ -1,4 +1,6 @@
-"""A solver that selects columns instead of directions: one number for each column and part."""
+"""A solver that selects columns: one number for each column and part."""
+
+from collections import Counter
 
 import numpy as np
 
@@ -7,22 +9,19 @@ from eigenstream.subspace.sums.operators import canonical
 
 
 class ColumnSums:
-    """The diagonal of the sum of each part. ``add`` and ``merge`` are abilities of the solver."""
+    """The diagonal of the sum of each part, which can add and merge."""
 
     def __init__(self):
-        self.squares = {}
+        self.squares = Counter()
 
     def add(self, block, terms):
         """Add the terms of a block."""
-        self._add({part: (block.vectors(part) ** 2).sum(axis=0) for part in block.by_part()})
+        for part in block.by_part():
+            self.squares[part] += (block.vectors(part) ** 2).sum(axis=0)
 
     def merge(self, later):
         """Add other sums."""
-        self._add(later.squares)
-
-    def _add(self, squares):
-        for part, values in squares.items():
-            self.squares[part] = self.squares.get(part, 0.0) + values
+        self.squares.update(later.squares)
 
     def operator(self, terms, held=frozenset()):
         """Return T for any weights, without the held-out parts."""
@@ -30,26 +29,28 @@ class ColumnSums:
 
 
 class ColumnOperator:
-    """T for given weights. The shares of the parts depend on the weights, the sums do not."""
+    """T for given weights: only the shares of the parts depend on them."""
 
     def __init__(self, squares, terms, held):
         self.squares, self.terms, self.held = squares, terms, held
-        self.trace, self.floor = float(self.diagonal((1.0, 0.0)).sum()), terms.floor
+        self.trace = float(self.diagonal((1.0, 0.0)).sum())
+        self.floor = terms.floor
 
     def diagonal(self, weights):
         """Return the diagonal of T."""
         shares = self.terms.shares(weights, self.held)
-        return sum(shares.get(part, 0.0) * squares for part, squares in self.squares.items())
+        return sum(shares.get(p, 0.0) * s for p, s in self.squares.items())
 
     def largest(self, weights, n_components):
         """Return the largest eigenpairs."""
         values = self.diagonal(weights)
         best = np.argsort(-values, kind="stable")[:n_components]
-        return canonical(values[best], np.eye(len(values))[:, best]).first(n_components)
+        axes = np.eye(len(values))[:, best]
+        return canonical(values[best], axes).first(n_components)
 
 
 class Columns(Solver):
-    """Solver object, as in ``SlowSubspace(5, alpha=0.5, solver=Columns())``."""
+    """Solver object, as in ``SlowSubspace(5, solver=Columns())``."""
 
     name = "columns"
     abilities = (ColumnSums,)

@@ -124,7 +124,10 @@ def merge_all(estimators: Iterable[Any], **how: Any) -> Any:
     Examples
     --------
     >>> from eigenstream import StreamPCA, merge_all
-    >>> parts = [StreamPCA(1).fit([[0.0, 0.0], [2.0, 0.0]]), StreamPCA(1).fit([[4.0, 0.0]])]
+    >>> parts = [
+    ...     StreamPCA(1).fit([[0.0, 0.0], [2.0, 0.0]]),
+    ...     StreamPCA(1).fit([[4.0, 0.0]]),
+    ... ]
     >>> merge_all(parts).mean_
     array([2., 0.])
     """

@@ -30,7 +30,9 @@ class Documented(BaseEstimator):
 def documented_by(entries: Mapping[str, str]) -> Callable[[C], C]:
     """Return a decorator that puts entries where a docstring names them, as <a, b>.
 
-    >>> @documented_by({"width": "width : int\\n    Of a row.", "height": "height : int"})
+    >>> @documented_by(
+    ...     {"width": "width : int\\n    Of a row.", "height": "height : int"}
+    ... )
     ... class Box:
     ...     '''Parameters
     ...     ----------

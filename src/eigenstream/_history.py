@@ -52,7 +52,9 @@ class History:
 
         Examples
         --------
-        >>> History.of([(1, np.zeros((1, 3))), (2, np.ones((1, 3)))], [0.25]).weights.shape
+        >>> History.of(
+        ...     [(1, np.zeros((1, 3))), (2, np.ones((1, 3)))], [0.25]
+        ... ).weights.shape
         (2, 1, 3)
         """
         step, *weights = zip(*records, strict=True) if records else ((), ())

@@ -124,7 +124,10 @@ def power_of_two(size: float) -> float:
 def rounding_of_mean(mean: Floats, dtype: Any = np.float64) -> float:
     """Return the largest eigenvalue that rounding of the mean can cause, as for constant rows.
 
-    >>> rounding_of_mean(np.zeros(3)), 0.0 < rounding_of_mean(np.ones(3)) < 1e-30
+    >>> (
+    ...     rounding_of_mean(np.zeros(3)),
+    ...     0.0 < rounding_of_mean(np.ones(3)) < 1e-30,
+    ... )
     (0.0, True)
     """
     return float(len(mean) * (float(np.finfo(dtype).eps) * np.linalg.norm(mean)) ** 2)
@@ -165,7 +168,11 @@ def orthonormalized(columns: Floats) -> Floats:
 def principal_angles(left: Floats, right: Floats) -> Float64s:
     """Return the principal angles between the column spans, in radians, largest first.
 
-    >>> float(principal_angles(np.array([[1.0], [0.0]]), np.array([[1.0], [1.0]]))[0])  # pi / 4
+    >>> float(
+    ...     principal_angles(
+    ...         np.array([[1.0], [0.0]]), np.array([[1.0], [1.0]])
+    ...     )[0]
+    ... )  # pi / 4
     0.785398...
     """
     return np.asarray(

@@ -42,7 +42,9 @@ def without_steps(model: Model) -> Model:
 
     >>> from eigenstream import StreamPCA
     >>> from eigenstream.streams import UnitNorm, open_stream
-    >>> model = StreamPCA(1).fit(open_stream(np.diag([3.0, 4.0])).through(UnitNorm()))
+    >>> model = StreamPCA(1).fit(
+    ...     open_stream(np.diag([3.0, 4.0])).through(UnitNorm())
+    ... )
     >>> hasattr(without_steps(model), "preprocessing_")
     False
     """
@@ -64,7 +66,9 @@ def prepared(model: Any, X: Any) -> Any:
 
     >>> from eigenstream import StreamPCA
     >>> from eigenstream.streams import UnitNorm, open_stream
-    >>> model = StreamPCA(1).fit(open_stream(np.diag([3.0, 4.0])).through(UnitNorm()))
+    >>> model = StreamPCA(1).fit(
+    ...     open_stream(np.diag([3.0, 4.0])).through(UnitNorm())
+    ... )
     >>> prepared(model, [[3.0, 4.0]])
     array([[0.6, 0.8]])
     """

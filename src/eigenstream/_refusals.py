@@ -17,7 +17,9 @@ class offered_if:
     Unlike scikit-learn's ``available_if``, it keeps the message of the check's AttributeError.
 
     >>> def has_sums(self):
-    ...     raise AttributeError("solver='kernel' needs all rows at once. Use fit.")
+    ...     raise AttributeError(
+    ...         "solver='kernel' needs all rows at once. Use fit."
+    ...     )
     >>> class Estimator:
     ...     @offered_if(has_sums)
     ...     def partial_fit(self): ...

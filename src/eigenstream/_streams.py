@@ -329,7 +329,9 @@ def all_rows(stream: Any, what: str) -> LabelledRows:
     """Return all complete rows of a stream, or raise an error if they exceed the memory limit.
 
     >>> from eigenstream.streams import open_stream
-    >>> all_rows(open_stream([[1.0], [2.0]]).with_labels(["a", "b"]), "a test").rows.shape
+    >>> all_rows(
+    ...     open_stream([[1.0], [2.0]]).with_labels(["a", "b"]), "a test"
+    ... ).rows.shape
     (2, 1)
     """
     return Passes(stream, what).whole()
@@ -459,7 +461,9 @@ def learn_chunks(course: Course, **first: Any) -> None:
     >>> from eigenstream import ClassSubspace
     >>> from eigenstream.streams import open_stream
     >>> stream = open_stream(np.eye(4)).with_labels([0, 0, 1, 1])
-    >>> course = Course(ClassSubspace(1, criterion="difference", eta=1.0), stream)
+    >>> course = Course(
+    ...     ClassSubspace(1, criterion="difference", eta=1.0), stream
+    ... )
     >>> learn_chunks(course)
     >>> course.end().n_samples_seen_
     4

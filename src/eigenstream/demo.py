@@ -85,7 +85,9 @@ def judge(features: Floats, labels: NDArray[Any]) -> Judged:
     """Measure how well the distance of features tells whether classes are equal.
 
     >>> import numpy as np
-    >>> found = judge(np.array([[0.0], [0.1], [5.0], [5.1]]), np.array(list("aabb")))
+    >>> found = judge(
+    ...     np.array([[0.0], [0.1], [5.0], [5.1]]), np.array(list("aabb"))
+    ... )
     >>> found.area, found.error
     (1.0, 0.0)
     """

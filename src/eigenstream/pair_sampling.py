@@ -177,12 +177,18 @@ class LabelledPairs:
     --------
     >>> import numpy as np
     >>> stream = LabelledPairs(memory=50, random_state=0)
-    >>> rows, labels = np.arange(400.0).reshape(-1, 1), np.tile([0, 1, 2, 3], 100)
+    >>> rows, labels = (
+    ...     np.arange(400.0).reshape(-1, 1),
+    ...     np.tile([0, 1, 2, 3], 100),
+    ... )
     >>> pairs, y = stream.pairs(rows, labels)
     >>> bool(0.8 < (y > 0).sum() / (y < 0).sum() < 1.25)
     True
     >>> same = pairs[:, 0, 0] % 4 == pairs[:, 1, 0] % 4
-    >>> bool((same == (y > 0)).all()), float((pairs[:, 0] - pairs[:, 1]).max()) <= 50
+    >>> (
+    ...     bool((same == (y > 0)).all()),
+    ...     float((pairs[:, 0] - pairs[:, 1]).max()) <= 50,
+    ... )
     (True, True)
     """
 

@@ -175,7 +175,7 @@ def test_the_page_of_the_documentation_runs(files, rows):
     (files / "species.csv").write_text("\n".join(["species", *species]))
     write_iris(files, rows[:60], species)
     page = Path(__file__).parents[2] / "docs" / "how-to" / "command-line.md"
-    lines = page.read_text(encoding="utf-8").splitlines()
+    lines = page.read_text(encoding="utf-8").replace("\\\n", "").splitlines()
     commands = [shlex.split(line, comments=True) for line in lines if line.startswith("$ ")]
     assert len(commands) > 12
     for _, name, *arguments in commands:

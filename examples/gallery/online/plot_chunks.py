@@ -2,9 +2,10 @@
 Any chunking, same components
 =============================
 
-``partial_fit`` keeps the last rows of a chunk, so no velocity is lost between two chunks.
-The components equal those of one fit to rounding, and so do those of merged workers.
-Chunks that are learned as separate sequences lose velocities, and give other components.
+``partial_fit`` keeps the last rows of a chunk, so no velocity is lost
+between two chunks. The components equal those of one fit to rounding, and
+so do those of merged workers. Chunks that are learned as separate sequences
+lose velocities, and give other components.
 """
 
 import numpy as np
@@ -17,14 +18,17 @@ from eigenstream.processes import Autoregressive
 # Fit once
 # --------
 
-X = Autoregressive((0.99, 0.95, 0.8, 0.5, 0.3, 0.1), n_features=8, random_state=0).take(6000)
+X = Autoregressive(
+    (0.99, 0.95, 0.8, 0.5, 0.3, 0.1), n_features=8, random_state=0
+).take(6000)
 model = SlowSubspace(n_components=2, alpha=0.5, lag=3)
 whole = SlowSubspace(**model.get_params()).fit(X)
 
 # %%
 # Learn in chunks of 20 to 3000 rows
 # ----------------------------------
-# One learner reads all chunks, or one worker learns from each chunk and the workers are merged.
+# One learner reads all chunks, or one worker learns from each chunk and the
+# workers are merged.
 
 sizes = [20, 50, 100, 200, 500, 1000, 3000]
 angles = {"separate sequences": [], "partial_fit": [], "merged workers": []}
@@ -34,9 +38,16 @@ for size in sizes:
     for chunk in chunks:
         online.partial_fit(chunk)
         apart.partial_fit(chunk, new_sequence=True)
-    workers = [SlowSubspace(**model.get_params()).partial_fit(chunk) for chunk in chunks]
-    for name, found in zip(angles, (apart, online, merge_all(workers)), strict=True):
-        angles[name].append(subspace_angles(whole.components_.T, found.components_.T)[0])
+    workers = [
+        SlowSubspace(**model.get_params()).partial_fit(chunk)
+        for chunk in chunks
+    ]
+    for name, found in zip(
+        angles, (apart, online, merge_all(workers)), strict=True
+    ):
+        angles[name].append(
+            subspace_angles(whole.components_.T, found.components_.T)[0]
+        )
 
 largest = max(angles["partial_fit"] + angles["merged workers"])
 print(f"largest angle to the whole fit: {largest:.1e} radians")
@@ -46,7 +57,10 @@ print(f"largest angle to the whole fit: {largest:.1e} radians")
 # -------------------------------------------
 
 ax = plotting.courses(
-    {name: (sizes, np.maximum(values, 1e-17)) for name, values in angles.items()},
+    {
+        name: (sizes, np.maximum(values, 1e-17))
+        for name, values in angles.items()
+    },
     labels=("rows of a chunk", "angle to one fit, radians"),
     scales=("log", "log"),
 )

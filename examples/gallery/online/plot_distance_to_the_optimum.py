@@ -2,9 +2,10 @@
 Distance to the optimum against rows
 ====================================
 
-Three solvers of :class:`~eigenstream.StreamPCA` and ``IncrementalPCA`` learn from the same stream.
-The sketch stores no square matrix, and is as good as the exact solver.
-The flow takes a step for each row, and needs more rows.
+Three solvers of :class:`~eigenstream.StreamPCA` and ``IncrementalPCA``
+learn from the same stream. The sketch stores no square matrix, and is as
+good as the exact solver. The flow takes a step for each row, and needs more
+rows.
 """
 
 import numpy as np
@@ -31,7 +32,8 @@ learners = {
 # %%
 # Learn, and measure at eleven moments
 # -------------------------------------
-# The distance is the share of the largest possible variance that the components miss.
+# The distance is the share of the largest possible variance that the
+# components miss.
 
 ends = np.unique(np.geomspace(100, 10_000, 11).astype(int))
 X = process.take(ends[-1])
@@ -39,7 +41,9 @@ distances = {name: [] for name in learners}
 for start, end in zip([0, *ends[:-1]], ends, strict=True):
     for name, model in learners.items():
         model.partial_fit(X[start:end])
-        distances[name].append(1 - captured(model.components_.T, process.covariance))
+        distances[name].append(
+            1 - captured(model.components_.T, process.covariance)
+        )
 
 final = {name: values[-1] for name, values in distances.items()}
 print({name: f"{value:.4f}" for name, value in final.items()})

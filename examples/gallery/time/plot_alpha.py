@@ -2,9 +2,10 @@
 Eigenvalues against alpha
 =========================
 
-:class:`~eigenstream.SlowSubspace` weighs the variance by alpha and the velocity by 1 - alpha.
-Each eigenvalue of the difference crosses zero at one alpha.
-``alpha="auto"`` has 1.1 times the odds of the last of these crossings.
+:class:`~eigenstream.SlowSubspace` weighs the variance by alpha and the
+velocity by 1 - alpha. Each eigenvalue of the difference crosses zero at one
+alpha. ``alpha="auto"`` has 1.1 times the odds of the last of these
+crossings.
 """
 
 import numpy as np
@@ -28,7 +29,8 @@ model = SlowSubspace(n_components=3).fit(process.take(20_000))
 path = model.path(np.linspace(0.005, 1, 200))
 above = path.n_positive[path.alphas > model.alpha_].min()
 below = path.n_positive[path.alphas < 0.9 * model.alpha_].max()
-print(f"auto: alpha = {model.alpha_:.3f}. Positive eigenvalues: {above} above, {below} below.")
+print(f"auto: alpha = {model.alpha_:.3f}")
+print(f"positive eigenvalues: {above} above, {below} below")
 
 # %%
 # Draw the path

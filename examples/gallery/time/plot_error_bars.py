@@ -2,8 +2,9 @@
 Error bars from one pass
 ========================
 
-:meth:`~eigenstream.SlowSubspace.uncertainty` fits a subspace and returns error bars.
-They come from fits without each block of rows, which need no further pass.
+:meth:`~eigenstream.SlowSubspace.uncertainty` fits a subspace and returns
+error bars. They come from fits without each block of rows, which need no
+further pass.
 """
 
 import numpy as np
@@ -14,11 +15,14 @@ from eigenstream.processes import Autoregressive
 # %%
 # Five sources, two of which are hard to tell apart
 # -------------------------------------------------
-# The sources forget within 60, 20, 18, 6 and 3 rows. They are mixed in eight columns.
+# The sources forget within 60, 20, 18, 6 and 3 rows. They are mixed in
+# eight columns.
 
 exact = np.array([60, 20, 18, 6, 3])
 process = Autoregressive(np.exp(-1 / exact), n_features=8, random_state=0)
-found = SlowSubspace(5, criterion="ratio", lag=3).uncertainty(process.take(30_000), blocks=20)
+found = SlowSubspace(5, criterion="ratio", lag=3).uncertainty(
+    process.take(30_000), blocks=20
+)
 print(found)
 
 # %%
@@ -33,9 +37,9 @@ print(f"{inside} of {len(exact)} intervals contain the exact time scale.")
 # %%
 # Draw the intervals and the stability
 # ------------------------------------
-# Components 2 and 3 are mixtures of the same two sources, so their angles are large.
-# The number at a point is the component that is mixed in.
-# The span of the first three components is known to about a degree.
+# Components 2 and 3 are mixtures of the same two sources, so their angles
+# are large. The number at a point is the component that is mixed in. The
+# span of the first three components is known to about a degree.
 
 left, right = plotting.panels([2], [3.4])
 plotting.timescales(found, ax=left)

@@ -2,9 +2,10 @@
 Time scales of a molecule against lag
 =====================================
 
-A simulated molecule turns about two bonds. It turns about the first bond more rarely.
-:func:`~eigenstream.lag_path` learns slow features at several lags in one pass.
-The time scales approach the exact values as the lag grows.
+A simulated molecule turns about two bonds. It turns about the first bond
+more rarely. :func:`~eigenstream.lag_path` learns slow features at several
+lags in one pass. The time scales approach the exact values as the lag
+grows.
 """
 
 import numpy as np
@@ -14,8 +15,9 @@ from eigenstream import SlowSubspace, lag_path, plotting
 # %%
 # Simulate the molecule
 # ---------------------
-# Each angle is an overdamped particle in a periodic potential with two wells.
-# The barrier between the wells is 4 kT for the first angle, and 2 kT for the second.
+# Each angle is an overdamped particle in a periodic potential with two
+# wells. The barrier between the wells is 4 kT for the first angle, and 2 kT
+# for the second.
 
 BARRIERS, STEP = np.array([4.0, 2.0]), 0.02
 RUNS, ROWS = 40, 4000
@@ -43,12 +45,16 @@ runs = list(distances.swapaxes(0, 1))  # one sequence for each run
 slow = SlowSubspace(n_components=2, criterion="ratio")
 path = lag_path(slow, runs, [1, 2, 5, 10, 20, 50, 100])
 features = path.estimators[-2].transform(runs)
-first, sine = np.concatenate(features)[:, 0], np.sin(angles[..., 0]).T.ravel()
+first, sine = (
+    np.concatenate(features)[:, 0],
+    np.sin(angles[..., 0]).T.ravel(),
+)
 correlation = abs(np.corrcoef(first, sine)[0, 1])
-print(f"feature 1 and the sine of the slow angle: correlation {correlation:.3f}")
+print(f"correlation with the sine of the slow angle: {correlation:.3f}")
 
 # %%
-# The exact time scales come from the transition matrix of one angle on a fine grid.
+# The exact time scales come from the transition matrix of one angle on a
+# fine grid.
 
 grid = np.linspace(-np.pi, np.pi, 200, endpoint=False)
 exact = []
@@ -65,7 +71,8 @@ print("learned at lag 100:", np.round(path.timescales[-1]))
 # %%
 # Draw the features of one run, and the time scales
 # -------------------------------------------------
-# The dashed lines are exact. In the shaded area a time scale is below its lag.
+# The dashed lines are exact. In the shaded area a time scale is below its
+# lag.
 
 left, right = plotting.panels([2], [3.6])
 plotting.runs(features[:1], ["feature 1", "feature 2"], ax=left)

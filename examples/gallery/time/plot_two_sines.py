@@ -25,7 +25,8 @@ X += 0.01 * rng.standard_normal(X.shape)
 # %%
 # Learn one feature
 # -----------------
-# The sign of a feature is arbitrary, so the correlation is an absolute value.
+# The sign of a feature is arbitrary, so the correlation is an absolute
+# value.
 
 model = SlowSubspace(n_components=1).fit(X)
 feature = model.transform(X)[:, 0]
@@ -33,11 +34,17 @@ component = StreamPCA(n_components=1).fit_transform(X)[:, 0]
 
 correlation = abs(np.corrcoef(feature, slow)[0, 1])
 correlation_of_pca = abs(np.corrcoef(component, slow)[0, 1])
-print(f"correlation with the slow sine: {correlation:.3f}, PCA: {correlation_of_pca:.3f}")
+print(f"correlation with the slow sine: {correlation:.3f}")
+print(f"of the first principal component: {correlation_of_pca:.3f}")
 
 # %%
 # Draw the sensors and both features
 # ----------------------------------
 
-names = ["sensor 1", "sensor 2", "first principal component", "slow feature"]
+names = [
+    "sensor 1",
+    "sensor 2",
+    "first principal component",
+    "slow feature",
+]
 ax = plotting.runs(np.column_stack([X, component, feature]), names)

@@ -169,10 +169,14 @@ class Group(_Described, TyperGroup):
 def in_options(text: str, names: Collection[str]) -> str:
     """Return a message of the library with options in place of parameters.
 
-    >>> in_options("Use n_components <= 3, or pass exclude=['a', 'b'] and missing='skip'.",
-    ...            ["n_components", "exclude", "missing"])
-    'Use --n-components <= 3, or pass --exclude a,b and --missing skip.'
-    >>> in_options("solver=Sketch(passes=3) and solver='dense'", ["solver", "passes"])
+    >>> in_options(
+    ...     "Use n_components <= 3, or exclude=['a', 'b'], missing='skip'.",
+    ...     ["n_components", "exclude", "missing"],
+    ... )
+    'Use --n-components <= 3, or --exclude a,b, --missing skip.'
+    >>> in_options(
+    ...     "solver=Sketch(passes=3) and solver='dense'", ["solver", "passes"]
+    ... )
     'solver=Sketch(passes=3) and --solver dense'
     """
     known = "|".join(names)

@@ -64,7 +64,11 @@ def say(found: Mapping[str, Any], sentence: str, as_json: bool) -> None:
 def show(title: str, found: Mapping[str, Any], as_json: bool) -> None:
     """Print results as one JSON object, or one a line with the eigenvalues as bars.
 
-    >>> show("Model", {"n_rows": 3000, "names": ["x", "y"], "alpha": None}, as_json=False)
+    >>> show(
+    ...     "Model",
+    ...     {"n_rows": 3000, "names": ["x", "y"], "alpha": None},
+    ...     as_json=False,
+    ... )
     Model
       n rows  3,000
       names   2: x, y

@@ -141,7 +141,9 @@ def balanced_risk(
     --------
     All same pairs are nearer than 3, and all different pairs are at distance 4 or more:
 
-    >>> found = balanced_risk([[0.0], [1.0], [5.0], [7.0]], ["a", "a", "b", "b"])
+    >>> found = balanced_risk(
+    ...     [[0.0], [1.0], [5.0], [7.0]], ["a", "a", "b", "b"]
+    ... )
     >>> found.risk, found.threshold
     (0.0, 3.0)
     """

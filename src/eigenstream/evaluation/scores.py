@@ -313,7 +313,10 @@ def time_blocks(X: ArrayLike, n_blocks: int, *, gap: int = 0) -> list[NDArray[An
     Examples
     --------
     >>> import numpy as np
-    >>> [block.ravel().tolist() for block in time_blocks(np.arange(8)[:, None], 3, gap=1)]
+    >>> [
+    ...     block.ravel().tolist()
+    ...     for block in time_blocks(np.arange(8)[:, None], 3, gap=1)
+    ... ]
     [[0, 1], [3, 4], [6, 7]]
     """
     rows = np.asarray(X)

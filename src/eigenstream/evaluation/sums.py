@@ -132,10 +132,16 @@ def cross_validate_sums(
     >>> from eigenstream import SlowSubspace
     >>> from eigenstream.evaluation import time_blocks
     >>> from eigenstream.processes import Autoregressive
-    >>> process = Autoregressive([0.95, 0.9, 0.0, 0.0], noise=0.1, random_state=0)
+    >>> process = Autoregressive(
+    ...     [0.95, 0.9, 0.0, 0.0], noise=0.1, random_state=0
+    ... )
     >>> folds = time_blocks(process.take(20_000), 5, gap=200)
     >>> found = cross_validate_sums(
-    ...     SlowSubspace(), folds, n_components=[1, 2, 3], alphas=[0.2, 0.5], lags=[1, 5]
+    ...     SlowSubspace(),
+    ...     folds,
+    ...     n_components=[1, 2, 3],
+    ...     alphas=[0.2, 0.5],
+    ...     lags=[1, 5],
     ... )
     >>> found.scores.shape, found.best(lag=5)
     ((2, 2, 3, 5), {'lag': 5, 'n_components': 2, 'alpha': 0.5})

@@ -63,10 +63,10 @@ class GradientOrientation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Doc
     >>> import numpy as np
     >>> from eigenstream.features import GradientOrientation
     >>> step = np.zeros((1, 6, 6))
-    >>> step[:, :, 3:] = 1.0                         # dark on the left, bright on the right
+    >>> step[:, :, 3:] = 1.0  # dark on the left, bright on the right
     >>> edges = GradientOrientation(cells=2, orientations=4)
     >>> found = edges.fit_transform(step.reshape(1, -1)).reshape(4, 2, 2)
-    >>> found.round(2).tolist()[0]                   # everything points to the right
+    >>> found.round(2).tolist()[0]  # everything points to the right
     [[0.5, 0.5], [0.5, 0.5]]
     >>> float(np.abs(found[1:]).max())
     0.0

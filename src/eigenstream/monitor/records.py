@@ -86,7 +86,9 @@ class WindowRecord:
     Examples
     --------
     >>> from eigenstream.monitor import WindowRecord
-    >>> WindowRecord(500, None, 0.01, "level", None, None, True, 8.2, {}, ()).alarm
+    >>> WindowRecord(
+    ...     500, None, 0.01, "level", None, None, True, 8.2, {}, ()
+    ... ).alarm
     True
     """
 

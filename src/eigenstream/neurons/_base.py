@@ -230,7 +230,9 @@ class Block(NamedTuple):
     def chosen(self, places: Any) -> "Block":
         """Return some of the rows.
 
-        >>> Block(np.eye(2), np.ones((2, 1)), np.ones(2), np.ones(2)).chosen([1]).rows
+        >>> Block(np.eye(2), np.ones((2, 1)), np.ones(2), np.ones(2)).chosen(
+        ...     [1]
+        ... ).rows
         array([[0., 1.]])
         """
         return Block(*(one[places] for one in self[:4]))

@@ -399,9 +399,13 @@ def _inseparable(rows: Float64s, signs: Float64s, intercept: bool) -> bool:
     w has <w, row> > 0 for all, or a weighted mean of them is zero: then no plane separates them.
     Columns are divided by their root mean square, and rows by their lengths.
 
-    >>> _inseparable(np.array([[1.0], [2.0]]), np.array([1.0, -1.0]), intercept=False)
+    >>> _inseparable(
+    ...     np.array([[1.0], [2.0]]), np.array([1.0, -1.0]), intercept=False
+    ... )
     True
-    >>> _inseparable(np.array([[1e-8], [2e-8]]), np.array([1.0, -1.0]), intercept=True)
+    >>> _inseparable(
+    ...     np.array([[1e-8], [2e-8]]), np.array([1.0, -1.0]), intercept=True
+    ... )
     False
     """
     if rows.size > LARGEST:

@@ -187,7 +187,9 @@ def backpropagation_steps(net: Network, block: Block, order: Any, gains: Any, si
     smaller. A loss that is not finite ends the loop before its step.
 
     >>> net = Network.zeros((2, 1), "tanh", "identity")
-    >>> block = Block(np.eye(2), np.array([[1.0], [3.0]]), np.ones(2), np.ones(2))
+    >>> block = Block(
+    ...     np.eye(2), np.array([[1.0], [3.0]]), np.ones(2), np.ones(2)
+    ... )
     >>> backpropagation_steps(net, block, np.arange(2), np.array([0.5]), 2)
     (1, 5.0)
     >>> net.weights  # the mean error is 2
@@ -222,7 +224,9 @@ def backpropagation_steps(net: Network, block: Block, order: Any, gains: Any, si
 def network_answers(net: Network, rows: Any) -> Float64s:
     """Return the answers of the last layer to each row.
 
-    >>> network_answers(Network.zeros((2, 1), "tanh", "logistic"), np.ones((1, 2)))
+    >>> network_answers(
+    ...     Network.zeros((2, 1), "tanh", "logistic"), np.ones((1, 2))
+    ... )
     array([[0.5]])
     """
     return np.asarray(_forward(net, np.require(rows, requirements=["C", "W"]))[-1])
@@ -428,8 +432,10 @@ class MultilayerPerceptron(Classifying, _Backpropagating):
     Examples
     --------
     >>> from eigenstream import MultilayerPerceptron
-    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]           # exclusive or
-    >>> net = MultilayerPerceptron(4, learning_rate=0.3, max_iter=1000, random_state=0).fit(X, y)
+    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]  # exclusive or
+    >>> net = MultilayerPerceptron(
+    ...     4, learning_rate=0.3, max_iter=1000, random_state=0
+    ... ).fit(X, y)
     >>> net.predict(X).tolist()
     [0, 1, 1, 0]
     """
@@ -523,8 +529,12 @@ class MultilayerPerceptronRegressor(Regressing, _Backpropagating):
     >>> import numpy as np
     >>> from eigenstream import MultilayerPerceptronRegressor
     >>> X = np.linspace(-1, 1, 200)[:, None]
-    >>> net = MultilayerPerceptronRegressor(learning_rate=0.05, max_iter=500, random_state=0)
-    >>> bool(net.fit(X, np.sin(3 * X[:, 0])).score(X, np.sin(3 * X[:, 0])) > 0.99)
+    >>> net = MultilayerPerceptronRegressor(
+    ...     learning_rate=0.05, max_iter=500, random_state=0
+    ... )
+    >>> bool(
+    ...     net.fit(X, np.sin(3 * X[:, 0])).score(X, np.sin(3 * X[:, 0])) > 0.99
+    ... )
     True
     """
 

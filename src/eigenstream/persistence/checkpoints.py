@@ -97,7 +97,9 @@ class Checkpoint:
     >>> path = Path(mkdtemp()) / "fit.eigs"
     >>> stream = eigenstream.open_stream(rows, chunk_rows=100)
     >>> whole = eigenstream.StreamPCA(2).fit(stream, checkpoint=path, every=100)
-    >>> again = eigenstream.StreamPCA(2).fit(stream, checkpoint=path, every=100, resume=True)
+    >>> again = eigenstream.StreamPCA(2).fit(
+    ...     stream, checkpoint=path, every=100, resume=True
+    ... )
     >>> float(abs(again.components_ - whole.components_).max())
     0.0
     """

@@ -319,7 +319,11 @@ def describe(path: str | PathLike[str]) -> dict[str, Any]:
     >>> import eigenstream
     >>> from tempfile import mkdtemp
     >>> path = Path(mkdtemp()) / "pca.eigs"
-    >>> eigenstream.save(eigenstream.StreamPCA(1).partial_fit(np.eye(3)), path, date="2026-01-01")
+    >>> eigenstream.save(
+    ...     eigenstream.StreamPCA(1).partial_fit(np.eye(3)),
+    ...     path,
+    ...     date="2026-01-01",
+    ... )
     >>> found = describe(path)
     >>> found["class"], found["provenance"]
     ('StreamPCA', {'date': '2026-01-01', 'rows_seen': 3})

@@ -194,7 +194,11 @@ def svg(ax: Axes, name: str) -> str:
     --------
     >>> from eigenstream.plotting import axes
     >>> picture = svg(axes(), "empty")
-    >>> picture[:4], "currentColor" in picture, "http" in picture.replace("http://www.w3.org", "")
+    >>> (
+    ...     picture[:4],
+    ...     "currentColor" in picture,
+    ...     "http" in picture.replace("http://www.w3.org", ""),
+    ... )
     ('<svg', True, False)
     """
     from matplotlib import pyplot  # late: it takes a third of a second

@@ -375,7 +375,12 @@ def stability(found: Any, *, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> from eigenstream import StreamPCA
-    >>> rows = np.random.default_rng(0).standard_normal((2000, 4)) * [3.0, 2.0, 2.0, 1.0]
+    >>> rows = np.random.default_rng(0).standard_normal((2000, 4)) * [
+    ...     3.0,
+    ...     2.0,
+    ...     2.0,
+    ...     1.0,
+    ... ]
     >>> stability(StreamPCA(3).uncertainty(rows)).get_legend_handles_labels()[1]
     ['component', 'span of the first']
     """
@@ -464,7 +469,9 @@ def distances(
     --------
     >>> from eigenstream import PairSubspace
     >>> pairs = np.array([[[0.0, 0.0], [0.0, 1.0]], [[0.0, 0.0], [1.0, 0.0]]])
-    >>> distances(PairSubspace(1, criterion="difference", eta=1.0).fit(pairs, [1, -1])).get_xlabel()
+    >>> distances(
+    ...     PairSubspace(1, criterion="difference", eta=1.0).fit(pairs, [1, -1])
+    ... ).get_xlabel()
     'distance'
     """
     ax = axes(title="Distances of pairs") if ax is None else ax
@@ -605,7 +612,11 @@ def runs(
     Examples
     --------
     >>> ax = runs([[[0.0], [1.0]], [[3.0], [2.0], [1.0]]], ["slow"])
-    >>> [line.get_xdata().tolist() for line in ax.lines if len(line.get_xdata()) > 2]
+    >>> [
+    ...     line.get_xdata().tolist()
+    ...     for line in ax.lines
+    ...     if len(line.get_xdata()) > 2
+    ... ]
     [[2, 3, 4]]
     """
     sequences = [sequences] if getattr(sequences, "ndim", 0) == 2 else sequences
@@ -660,7 +671,9 @@ def control_chart(monitor: Any, records: Sequence[Any], *, ax: Axes | None = Non
     --------
     >>> from eigenstream import Monitor, StreamPCA
     >>> rows = np.random.default_rng(0).standard_normal((4000, 3))
-    >>> monitor = Monitor(StreamPCA(1).fit(rows), window=50, rate=0.05).fit(rows[:2000])
+    >>> monitor = Monitor(StreamPCA(1).fit(rows), window=50, rate=0.05).fit(
+    ...     rows[:2000]
+    ... )
     >>> ax = control_chart(monitor, monitor.update(rows[2000:]))
     >>> ax.get_legend_handles_labels()[1]
     ['reference', 'new windows', 'alarm', 'limit']

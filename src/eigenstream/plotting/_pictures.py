@@ -321,7 +321,9 @@ def map_plane(
     Examples
     --------
     >>> from eigenstream.prototypes import Grid
-    >>> ax = map_plane(Grid(2, 3, "hexagonal"), [[1, 2, 3], [4, 5, 6]], label="hits")
+    >>> ax = map_plane(
+    ...     Grid(2, 3, "hexagonal"), [[1, 2, 3], [4, 5, 6]], label="hits"
+    ... )
     >>> len(ax.collections[0].get_paths())
     6
     """
@@ -364,7 +366,9 @@ def map_classes(som: Any, found: Any, *, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> from eigenstream.prototypes import ClassMap, Grid
-    >>> found = ClassMap(np.array(["a", "b"]), np.array([[3.0, 1.0], [0.0, 0.0]]), (2,))
+    >>> found = ClassMap(
+    ...     np.array(["a", "b"]), np.array([[3.0, 1.0], [0.0, 0.0]]), (2,)
+    ... )
     >>> ax = map_classes(Grid(1, 2), found)
     >>> ax.collections[0].get_facecolors()[:, 3].tolist()
     [0.75, 0.0]
@@ -413,7 +417,9 @@ def map_net(
     Examples
     --------
     >>> from eigenstream.prototypes import Grid
-    >>> ax = map_net(Grid(1, 3), [[0.5, 0.5]], prototypes=[[0, 0], [1, 1], [2, 0]])
+    >>> ax = map_net(
+    ...     Grid(1, 3), [[0.5, 0.5]], prototypes=[[0, 0], [1, 1], [2, 0]]
+    ... )
     >>> len(ax.collections[0].get_segments())
     2
     """

@@ -82,7 +82,10 @@ class Autoregressive(Process):
     >>> process.take(3).shape
     (3, 4)
     >>> alpha = 0.5
-    >>> T = alpha * process.covariance - (1 - alpha) * process.velocity_covariance()
+    >>> T = (
+    ...     alpha * process.covariance
+    ...     - (1 - alpha) * process.velocity_covariance()
+    ... )
     >>> top = np.linalg.eigh(T)[1][:, -1]
     >>> round(float(abs(top @ process.loadings[:, 0])), 6)
     1.0

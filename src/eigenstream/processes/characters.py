@@ -82,7 +82,9 @@ def characters(
     Examples
     --------
     >>> small = Style(size=8, height=5)
-    >>> images, labels = characters("0A", 3, rotation=3.14, style=small, random_state=0)
+    >>> images, labels = characters(
+    ...     "0A", 3, rotation=3.14, style=small, random_state=0
+    ... )
     >>> images.shape, labels.tolist()
     ((6, 64), ['0', '0', '0', 'A', 'A', 'A'])
     """
@@ -138,7 +140,9 @@ def digit_set(
 
     Examples
     --------
-    >>> images, labels = digit_set("rotation", 2, style=Style(size=14, height=9), random_state=0)
+    >>> images, labels = digit_set(
+    ...     "rotation", 2, style=Style(size=14, height=9), random_state=0
+    ... )
     >>> images.shape, "".join(labels)
     ((18, 196), '001122334455667788')
     """
@@ -183,7 +187,9 @@ def letter_set(
 
     Examples
     --------
-    >>> images, labels = letter_set("scale", 1, style=Style(size=14, height=9), random_state=0)
+    >>> images, labels = letter_set(
+    ...     "scale", 1, style=Style(size=14, height=9), random_state=0
+    ... )
     >>> images.shape
     (44, 196)
     """

@@ -50,7 +50,9 @@ class HeatExchanger(Process):
     --------
     >>> from eigenstream.processes import HeatExchanger
     >>> rows = HeatExchanger(random_state=0).take(1000)
-    >>> dict(zip(HeatExchanger.names, rows.mean(axis=0).round(), strict=True))["hot_outlet"]
+    >>> dict(zip(HeatExchanger.names, rows.mean(axis=0).round(), strict=True))[
+    ...     "hot_outlet"
+    ... ]
     np.float64(51.0)
     """
 

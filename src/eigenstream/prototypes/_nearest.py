@@ -24,7 +24,10 @@ LONGEST = 1e15
 def nearest(X: Any, W: Any) -> tuple[Any, Any]:
     """Return the nearest unit of each row, and the squared distance to it.
 
-    >>> nearest(np.array([[1.0, 0.0], [4.0, np.nan]]), np.array([[0.0, 0.0], [5.0, 5.0]]))
+    >>> nearest(
+    ...     np.array([[1.0, 0.0], [4.0, np.nan]]),
+    ...     np.array([[0.0, 0.0], [5.0, 5.0]]),
+    ... )
     (array([0, 1]), array([1., 2.]))
     """
     labels, squares = nearest_units(X, W, 1)
@@ -38,7 +41,9 @@ def nearest_units(X: Any, W: Any, count: int) -> tuple[Any, Any]:
     are compared in double precision, so the result is exact; the first of equal units comes first.
     Missing values (NaN) are left out, and the squared distances scaled up to all features.
 
-    >>> nearest_units(np.array([[1.0]]), np.array([[5.0], [2.0], [1.5]]), 2)[0].tolist()
+    >>> nearest_units(np.array([[1.0]]), np.array([[5.0], [2.0], [1.5]]), 2)[
+    ...     0
+    ... ].tolist()
     [[2], [1]]
     """
     (n, D), K, centre = X.shape, len(W), W.mean(axis=0)

@@ -52,7 +52,11 @@ def learn(
 
     Return the nearest unit of each row before its step, and the squared distance to it.
 
-    >>> W, X, pace = np.array([[0.0], [4.0]]), np.array([[1.0], [3.0]]), np.array([[0.5], [0], [1]])
+    >>> W, X, pace = (
+    ...     np.array([[0.0], [4.0]]),
+    ...     np.array([[1.0], [3.0]]),
+    ...     np.array([[0.5], [0], [1]]),
+    ... )
     >>> learn(W, X, WINNER, np.tile(pace, 2), np.zeros(2))[0], W.ravel()
     (array([0, 1]), array([0.5, 3.5]))
     """

@@ -527,7 +527,12 @@ class PrototypeEstimator(
         >>> rows = np.array([[0.0], [1.0], [5.0], [6.0]])
         >>> book = CompetitiveLearning(2, init=[[0.0], [5.0]]).fit(rows)
         >>> codes = book.quantise(rows)
-        >>> codes, book.reconstruct(codes).ravel(), book.distortion(rows), book.bits_per_vector_
+        >>> (
+        ...     codes,
+        ...     book.reconstruct(codes).ravel(),
+        ...     book.distortion(rows),
+        ...     book.bits_per_vector_,
+        ... )
         (array([0, 0, 1, 1], dtype=uint8), array([0.33..., 5.33...]), 0.27..., 1.0)
         """
         rows, vectors = self._rows_to_read(X)

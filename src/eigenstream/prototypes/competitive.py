@@ -172,8 +172,12 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
     >>> import numpy as np
     >>> from eigenstream import CompetitiveLearning
     >>> rng = np.random.default_rng(0)
-    >>> X = np.repeat([[0.0, 0.0], [9.0, 9.0]], 50, axis=0) + rng.standard_normal((100, 2))
-    >>> clusters = CompetitiveLearning(2, random_state=0).fit(rng.permutation(X))
+    >>> X = np.repeat(
+    ...     [[0.0, 0.0], [9.0, 9.0]], 50, axis=0
+    ... ) + rng.standard_normal((100, 2))
+    >>> clusters = CompetitiveLearning(2, random_state=0).fit(
+    ...     rng.permutation(X)
+    ... )
     >>> np.sort(clusters.prototypes_[:, 1].round())
     array([0., 9.])
     """

@@ -197,7 +197,9 @@ def smooth(values: Any, grid: Grid, neighborhood: str, radius: float) -> Any:
 
     A Gaussian is computed as a product of one along rows and one between rows.
 
-    >>> smooth(np.array([[0.0], [0.0], [0.0], [1.0]]), Grid(1, 4), "bubble", 1.0).ravel()
+    >>> smooth(
+    ...     np.array([[0.0], [0.0], [0.0], [1.0]]), Grid(1, 4), "bubble", 1.0
+    ... ).ravel()
     array([0., 0., 1., 1.])
     """
     reach, gaussian = NEIGHBORHOODS[neighborhood]

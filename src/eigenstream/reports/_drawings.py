@@ -177,7 +177,11 @@ def bars(shown: Vectors, names: list[str] | None, most: int = MOST_BARS) -> Pane
 def apart(vectors: Float64s, counts: Float64s, rows: Float64s) -> Float64s:
     """Return the differences of vectors from their mean, in standard deviations of the rows.
 
-    >>> apart(np.array([[0.0, 1.0], [2.0, 1.0]]), np.ones(2), np.array([[0.0, 1.0], [4.0, 1.0]]))
+    >>> apart(
+    ...     np.array([[0.0, 1.0], [2.0, 1.0]]),
+    ...     np.ones(2),
+    ...     np.array([[0.0, 1.0], [4.0, 1.0]]),
+    ... )
     array([[-0.5,  0. ],
            [ 0.5,  0. ]])
     """

@@ -35,7 +35,9 @@ def decoded(stored: Any, attributes: Mapping[str, Any], *, netcdf: bool = False)
 
     Only NetCDF has valid ranges, and default fill values without an attribute.
 
-    >>> decoded(np.array([[4], [-1]], "i2"), {"scale_factor": 0.5, "_FillValue": -1}).tolist()
+    >>> decoded(
+    ...     np.array([[4], [-1]], "i2"), {"scale_factor": 0.5, "_FillValue": -1}
+    ... ).tolist()
     [[2.0], [nan]]
     """
     stored = np.asarray(stored)

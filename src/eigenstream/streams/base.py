@@ -109,7 +109,10 @@ class Chunk:
     Examples
     --------
     >>> from eigenstream.streams import open_stream
-    >>> [(chunk.first_row, chunk.end) for chunk in open_stream(np.eye(3), chunk_rows=2)]
+    >>> [
+    ...     (chunk.first_row, chunk.end)
+    ...     for chunk in open_stream(np.eye(3), chunk_rows=2)
+    ... ]
     [(0, 2), (2, 3)]
     """
 

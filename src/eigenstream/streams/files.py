@@ -332,7 +332,10 @@ def chosen(file: File, shapes: Mapping[str, tuple[int, ...] | None]) -> list[str
     ``::part`` must have a single array of two or more dimensions, or a single array. ``*`` in the
     part matches several arrays.
 
-    >>> chosen(File("runs.npz", "run*"), {"run10": (5, 2), "run9": (3, 2), "note": None})
+    >>> chosen(
+    ...     File("runs.npz", "run*"),
+    ...     {"run10": (5, 2), "run9": (3, 2), "note": None},
+    ... )
     ['run9', 'run10']
     """
     listed = ", ".join(map(repr, list(shapes)[:6])) + (", ..." if len(shapes) > 6 else "")

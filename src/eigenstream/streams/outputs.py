@@ -89,7 +89,9 @@ def write_rows(
 
     >>> from io import BytesIO
     >>> file = BytesIO()
-    >>> write_rows(file, ".csv", ["x", "y"], iter([(None, np.array([[1.0, 0.1]]))]))
+    >>> write_rows(
+    ...     file, ".csv", ["x", "y"], iter([(None, np.array([[1.0, 0.1]]))])
+    ... )
     1
     >>> file.getvalue()
     b'x,y\\n1,0.10000000000000001\\n'

@@ -387,7 +387,9 @@ class Standardize(Step):
     Examples
     --------
     >>> from eigenstream.streams import open_stream, Standardize
-    >>> stream = open_stream(np.array([[1.0], [3.0], [5.0]])).through(Standardize())
+    >>> stream = open_stream(np.array([[1.0], [3.0], [5.0]])).through(
+    ...     Standardize()
+    ... )
     >>> next(stream.chunks()).rows.ravel()
     array([-1.22474487,  0.        ,  1.22474487])
     """
@@ -505,7 +507,11 @@ class Weighting(Step):
     Examples
     --------
     >>> from eigenstream.streams import open_stream, Weighting
-    >>> next(open_stream(np.array([[3.0, 4.0]])).through(Weighting([2, 0.5])).chunks()).rows
+    >>> next(
+    ...     open_stream(np.array([[3.0, 4.0]]))
+    ...     .through(Weighting([2, 0.5]))
+    ...     .chunks()
+    ... ).rows
     array([[6., 2.]])
     """
 
@@ -550,7 +556,9 @@ class UnitNorm(Step):
     Examples
     --------
     >>> from eigenstream.streams import open_stream, UnitNorm
-    >>> next(open_stream(np.array([[3.0, 4.0]])).through(UnitNorm()).chunks()).rows
+    >>> next(
+    ...     open_stream(np.array([[3.0, 4.0]])).through(UnitNorm()).chunks()
+    ... ).rows
     array([[0.6, 0.8]])
     """
 
@@ -629,7 +637,11 @@ class Differences(Windowed):
     Examples
     --------
     >>> from eigenstream.streams import open_stream, Differences
-    >>> next(open_stream(np.array([1.0, 4.0, 9.0])).through(Differences()).chunks()).rows
+    >>> next(
+    ...     open_stream(np.array([1.0, 4.0, 9.0]))
+    ...     .through(Differences())
+    ...     .chunks()
+    ... ).rows
     array([[3.],
            [5.]])
     """
@@ -667,7 +679,11 @@ class QuadraticExpansion(Step):
     Examples
     --------
     >>> from eigenstream.streams import open_stream, QuadraticExpansion
-    >>> next(open_stream(np.array([[2.0, 3.0]])).through(QuadraticExpansion()).chunks()).rows
+    >>> next(
+    ...     open_stream(np.array([[2.0, 3.0]]))
+    ...     .through(QuadraticExpansion())
+    ...     .chunks()
+    ... ).rows
     array([[2., 3., 4., 6., 9.]])
     """
 

@@ -90,7 +90,9 @@ class Stream:
     Examples
     --------
     >>> from eigenstream.streams import open_stream
-    >>> stream = open_stream({"monday": np.zeros((3, 2)), "tuesday": np.ones((2, 2))})
+    >>> stream = open_stream(
+    ...     {"monday": np.zeros((3, 2)), "tuesday": np.ones((2, 2))}
+    ... )
     >>> [(chunk.source, len(chunk), chunk.new_sequence) for chunk in stream]
     [('monday', 3, True), ('tuesday', 2, True)]
     >>> stream
@@ -249,7 +251,9 @@ class Stream:
         Examples
         --------
         >>> from eigenstream.streams import LagEmbedding, Standardize, open_stream
-        >>> open_stream(np.zeros((9, 2))).through(Standardize(), LagEmbedding(3)).n_features
+        >>> open_stream(np.zeros((9, 2))).through(
+        ...     Standardize(), LagEmbedding(3)
+        ... ).n_features
         6
         """
         if steps and self._answers:
@@ -297,7 +301,9 @@ class Stream:
         Examples
         --------
         >>> from eigenstream.streams import open_stream
-        >>> stream = open_stream(np.zeros((3, 2)), chunk_rows=2).with_labels(["a", "b", "a"])
+        >>> stream = open_stream(np.zeros((3, 2)), chunk_rows=2).with_labels(
+        ...     ["a", "b", "a"]
+        ... )
         >>> [chunk.labels.tolist() for chunk in stream]
         [['a', 'b'], ['a']]
         """
@@ -369,7 +375,9 @@ class Stream:
         Examples
         --------
         >>> from eigenstream.streams import open_stream
-        >>> parts = open_stream({"a": np.zeros((3, 2)), "b": np.ones((2, 2))}).split(2)
+        >>> parts = open_stream(
+        ...     {"a": np.zeros((3, 2)), "b": np.ones((2, 2))}
+        ... ).split(2)
         >>> [[(chunk.source, len(chunk)) for chunk in part] for part in parts]
         [[('a', 2)], [('a', 1), ('b', 2)]]
         """

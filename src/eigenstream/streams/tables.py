@@ -202,7 +202,10 @@ class Arrow(ColumnTable):
 def kind_of(kind: Any) -> str:
     """Return a word for the values of a type.
 
-    >>> kind_of(pyarrow.dictionary(pyarrow.int8(), pyarrow.string())), kind_of(pyarrow.date32())
+    >>> (
+    ...     kind_of(pyarrow.dictionary(pyarrow.int8(), pyarrow.string())),
+    ...     kind_of(pyarrow.date32()),
+    ... )
     ('text', 'dates')
     """
     values = kind.value_type if types.is_dictionary(kind) else kind

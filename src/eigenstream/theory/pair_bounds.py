@@ -35,7 +35,9 @@ def margin_risks(
     weight minus the integral of F over [t - margin, t], divided by the margin.
 
     >>> like, unlike = np.array([0.5, 0.0]), np.array([0.0, 0.5])
-    >>> margin_risks(np.array([0.1, 0.9]), like, unlike, np.array([0.2]), margin=0.4)
+    >>> margin_risks(
+    ...     np.array([0.1, 0.9]), like, unlike, np.array([0.2]), margin=0.4
+    ... )
     array([0.375])
     """
     near = (_integrated(q, of_like, at) - _integrated(q, of_like, at - margin)) / margin

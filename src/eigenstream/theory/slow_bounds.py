@@ -105,7 +105,9 @@ def slow_bound(
     >>> result = slow_bound(10**6, 10, 0.05, Geometric(1, 0.99))
     >>> round(result.value, 3), result.a, result.blocks, result.vacuous
     (0.851, 1046, 478, False)
-    >>> round(slow_bound(10**6, 10, 0.05, Geometric(1, 0.99), tight=True).value, 3)
+    >>> round(
+    ...     slow_bound(10**6, 10, 0.05, Geometric(1, 0.99), tight=True).value, 3
+    ... )
     0.574
     >>> slow_bound(1000, 10, 0.05, Geometric(1, 0.99), a=500)
     Traceback (most recent call last):
@@ -270,7 +272,12 @@ def process_bound(
     Examples
     --------
     >>> from eigenstream.theory import FiniteMemory
-    >>> round(process_bound(10_000, Extent(1.0, 2.0, 1.0), 0.05, FiniteMemory(5)).value, 3)
+    >>> round(
+    ...     process_bound(
+    ...         10_000, Extent(1.0, 2.0, 1.0), 0.05, FiniteMemory(5)
+    ...     ).value,
+    ...     3,
+    ... )
     0.212
     """
     return _process(extent, zero_mean, tight).deviation(m, delta, mixing, a)

@@ -151,7 +151,9 @@ class ClassSubspace(PairwiseEstimator):
     >>> rng = np.random.default_rng(0)
     >>> y = np.repeat(np.arange(20), 20)
     >>> X = rng.standard_normal((400, 5)) * [0.1, 0.1, 3.0, 3.0, 3.0]
-    >>> X[:, :2] += rng.standard_normal((20, 2))[y]  # columns 0 and 1 separate the classes
+    >>> X[:, :2] += rng.standard_normal((20, 2))[
+    ...     y
+    ... ]  # columns 0 and 1 separate the classes
     >>> learned = ClassSubspace(n_components=2).fit(X, y)
     >>> (learned.components_**2).sum(axis=0).round(1)
     array([14.9, 14.6,  0. ,  0. ,  0. ])
@@ -321,7 +323,9 @@ class ClassSubspace(PairwiseEstimator):
         >>> y = np.repeat(np.arange(40), 20)
         >>> X = rng.standard_normal((800, 5)) * [0.1, 0.1, 2.0, 2.0, 2.0]
         >>> X[:, :2] += rng.standard_normal((40, 2))[y]
-        >>> found = ClassSubspace(2, criterion="difference", eta=1.0).uncertainty(X, y)
+        >>> found = ClassSubspace(2, criterion="difference", eta=1.0).uncertainty(
+        ...     X, y
+        ... )
         >>> found.eigenvalues.value.round(2), found.eigenvalues.error.round(2)
         (array([1.32, 0.74]), array([0.25, 0.2 ]))
         """

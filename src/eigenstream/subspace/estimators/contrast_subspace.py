@@ -113,8 +113,13 @@ class ContrastSubspace(SubspaceEstimator):
     >>> background = rng.standard_normal((1000, 5)) * [1, 10, 1, 1, 1]
     >>> X = rng.standard_normal((1000, 5)) * [1, 10, 1, 1, 1]
     >>> X[:500, 0] += 5
-    >>> found = ContrastSubspace(n_components=1, alpha=2.0).fit(X, background=background)
-    >>> abs(found.components_).round(1), abs(StreamPCA(1).fit(X).components_).round(1)
+    >>> found = ContrastSubspace(n_components=1, alpha=2.0).fit(
+    ...     X, background=background
+    ... )
+    >>> (
+    ...     abs(found.components_).round(1),
+    ...     abs(StreamPCA(1).fit(X).components_).round(1),
+    ... )
     (array([[1., 0., 0., 0., 0.]]), array([[0., 1., 0., 0., 0.]]))
     >>> found.path([0.0, 2.0]).eigenvalues.round(1)[:, 0]
     array([99. ,  5.3])

@@ -98,7 +98,9 @@ class DynamicSubspace(TimeEstimator):
     >>> import numpy as np
     >>> from eigenstream import DynamicSubspace
     >>> rng, angle = np.random.default_rng(0), 2 * np.pi / 8
-    >>> turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    >>> turn = np.array(
+    ...     [[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]
+    ... )
     >>> rows = np.zeros((20_000, 2))
     >>> for t in range(1, len(rows)):
     ...     rows[t] = np.exp(-1 / 50) * turn @ rows[t - 1] + rng.normal(size=2)

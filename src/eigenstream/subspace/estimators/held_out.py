@@ -86,7 +86,9 @@ class Folds:
 def roc_area(distances: Float64s, same: NDArray[np.bool_]) -> float:
     """Return the probability that a same pair is nearer than a different one (ties: 1/2).
 
-    >>> roc_area(np.array([1.0, 2.0, 2.0, 3.0]), np.array([True, True, False, False]))
+    >>> roc_area(
+    ...     np.array([1.0, 2.0, 2.0, 3.0]), np.array([True, True, False, False])
+    ... )
     0.875
     """
     near, far = np.sort(distances[same]), np.sort(distances[~same])

@@ -51,7 +51,9 @@ class ThresholdClassifier(ClassifierMixin, Documented):
     Examples
     --------
     >>> examples, names = [[0.0], [4.0]], ["a", "b"]
-    >>> one_shot = ThresholdClassifier(threshold=1.5, undecided="?").fit(examples, names)
+    >>> one_shot = ThresholdClassifier(threshold=1.5, undecided="?").fit(
+    ...     examples, names
+    ... )
     >>> one_shot.predict([[0.5], [2.0], [3.0], [9.0]]).tolist()
     ['a', '?', 'b', '?']
     >>> one_shot.decide([[1.5], [0.5]]).tolist()  # of type a, of type b?

@@ -146,7 +146,9 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
     >>> rng = np.random.default_rng(0)
     >>> labels = np.repeat(np.arange(20), 20)
     >>> X = rng.standard_normal((400, 5)) * [0.1, 0.1, 3.0, 3.0, 3.0]
-    >>> X[:, :2] += rng.standard_normal((20, 2))[labels]  # columns 0 and 1 separate
+    >>> X[:, :2] += rng.standard_normal((20, 2))[
+    ...     labels
+    ... ]  # columns 0 and 1 separate
     >>> pairs, y = sample_pairs(labels, 1000, random_state=0)
     >>> learned = PairSubspace(n_components=2, preprocessor=X).fit(pairs, y)
     >>> (learned.components_**2).sum(axis=0).round(1)
@@ -332,7 +334,9 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         >>> rng = np.random.default_rng(0)
         >>> pairs, y = rng.standard_normal((2000, 2, 3)), np.resize([1, -1], 2000)
         >>> pairs[y > 0, 1, 0] = pairs[y > 0, 0, 0]  # same pairs agree in column 0
-        >>> found = PairSubspace(1, criterion="difference", eta=1.0).uncertainty(pairs, y)
+        >>> found = PairSubspace(1, criterion="difference", eta=1.0).uncertainty(
+        ...     pairs, y
+        ... )
         >>> found.eigenvalues.value.round(2), found.eigenvalues.error.round(2)
         (array([1.07]), array([0.05]))
         """

@@ -402,7 +402,9 @@ class SlowSubspace(TimeEstimator):
 
         >>> import numpy as np
         >>> from eigenstream.processes import Autoregressive
-        >>> rows = Autoregressive(np.exp([-1 / 50, -1 / 5]), random_state=0).take(100_000)
+        >>> rows = Autoregressive(np.exp([-1 / 50, -1 / 5]), random_state=0).take(
+        ...     100_000
+        ... )
         >>> slow = SlowSubspace(2, criterion="ratio", lag=5).fit(rows)
         >>> slow.timescales_.round(1)
         array([48.8,  5.1])

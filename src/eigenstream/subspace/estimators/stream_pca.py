@@ -193,7 +193,9 @@ class StreamPCA(TimeEstimator):
 
         Examples
         --------
-        >>> pca = StreamPCA(1).fit([[2.0, 0.0], [-2.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
+        >>> pca = StreamPCA(1).fit(
+        ...     [[2.0, 0.0], [-2.0, 0.0], [0.0, 1.0], [0.0, -1.0]]
+        ... )
         >>> pca.variance_along([1.0, 0.0]), pca.variance_along([0.0, 3.0])
         (2.0, 0.5)
         """

@@ -532,7 +532,9 @@ def to_sklearn(estimator: "TimeEstimator", preprocessing: bool = True) -> Any:
     >>> from eigenstream.subspace import to_sklearn
     >>> rows = np.random.default_rng(0).standard_normal((500, 3)).cumsum(axis=0)
     >>> slow = SlowSubspace(2).fit(rows)
-    >>> bool(np.allclose(to_sklearn(slow).transform(rows), slow.transform(rows)))
+    >>> bool(
+    ...     np.allclose(to_sklearn(slow).transform(rows), slow.transform(rows))
+    ... )
     True
     """
     check_flag(preprocessing, "preprocessing")

@@ -117,7 +117,9 @@ def autocorrelations(variance: Float64s, velocity: Float64s, noise: Any) -> Floa
 
     For a stationary process, E|v|^2 = 2 (C(0) - C(lag)). Variances up to ``noise`` count as zero.
 
-    >>> autocorrelations(np.array([1.0, 0.0]), np.array([0.5, 0.0]), 0.0).tolist()
+    >>> autocorrelations(
+    ...     np.array([1.0, 0.0]), np.array([0.5, 0.0]), 0.0
+    ... ).tolist()
     [0.75, 0.0]
     """
     there = variance > noise

@@ -43,7 +43,9 @@ def autocorrelations(model: SlowSubspace, X: Any, lag: int | None = None) -> Flo
     --------
     >>> from eigenstream import SlowSubspace
     >>> from eigenstream.processes import Autoregressive
-    >>> rows = Autoregressive(np.exp([-1 / 50, -1 / 5]), random_state=0).take(20_000)
+    >>> rows = Autoregressive(np.exp([-1 / 50, -1 / 5]), random_state=0).take(
+    ...     20_000
+    ... )
     >>> slow = SlowSubspace(1, alpha=0.05, solver="sketch").fit(rows)
     >>> autocorrelations(slow, rows, lag=10).round(2)
     array([0.8])
@@ -80,7 +82,9 @@ def implied_timescales(model: SlowSubspace, X: Any, lag: int | None = None) -> F
     --------
     >>> from eigenstream import SlowSubspace
     >>> from eigenstream.processes import Autoregressive
-    >>> rows = Autoregressive(np.exp([-1 / 50, -1 / 5]), random_state=0).take(20_000)
+    >>> rows = Autoregressive(np.exp([-1 / 50, -1 / 5]), random_state=0).take(
+    ...     20_000
+    ... )
     >>> slow = SlowSubspace(1, alpha=0.05, solver="sketch").fit(rows)
     >>> implied_timescales(slow, rows, lag=10).round(1)
     array([45.5])
@@ -112,7 +116,11 @@ def objective(model: SlowSubspace, X: Any) -> float:
     >>> from eigenstream import SlowSubspace
     >>> rows = np.random.default_rng(0).standard_normal((500, 3)).cumsum(axis=0)
     >>> slow = SlowSubspace(1, alpha=0.5).fit(rows)
-    >>> bool(np.isclose(objective(slow, rows), slow.eigenvalues_.sum(), rtol=1e-2))
+    >>> bool(
+    ...     np.isclose(
+    ...         objective(slow, rows), slow.eigenvalues_.sum(), rtol=1e-2
+    ...     )
+    ... )
     True
     """
     moments = model._moments_of(model._scored_terms(X), model.result_.pairs.vectors)

@@ -252,7 +252,9 @@ def subspace_bound(
     >>> from eigenstream.subspace import subspace_bound
     >>> from eigenstream.theory import Independent
     >>> X = np.random.default_rng(0).uniform(-1, 1, (100_000, 3))
-    >>> bound = subspace_bound(SlowSubspace(1, alpha=0.9).fit(X), 0.05, Independent())
+    >>> bound = subspace_bound(
+    ...     SlowSubspace(1, alpha=0.9).fit(X), 0.05, Independent()
+    ... )
     >>> round(bound.objective, 2), round(bound.gap, 2), round(bound.largest, 2)
     (0.24, 0.23, 3.87)
     """
@@ -345,7 +347,9 @@ def pair_rule(
     >>> rng = np.random.default_rng(0)
     >>> states = np.where(rng.random(20_000) < 0.01, -1.0, 1.0).cumprod()
     >>> mixing = markov_mixing([[0.99, 0.01], [0.01, 0.99]])
-    >>> slow = SlowSubspace(1, alpha=0.2, basis="eigenvalue").fit(states[:, None])
+    >>> slow = SlowSubspace(1, alpha=0.2, basis="eigenvalue").fit(
+    ...     states[:, None]
+    ... )
     >>> rule = pair_rule(slow, 0.5, 0.05, mixing)
     >>> rule.vacuous  # the bound needs many more rows than the rule itself
     True

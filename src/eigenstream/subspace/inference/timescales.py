@@ -185,7 +185,9 @@ class LagPath:
 
         >>> from eigenstream import SlowSubspace
         >>> from eigenstream.processes import Autoregressive
-        >>> process = Autoregressive([0.98, 0.5], n_features=5, noise=0.2, random_state=0)
+        >>> process = Autoregressive(
+        ...     [0.98, 0.5], n_features=5, noise=0.2, random_state=0
+        ... )
         >>> lag_path(SlowSubspace(1), process.take(20_000)).recommended_lag
         10
         """
@@ -226,12 +228,18 @@ class LagPath:
         >>> from eigenstream import SlowSubspace, lag_path
         >>> from eigenstream.processes import Autoregressive
         >>> rows = Autoregressive(np.exp([-1 / 50]), random_state=0).take(100_000)
-        >>> rows += np.sqrt(3 / 7) * np.random.default_rng(0).standard_normal(rows.shape)
+        >>> rows += np.sqrt(3 / 7) * np.random.default_rng(0).standard_normal(
+        ...     rows.shape
+        ... )
         >>> path = lag_path(SlowSubspace(1), rows, blocks=20)
         >>> path.timescales[3].round(1)                 # at lag 10
         array([17.2])
         >>> found = path.decay(10)[0]
-        >>> round(found.timescale, 1), round(found.timescale_high, 1), round(found.noise, 2)
+        >>> (
+        ...     round(found.timescale, 1),
+        ...     round(found.timescale_high, 1),
+        ...     round(found.noise, 2),
+        ... )
         (46.1, 50.4, 0.31)
         """
         place, curves, without = self._followed(lag)
@@ -338,7 +346,9 @@ def lag_path(
     >>> import numpy as np
     >>> from eigenstream import SlowSubspace, lag_path
     >>> from eigenstream.processes import Autoregressive
-    >>> rows = Autoregressive(np.exp([-1 / 50, -1 / 10, -1 / 2]), random_state=0).take(100_000)
+    >>> rows = Autoregressive(
+    ...     np.exp([-1 / 50, -1 / 10, -1 / 2]), random_state=0
+    ... ).take(100_000)
     >>> path = lag_path(SlowSubspace(2, criterion="ratio"), rows, [1, 3, 10])
     >>> bool(np.abs(path.timescales / [50, 10] - 1).max() < 0.15)
     True

@@ -83,7 +83,9 @@ class FlowMonitor:
     >>> import numpy as np
     >>> from eigenstream import Flow, StreamPCA
     >>> monitor = FlowMonitor(every=500, exact=True)
-    >>> X = np.random.default_rng(0).standard_normal((3000, 8)) * np.arange(8, 0, -1)
+    >>> X = np.random.default_rng(0).standard_normal((3000, 8)) * np.arange(
+    ...     8, 0, -1
+    ... )
     >>> pca = StreamPCA(2, solver=Flow(hook=monitor)).fit(X)
     >>> [record.step for record in monitor.history]
     [500, 1000, 1500, 2000, 2500, 3000]
@@ -201,7 +203,9 @@ class FlowSums:
     Examples
     --------
     >>> from eigenstream.online import HEBB
-    >>> plan = Plan(1, init=np.array([[1.0, 0.0]]), learning_rate=0.5, center=False)
+    >>> plan = Plan(
+    ...     1, init=np.array([[1.0, 0.0]]), learning_rate=0.5, center=False
+    ... )
     >>> learner = FlowSums(2, HEBB, plan).learner()
     >>> learner.add(Chunk(np.array([[2.0, 1.0]])))
     >>> learner.sums.vectors  # w + 0.5 y x with y = 2
@@ -504,7 +508,9 @@ class FlowOperator:
 def completed(frame: Float64s, d: int, vectors: Any) -> Float64s:
     """Return ``d`` orthonormal rows: those of a frame, and what the vectors add to them.
 
-    >>> completed(np.zeros((0, 2)), 1, np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 5.0]]))
+    >>> completed(
+    ...     np.zeros((0, 2)), 1, np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 5.0]])
+    ... )
     array([[1., 0.]])
     """
     for vector in vectors:

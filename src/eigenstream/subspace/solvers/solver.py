@@ -151,7 +151,9 @@ class Dense(Solver):
     Examples
     --------
     >>> from eigenstream import Dense, StreamPCA
-    >>> StreamPCA(2, solver=Dense(forgetting=0.01)).solver.get_params()["forgetting"]
+    >>> StreamPCA(2, solver=Dense(forgetting=0.01)).solver.get_params()[
+    ...     "forgetting"
+    ... ]
     0.01
     """
 
@@ -346,7 +348,9 @@ class Flow(Solver):
     Examples
     --------
     >>> from eigenstream import Flow, StreamPCA
-    >>> StreamPCA(2, solver=Flow(block_size=8)).solver.get_params()["block_size"]
+    >>> StreamPCA(2, solver=Flow(block_size=8)).solver.get_params()[
+    ...     "block_size"
+    ... ]
     8
     """
 

@@ -149,7 +149,10 @@ class SuspectColumns:
 def _named(places: Places, names: Any) -> str:
     """Return the names of columns, and a verb.
 
-    >>> _named(np.array([0, 2]), ["clock", "heat", "id"]), _named(np.array([3]), None)
+    >>> (
+    ...     _named(np.array([0, 2]), ["clock", "heat", "id"]),
+    ...     _named(np.array([3]), None),
+    ... )
     ("Columns 'clock' and 'id' change", 'Column 3 changes')
     """
     words = [str(one) if names is None else repr(str(names[one])) for one in places.tolist()]

@@ -166,7 +166,10 @@ class MatrixOperator:
 
         By Sylvester's law of inertia: one minus the d-th eigenvalue of A v = theta (A + B) v.
 
-        >>> round(MatrixOperator(np.diag([9.0, 3.0]), np.eye(2))._least_weight(2)[0], 12)
+        >>> round(
+        ...     MatrixOperator(np.diag([9.0, 3.0]), np.eye(2))._least_weight(2)[0],
+        ...     12,
+        ... )
         0.25
         """
         both = self.reward + self.penalty

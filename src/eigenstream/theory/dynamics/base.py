@@ -167,7 +167,9 @@ class Trajectory:
         >>> from eigenstream.theory import PrincipalDynamics
         >>> model = PrincipalDynamics([0.6, 0.4], learning_rate=0.1)
         >>> R = [[0.06, 0.06], [0.06, 0.06 + 1e-8]]
-        >>> [plateau] = model.solve(R, np.eye(2), np.linspace(0, 400, 801)).plateaus()
+        >>> [plateau] = model.solve(
+        ...     R, np.eye(2), np.linspace(0, 400, 801)
+        ... ).plateaus()
         >>> round(plateau.start), round(plateau.length), round(plateau.rate, 4)
         (50, 136, 0.091)
         """
@@ -383,7 +385,10 @@ class Dynamics(ABC):
         >>> model = PrincipalDynamics([1.0], learning_rate=0.5)
         >>> few = model.simulate([[0.1]], [[1.0]], [4.0], n_features=10_000, runs=5)
         >>> R, _ = few.mean
-        >>> bool(abs(R[0, 0, 0] - model.solve([[0.1]], [[1.0]], [4.0]).R[0, 0, 0]) < 0.02)
+        >>> bool(
+        ...     abs(R[0, 0, 0] - model.solve([[0.1]], [[1.0]], [4.0]).R[0, 0, 0])
+        ...     < 0.02
+        ... )
         True
         """
         grid = check_times(t)

@@ -163,7 +163,9 @@ class CompetitiveDynamics(Dynamics):
         Examples
         --------
         >>> model = CompetitiveDynamics([[1.0], [-1.0]], learning_rate=1)
-        >>> P, _, _ = model.averages([[0.5], [-0.5]], [[0.26, -0.24], [-0.24, 0.26]])
+        >>> P, _, _ = model.averages(
+        ...     [[0.5], [-0.5]], [[0.26, -0.24], [-0.24, 0.26]]
+        ... )
         >>> P.round(4)
         array([[0.8413, 0.1587],
                [0.1587, 0.8413]])

@@ -120,7 +120,9 @@ class PrincipalDynamics(Dynamics):
 
         Examples
         --------
-        >>> PrincipalDynamics.of_variances([8.0, 4.5], learning_rate=0.1, noise=2.0).strengths
+        >>> PrincipalDynamics.of_variances(
+        ...     [8.0, 4.5], learning_rate=0.1, noise=2.0
+        ... ).strengths
         array([1. , 0.5])
         """
         check_number(noise, "noise", above=0)
@@ -340,7 +342,9 @@ class PrincipalDynamics(Dynamics):
 
         Examples
         --------
-        >>> advice = PrincipalDynamics([0.9, 0.6], learning_rate=0.3).advise(n_features=1000)
+        >>> advice = PrincipalDynamics([0.9, 0.6], learning_rate=0.3).advise(
+        ...     n_features=1000
+        ... )
         >>> print(advice)
         Rate 0.3 is below the critical rate 3.12: specialised after about 8.56e+03 examples.
         ...

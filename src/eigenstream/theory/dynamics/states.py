@@ -167,7 +167,9 @@ class OrderParameters(NamedTuple):
 
     Examples
     --------
-    >>> OrderParameters(np.zeros(1), np.zeros((1, 2, 2)), np.zeros((1, 2, 2))).R.shape
+    >>> OrderParameters(
+    ...     np.zeros(1), np.zeros((1, 2, 2)), np.zeros((1, 2, 2))
+    ... ).R.shape
     (1, 2, 2)
     """
 
