@@ -69,7 +69,7 @@ class Browser:
             self._process.wait(10)
         except subprocess.TimeoutExpired:
             self._process.kill()
-            self._process.wait()
+            self._process.wait(10)
         os.close(self._read)
         os.close(self._write)
 

@@ -72,7 +72,7 @@ assert eigenstream.StreamPCA is eigenstream.subspace.StreamPCA
 assert eigenstream.plotting.__name__ == "eigenstream.plotting"
 assert not hasattr(eigenstream, "StreamPCB") and not hasattr(eigenstream, "_nothing")
 """
-    subprocess.run([sys.executable, "-c", code], check=True)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=100)
 
 
 def test_dir_shows_public_names_only():

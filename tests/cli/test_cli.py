@@ -124,7 +124,7 @@ def test_asked_to_end_it_leaves_nothing(name, how, tmp_path):
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=100,
     )
     number = getattr(signal, name)
     assert (run.returncode, run.stdout, run.stderr) == (128 + number, "", "")
@@ -162,7 +162,7 @@ def test_warmup_says_whether_it_compiled():
 def test_an_error_of_our_own_exits_with_1():
     code = "from eigenstream import cli; cli.app.command('broken')(lambda: {}['x']); cli.main()"
     done = subprocess.run(
-        [sys.executable, "-c", code, "broken"], capture_output=True, text=True, check=False
+        [sys.executable, "-c", code, "broken"], capture_output=True, text=True, timeout=100
     )
     assert (done.returncode, done.stdout) == (1, "")
     assert "KeyError: 'x'" in done.stderr

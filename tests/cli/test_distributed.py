@@ -31,7 +31,7 @@ def test_workers_learn_what_one_process_learns(rows):
     """A cluster starts copies of the main module, so that the command runs in a new process."""
     given = ("fit", "slow", rows, "--workers", "2", "-o", "spread.eigs", "--json")
     command = [sys.executable, "-m", "eigenstream", *given]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200)
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout)["rows"] == 3000
     assert run("fit", "slow", rows, "-o", "alone.eigs")[0] == 0

@@ -40,7 +40,7 @@ main()
 
 def command(*arguments, number=0, folder=None):
     given = [sys.executable, "-c", COMMAND, str(number), *map(str, arguments)]
-    return subprocess.run(given, capture_output=True, text=True, cwd=folder)
+    return subprocess.run(given, capture_output=True, text=True, cwd=folder, timeout=100)
 
 
 def run(*arguments):

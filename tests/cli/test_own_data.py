@@ -246,7 +246,7 @@ def test_interrupted_it_leaves_nothing(arguments, files):
     told("fit", "slow", "all.npy", "-o", "m.eigs")
     before = sorted(os.listdir())
     done = subprocess.run(
-        [sys.executable, "-c", ENDS, *arguments], capture_output=True, text=True, timeout=300
+        [sys.executable, "-c", ENDS, *arguments], capture_output=True, text=True, timeout=100
     )
     assert (done.returncode, done.stdout, done.stderr) == (128 + signal.SIGINT, "", "")
     assert sorted(os.listdir()) == before

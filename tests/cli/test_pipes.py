@@ -79,9 +79,10 @@ def test_watch_reports_a_window_while_its_input_is_open(files):
     command = [sys.executable, "-m", "eigenstream", "watch", *options]
     environment = {name: one for name, one in os.environ.items() if name != "PYTHONUNBUFFERED"}
     pipe = subprocess.PIPE
-    with subprocess.Popen(
+    running = subprocess.Popen(
         [*command, "--json"], stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, env=environment
-    ) as running:
+    )
+    try:
         running.stdin.write(head)
         for _ in range(300):
             running.stdin.write(b"".join(lines[:30]))
@@ -90,5 +91,6 @@ def test_watch_reports_a_window_while_its_input_is_open(files):
                 break
         assert json.loads(running.stdout.readline())["rows"] == 30
         assert running.poll() is None
-        running.stdin.close()
-        running.stdout.read()
+        running.communicate(timeout=60)
+    finally:
+        running.kill()

@@ -339,4 +339,4 @@ from eigenstream import StreamPCA
 StreamPCA(1).fit(np.eye(3)).transform(np.eye(3))
 assert "dask" not in sys.modules
 """
-    subprocess.run([sys.executable, "-c", code], check=True)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=100)

@@ -4,6 +4,7 @@ One process imports the library, and forks for every attempt: it has no threads 
 a fork is safe, and an attempt takes a fraction of a second.
 """
 
+import faulthandler
 import os
 import random
 import signal
@@ -102,6 +103,7 @@ def attempt(fit, folder, stage=None, nth=1, after=None):
     """Run a fit in a process of its own; return whether it has come to its end."""
     child = os.fork()
     if child == 0:
+        faulthandler.dump_traceback_later(60, exit=True)
         try:
             if stage is not None:
                 die_at(stage, nth)

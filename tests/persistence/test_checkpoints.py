@@ -564,7 +564,7 @@ def test_temporary_files_of_the_killed_are_removed(tmp_path):
         "    (folder / '.tmp').touch()\n"
         "    os.kill(os.getpid(), 9)"
     )
-    subprocess.run([sys.executable, "-c", code, path])
+    subprocess.run([sys.executable, "-c", code, path], timeout=100)
     assert len(list(tmp_path.iterdir())) == 2  # a file, and a folder with one
     other = tmp_path / ".fit.eigs.another-machine-1.x"
     other.touch()

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,7 @@ def test_killed_again_and_again(tmp_path):
         [sys.executable, "-W", "ignore", harness, tmp_path],
         capture_output=True,
         text=True,
+        timeout=280,
         env=os.environ | {"OMP_NUM_THREADS": "1"},
     )
     assert done.returncode == 0, done.stdout + done.stderr
@@ -51,7 +53,7 @@ def test_a_full_disk_leaves_the_old_checkpoint(tmp_path):
     np.save(tmp_path / "rows.npy", ROWS)
     path = tmp_path / "fit.eigs"
     arguments = [sys.executable, "-c", FULL, tmp_path / "rows.npy", path]
-    done = subprocess.run(arguments, capture_output=True, text=True)
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=100)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(f"cannot write {path}: "), done.stdout
     assert load(path).n_features_in_ == 4
@@ -76,7 +78,9 @@ def test_two_that_write_one_file_leave_one_whole_file(tmp_path):
         arguments = [sys.executable, "-c", code, tmp_path / f"{k}.eigs", path]
         writers.append(subprocess.Popen(arguments))
     seen = set()
+    until = time.monotonic() + 100
     while any(one.poll() is None for one in writers):
+        assert time.monotonic() < until
         found = path.read_bytes()
         assert found in expected
         seen.add(found)
@@ -96,11 +100,11 @@ def test_two_fits_with_one_checkpoint(tmp_path):
         stream = open_stream(ROWS, chunk_rows=600)
         found.append(StreamPCA(2).fit(stream, checkpoint=path, every=600, resume=True))
 
-    threads = [threading.Thread(target=fit) for _ in range(2)]
+    threads = [threading.Thread(target=fit, daemon=True) for _ in range(2)]
     for one in threads:
         one.start()
     for one in threads:
-        one.join()
+        one.join(100)
     assert len(found) == 2
     for one in [*found, load(path)]:
         np.testing.assert_array_equal(one.components_, expected)

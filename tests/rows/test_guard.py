@@ -225,7 +225,7 @@ def test_readers_see_states_between_chunks(kind):
             if not any(equal(now, known) for known in answers):
                 wrong.append(now)
 
-    readers = [Thread(target=read) for _ in range(2)]
+    readers = [Thread(target=read, daemon=True) for _ in range(2)]
     for thread in readers:
         thread.start()
     try:
@@ -235,7 +235,7 @@ def test_readers_see_states_between_chunks(kind):
     finally:
         stop.set()
         for thread in readers:
-            thread.join()
+            thread.join(60)
     assert not wrong
 
 

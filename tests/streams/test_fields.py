@@ -354,4 +354,4 @@ from eigenstream import StreamPCA, open_stream
 StreamPCA(1).fit(open_stream(np.eye(4))).transform(np.eye(4))
 assert not {"xarray", "anndata"} & set(sys.modules)
 """
-    subprocess.run([sys.executable, "-c", code], check=True)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=100)

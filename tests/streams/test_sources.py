@@ -545,13 +545,13 @@ def test_standard_input(monkeypatch):
 def test_a_named_pipe_is_read_once(tmp_path):
     for name, raw in (("x.csv", b"a,b\n1,2\n3,4\n"), ("x.npy", _npy(ROWS))):
         os.mkfifo(tmp_path / name)
-        writer = threading.Thread(target=(tmp_path / name).write_bytes, args=(raw,))
+        writer = threading.Thread(target=(tmp_path / name).write_bytes, args=(raw,), daemon=True)
         writer.start()
         stream = open_stream(tmp_path / name)
         assert not stream.rereadable
         expected = ROWS if name == "x.npy" else [[1, 2], [3, 4]]
         np.testing.assert_array_equal(read(stream), expected)
-        writer.join()
+        writer.join(10)
 
 
 def _npy(rows):
