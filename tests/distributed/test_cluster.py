@@ -2,7 +2,6 @@
 
 import multiprocessing
 import os
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import dask
@@ -17,8 +16,9 @@ distributed = pytest.importorskip("distributed")
 
 ROWS = np.random.default_rng(0).standard_normal((400, 5)).cumsum(axis=0)
 
-#: The memory limit of a worker, about twice that of a worker without rows.
-LIMIT = 500_000_000
+#: The memory limit of a worker, over twice that of a worker without rows. Dask stops a worker
+#: that takes 80 % of its limit.
+LIMIT = 1_000_000_000
 
 
 @pytest.fixture(scope="module")
@@ -54,18 +54,8 @@ def of_blocks(function, path):
     return da.concatenate([da.from_delayed(one, (100, 5), np.float64) for one in parts])
 
 
-#: Seconds until a fit that has lost a worker counts as stuck: usually it takes five.
-STUCK = 90
-
-
 def test_a_killed_worker_is_replaced(client, tmp_path):
-    model, rows = SlowSubspace(2, lag=3), of_blocks(read_or_die, tmp_path)
-    learning = ThreadPoolExecutor(1).submit(fit, model, rows, client=client)
-    try:
-        found = learning.result(STUCK)
-    except TimeoutError:  # seen once in five runs on a busy machine, cause unknown
-        client.restart()
-        pytest.xfail("the cluster did not run the tasks of the killed worker again")
+    found = fit(SlowSubspace(2, lag=3), of_blocks(read_or_die, tmp_path), client=client)
     assert Path(f"{tmp_path}/reads").read_text().split().count("2") > 1
     whole = SlowSubspace(2, lag=3).fit(ROWS)
     np.testing.assert_allclose(found.components_, whole.components_, atol=1e-10)
@@ -123,7 +113,7 @@ def tile(n_rows):
 
 
 def test_data_larger_than_the_memory_of_the_workers(client):
-    size, n_blocks = 50_000, 80
+    size, n_blocks = 50_000, 130
     blocks = [dask.delayed(tile)(size, pure=False) for _ in range(n_blocks)]
     rows = da.concatenate([da.from_delayed(one, (size, 40), np.float64) for one in blocks])
     assert rows.nbytes > 2 * LIMIT
