@@ -27,9 +27,9 @@ from eigenstream._checks import is_sparse
 from eigenstream._machine import chunk_rows
 from eigenstream._provenance import NOTED, steps_of_stream
 from eigenstream._refusals import refuse_unread
-from eigenstream._rows import is_list_of_sequences
 from eigenstream._streams import is_dask, is_labelled, is_stream, opened
 from eigenstream.rows.guard import reading
+from eigenstream.rows.rows import is_list_of_sequences
 
 __all__ = ["learns_rows", "maps_back", "maps_streams", "prepared", "reads_rows", "without_steps"]
 

@@ -200,10 +200,17 @@ def fits_dask(method: Method) -> Method:
     It also opens Arrow sources and labelled arrays as streams. Labelled arrays in memory are fitted
     as arrays, and the estimator notes their cells.
     """
-    first = list(signature(method).parameters)[1]
+    parameters = list(signature(method).parameters)
+    first, keeps = parameters[1], "checkpoint" in parameters
 
     @wraps(method)
     def fit(self: Any, *given: Any, **named: Any) -> Any:
+        if not keeps and named.pop("checkpoint", None) is not None:
+            how = ", or learn in one pass with persistence.Checkpoint(path).learn(estimator, stream)"
+            raise ValueError(
+                f"fit of {type(self).__name__} does not support checkpoints. Omit checkpoint="
+                f"{how if hasattr(self, 'partial_fit') else ''}."
+            )
         passed: dict[Any, Any] = {**dict(enumerate(given)), **named}
         streams = {name: opened(value, self, refit=True) for name, value in passed.items()}
         values = {name: _at_once(passed[name], stream) for name, stream in streams.items()}
@@ -220,6 +227,7 @@ def fits_dask(method: Method) -> Method:
         X = arguments.pop(next(iter(arguments)))
         return _hooks.fit_dask(self, X, **arguments)
 
+    fit.takes_streams = True  # type: ignore[attr-defined]
     return cast(Method, fit)
 
 

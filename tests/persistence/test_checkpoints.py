@@ -447,7 +447,7 @@ def test_what_keeps_nothing_on_the_way_is_refused_by_name(tmp_path):
             labelled,
             r"in one pass with persistence\.Checkpoint\(path\)\.learn",
         ),
-        (ThresholdClassifier(1.0), labelled, "ThresholdClassifier needs all rows at once"),
+        (ThresholdClassifier(1.0), labelled, "fit of ThresholdClassifier does not support checkpoints"),
         (
             ClassSubspace(2, solver=Kernel("rbf")),
             labelled,
@@ -458,7 +458,7 @@ def test_what_keeps_nothing_on_the_way_is_refused_by_name(tmp_path):
             labelled,
             "checkpoint= is not supported by solver='krylov'",
         ),
-        (network, rows, "RBFNetwork draws its rows in one short pass"),
+        (network, rows, "fit of RBFNetwork does not support checkpoints"),
         (OjaNeuron(), ROWS, "requires a stream, and X is an array"),
         (OjaNeuron(), "rows.npy", "not rows. If it names files"),
     ]:

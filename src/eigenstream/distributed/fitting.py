@@ -226,7 +226,7 @@ class SpreadRows(Rows):
         # The rows for "krylov" stay where they are, and learners of all groups are merged.
         self.n_parts = len(groups) if self.krylov else min(n_parts, len(groups))
         self.needs = () if self.krylov else (MERGES,)
-        self.kept: list[Any] = []
+        self.persisted: list[Any] = []
 
     def chunks(self, skip: int = 0) -> Iterator[Chunk]:
         """Raise an error, because the rows stay on the workers."""
@@ -254,16 +254,16 @@ class SpreadRows(Rows):
         if turn:
             learner = copy(learner)
             learner.sums = learner.sums.split(self.n_parts)
-        if not self.kept:
-            self.kept = self._lazy(feature_map)
+        if not self.persisted:
+            self.persisted = self._lazy(feature_map)
         # Dask places separate values on separate workers. Those of later passes are large.
         n_begun = self.n_parts if turn == 0 else 1
         begun = [dask.delayed(Learned(learner), traverse=False) for _ in range(n_begun)]
-        ends = np.linspace(0, len(self.kept), self.n_parts + 1).astype(int).tolist()
+        ends = np.linspace(0, len(self.persisted), self.n_parts + 1).astype(int).tolist()
         states = []
         for k, (first, last) in enumerate(pairwise(ends)):
             state = begun[k % n_begun]
-            for rows in self.kept[first:last]:
+            for rows in self.persisted[first:last]:
                 state = dask.delayed(learned)(state, *rows)
             states.append(state)
         found: Learned = self.cluster.run(merged_in_order(merged, states))

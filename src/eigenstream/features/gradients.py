@@ -11,14 +11,15 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import check_finite, check_pair, check_whole
+from eigenstream._checks import check_pair, check_whole
 from eigenstream._documented import Documented
 from eigenstream._linalg import Float64s, Floats
 from eigenstream._prepared import maps_streams
-from eigenstream._rows import validated_rows
 from eigenstream._storable import FITTED, storable
-from eigenstream._streams import Course, fits_streams_by
+from eigenstream._streams import fits_dask
+from eigenstream.rows.fit import fit_of
 from eigenstream.rows.guard import publishes
+from eigenstream.rows.rows import as_floats, validated
 
 #: Values held at a time while transforming: 64 MB of float64.
 VALUES = 2**23
@@ -92,8 +93,8 @@ class GradientOrientation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Doc
         self.power = power
         self.shape = shape
 
+    @fits_dask
     @publishes
-    @fits_streams_by("_fit_stream")
     def fit(self, X: Any, y: Any = None) -> Self:
         """Check the rows and store the shape of the images.
 
@@ -111,9 +112,10 @@ class GradientOrientation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Doc
         """
         rows, columns = self._grid()
         self._validate_params()
-        pixels: Floats = self._rows(X, reset=True)
-        self.shape_ = self._shape_of(pixels.shape[1])
+        fit = fit_of(self, X)
+        self.shape_ = self._shape_of(fit.rows.width)
         self._n_features_out = rows * columns * self.orientations
+        fit.end()
         return self
 
     def _loaded(self) -> None:
@@ -124,12 +126,6 @@ class GradientOrientation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Doc
             found = self._shape_of(self.n_features_in_), rows * columns * self.orientations
             if found != (self.shape_, self._n_features_out):
                 raise ValueError(f"images of {self.shape_} have other features.")
-
-    def _fit_stream(self, course: Course) -> None:
-        """Store the image shape from the first rows of a stream."""
-        course.keep_nothing("GradientOrientation learns the shape of the first rows")
-        rows, _ = next(course.learning())
-        course.learned.fit(rows)
 
     @maps_streams
     def transform(self, X: Any) -> NDArray[Any]:
@@ -147,7 +143,7 @@ class GradientOrientation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Doc
             row by row. Orientations are counted from left-to-right towards top-to-bottom.
         """
         check_is_fitted(self)
-        pixels = self._rows(X, reset=False)
+        pixels: Floats = as_floats(validated(self, X, reset=False, sparse=False))
         out = np.empty((len(pixels), self._n_features_out), dtype=pixels.dtype)
         per_image = 4 * self.orientations * pixels.shape[1]
         step = max(VALUES // per_image, 1)
@@ -200,11 +196,6 @@ class GradientOrientation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Doc
                 "width), and each image as one row."
             )
         return height, width
-
-    def _rows(self, X: Any, *, reset: bool) -> Floats:
-        rows: Floats = validated_rows(self, X, reset=reset)
-        check_finite(rows)
-        return rows
 
 
 def _sobel(images: Float64s, along: int) -> Float64s:

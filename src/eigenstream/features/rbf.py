@@ -17,10 +17,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from eigenstream._checks import check_finite, check_unchanged, real_array, warn_user
 from eigenstream._linalg import Float64s, Floats
 from eigenstream._prepared import learns_rows, maps_streams
-from eigenstream._rows import validated_rows
 from eigenstream._storable import FITTED, storable
-from eigenstream._streams import Course, fits_streams_by
+from eigenstream._streams import fits_dask, is_stream
+from eigenstream.rows.fit import Fit, fit_of
 from eigenstream.rows.guard import Guarded, changing, publishes
+from eigenstream.rows.rows import as_floats, validated
 
 #: Kernel values held at a time while transforming: 16 MB of float64.
 KERNEL_VALUES = 2**21
@@ -143,8 +144,8 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded):
         self.spacing = spacing
         self.random_state = random_state
 
+    @fits_dask
     @publishes
-    @fits_streams_by("_fit_stream")
     def fit(self, X: Any, y: Any = None) -> Self:
         """Draw the prototypes from every ``spacing``-th row.
 
@@ -161,17 +162,26 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded):
             The fitted estimator.
         """
         self._validate_params()
-        rows, own = self._rows(X, reset=True), self.prototypes
-        if own is not None and not _has_learned(own) and hasattr(own, "fit"):
-            own = clone(own).fit(rows)
-        given = self._given(own, rows)
-        self._keep(rows[self._chosen(len(rows))] if given is None else given, len(rows))
+        fit, own = fit_of(self, X), self.prototypes
+        if own is None:
+            fit.several("fit of RBFNetwork")
+            expected = fit.rows.n_rows or fit.given.n_rows
+            if expected is None:
+                expected = sum(len(chunk.heavy()) for chunk in fit.reading())
+            counted = self._draw(fit, expected)
+            if counted != expected:  # rows with missing values were skipped
+                self._draw(fit, counted)
+        else:
+            first = next(iter(fit.reading())).rows
+            if not (is_stream(X) or _has_learned(own)) and hasattr(own, "fit"):
+                own = clone(own).fit(X)
+            counted = sum(len(chunk.heavy()) for chunk in fit.learning())
+            self._keep(self._given(own, first), counted)
+        fit.end()
         return self
 
-    def _given(self, own: Any, rows: Floats) -> Floats | None:
-        """Return the given prototypes in the precision of the rows, or None."""
-        if own is None:
-            return None
+    def _given(self, own: Any, rows: Floats) -> Floats:
+        """Return the given prototypes in the precision of the rows."""
         if _has_learned(own):
             own = own.cluster_centers_
         elif hasattr(own, "fit"):
@@ -209,33 +219,16 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded):
         self._note_parameters()
         self._finish(prototypes)
 
-    def _fit_stream(self, course: Course) -> None:
-        """Draw the same prototypes as ``fit`` of an array, and store no other rows."""
-        course.keep_nothing("RBFNetwork draws its rows in one short pass")
-        stream, learner = course.stream, course.learned
-        learner._validate_params()
-        if self.prototypes is not None:
-            for part in course.learning():
-                learner.partial_fit(part.rows)
-            return
-        passes = course.passes()
-        expected = stream.n_rows
-        if expected is None:
-            expected = sum(len(rows) for rows, _ in passes)
-        counted = learner._draw(passes, expected)
-        if counted != expected:  # rows with missing values were skipped
-            learner._draw(passes, counted)
-
-    def _draw(self, passes: Any, expected: int) -> int:
+    def _draw(self, fit: Fit, expected: int) -> int:
         """Draw prototypes in a pass of ``expected`` rows, and return the number of rows."""
-        chosen, found, count = self._chosen(expected), [], 0
-        for part in passes:
-            rows = self._rows(part.rows, reset=count == 0, first_row=count)
+        chosen, drawn, count = self._chosen(expected), [], 0
+        for chunk in fit.reading():
+            rows = chunk.heavy().rows
             inside = (chosen >= count) & (chosen < count + len(rows))
-            found.append(rows[chosen[inside] - count])
+            drawn.append(rows[chosen[inside] - count])
             count += len(rows)
         if count == expected:
-            self._keep(np.concatenate(found), count)
+            self._keep(np.concatenate(drawn), count)
         return count
 
     @learns_rows
@@ -261,13 +254,13 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded):
             first = not model._begun
             if first:
                 model._note_parameters()
-            rows = model._rows(X, reset=first, first_row=0 if first else model.n_samples_seen_)
+            rows = validated(model, X, reset=first, sparse=False)
+            rows = as_floats(rows, 0 if first else model.n_samples_seen_)
             if first:
                 model.n_samples_seen_ = model.n_prototypes_seen_ = 0
                 model._collected = np.empty((model.n_prototypes, rows.shape[1]), dtype=rows.dtype)
-                given = model._given(model.prototypes, rows)
-                if given is not None:
-                    model._keep(given, 0)
+                if model.prototypes is not None:
+                    model._keep(model._given(model.prototypes, rows), 0)
             if not model.is_ready_:
                 # Rows are counted from the start of the stream, for any chunking.
                 have, after = model.n_prototypes_seen_, -model.n_samples_seen_ % model.spacing
@@ -309,7 +302,7 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded):
                 f"this RBFNetwork has collected {have} of {self.n_prototypes} prototypes. Call "
                 "fit, or partial_fit with more rows."
             )
-        rows = self._rows(X, reset=False)
+        rows = as_floats(validated(self, X, reset=False, sparse=False))
         out = np.empty((len(rows), len(self.prototypes_)), dtype=rows.dtype)
         # Subtract the mean of the prototypes: a large offset would cost digits.
         centre = self.prototypes_.mean(axis=0, dtype=np.float64).astype(self.prototypes_.dtype)
@@ -358,12 +351,6 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded):
             raise ValueError("prototypes are missing.")
         if self._collected is not None and len(self._collected) != self.n_prototypes:
             raise ValueError(f"there are {len(self._collected)} prototypes of {self.n_prototypes}.")
-
-    def _rows(self, X: Any, *, reset: bool, first_row: int = 0) -> Floats:
-        """Return checked rows. Errors count rows from ``first_row``."""
-        rows: Floats = validated_rows(self, X, reset=reset)
-        check_finite(rows, first_row=first_row)
-        return rows
 
     def _finish(self, prototypes: Floats) -> None:
         """Keep the prototypes and compute G^(-1/2)."""

@@ -1,5 +1,6 @@
 """The one type of rows between a source and a learner, and the one check of their values."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, NamedTuple, Self
@@ -191,14 +192,15 @@ def checked_chunk(
 ) -> Chunk:
     """Return a chunk of finite floats. ``missing="skip"`` gives rows with NaN the weight 0.
 
-    ``missing="available"`` leaves NaN in place. With ``members=2`` a row contains
-    the two rows of a pair side by side.
+    ``missing="available"`` leaves NaN in place. ``missing="partial"`` leaves NaN, but not infinity,
+    and gives rows without any value the weight 0. With ``members=2`` a row contains the two rows of
+    a pair side by side.
     """
     if rows.dtype not in (np.float32, np.float64):
         rows = rows.astype(np.float64)
-    skipped, remedy = NONE_SKIPPED, REMEDY
+    skipped, remedy = NONE_SKIPPED, REMEDY if missing == "raise" else ""
     if missing == "skip":
-        finite, remedy = finite_rows(rows), ""
+        finite = finite_rows(rows)
         if not finite.all():
             bad: Any = bad_values(rows[~finite])
             if members == 2:
@@ -210,6 +212,12 @@ def checked_chunk(
     name, first_row, _ = place
     if missing == "available":
         rows = with_gaps(rows, name)
+    elif missing == "partial":
+        check_finite(without_nan(rows), name=name, first_row=first_row)
+        empty = np.isnan(rows).all(axis=1)
+        if empty.any():
+            skipped = Skipped(int(empty.sum()))
+            weights = (np.ones(len(empty)) if weights is None else weights) * ~empty
     else:
         check_finite(rows, name=name, first_row=first_row, remedy=remedy, members=members)
     pairs, starts = None, np.zeros(1, np.intp) if new_sequence else NO_PLACES
@@ -217,6 +225,25 @@ def checked_chunk(
         n = len(rows)
         rows, pairs, starts = rows.reshape(2 * n, -1), np.arange(2 * n).reshape(n, 2), NO_PLACES
     return Chunk(rows, weights, starts, targets, pairs, place, skipped)
+
+
+def blocks_of(chunks: Iterable[Chunk], size: int) -> Iterator[Chunk]:
+    """Yield the rows of positive weight in blocks of ``size``, cut at the same rows for any chunks.
+
+    >>> chunks = [Chunk(np.ones((n, 1))) for n in (1, 3, 1)]
+    >>> [len(block) for block in blocks_of(chunks, 2)]
+    [2, 2, 1]
+    """
+    rest: list[Chunk] = []
+    for chunk in chunks:
+        rest.append(chunk.heavy())
+        complete = (sum(map(len, rest)) - 1) // size * size
+        if complete > 0:
+            whole = joined(rest)
+            yield from (whole[first : first + size] for first in range(0, complete, size))
+            rest = [whole[complete:]]
+    if any(map(len, rest)):
+        yield joined(rest)
 
 
 def finite_rows(rows: Any) -> NDArray[np.bool_]:
@@ -232,6 +259,11 @@ def finite_rows(rows: Any) -> NDArray[np.bool_]:
 def bad_values(rows: Any) -> NDArray[np.bool_]:
     """Return True for each value that is NaN or infinite."""
     return np.asarray(~np.isfinite(rows.toarray() if is_sparse(rows) else rows))
+
+
+def without_nan(rows: Any) -> Any:
+    """Return dense rows with zeros in place of NaN."""
+    return np.where(np.isnan(rows), np.zeros((), rows.dtype), rows)
 
 
 def with_gaps(rows: Any, name: str = "X") -> Any:

@@ -1,13 +1,16 @@
 """One fit: its passes, callbacks, checkpoints and skipped rows, each in this file alone."""
 
 from collections.abc import Callable, Iterable, Iterator
+from copy import copy
 from dataclasses import replace
 from itertools import chain
 from typing import Any
 
-from eigenstream._hooks import Keeper
+from eigenstream._hooks import Keeper, Resumption
+from eigenstream._provenance import forget_source, note_source
+from eigenstream._streams import is_stream, note_columns, refuse_keeping
 from eigenstream.rows.chunk import Chunk, Skipped
-from eigenstream.rows.rows import Rows
+from eigenstream.rows.rows import KeptRows, Rows, chunk_of, stream_rows
 
 try:
     from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
@@ -30,9 +33,17 @@ class Fit:
     """
 
     def __init__(
-        self, estimator: Any, rows: Rows, keeper: Keeper | None = None, feature_map: Any = None
+        self,
+        estimator: Any,
+        rows: Rows,
+        keeper: Keeper | None = None,
+        feature_map: Any = None,
+        *,
+        whole: bool = False,
     ) -> None:
         self.estimator, self.rows, self.keeper = estimator, rows, keeper
+        #: True if the estimator learns only at the end of a pass, which is repeated on resume.
+        self.whole = whole
         #: The feature map, which the chunks of every pass go through.
         self.map: Any = feature_map
         #: The number of the next pass that learns, and the rows of it that are learned already.
@@ -40,7 +51,7 @@ class Fit:
         #: The skipped rows and the sequences of the first pass.
         self.skipped, self.n_sequences = Skipped(), 0
         #: Returns the present state of the estimator, for a checkpoint.
-        self.noted: Callable[[], Any] = lambda: estimator
+        self.noted: Callable[[], Any] = self._noted
         self._begun: Iterator[Chunk] | None = None
         #: The last rows of pairs, before and after the map.
         self._points: tuple[Any, Any] = (None, None)
@@ -49,6 +60,42 @@ class Fit:
     def given(self) -> Any:
         """What the user passed as rows."""
         return self.rows.given
+
+    def take_up(self) -> Resumption | None:
+        """Set the estimator to the state of the checkpoint, if there is one."""
+        found = None if self.keeper is None else self.keeper.begin(self.estimator, self.given)
+        if found is not None:
+            params = self.estimator.get_params(deep=False)
+            state = {k: v for k, v in vars(found.estimator).items() if k not in params}
+            vars(self.estimator).update(state)
+            self.skip, self.turn = found.rows, found.turn
+        return found
+
+    def end(self) -> None:
+        """Store the source of the rows, and mark the checkpoint as complete."""
+        if is_stream(self.given):
+            note_source(self.estimator, self.given)
+        else:
+            forget_source(self.estimator)
+        if self.keeper is not None:
+            self.keeper.complete(lambda: self.estimator)
+
+    def _noted(self) -> Any:
+        """Return a copy of the estimator in its present state, with the source of the rows."""
+        now = copy(self.estimator)
+        note_source(now, self.given)
+        return now
+
+    def several(self, what: str) -> None:
+        """Keep rows that can be read only once in memory, for several passes."""
+        if self.rows.rereadable:
+            return
+        if self.keeper is not None:
+            raise ValueError(
+                f"checkpoint= with several passes needs a rereadable stream, and {self.given!r} "
+                "is not. Write it to a file first, or make one pass."
+            )
+        self.rows = self.rows.kept(what)
 
     def resume(
         self, feature_map: Any, skipped: Skipped, n_sequences: int, skip: int, turn: int
@@ -102,7 +149,7 @@ class Fit:
             yield chunk
             if self.keeper is not None:
                 self.keeper.learning = True
-                self.keeper.after(chunk, self.noted, turn)
+                self.keeper.after(chunk, self.noted, turn, self.whole)
 
     def _mapped(self, chunks: Iterable[Chunk]) -> Iterable[Chunk]:
         return chunks if self.map is None else chain.from_iterable(map(self._map, chunks))
@@ -137,6 +184,33 @@ class Fit:
             if learner.stopped:
                 break
         return learner
+
+
+def fit_of(
+    estimator: Any,
+    X: Any,
+    y: Any = None,
+    sample_weight: Any = None,
+    keeper: Keeper | None = None,
+    *,
+    whole: bool = False,
+) -> Fit:
+    """Return the fit of an estimator to the dense rows of an array or of a stream.
+
+    The labels of a stream, or ``y`` of an array, are the targets.
+    """
+    forget_source(estimator)
+    if not is_stream(X):
+        if keeper is not None:
+            refuse_keeping(X)
+        chunk = chunk_of(estimator, X, sample_weight, y, reset=True)
+        return Fit(estimator, KeptRows(chunk, X))
+    if sample_weight is not None:
+        raise ValueError("A stream has no sample_weight. Omit it, or pass the rows as an array.")
+    partial = getattr(estimator, "missing", None) == "partial"
+    rows = stream_rows(estimator, X, targets=lambda y: y, partial=partial, sparse=False)
+    note_columns(estimator, X)
+    return Fit(estimator, rows, keeper, whole=whole)
 
 
 def reported(estimator: Any, chunks: Iterable[Any], n_chunks: int | None, X: Any) -> Iterator[Any]:
