@@ -37,10 +37,8 @@ __all__ = [
     "Course",
     "LabelledRows",
     "Passes",
-    "all_rows",
     "complete_rows",
     "fits_dask",
-    "fits_streams",
     "fits_streams_by",
     "fresh",
     "is_dask",
@@ -206,7 +204,9 @@ def fits_dask(method: Method) -> Method:
     @wraps(method)
     def fit(self: Any, *given: Any, **named: Any) -> Any:
         if not keeps and named.pop("checkpoint", None) is not None:
-            how = ", or learn in one pass with persistence.Checkpoint(path).learn(estimator, stream)"
+            how = (
+                ", or learn in one pass with persistence.Checkpoint(path).learn(estimator, stream)"
+            )
             raise ValueError(
                 f"fit of {type(self).__name__} does not support checkpoints. Omit checkpoint="
                 f"{how if hasattr(self, 'partial_fit') else ''}."
@@ -333,18 +333,6 @@ def complete(chunks: Any, left_out: Callable[[int], None] | None = None) -> Iter
                 yield some
 
 
-def all_rows(stream: Any, what: str) -> LabelledRows:
-    """Return all complete rows of a stream, or raise an error if they exceed the memory limit.
-
-    >>> from eigenstream.streams import open_stream
-    >>> all_rows(
-    ...     open_stream([[1.0], [2.0]]).with_labels(["a", "b"]), "a test"
-    ... ).rows.shape
-    (2, 1)
-    """
-    return Passes(stream, what).whole()
-
-
 class Course:
     """One fit of a stream: the estimator, its position in the stream, and its checkpoints.
 
@@ -379,11 +367,6 @@ class Course:
     @property
     def _name(self) -> str:
         return type(self.learned).__name__
-
-    def all_rows(self, what: str) -> LabelledRows:
-        """Return all rows at once. Such a fit supports no checkpoints."""
-        self.keep_nothing(f"{what} needs all rows at once")
-        return all_rows(self.stream, what)
 
     def keep_nothing(self, why: str) -> None:
         """Raise an error if checkpoints are requested. ``why`` gives the reason."""
@@ -485,22 +468,6 @@ def learn_chunks(course: Course, **first: Any) -> None:
 
 #: Prefixes of the attributes that scikit-learn sets itself and that a fit must not replace.
 KEPT = ("_skl", "_sklearn", "_callback")
-
-
-def fits_streams(method: Method) -> Method:
-    """Let ``fit(X, y)`` accept a stream, whose rows are read into memory and fitted as an array.
-
-    >>> from eigenstream import Perceptron
-    >>> from eigenstream.streams import open_stream
-    >>> stream = open_stream([[0.0, 1.0], [1.0, 0.0]]).with_labels(["a", "b"])
-    >>> Perceptron(random_state=0).fit(stream).predict([[0.0, 2.0]]).tolist()
-    ['a']
-    """
-
-    def at_once(self: Any, course: Course) -> None:
-        method(course.learned, *course.all_rows(f"fit of {type(self).__name__}"))
-
-    return _fitting(method, at_once)
 
 
 def fits_streams_by(name: str) -> Callable[[Method], Method]:

@@ -16,7 +16,6 @@ from eigenstream._provenance import forget_source, note_source
 from eigenstream._refusals import offered_if
 from eigenstream._storable import storable
 from eigenstream._streams import (
-    all_rows,
     fits_dask,
     is_stream,
     labelled_stream,
@@ -28,7 +27,15 @@ from eigenstream.evaluation.pair_risk import TrainingRows
 from eigenstream.rows.chunk import Chunk
 from eigenstream.rows.fit import Fit
 from eigenstream.rows.guard import changing, publishes, reads
-from eigenstream.rows.rows import ArrayRows, Part, Rows, StreamRows, stream_rows, validated
+from eigenstream.rows.rows import (
+    ArrayRows,
+    Part,
+    Rows,
+    StreamRows,
+    all_rows,
+    stream_rows,
+    validated,
+)
 from eigenstream.subspace.estimators import pair_input
 from eigenstream.subspace.estimators.base import FLAG, continues, documented
 from eigenstream.subspace.estimators.discriminants import Scatters
@@ -230,7 +237,7 @@ class ClassSubspace(PairwiseEstimator):
             stream = labelled_stream(X, y, self)
             if keeper is None and self._in_memory(stream):
                 found = all_rows(stream, "fit of ClassSubspace")
-                self._learn_all(Fit(self, self._rows(found.rows, found.labels, reset=True)))
+                self._learn_all(Fit(self, self._rows(found.rows, found.targets, reset=True)))
                 note_columns(self, stream)
                 note_source(self, stream)
                 return self

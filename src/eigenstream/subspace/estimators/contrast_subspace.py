@@ -12,10 +12,18 @@ from eigenstream._linalg import Float64s, brief
 from eigenstream._prepared import learns_rows, prepared
 from eigenstream._provenance import forget_source, note_source
 from eigenstream._storable import storable
-from eigenstream._streams import all_rows, fits_dask, fresh, is_dask, is_stream, note_columns
+from eigenstream._streams import fits_dask, fresh, is_dask, is_stream, note_columns
 from eigenstream.rows.fit import Fit
 from eigenstream.rows.guard import changing, publishes, reads
-from eigenstream.rows.rows import ArrayRows, Rows, Sets, StreamRows, sequences_of, stream_rows
+from eigenstream.rows.rows import (
+    ArrayRows,
+    Rows,
+    Sets,
+    StreamRows,
+    all_rows,
+    sequences_of,
+    stream_rows,
+)
 from eigenstream.subspace.estimators.base import FLAG, SubspaceEstimator, documented
 from eigenstream.subspace.estimators.results import ContrastResult
 from eigenstream.subspace.estimators.time import scale_of

@@ -16,8 +16,8 @@ from eigenstream._linalg import Float64s
 from eigenstream._machine import chunk_rows
 from eigenstream._provenance import forget_source
 from eigenstream._storable import storable
-from eigenstream._streams import all_rows
 from eigenstream.rows.chunk import Chunk
+from eigenstream.rows.rows import all_rows
 
 
 @storable(transformer="any", waiting="list[Chunk]")

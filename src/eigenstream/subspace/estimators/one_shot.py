@@ -13,10 +13,12 @@ from eigenstream._checks import check_finite, check_number, check_unmasked, unma
 from eigenstream._documented import Documented
 from eigenstream._linalg import Float64s
 from eigenstream._prepared import maps_streams
+from eigenstream._provenance import forget_source, note_source
 from eigenstream._refusals import refuse_unread
 from eigenstream._storable import FITTED, storable
-from eigenstream._streams import fits_streams
+from eigenstream._streams import fits_dask, is_stream, labelled_stream, note_columns
 from eigenstream.rows.guard import publishes
+from eigenstream.rows.rows import all_rows
 
 
 @storable(**FITTED, examples_="f8 n D?", classes_="names c?", _codes="i8 n?")
@@ -64,9 +66,9 @@ class ThresholdClassifier(ClassifierMixin, Documented):
         self.threshold = threshold
         self.undecided = undecided
 
+    @fits_dask
     @publishes
-    @fits_streams
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Store the examples, one or more rows of each class.
 
         Parameters
@@ -82,6 +84,14 @@ class ThresholdClassifier(ClassifierMixin, Documented):
             The fitted estimator.
         """
         self._limit()
+        forget_source(self)
+        if is_stream(X):
+            stream = labelled_stream(X, y, self)
+            whole = all_rows(stream, "fit of ThresholdClassifier")
+            self.fit(whole.rows, whole.targets)
+            note_columns(self, stream)
+            note_source(self, stream)
+            return self
         refuse_unread(X)
         check_unmasked(y, "y")
         rows, labels = validate_data(self, unmasked(X), y, dtype=np.float64)

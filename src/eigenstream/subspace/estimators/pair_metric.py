@@ -12,11 +12,11 @@ from eigenstream._hooks import Reported
 from eigenstream._linalg import Float64s, canonical_signs
 from eigenstream._prepared import maps_streams
 from eigenstream._storable import FITTED, storable
-from eigenstream._streams import all_rows, is_stream, labelled_stream
+from eigenstream._streams import is_stream, labelled_stream
 from eigenstream.evaluation.base import PairCounts
 from eigenstream.rows.chunk import FIRST, Skipped, joined
 from eigenstream.rows.guard import Guarded, publishes
-from eigenstream.rows.rows import as_floats, validated
+from eigenstream.rows.rows import all_rows, as_floats, validated
 from eigenstream.subspace.estimators import pair_input
 from eigenstream.subspace.inference.decisions import FitsPairs
 from eigenstream.subspace.inference.pair_bounds import bound_of_pairs, check_delta
@@ -181,7 +181,8 @@ class PairMetric(
         if is_stream(pairs):
             stream = labelled_stream(pairs, y, self)
             pair_input.check_without_steps(stream)
-            pairs, y = all_rows(stream, "fit of PairMetric")
+            whole = all_rows(stream, "fit of PairMetric")
+            pairs, y = whole.rows, whole.targets
             if self.preprocessor is None:
                 pair_input.check_stream_of_pairs(stream)
             pairs = pair_input.pairs_of(pairs, self.preprocessor)

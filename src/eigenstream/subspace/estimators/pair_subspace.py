@@ -15,7 +15,6 @@ from eigenstream._provenance import forget_source
 from eigenstream._refusals import offered_if
 from eigenstream._storable import storable
 from eigenstream._streams import (
-    all_rows,
     fits_dask,
     is_stream,
     labelled_stream,
@@ -25,7 +24,7 @@ from eigenstream._streams import (
 from eigenstream.evaluation.base import PairCounts
 from eigenstream.rows.fit import Fit
 from eigenstream.rows.guard import changing, publishes, reads
-from eigenstream.rows.rows import IndexPairs, Rows, StreamRows
+from eigenstream.rows.rows import IndexPairs, Rows, StreamRows, all_rows
 from eigenstream.subspace.estimators import pair_input
 from eigenstream.subspace.estimators.base import continues, documented
 from eigenstream.subspace.estimators.discriminants import Scatters
@@ -230,7 +229,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
                 return self
             pair_input.check_without_steps(stream)
             found = all_rows(stream, "fit of PairSubspace")
-            pairs, y = pair_input.pairs_of(found.rows, self.preprocessor), found.labels
+            pairs, y = pair_input.pairs_of(found.rows, self.preprocessor), found.targets
         if keeper is not None:
             refuse_keeping(pairs)
         fit = Fit(self, self._rows(pairs, y, sample_weight, reset=True))

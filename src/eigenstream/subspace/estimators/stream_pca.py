@@ -13,7 +13,7 @@ from eigenstream._linalg import Float64s, numerical_rank
 from eigenstream._machine import chunk_rows
 from eigenstream._prepared import maps_streams
 from eigenstream._storable import storable
-from eigenstream._streams import all_rows, is_stream
+from eigenstream._streams import is_stream
 from eigenstream.rows.guard import reads
 from eigenstream.rows.rows import as_floats, validated
 from eigenstream.subspace.estimators.base import documented
@@ -272,7 +272,9 @@ class StreamPCA(TimeEstimator):
             The mean log-likelihood.
         """
         found = self.score_samples(X)
-        found = all_rows(found, "score").rows if is_stream(found) else found
+        if is_stream(found):  # rows of weight 0 have no likelihood
+            heavy = (c.rows if c.weights is None else c.rows[c.weights > 0] for c in found)
+            found = np.concatenate([*heavy])
         return float(found.mean())
 
     @maps_streams

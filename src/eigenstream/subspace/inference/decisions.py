@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from eigenstream._checks import check_choice, check_number, warn_user
 from eigenstream._linalg import Float64s
 from eigenstream._prepared import prepared, without_steps
-from eigenstream._streams import all_rows, is_stream, labelled_stream
+from eigenstream._streams import is_stream, labelled_stream
 from eigenstream.evaluation import BalancedRisk, pair_risk
 from eigenstream.evaluation.base import (
     PairCounts,
@@ -22,6 +22,7 @@ from eigenstream.evaluation.base import (
 )
 from eigenstream.evaluation.rates import RateInterval, rate_interval
 from eigenstream.rows.guard import reads
+from eigenstream.rows.rows import all_rows
 from eigenstream.subspace.estimators import pair_input as _pair_input
 
 #: Pairs projected at a time. More pairs take more memory.
@@ -296,7 +297,7 @@ class PairDecisions(ABC):
         points = self.preprocessor if preprocessor is None else preprocessor
         if is_stream(X):
             found = all_rows(labelled_stream(prepared(self, X), y, self), "score")
-            return without_steps(self)._measured(found.rows, found.labels, both=both)
+            return without_steps(self)._measured(found.rows, found.targets, both=both)
         labelled = None
         if np.ndim(X) == 2 and (points is None or np.shape(X)[1] != 2):
             labels = _pair_input.checked_labels(self, y, np.shape(X)[0])
