@@ -447,7 +447,11 @@ def test_what_keeps_nothing_on_the_way_is_refused_by_name(tmp_path):
             labelled,
             r"in one pass with persistence\.Checkpoint\(path\)\.learn",
         ),
-        (ThresholdClassifier(1.0), labelled, "fit of ThresholdClassifier does not support checkpoints"),
+        (
+            ThresholdClassifier(1.0),
+            labelled,
+            "fit of ThresholdClassifier does not support checkpoints",
+        ),
         (
             ClassSubspace(2, solver=Kernel("rbf")),
             labelled,
