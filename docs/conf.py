@@ -3,6 +3,7 @@
 import inspect
 import pkgutil
 import re
+import sys
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,9 @@ from typer.main import get_command
 import eigenstream
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+import notebooks  # noqa: E402
+
 GENERATED = HERE / "reference" / "generated"
 
 project = "eigenstream"
@@ -171,6 +175,11 @@ def mend(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[
             lines[k] = "".join(parts)
 
 
+def add_notebook(app: Sphinx, name: str, source: list[str]) -> None:
+    """Add the link to the notebook of a tutorial."""
+    source[0] = notebooks.with_link(name, source[0])
+
+
 def skip(app: Sphinx, what: str, name: str, obj: Any, skipped: bool, options: Any) -> bool | None:
     """Leave out constants of classes."""
     return True if name.isupper() else None
@@ -198,6 +207,8 @@ def setup(app: Sphinx) -> None:
     entries = (HERE.parent / "references.bib").read_text(encoding="utf-8")
     keys = "|".join(re.findall(r"^@\w+\{(\w+),", entries, re.MULTILINE))
     app.add_config_value("citation_keys", keys, "env")
+    notebooks.write(HERE / "tutorials", GENERATED / "notebooks")
+    app.connect("source-read", add_notebook)
     app.connect("builder-inited", write_reference, priority=100)
     app.connect("autodoc-process-docstring", mend, priority=900)
     app.connect("autodoc-skip-member", skip)

@@ -1,12 +1,17 @@
 """The site of the documentation builds without warnings and lists every public name."""
 
+import ast
+import json
 import pickle
 import re
 import subprocess
 import sys
+from doctest import DocTestParser
 from importlib import import_module
 from inspect import isclass
 from pathlib import Path
+from runpy import run_path
+from types import SimpleNamespace
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -43,6 +48,26 @@ def test_lines_of_code_fit_their_column():
         lines = re.findall(r"^ *((?:>>>|\.\.\.) .*)$", source.read_text(encoding="utf-8"), re.M)
         long = [line for line in lines if len(line) > LONGEST]
         assert not long, f"{source.relative_to(root)}: {long}"
+
+
+def test_tutorials_are_notebooks(tmp_path):
+    """The code cells of a notebook are the examples of its page, and its links are absolute."""
+    notebooks = SimpleNamespace(**run_path(str(DOCS / "notebooks.py")))
+    notebooks.write(DOCS / "tutorials", tmp_path)
+    pages = [page for page in DOCS.glob("tutorials/*.md") if ">>>" in page.read_text()]
+    assert {page.stem for page in pages} == {path.stem for path in tmp_path.iterdir()}
+    for page in pages:
+        book = json.loads((tmp_path / f"{page.stem}.ipynb").read_text(encoding="utf-8"))
+        assert (book["nbformat"], book["nbformat_minor"], book["metadata"]) == (4, 5, {})
+        cells = {"code": [], "markdown": []}
+        for cell in book["cells"]:
+            cells[cell["cell_type"]].append(cell["source"])
+        assert len({cell["id"] for cell in book["cells"]}) == len(book["cells"])
+        examples = DocTestParser().get_examples(page.read_text(encoding="utf-8"))
+        source = "".join(example.source for example in examples)
+        assert ast.dump(ast.parse("\n".join(cells["code"]))) == ast.dump(ast.parse(source))
+        links = re.findall(r"\]\(([^)]*)\)", "\n".join(cells["markdown"]))
+        assert all(link.startswith("https://") for link in links), links
 
 
 #: Names of several kinds that the reference must list.

@@ -41,11 +41,6 @@ def test_numbers_of_the_readme_are_the_stored_ones():
         assert numbers <= stored, f"{work}: {numbers - stored} is not in {name}.json"
 
 
-def test_code_of_the_readme_fits_the_page():
-    code = [line for line in README.splitlines() if line.startswith(("    ", ">>> ", "... "))]
-    assert max(map(len, code)) <= 76
-
-
 ARCHITECTURE = (ROOT / "docs" / "development" / "architecture.md").read_text(encoding="utf-8")
 
 
