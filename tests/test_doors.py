@@ -30,6 +30,7 @@ from eigenstream import (
     ThresholdClassifier,
     load,
     open_stream,
+    report,
     save,
 )
 from eigenstream.features import GradientOrientation
@@ -374,12 +375,12 @@ def test_a_report_shows_the_features_after_the_steps(tmp_path):
     for kind in ("standardize", "embedding"):
         model = fitted("slow", kind)[0]
         for X in (ROWS, open_stream(ROWS), open_stream(ROWS).prepared(model)):
-            model.report(tmp_path / "page.html", X)
+            report(model, tmp_path / "page.html", X)
 
 
 #: Methods that fit anew, or that leave the rows to methods that apply the steps.
 WITHOUT = {
-    *("fit", "fit_transform", "fit_predict", "uncertainty", "report"),
+    *("fit", "fit_transform", "fit_predict", "uncertainty"),
     *("pair_distance", "pair_predict", "pair_score", "calibrate_threshold", "timescales", "hits"),
 }
 #: The classes whose own methods of this kind do so, too. Pairs have no steps.

@@ -168,17 +168,12 @@ def _spread_dask(*what: Any) -> None:
     import_module("eigenstream.distributed.parts").spread(*what)
 
 
-def _report(*what: Any, **how: Any) -> None:
-    """Write the report of an estimator."""
-    __getattr__("report")(*what, **how)
-
-
 def _open_stream(source: Any, **options: Any) -> Any:
     """Return a stream of a source."""
     return __getattr__("open_stream")(source, **options)
 
 
-_hooks.report, _hooks.make_keeper, _hooks.open_stream = _report, _checkpoint, _open_stream
+_hooks.make_keeper, _hooks.open_stream = _checkpoint, _open_stream
 _hooks.fit_dask, _hooks.map_dask, _hooks.spread_dask = _fit_dask, _map_dask, _spread_dask
 
 

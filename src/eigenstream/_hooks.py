@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-__all__ = ["KEEPING", "Keeper", "Reported", "Resumption", "keeper_of"]
+__all__ = ["KEEPING", "Keeper", "Resumption", "keeper_of"]
 
 #: The parameters of checkpoints in every ``fit`` that learns from a stream, and their docs.
 KEEPING = {
@@ -70,8 +70,6 @@ def _not_set(*_: Any, **__: Any) -> Any:
     raise RuntimeError("the hooks are not set. Import eigenstream first.")
 
 
-#: Write the report of an estimator: ``eigenstream.report``.
-report: Callable[..., Any] = _not_set
 #: Return a keeper for the arguments ``checkpoint``, ``every`` and ``resume`` of a fit.
 make_keeper: Callable[[Any, Any, Any], Keeper] = _not_set
 #: Fit an estimator to Dask data: ``eigenstream.distributed.fit``.
@@ -103,29 +101,3 @@ def keeper_of(checkpoint: Any, every: Any, resume: Any) -> Keeper | None:
         keeper: Keeper = checkpoint
         return keeper
     return make_keeper(checkpoint, every, resume)
-
-
-class Reported:
-    """A class with a ``report`` method."""
-
-    def report(
-        self, path: Any, X: Any = None, y: Any = None, *, shape: tuple[int, int] | None = None
-    ) -> None:
-        """Write a report of the fitted model as one self-contained HTML file.
-
-        Parameters
-        ----------
-        path : str or path
-            The file, ending in .html. If writing fails, no file is left.
-        X : array, list of arrays or Stream, default=None
-            Rows whose features are shown: the training rows or other rows.
-        y : array-like, default=None
-            Labels of the rows, or signs of pairs, by which the features are evaluated.
-        shape : tuple (height, width), default=None
-            The shape of the images in the rows. Components are then drawn as images.
-
-        See Also
-        --------
-        eigenstream.report : The same as a function, with further options.
-        """
-        report(self, path, X, y, shape=shape)

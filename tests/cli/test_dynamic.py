@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from eigenstream import DynamicSubspace, SlowSubspace, load
+from eigenstream import DynamicSubspace, SlowSubspace, lag_path, load
 from eigenstream.cli import app
 
 
@@ -36,6 +36,22 @@ def test_periods_are_printed_and_shown(rows, tmp_path):
     np.testing.assert_allclose(found["timescales"], expected.timescales_)
     assert "period, rows" in page.read_text()
     assert "Propagator" in page.read_text()
+    model = tmp_path / "m.eigs"
+    found = json.loads(run(*words, "--dt", 0.5, "--unit", "ps", "--report", page).stdout)
+    np.testing.assert_allclose(found["timescales"], 0.5 * expected.timescales_)
+    assert "factor in 1 ps" in page.read_text()
+    run("plot", model, "-o", page, "--dt", 0.5, "--unit", "ps")
+    assert f"{0.5 * expected.periods_[0]:,.4g}</td>" in page.read_text()
+
+
+def test_lags_use_all_values_of_rows_with_gaps(rows, tmp_path):
+    gaps = np.where(np.random.default_rng(1).random(rows.shape) < 0.1, np.nan, rows)
+    np.save(tmp_path / "x.npy", gaps)
+    words = ("lags", tmp_path / "x.npy", "--lag", "1,2", "--missing", "available", "--json")
+    found = json.loads(run(*words).stdout)
+    path = lag_path(SlowSubspace(2, missing="available"), gaps, [1, 2], blocks=20)
+    expected = np.array(found["timescales"], float)
+    np.testing.assert_allclose(expected, path.timescales)
 
 
 @pytest.mark.parametrize(("name", "kind"), [("dynamic", DynamicSubspace), ("slow", SlowSubspace)])

@@ -13,6 +13,7 @@ from eigenstream import (
     SlowSubspace,
     StreamPCA,
     open_stream,
+    report,
 )
 from eigenstream.reports import SeenRows
 from pages import Words
@@ -57,7 +58,7 @@ def pages(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pages")
     for name, make in MADE.items():
         estimator, X, y = make()
-        estimator.report(folder / f"{name}.html", X, y)
+        report(estimator, folder / f"{name}.html", X, y)
     return folder
 
 
@@ -108,7 +109,7 @@ def test_the_ten_largest_weights_by_name(tmp_path):
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(np.tile(ROWS, 3)[:, :14], columns=[f"sensor {k}" for k in range(14)])
     slow = SlowSubspace(2, alpha=0.9).fit(frame)
-    slow.report(tmp_path / "page.html", frame)
+    report(slow, tmp_path / "page.html", frame)
     text = Words((tmp_path / "page.html").read_text()).text
     for component in slow.components_:
         order = np.argsort(-np.abs(component), kind="stable")
@@ -121,12 +122,12 @@ def test_the_ten_largest_weights_by_name(tmp_path):
 def test_images_by_their_shape(tmp_path):
     images = np.random.default_rng(0).random((200, 12))
     pca = StreamPCA(3).fit(images)
-    pca.report(tmp_path / "page.html", shape=(3, 4))
+    report(pca, tmp_path / "page.html", shape=(3, 4))
     page = Words((tmp_path / "page.html").read_text())
     assert len(page.sources) == 4 + sum(one.startswith("#") for one in page.sources)  # and a mean
     for shape, words in (((3, 5), "15 pixels"), ((12,), "height, width"), ((-3, -4), "least 1")):
         with pytest.raises((ValueError, TypeError), match=words):
-            pca.report(tmp_path / "other.html", shape=shape)
+            report(pca, tmp_path / "other.html", shape=shape)
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
 
 
@@ -163,13 +164,13 @@ def test_what_was_missing_and_what_was_done_about_it(tmp_path):
         stream = open_stream(rows, missing="interpolate", chunk_rows=chunk_rows)
         slow = SlowSubspace(2).fit(stream)
         assert stream.n_filled == 5
-        slow.report(tmp_path / "filled.html", stream)
+        report(slow, tmp_path / "filled.html", stream)
         text = Words((tmp_path / "filled.html").read_text(encoding="utf-8")).text
         assert "interpolated 5 missing values" in text
         assert "skipped, with missing values 1" in text
         assert "300, 1 with missing values" in text
     slow = SlowSubspace(2, missing="skip").fit(rows)
-    slow.report(tmp_path / "skipped.html", rows)
+    report(slow, tmp_path / "skipped.html", rows)
     text = Words((tmp_path / "skipped.html").read_text(encoding="utf-8")).text
     assert "interpolated" not in text
     assert "skipped, with missing values 6" in text
@@ -178,10 +179,10 @@ def test_what_was_missing_and_what_was_done_about_it(tmp_path):
 
 def test_slow_pages_draw_time_scales_against_the_lag(tmp_path):
     rows = oracles.slow_sources(m=3000)
-    SlowSubspace(2).fit(rows).report(tmp_path / "page.html", rows)
+    report(SlowSubspace(2).fit(rows), tmp_path / "page.html", rows, dt=0.5, unit="s")
     text = Words((tmp_path / "page.html").read_text(encoding="utf-8")).text
     assert "Learned at lag 1, from the first 3,000 rows." in text
     rows[100:200] = np.nan
-    SlowSubspace(2, missing="skip").fit(rows).report(tmp_path / "page.html", rows)
-    SlowSubspace(2).fit(rows[:15]).report(tmp_path / "page.html", rows[:15])
+    report(SlowSubspace(2, missing="skip").fit(rows), tmp_path / "page.html", rows)
+    report(SlowSubspace(2).fit(rows[:15]), tmp_path / "page.html", rows[:15])
     assert "Learned at lag" not in (tmp_path / "page.html").read_text(encoding="utf-8")

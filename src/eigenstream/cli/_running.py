@@ -57,6 +57,8 @@ def fitted(
     items: Any = None,
     *,
     blocks: int | None = None,
+    dt: float = 1.0,
+    unit: str = "rows",
     results: Callable[[], dict[str, Any]] = dict,
 ) -> dict[str, Any]:
     """Learn from a stream, save the model, write its page, and print and return the results.
@@ -90,7 +92,7 @@ def fitted(
         note_columns(estimator, items)
         rows = items
     with waiting("solving"):
-        found = {"sources": list(rows.sources)} | _results(estimator, passes)
+        found = {"sources": list(rows.sources)} | _results(estimator, passes, dt)
         further = results()
     done = found["rows"] * (found["passes"] or 1)
     if keeper is not None and keeper.resumed:
@@ -100,7 +102,7 @@ def fitted(
         save(estimator, run.out)
     if run.report is not None:
         with waiting("writing the report"):
-            _write_page(estimator, rows, run, found)
+            _write_page(estimator, rows, run, found, dt=dt, unit=unit)
     found |= {"model": run.out and str(run.out), "report": run.report and str(run.report)}
     show(type(estimator).__name__, found | further if run.json else found, run.json)
     if run.out is None and not run.json:
@@ -127,7 +129,7 @@ def _client(run: RunOptions) -> Iterator[Any]:
             yield client
 
 
-def _results(estimator: Any, passes: int | None) -> dict[str, Any]:
+def _results(estimator: Any, passes: int | None, dt: float) -> dict[str, Any]:
     """Return the results of a fit by name."""
     found = {}
     for name, path in RESULTS.items():
@@ -135,7 +137,7 @@ def _results(estimator: Any, passes: int | None) -> dict[str, Any]:
         for attribute in path.split("."):
             found[name] = getattr(found[name], attribute, None)
     if found["periods"] is not None:
-        found["timescales"] = estimator.timescales_
+        found["periods"], found["timescales"] = dt * found["periods"], dt * estimator.timescales_
     grid = found.pop("grid")
     passes = getattr(estimator, "n_iter_", passes)
     rows = getattr(estimator, "n_samples_seen_", None)
@@ -145,7 +147,9 @@ def _results(estimator: Any, passes: int | None) -> dict[str, Any]:
     return {"rows": rows, "passes": passes, "shape": shape} | found
 
 
-def _write_page(estimator: Any, rows: Watched, run: RunOptions, found: dict[str, Any]) -> None:
+def _write_page(
+    estimator: Any, rows: Watched, run: RunOptions, found: dict[str, Any], **units: Any
+) -> None:
     from eigenstream.reports import SeenRows, report
 
     seen = rows.seen
@@ -154,7 +158,8 @@ def _write_page(estimator: Any, rows: Watched, run: RunOptions, found: dict[str,
         seen = SeenRows.of(rows)
     command = shlex.join(["eigenstream", *sys.argv[1:]])
     times = {"reading and learning": found["seconds"]}
-    report(estimator, run.report, seen, shape=run.image_shape, seconds=times, command=command)
+    how = {"shape": run.image_shape, "seconds": times, "command": command}
+    report(estimator, run.report, seen, **how, **units)
 
 
 @contextmanager

@@ -75,7 +75,8 @@ def fit_slow(
             "recommended_lag": recommended_lag(estimator, stream),
         }
 
-    found = fitted(estimator, stream, run, learning.passes or 1, blocks=blocks, results=results)
+    how: dict[str, Any] = {"blocks": blocks, "dt": dt, "unit": unit, "results": results}
+    found = fitted(estimator, stream, run, learning.passes or 1, **how)
     if not run.json:
         print_features(found["features"], unit)
         if (best := found["recommended_lag"]) is not None:
@@ -107,6 +108,8 @@ def fit_dynamic(
         Any, options.value, "The principal directions to use: a number, a share as 0.99, or all."
     ] = "all",
     n_components: Annotated[Any, options.value, "The number of features, or all."] = "2",
+    dt: Step = 1.0,
+    unit: Unit = "rows",
     run: FitOptions,
 ) -> None:
     """Find features that predict themselves, with decay times and periods.
@@ -117,7 +120,8 @@ def fit_dynamic(
 
     gaps = run.of_estimator("available")
     stream = run.started(data)
-    fitted(DynamicSubspace(n_components, lag=lag, rank=rank, **gaps), stream, run, 1)
+    estimator = DynamicSubspace(n_components, lag=lag, rank=rank, **gaps)
+    fitted(estimator, stream, run, 1, dt=dt, unit=unit)
 
 
 @command(app, "fit classes", "iris.csv --labels species -o model.eigs")

@@ -38,17 +38,20 @@ def lags(
     Standard errors come from fits without each block of rows. Noise makes time scales grow with the
     lag. The recommended lag is the shortest one whose slowest time scale is at least half of the
     longest. The decay of its features over the other lags gives time scales without noise, and the
-    share of noise. fit slow has the same options and defaults.
+    share of noise. fit slow has the same options and defaults. --missing available uses all values
+    of rows with gaps.
     """
     from eigenstream import SlowSubspace, lag_path, plotting
 
-    stream = without_text(reading.opened(data, missing=missing))
+    gaps = missing == "available"  # the estimator leaves out missing values
+    stream = without_text(reading.opened(data, missing="raise" if gaps else missing))
     if plot is not None:
         check_output(plot, [*data, *stream.sources])
     model = SlowSubspace(
         min(n_components, stream.n_features or n_components),
         criterion=criterion,
         reversible=reversible,
+        missing=missing if gaps else "raise",
     )
     with Watched(stream) as watched:
         path = lag_path(model, watched, lag, blocks=blocks, dt=dt, unit=unit)

@@ -5,6 +5,7 @@ from typing import Annotated
 
 from eigenstream.cli._options import ImageShape, Json, ModelFile
 from eigenstream.cli._output import check_output, save_figure, say, waiting
+from eigenstream.cli._slow import Step, Unit
 
 #: The kinds of figures; a page (.html) has tables, too.
 ENDINGS = (".png", ".svg", ".pdf", ".html")
@@ -14,6 +15,8 @@ def plot(
     model: ModelFile,
     out: Annotated[Path, "The figure: .png, .svg or .pdf; or .html, a page."],
     image_shape: ImageShape = None,
+    dt: Step = 1.0,
+    unit: Unit = "rows",
     json: Json = False,
 ) -> None:
     """Draw what a model has learned: spectrum and components, a map, prototypes, or weights."""
@@ -27,7 +30,7 @@ def plot(
             command = f"eigenstream plot {model} -o {out}"
             if image_shape is not None:
                 command += f" --image-shape {image_shape[0]}x{image_shape[1]}"
-            report(estimator, out, shape=image_shape, command=command)
+            report(estimator, out, shape=image_shape, command=command, dt=dt, unit=unit)
         else:
             save_figure(picture(estimator, shape=image_shape), out)
     say({"model": str(model), "figure": str(out)}, f"The figure is {out}.", json)

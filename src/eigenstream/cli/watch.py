@@ -37,8 +37,8 @@ def watch(
     changed. The exit code is 1 after an alarm, 0 without one, and 2 after an error. --json prints
     one object a line.
     """
-    from eigenstream import Monitor, save
-    from eigenstream.persistence import load
+    import eigenstream
+    from eigenstream import Monitor, load, save
 
     learned = load(model)
     if isinstance(learned, Monitor):
@@ -77,7 +77,7 @@ def watch(
             f"The data have fewer rows than the window of {monitor.window}. Use a shorter --window."
         )
     if report is not None:
-        monitor.report(report, records)
+        eigenstream.report(monitor, report, records)
     n_alarms = sum(record.alarm for record in records)
     if not json:
         print(f"{n_alarms} alarms in {len(records)} windows of {monitor.window} rows.")

@@ -1,6 +1,6 @@
 """Monitor: windows of a stream, ranked among the windows of a reference."""
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -8,7 +8,6 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream import _hooks
 from eigenstream._checks import warn_user
 from eigenstream._documented import Documented
 from eigenstream._linalg import Float64s
@@ -311,19 +310,6 @@ class Monitor(Documented):
         windows = self._windows(self._pending[:0], self._blocks(self._stream(X)))
         for number, (rows, time) in enumerate(windows, 1):
             yield self._record(rows, number * self.window, time)
-
-    def report(self, path: Any, records: Sequence[WindowRecord]) -> None:
-        """Write a page about compared windows as one HTML file: control chart and contributions.
-
-        Parameters
-        ----------
-        path : str or path
-            The file, ending in .html. If writing fails, no file is left.
-        records : sequence of WindowRecord
-            The records of ``update`` or ``watch``.
-        """
-        check_is_fitted(self)
-        _hooks.report(self, path, records)
 
     def _record(self, rows: Float64s, n_rows: int, time: Any) -> WindowRecord:
         window = window_of(rows, self.geometry_, self.geometry_.precision())

@@ -23,7 +23,6 @@ from eigenstream._checks import (
     real_array,
 )
 from eigenstream._history import History
-from eigenstream._hooks import Reported
 from eigenstream._linalg import Float64s
 from eigenstream._machine import blas_threads, chunk_rows
 from eigenstream._prepared import learns_rows, maps_back, maps_streams, reads_rows
@@ -78,7 +77,6 @@ def _learns_in_steps(self: Any) -> None:
     n_iter_="int?",
 )
 class PrototypeEstimator(
-    Reported,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     Guarded,

@@ -29,6 +29,8 @@ from eigenstream.reports._drawings import MOST_BARS, MOST_IMAGES, Panel, first_o
 from eigenstream.reports._monitor import monitor_page
 from eigenstream.reports._rows import SeenRows
 from eigenstream.reports.base import PageTable, Report, Section, Tiles
+from eigenstream.subspace import PairMetric
+from eigenstream.subspace.estimators.base import SubspaceEstimator
 from eigenstream.subspace.inference.decays import autocorrelations
 from eigenstream.subspace.inference.timescales import implied
 
@@ -51,6 +53,8 @@ STABLE = (
 MOST_LABELLED = 1448
 #: The most classes drawn: the colours of more are not distinguishable.
 MOST_CLASSES = 20
+#: The classes of estimators with a page.
+REPORTED = (SubspaceEstimator, PairMetric, CompetitiveLearning, SelfOrganizingMap, Monitor)
 #: Rows of images of a map: larger maps make large pages.
 MOST_UNITS = 900
 
@@ -64,6 +68,8 @@ class Subject(NamedTuple):
     y: Any
     shape: tuple[int, int] | None
     seconds: Mapping[str, float]
+    dt: float
+    unit: str
 
 
 def sections_of(estimator: Any) -> Sequence[Callable[[Subject], Section | None]]:
@@ -198,9 +204,9 @@ def overview(subject: Subject) -> Section | None:
         return Section("Sizes", "", [*blocks, listed])
     tables = []
     if known(estimator, "eigenvalues_") is not None:
-        tables.append(_components(estimator))
+        tables.append(_components(subject))
     if known(estimator, "periods_") is not None:
-        tables.append(_modes(estimator))
+        tables.append(_modes(subject))
     choice = known(estimator, "result_.choice")
     if choice is not None:
         both = zip(choice.etas, choice.losses, strict=True)
@@ -211,7 +217,8 @@ def overview(subject: Subject) -> Section | None:
     return Section("Spectrum", "", [*blocks, *tables]) if blocks or tables else None
 
 
-def _components(estimator: Any) -> PageTable:
+def _components(subject: Subject) -> PageTable:
+    estimator = subject.estimator
     values = np.asarray(estimator.eigenvalues_)
     header, columns = ["component", "eigenvalue"], [[f"{value:.5g}" for value in values]]
     caption = ""
@@ -221,22 +228,24 @@ def _components(estimator: Any) -> PageTable:
         columns += [[f"{one:.2%}" for one in row] for row in (share, np.cumsum(share))]
     rho = known(estimator, "result_.autocorrelations")
     if rho is not None:
-        header += [f"autocorrelation at lag {estimator.lag}", "time scale, rows"]
+        header += [f"autocorrelation at lag {estimator.lag}", f"time scale, {subject.unit}"]
         columns.append([f"{one:.4f}" for one in rho])
-        columns.append([f"{one:,.1f}" for one in estimator.timescales_])
-        caption = f"The time scale is −{estimator.lag} / log(autocorrelation)."
+        columns.append([f"{one:,.4g}" for one in subject.dt * estimator.timescales_])
+        caption = f"The time scale is −{subject.dt * estimator.lag:g} / log(autocorrelation)."
     rows = list(zip(map(str, range(1, len(values) + 1)), *columns, strict=True))[:MOST_LISTED]
     return PageTable(header, rows, caption=caption + first_of(len(rows), len(values)), wide=False)
 
 
-def _modes(estimator: Any) -> PageTable:
+def _modes(subject: Subject) -> PageTable:
+    estimator, dt, unit = subject.estimator, subject.dt, subject.unit
     values = estimator.propagator_eigenvalues_[:MOST_LISTED]
-    columns = np.abs(values), estimator.timescales_, estimator.periods_
+    columns = np.abs(values), dt * estimator.timescales_, dt * estimator.periods_
     rows = [
         (f"{k}", f"{size:.4f}", f"{decay:,.4g}", f"{period:,.4g}".replace("inf", "none"))
         for k, (size, decay, period) in enumerate(zip(*columns, strict=False), 1)
     ]
-    header = ("mode", f"factor in {estimator.lag} rows", "decay time, rows", "period, rows")
+    lag = f"factor in {dt * estimator.lag:g} {unit}"
+    header = ("mode", lag, f"decay time, {unit}", f"period, {unit}")
     return PageTable(header, rows, caption="Modes, slowest first.", wide=False)
 
 
@@ -341,13 +350,13 @@ def features(subject: Subject) -> Section | None:
         panels.append(Panel("All rows", caption, draw, wide=True))
     lag, longest = known(estimator, "lag") or 0, max(map(len, runs)) // 10
     if 0 < MIN_LAGS * lag <= longest:
-        panels.append(_lags(runs, lag, longest))
+        panels.append(_lags(subject, runs, lag, longest))
     text = "Rows with missing values leave a gap." * bool(seen.n_missing)
     text += first_of(len(names), len(every))
     return Section("Features over time", text, panels)
 
 
-def _lags(runs: list[Float64s], lag: int, longest: int) -> Panel:
+def _lags(subject: Subject, runs: list[Float64s], lag: int, longest: int) -> Panel:
     """Return the time scales of features against the lag, from runs with NaN for missing rows."""
     lags = np.unique(np.append(np.geomspace(1, longest, N_LAGS).round().astype(int), lag))
     variance = np.nanvar(np.concatenate(runs), axis=0)
@@ -356,7 +365,9 @@ def _lags(runs: list[Float64s], lag: int, longest: int) -> Panel:
         steps = np.concatenate([rows[step:] - rows[:-step] for rows in runs if len(rows) > step])
         rho = autocorrelations(variance, np.nanmean(steps**2, axis=0), 0.0)
         scales.append(implied(rho, int(step)))
-    path = SimpleNamespace(lags=lags, timescales=np.array(scales))
+    path = SimpleNamespace(
+        lags=lags, timescales=subject.dt * np.array(scales), dt=subject.dt, unit=subject.unit
+    )
     caption = (
         f"Learned at lag {lag}, from the first {sum(map(len, runs)):,} rows. A line that rises "
         "shows noise at the short lags. Choose a lag at which the lines are level."
@@ -385,8 +396,8 @@ def errors(subject: Subject) -> Section | None:
         caption = "Eigenvalues of the propagator, with 95 % intervals of decay and phase."
         panels.insert(0, Panel("Propagator", caption, partial(plotting.propagator, found)))
     elif found.timescales is not None:
-        caption = "Time scales in rows, with 95 % intervals."
-        panels.insert(0, Panel("Time scales", caption, partial(plotting.timescales, found)))
+        draw = partial(plotting.timescales, found, dt=subject.dt, unit=subject.unit)
+        panels.insert(0, Panel("Time scales", "Time scales with 95 % intervals.", draw))
     text = f"From fits without each of {found.n_blocks} blocks of {found.block_size:,.4g} rows."
     return Section("Error bars", f"{text} {found.warning or ''}".strip(), panels)
 
@@ -481,6 +492,8 @@ def report(
     shape: tuple[int, int] | None = None,
     seconds: Mapping[str, float] | None = None,
     command: str = "",
+    dt: float = 1.0,
+    unit: str = "rows",
 ) -> None:
     """Write a page about a fitted estimator as one HTML file.
 
@@ -506,6 +519,10 @@ def report(
         Computing times by their names, shown with the data.
     command : str, default=""
         The command that makes this page again, for its last line.
+    dt : float, default=1.0
+        The time from one row to the next, in ``unit``.
+    unit : str, default="rows"
+        The unit of time scales.
 
     Examples
     --------
@@ -521,7 +538,7 @@ def report(
     path = Path(path)
     if path.suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"{path} does not end in .html. A report is an HTML page.")
-    if not hasattr(type(estimator), "report"):
+    if not isinstance(estimator, REPORTED):
         raise TypeError(
             f"There is no report about a {type(estimator).__name__}. "
             "Draw a neuron's weights by eigenstream plot -o figure.png."
@@ -537,31 +554,28 @@ def report(
     if y is not None and (X is None or isinstance(X, SeenRows)):
         raise ValueError("y needs the rows that it labels. Pass X as well.")
     with replacing(path) as file:  # opened first: an error of the path comes before the work
-        file.write(_made(estimator, X, y, shape, seconds or {}, command).html())
+        rows = X if isinstance(X, SeenRows) else None
+        if rows is None:
+            X = prepared(estimator, X)
+        if X is not None and rows is None and not are_pairs(estimator, X):
+            rows = SeenRows.of(X)
+        subject = Subject(estimator, rows, X, y, shape, seconds or {}, dt, unit)
+        file.write(page_about(subject, command).html())
 
 
-def _made(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    shape: tuple[int, int] | None,
-    seconds: Mapping[str, float],
-    command: str,
-) -> Report:
-    rows = X if isinstance(X, SeenRows) else None
-    if rows is None:
-        X = prepared(estimator, X)
-    if X is not None and rows is None and not are_pairs(estimator, X):
-        rows = SeenRows.of(X)
-    subject = Subject(estimator, rows, X, y, shape, seconds)
-    made = (make(subject) for make in sections_of(estimator))
-    numbers = itertools.count()
+def page_about(subject: Subject, command: str) -> Report:
+    """Return the page of an estimator."""
+    estimator, numbers = subject.estimator, itertools.count()
 
     def drawn(block: Any) -> Any:
         panel = isinstance(block, Panel)
         return block.drawing(f"drawing{next(numbers)}") if panel else block
 
-    sections = [replace(one, blocks=[drawn(block) for block in one.blocks]) for one in made if one]
+    sections = [
+        replace(section, blocks=[drawn(block) for block in section.blocks])
+        for make in sections_of(estimator)
+        if (section := make(subject))
+    ]
     name, count, kind = type(estimator).__name__, *learned(estimator)
     return Report(
         title=f"{name}: {count} {kind}{'s' * (count != 1)} of {estimator.n_features_in_} columns",

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_finite, check_unchanged, real_array, same_value
 from eigenstream._documented import documented_by
-from eigenstream._hooks import Keeper, Reported, Resumption
+from eigenstream._hooks import Keeper, Resumption
 from eigenstream._linalg import Float64s
 from eigenstream._machine import chunk_rows
 from eigenstream._prepared import maps_back, maps_streams
@@ -119,7 +119,7 @@ documented = documented_by(ENTRIES)
     _answer="Result | Answer | None?",
     _begun="dict?",
 )
-class SubspaceEstimator(Reported, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded, ABC):
+class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded, ABC):
     """Base of the subspace estimators: parameters, a feature map, a learner and an answer.
 
     After ``partial_fit`` the answer is computed when a result is first read. A stream of small

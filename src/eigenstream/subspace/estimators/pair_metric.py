@@ -8,7 +8,6 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_choice, check_flag, check_number, check_whole, warn_user
-from eigenstream._hooks import Reported
 from eigenstream._linalg import Float64s, canonical_signs
 from eigenstream._prepared import maps_streams
 from eigenstream._storable import FITTED, storable
@@ -49,7 +48,6 @@ POWERS = 20
     _learned_pairs="-",
 )
 class PairMetric(
-    Reported,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     Guarded,
