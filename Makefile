@@ -42,10 +42,11 @@ demo: $(VENV)/.installed ## learn a rotation-invariant view of print and write r
 papers: $(VENV)/.installed ## reproduce the tables and figures of the papers in reports/
 	@$(BIN)/python -m papers all
 
-lint: $(VENV)/.installed-dev ## ruff: style and imports; numpydoc: docstrings
+lint: $(VENV)/.installed-dev ## ruff: style and imports; docstrings; names of values
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/python tests/docstrings.py
+	$(BIN)/python tests/identifiers.py
 	$(BIN)/codespell src tests docs joss papers benchmarks examples *.md
 
 types: $(VENV)/.installed-dev ## mypy --strict on src and papers

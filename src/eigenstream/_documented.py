@@ -47,10 +47,10 @@ def documented_by(entries: Mapping[str, str]) -> Callable[[C], C]:
     <BLANKLINE>
     """
 
-    def filled(found: re.Match[str]) -> str:
-        names = found[2].replace("\n", "").replace(" ", "").split(",")
+    def filled(match: re.Match[str]) -> str:
+        names = match[2].replace("\n", "").replace(" ", "").split(",")
         lines = "\n".join(entries[name] for name in names).splitlines()
-        return "\n".join(f"{found[1]}{line}" for line in lines)
+        return "\n".join(f"{match[1]}{line}" for line in lines)
 
     def documented(kind: C) -> C:
         described: Any = kind

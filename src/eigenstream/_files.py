@@ -129,13 +129,13 @@ def remove_abandoned(path: Path) -> None:
         there = list(target.parent.iterdir())
     except OSError:  # the folder is writable but cannot be listed
         return
-    for one in there:
-        owner = one.name.removeprefix(start).partition(".")[0]
-        if one.name.startswith(start) and owner.isdecimal() and not _lives(int(owner)):
-            if one.is_dir():
-                shutil.rmtree(one, ignore_errors=True)
+    for file in there:
+        owner = file.name.removeprefix(start).partition(".")[0]
+        if file.name.startswith(start) and owner.isdecimal() and not _lives(int(owner)):
+            if file.is_dir():
+                shutil.rmtree(file, ignore_errors=True)
             else:
-                one.unlink(missing_ok=True)
+                file.unlink(missing_ok=True)
 
 
 def _lives(process: int) -> bool:

@@ -56,14 +56,14 @@ def _libraries() -> ThreadpoolController:
 def blas_threads(limit: int) -> Iterator[int]:
     """Limit BLAS to ``limit`` threads, and yield the previous number of threads.
 
-    >>> with blas_threads(1) as given:
-    ...     given >= 1
+    >>> with blas_threads(1) as n_threads:
+    ...     n_threads >= 1
     True
     """
     libraries = _libraries()
-    given = max((one.num_threads for one in libraries.lib_controllers), default=1)
-    if given <= limit:  # changing the limit takes time
-        yield given
+    n_threads = max((library.num_threads for library in libraries.lib_controllers), default=1)
+    if n_threads <= limit:  # changing the limit takes time
+        yield n_threads
         return
     with libraries.limit(limits=max(limit, 1), user_api="blas"):
-        yield given
+        yield n_threads

@@ -60,17 +60,17 @@ def forget_source(estimator: Any) -> None:
 
 def check_same_input(left: Any, right: Any) -> None:
     """Raise if two estimators have different columns, grids or preprocessing steps."""
-    names = [list(getattr(one, "feature_names_in_", ())) for one in (left, right)]
+    names = [list(getattr(estimator, "feature_names_in_", ())) for estimator in (left, right)]
     if all(names) and names[0] != names[1]:
         first, second = next((a, b) for a, b in zip(*names, strict=False) if a != b)
         raise ValueError(
             f"One estimator was fitted to the column {first!r}, the other to {second!r} in its "
             "place. Fit both to the same columns in the same order."
         )
-    grids = [vars(one).get("feature_grid_") for one in (left, right)]
+    grids = [vars(estimator).get("feature_grid_") for estimator in (left, right)]
     if None not in grids:
         grids[0].check(grids[1])
-    steps = [getattr(one, "preprocessing_", None) for one in (left, right)]
+    steps = [getattr(estimator, "preprocessing_", None) for estimator in (left, right)]
     if hash_of(*steps[:1]) != hash_of(*steps[1:]):
         raise ValueError(
             f"One estimator was fitted after {steps[0]!r}, the other after {steps[1]!r}"
@@ -81,7 +81,7 @@ def check_same_input(left: Any, right: Any) -> None:
 
 def merge_sources(merged: Any, other: Any, follows: bool) -> None:
     """Store the sources of two estimators; if ``follows``, a sequence continues across them."""
-    ours, theirs = (vars(one).get("provenance_") for one in (merged, other))
+    ours, theirs = (vars(estimator).get("provenance_") for estimator in (merged, other))
     if ours is None or theirs is None:
         vars(merged).pop("provenance_", None)
         return

@@ -63,10 +63,10 @@ def storable(**layout: str) -> Callable[[Any], Any]:
 
 def layout_of(cls: type) -> dict[str, str]:
     """Return the form of each attribute, beginning with those of the bases."""
-    found: dict[str, str] = {}
+    forms: dict[str, str] = {}
     for base in reversed(cls.__mro__):
-        found |= vars(base).get("_layout", {})
-    return found
+        forms |= vars(base).get("_layout", {})
+    return forms
 
 
 def check_form(form: str, value: Any, sizes: dict[str, int], place: str) -> None:
@@ -77,10 +77,10 @@ def check_form(form: str, value: Any, sizes: dict[str, int], place: str) -> None
         ...
     ValueError: rows is an array of shape (3, 3) and type float64. Expected: f8 n 2.
     """
-    for one in re.split(r" \| (?![^\[]*\])", form.removesuffix("?")):
-        found = dict(sizes)
-        if _fits(one, value, found):
-            sizes.update(found)
+    for option in re.split(r" \| (?![^\[]*\])", form.removesuffix("?")):
+        trial = dict(sizes)
+        if _fits(option, value, trial):
+            sizes.update(trial)
             return
     what = f"{value!r:.60}"
     if isinstance(value, np.ndarray):
@@ -95,7 +95,7 @@ def _fits(form: str, value: Any, sizes: dict[str, int]) -> bool:
         if type(value).__name__ != inner[1]:
             return False
         parts = value.values() if isinstance(value, dict) else value
-        return all(_fits(inner[2], one, sizes) for one in parts)
+        return all(_fits(inner[2], part, sizes) for part in parts)
     kind, *axes = form.split()
     if axes:
         return (

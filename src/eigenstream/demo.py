@@ -197,43 +197,43 @@ def run(views: int = 20_000, seed: int = 0, clock: Clock | None = None) -> Demo:
     )
 
 
-def table(found: Demo) -> PageTable:
+def table(demo: Demo) -> PageTable:
     """Return the table of the demo: a row for each kind of features."""
     numbers = {"raw pixels": SIZE**2}
     rows = [
         (name, str(numbers.get(name, FEATURES)), f"{judged.area:.3f}", f"{judged.error:.3f}")
-        for name, judged in found.judged.items()
+        for name, judged in demo.judged.items()
     ]
     return PageTable(
         ("features", "numbers", "ROC area", "1-NN error"),
         rows,
         frozenset({len(rows) - 1}),
-        f"{len(found.digits)} printed digits 0 to 8 at random angles, 100 of each. ROC area: the "
+        f"{len(demo.digits)} printed digits 0 to 8 at random angles, 100 of each. ROC area: the "
         "chance that two images of the same digit are nearer than two of different digits (0.5 is "
         "guessing). 1-NN error: of naming a digit by its nearest neighbour when a single example "
         "of each is known, over all choices of the examples.",
     )
 
 
-def report(found: Demo) -> Report:
+def report(demo: Demo) -> Report:
     """Return the page about the demo."""
-    slow, pca = found.slow, found.pca
+    slow, pca = demo.slow, demo.pca
     values = np.linalg.eigvalsh(slow.operator_.matrix())
-    curves = {name: judged.curve for name, judged in found.judged.items()}
-    watched = np.column_stack([one.transform(found.watched)[:, 0] for one in (pca, slow)])
+    curves = {name: judged.curve for name, judged in demo.judged.items()}
+    watched = np.column_stack([model.transform(demo.watched)[:, 0] for model in (pca, slow)])
     # Example after example, every class in each.
-    classes = [np.flatnonzero(found.labels == name) for name in np.unique(found.labels)]
-    shown = np.concatenate([[mine[k] for mine in classes] for k in range(EXAMPLES)])
+    classes = [np.flatnonzero(demo.labels == name) for name in np.unique(demo.labels)]
+    shown = np.concatenate([[rows[k] for rows in classes] for k in range(EXAMPLES)])
 
     def seen_by(learned: SlowSubspace | StreamPCA) -> Any:
-        return plotting.embedding(learned.transform(found.digits), found.labels)
+        return plotting.embedding(learned.transform(demo.digits), demo.labels)
 
     def filters(learned: SlowSubspace | StreamPCA) -> list[tuple[str, str]]:
         pictures = plotting.signed(learned.components_, SIZE)
         return _tiles(pictures, [f"{value:.1e}" for value in learned.eigenvalues_])
 
     works = [
-        table(found),
+        table(demo),
         _drawing(seen_by(pca), "The digits seen by PCA", "In the first two components."),
         _drawing(
             seen_by(slow),
@@ -242,7 +242,7 @@ def report(found: Demo) -> Report:
         ),
         _drawing(plotting.roc(curves), "ROC curves", "Over all pairs of test digits."),
         _drawing(
-            plotting.sweep(ALPHAS, found.areas, {"auto": found.alpha}),
+            plotting.sweep(ALPHAS, demo.areas, {"auto": demo.alpha}),
             "What alpha does",
             f"One pass serves every alpha. Alpha = 1 is PCA, and “auto” is the smallest alpha at "
             f"which all {FEATURES} eigenvalues are positive.",
@@ -250,14 +250,14 @@ def report(found: Demo) -> Report:
     ]
     inputs = [
         Tiles(
-            _tiles(plotting.gray(found.watched[:36], SIZE)),
+            _tiles(plotting.gray(demo.watched[:36], SIZE)),
             "Consecutive views",
             "From one view to the next the angle is new, and the window moves by half a pixel.",
             columns=6,
         ),
-        Tiles(_tiles([np.round(255.0 * found.page)]), "The page", "Random letters.", columns=1),
+        Tiles(_tiles([np.round(255.0 * demo.page)]), "The page", "Random letters.", columns=1),
         Tiles(
-            _tiles(plotting.gray(found.digits[shown], SIZE)),
+            _tiles(plotting.gray(demo.digits[shown], SIZE)),
             f"{EXAMPLES} of the 100 test examples of each digit",
             "9 is left out: turned, it is 6.",
             columns=len(classes),
@@ -283,17 +283,17 @@ def report(found: Demo) -> Report:
         title="Learning to see past rotation, from watching alone",
         lead=(
             f"A window of {SIZE} × {SIZE} pixels drifted over a page of printed letters and turned "
-            f"at random, for {found.views:,} views. {FEATURES} linear features were learned that "
+            f"at random, for {demo.views:,} views. {FEATURES} linear features were learned that "
             "vary much over the page, but little from one view to the next, without any label. "
             "They were tested on rotated digits never seen."
         ),
         facts=(
-            ("views", f"{found.views:,}"),
+            ("views", f"{demo.views:,}"),
             ("pixels", f"{SIZE**2}"),
             ("features", f"{FEATURES}"),
-            ("alpha (auto)", f"{found.alpha:.3f}"),
-            ("seed", f"{found.seed}"),
-            *((work, f"{seconds:.2f} s") for work, seconds in found.seconds.items()),
+            ("alpha (auto)", f"{demo.alpha:.3f}"),
+            ("seed", f"{demo.seed}"),
+            *((work, f"{seconds:.2f} s") for work, seconds in demo.seconds.items()),
         ),
         sections=(
             Section("Does it work?", "The same distance tells digits apart in 3 spaces.", works),
@@ -305,7 +305,7 @@ def report(found: Demo) -> Report:
                 features,
             ),
         ),
-        command=f"eigenstream demo --views {found.views} --seed {found.seed}",
+        command=f"eigenstream demo --views {demo.views} --seed {demo.seed}",
     )
 
 

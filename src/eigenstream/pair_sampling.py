@@ -256,14 +256,14 @@ class LabelledPairs:
         first, second = [], []
         for k, (share, partners, kinds, parts) in enumerate(signs):
             mean = rate * share * partners
-            some = np.repeat(np.arange(len(now)), (mean + draws[:, k]).astype(int) * (mean > 0))
-            places = (self._whom[k].random(len(some)) * partners[some]).astype(np.intp)
-            first.append(now[some])
-            second.append(nth_alike(kinds, parts, now[some], low[some], places))
-        found = np.stack([both[np.concatenate(ends)] for ends in (first, second)], axis=1)
+            repeated = np.repeat(np.arange(len(now)), (mean + draws[:, k]).astype(int) * (mean > 0))
+            places = (self._whom[k].random(len(repeated)) * partners[repeated]).astype(np.intp)
+            first.append(now[repeated])
+            second.append(nth_alike(kinds, parts, now[repeated], low[repeated], places))
+        pairs = np.stack([both[np.concatenate(ends)] for ends in (first, second)], axis=1)
         self._seen += len(rows)
         self._rows, self._codes = (values[-self.memory :].copy() for values in (both, codes))
-        return found, np.repeat([1, -1], [len(ends) for ends in first])
+        return pairs, np.repeat([1, -1], [len(ends) for ends in first])
 
     def _coded(self, names: NDArray[Any], groups: Any) -> NDArray[np.intp]:
         """Return the numbers of the class and the group of each row."""
@@ -271,11 +271,11 @@ class LabelledPairs:
         if groups is not None:
             tasks = check_names(groups, "groups", len(names)).tolist()
         classes, of_task = self._keys
-        found = [
+        codes = [
             (classes.setdefault(key, len(classes)), of_task.setdefault(key[0], len(of_task)))
             for key in zip(tasks, names.tolist(), strict=True)
         ]
-        return np.array(found, dtype=np.intp).reshape(-1, 2)
+        return np.array(codes, dtype=np.intp).reshape(-1, 2)
 
 
 class TemporalPairs:
@@ -375,10 +375,10 @@ class TemporalPairs:
             second.append(now[distant] - lags)
         n_same = sum(len(part) for part in first[: len(self.near)])
         newer, older = np.concatenate(first) - base, np.concatenate(second) - base
-        found = np.stack([both[newer], both[older]], axis=1)
+        pairs = np.stack([both[newer], both[older]], axis=1)
         self._seen += len(rows)
         self._rows = both[max(len(both) - self.memory, 0) :].copy()
-        return found, np.repeat([1, -1], [n_same, len(newer) - n_same])
+        return pairs, np.repeat([1, -1], [n_same, len(newer) - n_same])
 
 
 def _checked(chunk: ArrayLike, before: NDArray[Any] | None, first_row: int) -> NDArray[Any]:

@@ -170,7 +170,7 @@ def _stoppable(keeper: Any) -> Iterator[None]:
         yield
     except (KeyboardInterrupt, SystemExit):
         if keeper is not None:
-            held = f"{keeper.path} holds {keeper.held}. --resume continues from there."
+            held = f"{keeper.path} holds {keeper.contents}. --resume continues from there."
             print("eigenstream: interrupted.", held, file=sys.stderr)
         raise
     finally:

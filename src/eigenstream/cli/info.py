@@ -85,7 +85,7 @@ def _passed(stream: Any) -> dict[str, Any]:
 def _show_model(path: Path, json: bool) -> None:
     """Show the contents of a model file."""
     from eigenstream.persistence import describe, load
-    from eigenstream.persistence.checkpoints import held
+    from eigenstream.persistence.checkpoints import learned_rows
 
     found = describe(path)
     estimator = load(path)
@@ -101,7 +101,7 @@ def _show_model(path: Path, json: bool) -> None:
         return
     if "checkpoint" in found:
         over = "the fit is over" if found["checkpoint"]["complete"] else "fit --resume continues"
-        found["checkpoint"] = f"{held(**found['checkpoint'])} of its stream; {over}"
+        found["checkpoint"] = f"{learned_rows(**found['checkpoint'])} of its stream; {over}"
     for name in "class", "parameters", "format_version", "feature_names":
         found.pop(name)
     show(str(path), found.pop("provenance") | found, json)

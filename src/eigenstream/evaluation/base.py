@@ -28,9 +28,9 @@ BINS = 2**17
 Spread = Callable[[Callable[..., None], Float64s, int], None]
 
 
-def compiled(name: str, *given: Any) -> None:
+def compiled(name: str, *arguments: Any) -> None:
     """Call a loop over pairs by its name. Workers that import it share its compiled code."""
-    getattr(kernels, name)(*given)
+    getattr(kernels, name)(*arguments)
 
 
 def in_this_process(call: Callable[..., None], out: Float64s, n: int) -> None:
@@ -232,6 +232,6 @@ def weights_of_pairs(n_pairs: Float64s, group_weights: str) -> Float64s:
     """
     if group_weights == "pairs":
         return np.ones(len(n_pairs))
-    some = n_pairs > 0
-    mean = n_pairs.sum() / max(np.count_nonzero(some), 1)
-    return np.asarray(np.divide(mean, n_pairs, out=np.zeros(len(n_pairs)), where=some))
+    present = n_pairs > 0
+    mean = n_pairs.sum() / max(np.count_nonzero(present), 1)
+    return np.asarray(np.divide(mean, n_pairs, out=np.zeros(len(n_pairs)), where=present))

@@ -97,10 +97,10 @@ class TrainingRows:
         if self.complete:
             return 0.0
         left = max(1.0 - len(self.Z) / self.n_distinct, 0.0)
-        found = sampling_error(
+        error = sampling_error(
             self.Z, self.codes, self.tasks, self.weights, threshold, self.group_weights
         )
-        return float(np.sqrt(left)) * found
+        return float(np.sqrt(left)) * error
 
 
 def balanced_risk(
@@ -149,11 +149,11 @@ def balanced_risk(
     """
     data = labelled(Z, labels)
     exact_pairs, bins = check_whole(exact_pairs, "exact_pairs", least=0), check_whole(bins, "bins")
-    found = risk_curve(all_pairs(data, exact_pairs=exact_pairs, bins=bins))
+    curve = risk_curve(all_pairs(data, exact_pairs=exact_pairs, bins=bins))
     return replace(
-        found,
-        threshold=found.threshold * data.scale,
-        thresholds=found.thresholds * data.scale,
+        curve,
+        threshold=curve.threshold * data.scale,
+        thresholds=curve.thresholds * data.scale,
     )
 
 
@@ -273,12 +273,12 @@ def sampling_error(
     of_pairs, _ = pairs_of_tasks(tasks, weights, 1.0, group_weights)
     for task, each in zip(np.unique(tasks), of_pairs, strict=True):
         part = np.flatnonzero(tasks == task)
-        for some in np.array_split(part, len(part) // QUERIES + 1):
-            distances, alike = cdist(Z[some], Z[part]), codes[some, None] == codes[part]
-            kinds = [alike & (some[:, None] != part), ~alike]
+        for queries in np.array_split(part, len(part) // QUERIES + 1):
+            distances, alike = cdist(Z[queries], Z[part]), codes[queries, None] == codes[part]
+            kinds = [alike & (queries[:, None] != part), ~alike]
             wrong = [kinds[0] & (distances >= threshold), kinds[1] & (distances <= threshold)]
             for k in (0, 1):
-                errors[2 * k : 2 * k + 2, some] = each * (
+                errors[2 * k : 2 * k + 2, queries] = each * (
                     np.stack([wrong[k], kinds[k]]) @ weights[part]
                 )
     slopes = np.zeros(len(Z))
@@ -302,11 +302,11 @@ def pairs_error(
     """
     variance = 0.0
     for sign, n_all in zip((1, -1), n_distinct, strict=True):
-        mine = signs == sign
-        if not mine.any():
+        selected = signs == sign
+        if not selected.any():
             continue
-        share = weights[mine] / weights[mine].sum()
-        apart = distances[mine]
+        share = weights[selected] / weights[selected].sum()
+        apart = distances[selected]
         wrong = (apart >= threshold if sign > 0 else apart <= threshold).astype(np.float64)
         left = max(1.0 - len(apart) / n_all, 0.0)
         variance += left * float(np.square(share * (wrong - share @ wrong)).sum()) / 4.0

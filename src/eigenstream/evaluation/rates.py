@@ -86,9 +86,9 @@ def rate_interval(Z: Float64s, codes: NDArray[np.intp], threshold: float) -> Rat
     sizes = np.bincount(codes).astype(np.float64)
     near = np.zeros(len(Z))
     for first in range(0, len(Z), QUERIES):
-        some = slice(first, first + QUERIES)
-        different = codes[some, None] != codes
-        near[some] = (different & (cdist(Z[some], Z) < threshold)).sum(axis=1)
+        queries = slice(first, first + QUERIES)
+        different = codes[queries, None] != codes
+        near[queries] = (different & (cdist(Z[queries], Z) < threshold)).sum(axis=1)
     accepted, pairs = np.bincount(codes, near), sizes * (len(Z) - sizes)
     n, all_pairs = len(sizes), pairs.sum() / 2.0
     rate = float(accepted.sum() / 2.0 / all_pairs)

@@ -90,8 +90,10 @@ class SumScores:
         """
         place = self.lags.tolist().index(lag)
         alpha, count = np.unravel_index(self.mean[place].argmax(), self.mean[place].shape)
-        found = {"lag": lag, "n_components": int(self.n_components[count])}
-        return found if self.alphas[alpha] is None else found | {"alpha": self.alphas[alpha]}
+        parameters = {"lag": lag, "n_components": int(self.n_components[count])}
+        return (
+            parameters if self.alphas[alpha] is None else parameters | {"alpha": self.alphas[alpha]}
+        )
 
 
 def cross_validate_sums(
@@ -161,10 +163,10 @@ def cross_validate_sums(
     _check_lengths(sequences, max(lags))
     scores = np.empty((len(lags), len(alphas), len(counts), len(sequences)))
     for i, lag in enumerate(lags):
-        given = clone(estimator).set_params(lag=lag, n_components=most)
-        parts = [clone(given).partial_fit(rows) for rows in sequences]
+        candidate = clone(estimator).set_params(lag=lag, n_components=most)
+        parts = [clone(candidate).partial_fit(rows) for rows in sequences]
         for k, both in enumerate(without_each(parts, _merged)):
-            rest = _merged([one for one in both if one is not None])
+            rest = _merged([part for part in both if part is not None])
             with warnings.catch_warnings():  # candidates may have negative eigenvalues
                 warnings.simplefilter("ignore", UserWarning)
                 for j, alpha in enumerate(alphas):
@@ -190,11 +192,11 @@ def _alpha(alpha: Any) -> Any:
     return alpha if alpha == "auto" else check_number(alpha, "alpha", above=0, most=1)
 
 
-def _scores(rest: Any, held: Any, alpha: Any, counts: list[int]) -> list[float]:
+def _scores(rest: Any, held_out: Any, alpha: Any, counts: list[int]) -> list[float]:
     """Return the score of a held-out estimator's rows for each number of components."""
     if alpha == "auto":
-        made = (rest.solved_with(n_components=n, alpha="auto") for n in counts)
-        return [one._score_of(held, [n])[0] for one, n in zip(made, counts, strict=True)]
+        models = (rest.solved_with(n_components=n, alpha="auto") for n in counts)
+        return [model._score_of(held_out, [n])[0] for model, n in zip(models, counts, strict=True)]
     solved = rest if alpha is None else rest.solved_with(alpha=alpha)
-    found: list[float] = solved._score_of(held, counts)
-    return found
+    scores: list[float] = solved._score_of(held_out, counts)
+    return scores

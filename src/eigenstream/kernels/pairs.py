@@ -102,7 +102,7 @@ def pair_sums(
 @njit(cache=True, nogil=True)
 def one_shot_misses(
     distances: NDArray[Any],
-    mine: NDArray[Any],
+    codes: NDArray[Any],
     starts: NDArray[Any],
     misses: NDArray[Any],
 ) -> None:
@@ -110,17 +110,17 @@ def one_shot_misses(
 
     Row k of ``distances`` has the distances from query k to all points. Class c is in the columns
     from ``starts[c]`` to ``starts[c + 1]``, in ascending order. The query itself is the first
-    point of its class ``mine[k]``. Take an example of that class at distance r. It is the nearest
+    point of its class ``codes[k]``. Take an example of that class at distance r. It is the nearest
     with a probability that is a product over the other classes: the share of their points beyond
     r.
     """
     n_classes = starts.shape[0] - 1
     for k in range(distances.shape[0]):
         row = distances[k]
-        own = row[starts[mine[k]] + 1 : starts[mine[k] + 1]]
+        own = row[starts[codes[k]] + 1 : starts[codes[k] + 1]]
         chance = np.ones(own.shape[0])
         for c in range(n_classes):
-            if c == mine[k]:
+            if c == codes[k]:
                 continue
             others = row[starts[c] : starts[c + 1]]
             near = 0

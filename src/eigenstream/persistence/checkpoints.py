@@ -16,7 +16,7 @@ from eigenstream.persistence.codec import Arrays, can_be_saved, encode
 from eigenstream.persistence.model_file import ModelError, read, read_header, write
 from eigenstream.subspace.estimators.time import TimeEstimator
 
-__all__ = ["Checkpoint", "Interrupted", "held"]
+__all__ = ["Checkpoint", "Interrupted", "learned_rows"]
 
 #: Without ``every``, the time between two checkpoints is SECONDS, or COSTS times the writing time
 #: if that is longer. Smaller values lose less work and write more often.
@@ -26,17 +26,17 @@ SECONDS, COSTS = 30.0, 20.0
 AGAIN = ("preprocessor",)
 
 
-def held(rows: int, passes: int, complete: bool = False) -> str:
+def learned_rows(rows: int, passes: int, complete: bool = False) -> str:
     """Describe the learned part of a stream by passes and rows.
 
-    >>> held(400, 0), held(0, 2), held(0, 0)
+    >>> learned_rows(400, 0), learned_rows(0, 2), learned_rows(0, 0)
     ('the first 400 rows', '2 passes', 'nothing')
-    >>> held(400, 1)
+    >>> learned_rows(400, 1)
     'one pass and the first 400 rows of the next'
 
     For a complete fit the last pass counts as well:
 
-    >>> held(600, 0, complete=True), held(600, 2, complete=True)
+    >>> learned_rows(600, 0, complete=True), learned_rows(600, 2, complete=True)
     ('600 rows', '3 passes')
     """
     if complete and rows and not passes:
@@ -112,7 +112,7 @@ class Checkpoint:
         self.resume = check_flag(resume, "resume")
         self.rows = self.passes = self.rows_since = 0
         self.learning = self.resumed = False
-        self._told: dict[str, Any] = {}
+        self._described: dict[str, Any] = {}
         self._turn = 0
         #: The rows seen in this pass, and since the last checkpoint.
         self._seen = self._since = 0
@@ -137,19 +137,19 @@ class Checkpoint:
         if (points := getattr(estimator, "preprocessor", None)) is not None:
             settings["preprocessor"] = hash_of(points)
         self.resumed, self.rows_since = False, 0
-        self._told = {"identity": stream.identity(), "settings": settings}
+        self._described = {"identity": stream.identity(), "settings": settings}
         self._last = monotonic()
-        told = self._there()
-        if told is None:
+        stored = self._there()
+        if stored is None:
             return None
         if not self.resume:
-            if told["complete"] is not True:
+            if stored["complete"] is not True:
                 raise ModelError(
                     f"{self.path} contains an incomplete fit. Continue it with resume=True, or "
                     "remove the file to start again."
                 )
             return None
-        return self._found(estimator, stream)
+        return self._resumed_from(estimator, stream)
 
     def began(self, learned: Callable[[], Any]) -> None:
         """Save a state that was reached before the first chunk, such as a feature map."""
@@ -167,24 +167,24 @@ class Checkpoint:
         self.rows_since += len(chunk)
         waited = monotonic() - self._last
         late = waited >= max(SECONDS, COSTS * self._cost)
-        due = self._stopping or (late if self.every is None else self._since >= self.every)
+        required = self._stopping or (late if self.every is None else self._since >= self.every)
         # If whole, the state is the same until the end of the pass.
-        if due and (turn > self.passes or not whole):
+        if required and (turn > self.passes or not whole):
             self._write(learned(), complete=False)
         if self._stopping:
             raise Interrupted(
-                f"The fit was stopped, and {self.path} contains {self.held}. Continue with "
+                f"The fit was stopped, and {self.path} contains {self.contents}. Continue with "
                 "resume=True."
             )
 
     @property
-    def held(self) -> str:
+    def contents(self) -> str:
         """Description of the learned passes and rows in the file.
 
-        >>> Checkpoint("fit.eigs").held
+        >>> Checkpoint("fit.eigs").contents
         'nothing'
         """
-        return held(self.rows, self.passes)
+        return learned_rows(self.rows, self.passes)
 
     def learn(self, estimator: Any, stream: Any, **first: Any) -> Any:
         """Return an estimator trained in one pass of ``partial_fit``, with checkpoints.
@@ -237,7 +237,7 @@ class Checkpoint:
     def _write(self, estimator: Any, complete: bool) -> None:
         begun = monotonic()
         where = {"rows": self._seen, "turn": self._turn, "complete": complete}
-        write(estimator, self.path, without=AGAIN, checkpoint=self._told | where)
+        write(estimator, self.path, without=AGAIN, checkpoint=self._described | where)
         self.rows, self.passes = self._seen, self._turn
         self._since, self._last = 0, monotonic()
         self._cost = self._last - begun
@@ -248,44 +248,44 @@ class Checkpoint:
         """Return the checkpoint in an existing file's header, or raise if it is only a model."""
         if not self.path.exists():
             return None
-        told = read_header(self.path)[0].get("checkpoint")
-        if not isinstance(told, dict) or not isinstance(told.get("complete"), bool):
+        stored = read_header(self.path)[0].get("checkpoint")
+        if not isinstance(stored, dict) or not isinstance(stored.get("complete"), bool):
             raise ModelError(f"{self.path} is a model, not a checkpoint. Use another file.")
-        return told
+        return stored
 
-    def _found(self, estimator: Any, stream: Any) -> Resumption:
+    def _resumed_from(self, estimator: Any, stream: Any) -> Resumption:
         """Return the content of the file, after comparing it with the estimator and the stream."""
-        learned, told = read(self.path)
+        learned, stored = read(self.path)
         if type(learned) is not type(estimator):
-            self._refuse(
+            self._raise_differs(
                 f"it contains a {type(learned).__name__}, not a {type(estimator).__name__}."
             )
-        before, now = (one.get_params(deep=False) for one in (learned, estimator))
+        before, now = (model.get_params(deep=False) for model in (learned, estimator))
         for name, value in now.items():
             if name in AGAIN:
                 setattr(learned, name, value)
             elif not _same(before[name], value):
                 there = before[name]
-                self._refuse(f"{name}={value!r:.200}, but it has {there!r:.200}.")
-        for name, value in self._told["settings"].items():
-            there = told["settings"].get(name)
+                self._raise_differs(f"{name}={value!r:.200}, but it has {there!r:.200}.")
+        for name, value in self._described["settings"].items():
+            there = stored["settings"].get(name)
             if name in AGAIN and there != value:
-                self._refuse(f"{name}= has other rows.", "data")
+                self._raise_differs(f"{name}= has other rows.", "data")
             if not _same(there, value):
-                self._refuse(f"{name}={value!r:.200}, but it has {there!r:.200}.")
+                self._raise_differs(f"{name}={value!r:.200}, but it has {there!r:.200}.")
         try:
-            stream.check_identity(told["identity"])
+            stream.check_identity(stored["identity"])
         except (LookupError, TypeError, AttributeError) as wrong:
             raise ModelError(f"{self.path} is not valid ({wrong!r:.80}). Remove it.") from None
         except ValueError as differs:
-            self._refuse(f"{str(differs).rstrip('.')}.", "data")
+            self._raise_differs(f"{str(differs).rstrip('.')}.", "data")
         if steps := getattr(learned, "preprocessing_", None):
             stream.take_steps(steps)
-        self._turn, self._seen = int(told["turn"]), int(told["rows"])
+        self._turn, self._seen = int(stored["turn"]), int(stored["rows"])
         self.rows, self.passes, self.resumed = self._seen, self._turn, True
-        return Resumption(learned, self._seen, self._turn, bool(told["complete"]))
+        return Resumption(learned, self._seen, self._turn, bool(stored["complete"]))
 
-    def _refuse(self, what: str, other: str = "parameters") -> NoReturn:
+    def _raise_differs(self, what: str, other: str = "parameters") -> NoReturn:
         raise ModelError(
             f"{self.path} is a checkpoint of other {other}: {what} Use another file, or remove "
             "this one to start again."
@@ -304,6 +304,6 @@ def _check_parameters(estimator: Any) -> None:
 def _same(left: Any, right: Any) -> bool:
     """Return whether two values are equal in saved form."""
     arrays: tuple[Arrays, Arrays] = {}, {}
-    trees = [encode(one, into) for one, into in zip((left, right), arrays, strict=True)]
-    ours, theirs = ({k: (v.dtype, v.tolist()) for k, v in one.items()} for one in arrays)
+    trees = [encode(value, into) for value, into in zip((left, right), arrays, strict=True)]
+    ours, theirs = ({k: (v.dtype, v.tolist()) for k, v in leaves.items()} for leaves in arrays)
     return trees[0] == trees[1] and ours == theirs

@@ -92,5 +92,5 @@ def _onnx(estimator: Any) -> bytes:
         ) from absent
     width = int(plain.n_features_in_)
     graph = skl2onnx.to_onnx(plain, initial_types=[("rows", DoubleTensorType([None, width]))])
-    found: bytes = graph.SerializeToString()
-    return found
+    content: bytes = graph.SerializeToString()
+    return content

@@ -156,7 +156,7 @@ def _write(
     provenance |= getattr(estimator, "provenance_", None) or {}
     steps = getattr(estimator, "preprocessing_", None)
     if steps is not None:
-        provenance["preprocessing"] = [repr(one) for one in steps.steps]
+        provenance["preprocessing"] = [repr(step) for step in steps.steps]
     header = {
         "format_version": VERSION,
         "class": type(estimator).__name__,
@@ -182,14 +182,14 @@ def _write(
         )
     # safetensors writes a temporary file, which must be removed as well.
     with replacing(path) as file, folder_beside(path) as folder:
-        made = folder / "model"
+        temporary = folder / "model"
         try:
-            save_file(arrays, made, {"eigenstream": text})
+            save_file(arrays, temporary, {"eigenstream": text})
         except SafetensorError as error:
             raise OSError(f"cannot write {path}: {error}") from None
-        with open(made, "rb") as whole:
+        with open(temporary, "rb") as whole:
             os.fsync(whole.fileno())
-        os.replace(made, file.name)
+        os.replace(temporary, file.name)
 
 
 def _at_defaults(estimator: Any, names: Collection[str]) -> Any:
@@ -198,25 +198,28 @@ def _at_defaults(estimator: Any, names: Collection[str]) -> Any:
         return estimator
     defaults = type(estimator)().get_params(deep=False)
     defaults = {name: value for name, value in defaults.items() if name in names}
-    made = object.__new__(type(estimator))
-    vars(made).update(vars(estimator) | defaults)
-    if isinstance(begun := vars(made).get("_begun"), dict):
-        made._begun = begun | {name: defaults[name] for name in begun.keys() & defaults}
-    for name in vars(made).keys() & {"solver", "_solver"}:
-        setattr(made, name, _at_defaults(getattr(made, name), names))
-    return made
+    copied = object.__new__(type(estimator))
+    vars(copied).update(vars(estimator) | defaults)
+    if isinstance(begun := vars(copied).get("_begun"), dict):
+        copied._begun = begun | {name: defaults[name] for name in begun.keys() & defaults}
+    for name in vars(copied).keys() & {"solver", "_solver"}:
+        setattr(copied, name, _at_defaults(getattr(copied, name), names))
+    return copied
 
 
 def _plain_parameters(estimator: Any) -> dict[str, Any]:
     """Return the parameters that are numbers or text, and the ``repr`` of all others."""
-    given = estimator.get_params(deep=False) if hasattr(estimator, "get_params") else {}
-    given = {
-        name: one.item() if isinstance(one, np.generic) else one for name, one in given.items()
+    parameters = estimator.get_params(deep=False) if hasattr(estimator, "get_params") else {}
+    parameters = {
+        name: value.item() if isinstance(value, np.generic) else value
+        for name, value in parameters.items()
     }
     plain = (bool, int, str, type(None))
     return {
-        name: one if type(one) in plain or (type(one) is float and isfinite(one)) else repr(one)
-        for name, one in given.items()
+        name: value
+        if type(value) in plain or (type(value) is float and isfinite(value))
+        else repr(value)
+        for name, value in parameters.items()
     }
 
 
@@ -224,8 +227,8 @@ def _rows_seen(estimator: Any) -> int | None:
     """Return the number of rows or pairs that the estimator has learned from, or None."""
     owners = (getattr(estimator, "_learner", None), estimator)
     names = ("n_rows", "n_samples_seen_", "n_steps_")
-    found = (getattr(owner, name, None) for owner in owners for name in names)
-    return next((int(n) for n in found if n is not None), None)
+    counts = (getattr(owner, name, None) for owner in owners for name in names)
+    return next((int(n) for n in counts if n is not None), None)
 
 
 def _as_text(header: dict[str, Any]) -> str:
@@ -329,8 +332,8 @@ def describe(path: str | PathLike[str]) -> dict[str, Any]:
     ('StreamPCA', {'date': '2026-01-01', 'rows_seen': 3})
     """
     header, n_arrays = read_header(path)
-    found = {name: one for name, one in header.items() if name not in HIDDEN}
-    return found | {"n_arrays": n_arrays, "n_bytes": os.path.getsize(Path(path).expanduser())}
+    shown = {name: value for name, value in header.items() if name not in HIDDEN}
+    return shown | {"n_arrays": n_arrays, "n_bytes": os.path.getsize(Path(path).expanduser())}
 
 
 def read_header(path: str | PathLike[str]) -> tuple[dict[str, Any], int]:
@@ -383,7 +386,7 @@ def _check_levels(header: Any) -> None:
         levels += 1
         if levels > MOST_LEVELS:
             raise ValueError(f"its header has more than {MOST_LEVELS} levels.")
-        parts = (part for one in nodes for part in (one.values() if type(one) is dict else one))
+        parts = (part for node in nodes for part in (node.values() if type(node) is dict else node))
         nodes = [part for part in parts if type(part) in (dict, list)]
 
 

@@ -105,11 +105,13 @@ def drawn(symbols: str, faces: list[Any], poses: Poses, style: Style) -> Float64
     images = np.empty((len(poses.codes), size * size))
     for c, symbol in enumerate(symbols):
         for f, face in enumerate(faces):
-            mine = np.flatnonzero((poses.codes == c) & (poses.faces == f))
-            if len(mine):
-                spacing = 1.0 / poses.magnifications[mine]
+            selected = np.flatnonzero((poses.codes == c) & (poses.faces == f))
+            if len(selected):
+                spacing = 1.0 / poses.magnifications[selected]
                 ink = glyph(symbol, face)
-                images[mine] = moved(ink, size, style.supersample, poses.angles[mine], spacing)
+                images[selected] = moved(
+                    ink, size, style.supersample, poses.angles[selected], spacing
+                )
     if style.polarity == "black_on_white":
         np.subtract(1.0, images, out=images)
     return finished(images, style.unit_norm)

@@ -95,13 +95,13 @@ class Process(ABC):
         return self._cut(self._blocks(check_dtype(dtype)), m, rows)
 
     def _cut(self, blocks: Iterator[Floats], m: int, rows: int) -> Iterator[NDArray[Any]]:
-        held = next(blocks)
+        block = next(blocks)
         for start in range(0, m, rows):
             wanted, pieces = min(rows, m - start), []
             while wanted:
-                held = held if len(held) else next(blocks)
-                pieces.append(held[:wanted])
-                held = held[wanted:]
+                block = block if len(block) else next(blocks)
+                pieces.append(block[:wanted])
+                block = block[wanted:]
                 wanted -= len(pieces[-1])
             # Each row is yielded once, so the caller may write into a slice of a block.
             yield pieces[0] if len(pieces) == 1 else np.concatenate(pieces)

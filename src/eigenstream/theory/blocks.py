@@ -146,10 +146,12 @@ class Blocking:
             needed = np.maximum(2 * low * np.minimum(a, cap), 2 * np.minimum(a, cap) + 1)
             return np.where((a <= cap) & (needed <= most), needed, most + 1)
 
-        one = np.ones(1, dtype=np.int64)
+        lower = np.ones(1, dtype=np.int64)
         least = int(
             _first(
-                lambda blocks: self.bound(blocks, 0.0, delta) <= precision, one, one * (MOST // 2)
+                lambda blocks: self.bound(blocks, 0.0, delta) <= precision,
+                lower,
+                lower * (MOST // 2),
             )[0]
         )
         tries = np.minimum(least * 2.0 ** np.arange(0, 8, 0.125), MOST / 2).astype(np.int64)

@@ -294,8 +294,8 @@ def class_continuity(cells: Any, classes: Any, *, blocks: int = 20) -> ClassCont
     blocks = check_whole(blocks, "blocks", least=2)
     if n <= blocks:
         raise ValueError(f"{n} observations are too few for {blocks} blocks. Use a longer sample.")
-    found, numbers = zip(*(np.unique(values, return_inverse=True) for values in names), strict=True)
-    width = len(found[0])
+    kinds, numbers = zip(*(np.unique(values, return_inverse=True) for values in names), strict=True)
+    width = len(kinds[0])
     used, states = np.unique(numbers[1] * width + numbers[0], return_inverse=True)
     size = len(used)
     of_class = used // width
@@ -320,7 +320,7 @@ def class_continuity(cells: Any, classes: Any, *, blocks: int = 20) -> ClassCont
     np.divide(excess, error, out=ratio, where=judged & (error > 0))
     first, second = np.unravel_index(int(ratio.argmin()), ratio.shape)
     worst = float(ratio[first, second])
-    cells_found = tuple((found[1][k // width].item(), found[0][k % width].item()) for k in used)
+    cells_found = tuple((kinds[1][k // width].item(), kinds[0][k % width].item()) for k in used)
     return ClassContinuity(
         cells_found,
         excess,

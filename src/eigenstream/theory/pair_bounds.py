@@ -221,8 +221,8 @@ def pair_samples(
     713...
     """
     precision = check_number(precision, "precision", above=0)
-    one = pair_bound(1, d, margin, delta).gap
-    m = max(ceil((one / precision) ** 2), 1)
+    gap = pair_bound(1, d, margin, delta).gap
+    m = max(ceil((gap / precision) ** 2), 1)
     # The division may round to the wrong side of an integer, so compare the bounds.
     while m > 1 and pair_bound(m - 1, d, margin, delta).gap <= precision:
         m -= 1

@@ -96,7 +96,7 @@ def pair_time(pair: Any, lr: float, start: tuple[float | None, float], n_feature
     b, growth = pair.b, pair.growth_rate(lr)
     if growth <= 0:
         return inf
-    given, Q = start
+    overlap, Q = start
     end = (PATIENCE + 0.5 * log(n_features)) / growth
     times = np.concatenate([[0.0], np.geomspace(1e-4, 1.0, 1000) * end])
 
@@ -111,8 +111,8 @@ def pair_time(pair: Any, lr: float, start: tuple[float | None, float], n_feature
     noise = lr**2 * (b * b / 4 + 0.5) / n_features
     fading = np.exp(-2 * grown)
     variance = noise * float((np.diff(times) * (fading[1:] + fading[:-1]) / 2).sum())
-    if given is None:
-        given, variance = 0.0, variance + Q / n_features
+    if overlap is None:
+        overlap, variance = 0.0, variance + Q / n_features
     quantiles = ndtri((np.arange(DRAWS) + 0.5) / DRAWS)
     R, _ = pair.specialised(lr)
     half = (R[0, 0] - R[0, 1]) / 2
@@ -121,7 +121,7 @@ def pair_time(pair: Any, lr: float, start: tuple[float | None, float], n_feature
         return pair.drift(state[0], max(state[1], 1e-300), lr)
 
     ends = []
-    for begin in np.unique(np.abs(given + sqrt(variance) * quantiles).round(14)):
+    for begin in np.unique(np.abs(overlap + sqrt(variance) * quantiles).round(14)):
         course = odeint(speed, [begin, Q], times, rtol=1e-7, atol=1e-14)[:, 0]
         when = crossing(course, half, times, never=times[-1])
         ends.append(0.0 if begin >= half else when)
@@ -153,16 +153,16 @@ def unit_time(model: Any, start: Any, n_features: int) -> float:
     # An example moves R_lj by (lr_l / N) x_l y_j. Overlaps that do not grow follow the others.
     strength = lr**2 * (1 + model.excess)
     variance = strength / (2 * np.maximum(rates, rates[last - 1, last - 1])) / n_features
-    given, rest = np.zeros((M, m)), np.eye(M)
+    overlaps, rest = np.zeros((M, m)), np.eye(M)
     if start is None:
         variance = variance + 1.0 / n_features
     else:
-        given, rest = start[0], start[1] - start[0] @ start[0].T
+        overlaps, rest = start[0], start[1] - start[0] @ start[0].T
     half = abs(model.fixed_point()[0][last - 1, last - 1]) / 2
     end = (PATIENCE + 0.5 * log(n_features)) / float(np.diag(rates)[:last].min())
     ends = []
     for draw in ndtri(sobol(M * m, UNIT_DRAWS)):
-        R = given + np.sqrt(variance) * draw.reshape(M, m)
+        R = overlaps + np.sqrt(variance) * draw.reshape(M, m)
         Q = rest + R @ R.T
         length = np.sqrt(np.diag(Q))
         R, Q = R / length[:, None], Q / np.outer(length, length)
@@ -190,7 +190,8 @@ def unit_advice(model: Any, start: Any, n_features: int) -> Advice:
         best *= 0.9
     split = other(model.learning_rate * 0.99 ** np.arange(model.n_students))
     examples, fastest, apart = (
-        n_features * unit_time(one, start, n_features) for one in (model, other(best), split)
+        n_features * unit_time(lr_model, start, n_features)
+        for lr_model in (model, other(best), split)
     )
     if examples < fastest and np.ptp(model.learning_rate) == 0.0 < best - model.learning_rate[0]:
         best, fastest = float(model.learning_rate[0]), examples

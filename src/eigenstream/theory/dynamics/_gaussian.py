@@ -70,11 +70,11 @@ def _two_below(h: float, k: float, rho: float) -> Any:
     if h == 0.0 and k == 0.0:
         return float(0.25 + np.arcsin(rho) / (2.0 * np.pi))
     root = np.sqrt(max((1.0 - rho) * (1.0 + rho), 1e-300))
-    found = 0.25 * (erfc(-h / np.sqrt(2.0)) + erfc(-k / np.sqrt(2.0)))
+    chance = 0.25 * (erfc(-h / np.sqrt(2.0)) + erfc(-k / np.sqrt(2.0)))
     for a, b in ((h, k), (k, h)):
         slope = b - rho * a
-        found -= _owens_t(a, slope / (a * root)) if a != 0.0 else 0.25 * np.sign(slope)
-    return found - 0.5 if h * k < 0.0 or (h * k == 0.0 and h + k < 0.0) else found
+        chance -= _owens_t(a, slope / (a * root)) if a != 0.0 else 0.25 * np.sign(slope)
+    return chance - 0.5 if h * k < 0.0 or (h * k == 0.0 and h + k < 0.0) else chance
 
 
 @njit(**COMPILE)
@@ -88,8 +88,8 @@ def _pull(angle: float, top: float, h: Any, r: Any) -> Any:
         if share == 0.0:
             continue
         a = share * s
-        one = c * c + (1.0 - share) * (1.0 + share) * s * s  # 1 - a^2
-        root = np.sqrt(one)
+        variance = c * c + (1.0 - share) * (1.0 + share) * s * s  # 1 - a^2
+        root = np.sqrt(variance)
         gap = (h[0] - a * h[j]) / root
         power = 0.5 * (gap * gap + h[j] * h[j])
         if power > 745.0:
@@ -125,10 +125,10 @@ def _pulled(h: Any, r: Any) -> Any:
     waiting, total = 0, 0.0
     widths = np.empty(HALVINGS + 2, np.int64)
     while True:
-        found, first, second = 0.0, 0.0, 0.0
+        middle, first, second = 0.0, 0.0, 0.0
         for i in range(ANGLES.shape[0]):
             value = _pull(begin + (end - begin) * ANGLES[i], top, h, r)
-            found += SHARES[i] * value
+            middle += SHARES[i] * value
             first += TAILS[0, i] * value
             second += TAILS[1, i] * value
         if (end - begin) * max(abs(first), abs(second)) > STRETCH and halvings < HALVINGS:
@@ -137,7 +137,7 @@ def _pulled(h: Any, r: Any) -> Any:
             waiting += 1
             end = 0.5 * (begin + end)
             continue
-        total += (end - begin) * found
+        total += (end - begin) * middle
         if waiting == 0:
             return total
         waiting -= 1

@@ -176,12 +176,14 @@ class Trajectory:
         speeds = np.array([self._speed(at) for at in range(len(self.t))])
         falls = np.diff(speeds, prepend=np.inf) <= 0
         slowest = np.flatnonzero(falls[:-1] & ~falls[1:])
-        found: list[Plateau] = []
+        plateaus: list[Plateau] = []
         for rest in slowest[np.argsort(speeds[slowest])].tolist():
             at = self.t[rest]
-            if not any(one.start <= at <= one.start + one.length for one in found):
-                found += self._plateau(rest)
-        return sorted(found, key=lambda one: one.start)
+            if not any(
+                plateau.start <= at <= plateau.start + plateau.length for plateau in plateaus
+            ):
+                plateaus += self._plateau(rest)
+        return sorted(plateaus, key=lambda plateau: plateau.start)
 
     def _plateau(self, rest: int) -> list[Plateau]:
         """Return the plateau around a time of the grid, or nothing."""

@@ -276,8 +276,8 @@ class CompetitiveDynamics(Dynamics):
     def _averages(self, R: Float64s, Q: Float64s) -> tuple[Float64s, Float64s, Float64s]:
         fields, K = self.centres @ R.T - 0.5 * np.diag(Q), self.n_students
         if self.softness is None:
-            found = [winners(h, v * Q) for h, v in zip(fields, self.variances, strict=True)]
-            P, A = (np.array(part) for part in zip(*found, strict=True))
+            averages = [winners(h, v * Q) for h, v in zip(fields, self.variances, strict=True)]
+            P, A = (np.array(part) for part in zip(*averages, strict=True))
             return P, A, P[:, :, None] * np.eye(K)
         shares = soft_pair if K == 2 else soft_triple if K == 3 else soft_several
         spreads = self.variances[:, None, None] * Q
@@ -291,8 +291,10 @@ class CompetitiveDynamics(Dynamics):
         shares = self.neighborhood
         if shares is not None and shares.ndim == 1:
             fields = self.centres @ R.T - 0.5 * np.diag(Q)
-            found = [ranked(h, v * Q, shares) for h, v in zip(fields, self.variances, strict=True)]
-            p, slopes, products = (np.array(part) for part in zip(*found, strict=True))
+            averages = [
+                ranked(h, v * Q, shares) for h, v in zip(fields, self.variances, strict=True)
+            ]
+            p, slopes, products = (np.array(part) for part in zip(*averages, strict=True))
             return p, slopes, products
         P, A, products = self._averages(R, Q)
         slopes = slopes_of_ties(A)
