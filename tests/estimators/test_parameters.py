@@ -154,7 +154,8 @@ def test_parameters_of_a_solver_need_its_object():
         StreamPCA(2, solver="sketch").set_params(solver__passes=2)
     learner = StreamPCA(2).set_params(solver=Sketch(), solver__passes=2)
     assert learner.solver.passes == 2
-    with pytest.raises(ValueError, match=r"Use solver=Dense\(\) or Kernel\(\), or give alpha"):
+    words = r"Use solver=Dense\(\) or Sketch\(passes=2\) or Kernel\(\), or give alpha"
+    with pytest.raises(ValueError, match=words):
         SlowSubspace(2, solver="sketch").fit(np.ones((9, 3)))
 
 

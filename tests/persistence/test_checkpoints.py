@@ -129,6 +129,8 @@ def test_stopped_and_gone_on_again_and_again(model, tmp_path):
     [
         StreamPCA(2, solver=Sketch(passes=3)),
         SlowSubspace(2, alpha=0.5, solver=Sketch(passes=2)),
+        SlowSubspace(2, criterion="ratio", solver=Sketch(passes=3)),
+        SlowSubspace(2, solver=Sketch(passes=2)),
         ClassSubspace(2, criterion="difference", eta=2.0, solver=Sketch(passes=3)),
     ],
     ids=repr,

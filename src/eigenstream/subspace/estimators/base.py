@@ -32,6 +32,7 @@ from eigenstream.rows.rows import Rows, as_floats, each, is_list_of_sequences, v
 from eigenstream.subspace.estimators.mapping import FeatureMap, check_same_map, projected
 from eigenstream.subspace.estimators.results import Result
 from eigenstream.subspace.solvers.kernels import KernelMap, RowSpan
+from eigenstream.subspace.solvers.ratio_frame import RatioFrame
 from eigenstream.subspace.solvers.solver import (
     ADD,
     COUNT,
@@ -61,7 +62,8 @@ ENTRIES = {
     "solver": """\
 solver : {"auto", "dense", "sketch", "krylov", "flow", "kernel"} or an object, default="auto"
     "dense" stores D x D matrices. It is exact and supports all parameters. "sketch" reads the rows
-    once and stores a few times n_components vectors. It is accurate on long stationary streams.
+    once and stores a few times n_components vectors. It is accurate on long stationary streams;
+    ratios and alpha="auto" of time series need ``Sketch(passes=2)``.
     "krylov" reads the rows several times and forms no matrix. "flow" learns online by the
     Oja-Karhunen flow. "kernel" is exact in the space of a kernel. "auto" uses "dense" if the
     matrices fit in memory, else "krylov" if the rows can be read again, else "sketch". A solver
@@ -285,6 +287,11 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
             width = chunks[0].rows.shape[1]
             self._learner = self._begin(width, None, Need("partial_fit", ADD))
         assert self._learner is not None
+        if isinstance(self._learner.sums, RatioFrame):
+            raise ValueError(
+                "A sketch of ratios or of alpha='auto' needs several passes, and partial_fit makes "
+                "only one. Use fit, or solver='dense'."
+            )
         self._answer = None
         self._guard.mark()
         for chunk in chunks:

@@ -92,6 +92,8 @@ class SlowSubspace(TimeEstimator):
         The eigenvalues of T in descending order. For "ratio", variance over shrunk velocity.
     alpha_ : float or None
         The alpha in use. None with ``criterion="ratio"``.
+    shrinkage_ : float or None
+        The shrinkage in use. None with ``criterion="difference"``.
     mean_ : array of shape (n_features,)
         The mean that is subtracted from each row.
     scale_ : array of shape (n_features,) or None
@@ -105,7 +107,7 @@ class SlowSubspace(TimeEstimator):
     timescales_ : array of shape (n_components,)
         The time scale of each feature in rows. Only with "dense" and "krylov".
     result_ : SlowResult
-        The result: ``shrinkage``, ``bound``, ``autocorrelations``, and ``uncertainty`` after
+        The result: ``bound``, ``autocorrelations``, and ``uncertainty`` after
         ``fit(X, blocks=20)``.
     solver_ : str
         The name of the solver in use.
@@ -389,6 +391,11 @@ class SlowSubspace(TimeEstimator):
     def alpha_(self) -> float | None:
         """The alpha in use (None with ``criterion="ratio"``)."""
         return self.result_.alpha
+
+    @property
+    def shrinkage_(self) -> float | None:
+        """The shrinkage in use (None with ``criterion="difference"``)."""
+        return self.result_.shrinkage
 
     @property
     def timescales_(self) -> Float64s:

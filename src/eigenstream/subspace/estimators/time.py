@@ -100,7 +100,14 @@ class TimeEstimator(CallbackSupportMixin, GapEstimator):
 
     def _task_at(self, width: int, lag: int) -> Task:
         sums = partial(self._sums_at, width, lag) if self._own_sums else None
-        return Task(self._wanted(width), self._given_weights(), sums=sums)
+        shrinkage = getattr(self, "shrinkage", None)
+        ratios = getattr(self, "criterion", None) == "ratio"
+        return Task(
+            self._wanted(width),
+            self._given_weights(),
+            sums=sums,
+            shrinkage=shrinkage if ratios else None,
+        )
 
     def _begin(self, width: int, n_rows: int | None, *calls: Need) -> Learner:
         return super()._begin(width, n_rows, *self._needs, *calls)

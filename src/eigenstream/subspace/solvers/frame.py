@@ -15,8 +15,9 @@ direction starts halfway between ``sigma`` and the smallest eigenvalue of the co
 then turns faster, and errors of the early blocks decay as 1 / n^2.
 """
 
+from collections.abc import Callable
 from copy import copy, deepcopy
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -97,6 +98,9 @@ class Frame:
 
     ``highest`` and ``lowest`` are the numbers of the largest and smallest eigenvectors to keep.
     """
+
+    #: Sums that turn the frame and are no part of the answer.
+    guides: ClassVar[tuple[Part, ...]] = BEFORE
 
     def __init__(
         self, n_features: int, weights: Weights, n_components: int, highest: int, lowest: int
@@ -210,7 +214,7 @@ class Frame:
         """Return A and B along the frame, with mean eigenvalues in all other directions."""
         known, closing = copy(self), terms.closing(held)
         known.sums, known.traces = dict(self.sums), dict(self.traces)
-        known.forms = {name: form for name, form in self.forms.items() if name not in BEFORE}
+        known.forms = {k: form for k, form in self.forms.items() if k not in self.guides}
         if closing is not None:
             G, T, _ = known._widen(Block(self.n_features), closing, terms, full=True)
             known.basis = np.concatenate([known.basis, (T @ G).astype(G.dtype)])
@@ -218,27 +222,43 @@ class Frame:
         known._pad()
         shares = terms.shares((1.0, 0.0), held)
         reward = known._combined(known._of_sums(shares))
-        penalty = known._combined(known._of_sums(terms.shares((0.0, -1.0), held)))
+        penalised = terms.shares((0.0, -1.0), held)
+        penalty = known._combined(known._of_sums(penalised))
         if START in known.forms:
             penalty -= known.forms[START] / (max(terms.n_rows, 1) * self.weights[1])
-        trace = sum(shares.get(part, 0.0) * trace for part, trace in known.traces.items())
-        return MatrixOperator(reward, penalty, basis=known.basis, trace=trace, floor=terms.floor)
+        return MatrixOperator(
+            reward,
+            penalty,
+            basis=known.basis,
+            trace=known._trace(shares),
+            penalty_trace=known._trace(penalised),
+            floor=terms.floor,
+        )
 
     def estimated_share(self, terms: Terms) -> float | None:
         """Return the estimated share of the optimum, or None if there is no estimate."""
-        image = self.probes.product(terms, self.weights)
-        if image is None or self.basis is None:
+        if self.basis is None or not self.probes.images:
             return None
         operator = self.operator(terms)
         assert operator.basis is not None
-        matrix = operator.matrix(self.weights)
+        weights = self._weights_of(operator)
+        image = self.probes.product(terms, weights)
+        assert image is not None
+        matrix = operator.matrix(weights)
         values, turn = np.linalg.eigh(matrix)
         values, turn = values[::-1][: self.n_components], turn[:, ::-1][:, : self.n_components]
-        shares = terms.shares(self.weights)
-        trace = sum(shares.get(part, 0.0) * trace for part, trace in self.traces.items())
+        trace = self._trace(terms.shares(weights))
         n_outside = max(self.n_features - len(operator.basis), 1)
         outside = float(trace - np.trace(matrix)) / n_outside
         return estimated_share(values, operator.basis.T @ turn, outside, image)
+
+    def missed(self, terms: Terms) -> float | None:
+        """Return the estimated share of the optimum that is missed, or None."""
+        share = self.estimated_share(terms)
+        return None if share is None else 1.0 - share
+
+    def _weights_of(self, operator: MatrixOperator) -> Weights:
+        return self.weights
 
     def _pad(self) -> None:
         """Add directions outside the frame, whose eigenvalues may be larger than those inside."""
@@ -269,11 +289,10 @@ class Frame:
             G = rows.residual(None, K, basis)
             Y = rows.values @ G.T
         else:
-            top = min(self.highest, self.n_components + EXTRA)
-            laplacian = rows.laplacian(self._of_parts(terms))
-            first = rows.residual(laplacian @ K[:, -top:], K, basis)
+            along, gradients = self._gradients(rows, K, terms)
+            first = rows.residual(gradients(along), K, basis)
             Y = rows.values @ first.T
-            second = rows.residual(laplacian @ Y.astype(float, copy=False), K, basis)
+            second = rows.residual(gradients(Y.astype(float, copy=False)), K, basis)
             G, Y = np.concatenate([first, second]), np.concatenate([Y, rows.values @ second.T], 1)
         T = _orthonormal(G, self.n_features - len(basis))
         C = np.concatenate([K, Y @ T.T], axis=1)
@@ -285,6 +304,16 @@ class Frame:
             self.traces[edges.part] = self.traces.get(edges.part, 0.0) + rows.trace(edges)
             last += [along] if edges.closes else []
         return G, T, np.concatenate(last)
+
+    def _gradients(
+        self, rows: "_Rows", K: Float64s, terms: Terms
+    ) -> tuple[Float64s, Callable[[Float64s], Float64s]]:
+        """Return the rows along leading vectors, and a function that gives their gradients.
+
+        A gradient is a combination of the rows. The function returns its coefficients.
+        """
+        top = min(self.highest, self.n_components + EXTRA)
+        return K[:, -top:], rows.laplacian(self._of_parts(terms)).__matmul__
 
     def _dtype(self, block: Block) -> Any:
         """Return float32 if all rows so far have this precision, else float64."""
@@ -324,7 +353,7 @@ class Frame:
         """Cut the enlarged frame to the ends of the spectrum of T and the closing terms."""
         total = self._combined(self._scaled(terms))
         Z = np.linalg.eigh(total)[1]
-        size, r, dtype = len(Z), len(self.basis), self.basis.dtype
+        size = len(Z)
         if size > self.highest + self.lowest:
             Z = Z[:, np.r_[: self.lowest, size - self.highest : size]]
             if len(last):
@@ -332,6 +361,11 @@ class Frame:
                 Q, triangle, _ = qr(np.concatenate([Z, means.T], 1), mode="economic", pivoting=True)
                 Q = Q[:, np.abs(triangle.diagonal()) > INSIDE]
                 Z = Q @ np.linalg.eigh(Q.T @ total @ Q)[1]
+        self._turn(Z, G, T)
+
+    def _turn(self, Z: Float64s, G: Any, T: Float64s) -> None:
+        """Replace the enlarged frame by orthonormal columns Z along it."""
+        r, dtype = len(self.basis), self.basis.dtype
         self.forms = {name: Z.T @ form @ Z for name, form in self.forms.items()}
         self.basis = Z[:r].T.astype(dtype) @ self.basis
         self.basis += (Z[r:].T @ T).astype(dtype) @ G
@@ -372,6 +406,9 @@ class Frame:
         for name, form in self.forms.items():
             total += shares.get(name, 0.0) * form
         return total
+
+    def _trace(self, shares: Shares) -> float:
+        return sum(shares.get(part, 0.0) * trace for part, trace in self.traces.items())
 
     def _outside(self, name: Part) -> float:
         """Return the mean eigenvalue of a sum outside the frame."""

@@ -24,6 +24,7 @@ from eigenstream.schedules import Auto, Schedule, as_schedule
 from eigenstream.subspace.solvers.flow import CoupleSums, FlowOperator, FlowSums
 from eigenstream.subspace.solvers.frame import BLOCK_VALUES, MOST_CLOSING, Frame, block_rows
 from eigenstream.subspace.solvers.kernels import KernelMap, RowSpan
+from eigenstream.subspace.solvers.ratio_frame import RatioFrame
 from eigenstream.subspace.sums.accumulators import Moments
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.operators import MatrixOperator, Passes, PassOperator
@@ -33,12 +34,17 @@ from eigenstream.subspace.sums.terms import Terms, TimeTerms, Weights
 #: The methods that stand for abilities: ``partial_fit``, ``merge``, and solving the sums again for
 #: other weights, ratios, scales or all components.
 ADD, MERGE, MATRIX = "add", "merge", "matrix"
+#: The ability that ratios and alpha="auto" of a time series need.
+RATIOS = "ratios"
 #: The ability that gaps and a mean for each sequence need.
 PAIRWISE = "check_gaps"
 
 #: A sketch warns of a smaller estimated share of the optimum. With ``tol``, it makes at most this
 #: number of passes.
 LEAST_SHARE, MOST_PASSES = 0.9, 10
+
+#: A sketch of ratios warns if their sum still changes by more than this share between passes.
+MOST_CHANGE = 0.03
 
 #: The share of the memory that D x D matrices may take before "auto" avoids them, and the number of
 #: such matrices that a dense solve holds at once.
@@ -69,6 +75,8 @@ class Task:
     sample: Any = None
     #: Returns the exact sums, by default ``Moments``.
     sums: Callable[[], Any] | None = None
+    #: The shrinkage of ratios, or None for T.
+    shrinkage: float | None = None
 
 
 class Solver(Documented):
@@ -105,6 +113,10 @@ class Solver(Documented):
             True if one of them has it.
         """
         return any(hasattr(kind, method) for kind in cls.abilities)
+
+    def _able(self, method: str) -> bool:
+        """Return whether ``can`` holds with the parameters of this solver."""
+        return self.can(method)
 
     def fits(self, n_features: int, n_rows: int | None) -> bool:
         """Return whether "auto" may use this solver; ``n_rows`` is None for rows read once."""
@@ -176,7 +188,8 @@ class Dense(Solver):
 class Sketch(Solver):
     """Approximate solver that stores a few vectors and exact traces.
 
-    It reads the rows once and is accurate on long stationary streams.
+    It reads the rows once and is accurate on long stationary streams. Ratios and ``alpha="auto"``
+    of a time series need at least two passes.
 
     Parameters
     ----------
@@ -185,11 +198,12 @@ class Sketch(Solver):
     tol : float in (0, 1), optional
         ``fit`` reads the rows again until the estimated share of the optimum that is missed is at
         most tol, at most 10 times. It warns if the share stays larger, or if the rows can be read
-        only once.
+        only once. For ratios and ``alpha="auto"``, tol is the relative change of the sum of the
+        ratios in the last pass, by default 0.03.
     block_size : int, optional
         The number of rows learned at a time.
     passes : int, default=1
-        The number of times that ``fit`` reads the rows, without tol.
+        The number of times that ``fit`` reads the rows, without tol. Use 2 or 3 for ratios.
     forgetting : float in [0, 1), default=0.0
         The relative loss of weight of earlier rows with each new row. For a half-life of h rows,
         pass 1 - 0.5 ** (1 / h), about 0.7 / h.
@@ -202,7 +216,7 @@ class Sketch(Solver):
     """
 
     name = "sketch"
-    abilities = (Frame,)
+    abilities = (Frame, RatioFrame)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "oversampling": [POSITIVE],
         "tol": [Interval(Real, 0, 1, closed="neither"), None],
@@ -223,6 +237,10 @@ class Sketch(Solver):
         self.oversampling, self.tol, self.block_size = oversampling, tol, block_size
         self.passes, self.forgetting = passes, forgetting
 
+    def _able(self, method: str) -> bool:
+        """Return whether ``can`` holds with the parameters of this solver."""
+        return self.can(method) and (method != RATIOS or self.passes > 1)
+
     def fits(self, n_features: int, n_rows: int | None) -> bool:
         """Return whether "auto" may take this solver."""
         return n_rows is None
@@ -235,25 +253,30 @@ class Sketch(Solver):
         if not isinstance(learner.sums, Frame):
             return learner
         most = (MOST_PASSES if self.tol is not None else self.passes) if again else 1
-        share = learner.estimated_share()
+        missed = learner.missed()
         # A resumed fit may start in a later pass.
         for turn in range(max(fit.turn, 1), most):
-            if self.tol is not None and share is not None and 1.0 - share <= self.tol:
+            if self.tol is not None and missed is not None and missed <= self.tol:
                 break
             learner.further = fit.learn(learner.repeat(), turn)
             learner.adopt()
-            share = learner.estimated_share()
-        self._warn_of(share)
+            missed = learner.missed()
+        if missed is not None:
+            self._warn_of(missed, ratios=isinstance(learner.sums, RatioFrame))
         return learner
 
-    def _warn_of(self, share: float | None) -> None:
-        """Warn if the estimated share of the optimum is small."""
-        least = LEAST_SHARE if self.tol is None else 1.0 - self.tol
-        if share is not None and share < least:
-            warn_user(
-                f"the sketch reached an estimated {max(share, 0.0):.0%} of the optimum. Use "
-                f"Sketch(passes={self.passes + 1}) or more passes, more rows, or solver='dense'."
-            )
+    def _warn_of(self, missed: float, *, ratios: bool) -> None:
+        """Warn if much of the optimum is missed, or if ratios still change."""
+        most = self.tol or (MOST_CHANGE if ratios else 1.0 - LEAST_SHARE)
+        if missed <= most:
+            return
+        doubt = f"the sketch reached an estimated {max(1.0 - missed, 0.0):.0%} of the optimum"
+        if ratios:
+            doubt = f"the sum of the ratios changed by {missed:.0%} in the last pass of the sketch"
+        warn_user(
+            f"{doubt}. Use Sketch(passes={self.passes + 1}) or more passes, more rows, or "
+            "solver='dense'."
+        )
 
     def _block_rows(self, terms: Terms, task: Task) -> int | None:
         if self._whole(terms, task):
@@ -264,15 +287,18 @@ class Sketch(Solver):
     def _sums(self, terms: Terms, task: Task) -> Any:
         if self._whole(terms, task):
             return Moments(terms.n_features)
-        assert task.weights is not None
         n_vectors = self._vectors(terms, task)
+        if task.weights is None:
+            return RatioFrame(terms.n_features, task.n_components, n_vectors[1], task.shrinkage)
         return Frame(terms.n_features, task.weights, task.n_components, *n_vectors)
 
     def _vectors(self, terms: Terms, task: Task) -> tuple[int, int]:
         """Return the numbers of the largest and of the smallest eigenvectors to keep."""
-        assert task.weights is not None
         d, c = task.n_components, self.oversampling
-        highest = d + int(np.clip((c - 1.0) * d, 8, max(20 * (c - 1.0), 8)))
+        n_beside = int(np.clip((c - 1.0) * d, 8, max(20 * (c - 1.0), 8)))
+        if task.weights is None:
+            return d + 2 * n_beside, n_beside
+        highest = d + n_beside
         lowest = int(np.clip(c * d, 8, max(20 * c, 8)))
         # Directions that separate classes are found among the least penalised ones.
         lowest *= OF_CLASSES if terms.closes else 1
@@ -280,9 +306,9 @@ class Sketch(Solver):
 
     def _whole(self, terms: Terms, task: Task) -> bool:
         """Return whether full matrices are no larger than a frame and its block."""
-        assert task.weights is not None
         n = terms.n_features
-        small = (2 if task.weights[1] else 1) * n**2 <= BLOCK_VALUES and not terms.closes
+        n_matrices = 1 if task.weights and not task.weights[1] else 2
+        small = n_matrices * n**2 <= BLOCK_VALUES and not terms.closes
         return small or n <= sum(self._vectors(terms, task)) + MOST_CLOSING * terms.closes
 
 
@@ -481,13 +507,16 @@ def needs_of(estimator: Any) -> list[Need]:
     """Return the methods that the parameters of an estimator use."""
     params = estimator.get_params(deep=False)
     needs = []
+    # A sketch has the ratios of time series, and not those of labels and pairs.
+    ratios = RATIOS if "lag" in params else MATRIX
     if params.get("criterion", "difference") != "difference":
-        needs.append(Need("criterion='ratio'", MATRIX, ", or criterion='difference'"))
+        needs.append(Need("criterion='ratio'", ratios, ", or criterion='difference'"))
     else:
         for name in ("alpha", "eta"):
             if not isinstance(params.get(name, 1.0), int | float):
                 words = f"{name}={params[name]!r}"
-                needs.append(Need(words, MATRIX, f", or give {name} as a number"))
+                method = ratios if params[name] == "auto" else MATRIX
+                needs.append(Need(words, method, f", or give {name} as a number"))
     if params.get("scale", False) not in (False, "auto"):
         needs.append(Need(f"scale={params['scale']!r}", MATRIX))
     n = params["n_components"]
@@ -506,10 +535,12 @@ def chosen(estimator: Any, n_features: int, n_rows: int | None, *calls: Need) ->
     solver = estimator.solver
     if isinstance(solver, str) and solver == "auto":
         for kind in SOLVERS.values():
-            if all(kind.can(need.method) for need in needs) and kind().fits(n_features, n_rows):
+            if all(kind()._able(need.method) for need in needs) and kind().fits(n_features, n_rows):
                 return kind()
         remedy = "Use fewer columns."
-        if any(need.words.startswith(("alpha", "eta")) for need in needs):
+        if any(need.method == RATIOS for need in needs):
+            remedy = "Use solver=Sketch(passes=3), or fewer columns."
+        elif any(need.words.startswith("eta") for need in needs):
             remedy = "Pass a number, such as that of a fit to a random subset of columns."
         raise ValueError(
             f"{needs[0].words if needs else 'solver=auto'} needs matrices of {n_features} x "
@@ -518,8 +549,13 @@ def chosen(estimator: Any, n_features: int, n_rows: int | None, *calls: Need) ->
     solver = SOLVERS[solver]() if isinstance(solver, str) else solver
     solver._validate_params()
     for need in needs:
-        if not solver.can(need.method):
-            able = [f"{kind.__name__}()" for kind in SOLVERS.values() if kind.can(need.method)]
+        if not solver._able(need.method):
+            passes = "passes=2" if need.method == RATIOS else ""
+            able = [
+                f"{kind.__name__}({passes if kind is Sketch else ''})"
+                for kind in SOLVERS.values()
+                if kind.can(need.method)
+            ]
             raise ValueError(
                 f"{need.words} is not supported by solver={solver.name!r}. "
                 f"Use solver={' or '.join(able)}{need.otherwise}."

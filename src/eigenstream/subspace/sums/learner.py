@@ -173,6 +173,12 @@ class Learner:
         share: float | None = None if estimate is None else estimate(ready.terms)
         return share
 
+    def missed(self) -> float | None:
+        """Return the estimated error of a sketch after a pass, or None."""
+        ready = self.ahead()
+        error: float | None = ready.sums.missed(ready.terms)
+        return error
+
     def thin_operator(self, n_components: int) -> Any:
         """Return A and B, in the span of the terms if there are fewer terms than features.
 

@@ -98,11 +98,13 @@ class MatrixOperator:
         *,
         basis: Float64s | None = None,
         trace: float | None = None,
+        penalty_trace: float | None = None,
         floor: float = 0.0,
     ) -> None:
         self.reward, self.penalty, self.basis = reward, penalty, basis
-        #: The trace of A in all directions.
+        #: The traces of A and B in all directions.
         self.trace = float(np.trace(reward)) if trace is None else trace
+        self.penalty_trace = float(np.trace(penalty)) if penalty_trace is None else penalty_trace
         #: The largest eigenvalue of A that rounding of the mean can cause.
         self.floor = floor
         #: The columns seen and the noise of the gaps, for rows with missing values.
@@ -191,7 +193,8 @@ class MatrixOperator:
         white = whitener(self.penalty, self.rounding)
         n = min(n_components, white.shape[1])
         if n == 0:
-            return Eigenpairs(np.empty(0), np.empty((len(self.reward), 0)))
+            width = len(self.reward) if self.basis is None else self.basis.shape[1]
+            return Eigenpairs(np.empty(0), np.empty((width, 0)))
         pairs = largest(white.T @ self.reward @ white, n)
         vectors = white @ pairs.vectors
         return canonical(pairs.values, vectors if self.basis is None else self.basis.T @ vectors)
@@ -199,10 +202,10 @@ class MatrixOperator:
     def shrunk(self, share: float) -> "MatrixOperator":
         """Return the operator with a share of B replaced by a multiple of the identity."""
         size = len(self.penalty)
-        diagonal = np.diagonal(self.penalty)
-        diagonal = diagonal if self.gaps is None else diagonal[self.gaps.seen]
-        width = len(diagonal) if self.basis is None else self.basis.shape[1]
-        level = share * float(diagonal.sum()) / width
+        width = size if self.basis is None else self.basis.shape[1]
+        level = share * self.penalty_trace / width
+        if self.gaps is not None:
+            level = share * float(np.diagonal(self.penalty)[self.gaps.seen].mean())
         penalty = (1.0 - share) * self.penalty + level * np.eye(size)
         return MatrixOperator(self.reward, penalty, basis=self.basis, floor=self.floor)
 

@@ -1,0 +1,299 @@
+"""Ratios and alpha="auto" by a sketch of several passes, beside a plain twin and the matrices."""
+
+import re
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import oracles
+from eigenstream import Dense, Sketch, SlowSubspace, load, merge_all, save
+from eigenstream._linalg import principal_angles
+from eigenstream.streams import open_stream
+from eigenstream.subspace.solvers.ratio_frame import CAUTION, PRIOR
+
+#: Wider than data that a sketch stores whole.
+WIDTH, D = 330, 3
+SHRINKAGE = 1e-3
+
+pytestmark = pytest.mark.filterwarnings("ignore:the sum of the ratios")
+
+
+def slow_rows(n=4000, seed=0, scale=1.0):
+    """Slow sources among fast ones, the slow ones of another scale."""
+    rng = np.random.default_rng(seed)
+    memory = np.r_[0.99, 0.98, 0.97, rng.uniform(-0.3, 0.3, WIDTH - 3)]
+    rows = oracles.autoregressive(memory, n, rng) * np.r_[np.full(3, scale), np.ones(WIDTH - 3)]
+    return rows @ np.linalg.qr(rng.standard_normal((WIDTH, WIDTH)))[0]
+
+
+ROWS = slow_rows()
+
+
+def ratios(solver=None, **parameters):
+    parameters = {"criterion": "ratio", "shrinkage": SHRINKAGE} | parameters
+    return SlowSubspace(D, solver=Sketch(passes=2) if solver is None else solver, **parameters)
+
+
+def share(model, dense):
+    """The share of the dense quotient that the learned subspace reaches."""
+    operator = dense.operator_.shrunk(dense.shrinkage)
+    V = model.components_.T
+    inner = np.linalg.solve(V.T @ operator.penalty @ V, V.T @ operator.reward @ V)
+    return np.trace(inner) / dense.eigenvalues_.sum()
+
+
+# ---- a plain twin --------------------------------------------------------------------------------
+
+
+def quotient(A, B, n):
+    """The largest n ratios of A to B, descending, and vectors."""
+    white = np.linalg.inv(np.linalg.cholesky(B)).T
+    values, vectors = np.linalg.eigh(white.T @ A @ white)
+    return values[::-1][:n], (white @ vectors)[:, ::-1][:, :n]
+
+
+def orthonormal_rows(G, U):
+    """Orthonormal rows that span G outside U."""
+    G = G - G @ U.T @ U
+    G = G / np.maximum(np.linalg.norm(G, axis=1), 1e-290)[:, None]
+    G = G - G @ U.T @ U
+    _, sizes, rows = np.linalg.svd(G, full_matrices=False)
+    return rows[sizes > 1e-6]
+
+
+def twin(rows, n_beside, size, n_passes):
+    """Ratios of rows about zero to velocities, with all sums as plain matrices."""
+    P, N = rows[1:], np.diff(rows, axis=0)
+    blocks = np.split(np.arange(len(P)), np.arange(size - 1, len(P), size))
+    U, n_blocks = np.zeros((0, WIDTH)), 0
+    before = [np.zeros((0, 0)), np.zeros((0, 0))]
+    before_traces = np.zeros(2)
+    for _ in range(n_passes):
+        forms = [np.zeros((len(U), len(U))) for _ in "AB"]
+        start, traces, n = np.zeros((len(U), len(U))), np.zeros(2), 0
+
+        def guide():
+            ridge = SHRINKAGE * (traces[1] + before_traces[1]) / WIDTH  # noqa: B023
+            A, B = forms[0] + before[0], forms[1] + before[1] - start  # noqa: B023
+            return A, (1.0 - SHRINKAGE) * B + ridge * np.eye(len(B)), ridge
+
+        def outside(sums, sizes):
+            return np.array([t - np.trace(form) for t, form in zip(sizes, sums, strict=True)]) / (
+                WIDTH - len(U)  # noqa: B023
+            )
+
+        def ends(A, B, mu):
+            return np.linalg.eigh(A - CAUTION * mu * B)[1]
+
+        for places in blocks:
+            p, q = P[places], N[places]
+            size_of_frame = D + 3 * n_beside
+            extra = 0.0
+            if n_blocks < 8 or len(U) < size_of_frame:
+                G = np.concatenate([p, q])
+            else:
+                A, B, _ = guide()
+                mu, vectors = quotient(A, B, D + 10)
+                Z = np.concatenate([vectors, ends(A, B, mu[D - 1])[:, -D:]], axis=1)
+                theta = np.r_[np.maximum(mu, mu[D - 1]), np.full(D, CAUTION * mu[D - 1])]
+                first = (p.T @ (p @ U.T @ Z) - q.T @ (q @ U.T @ Z) * theta).T
+                first -= first @ U.T @ U
+                second = (p.T @ (p @ first.T) - q.T @ (q @ first.T) * theta).T
+                G = np.concatenate([first, second])
+            outer, outer_before = outside(forms, traces), outside(before, before_traces)
+            if n_blocks:
+                A, B, ridge = guide()
+                mu = quotient(A, B, D)[0][-1]
+                a, b = outer + outer_before
+                extra = min(0.5 * max(b + ridge - a / (CAUTION * mu), 0.0), b)
+            new = orthonormal_rows(G, U)
+
+            def wider(form, value):
+                k = len(new)  # noqa: B023
+                return np.block(
+                    [
+                        [form, np.zeros((len(form), k))],
+                        [np.zeros((k, len(form))), value * np.eye(k)],
+                    ],
+                )
+
+            U = np.concatenate([U, new])
+            forms = [
+                wider(form, value) + (x @ U.T).T @ (x @ U.T)
+                for form, value, x in zip(forms, outer, (p, q), strict=True)
+            ]
+            before = [wider(form, v) for form, v in zip(before, outer_before, strict=True)]
+            start = wider(start, extra)
+            traces, n = traces + np.array([np.sum(p**2), np.sum(q**2)]), n + len(p)
+            if len(U) > size_of_frame:
+                A, B, _ = guide()
+                mu, top = quotient(A, B, D + n_beside)
+                both = ends(A, B, mu[D - 1])
+                kept = np.concatenate([top, both[:, :n_beside], both[:, -n_beside:]], axis=1)
+                Z = np.linalg.qr(kept)[0]
+                U, start = Z.T @ U, Z.T @ start @ Z
+                forms, before = ([Z.T @ f @ Z for f in some] for some in (forms, before))
+            n_blocks += 1
+        answer = [form / n for form in forms]
+        before, before_traces = [PRIOR * form for form in answer], PRIOR * traces / n
+    A, B = answer
+    B = (1.0 - SHRINKAGE) * B + SHRINKAGE * traces[1] / n / WIDTH * np.eye(len(B))
+    values, Z = quotient(A, B, D)
+    return values, U.T @ Z
+
+
+def test_the_frame_equals_its_plain_twin():
+    rows = slow_rows(3000)
+    solver = Sketch(passes=2, block_size=200)
+    model = ratios(solver, center=False).fit(rows)
+    values, vectors = twin(rows, 8, 200, 2)
+    np.testing.assert_allclose(model.eigenvalues_, values, rtol=1e-6)
+    assert principal_angles(model.components_.T, vectors).max() < 1e-4
+
+
+# ---- beside the matrices -------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def dense():
+    return ratios("dense").fit(ROWS)
+
+
+def test_two_passes_reach_the_dense_quotient(dense):
+    model = ratios().fit(ROWS)
+    assert share(model, dense) > 0.98
+    np.testing.assert_allclose(model.eigenvalues_, dense.eigenvalues_, rtol=0.05)
+    assert model.shrinkage_ == SHRINKAGE
+    assert model.alpha_ is None
+    variances = model.transform(ROWS).var(axis=0)
+    np.testing.assert_allclose(variances, 1.0, rtol=0.05)
+
+
+def test_small_slow_sources_take_three_passes():
+    rows = slow_rows(6000, scale=0.3)
+    dense = ratios("dense", shrinkage=1e-4).fit(rows)
+    model = ratios(Sketch(passes=3), shrinkage=1e-4).fit(rows)
+    assert share(model, dense) > 0.9
+
+
+CASES = {
+    "weights": ({}, (ROWS,), {"sample_weight": np.random.default_rng(0).uniform(size=4000)}),
+    "sequences": ({"lag": 3, "reversible": True}, (np.split(ROWS, [900, 1500]),), {}),
+    "about zero": ({"center": False}, (ROWS + 1.0,), {}),
+    "float32": ({}, (ROWS.astype(np.float32),), {}),
+    "sparse": ({}, (sp.csr_array(ROWS),), {}),
+    "a stream": ({}, (open_stream(ROWS),), {}),
+    "no shrinkage": ({"shrinkage": 0.0}, (ROWS,), {}),
+    "much shrinkage": ({"shrinkage": 0.5}, (ROWS,), {}),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_rows_of_any_kind(name):
+    parameters, data, others = CASES[name]
+    model, exact = (ratios(s, **parameters).fit(*data, **others) for s in (None, "dense"))
+    assert share(model, exact) > 0.96
+
+
+def test_forgetting_is_that_of_the_matrices():
+    model, exact = (ratios(s).fit(ROWS) for s in (Sketch(passes=2, forgetting=5e-4), Dense(5e-4)))
+    assert share(model, exact) > 0.97
+
+
+def test_the_unit_of_the_rows_drops_out():
+    model, other = ratios().fit(ROWS[:2000]), ratios().fit(1024.0 * ROWS[:2000])
+    np.testing.assert_allclose(model.eigenvalues_, other.eigenvalues_, rtol=1e-9)
+
+
+def test_the_chunking_drops_out():
+    chunks = np.array_split(ROWS[:2500], [1, 700, 1900])
+    model, other = ratios().fit(ROWS[:2500]), ratios().fit(open_stream(lambda: iter(chunks)))
+    np.testing.assert_allclose(model.components_, other.components_, atol=1e-7)
+
+
+def test_merged_sketches_keep_leading_ratios(dense):
+    parts = [ratios().fit(rows) for rows in np.array_split(ROWS, 2)]
+    merged = merge_all(parts, new_sequence=False)
+    assert merged.n_samples_seen_ == len(ROWS)
+    assert share(merged, dense) > max(0.95, *(share(part, dense) for part in parts))
+
+
+def test_a_loaded_sketch_has_the_same_answer(tmp_path):
+    model = ratios().fit(ROWS[:2000])
+    save(model, tmp_path / "m.eigs")
+    found = load(tmp_path / "m.eigs")
+    np.testing.assert_array_equal(found.components_, model.components_)
+    merged, other = found.merge(model), model.merge(model)
+    np.testing.assert_allclose(merged.components_, other.components_, atol=1e-12)
+
+
+def test_automatic_alpha_is_that_of_the_matrices():
+    exact = SlowSubspace(D).fit(ROWS)
+    model = SlowSubspace(D, solver=Sketch(passes=2)).fit(ROWS)
+    assert model.alpha_ == pytest.approx(exact.alpha_, rel=0.05)
+    T = exact.operator_.matrix((model.alpha_, 1.0 - model.alpha_))
+    basis = np.linalg.qr(model.components_.T)[0]
+    reached = np.trace(basis.T @ T @ basis) / np.linalg.eigvalsh(T)[-D:].sum()
+    assert reached > 0.96
+    assert 0.4 < (1.0 - model.estimated_share_) / (1.0 - reached) < 2.5
+
+
+# ---- warnings and errors -------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("default")
+def test_ratios_that_still_change_are_a_warning(recwarn):
+    rows = slow_rows(6000, scale=0.3)
+    ratios(Sketch(passes=2), shrinkage=1e-4).fit(rows)
+    message = str(recwarn.pop(UserWarning).message)
+    assert re.search(r"the sum of the ratios changed by \d\d% in the last pass", message)
+    ratios(Sketch(passes=3)).fit(ROWS)
+    assert not len(recwarn)
+
+
+@pytest.mark.filterwarnings("error")
+def test_tol_adds_passes_until_the_ratios_settle():
+    model = ratios(Sketch(passes=2, tol=0.01)).fit(ROWS)
+    learner = model._learner
+    assert learner.sums.missed(learner.terms) < 0.01
+
+
+@pytest.mark.parametrize("model", [ratios("sketch"), SlowSubspace(D, solver="sketch")], ids=repr)
+def test_one_pass_raises(model):
+    with pytest.raises(ValueError, match=r"is not supported by solver='sketch'.*Sketch\(passes=2"):
+        model.fit(ROWS)
+
+
+def test_rows_that_are_read_once_raise():
+    with pytest.raises(ValueError, match="needs several passes, and partial_fit makes only one"):
+        ratios().partial_fit(ROWS)
+    model = ratios().fit(ROWS[:1500])
+    before = model.components_
+    with pytest.raises(ValueError, match="needs several passes"):
+        model.partial_fit(ROWS)
+    np.testing.assert_array_equal(model.components_, before)
+    with pytest.raises(ValueError, match="can be read only once"):
+        ratios().fit(open_stream(iter(np.array_split(ROWS, 5))))
+
+
+DEGENERATE = {
+    "constant": np.full((400, WIDTH), 3.7),
+    "zero": np.zeros((400, WIDTH)),
+    "duplicates": np.repeat(ROWS[:5], 80, axis=0),
+    "a line": np.outer(np.arange(400.0), ROWS[0]),
+    "huge": ROWS[:400] * 1e100,
+    "tiny": ROWS[:400] * 1e-100,
+    "few rows": ROWS[:5],
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", DEGENERATE)
+@pytest.mark.parametrize("alpha", [False, True])
+def test_degenerate_rows_have_finite_answers(name, alpha):
+    model = SlowSubspace(D, solver=Sketch(passes=2)) if alpha else ratios()
+    model.fit(DEGENERATE[name])
+    assert np.isfinite(model.components_).all()
+    exact = model.set_params(solver="dense").fit(DEGENERATE[name])
+    assert len(model.components_) == len(exact.components_)
