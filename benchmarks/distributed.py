@@ -18,6 +18,7 @@ from benchmarks.online import mixed
 from distributed import Client, LocalCluster
 from eigenstream import Sketch, SlowSubspace, StreamPCA
 from eigenstream.distributed import fit
+from eigenstream.subspace import matrices
 
 #: The shapes of the rows of the table (1.6 GB) and of the large fit (4 GB), and rows of a block.
 SHAPE, LARGE, BLOCK = (1_000_000, 200), (2_500_000, 200), 10_000
@@ -75,14 +76,14 @@ def shares() -> list[list[str]]:
         "slow, D=784, n=20,000": mixed(20_000, 0, D=784, noise=1.0),
     }.items():
         best = SlowSubspace(5, alpha=0.3, solver="dense", basis="eigenvalue").fit(rows)
-        T, blocks = best.operator_.matrix(), [delayed(one) for one in np.split(rows, 40)]
+        T, blocks = matrices(best).matrix(), [delayed(one) for one in np.split(rows, 40)]
         for n in (1, 2, 4, 8):
             line = [name, str(n), f"{len(rows) / n / rows.shape[1]:.1f}"]
             for passes in (1, 2, 3):
                 found = clone(best).set_params(solver=Sketch(passes=passes))
                 with patch("os.cpu_count", return_value=n):  # the number of parts
                     V = fit(found, blocks).components_
-                line.append(f"{np.trace(V @ T @ V.T) / best.objective_:.3f}")
+                line.append(f"{np.trace(V @ T @ V.T) / best.result_.objective:.3f}")
             table.append(line)
     return table
 

@@ -18,6 +18,7 @@ import numpy as np
 from benchmarks._tools import console, show
 from eigenstream import ClassSubspace, Flow, SlowSubspace, StreamPCA
 from eigenstream.schedules import Auto
+from eigenstream.subspace import matrices
 
 SEEDS = (0, 1, 2)
 
@@ -164,11 +165,9 @@ def letters(eta: float, seed: int) -> float:
         X, y = file["images"].reshape(-1, 784) / 255.0, file["labels"]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # few eigenvalues are positive
-        T = (
-            ClassSubspace(10, criterion="difference", eta=eta, solver="dense")
-            .fit(X, y)
-            .operator_.matrix()
-        )
+        T = matrices(
+            ClassSubspace(10, criterion="difference", eta=eta, solver="dense").fit(X, y)
+        ).matrix()
         V = ClassSubspace(10, criterion="difference", eta=eta, solver="flow").fit(X, y).components_
     values = np.linalg.eigvalsh(T)[-10:]
     return float(np.trace(V @ T @ V.T) / values[values > 0].sum())

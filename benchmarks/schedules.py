@@ -13,6 +13,7 @@ from benchmarks._tools import show
 from eigenstream import Flow, SlowSubspace, StreamPCA
 from eigenstream.processes import ImageWalk, page_image
 from eigenstream.schedules import Auto
+from eigenstream.subspace import matrices
 
 FIGURE = Path(__file__).parents[1] / "docs" / "pictures" / "schedule.png"
 FACTORS = [0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0]
@@ -55,7 +56,7 @@ def shares(rows: np.ndarray, estimator: StreamPCA | SlowSubspace) -> np.ndarray:
     """Return the captured share of the batch optimum, for every averaging and factor."""
     alpha = getattr(estimator, "alpha", 1.0)
     exact = estimator.set_params(solver="dense").fit(rows)
-    T, best = exact.operator_.matrix((alpha, 1.0 - alpha)), exact.eigenvalues_.sum()
+    T, best = matrices(exact).matrix((alpha, 1.0 - alpha)), exact.eigenvalues_.sum()
     found = np.empty((len(AVERAGING), len(FACTORS)))
     for i, power in enumerate(AVERAGING):
         for j, c in enumerate(FACTORS):

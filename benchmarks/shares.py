@@ -30,6 +30,7 @@ from eigenstream import (
 )
 from eigenstream.processes import ImageWalk, page_image
 from eigenstream.schedules import Auto
+from eigenstream.subspace import matrices
 
 SEEDS = (0, 1, 2)
 
@@ -247,8 +248,8 @@ def positive_sum(T: Any, d: int) -> float:
 def of_labels(eta: float, seed: int) -> Problem:
     """Return all pairs of letters. Only directions with positive eigenvalues count."""
     X, y = images("letters.npz")
-    operator = (
-        ClassSubspace(10, criterion="difference", eta=eta, solver="dense").fit(X, y).operator_
+    operator = matrices(
+        ClassSubspace(10, criterion="difference", eta=eta, solver="dense").fit(X, y)
     )
     T = operator.matrix(operator.weights)
 
@@ -265,10 +266,8 @@ def of_pairs(eta: float, n: int, seed: int) -> Problem:
     X, y = images("letters.npz")
     pairs, signs = sample_pairs(y, 2 * n, random_state=seed)
     pairs = X[pairs]
-    operator = (
-        PairSubspace(10, criterion="difference", eta=eta, solver="dense")
-        .fit(pairs, signs)
-        .operator_
+    operator = matrices(
+        PairSubspace(10, criterion="difference", eta=eta, solver="dense").fit(pairs, signs)
     )
     T = operator.matrix(operator.weights)
 

@@ -9,7 +9,7 @@ from eigenstream import ClassSubspace, plotting
 from eigenstream.demo import Clock
 from eigenstream.evaluation import balanced_risk, one_shot_error
 from eigenstream.reports.base import PageTable, Report, Section
-from eigenstream.subspace import Kernel, median_square
+from eigenstream.subspace import Kernel, median_square, pair_risks
 from eigenstream.theory import pair_bound
 from papers.base import NARROW, Effort, Outcome, Paper, drawing, mean_with_spread
 from papers.hpca import BOTH, rendered_task
@@ -39,7 +39,7 @@ def figures(
     """Return the margin risk on the training pairs, and error and R* on the test."""
     after = learned.transform(rows)
     risk = balanced_risk(after, labels).risk
-    return learned.margin_risk(margin), one_shot_error(after, labels).error, risk
+    return pair_risks(learned).margin_risk(margin).risk, one_shot_error(after, labels).error, risk
 
 
 def run(effort: Effort, seeds: int, clock: Clock) -> Outcome:

@@ -381,7 +381,7 @@ def test_a_report_shows_the_features_after_the_steps(tmp_path):
 #: Methods that fit anew, or that leave the rows to methods that apply the steps.
 WITHOUT = {
     *("fit", "fit_transform", "fit_predict", "uncertainty"),
-    *("pair_distance", "pair_predict", "pair_score", "calibrate_threshold", "timescales", "hits"),
+    *("pair_distance", "pair_predict", "calibrate_threshold", "timescales", "hits"),
 }
 #: The classes whose own methods of this kind do so, too. Pairs have no steps.
 CLASSES = {

@@ -6,6 +6,7 @@
 import subprocess
 import sys
 from importlib import import_module
+from inspect import signature
 from typing import get_args, get_type_hints
 from unittest.mock import MagicMock
 
@@ -14,6 +15,7 @@ import pytest
 from numpydoc.docscrape import ClassDoc
 
 import docstrings
+from eigenstream import ClassSubspace, PairSubspace, SlowSubspace
 from eigenstream.subspace import Uncertainty
 
 #: Data classes and named tuples that functions make. Those that callers make have parameters.
@@ -78,3 +80,11 @@ assert not hasattr(eigenstream, "StreamPCB") and not hasattr(eigenstream, "_noth
 def test_dir_shows_public_names_only():
     package = import_module("eigenstream")
     assert [one for one in dir(package) if one.startswith("_")] == ["__version__"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "most"), [(SlowSubspace, 32), (ClassSubspace, 34), (PairSubspace, 34)]
+)
+def test_an_estimator_has_few_public_members(kind, most):
+    members = {name for name in dir(kind) if not name.startswith("_")}
+    assert len(members - signature(kind).parameters.keys()) <= most

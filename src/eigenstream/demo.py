@@ -21,7 +21,7 @@ from eigenstream._linalg import Float64s, Floats
 from eigenstream.evaluation import PairROC, one_shot_error, pair_roc
 from eigenstream.processes import ImageWalk, Style, digit_set, page_image
 from eigenstream.reports.base import Drawing, PageTable, Report, Section, Tiles
-from eigenstream.subspace import SlowSubspace, StreamPCA, n_positive
+from eigenstream.subspace import SlowSubspace, StreamPCA, matrices, n_positive
 
 #: Side of a view, in pixels.
 SIZE = 28
@@ -218,7 +218,7 @@ def table(demo: Demo) -> PageTable:
 def report(demo: Demo) -> Report:
     """Return the page about the demo."""
     slow, pca = demo.slow, demo.pca
-    values = np.linalg.eigvalsh(slow.operator_.matrix())
+    values = np.linalg.eigvalsh(matrices(slow).matrix())
     curves = {name: judged.curve for name, judged in demo.judged.items()}
     watched = np.column_stack([model.transform(demo.watched)[:, 0] for model in (pca, slow)])
     # Example after example, every class in each.

@@ -10,6 +10,7 @@ import eigenstream
 from eigenstream import ClassSubspace, PairSubspace, StreamPCA
 from eigenstream.cli import app
 from eigenstream.evaluation import balanced_risk, one_shot_error, pair_roc
+from eigenstream.subspace import false_positive_interval
 
 LABELS = np.arange(120) % 3
 
@@ -142,7 +143,7 @@ def test_a_threshold_for_new_classes(files):
     model = eigenstream.load("classes.eigs")
     with pytest.warns(UserWarning, match="learned from"):
         model.calibrate_threshold(rows(), LABELS, false_positive_rate=0.05)
-    rate = model.false_positive_interval_
+    rate = false_positive_interval(model, rows(), LABELS)
     assert (found["threshold"], found["rate"]) == (model.threshold_, rate.rate)
     assert (found["low"], found["high"], found["classes"]) == (*rate.interval, 3)
     shown = run("evaluate", "classes.eigs", *given).stdout

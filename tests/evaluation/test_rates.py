@@ -8,6 +8,7 @@ from scipy.spatial.distance import pdist
 
 from eigenstream import ClassSubspace, PairMetric, PairSubspace, load, sample_pairs, save
 from eigenstream.evaluation.rates import rate_interval
+from eigenstream.subspace import false_positive_interval
 
 
 def drawn(rng, n_classes, per_class):
@@ -52,23 +53,22 @@ def test_calibration_reports_the_rate_for_new_classes(tmp_path):
     rng = np.random.default_rng(1)
     X, y = drawn(rng, 60, 6), np.repeat(np.arange(60), 6)
     model = ClassSubspace().fit(X[y < 20], y[y < 20])
-    assert model.false_positive_interval_ is None
     new = y >= 20
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.calibrate_threshold(X[new], y[new], false_positive_rate=0.05)
-    found = model.false_positive_interval_
+    found = false_positive_interval(model, X[new], y[new])
     assert found.rate == pytest.approx(0.05, abs=1e-3)
     assert found.n_classes == 40
     save(model, tmp_path / "model.eigs")
-    assert load(tmp_path / "model.eigs").false_positive_interval_ == found
+    assert false_positive_interval(load(tmp_path / "model.eigs"), X[new], y[new]) == found
     with pytest.warns(UserWarning, match="20 of 60 classes were learned from"):
         model.calibrate_threshold(X, y, false_positive_rate=0.05)
     few = (y >= 20) & (y < 25)
     with pytest.warns(UserWarning, match="estimated from 5 classes"):
         model.calibrate_threshold(X[few], y[few], false_positive_rate=0.01)
-    model.calibrate_threshold(X[new], y[new])
-    assert model.false_positive_interval_ is None
+    with pytest.raises(ValueError, match="labelled rows"):
+        false_positive_interval(model, X[new][:4].reshape(2, 2, -1), [1, -1])
 
 
 @pytest.mark.parametrize("kind", [PairSubspace, PairMetric])
@@ -87,4 +87,3 @@ def test_pairs_that_share_rows_are_not_held_out(kind):
         apart = (y[index] >= 12).all(axis=1)
         model.calibrate_threshold(index[apart], signs[apart])
         model.score(X[index[300:]], signs[300:])
-    assert model.false_positive_interval_ is None

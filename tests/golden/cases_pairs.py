@@ -20,7 +20,7 @@ from eigenstream.evaluation import (
     pair_roc,
     subspace_angles,
 )
-from eigenstream.subspace import n_positive
+from eigenstream.subspace import n_positive, pair_risks, risk_bound
 from golden.table import add, quality, share, subspace
 
 RNG = np.random.default_rng(0)
@@ -42,7 +42,12 @@ OTHERS = FRESH[RNG.integers(120, size=(60, 2))]
 
 def judged(model):
     """Return what a model of pairs says about its training pairs."""
-    return model.threshold_, model.risk_, model.margin_risk_, model.diameter_
+    return (
+        model.threshold_,
+        pair_risks(model).risk,
+        pair_risks(model).margin_risk().risk,
+        pair_risks(model).diameter,
+    )
 
 
 def labels_T(eta):
@@ -112,16 +117,16 @@ CLASSES = ClassSubspace(2, criterion="difference", eta=0.5).fit(X, LABELS)
 add("classes/distances", lambda: (CLASSES.pair_distance(OTHERS), CLASSES.pair_predict(OTHERS)))
 add("classes/score", lambda: CLASSES.score(FRESH, FRESH_LABELS))
 add("classes/transformed", lambda: (np.abs(CLASSES.transform(FRESH[:9])), n_positive(CLASSES)))
-add("classes/bound", lambda: ((bound := CLASSES.bound(0.05, 0.1)).gap, bound.value))
+add("classes/bound", lambda: ((bound := risk_bound(CLASSES, 0.05, 0.1)).gap, bound.value))
 for kernel in ("rbf",):
     add(
         f"classes/{kernel} kernel",
         lambda kernel=kernel: (
-            (
+            pair_risks(
                 model := ClassSubspace(
                     2, criterion="difference", eta=2.0, solver=Kernel(kernel, 0.05)
                 ).fit(X, LABELS)
-            ).risk_,
+            ).risk,
             model.eigenvalues_,
             model.pair_distance(OTHERS),
         ),
@@ -207,9 +212,11 @@ add(
 )
 LEARNED = PairSubspace(2, criterion="difference", eta=0.5).fit(PAIRS, SIGNS)
 add("pairs/decisions", lambda: (LEARNED.decision_function(OTHERS), LEARNED.predict(OTHERS)))
-add("pairs/scores", lambda: (LEARNED.score(PAIRS, SIGNS), LEARNED.pair_score(OTHERS)))
-add("pairs/risks", lambda: (LEARNED.risk_curve_.risks[::20], LEARNED.risk_curve_.n_same))
-add("pairs/bound", lambda: ((bound := LEARNED.bound(0.05, 0.1)).gap, bound.value))
+add("pairs/scores", lambda: (LEARNED.score(PAIRS, SIGNS), -LEARNED.pair_distance(OTHERS)))
+add(
+    "pairs/risks", lambda: (pair_risks(LEARNED).curve.risks[::20], pair_risks(LEARNED).curve.n_same)
+)
+add("pairs/bound", lambda: ((bound := risk_bound(LEARNED, 0.05, 0.1)).gap, bound.value))
 for strategy, more in {
     "balanced_risk": {},
     "accuracy": {},
@@ -250,7 +257,7 @@ quality(
 # Subgradient steps enlarge rounding errors, so only the quality of the answer is fixed.
 METRIC = PairMetric().fit(PAIRS, SIGNS)
 quality("metric/objective", lambda: -METRIC.objective_, 1e-3)
-quality("metric/risk", lambda: (-METRIC.risk_, -METRIC.bound(0.05).gap), 0.01)
+quality("metric/risk", lambda: (-pair_risks(METRIC).risk, -risk_bound(METRIC, 0.05).gap), 0.01)
 NAMES = np.array(["a", "b", "c", "d", "e", "f"])
 ONE = ThresholdClassifier(3.0, undecided="?").fit(X[:6], NAMES)
 add("one example/predicted", lambda: ONE.predict(X[6:80])[:, None] == [*NAMES, "?"])

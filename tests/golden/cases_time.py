@@ -10,6 +10,7 @@ from eigenstream.schedules import Constant, Power
 from eigenstream.subspace import (
     autocorrelations,
     implied_timescales,
+    matrices,
     n_positive,
     objective,
     pair_rule,
@@ -81,7 +82,7 @@ for name, rows in DEGENERATE.items():
         add(
             f"degenerate/{kind.__name__}, {name}",
             lambda kind=kind, rows=rows: (
-                (model := kind(2).fit(rows)).operator_.rank(),
+                matrices(model := kind(2).fit(rows)).rank(),
                 model.eigenvalues_,
                 model.mean_,
             ),

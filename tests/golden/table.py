@@ -49,7 +49,7 @@ def subspace(model: Any) -> tuple[Any, ...]:
     """Return what a subspace estimator found, without the free signs of its vectors."""
     C = model.components_
     probes = np.random.default_rng(5).standard_normal((C.shape[1], 2))
-    return model.eigenvalues_, np.abs(C @ probes), model.objective_
+    return model.eigenvalues_, np.abs(C @ probes), model.result_.objective
 
 
 def share(model: Any, T: Any) -> float:

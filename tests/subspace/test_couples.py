@@ -5,6 +5,7 @@ import pytest
 from sklearn.base import clone
 
 from eigenstream import ClassSubspace, Flow, PairSubspace, sample_pairs
+from eigenstream.subspace import matrices
 
 RNG = np.random.default_rng(0)
 LABELS = np.sort(RNG.integers(0, 12, 4000))
@@ -27,10 +28,10 @@ def test_the_flow_comes_near_the_matrices_in_any_chunks(name):
     learner, data = CASES[name]
     more = {"groups": LABELS % 3} if "tasks" in name else {}
     dense = clone(learner).fit(*data, **more)
-    T = dense.operator_.matrix(dense.operator_.weights)
+    T = matrices(dense).matrix(matrices(dense).weights)
     learner = clone(learner).set_params(solver="flow")
     V = clone(learner).fit(*data, **more).components_
-    assert np.trace(V @ T @ V.T) > 0.95 * dense.objective_
+    assert np.trace(V @ T @ V.T) > 0.95 * dense.result_.objective
     order = np.random.default_rng(1).permutation(len(data[0]))
     data, more = tuple(part[order] for part in data), {k: v[order] for k, v in more.items()}
     whole = clone(learner).partial_fit(*data, **more)

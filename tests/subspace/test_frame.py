@@ -18,6 +18,7 @@ from eigenstream import (
     sample_pairs,
 )
 from eigenstream._linalg import principal_angles
+from eigenstream.subspace import matrices
 from eigenstream.subspace.solvers import frame
 from eigenstream.subspace.sums.block import Block
 
@@ -68,7 +69,7 @@ CASES = {
 def best_of(learner, data):
     """The matrix T of all data, by the dense solver, and the largest objective."""
     dense = clone(learner).set_params(solver="dense").fit(*data)
-    return dense.operator_.matrix(dense.operator_.weights), dense.objective_
+    return matrices(dense).matrix(matrices(dense).weights), dense.result_.objective
 
 
 def share(model, best):
@@ -130,8 +131,8 @@ def test_rows_of_any_kind():
     parts, weights = np.split(ROWS, 3), np.repeat([1.0, 2.0, 0.5], 1000)
     dense = clone(learner).set_params(solver="dense").fit(parts, sample_weight=weights)
     model = clone(learner).fit(parts, sample_weight=weights)
-    T = dense.operator_.matrix(dense.operator_.weights)
-    assert share(model, (T, dense.objective_)) > 0.95
+    T = matrices(dense).matrix(matrices(dense).weights)
+    assert share(model, (T, dense.result_.objective)) > 0.95
     np.testing.assert_allclose(model.mean_, dense.mean_, atol=1e-12)
     holes = ROWS.copy()
     holes[::97, 3] = np.nan
@@ -201,7 +202,7 @@ def test_degenerate_rows(name, learner):
         dense = clone(learner).set_params(solver="dense").fit(*data)
     V = found.components_
     np.testing.assert_allclose(V @ V.T, np.eye(len(V)), atol=1e-10)
-    size = np.abs(dense.operator_.matrix(dense.operator_.weights)).max(initial=1e-300)
+    size = np.abs(matrices(dense).matrix(matrices(dense).weights)).max(initial=1e-300)
     n = min(len(V), len(dense.eigenvalues_))
     np.testing.assert_allclose(
         found.eigenvalues_[:n] / size,

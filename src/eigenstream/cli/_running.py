@@ -3,7 +3,7 @@
 import shlex
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
@@ -13,19 +13,36 @@ from eigenstream.cli._output import Watched, show, waiting
 
 __all__ = ["UNDER_WAY", "fitted", "watched"]
 
-#: The results of a fit, by the attributes of the estimators that have them.
-RESULTS = {
+
+def _share(estimator: Any) -> float | None:
+    """Return the estimated share of the optimum, or None if there is no estimate."""
+    from eigenstream.subspace import estimated_share
+
+    with suppress(ValueError):
+        return estimated_share(estimator) if hasattr(estimator, "solver_") else None
+    return None
+
+
+def _risk(estimator: Any) -> float | None:
+    """Return the smallest balanced risk on the training pairs, or None without pairs."""
+    from eigenstream.subspace import pair_risks
+
+    return pair_risks(estimator).risk if hasattr(estimator, "pair_distance") else None
+
+
+#: The results of a fit, by the attributes of the estimators that have them, or by functions.
+RESULTS: dict[str, str | Callable[[Any], float | None]] = {
     "rows_skipped": "n_samples_skipped_",
     "columns": "n_features_in_",
     "solver": "solver_",
-    "estimated_share": "estimated_share_",
+    "estimated_share": _share,
     "alpha": "alpha_",
     "eta": "eta_",
     "shrinkage": "result_.shrinkage",
     "mixing": "result_.mixing",
     "explained": "explained_variance_ratio_",
     "periods": "periods_",
-    "risk": "risk_",
+    "risk": _risk,
     "threshold": "threshold_",
     "counts": "counts_",
     "dead": "dead_",
@@ -131,8 +148,11 @@ def _client(run: RunOptions) -> Iterator[Any]:
 
 def _results(estimator: Any, passes: int | None, dt: float) -> dict[str, Any]:
     """Return the results of a fit by name."""
-    found = {}
+    found: dict[str, Any] = {}
     for name, path in RESULTS.items():
+        if callable(path):
+            found[name] = path(estimator)
+            continue
         found[name] = estimator
         for attribute in path.split("."):
             found[name] = getattr(found[name], attribute, None)

@@ -25,7 +25,7 @@ def recommended_lag(estimator: Any, stream: Any) -> int | None:
 
     products = estimator.n_samples_seen_ * float(estimator.n_features_in_) ** 2
     able = stream.rereadable and estimator.features is None and products <= MOST_PRODUCTS
-    if not able or not hasattr(estimator, "operator_"):
+    if not able or estimator.solver_ != "dense":
         return None
     with warnings.catch_warnings():  # the fit has warned
         warnings.simplefilter("ignore", UserWarning)
@@ -39,9 +39,11 @@ def slow_features(estimator: Any, dt: float) -> list[dict[str, Any]]:
     """
     if not hasattr(estimator, "timescales_"):
         return []
+    from eigenstream.subspace import matrices
+
     weights, names = estimator.components_, getattr(estimator, "feature_names_in_", None)
-    if estimator.features is None and hasattr(estimator, "operator_"):
-        weights = weights * np.sqrt(np.diagonal(estimator.operator_.reward))
+    if estimator.features is None and estimator.solver_ == "dense":
+        weights = weights * np.sqrt(np.diagonal(matrices(estimator).reward))
     bars = estimator.result_.uncertainty
     found = []
     for k, scale in enumerate(estimator.timescales_ * dt):

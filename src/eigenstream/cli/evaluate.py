@@ -98,19 +98,21 @@ def _of_labels(estimator: Any, rows: Any, names: Any, n_rows: int) -> dict[str, 
 
 def _at_rate(estimator: Any, rows: Any, names: Any, rate: float) -> dict[str, Any]:
     """Return the threshold of a false-positive rate, and the rate to expect for new classes."""
+    from eigenstream.subspace import false_positive_interval
+
     if not hasattr(estimator, "calibrate_threshold"):
         raise ValueError(
             f"{type(estimator).__name__} has no threshold. Use a model of fit classes or fit pairs."
         )
     estimator.calibrate_threshold(rows, names, false_positive_rate=rate)
-    found = estimator.false_positive_interval_
-    low, high = found.interval
+    expected = false_positive_interval(estimator, rows, names)
+    low, high = expected.interval
     return {
         "threshold": estimator.threshold_,
-        "rate": found.rate,
+        "rate": expected.rate,
         "low": low,
         "high": high,
-        "classes": found.n_classes,
+        "classes": expected.n_classes,
     }
 
 

@@ -96,8 +96,19 @@ def _operator_of(model: Any) -> Any:
         return None
     if hasattr(model, "singular_values_"):
         return None
-    found = getattr(model, "operator_", None)
-    return getattr(model, "contrast_", None) if found is None else found
+    from eigenstream.subspace import matrices
+
+    try:
+        return matrices(model)
+    except (AttributeError, ValueError):  # not a subspace, or a solver without matrices
+        return None
+
+
+def _counts_of(pairs: Any) -> Any:
+    """Return the counted training pairs of an estimator; counts are returned as they are."""
+    from eigenstream.subspace import pair_risks
+
+    return pair_risks(pairs).counts if hasattr(pairs, "pair_distance") else pairs
 
 
 def spectrum(eigen: Any, n_kept: int | None = None, *, ax: Axes | None = None) -> Axes:
@@ -426,7 +437,7 @@ def roc(curves: Any, *, ax: Axes | None = None) -> Axes:
     named = curves if isinstance(curves, Mapping) else {"": curves}
     styles = zip(named.items(), colours(len(named) + 1)[1:], dashes(len(named)), strict=True)
     for (name, curve), colour, dash in styles:
-        counts: Any = getattr(curve, "pair_counts_", curve)
+        counts: Any = _counts_of(curve)
         if hasattr(counts, "area"):
             across, up, area = counts.false_positive_rate, counts.true_positive_rate, counts.area
         else:
@@ -475,7 +486,7 @@ def distances(
     'distance'
     """
     ax = axes(title="Distances of pairs") if ax is None else ax
-    counts = getattr(model, "pair_counts_", model)
+    counts = _counts_of(model)
     threshold = float(model.threshold_ if threshold is None else threshold)
     ends = np.asarray(counts.ends, np.float64)
     both = np.asarray(counts.same) + np.asarray(counts.different)

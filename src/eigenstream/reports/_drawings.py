@@ -13,6 +13,7 @@ from eigenstream._checks import check_whole
 from eigenstream._linalg import Float64s
 from eigenstream.prototypes import CompetitiveLearning, SelfOrganizingMap
 from eigenstream.reports.base import Drawing
+from eigenstream.subspace import pair_risks
 
 #: Vectors drawn as bars, vectors drawn as images, and planes of a map: more are not readable.
 MOST_BARS, MOST_IMAGES, MOST_PLANES = 12, 60, 24
@@ -111,8 +112,7 @@ def planes(som: SelfOrganizingMap, most: int = MOST_PLANES) -> list[Panel]:
 
 def alpha_path(estimator: Any) -> Any:
     """Return the path over alpha, or None without matrices or if it would take too long."""
-    found = (known(estimator, name) for name in ("operator_", "contrast_"))
-    if known(estimator, "alpha_") is None or all(one is None for one in found):
+    if known(estimator, "alpha_") is None or known(estimator, "solver_") not in ("dense", "kernel"):
         return None
     count = int(np.clip(PATH_WORK / estimator.components_.shape[1] ** 3, 0, 60))
     return None if count < 8 else estimator.path(np.geomspace(estimator.alpha_ / 10, 1.0, count))
@@ -252,9 +252,8 @@ def picture(estimator: Any, *, shape: tuple[int, int] | None = None) -> Any:
         check_is_fitted(estimator)
     shown = vectors(estimator)
     panels = overview(estimator)
-    if known(estimator, "pair_counts_") is not None:
-        counts, threshold = estimator.pair_counts_, estimator.threshold_
-        panels += pair_panels(counts, threshold)[:1]
+    if hasattr(estimator, "pair_distance"):
+        panels += pair_panels(pair_risks(estimator).counts, estimator.threshold_)[:1]
     if shown is None and not panels:
         raise TypeError(
             f"A {type(estimator).__name__} has no components, prototypes or weights to draw. "

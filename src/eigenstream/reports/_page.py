@@ -3,6 +3,7 @@
 import itertools
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -29,7 +30,7 @@ from eigenstream.reports._drawings import MOST_BARS, MOST_IMAGES, Panel, first_o
 from eigenstream.reports._monitor import monitor_page
 from eigenstream.reports._rows import SeenRows
 from eigenstream.reports.base import PageTable, Report, Section, Tiles
-from eigenstream.subspace import PairMetric
+from eigenstream.subspace import PairMetric, estimated_share, pair_risks
 from eigenstream.subspace.estimators.base import SubspaceEstimator
 from eigenstream.subspace.inference.decays import autocorrelations
 from eigenstream.subspace.inference.timescales import implied
@@ -113,7 +114,6 @@ def data(subject: Subject) -> Section:
         table.append(("grid", repr(estimator.grid_)))
     for name in (
         "solver_",
-        "estimated_share_",
         "n_components_",
         "alpha_",
         "eta_",
@@ -123,6 +123,9 @@ def data(subject: Subject) -> Section:
         if (value := known(estimator, name)) is not None:
             shown = value if isinstance(value, str) else f"{value:.4g}"
             table.append((name.removeprefix("result_."), shown))
+    if known(estimator, "solver_") == "sketch":
+        with suppress(ValueError):  # a sketch of labels has no estimate
+            table.append(("estimated share", f"{estimated_share(estimator):.4g}"))
     table += [(what, f"{spent:.2f} s") for what, spent in subject.seconds.items()]
     return Section("Data", "", (PageTable(("", ""), table, prose=True),))
 
@@ -324,7 +327,7 @@ def planes(subject: Subject) -> Section:
 def features(subject: Subject) -> Section | None:
     """Return the features of the rows over time; None without rows in order."""
     estimator, seen = subject.estimator, subject.rows
-    if seen is None or not seen.first or hasattr(type(estimator), "pair_counts_"):
+    if seen is None or not seen.first or hasattr(estimator, "pair_distance"):
         return None
     prepared_model = without_steps(estimator)
     every = [str(name) for name in estimator.get_feature_names_out()]
@@ -412,14 +415,15 @@ def are_pairs(estimator: Any, X: Any) -> bool:
 def training_pairs(subject: Subject) -> Section | None:
     """Return the distances of the training pairs; None without pairs."""
     estimator = subject.estimator
-    if not hasattr(type(estimator), "pair_counts_"):
+    if not hasattr(estimator, "pair_distance"):
         return None
-    counts, error = estimator.pair_counts_, known(estimator, "risk_standard_error_")
+    risks, threshold = pair_risks(estimator), estimator.threshold_
+    error = f" ± {risks.error:.4f}" if risks.error else ""
     table = [
-        *_counted(counts, estimator.threshold_),
-        ("least balanced risk R*", f"{estimator.risk_:.4f}" + (f" ± {error:.4f}" if error else "")),
+        *_counted(risks.counts, threshold),
+        ("least balanced risk R*", f"{risks.risk:.4f}{error}"),
     ]
-    panels = _drawings.pair_panels(counts, estimator.threshold_)
+    panels = _drawings.pair_panels(risks.counts, threshold)
     text = "Training pairs give optimistic figures. Prefer held-out pairs."
     return Section("Training pairs", text, [PageTable(("", ""), table), *panels])
 

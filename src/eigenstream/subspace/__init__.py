@@ -23,9 +23,17 @@ from eigenstream.subspace.estimators.weights import AlphaPath
 from eigenstream.subspace.inference.decays import ChapmanKolmogorov, Decay
 from eigenstream.subspace.inference.diagnostics import (
     autocorrelations,
+    estimated_share,
     implied_timescales,
+    matrices,
     n_positive,
     objective,
+)
+from eigenstream.subspace.inference.pair_risks import (
+    PairRisks,
+    false_positive_interval,
+    pair_risks,
+    risk_bound,
 )
 from eigenstream.subspace.inference.slow_bounds import (
     PairRule,
@@ -62,6 +70,7 @@ __all__ = [
     "LaggedCovariances",
     "PairMetric",
     "PairResult",
+    "PairRisks",
     "PairRule",
     "PairSubspace",
     "Result",
@@ -75,12 +84,17 @@ __all__ = [
     "Uncertainty",
     "VarianceResult",
     "autocorrelations",
+    "estimated_share",
+    "false_positive_interval",
     "implied_timescales",
     "lag_path",
+    "matrices",
     "median_square",
     "n_positive",
     "objective",
+    "pair_risks",
     "pair_rule",
+    "risk_bound",
     "subspace_bound",
     "to_sklearn",
 ]

@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import binom
 
 from eigenstream import ClassSubspace, PairMetric, PairSubspace
+from eigenstream.subspace import risk_bound
 from oracles import with_sample_of
 
 PROBLEMS = 200
@@ -88,7 +89,9 @@ def test_pair_subspace(balanced, how):
         if not balanced:
             share /= share + found._counts().different[-1]
         truth = true_risk(found, rng, scales, share)
-        bounds.append((found.bound(DELTA, margin=0.9, diameter=1.0, balanced=balanced), truth))
+        bounds.append(
+            (risk_bound(found, DELTA, margin=0.9, diameter=1.0, balanced=balanced), truth)
+        )
     judged(bounds)
 
 
@@ -104,7 +107,7 @@ def test_pair_metric(balanced):
         share = 0.5 if balanced else found._counts().same[-1]
         if not balanced:
             share /= share + found._counts().different[-1]
-        bounds.append((found.bound(DELTA), true_risk(found, rng, scales, share)))
+        bounds.append((risk_bound(found, DELTA), true_risk(found, rng, scales, share)))
     judged(bounds)
 
 
@@ -142,7 +145,7 @@ def test_class_subspace(how):
         distances = np.linalg.norm(Z[::2] - Z[1::2], axis=1)
         alike = names[::2] == names[1::2]
         truth = least_risk(distances[alike], distances[~alike], alike.mean())
-        bounds.append((found.bound(DELTA, margin=0.9, diameter=8.0 * np.sqrt(width)), truth))
+        bounds.append((risk_bound(found, DELTA, margin=0.9, diameter=8.0 * np.sqrt(width)), truth))
     judged(bounds)
 
 
@@ -157,7 +160,7 @@ def test_few_like_pairs_among_many_others(copies):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = PairMetric(norm=2.0, margin=0.15, max_iter=30).fit(pairs, signs)
-    bound = found.bound()
+    bound = risk_bound(found)
     truth, error = true_risk(found, rng, (np.ones(30), np.ones(30)), 0.5)
     assert bound.value > truth - 3 * error
     assert bound.vacuous

@@ -9,6 +9,7 @@ from sklearn.frozen import FrozenEstimator
 
 from eigenstream import ClassSubspace, Kernel, PairMetric, PairSubspace
 from eigenstream.features import RBFNetwork
+from eigenstream.subspace import pair_risks, risk_bound
 from eigenstream.theory import (
     balanced_pair_bound,
     operator_bound,
@@ -63,21 +64,25 @@ class TestPairsOfAnyWeight:
         distances = weighted.pair_distance(POINTS[INDEX])
         risk, threshold = least_balanced_risk(distances, SIGNS, self.TIMES)
         for found in (weighted, repeated):
-            assert found.risk_standard_error_ == 0.0
-            assert found.risk_ == pytest.approx(risk, abs=1e-9)
+            assert pair_risks(found).error == 0.0
+            assert pair_risks(found).risk == pytest.approx(risk, abs=1e-9)
             assert found.threshold_ == pytest.approx(threshold, rel=1e-6)
-            assert found.margin_risk_ == pytest.approx(weighted.margin_risk_, abs=1e-6)
-            assert found.diameter_ == pytest.approx(weighted.diameter_, rel=1e-12)
+            assert pair_risks(found).margin_risk().risk == pytest.approx(
+                pair_risks(weighted).margin_risk().risk, abs=1e-6
+            )
+            assert pair_risks(found).diameter == pytest.approx(
+                pair_risks(weighted).diameter, rel=1e-12
+            )
 
     def test_bound_counts_a_pair_once(self, solver, form):
         each = np.arange(400)
-        whole = self.fitted(solver, form, each, eta=1.0).bound()
-        copied = self.fitted(solver, form, np.repeat(each, 7), eta=1.0).bound()
-        weighed = self.fitted(solver, form, each, np.full(400, 7.0), eta=1.0).bound()
+        whole = risk_bound(self.fitted(solver, form, each, eta=1.0))
+        copied = risk_bound(self.fitted(solver, form, np.repeat(each, 7), eta=1.0))
+        weighed = risk_bound(self.fitted(solver, form, each, np.full(400, 7.0), eta=1.0))
         for other in (copied, weighed):
             assert other.m == whole.m == 400
             assert other.gap == pytest.approx(whole.gap, rel=1e-12)
-        heavy = self.fitted(solver, form, each, self.TIMES.astype(float)).bound()
+        heavy = risk_bound(self.fitted(solver, form, each, self.TIMES.astype(float)))
         n_like, n_unlike = (SIGNS > 0).sum(), (SIGNS < 0).sum()
         total = n_like + 5 * 199
         m_like = int(total**2 / (n_like - 5 + 5 * 200**2))
@@ -87,15 +92,15 @@ class TestPairsOfAnyWeight:
 
 def test_balanced_or_not_is_what_the_bound_is_about():
     model = PairSubspace(2, criterion="difference", eta=5.0, preprocessor=POINTS).fit(INDEX, SIGNS)
-    assert model.bound(balanced=False).gap == pytest.approx(
+    assert risk_bound(model, balanced=False).gap == pytest.approx(
         pair_bound(400, 2, 0.1, 0.05).gap, rel=1e-12
     )
     n_like, n_unlike = (SIGNS > 0).sum(), (SIGNS < 0).sum()
     parts = [operator_bound(m, 2.0, 2.0, 0.2, 0.025).gap for m in (n_like, n_unlike)]
     metric = PairMetric(norm=2.0, margin=0.2, max_iter=20, preprocessor=POINTS)
-    assert metric.fit(INDEX, SIGNS).bound().gap == pytest.approx(sum(parts) / 2, rel=1e-12)
+    assert risk_bound(metric.fit(INDEX, SIGNS)).gap == pytest.approx(sum(parts) / 2, rel=1e-12)
     metric.set_params(balanced=False).fit(INDEX, SIGNS)
-    assert metric.bound().gap == pytest.approx(operator_bound(400, 2.0, 2.0, 0.2, 0.05).gap)
+    assert risk_bound(metric).gap == pytest.approx(operator_bound(400, 2.0, 2.0, 0.2, 0.05).gap)
 
 
 def rows_of_classes(n, seed=0):
@@ -124,10 +129,10 @@ class TestRowsInTrueProportions:
     def test_fit_looks_at_all_pairs(self, solver):
         rows, labels = rows_of_classes(1200)
         found = ClassSubspace(2, criterion="difference", eta=0.5, solver=solver).fit(rows, labels)
-        assert found.risk_standard_error_ == 0.0
+        assert pair_risks(found).error == 0.0
         exact = risk_of_all(found, rows, labels, found.threshold_)
-        assert found.risk_ == pytest.approx(exact, abs=1e-9)
-        assert found.risk_ <= risk_of_all(found, rows, labels) + 1e-9
+        assert pair_risks(found).risk == pytest.approx(exact, abs=1e-9)
+        assert pair_risks(found).risk <= risk_of_all(found, rows, labels) + 1e-9
 
     def test_a_stream_has_a_sample_and_says_how_good_it_is(self):
         off, errors = [], []
@@ -136,8 +141,8 @@ class TestRowsInTrueProportions:
             found = with_sample_of(300, ClassSubspace)(
                 2, criterion="difference", eta=0.5
             ).partial_fit(rows, labels)
-            off.append(found.risk_ - risk_of_all(found, rows, labels, found.threshold_))
-            errors.append(found.risk_standard_error_)
+            off.append(pair_risks(found).risk - risk_of_all(found, rows, labels, found.threshold_))
+            errors.append(pair_risks(found).error)
         # 40 squares: their root mean square is known to 1 / sqrt(80), and four times that is 0.45.
         assert 0.55 < np.sqrt(np.mean(np.square(off)) / np.mean(np.square(errors))) < 1.45
         assert max(errors) < 0.1
@@ -151,18 +156,18 @@ class TestRowsInTrueProportions:
         in_kernel = ({"solver": Kernel("linear")}, {"solver": Kernel("rbf")}) if exact else ()
         for options in ({}, {"solver": "krylov"}, *in_kernel):
             model = ClassSubspace(2, criterion="difference", eta=0.5, **options)
-            weighted = model.fit(rows, labels, weights).risk_curve_
+            weighted = pair_risks(model.fit(rows, labels, weights)).curve
             tolerance = 1e-9 if exact else 1e-3
             repeated = ClassSubspace(2, criterion="difference", eta=0.5, **options).fit(
                 rows[copies], labels[copies]
             )
-            assert weighted.risk == pytest.approx(repeated.risk_, abs=tolerance)
+            assert weighted.risk == pytest.approx(pair_risks(repeated).risk, abs=tolerance)
             assert weighted.threshold == pytest.approx(repeated.threshold_, rel=1e-3)
             assert (weighted.n_same, weighted.n_different) == (
-                repeated.risk_curve_.n_same,
-                repeated.risk_curve_.n_different,
+                pair_risks(repeated).curve.n_same,
+                pair_risks(repeated).curve.n_different,
             )
-            assert model.bound(margin=0.5).m == repeated.bound(margin=0.5).m
+            assert risk_bound(model, margin=0.5).m == risk_bound(repeated, margin=0.5).m
 
 
 class TestDiameter:
@@ -177,19 +182,26 @@ class TestDiameter:
             for s in ("dense", "krylov", Kernel("linear"), "flow")
         ]
         for model in fits:
-            assert 504 <= model.fit(rows, labels).diameter_ <= 2 * 504
-        assert fits[0].diameter_ == fits[1].diameter_ == pytest.approx(fits[2].diameter_)
+            assert 504 <= pair_risks(model.fit(rows, labels)).diameter <= 2 * 504
+        assert (
+            pair_risks(fits[0]).diameter
+            == pair_risks(fits[1]).diameter
+            == pytest.approx(pair_risks(fits[2]).diameter)
+        )
         grown = few(1, criterion="difference", eta=1.0)
         for part in np.array_split(np.arange(400), 7):
             grown.partial_fit(rows[part], labels[part])
-        assert grown.diameter_ == pytest.approx(fits[0].diameter_, rel=1e-12)
+        assert pair_risks(grown).diameter == pytest.approx(pair_risks(fits[0]).diameter, rel=1e-12)
         left, right = (
             few(1, criterion="difference", eta=1.0).partial_fit(rows[k::2], labels[k::2])
             for k in (0, 1)
         )
-        assert 504 <= left.merge(right).diameter_ <= 3 * 504
+        assert 504 <= pair_risks(left.merge(right)).diameter <= 3 * 504
         assert (
-            few(1, criterion="difference", eta=1.0).fit(sp.csr_array(rows), labels).diameter_ >= 504
+            pair_risks(
+                few(1, criterion="difference", eta=1.0).fit(sp.csr_array(rows), labels)
+            ).diameter
+            >= 504
         )
 
     def test_nor_the_members_of_any_pair(self):
@@ -199,16 +211,18 @@ class TestDiameter:
         few = with_sample_of(20, PairSubspace)
         for solver in ("dense", "krylov", Kernel("linear"), "flow"):
             model = few(1, criterion="difference", eta=1.0, solver=solver).fit(points[INDEX], SIGNS)
-            assert model.diameter_ == pytest.approx(longest, rel=1e-12)
+            assert pair_risks(model).diameter == pytest.approx(longest, rel=1e-12)
         left, right = (
             few(1, criterion="difference", eta=1.0).partial_fit(points[INDEX[k::2]], SIGNS[k::2])
             for k in (0, 1)
         )
-        assert left.merge(right).diameter_ == pytest.approx(longest, rel=1e-12)
+        assert pair_risks(left.merge(right)).diameter == pytest.approx(longest, rel=1e-12)
         found = [
-            few(1, criterion="difference", eta=1.0, solver=solver, preprocessor=points)
-            .fit(INDEX, SIGNS)
-            .diameter_
+            pair_risks(
+                few(1, criterion="difference", eta=1.0, solver=solver, preprocessor=points).fit(
+                    INDEX, SIGNS
+                )
+            ).diameter
             for solver in ("dense", "krylov", Kernel("linear"))
         ]
         assert found[0] == pytest.approx(found[1], rel=1e-12) == found[2]
@@ -216,10 +230,10 @@ class TestDiameter:
 
     def test_one_of_the_user_s_own(self):
         model = ClassSubspace(1, criterion="difference", eta=1.0).fit(POINTS, LABELS)
-        wide, own = model.bound(diameter=2 * model.diameter_), model.bound()
+        wide, own = risk_bound(model, diameter=2 * pair_risks(model).diameter), risk_bound(model)
         assert wide.gap == pytest.approx(own.gap)
         assert wide.empirical_risk >= own.empirical_risk
         with pytest.raises(ValueError, match="diameter must be a number"):
-            model.bound(diameter=0.0)
+            risk_bound(model, diameter=0.0)
         with pytest.raises(ValueError, match=r"smaller than the largest distance of a pair"):
             PairMetric(diameter=0.1).fit(POINTS[INDEX], SIGNS)

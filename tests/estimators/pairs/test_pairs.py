@@ -16,7 +16,7 @@ from eigenstream._linalg import principal_angles
 from eigenstream.evaluation import balanced_risk, pair_risk, pair_roc
 from eigenstream.features import RBFNetwork
 from eigenstream.schedules import Constant
-from eigenstream.subspace import n_positive
+from eigenstream.subspace import matrices, n_positive, pair_risks, risk_bound
 from eigenstream.theory import balanced_pair_bound, pair_bound
 from laws import chunked
 from simulated import smallest_margin_risk
@@ -322,7 +322,7 @@ class TestRisks:
             learned = ClassSubspace(3, criterion="difference", eta=0.5, solver=solver).fit(X, Y)
             Z = learned.transform(X)
             # Z is made afresh: distances differ in their last bits.
-            assert learned.risk_ == pytest.approx(balanced_risk(Z, Y).risk, abs=1e-3)
+            assert pair_risks(learned).risk == pytest.approx(balanced_risk(Z, Y).risk, abs=1e-3)
             assert learned.score(X, Y) == pytest.approx(pair_roc(Z, Y).area, abs=1e-12)
 
     @pytest.mark.parametrize("exact", [True, False])
@@ -336,16 +336,19 @@ class TestRisks:
         counts = learned._counts()
         assert counts.exact is exact
         first, second = np.triu_indices(len(rows), 1)
-        Z = learned.transform(rows) / learned.diameter_
+        Z = learned.transform(rows) / pair_risks(learned).diameter
         q = ((Z[first] - Z[second]) ** 2).sum(axis=1)
         alike = labels[first] == labels[second]
         t = np.clip(np.concatenate([q, q + 0.01, q - 0.01]), 0, 1)
         wrong = mean_clipped(q[alike], t, 0.01) + mean_clipped(-q[~alike], -t, 0.01)
         best = wrong.min() / 2
-        found = pair_risk.margin_risk(counts, 0.01, learned.diameter_)
+        found = pair_risk.margin_risk(counts, 0.01, pair_risks(learned).diameter)
         assert abs(found.risk - best) <= found.error + 1e-9
         assert found.error <= (1e-12 if exact else 5e-3)
-        assert (learned.margin_risk_, learned.margin_risk_error_) == (found.risk, found.error)
+        assert (
+            pair_risks(learned).margin_risk().risk,
+            pair_risks(learned).margin_risk().error,
+        ) == (found.risk, found.error)
 
     def test_threshold_and_decisions(self):
         learned = PairSubspace(3, criterion="difference", eta=0.5, preprocessor=X).fit(PAIRS, SIGNS)
@@ -358,7 +361,7 @@ class TestRisks:
         predicted = learned.predict(PAIRS)
         assert set(predicted.tolist()) == {-1, 1}
         wrong = [(predicted[s == SIGNS] != s).mean() for s in (1, -1)]
-        assert np.mean(wrong) == pytest.approx(learned.risk_, abs=1e-9)
+        assert np.mean(wrong) == pytest.approx(pair_risks(learned).risk, abs=1e-9)
         pairs_area = learned.score(PAIRS, SIGNS)
         same, different = distances[SIGNS > 0], distances[SIGNS < 0]
         area = (same[:, None] < different[None]).mean()
@@ -397,7 +400,8 @@ class TestRisks:
             by_labels = learned.calibrate_threshold(X, Y, false_positive_rate=0.01).threshold_
             learned.calibrate_threshold(PAIRS, SIGNS, false_positive_rate=0.01, preprocessor=X)
             assert learned.threshold_ == pytest.approx(by_labels, rel=1e-9)
-            wrong = learned.pair_predict(PAIRS[SIGNS < 0], preprocessor=X) == 1
+            unlike = learned.pair_distance(PAIRS[SIGNS < 0], preprocessor=X)
+            wrong = unlike < learned.threshold_
             assert 0.0 <= wrong.mean() <= 0.01
             assert learned.score(X, Y) == pytest.approx(learned.score(X[PAIRS], SIGNS))
             with pytest.raises(ValueError, match="no pair of different classes"):
@@ -405,27 +409,29 @@ class TestRisks:
 
     def test_bound_is_theorem_1(self):
         learned = ClassSubspace(3, criterion="difference", eta=2.0).fit(X, Y)
-        bound = learned.bound(delta=0.1, margin=0.2)
+        bound = risk_bound(learned, delta=0.1, margin=0.2)
         expected = pair_bound(71 // 2, 3, 0.2, 0.1, empirical_risk=bound.empirical_risk)
         assert bound == expected
         # The empirical risk is that of every pair of rows, each weighing the same.
-        Z = learned.transform(X) / learned.diameter_
+        Z = learned.transform(X) / pair_risks(learned).diameter
         q = np.array([((a - b) ** 2).sum() for a, b in combinations(Z, 2)])
         signs = np.array([1 if a == b else -1 for a, b in combinations(Y, 2)])
         risk = smallest_margin_risk(q, signs, 0.2)[0]
         assert bound.empirical_risk == pytest.approx(risk, abs=1e-9)
         pairs = PairSubspace(3, criterion="difference", eta=2.0, preprocessor=X).fit(PAIRS, SIGNS)
-        bound = pairs.bound()
+        bound = risk_bound(pairs)
         n_same, n_different = (SIGNS > 0).sum(), (SIGNS < 0).sum()
         assert bound == balanced_pair_bound(
             n_same, n_different, 3, 0.1, 0.05, empirical_risk=bound.empirical_risk
         )
         with pytest.raises(ValueError, match="several tasks"):
-            ClassSubspace(3, criterion="difference", eta=2.0).fit(
-                X, Y, groups=np.arange(71) % 2
-            ).bound()
+            risk_bound(
+                ClassSubspace(3, criterion="difference", eta=2.0).fit(
+                    X, Y, groups=np.arange(71) % 2
+                )
+            )
         with pytest.raises(ValueError, match="only for orthogonal projections"):
-            ClassSubspace(3, criterion="ratio").fit(X, Y).bound()
+            risk_bound(ClassSubspace(3, criterion="ratio").fit(X, Y))
 
 
 def test_positive_eigenvalues_are_not_made_of_the_mean_s_rounding():
@@ -534,8 +540,8 @@ class TestMetric:
         np.testing.assert_allclose(learned.pair_distance(PAIRS), expected, atol=1e-9)
         assert Z.shape[1] == len(learned.components_) == len(learned.get_feature_names_out())
         assert learned.score(PAIRS, SIGNS) > 0.5
-        assert 0 <= learned.risk_ <= 0.5
-        bound = learned.bound()
+        assert 0 <= pair_risks(learned).risk <= 0.5
+        bound = risk_bound(learned)
         assert bound.m == len(PAIRS)
         assert bound.gap > pair_bound(len(PAIRS), 1, 0.1, 0.05).gap
         with pytest.raises(ValueError, match="needs pairs of both signs"):
@@ -565,7 +571,7 @@ class TestOnline:
         assert flow.n_samples_seen_ == 20_000
         assert flow.solver_ == "flow"
         assert flow.eta_ == pytest.approx(2.0)
-        assert 0 < flow.risk_ < 0.5
+        assert 0 < pair_risks(flow).risk < 0.5
         np.testing.assert_allclose(flow.components_ @ flow.components_.T, np.eye(2), atol=1e-9)
 
     def test_against_ten_lines_of_numpy(self):
@@ -605,13 +611,14 @@ class TestFlowFromLabels:
             data = self.ROWS[order], self.NAMES[order]
             flow.fit(*data, groups=None if groups is None else groups[order])
             exact = model.fit(self.ROWS, self.NAMES, groups=groups)
-            T = exact.operator_.matrix((1.0, 0.5))
-            share = np.trace(flow.components_ @ T @ flow.components_.T) / exact.objective_
+            T = matrices(exact).matrix((1.0, 0.5))
+            share = np.trace(flow.components_ @ T @ flow.components_.T) / exact.result_.objective
             assert share > 0.97
             np.testing.assert_allclose(flow.mean_, self.ROWS.mean(axis=0), atol=1e-9)
             assert flow.n_samples_seen_ == 6000
-            assert flow.risk_ == pytest.approx(exact.risk_, abs=0.03)
-            assert not hasattr(flow, "operator_")
+            assert pair_risks(flow).risk == pytest.approx(pair_risks(exact).risk, abs=0.03)
+            with pytest.raises(ValueError, match="stores no matrices"):
+                matrices(flow)
 
     def test_missing_values_sparse_rows_and_a_map_in_front(self):
         spoiled = self.ROWS[:900].copy()
@@ -640,7 +647,7 @@ def test_risks_weigh_tasks_as_learning_does(solver):
         + np.average(apart[~same] <= c, weights=weights[~same]) / 2
         for c in np.concatenate([apart - 1e-9, apart + 1e-9])
     ]
-    assert learned.risk_ == pytest.approx(min(risks), abs=1e-9)
+    assert pair_risks(learned).risk == pytest.approx(min(risks), abs=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -59,7 +59,7 @@ def test_the_bound_is_the_theorem_in_the_units_of_the_data():
     theorem = slow_bound(49_999, 2, delta, mixing, alpha=0.7)
     assert bound.deviations == (theorem,)
     assert bound.gap == pytest.approx(4 * radius**2 * theorem.value)
-    assert bound.lower == about_zero.objective_ - bound.gap
+    assert bound.lower == about_zero.result_.objective - bound.gap
     # About the learned mean a tenth of delta goes to the mean.
     centred = subspace_bound(SlowSubspace(2, alpha=0.7).fit(rows), delta, mixing, radius=radius)
     parts = slow_bound(49_999, 2, 0.9 * delta, mixing, alpha=0.7).value

@@ -57,6 +57,6 @@ def test_only_exact_solvers_have_an_objective(learner):
     rows = stream()
     for solver in ("dense", "krylov", "sketch", "flow"):
         model = learner.set_params(solver=solver).fit(rows)
-        assert hasattr(model, "objective_") == (solver in {"dense", "krylov"})
+        assert hasattr(model.result_, "objective") == (solver in {"dense", "krylov"})
     with pytest.raises(AttributeError, match="Use score on rows"):
-        _ = model.objective_
+        _ = model.result_.objective

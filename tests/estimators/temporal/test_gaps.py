@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 
 import oracles
 from eigenstream import RBFNetwork, Sketch, SlowSubspace, StreamPCA, load, open_stream, save
-from eigenstream.subspace import autocorrelations, subspace_bound
+from eigenstream.subspace import autocorrelations, matrices, subspace_bound
 from eigenstream.subspace.sums.gaps import SHARE, clipped, filled, noise_level
 from eigenstream.theory import Independent
 
@@ -122,7 +122,7 @@ def test_the_repair_equals_its_formula():
     a, c = nu[1] * np.diagonal(B).mean(), 2.0 * nu[2]
     w, e = a**2 / (a**2 + c**2), a * c / np.hypot(a, c)
     B = clipped(w * (2.0 * A - 2.0 * C) + (1.0 - w) * B) + SHARE * e * np.eye(8)
-    operator = SlowSubspace(2, lag=lag, missing="available").fit(GAPS).operator_
+    operator = matrices(SlowSubspace(2, lag=lag, missing="available").fit(GAPS))
     assert_allclose(operator.reward / np.outer(s, s), clipped(A), atol=1e-10)
     assert_allclose(operator.penalty / np.outer(s, s), B, atol=1e-10)
 
@@ -220,13 +220,13 @@ def test_missing_values_of_a_row_are_predicted_from_the_others():
     by_mean = pca.transform(np.where(np.isnan(gaps), pca.mean_, gaps))
     error, worse = ((one - complete).var() / complete.var() for one in (z, by_mean))
     assert error < 0.02 < 0.15 < worse
-    A, mean = pca.operator_.reward, pca.mean_
-    expected = filled(gaps[:5], mean, A, pca.operator_.gaps.covariance)
+    A, mean = matrices(pca).reward, pca.mean_
+    expected = filled(gaps[:5], mean, A, matrices(pca).gaps.covariance)
     assert_allclose(z[:5], (expected - mean) @ pca.components_.T, atol=1e-8)
     row = gaps[0]
     here = np.isfinite(row)
     s = np.sqrt(np.diagonal(A))
-    R = A / np.outer(s, s) + (0.2 * pca.operator_.gaps.covariance + 1e-6) * np.eye(12)
+    R = A / np.outer(s, s) + (0.2 * matrices(pca).gaps.covariance + 1e-6) * np.eye(12)
     known = np.linalg.solve(R[np.ix_(here, here)], ((row - mean) / s)[here])
     prediction = mean + s * ((R - np.diag(np.diagonal(R)))[:, here] @ known)
     assert_allclose(np.where(here, row, prediction), expected[0], atol=1e-10)

@@ -26,7 +26,7 @@ def test_objective(lag, center):
     for rows in (ROWS[:300], ROWS[300:]):
         expected = objective_of(rows, model.components_, model.mean_, 0.9, lag)
         assert objective(model, rows) == pytest.approx(expected, rel=1e-10)
-    assert objective(model, ROWS[:300]) == pytest.approx(model.objective_, rel=1e-10)
+    assert objective(model, ROWS[:300]) == pytest.approx(model.result_.objective, rel=1e-10)
 
 
 def test_no_other_projection_does_better():
@@ -36,7 +36,7 @@ def test_no_other_projection_does_better():
         for _ in range(50):
             moved = model.components_.T + step * rng.standard_normal((8, 3))
             other = np.linalg.qr(moved)[0].T
-            assert objective_of(ROWS, other, model.mean_, 0.7, 1) <= model.objective_ + 1e-12
+            assert objective_of(ROWS, other, model.mean_, 0.7, 1) <= model.result_.objective + 1e-12
 
 
 def test_components_are_orthonormal_and_signed():
@@ -60,7 +60,7 @@ def test_path_needs_no_data():
             direct.fit(ROWS)
         np.testing.assert_allclose(path.components[i], direct.components_, atol=1e-10)
         np.testing.assert_allclose(path.eigenvalues[i], direct.eigenvalues_, atol=1e-12)
-        assert path.objective[i] == pytest.approx(direct.objective_)
+        assert path.objective[i] == pytest.approx(direct.result_.objective)
         assert path.n_positive[i] == n_positive(direct)
     assert (np.diff(path.n_positive) >= 0).all()
 
@@ -88,7 +88,7 @@ def test_bound_warns_when_vacuous_and_reports_its_value():
 
     def formula(alpha):
         model = SlowSubspace(1, alpha=alpha).fit(rows / (2 * radius))
-        return (1 - 2 / alpha * model.objective_) / (1 - alpha)
+        return (1 - 2 / alpha * model.result_.objective) / (1 - alpha)
 
     assert tight.result_.bound == pytest.approx(formula(tight.alpha_), rel=1e-6)
     assert tight.result_.bound <= min(formula(alpha) for alpha in (0.05, 0.2, 0.5, 0.9)) + 1e-6

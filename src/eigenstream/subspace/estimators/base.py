@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import HasMethods, Options, StrOptions
+from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_finite, check_unchanged, real_array, same_value
@@ -504,16 +505,19 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
         self._known()
         return self._solver.name
 
-    @property
-    @reads
-    def operator_(self) -> MatrixOperator:
-        """The matrices A and B, which can be solved for any weights."""
+    def _stored(self) -> Learner:
+        """Return the learner, or raise if its solver stores no matrices."""
         learner = self._known()
         if not self._solver.can(MATRIX):
-            raise AttributeError(
-                f"solver={self._solver.name!r} stores no matrices. Fit with solver='dense'."
+            raise ValueError(
+                f"solver={self._solver.name!r} stores no matrices. Fit with solver='dense' first."
             )
-        operator: MatrixOperator = learner.operator()
+        return learner
+
+    @reads
+    def _matrices(self) -> MatrixOperator:
+        """Return A and B of scaled features, with the weights in use."""
+        operator: MatrixOperator = self._stored().operator()
         answer = self._solved()
         if answer.scale is not None:
             operator = operator.scaled(answer.scale)
@@ -596,41 +600,12 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
         """The number of components learned."""
         return len(self.eigenvalues_)
 
-    @property
-    def objective_(self) -> float:
-        """The objective on the training data, the sum of the eigenvalues.
-
-        It is not available after "flow" and "sketch", which only estimate the eigenvalues.
-        """
-        values = self.eigenvalues_
-        if self._estimates:
-            raise AttributeError(
-                f"solver={self.solver_!r} only estimates the eigenvalues, so objective_ is not "
-                "available. Use score on rows, or fit with solver='dense'."
-            )
-        return float(values.sum())
-
     def _operator_of(self, learner: Learner) -> Any:
         """Return A and B, without D x D matrices for few rows unless columns are scaled."""
         if getattr(self, "scale", False):
             return learner.operator()
         wanted = self._wanted(learner.terms.n_features)
         return learner.thin_operator(int(wanted) if isinstance(wanted, Integral) else 1)
-
-    @property
-    @reads
-    def estimated_share_(self) -> float:
-        """The estimated share of the optimum that ``solver="sketch"`` has reached.
-
-        Read a share above 0.999 as "above 0.999".
-        """
-        share = self._known().estimated_share()
-        if share is None:
-            raise AttributeError(
-                f"solver={self.solver_!r} estimates no share of the optimum here. Exact solvers "
-                "have a share of 1, and a sketch of labels has no estimate."
-            )
-        return share
 
     @property
     def _estimates(self) -> bool:
@@ -666,19 +641,10 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
         >>> slow.solved_with(alpha=0.5, n_components=2).components_.shape
         (2, 3)
         """
-        if not self._solver_known().can(MATRIX):
-            raise ValueError(
-                f"solver={self._solver.name!r} stores no matrices to solve again. Fit with "
-                "solver='dense' first."
-            )
-        made = copy(self)
-        made._learner, made._answer = deepcopy(self._learner), None
-        made.set_params(**parameters)
-        return made
-
-    def _solver_known(self) -> Solver:
-        self._known()
-        return self._solver
+        self._stored()
+        copied = copy(self)
+        copied._learner, copied._answer = deepcopy(self._learner), None
+        return copied.set_params(**parameters)
 
     # ---- use -------------------------------------------------------------------------------
 
@@ -726,6 +692,9 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
             if not finite.all():
                 given, lost = without(given, finite), np.flatnonzero(~finite)
         return as_floats(given), lost
+
+    # The features are no metadata that scikit-learn could route.
+    __metadata_request__inverse_transform: ClassVar = {"Z": UNUSED}
 
     @maps_back
     def inverse_transform(self, Z: Any) -> Any:
@@ -792,7 +761,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
 
         It is A for components that are uncorrelated but not orthogonal.
         """
-        operator = self.operator_
+        operator = self._matrices()
         unit = np.eye(len(operator.reward))
         if self._solved().orthonormal:
             return unit

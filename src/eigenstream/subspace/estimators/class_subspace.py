@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils._param_validation import StrOptions
 
@@ -47,6 +48,7 @@ from eigenstream.subspace.estimators.held_out import (
     folds_of_classes,
 )
 from eigenstream.subspace.estimators.pairwise import PairwiseEstimator
+from eigenstream.subspace.inference.decisions import signs_below
 from eigenstream.subspace.inference.pair_bounds import bound_of_rows
 from eigenstream.subspace.inference.uncertainty import Uncertainty, parts_of_classes
 from eigenstream.subspace.sums.learner import Learner
@@ -93,8 +95,6 @@ class ClassSubspace(PairwiseEstimator):
         The divisor of each feature. None without ``scale``.
     n_samples_seen_ : int
         The number of rows learned from.
-    objective_ : float
-        The sum of the eigenvalues. Not available for "sketch" and "flow".
     solver_ : str
         The name of the solver in use.
     eta_ : float or None
@@ -104,25 +104,12 @@ class ClassSubspace(PairwiseEstimator):
         ``choice`` of eta.
     threshold_ : float
         The distance below which two rows count as the same class.
-    false_positive_interval_ : RateInterval or None
-        The false-positive rate of new classes, after ``calibrate_threshold`` with a rate.
-    risk_ : float
-        The smallest balanced risk of a threshold on the training pairs. It is estimated from all
-        pairs of up to 10^4 distinct rows, sampled regardless of class.
-    risk_standard_error_ : float
-        The standard error of ``risk_`` due to that sample; 0 if all rows are used.
-    risk_curve_ : BalancedRisk
-        The balanced risk of every threshold.
-    margin_risk_, margin_risk_error_ : float
-        The smallest balanced risk at margin 0.01, and its counting error.
-    diameter_ : float
-        The unit of margins and bounds.
-    operator_ : MatrixOperator
-        A and B (``reward`` and ``penalty``). Only with solver="dense" or "kernel".
 
     See Also
     --------
     PairSubspace : The same method for given pairs.
+    eigenstream.subspace.pair_risks : Risks of a threshold on the training pairs.
+    eigenstream.subspace.risk_bound : A bound on the risk on new pairs.
     ThresholdClassifier : Classification from one example of each class.
 
     Notes
@@ -164,8 +151,8 @@ class ClassSubspace(PairwiseEstimator):
     >>> learned = ClassSubspace(n_components=2).fit(X, y)
     >>> (learned.components_**2).sum(axis=0).round(1)
     array([14.9, 14.6,  0. ,  0. ,  0. ])
-    >>> round(learned.risk_, 2)
-    0.02
+    >>> round(learned.score(X, y), 2)
+    0.99
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = PairwiseEstimator._parameter_constraints | {
@@ -435,6 +422,26 @@ class ClassSubspace(PairwiseEstimator):
             )
         self._check_size(learner)
 
+    # ---- use -------------------------------------------------------------------------------
+
+    def pair_predict(self, pairs: Any, *, preprocessor: Any = None) -> NDArray[np.int64]:
+        """Return +1 (same class) for distances below ``threshold_``, else -1.
+
+        Parameters
+        ----------
+        pairs : array of shape (n, 2, n_features), or index pairs of shape (n, 2)
+            The pairs. Index pairs need a ``preprocessor``.
+        preprocessor : array of shape (m, n_features), default=None
+            The rows that index pairs refer to.
+
+        Returns
+        -------
+        array of shape (n,)
+            +1 or -1 for each pair.
+        """
+        distances = self.pair_distance(pairs, preprocessor=preprocessor)
+        return signs_below(distances, self.threshold_)
+
     # ---- results ---------------------------------------------------------------------------
 
     @reads
@@ -454,7 +461,7 @@ class ClassSubspace(PairwiseEstimator):
     def _counts_after(self, learner: Learner, columns: Float64s) -> PairCounts:
         return training_rows(learner.sample, columns).counts()  # type: ignore[arg-type]
 
-    def _risk_bound(
+    def _subspace_bound(
         self, margin: float, delta: float, diameter: float, balanced: bool
     ) -> RiskBound:
         if self.scale_ is not None:

@@ -83,8 +83,6 @@ class ContrastSubspace(SubspaceEstimator):
         The mean of X.
     scale_ : array of shape (n_features,) or None
         The divisor of each feature. None without ``scale``.
-    objective_ : float
-        The sum of the eigenvalues. Not available for "sketch" and "flow".
     result_ : ContrastResult
         The eigenpairs, mean, scale and alpha.
     solver_ : str
@@ -93,8 +91,6 @@ class ContrastSubspace(SubspaceEstimator):
         The number of rows learned from, in both sets.
     n_samples_skipped_ : int
         The number of rows of both sets that ``missing="skip"`` left out.
-    operator_ : MatrixOperator
-        A and B (``reward`` and ``penalty``), solved for any alpha. Only with solver="dense".
 
     See Also
     --------
@@ -339,7 +335,7 @@ class ContrastSubspace(SubspaceEstimator):
             The eigenvalues and components at each alpha.
         """
         given = [check_number(alpha, "alpha", least=0) for alpha in np.ravel(alphas).tolist()]
-        operator, n = self.operator_, self.n_components_
+        operator, n = self._matrices(), self.n_components_
         found = [operator.largest((1.0, alpha), n) for alpha in given]
         values, vectors = [one.values for one in found], [one.vectors.T for one in found]
         return ContrastPath(np.array(given), np.array(values), np.array(vectors))

@@ -18,7 +18,7 @@ from eigenstream.rows.guard import Guarded, publishes
 from eigenstream.rows.rows import all_rows, as_floats, validated
 from eigenstream.subspace.estimators import pair_input
 from eigenstream.subspace.inference.decisions import FitsPairs
-from eigenstream.subspace.inference.pair_bounds import bound_of_pairs, check_delta
+from eigenstream.subspace.inference.pair_bounds import bound_of_pairs
 from eigenstream.subspace.sums.sample import TrainingPairs
 from eigenstream.theory import RiskBound
 
@@ -44,7 +44,6 @@ POWERS = 20
     _trained="TrainingPairs?",
     _counted="PairCounts | None?",
     _calibrated="number | None?",
-    _rate="RateInterval | None?",
     _learned_pairs="-",
 )
 class PairMetric(
@@ -95,12 +94,6 @@ class PairMetric(
         The number of steps.
     threshold_ : float
         The distance below which two rows count as the same class.
-    false_positive_interval_ : RateInterval or None
-        The false-positive rate of new classes, after ``calibrate_threshold`` with a rate.
-    risk_ : float
-        The smallest balanced risk of a threshold on the training pairs.
-    risk_curve_ : BalancedRisk
-        The balanced risk of every threshold.
 
     See Also
     --------
@@ -125,7 +118,7 @@ class PairMetric(
     >>> from eigenstream import PairMetric
     >>> pairs = np.array([[[0.0, 0.0], [0.0, 1.0]], [[0.0, 0.0], [1.0, 0.0]]])
     >>> learned = PairMetric().fit(pairs, [1, -1])
-    >>> learned.pair_predict(pairs)
+    >>> learned.predict(pairs)
     array([ 1, -1])
     """
 
@@ -263,27 +256,19 @@ class PairMetric(
         given = as_floats(validated(self, X, reset=False))
         return given @ self.components_.T.astype(given.dtype)
 
-    def bound(self, delta: float = 0.05) -> RiskBound:
-        """Bound the risk on new pairs at the margin used in ``fit`` (Maurer 2006, Theorem 3).
-
-        The bound assumes independent pairs. Repeated pairs count once, with their total weight.
-
-        Parameters
-        ----------
-        delta : float in (0, 1), default=0.05
-            The probability that the bound fails. With ``balanced=True``, each sign has half of it.
-
-        Returns
-        -------
-        RiskBound
-            A bound on the balanced risk. With ``balanced=False`` it bounds the risk at the training
-            proportions of the two signs.
-        """
-        delta = check_delta(delta)
-        check_is_fitted(self)
+    def _risk_bound(
+        self, margin: float, delta: float, diameter: float | None, balanced: bool
+    ) -> RiskBound:
         # |M^(1/2) u|^2 for differences of at most unit length: no further scaling.
         norm, margin, balanced = self._begun
         return bound_of_pairs(self._trained, (norm, norm), margin, delta, 1.0, balanced=balanced)
+
+    def _unit(self) -> float:
+        return self.diameter_
+
+    def _training(self) -> TrainingPairs:
+        trained: TrainingPairs = self._trained
+        return trained
 
     def _training_counts(self) -> PairCounts:
         return self._trained.counts

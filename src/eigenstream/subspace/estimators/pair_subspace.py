@@ -85,8 +85,6 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         Zero, since distances do not depend on the mean.
     n_samples_seen_ : int
         The number of pairs learned from.
-    objective_ : float
-        The sum of the eigenvalues. Not available for "sketch" and "flow".
     solver_ : str
         The name of the solver in use.
     eta_ : float or None
@@ -96,25 +94,12 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         ``choice`` of eta.
     threshold_ : float
         The distance below which two rows count as the same class.
-    false_positive_interval_ : RateInterval or None
-        The false-positive rate of new classes, after ``calibrate_threshold`` with a rate.
-    risk_ : float
-        The smallest balanced risk of a threshold on the training pairs. After ``fit`` it uses all
-        pairs. After ``partial_fit`` and ``merge`` it uses up to 8192 distinct pairs of each sign.
-    risk_standard_error_ : float
-        The standard error of ``risk_`` due to that sample; 0 if all pairs are used.
-    risk_curve_ : BalancedRisk
-        The balanced risk of every threshold.
-    margin_risk_, margin_risk_error_ : float
-        The smallest balanced risk at margin 0.01, and its counting error.
-    diameter_ : float
-        The unit of margins and bounds.
-    operator_ : MatrixOperator
-        A and B (``reward`` and ``penalty``). Only with solver="dense" or "kernel".
 
     See Also
     --------
     ClassSubspace : The same method for labelled rows.
+    eigenstream.subspace.pair_risks : Risks of a threshold on the training pairs.
+    eigenstream.subspace.risk_bound : A bound on the risk on new pairs.
     PairMetric : A convex problem for a metric instead of a subspace.
 
     Notes
@@ -441,7 +426,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
     def _counts_after(self, learner: Learner, columns: Float64s) -> PairCounts:
         return TrainingPairs.of_sample(learner.sample, columns).counts  # type: ignore[arg-type]
 
-    def _risk_bound(
+    def _subspace_bound(
         self, margin: float, delta: float, diameter: float, balanced: bool
     ) -> RiskBound:
         norms = float(np.sqrt(self.n_components_)), 1.0

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import check_number, warn_user
+from eigenstream._checks import warn_user
 from eigenstream._linalg import Float64s
 from eigenstream._prepared import maps_streams
 from eigenstream._refusals import refuse_unread
@@ -35,7 +35,7 @@ from eigenstream.subspace.estimators.pair_input import check_no_pairs
 from eigenstream.subspace.estimators.results import PairResult
 from eigenstream.subspace.estimators.weights import ETAS, Choice, choose, margin_risk_eta
 from eigenstream.subspace.inference.decisions import PairDecisions
-from eigenstream.subspace.inference.pair_bounds import check_delta
+from eigenstream.subspace.inference.pair_risks import PAPER_MARGIN
 from eigenstream.subspace.inference.uncertainty import (
     Uncertainty,
     check_blocks,
@@ -50,15 +50,11 @@ from eigenstream.subspace.sums.operators import Eigenpairs, canonical
 from eigenstream.subspace.sums.terms import NOTHING, Parts, Weights
 from eigenstream.theory import RiskBound
 
-#: The margin of training margin risks, as in [HPCA] section 7.
-PAPER_MARGIN = 0.01
-
 
 @storable(
     _trained="any?",
     _counted="PairCounts | None?",
     _calibrated="number | None?",
-    _rate="RateInterval | None?",
 )
 class PairwiseEstimator(SubspaceEstimator, PairDecisions):
     """Base of the estimators that reward negative pairs and penalise positive ones."""
@@ -96,13 +92,10 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         """Return an empty sample."""
 
     @abstractmethod
-    def _training(self) -> Any:
-        """Return the training pairs (or rows) after projection."""
-
-    @abstractmethod
-    def _risk_bound(
+    def _subspace_bound(
         self, margin: float, delta: float, diameter: float, balanced: bool
-    ) -> RiskBound: ...
+    ) -> RiskBound:
+        """Return the bound of an orthogonal projection."""
 
     # ---- learning --------------------------------------------------------------------------
 
@@ -333,105 +326,19 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         scale = None if self._answer is None else self._answer.scale
         return float(found if scale is None else found / scale.min())
 
-    @property
-    def diameter_(self) -> float:
-        """An upper bound on the distance within a training pair, the unit of margins and bounds.
-
-        It is the largest distance for given pairs, and twice the largest distance from the mean for
-        index pairs. For labelled rows it is twice the radius of a ball that contains all rows. For
-        the "rbf" kernel it is sqrt(2).
-        """
+    def _unit(self) -> float:
         return self._diameter(self._known().ahead())
 
-    # ---- risks and bounds ------------------------------------------------------------------
-
-    @property
-    def risk_standard_error_(self) -> float:
-        """The standard error of ``risk_`` due to sampling, or 0 if all pairs are used."""
-        return float(self._training().risk_error(self.risk_curve_.threshold))
-
-    @property
-    def margin_risk_(self) -> float:
-        """The smallest balanced risk on the training pairs at margin 0.01, as in Maurer (2006).
-
-        Distances are in units of ``diameter_``.
-        """
-        return self._margin_risk().risk
-
-    def margin_risk(self, margin: float) -> float:
-        """Return the smallest balanced risk on the training pairs at another margin.
-
-        Parameters
-        ----------
-        margin : float
-            The margin, in (0, 1). Distances are in units of ``diameter_``.
-
-        Returns
-        -------
-        float
-            The risk of the best threshold.
-        """
-        return self._margin_risk(check_number(margin, "margin", above=0, below=1)).risk
-
-    @property
-    def margin_risk_error_(self) -> float:
-        """The error of ``margin_risk_`` due to binned distances, which is 0 up to 2^20 pairs."""
-        return self._margin_risk().error
-
-    def _margin_risk(self, margin: float = PAPER_MARGIN) -> pair_risk.MarginRisk:
-        # With criterion="ratio" the components are not orthonormal: use the largest distance.
-        unit = float(self._counts().ends[-1]) if self.result_.eta is None else self.diameter_
-        return pair_risk.margin_risk(self._counts(), margin, unit)
-
-    def bound(
-        self,
-        delta: float = 0.05,
-        margin: float = 0.1,
-        *,
-        diameter: float | None = None,
-        balanced: bool = True,
+    def _risk_bound(
+        self, margin: float, delta: float, diameter: float | None, balanced: bool
     ) -> RiskBound:
-        """Bound the risk of the learned projection on new pairs (Maurer 2006, Theorem 1).
-
-        Learned from pairs, it bounds the balanced risk and assumes that the pairs are independent.
-        Repeated pairs count once, with their total weight. Learned from labels, it bounds the risk
-        on two new rows. All pairs of m rows count as m // 2 independent pairs. If the risk is
-        estimated from a sample, the bound adds a term that uses part of delta.
-
-        Parameters
-        ----------
-        delta : float in (0, 1), default=0.05
-            The probability that the bound fails.
-        margin : float in (0, 1), default=0.1
-            The margin of the empirical risk. Choose it before looking at the data.
-        diameter : float, optional
-            An upper bound on the distance of any two rows, including new ones. The default is
-            ``diameter_``, which holds only for the training rows.
-        balanced : bool, default=True
-            For pairs: bound the balanced risk. If False, bound the risk at the training
-            proportions of the two signs.
-
-        Returns
-        -------
-        RiskBound
-            The empirical risk, the gap and their sum.
-
-        References
-        ----------
-        A. Maurer, "Generalization Bounds for Subspace Selection and Hyperbolic PCA", in Subspace,
-        Latent Structure and Feature Selection, LNCS 3940, pp. 185-197, Springer, 2006.
-        """
-        delta = check_delta(delta)
         if self.result_.eta is None:
             raise ValueError(
                 "The bound holds only for orthogonal projections, not for criterion='ratio'. Use "
                 "criterion='difference' or PairMetric."
             )
-        margin = check_number(margin, "margin", above=0, below=1)
-        unit = self.diameter_
-        if diameter is not None:
-            unit = check_number(diameter, "diameter", above=0)
-        return self._risk_bound(margin, delta, unit, balanced)
+        diameter = self._unit() if diameter is None else diameter
+        return self._subspace_bound(margin, delta, diameter, balanced)
 
     # ---- use -------------------------------------------------------------------------------
 

@@ -60,6 +60,19 @@ class Result:
         return None
 
     @property
+    def objective(self) -> float:
+        """The objective on the training data, the sum of the eigenvalues.
+
+        It is not available after "flow" and "sketch", which only estimate the eigenvalues.
+        """
+        if self.estimated:
+            raise AttributeError(
+                "This solver only estimates the objective. Use score on rows, or fit with "
+                "solver='dense'."
+            )
+        return float(self.pairs.values.sum())
+
+    @property
     def vectors(self) -> Float64s:
         """The components as columns, of rows that are divided by their scale."""
         return self.pairs.vectors

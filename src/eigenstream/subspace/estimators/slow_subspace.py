@@ -19,7 +19,7 @@ from eigenstream.subspace.estimators.time import TimeEstimator, scale_of
 from eigenstream.subspace.estimators.weights import AlphaPath, alpha_of_bound, alpha_path
 from eigenstream.subspace.inference import timescales as _timescales
 from eigenstream.subspace.solvers.flow import FlowOperator
-from eigenstream.subspace.solvers.solver import COUNT, MATRIX
+from eigenstream.subspace.solvers.solver import COUNT
 from eigenstream.subspace.sums.accumulators import N_PEAKS
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.operators import Eigenpairs, MatrixOperator
@@ -102,8 +102,6 @@ class SlowSubspace(TimeEstimator):
         The number of rows learned from.
     n_samples_skipped_ : int
         The number of rows that ``missing="skip"`` left out.
-    objective_ : float
-        The sum of the eigenvalues. Not available for "sketch" and "flow".
     timescales_ : array of shape (n_components,)
         The time scale of each feature in rows. Only with "dense" and "krylov".
     result_ : SlowResult
@@ -111,8 +109,6 @@ class SlowSubspace(TimeEstimator):
         ``fit(X, blocks=20)``.
     solver_ : str
         The name of the solver in use.
-    operator_ : MatrixOperator
-        A and B (``reward`` and ``penalty``), solved for any alpha. Only with solver="dense".
 
     See Also
     --------
@@ -439,15 +435,13 @@ class SlowSubspace(TimeEstimator):
         >>> SlowSubspace(n_components=2).fit(X).path([0.01, 0.5, 1.0]).n_positive
         array([1, 3, 3])
         """
-        if not self._solver_known().can(MATRIX):
-            raise ValueError("path needs the matrices. Fit with solver='dense' first.")
-        learner, scale = self._known().ahead(), self.scale_
+        learner, scale = self._stored().ahead(), self.scale_
         # No feature is divided by less than the least scale.
         radius = np.nan
         if learner.terms.radius is not None:
             radius = learner.terms.radius.reach(learner.mean)
             radius /= 1.0 if scale is None else float(scale.min())
-        return alpha_path(self.operator_, self.n_components_, alphas, radius)
+        return alpha_path(self._matrices(), self.n_components_, alphas, radius)
 
     @reads_rows
     def score(self, X: Any, y: Any = None) -> float:

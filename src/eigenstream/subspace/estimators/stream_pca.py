@@ -70,14 +70,10 @@ class StreamPCA(TimeEstimator):
         The number of rows learned from.
     n_samples_skipped_ : int
         The number of rows that ``missing="skip"`` left out.
-    objective_ : float
-        The sum of the eigenvalues. Not available for "sketch" and "flow".
     result_ : VarianceResult
         The result, with the total variance, and ``uncertainty`` after ``fit(X, blocks=20)``.
     solver_ : str
         The name of the solver in use.
-    operator_ : MatrixOperator
-        The scatter matrix (``reward``). Only with solver="dense".
 
     See Also
     --------
@@ -200,7 +196,7 @@ class StreamPCA(TimeEstimator):
         (2.0, 0.5)
         """
         q = np.asarray(direction, np.float64)
-        return float(q @ self.operator_.matrix((1.0, 0.0)) @ q / (q @ q))
+        return float(q @ self._matrices().matrix((1.0, 0.0)) @ q / (q @ q))
 
     def advise(self, learning_rate: float) -> "theory.Advice":
         """Predict the number of examples that Sanger's rule needs to find these components.

@@ -420,7 +420,7 @@ class TimeEstimator(CallbackSupportMixin, GapEstimator):
 
     def _least_block(self, learners: list[Learner], size: float) -> float:
         """Return ten time scales of the slowest feature."""
-        operator, vectors = self.operator_, self._vectors
+        operator, vectors = self._matrices(), self._vectors
         variances = operator.moments(vectors)[0]
         means = np.array([learner.mean for learner in learners]) @ self._columns
         # The variance of block means is 2 * (time scale) / size, if blocks are long.

@@ -2,17 +2,18 @@
 
 import warnings
 from abc import ABC, abstractmethod
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_choice, check_number, warn_user
 from eigenstream._linalg import Float64s
 from eigenstream._prepared import prepared, without_steps
 from eigenstream._streams import is_stream, labelled_stream
-from eigenstream.evaluation import BalancedRisk, pair_risk
+from eigenstream.evaluation import pair_risk
 from eigenstream.evaluation.base import (
     PairCounts,
     counts_of_classes,
@@ -20,10 +21,11 @@ from eigenstream.evaluation.base import (
     distances_of,
     roc_area,
 )
-from eigenstream.evaluation.rates import RateInterval, rate_interval
+from eigenstream.evaluation.rates import rate_interval
 from eigenstream.rows.guard import reads
 from eigenstream.rows.rows import all_rows
 from eigenstream.subspace.estimators import pair_input as _pair_input
+from eigenstream.theory import RiskBound
 
 #: Pairs projected at a time. More pairs take more memory.
 PAIRS_AT_A_TIME = 1 << 16
@@ -47,16 +49,28 @@ class PairDecisions(ABC):
     _calibrated: float | None = None
     #: The index pairs of the last fit, and the rows that they refer to.
     _learned_pairs: Any = None
-    #: The false-positive rate of new classes at that threshold.
-    _rate: RateInterval | None = None
 
     @abstractmethod
     def transform(self, X: Any) -> Any:
         """Map rows to the space in which distances are taken."""
 
     @abstractmethod
+    def _training(self) -> Any:
+        """Return the training pairs (or rows) after projection, or a sample of them."""
+
+    @abstractmethod
     def _training_counts(self) -> PairCounts:
         """Return the counted distances of the training pairs, or of a sample of them."""
+
+    @abstractmethod
+    def _unit(self) -> float:
+        """Return an upper bound on the distance within a training pair."""
+
+    @abstractmethod
+    def _risk_bound(
+        self, margin: float, delta: float, diameter: float | None, balanced: bool
+    ) -> RiskBound:
+        """Return a bound on the risk on new pairs."""
 
     @reads
     def _counts(self) -> PairCounts:
@@ -68,7 +82,7 @@ class PairDecisions(ABC):
 
     def _forget_counts(self) -> None:
         """Discard the cached counts and the calibrated threshold."""
-        self._counted = self._calibrated = self._rate = None
+        self._counted = self._calibrated = None
 
     # ---- distances -------------------------------------------------------------------------
 
@@ -114,70 +128,14 @@ class PairDecisions(ABC):
                 out[part] = np.sqrt(np.einsum("ij,ij->i", apart, apart))
             return out
 
-    def pair_score(self, pairs: Any, *, preprocessor: Any = None) -> Float64s:
-        """Return minus the distance of each pair. Larger means more likely the same class.
-
-        Parameters
-        ----------
-        pairs : array of shape (n, 2, n_features), or index pairs of shape (n, 2)
-            The pairs. Index pairs need a ``preprocessor``.
-        preprocessor : array of shape (m, n_features), default=None
-            The rows that index pairs refer to.
-
-        Returns
-        -------
-        array of shape (n,)
-            The score of each pair, at most 0.
-        """
-        return -self.pair_distance(pairs, preprocessor=preprocessor)
-
-    def pair_predict(self, pairs: Any, *, preprocessor: Any = None) -> NDArray[np.int64]:
-        """Return +1 (same class) for distances below ``threshold_``, else -1.
-
-        Parameters
-        ----------
-        pairs : array of shape (n, 2, n_features), or index pairs of shape (n, 2)
-            The pairs. Index pairs need a ``preprocessor``.
-        preprocessor : array of shape (m, n_features), default=None
-            The rows that index pairs refer to.
-
-        Returns
-        -------
-        array of shape (n,)
-            +1 or -1 for each pair.
-        """
-        near = self.pair_distance(pairs, preprocessor=preprocessor) < self.threshold_
-        return np.where(near, 1, -1).astype(np.int64)
-
     # ---- thresholds and risks ----------------------------------------------------------------
-
-    @property
-    def pair_counts_(self) -> PairCounts:
-        """The training pairs, or a sample of them, counted by learned distance.
-
-        ``ends`` are ascending distances. ``same`` and ``different`` are the weights of the pairs of
-        each kind up to that distance.
-        """
-        return self._counts()
 
     @property
     def threshold_(self) -> float:
         """The distance below which a pair is predicted to be of the same class."""
-        return self.risk_curve_.threshold if self._calibrated is None else self._calibrated
-
-    @property
-    def risk_(self) -> float:
-        """The smallest balanced risk of a threshold on the training pairs.
-
-        The balanced risk is the mean of the error rates on same and on different pairs (Maurer
-        2006, section 3).
-        """
-        return self.risk_curve_.risk
-
-    @property
-    def risk_curve_(self) -> BalancedRisk:
-        """The balanced risk of every threshold on the training pairs."""
-        return pair_risk.risk_curve(self._counts())
+        if self._calibrated is None:
+            return pair_risk.risk_curve(self._counts()).threshold
+        return self._calibrated
 
     def calibrate_threshold(
         self,
@@ -190,9 +148,9 @@ class PairDecisions(ABC):
     ) -> Self:
         """Set ``threshold_`` from labelled rows or from pairs, preferably held-out ones.
 
-        With labelled rows and a false-positive rate, ``false_positive_interval_`` is the rate to
-        expect for new classes. A warning says if its relative error exceeds 0.5, which takes about
-        30 classes at a rate of 0.01, or if the classes were learned from.
+        ``eigenstream.subspace.false_positive_interval`` returns the rate to expect for new classes.
+        A warning is raised if its relative error exceeds 0.5, which takes about 30 classes at a
+        rate of 0.01, or if the classes were learned from.
 
         Parameters
         ----------
@@ -224,12 +182,11 @@ class PairDecisions(ABC):
                 f"{false_positive_rate!r}. Leave strategy out, or the rate."
             )
         counts, labelled = self._measured(X, y, preprocessor, both=not by_rate)
-        self._rate = None
         if by_rate:
             rate = check_number(false_positive_rate, "false_positive_rate", least=0, below=1)
             threshold = pair_risk.rate_threshold(counts, rate)
             if labelled is not None:
-                self._rate = self._checked_rate(*labelled, threshold)
+                self._check_rate(*labelled, threshold)
         elif strategy == "accuracy":
             threshold = pair_risk.accuracy_threshold(counts)
         else:
@@ -237,31 +194,22 @@ class PairDecisions(ABC):
         self._calibrated = threshold
         return self
 
-    @property
-    def false_positive_interval_(self) -> RateInterval | None:
-        """The false-positive rate of ``threshold_`` for new classes, with an interval.
-
-        None unless ``calibrate_threshold`` has set the threshold by a rate and labelled rows.
-        """
-        return self._rate
-
-    def _checked_rate(self, Z: Float64s, labels: NDArray[Any], threshold: float) -> RateInterval:
-        """Return the false-positive rate at a threshold, with warnings if it may be wrong."""
+    def _check_rate(self, Z: Float64s, labels: NDArray[Any], threshold: float) -> None:
+        """Warn if the false-positive rate at a threshold may be wrong for new classes."""
         names, codes = np.unique(labels, return_inverse=True)
-        found = rate_interval(Z, codes.astype(np.intp), threshold)
+        rate = rate_interval(Z, codes.astype(np.intp), threshold)
         learned = self._learned_classes().intersection(names.tolist())
         if learned:
             warn_user(
-                f"{len(learned)} of {found.n_classes} classes were learned from, so new classes "
+                f"{len(learned)} of {rate.n_classes} classes were learned from, so new classes "
                 "have a higher false-positive rate. Calibrate with rows of other classes."
             )
-        if found.log_error > UNSURE_RATE:
-            low, high = found.interval
+        if rate.log_error > UNSURE_RATE:
+            low, high = rate.interval
             warn_user(
                 f"New classes may have a false-positive rate from {low:.2g} to {high:.2g}, since "
-                f"it is estimated from {found.n_classes} classes. Use rows of more classes."
+                f"it is estimated from {rate.n_classes} classes. Use rows of more classes."
             )
-        return found
 
     def _learned_classes(self) -> set[Any]:
         """Return the names of the classes that were learned from, if they are known."""
@@ -328,11 +276,20 @@ class PairDecisions(ABC):
             )
 
 
+def signs_below(distances: Float64s, threshold: float) -> NDArray[np.int64]:
+    """Return +1 for distances below a threshold, else -1."""
+    return np.where(distances < threshold, 1, -1).astype(np.int64)
+
+
 class FitsPairs(PairDecisions):
     """The scikit-learn methods of a classifier, for estimators that are fitted to pairs."""
 
+    # scikit-learn's metadata routing has no part in the data themselves.
+    __metadata_request__decision_function: ClassVar = {"pairs": UNUSED}
+    __metadata_request__predict: ClassVar = {"pairs": UNUSED}
+
     def decision_function(self, pairs: Any) -> Float64s:
-        """Return ``pair_score``, which is larger for positive pairs.
+        """Return minus the distance of each pair, which is larger for positive pairs.
 
         Parameters
         ----------
@@ -344,10 +301,10 @@ class FitsPairs(PairDecisions):
         array of shape (n,)
             The score of each pair, at most 0.
         """
-        return self.pair_score(pairs)
+        return -self.pair_distance(pairs)
 
     def predict(self, pairs: Any) -> NDArray[np.int64]:
-        """Return ``pair_predict``: +1 for pairs of the same class, -1 for others.
+        """Return +1 (same class) for distances below ``threshold_``, else -1.
 
         Parameters
         ----------
@@ -359,4 +316,4 @@ class FitsPairs(PairDecisions):
         array of shape (n,)
             +1 or -1 for each pair.
         """
-        return self.pair_predict(pairs)
+        return signs_below(self.pair_distance(pairs), self.threshold_)

@@ -14,6 +14,7 @@ from eigenstream.subspace.estimators.slow_subspace import SlowSubspace
 from eigenstream.subspace.inference import timescales
 from eigenstream.subspace.inference.decays import of_learner
 from eigenstream.subspace.solvers.solver import MATRIX
+from eigenstream.subspace.sums.operators import MatrixOperator
 from eigenstream.subspace.sums.terms import TimeTerms
 
 __all__ = ["autocorrelations", "implied_timescales", "n_positive", "objective"]
@@ -157,4 +158,60 @@ def n_positive(model: SubspaceEstimator) -> int:
     known = result.n_positive if isinstance(result, PairResult) else known
     if result.weights is None or not model._solver.can(MATRIX):
         return known
-    return max(known, model.operator_.count_positive(result.weights))
+    return max(known, model._matrices().count_positive(result.weights))
+
+
+def matrices(model: SubspaceEstimator) -> MatrixOperator:
+    """Return the matrices A and B of a fit, which can be solved for any weights.
+
+    Parameters
+    ----------
+    model : subspace estimator
+        A fitted estimator with solver="dense" or "kernel".
+
+    Returns
+    -------
+    MatrixOperator
+        A is ``reward``, B is ``penalty``, and ``matrix()`` is T at the weights in use.
+
+    Examples
+    --------
+    >>> from eigenstream import StreamPCA
+    >>> from eigenstream.subspace import matrices
+    >>> matrices(StreamPCA(1).fit([[2.0, 0.0], [-2.0, 0.0], [0.0, 1.0], [0.0, -1.0]])).reward
+    array([[2. , 0. ],
+           [0. , 0.5]])
+    """
+    return model._matrices()
+
+
+def estimated_share(model: SubspaceEstimator) -> float:
+    """Return the estimated share of the optimum that ``solver="sketch"`` has reached.
+
+    Read a share above 0.999 as "above 0.999".
+
+    Parameters
+    ----------
+    model : subspace estimator
+        A fitted estimator with ``solver="sketch"``.
+
+    Returns
+    -------
+    float
+        The share, in [0, 1].
+
+    Examples
+    --------
+    >>> from eigenstream import StreamPCA
+    >>> rows = np.random.default_rng(0).standard_normal((500, 30)) * 0.9 ** np.arange(30)
+    >>> bool(0.9 < estimated_share(StreamPCA(2, solver="sketch").fit(rows)) <= 1.0)
+    True
+    """
+    with model._guard.reading():
+        share = model._known().estimated_share()
+    if share is None:
+        raise ValueError(
+            f"solver={model.solver_!r} estimates no share of the optimum here. Exact solvers "
+            "have a share of 1, and a sketch of labels has no estimate."
+        )
+    return share

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from eigenstream._checks import check_flag, check_number, real_array
 from eigenstream._linalg import row_squares
-from eigenstream.subspace.solvers.solver import MATRIX
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.theory import (
     Deviation,
@@ -267,9 +266,7 @@ def subspace_bound(
             "The bound does not hold for scale=True, where the divisors are estimated from the "
             "same data. Fit with scale=False, on data scaled by constants."
         )
-    if not model._solver_known().can(MATRIX):
-        raise ValueError("The bound needs matrices. Fit with solver='dense' first.")
-    learner = model._known().ahead()
+    learner = model._stored().ahead()
     terms: Any = learner.terms
     if not terms.plain or model._own_sums:
         raise ValueError(
@@ -282,7 +279,7 @@ def subspace_bound(
         d=terms.n_features if model.n_components is None else model.n_components_,
         alpha=model.result_.alpha,
         lag=terms.lag,
-        objective=model.objective_,
+        objective=model.result_.objective,
         radius=_radius(learner, radius),
         empirical=radius is None,
         chosen=isinstance(model.alpha, str),

@@ -392,9 +392,10 @@ def jackknife(
     d = min(one.n_components_ for one in (fitted, *others))
     values = {
         name: np.array([np.atleast_1d(getattr(one, name))[:d] for one in (fitted, *others)])
-        for name in ("eigenvalues_", "objective_", "timescales_")
+        for name in ("eigenvalues_", "timescales_")
         if hasattr(fitted, name)
     }
+    objectives = np.array([[model.result_.objective] for model in (fitted, *others)])
     # Variances and ratios are positive, differences of variances are not.
     positive = (fitted.result_.weights or (1.0, 0.0))[1] == 0.0
     scales = periods = None
@@ -414,7 +415,7 @@ def jackknife(
         len(parts),
         size,
         _estimate(values["eigenvalues_"], positive=positive),
-        _estimate(values["objective_"], positive=positive),
+        _estimate(objectives, positive=positive),
         scales,
         *_angles(fitted, others, d),
         short,

@@ -26,7 +26,7 @@ from scipy.linalg import lapack, qr, solve_triangular
 from eigenstream._checks import is_sparse
 from eigenstream._linalg import Float64s
 from eigenstream._storable import storable
-from eigenstream.subspace.solvers.probes import Probes, estimated_share
+from eigenstream.subspace.solvers.probes import Probes, share_of_probes
 from eigenstream.subspace.sums.block import Block, Part, Shares
 from eigenstream.subspace.sums.operators import MatrixOperator
 from eigenstream.subspace.sums.terms import NOTHING, Parts, Terms, Weights
@@ -250,7 +250,7 @@ class Frame:
         trace = self._trace(terms.shares(weights))
         n_outside = max(self.n_features - len(operator.basis), 1)
         outside = float(trace - np.trace(matrix)) / n_outside
-        return estimated_share(values, operator.basis.T @ turn, outside, image)
+        return share_of_probes(values, operator.basis.T @ turn, outside, image)
 
     def missed(self, terms: Terms) -> float | None:
         """Return the estimated share of the optimum that is missed, or None."""

@@ -95,7 +95,7 @@ class Probes:
         return total if closing is None else total + closing.apply(columns, shares)
 
 
-def estimated_share(
+def share_of_probes(
     values: Float64s, vectors: Float64s, outside: float, image: Float64s
 ) -> float | None:
     """Return the estimated share of the optimum of eigenpairs, given T times the probes exactly.
@@ -105,7 +105,7 @@ def estimated_share(
 
     >>> T = np.diag([3.0, 2.0, *np.linspace(1.0, 0.0, 48)])
     >>> image = T @ probe_columns(50, 16)
-    >>> estimated_share(np.array([3.0]), np.eye(50)[:, :1], 0.5, image)
+    >>> share_of_probes(np.array([3.0]), np.eye(50)[:, :1], 0.5, image)
     1.0
     """
     size = float(np.abs(values).max(initial=0.0))
