@@ -10,7 +10,15 @@ import numpy as np
 from matplotlib.figure import Figure
 from PIL import Image
 
-from eigenstream import SelfOrganizingMap, SlowSubspace, StreamPCA, demo, lag_path, plotting
+from eigenstream import (
+    PairSubspace,
+    SelfOrganizingMap,
+    SlowSubspace,
+    StreamPCA,
+    demo,
+    lag_path,
+    plotting,
+)
 from eigenstream.evaluation import pair_roc
 from eigenstream.processes import Autoregressive, letter_set
 from eigenstream.theory import Geometric, Independent, MixingProfile
@@ -125,6 +133,26 @@ def make_rings() -> None:
             text = f"{100 * share:.0f}%"
             figure.text(middle, low - 0.045, text, fontsize=8, color=SOFT, ha="center")
     save(figure, "rings")
+
+
+def make_objects() -> None:
+    """Frames of the films of turning objects, and what pairs of near frames teach."""
+    sys.path.insert(0, str(ROOT))
+    from papers.film import temporal_pairs
+    from papers.objects import SIZE, film, random_object
+
+    rng, rows = np.random.default_rng(0), []
+    objects = [random_object(rng) for _ in range(36)]
+    for motion, title in (("turntable", "On a turntable"), ("any axis", "About any axis")):
+        frames, _ = film(objects, 8000, motion, np.random.SeedSequence(0))
+        learner = PairSubspace(10, criterion="difference", preprocessor=frames)
+        filters = learner.fit(*temporal_pairs(len(frames), 0)).components_
+        rows.append((plotting.gray(frames[:50:5], SIZE), f"{title}: every fifth frame"))
+        rows.append((plotting.signed(filters, SIZE), "Weights of the learned features"))
+    figure = Figure(figsize=(8.4, 4.6))
+    for k, (images, title) in enumerate(rows):
+        strip(figure, images, 0.765 - 0.25 * k, 0.175, title)
+    save(figure, "objects")
 
 
 #: The tree of ``which-estimator``: for each kind of data, an estimator for each goal.
@@ -521,6 +549,7 @@ PICTURES = {
     "home": make_home,
     "demo": make_demo,
     "rings": make_rings,
+    "objects": make_objects,
     "theory": make_theory,
     "lags": make_lags,
     "tutorials": make_tutorials,

@@ -31,9 +31,9 @@ def figure_uri(ax: Axes) -> str:
 def decision_lines(
     rows: ArrayLike,
     labels: ArrayLike,
-    units: Sequence[tuple[ArrayLike, float]],
+    units: Sequence[tuple[Any, float]],
     *,
-    faint: Sequence[tuple[ArrayLike, float]] = (),
+    faint: Sequence[tuple[Any, float]] = (),
     answers: Any = None,
     ax: Axes | None = None,
 ) -> Axes:
@@ -60,32 +60,19 @@ def decision_lines(
         ax.contourf(across, up, shade, levels, colors=_shades(len(levels) - 1), alpha=0.25)
     for group, colour in ((faint, COLOURS[0]), (units, INK)):
         for w, b in group:
-            ends = _line(np.asarray(w, np.float64), float(b), low, high)
-            if ends is not None:
-                ax.plot(*ends, lw=0.8 if colour == COLOURS[0] else 1.6, color=colour, zorder=1)
+            if np.any(w):
+                foot = -b * np.asarray(w) / np.sum(np.square(w))
+                along = foot + np.array([-w[1], w[0]])
+                ax.axline(foot, along, lw=0.8 if group is faint else 1.6, color=colour, zorder=1)
     for name, colour in zip(np.unique(names), (COLOURS[2], COLOURS[1]), strict=False):
-        mine = points[names == name]
-        ax.scatter(mine[:, 0], mine[:, 1], s=16, color=colour, zorder=2)
+        x, y = points[names == name].T
+        ax.scatter(x, y, s=16, color=colour, zorder=2)
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), xlabel="x₁", ylabel="x₂")
     return ax
 
 
 def _shades(count: int) -> list[str]:
     return [COLOURS[2]] * (count // 2) + ["#ffffff"] * (count % 2) + [COLOURS[1]] * (count // 2)
-
-
-def _line(w: Any, b: float, low: Any, high: Any) -> tuple[Any, Any] | None:
-    """Return two points of the line <w, x> + b = 0 that span the picture, or None for w = 0.
-
-    >>> _line(np.zeros(2), 1.0, np.zeros(2), np.ones(2))
-    """
-    length = float(np.hypot(*w))
-    if length == 0.0:
-        return None
-    middle = (low + high) / 2
-    foot = middle - (w @ middle + b) * w / length**2
-    along = np.array([-w[1], w[0]]) / length * np.hypot(*(high - low))
-    return (foot[0] - along[0], foot[0] + along[0]), (foot[1] - along[1], foot[1] + along[1])
 
 
 def error_surface(
@@ -147,25 +134,6 @@ def unit_circle(
         ax.plot(*steps[0], "o", ms=4, color=colour)
     ax.set(xlim=(-1.6, 1.6), ylim=(-1.6, 1.6), aspect=1.0, xlabel="w₁", ylabel="w₂")
     legend(ax, "lower left")
-    return ax
-
-
-def arrivals(
-    steps: ArrayLike, curves: Mapping[str, ArrayLike], label: str, *, ax: Axes | None = None
-) -> Axes:
-    """Draw curves over the steps on a logarithmic axis.
-
-    Examples
-    --------
-    >>> arrivals([1, 10], {"first": [0.1, 1.0]}, "|cosine|").get_ylabel()
-    '|cosine|'
-    """
-    ax = axes() if ax is None else ax
-    for (name, values), colour in zip(curves.items(), colours(len(curves) + 1)[1:], strict=True):
-        ax.plot(steps, np.asarray(values), lw=1.5, color=colour, label=name)
-    ax.set(xscale="log", xlabel="step", ylabel=label)
-    ax.set_ylim(bottom=0.0)
-    legend(ax, "best")
     return ax
 
 
@@ -232,25 +200,14 @@ def growth(counts: ArrayLike, curves: Mapping[str, ArrayLike], *, ax: Axes | Non
     return ax
 
 
-def risks(curves: Mapping[str, Any], *, ax: Axes | None = None) -> Axes:
-    """Draw the balanced risk of every distance threshold, and mark the least.
+def risks(curves: Mapping[str, tuple[Any, Any]], *, ax: Axes | None = None) -> Axes:
+    """Draw the balanced risk of every distance threshold by name, and mark the least.
 
-    Parameters
-    ----------
-    curves : mapping from a name to a curve
-        A curve has ``thresholds``, ascending, and ``risks``, as ``evaluation.balanced_risk``
-        returns it. To compare distances of different scales, divide the thresholds first.
-
-    Examples
-    --------
-    >>> from eigenstream.evaluation import balanced_risk
-    >>> curve = balanced_risk([[0.0], [1.0], [5.0], [5.5]], ["a", "a", "b", "b"])
-    >>> risks({"raw": curve}).get_legend_handles_labels()[1]
-    ['raw  0.000']
+    >>> risks({"raw": (np.array([0.0, 0.5, 1.0]), np.array([0.5, 0.0, 0.5]))}).get_ylabel()
+    'balanced risk'
     """
     ax = axes() if ax is None else ax
-    for (name, curve), colour in zip(curves.items(), colours(len(curves)), strict=True):
-        across, up = np.asarray(curve.thresholds), np.asarray(curve.risks)
+    for (name, (across, up)), colour in zip(curves.items(), colours(len(curves)), strict=True):
         best = int(up.argmin())
         ax.plot(across, up, color=colour, lw=2, label=f"{name}  {up[best]:.3f}")
         ax.plot(across[best], up[best], "o", ms=5, color=colour)

@@ -10,7 +10,7 @@ from eigenstream.reports.base import Drawing, PageTable, Report, Section
 from eigenstream.schedules import Exponential
 from eigenstream.theory import CompetitiveDynamics, OrderParameters
 from papers._plots import paths
-from papers.base import Effort, Outcome, Paper, drawing, mean_with_spread
+from papers.base import Effort, Outcome, Paper, drawing, mean_and_error, mean_with_spread
 
 #: The centres lie b from the origin; eta is the learning rate of the paper; t ends here.
 SEPARATION, ETA, END = 1.5, 0.5, 40
@@ -28,9 +28,10 @@ def run(effort: Effort, seeds: int, clock: Clock) -> Outcome:
     found: dict[str, Any] = {}
     for assignment in ASSIGNMENTS:
         runs = [_run(assignment, n, seed) for seed in range(seeds)]
-        found[assignment] = tuple(np.array(one) for one in zip(*runs, strict=True))
+        found[assignment] = tuple(map(np.array, zip(*runs, strict=True)))
         clock.advance(seeds)
-    theory = {name: _solved(name) for name in ("winner", "soft")}
+    start = START_R, START_R @ START_R.T + 0.09 * np.eye(2), np.linspace(0.0, END, 4 * END + 1)
+    theory = {"winner": _model().solve(*start), "soft": _model(softness=1.0).solve(*start)}
     numbers = {name: _numbers(name, found[name], theory) for name in ASSIGNMENTS}
     table = _table(numbers, seeds)
     report = Report(
@@ -65,45 +66,35 @@ def _run(assignment: str, n: int, seed: int) -> tuple[Any, Any, float, float]:
     start = np.hstack([START_R, 0.3 * np.eye(2)]) @ directions
     width: Any = {"winner": "auto", "soft": 1.0, "rank": Exponential(2.0, 5.0 * n)}[assignment]
     model = CompetitiveLearning(
-        2,
-        assignment=assignment,
-        width=width,
-        learning_rate=ETA / n,
-        init=start,
-        record_every=n,
+        2, assignment=assignment, width=width, learning_rate=ETA / n, init=start, record_every=n
     ).fit(rows)
     _, R, Q = OrderParameters.of_history(model.history_, directions[:2])
-    told = float((model.predict(rows) == labels).mean())
+    agreement = float((model.predict(rows) == labels).mean())
     means = CompetitiveLearning(2, method="batch", init=start).fit(rows).prototypes_
     lloyd = _model().error(means @ directions[:2].T, means @ means.T)
-    return R, Q, max(told, 1.0 - told), float(lloyd)
+    return R, Q, max(agreement, 1.0 - agreement), float(lloyd)
 
 
 def _model(softness: float | None = None) -> CompetitiveDynamics:
     return CompetitiveDynamics(SEPARATION * np.eye(2), learning_rate=ETA, softness=softness)
 
 
-def _solved(assignment: str) -> Any:
-    """Return the solution of the equations."""
-    softness = None if assignment == "winner" else 1.0
-    model = _model(softness)
-    Q = START_R @ START_R.T + 0.09 * np.eye(2)
-    return model.solve(START_R, Q, np.linspace(0.0, END, 4 * END + 1))
+def _overlaps(R: Any) -> tuple[Any, Any]:
+    """Return the mean overlaps with the prototype's own direction, and with the other."""
+    return (R[..., 0, 0] + R[..., 1, 1]) / 2, (R[..., 0, 1] + R[..., 1, 0]) / 2
 
 
 def _numbers(name: str, found: Any, theory: Any) -> dict[str, Any]:
     """Return the final overlaps and the quantisation error, measured and in theory."""
-    R, Q, told, lloyd = found
+    R, Q, separated, lloyd = found
     model = _model()
-    own = (R[:, -1, 0, 0] + R[:, -1, 1, 1]) / 2
-    other = (R[:, -1, 0, 1] + R[:, -1, 1, 0]) / 2
-    errors = [model.error(r, q) for r, q in zip(R[:, -1], Q[:, -1], strict=True)]
+    own, other = _overlaps(R)
     numbers: dict[str, Any] = {
-        "R": [float(one) for one in own],
-        "S": [float(one) for one in other],
-        "error": [float(one) for one in errors],
-        "told apart": [float(one) for one in told],
-        "Lloyd's error": [float(one) for one in lloyd],
+        "R": own[:, -1].tolist(),
+        "S": other[:, -1].tolist(),
+        "error": [float(model.error(r, q)) for r, q in zip(R[:, -1], Q[:, -1], strict=True)],
+        "separated": separated.tolist(),
+        "Lloyd's error": lloyd.tolist(),
     }
     if name in theory:
         course = theory[name]
@@ -114,21 +105,13 @@ def _numbers(name: str, found: Any, theory: Any) -> dict[str, Any]:
 
 def _table(numbers: dict[str, Any], seeds: int) -> PageTable:
     rows = []
-    for name, one in numbers.items():
-        told = one.get("theory")
-        rows.append(
-            (
-                name,
-                mean_with_spread(one["R"]),
-                "" if told is None else f"{told[0]:.3f}",
-                mean_with_spread(one["S"]),
-                "" if told is None else f"{told[1]:.3f}",
-                f"{np.mean(one['error']):.3f}",
-                f"{100 * np.mean(one['told apart']):.1f} %",
-            )
-        )
+    for name, figures in numbers.items():
+        theory = [f"{value:.3f}" for value in figures.get("theory", ())] or ["", ""]
+        cells = [mean_with_spread(figures["R"]), theory[0], mean_with_spread(figures["S"])]
+        cells += [theory[1], f"{np.mean(figures['error']):.3f}"]
+        rows.append((name, *cells, f"{100 * np.mean(figures['separated']):.1f} %"))
     return PageTable(
-        ("", "R", "in theory", "S", "in theory", "quantisation error", "rows told apart"),
+        ("", "R", "in theory", "S", "in theory", "quantisation error", "rows separated"),
         rows,
         caption=(
             f"At t = {END}, mean ± standard deviation of {seeds} runs. R is a prototype's "
@@ -145,53 +128,39 @@ def _table(numbers: dict[str, Any], seeds: int) -> PageTable:
 
 def _courses(found: Any, theory: Any) -> list[Drawing]:
     drawings = []
-    times = np.arange(END + 1.0)
     for name in ASSIGNMENTS:
-        R = found[name][0]
-        own = (R[:, :, 0, 0] + R[:, :, 1, 1]) / 2
-        other = (R[:, :, 0, 1] + R[:, :, 1, 0]) / 2
-        points = {}
-        for what, values in (("R", own), ("S", other)):
-            error = values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros(len(times))
-            shown = slice(0, None, 2)
-            error = error / np.sqrt(len(values))
-            points[what] = (times[shown], values.mean(axis=0)[shown], error[shown])
+        overlaps = zip("RS", _overlaps(found[name][0]), strict=True)
+        points = {what: _points(values) for what, values in overlaps}
         lines = {}
         if name in theory:
             course = theory[name]
-            lines = {
-                "R": (course.t, course.R[:, 0, 0]),
-                "S": (course.t, course.R[:, 0, 1]),
-            }
-        ax = plotting.courses(lines, points)
-        told = "Lines: the equations for N to infinity. " if lines else ""
-        drawings.append(
-            drawing(
-                ax,
-                name,
-                f"{told}Points: the estimator, with standard errors over the runs.",
-            )
-        )
+            lines = {"R": (course.t, course.R[:, 0, 0]), "S": (course.t, course.R[:, 0, 1])}
+        text = "Lines: the equations for N to infinity. " if lines else ""
+        text += "Points: the estimator, with standard errors over the runs."
+        drawings.append(drawing(plotting.courses(lines, points), name, text))
     return drawings
+
+
+def _points(values: Any) -> tuple[Any, Any, Any]:
+    """Return every second time, and the mean over the runs with its standard error."""
+    return np.arange(0.0, END + 1.0, 2.0), *mean_and_error(values[:, ::2])
 
 
 def _inertia(found: Any, theory: Any) -> Drawing:
     """Return the inertia of new rows during learning, and that of Lloyd's means."""
-    model, times, shown = _model(), np.arange(END + 1.0), slice(0, None, 2)
+    model = _model()
 
     def course(Rs: Any, Qs: Any) -> Any:
         return np.array([2.0 * model.error(R, Q) for R, Q in zip(Rs, Qs, strict=True)])
 
     lines, points = {}, {}
     for name in ASSIGNMENTS:
-        values = np.array([course(R, Q) for R, Q in zip(*found[name][:2], strict=True)])
-        error = values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros(len(times))
-        error = error / np.sqrt(len(values))
-        points[name] = times[shown], values.mean(axis=0)[shown], error[shown]
+        runs = zip(*found[name][:2], strict=True)
+        points[name] = _points(np.array([course(R, Q) for R, Q in runs]))
         if name in theory:
             lines[name] = theory[name].t, course(theory[name].R, theory[name].Q)
     lloyd = 2.0 * float(np.mean(found["winner"][3]))
-    lines["Lloyd's means"] = times[[0, -1]], np.full(2, lloyd)
+    lines["Lloyd's means"] = (0, END), (lloyd, lloyd)
     ax = plotting.courses(lines, points, labels=("t", "inertia of a row"))
     return drawing(
         ax,

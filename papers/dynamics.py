@@ -19,7 +19,7 @@ from eigenstream.theory import (
     critical_separation,
     overlaps_of_pair,
 )
-from papers.base import Effort, Outcome, Paper, drawing
+from papers.base import Effort, Outcome, Paper, drawing, mean_and_error
 from papers.explorer import explorer
 
 #: Printed: the learning rate, the start, and how rates differ in figure 4b.
@@ -31,11 +31,6 @@ ONLY_B = "Only b = (0.6, 0.4, 0.2) is inferred from the axes; eta and the start 
 #: The printed X(0) of figure 4a.
 DEVIATIONS = 10.0 ** -np.arange(3, 11)
 RUNS = 10
-
-
-def mean_and_error(values: Any) -> tuple[Any, Any]:
-    """Return the mean over runs and its standard error."""
-    return values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(len(values))
 
 
 def learning_curves(seed: int, n: int) -> tuple[Section, dict[str, Any]]:
@@ -315,10 +310,7 @@ def two_units(seed: int, n: int) -> tuple[Section, dict[str, Any]]:
         means[f"N = {size}"] = [float(mean) for mean, _ in found]
     slope = float(np.polyfit(np.log(DEVIATIONS), ends, 1)[0])
     lengths = plotting.courses(
-        {"N infinite": (DEVIATIONS, ends)},
-        points,
-        labels=("X(0)", "t"),
-        scales=("log", "linear"),
+        {"N infinite": (DEVIATIONS, ends)}, points, labels=("X(0)", "t"), scales=("log", "linear")
     )
     blocks = (
         drawing(plotting.courses(lines), "Figure 3b: overlaps of two units", "X(0) = 1e-10."),

@@ -16,7 +16,7 @@ from eigenstream.processes.base import generators
 from eigenstream.processes.characters import TURNING
 from eigenstream.reports.base import PageTable, Report, Section
 from eigenstream.subspace import median_square
-from papers.base import Effort, Outcome, Paper, mean_with_spread, pictures, summary
+from papers.base import Effort, Outcome, Paper, figure_rows, figure_table, pictures
 from papers.hpca import LANDMARKS, PAGES, neighbours
 
 FRAMES: Mapping[Effort, int] = {"tiny": 400, "quick": 2000, "default": 8000, "full": 20_000}
@@ -39,6 +39,26 @@ WAYS: Mapping[str, tuple[str, Any]] = {
 }
 
 
+def scenes(
+    n_frames: int, hold: float, kinds: int, when: np.random.Generator, which: np.random.Generator
+) -> tuple[Any, Any, Any]:
+    """Cut a film into scenes of one kind each, of geometric length with the mean ``hold``.
+
+    Returns the scene of each frame, the frames since its start, and the kind of each scene.
+
+    >>> rng = np.random.default_rng(0)
+    >>> [part.tolist() for part in scenes(6, 3.0, 4, rng, rng)]
+    [[0, 1, 2, 3, 3, 3], [0, 0, 0, 0, 1, 2], [2, 0, 3, 2]]
+    """
+    starts = when.random(n_frames) < 1.0 / hold
+    starts[0] = True
+    scene = np.cumsum(starts) - 1
+    steps = which.integers(1, kinds, size=scene[-1] + 1)
+    steps[0] = which.integers(kinds)
+    since = np.arange(n_frames) - np.flatnonzero(starts)[scene]
+    return scene, since, np.cumsum(steps) % kinds
+
+
 def turning_letters(n_frames: int, style: Style, seed: np.random.SeedSequence) -> tuple[Any, Any]:
     """Return the frames of a film of rotating letters, and the letter in each frame.
 
@@ -50,14 +70,8 @@ def turning_letters(n_frames: int, style: Style, seed: np.random.SeedSequence) -
     ((9, 64), 9)
     """
     when, which, how = generators(seed, 3)
-    starts = when.random(n_frames) < 1.0 / HOLD
-    starts[0] = True
-    scene = np.cumsum(starts) - 1
-    steps = which.integers(1, len(TURNING), size=scene[-1] + 1)
-    steps[0] = which.integers(len(TURNING))
-    codes = np.cumsum(steps) % len(TURNING)
+    scene, since, codes = scenes(n_frames, HOLD, len(TURNING), when, which)
     first, turn = how.uniform(-pi, pi, len(codes)), how.uniform(-SPEED, SPEED, len(codes))
-    since = np.arange(n_frames) - np.flatnonzero(starts)[scene]
     angles = (first[scene] + turn[scene] * since + pi) % (2.0 * pi) - pi
     shown = codes[scene]
     poses = Poses(shown, np.zeros(n_frames, np.intp), angles, np.ones(n_frames))
@@ -85,34 +99,27 @@ def run(effort: Effort, seeds: int, clock: Clock) -> Outcome:
             for name, (space, eta) in {"raw": ("raw", None), **WAYS}.items():
                 features = rows
                 if space != "raw":
-                    network = RBFNetwork(LANDMARKS[effort], gamma=gamma, random_state=0)
-                    learner = PairSubspace(
-                        18,
-                        criterion="difference",
-                        eta=eta,
-                        features=network if space == "landmarks" else None,
-                        preprocessor=frames,
-                    )
+                    how: dict[str, Any] = {"eta": eta, "preprocessor": frames}
+                    if space == "landmarks":
+                        network = RBFNetwork(LANDMARKS[effort], gamma=gamma, random_state=0)
+                        how["features"] = network
+                    learner = PairSubspace(18, criterion="difference", **how)
                     with warnings.catch_warnings():
                         warnings.simplefilter("ignore", UserWarning)  # few positive eigenvalues
                         features = learner.fit(pairs, signs).transform(rows)
                     clock.advance(1)
                 risk = balanced_risk(features, labels).risk
-                found.setdefault(f"{page}: {name}", []).append(
-                    (judge(features, labels).error, risk)
-                )
+                figures = judge(features, labels).error, risk
+                found.setdefault(f"{page}: {name}", []).append(figures)
                 if not sections and space != "raw":
                     images = rows.reshape(-1, 28, 28)
-                    film = plotting.gray(frames[:36], 28)
-                    sections.append(
-                        Section("The film", "", (pictures(film, "The first frames", columns=12),))
-                    )
+                    film = pictures(plotting.gray(frames[:36], 28), "The first frames", columns=12)
+                    sections.append(Section("The film", "", (film,)))
                     sections.append(neighbours(images, rows, features, labels))
-    columns = {name: tuple(zip(*figures, strict=True)) for name, figures in found.items()}
-    table = PageTable(
+    table = figure_table(
+        found,
         ("learned from: how", "error", "risk R*"),
-        [(name, *map(mean_with_spread, figures)) for name, figures in columns.items()],
-        caption="Test: digits 0 to 8 at random angles. Error: of the nearest neighbour with one "
+        "Test: digits 0 to 8 at random angles. Error: of the nearest neighbour with one "
         "known example of each class. R*: the balanced risk of the best distance threshold.",
     )
     shares = [(name, f"{100 * np.mean(values):.1f}%") for name, values in wrong.items()]
@@ -137,11 +144,8 @@ def run(effort: Effort, seeds: int, clock: Clock) -> Outcome:
             *sections,
         ),
     )
-    rows_found = [
-        {"features": name, "error": summary(error), "risk": summary(risk)}
-        for name, (error, risk) in columns.items()
-    ]
-    return Outcome(table, report, {"rows": rows_found, "wrong": wrong})
+    numbers = {"rows": figure_rows(found, ("error", "risk")), "wrong": wrong}
+    return Outcome(table, report, numbers)
 
 
 def temporal_pairs(n_frames: int, seed: int) -> tuple[Any, Any]:

@@ -28,11 +28,11 @@ from papers.base import (
     Paper,
     drawing,
     mean_with_spread,
+    span,
     summary,
     verdict,
 )
 from papers.data import unit
-from papers.slow import thinned
 
 #: C times the median squared distance of the training rows, where C is chosen.
 PRODUCTS: Mapping[Effort, tuple[float, ...]] = {
@@ -141,7 +141,7 @@ class Found:
         }
         self.rows.setdefault((test, name), []).append(figures | what)
         if len(self.roc) < 6 and name not in self.roc:
-            self.roc[name] = thinned(judged.curve)
+            self.roc[name] = judged.curve
             self.risks[name] = risk_curve(risk)
 
     def values(self, test: str, name: str, what: str) -> list[float]:
@@ -150,25 +150,19 @@ class Found:
         return [value for value in found if value is not None]
 
 
-@dataclass(frozen=True)
-class RiskCurve:
-    """The balanced risk at thresholds from zero to where every pair is called same (1)."""
+def risk_curve(found: Any) -> tuple[Any, Any]:
+    """Return 200 thresholds from 0 to where every pair is called same (1), and their risks.
 
-    thresholds: Any
-    risks: Any
+    The best threshold is one of them.
 
-
-def risk_curve(found: Any) -> RiskCurve:
-    """Return the curve at 200 thresholds and at the best one.
-
-    >>> curve = risk_curve(balanced_risk([[0.0], [1.0], [5.0], [7.0]], list("aabb")))
-    >>> float(curve.thresholds[-1]), float(curve.risks[0]), float(curve.risks.min())
+    >>> levels, risks = risk_curve(balanced_risk([[0.0], [1.0], [5.0], [7.0]], list("aabb")))
+    >>> float(levels[-1]), float(risks[0]), float(risks.min())
     (1.0, 0.5, 0.0)
     """
     decided = np.flatnonzero(found.risks < 0.5 - 1e-12)
     end = found.thresholds[min(decided[-1] + 1, len(found.risks) - 1) if len(decided) else -1]
     levels = np.sort(np.append(np.linspace(0.0, 1.0, 201), found.threshold / end))
-    return RiskCurve(levels, np.interp(levels * end, found.thresholds, found.risks, left=0.5))
+    return levels, np.interp(levels * end, found.thresholds, found.risks, left=0.5)
 
 
 # ---- learning ----------------------------------------------------------------------------------
@@ -365,17 +359,6 @@ def outcome(paper: Pairs, found: Found) -> Outcome:
     return Outcome(table, Report(paper.title, paper.lead, sections, facts), numbers)
 
 
-def span(values: list[float]) -> str:
-    """Write the range of some figures.
-
-    >>> span([0.5, 0.25]), span([2]), span([])
-    ('0.25 to 0.5', '2', '')
-    """
-    return (
-        " to ".join(dict.fromkeys(f"{v:.2g}" for v in (min(values), max(values)))) if values else ""
-    )
-
-
 def neighbours(images: Any, before: Any, after: Any, labels: Any) -> Section:
     """Show the rows nearest to one of each class, before and after learning."""
     low = images.min(axis=(1, 2), keepdims=True)
@@ -452,44 +435,32 @@ def ring_shares(vectors: Any) -> Any:
 # ---- the columns -------------------------------------------------------------------------------
 
 
-def rendered(motion: Any, counts: Mapping[Effort, int]) -> Callable[..., Iterator[list[Task]]]:
+def rendered(
+    motion: Any, counts: Mapping[Effort, int], fonts: tuple[str, ...] = (FONT,)
+) -> Callable[..., Iterator[list[Task]]]:
     """Return a function that draws printed letters to learn from, and digits to test."""
 
     def runs(effort: Effort, seeds: int) -> Iterator[list[Task]]:
+        pages = [(page, font) for font in fonts for page in PAGES]
         for seed in range(seeds):
-            yield [rendered_task(motion, page, seed, counts[effort]) for page in PAGES]
+            yield [rendered_task(motion, page, seed, counts[effort], font) for page, font in pages]
 
     return runs
 
 
-def scaled(effort: Effort, seeds: int) -> Iterator[list[Task]]:
-    """Yield both pages, and both pages in a second font."""
-    counts: Mapping[Effort, int] = {"tiny": 4, "quick": 12, "default": 30, "full": 30}
-    count = counts[effort]
-    for seed, tasks in enumerate(rendered("scale", counts)(effort, seeds)):
-        yield [*tasks, *(second_task("scale", page, seed, count) for page in PAGES)]
-
-
-def second_task(motion: Any, page: str, seed: int, count: int) -> Task:
-    """Draw the letters and digits of one page in the second font."""
-    parts, style = np.random.SeedSequence(seed).spawn(4), Style(polarity=PAGES[page])
-    fonts = (SECOND_FONT,)
-    rows, labels = letter_set(motion, count, fonts=fonts, style=style, random_state=parts[0])
-    test = digit_set(motion, count, fonts=fonts, style=style, random_state=parts[1])
-    images = test[0].reshape(-1, 28, 28)
-    return Task(f"{page}, second font", rows, labels, {next(iter(FONTS)): test}, KERNELS, images)
-
-
-def rendered_task(motion: Any, page: str, seed: int, count: int) -> Task:
+def rendered_task(motion: Any, page: str, seed: int, count: int, font: str = FONT) -> Task:
     """Draw the letters and digits of one page; the motions are those of the other page, too."""
     parts, style = np.random.SeedSequence(seed).spawn(4), Style(polarity=PAGES[page])
-    rows, labels = letter_set(motion, count, style=style, random_state=parts[0])
+    rows, labels = letter_set(motion, count, fonts=(font,), style=style, random_state=parts[0])
+    sets = FONTS if font == FONT else {next(iter(FONTS)): (font,)}
     tests = {
         test: digit_set(motion, count, fonts=fonts, style=style, random_state=part)
-        for (test, fonts), part in zip(FONTS.items(), parts[1:], strict=True)
+        for (test, fonts), part in zip(sets.items(), parts[1:], strict=False)
     }
     images = next(iter(tests.values()))[0].reshape(-1, 28, 28)
-    return Task(page, rows, labels, tests, (*KERNELS, LINEAR), images)
+    if font == FONT:
+        return Task(page, rows, labels, tests, (*KERNELS, LINEAR), images)
+    return Task(f"{page}, second font", rows, labels, tests, KERNELS, images)
 
 
 def faces(effort: Effort, seeds: int) -> Iterator[list[Task]]:
@@ -613,7 +584,9 @@ SCALED = Pairs(
         "and a half. A projection is learned from which are the same letter. Then ten digits, "
         "never seen, are named from a single known example of each."
     ),
-    runs=scaled,
+    runs=rendered(
+        "scale", {"tiny": 4, "quick": 12, "default": 30, "full": 30}, (FONT, SECOND_FONT)
+    ),
     column=Column(24, 0.22, 8.0, risk=0.02, threshold=0.36, raw=0.472, error=0.008),
     test="digits 0 to 9, 30 sizes of each",
     open=PRINTED,

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import nnls
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVC
 
 from eigenstream import plotting
 from eigenstream.demo import Clock
@@ -22,8 +22,8 @@ from eigenstream.online import UnstableStepError
 from eigenstream.reports.base import PageTable, Report, Section
 from eigenstream.schedules import Constant, Power
 from papers._blocks import frames
-from papers._plots import arrivals, decision_lines, error_surface, unit_circle
-from papers.base import Effort, Outcome, Paper, drawing, mean_with_spread
+from papers._plots import decision_lines, error_surface, unit_circle
+from papers.base import Effort, Outcome, Paper, degrees, drawing, mean_with_spread, span
 
 #: Rows that the Hebbian units see, and passes of the network.
 STEPS: Mapping[Effort, int] = {"tiny": 5000, "quick": 5000, "default": 20_000, "full": 100_000}
@@ -62,11 +62,8 @@ def best_margin(rows: Any, signs: Any) -> float:
     1.0
     """
     signed = signs[:, None] * np.column_stack([rows, np.ones(len(rows))])
-    # min |w| with <w, z> >= 1 for all z, as non-negative least squares (Lawson and Hanson's LDP).
-    system = np.vstack([signed.T, np.ones(len(signed))])
-    wanted = np.append(np.zeros(signed.shape[1]), 1.0)
-    rest = wanted - system @ nnls(system, wanted)[0]
-    w = -rest[:-1] / rest[-1]
+    mirrored, sides = np.concatenate([signed, -signed]), np.repeat([1, -1], len(signed))
+    w = SVC(kernel="linear", C=1e6, tol=1e-8).fit(mirrored, sides).coef_[0]
     return float((signed @ w).min() / np.linalg.norm(w))
 
 
@@ -106,7 +103,7 @@ def perceptron(seeds: int) -> Lesson:
                 ),
             ),
         ),
-        [("perceptron: mistakes", _counts(mistakes), f"at most {_counts(bounds)}")],
+        [("perceptron: mistakes", span(mistakes, ".0f"), f"at most {span(bounds, '.0f')}")],
         {"mistakes": mistakes, "bounds": bounds},
     )
 
@@ -119,11 +116,6 @@ def moments(last: int, most: int = 9) -> list[int]:
     """
     spread = np.geomspace(1, max(last, 1), min(most, max(last, 1)))
     return sorted({round(float(k)) for k in spread})
-
-
-def _counts(values: list[int] | list[float]) -> str:
-    low, high = min(values), max(values)
-    return f"{low:.0f}" if low == high else f"{low:.0f} to {high:.0f}"
 
 
 def adaline(seeds: int) -> Lesson:
@@ -156,18 +148,14 @@ def adaline(seeds: int) -> Lesson:
             if seed == 0:
                 path = neuron.history_.weights[:600, 0]
                 paths[f"{name}: {share:g} × limit"] = np.vstack([np.zeros(2), path])
-    rows_of = []
-    theories = {}
-    for name in list(RATES)[:2]:
-        theories[name] = misadjustment(R, RATES[name] * limit)
-        rows_of.append(
-            (
-                f"Adaline, {RATES[name]:g} × limit: excess error / noise",
-                mean_with_spread(excess[name]),
-                f"{theories[name]:.3f}",
-            )
-        )
-    rows_of.append(("Adaline, 1.1 × limit: explodes at step", _counts(diverged or [n]), "diverges"))
+    theories = {name: misadjustment(R, RATES[name] * limit) for name in list(RATES)[:2]}
+    table = [
+        (f"Adaline, {RATES[name]:g} × limit: excess error / noise", measured, f"{theory:.3f}")
+        for name, theory in theories.items()
+        for measured in [mean_with_spread(excess[name])]
+    ]
+    exploded = span(diverged or [n], ".0f")
+    table.append(("Adaline, 1.1 × limit: explodes at step", exploded, "diverges"))
     drawn = error_surface(R, truth, paths, reach=3.0)
     return Lesson(
         Section(
@@ -185,7 +173,7 @@ def adaline(seeds: int) -> Lesson:
                 ),
             ),
         ),
-        rows_of,
+        table,
         {"limit": limit, "excess": excess, "theory": theories, "diverged": diverged},
     )
 
@@ -226,7 +214,7 @@ def oja(seeds: int, steps: int) -> Lesson:
         made = {"center": False, "init": start, "record_every": 1}
         neuron = OjaNeuron(form="linear", learning_rate=rate, **made).partial_fit(rows)
         w = neuron.components_[0]
-        angles.append(_degrees(w, top))
+        angles.append(float(degrees(w, top)))
         variances.append(float((neuron.transform(rows) ** 2).mean() / values[-1]))
         norms.append(float(np.linalg.norm(w)))
         slow = OjaNeuron(form="hebb", learning_rate=Constant(0.002), **made)
@@ -261,12 +249,7 @@ def oja(seeds: int, steps: int) -> Lesson:
             ("Oja: length of the weight", mean_with_spread(norms), "1"),
             ("Hebb: log growth / (η λ₁ steps)", mean_with_spread(growths), "1 for small η"),
         ],
-        {
-            "degrees": angles,
-            "variance": variances,
-            "norm": norms,
-            "hebb_growth": growths,
-        },
+        {"degrees": angles, "variance": variances, "norm": norms, "hebb_growth": growths},
     )
 
 
@@ -289,20 +272,17 @@ def sanger(seeds: int, steps: int) -> Lesson:
             random_state=seed,
         ).partial_fit(rows)
         moments = network.history_.step
-        cosines = np.array(
-            [
-                [
-                    abs(w[k] @ vectors[:, k]) / max(float(np.linalg.norm(w[k])), 1e-300)
-                    for k in range(FOUND)
-                ]
-                for w in network.history_.weights
-            ]
-        )
-        final.append([float(c) for c in cosines[-1]])
+        weights = network.history_.weights
+        along = np.abs(np.einsum("tkj,jk->tk", weights, vectors[:, :FOUND]))
+        cosines = along / np.maximum(np.linalg.norm(weights, axis=2), 1e-300)
+        final.append(cosines[-1].tolist())
         arrival.append([int(moments[_settled(cosines[:, k])]) for k in range(FOUND)])
         if seed == 0:
-            curves = {f"component {k + 1}": cosines[:, k] for k in range(FOUND)}
-            drawn = arrivals(moments, curves, "|cosine| with the true component")
+            drawn = plotting.courses(
+                {f"component {k + 1}": (moments, cosines[:, k]) for k in range(FOUND)},
+                labels=("step", "|cosine| with the true component"),
+                scales=("log", "linear"),
+            )
     typical = np.median(arrival, axis=0)
     return Lesson(
         Section(
@@ -352,17 +332,6 @@ def _settled(cosines: Any, level: float = 0.95) -> int:
     return int(min(below[-1] + 1, len(cosines) - 1)) if below.size else 0
 
 
-def _degrees(a: Any, b: Any) -> float:
-    """Return the angle between two lines.
-
-    >>> round(_degrees(np.array([1.0, 1.0]), np.array([0.0, -2.0])), 9)
-    45.0
-    """
-    flat = np.array([a / np.linalg.norm(a), b / np.linalg.norm(b)])
-    along, across = flat[0] @ flat[1], flat[0][0] * flat[1][1] - flat[0][1] * flat[1][0]
-    return float(np.degrees(np.arctan2(abs(across), abs(along))))
-
-
 CORNERS = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
 ANSWERS = np.array([0, 1, 1, 0])
 HIDDEN = 4
@@ -394,12 +363,13 @@ def exclusive_or(seeds: int, passes: int) -> Lesson:
         lines = [(coefs[0][:, j], float(intercepts[0][j])) for j in range(HIDDEN)]
         drawn = decision_lines(CORNERS, ANSWERS, lines, answers=_sees(coefs, intercepts))
         drawings.append((plotting.svg(drawn, f"xor{k}"), f"{k}"))
-    curve = arrivals(
-        np.arange(1, len(shown.loss_curve_) + 1), {"loss": shown.loss_curve_}, "mean loss"
+    curve = plotting.courses(
+        {"loss": (np.arange(1, len(shown.loss_curve_) + 1), shown.loss_curve_)},
+        labels=("pass", "mean loss"),
+        scales=("log", "linear"),
     )
-    curve.set_xlabel("pass")
     unit = Perceptron(max_iter=100, random_state=0)
-    separable = _quietly(unit).separable_
+    separable = unit.fit(CORNERS, ANSWERS).separable_
     return Lesson(
         Section(
             "A hidden layer: exclusive or",
@@ -414,9 +384,7 @@ def exclusive_or(seeds: int, passes: int) -> Lesson:
                     "keys step through.",
                 ),
                 drawing(
-                    curve,
-                    "Its loss",
-                    "Mean cross-entropy in each pass over the four corners.",
+                    curve, "Its loss", "Mean cross-entropy in each pass over the four corners."
                 ),
             ),
         ),
@@ -434,13 +402,6 @@ def exclusive_or(seeds: int, passes: int) -> Lesson:
         ],
         {"solved": solved, "loss": losses},
     )
-
-
-def _quietly(unit: Perceptron) -> Perceptron:
-    """Fit the perceptron to inseparable classes without its warning, which the page replaces."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return unit.fit(CORNERS, ANSWERS)
 
 
 def _sees(coefs: Any, intercepts: Any) -> Callable[[Any], Any]:

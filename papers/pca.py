@@ -14,8 +14,7 @@ from threadpoolctl import threadpool_limits
 from eigenstream import StreamPCA, plotting
 from eigenstream.demo import Clock
 from eigenstream.reports.base import PageTable, Report, Section
-from papers._plots import arrivals
-from papers.base import Effort, Outcome, Paper, drawing, pictures
+from papers.base import Effort, Outcome, Paper, degrees, drawing, pictures
 
 #: Features of the matrix on which the iterations are compared, and its eigenvalues.
 WIDTH = 50
@@ -61,13 +60,6 @@ def krylov(moment: Any, start: Any, products: int) -> Any:
         Q = np.array(basis).T
         found.append(Q @ np.linalg.eigh(Q.T @ moment @ Q)[1][:, -1])
     return np.array(found)
-
-
-def degrees(vectors: Any, top: Any) -> Any:
-    """Return the angle of each row to a unit vector, as lines."""
-    along = np.abs(vectors @ top)
-    across = np.linalg.norm(vectors - np.outer(vectors @ top, top), axis=1)
-    return np.degrees(np.arctan2(across, along))
 
 
 def probe() -> tuple[Section, dict[str, Any]]:
@@ -135,8 +127,11 @@ def iterations(seed: int) -> tuple[Section, dict[str, Any]]:
         "power iteration": degrees(power_iteration(moment, start, 40), turn[:, 0]),
         "Krylov, Gram-Schmidt": degrees(krylov(moment, start, 40), turn[:, 0]),
     }
-    ax = arrivals(products, {k: np.maximum(v, 1e-9) for k, v in found.items()}, "degrees")
-    ax.set(yscale="log", xscale="linear", ylim=(1e-9, 100), xlabel="products R b")
+    ax = plotting.courses(
+        {name: (products, np.maximum(values, 1e-9)) for name, values in found.items()},
+        labels=("products R b", "degrees"),
+        scales=("linear", "log"),
+    )
     text = (
         f"{WIDTH} features, eigenvalues 0.9^k. Power iteration gains the factor 0.9 a product. The "
         "Krylov space keeps all products, made orthogonal, and takes the best direction of their "

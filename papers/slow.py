@@ -25,19 +25,15 @@ from papers.base import (
     Outcome,
     Paper,
     drawing,
+    figure_rows,
+    figure_table,
     mean_with_spread,
     pictures,
-    summary,
     verdict,
 )
 
 FEATURES, SIZE, CHUNK = 10, 28, 4096
-VIEWS: Mapping[Effort, int] = {
-    "tiny": 1500,
-    "quick": 10_000,
-    "default": 100_000,
-    "full": 1_000_000,
-}
+VIEWS: Mapping[Effort, int] = {"tiny": 1500, "quick": 10_000, "default": 100_000, "full": 1_000_000}
 #: Sizes of the RBF networks, and views of each test class; the last are the paper's.
 NETWORKS: Mapping[Effort, tuple[int, ...]] = {
     "tiny": (30,),
@@ -49,6 +45,9 @@ STATES: Mapping[Effort, int] = {"tiny": 5, "quick": 100, "default": 100, "full":
 #: The paper's gamma, and a flatter kernel: views of unit norm lie close together.
 GAMMAS = (4.0, 0.25)
 ALPHAS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.8, 1.0)
+#: Features whose ROC curves are drawn.
+CURVES = ("raw pixels", "linear, PCA", "linear, alpha auto")
+HEADER = ("features", "ROC area", "1-NN error")
 #: PCA and the paper's two conventions.
 GIVEN = (1.0, 0.2, 0.8)
 #: Views watched of a real image.
@@ -155,9 +154,9 @@ class Slow:
         numbers = {
             "views": found.views,
             "paper": {k: {"area": v[0], "error": v[1]} for k, v in self.paper.items()},
-            "rows": rows_of(found.printed),
-            "handwritten": rows_of(found.handwritten),
-            "sources": rows_of(found.sources),
+            "rows": figure_rows(found.printed, ("area", "error")),
+            "handwritten": figure_rows(found.handwritten, ("area", "error")),
+            "sources": figure_rows(found.sources, ("area", "error")),
             "sweep": {"alphas": ALPHAS, "areas": found.sweeps},
             "auto": found.auto,
             "bound": found.bounds,
@@ -264,8 +263,7 @@ class Slow:
         """Return the paper's figures with ours."""
         rows: list[tuple[str, ...]] = []
         marked = set()
-        network = next(name for name in found.sweeps if name != "linear")
-        network = [n for n in found.sweeps if n.endswith(f"gamma {GAMMAS[0]:g}")][-1] or network
+        network = [n for n in found.sweeps if n.endswith(f"gamma {GAMMAS[0]:g}")][-1]
         names = [("raw", "raw pixels")]
         names += [("linear", n) for n in found.printed if n.startswith("linear, ")]
         names += [("RBF", n) for n in found.printed if n.startswith(f"{network}, ")]
@@ -302,7 +300,6 @@ class Slow:
         """Return the page."""
         shown, (images, labels) = found.shown, found.shown["digits"]
         some = np.concatenate([np.flatnonzero(labels == name)[:2] for name in np.unique(labels)])
-        curves = {n: found.curves[n] for n in ("raw pixels", "linear, PCA", "linear, alpha auto")}
         marks = {"auto": float(np.mean(found.auto["linear"]))}
         areas = {space: np.mean(rows, axis=0) for space, rows in found.sweeps.items()}
         filters = [
@@ -322,7 +319,9 @@ class Slow:
                 "ROC curves, and how fast it learns",
                 self.rate(found),
                 (
-                    drawing(plotting.roc(curves), "As in figure 1 of the paper", "First seed."),
+                    drawing(
+                        plotting.roc(found.curves), "As in figure 1 of the paper", "First seed."
+                    ),
                     drawing(
                         growth(found.moments, found.growth),
                         "Learning curve",
@@ -342,7 +341,9 @@ class Slow:
                     ),
                 ),
             ),
-            Section("Every kind of features", "", (all_rows(found.printed, self.test),)),
+            Section(
+                "Every kind of features", "", (figure_table(found.printed, HEADER, self.test),)
+            ),
             Section(
                 "What it watched and what it learned",
                 "Of the first seed.",
@@ -358,11 +359,14 @@ class Slow:
         if found.handwritten:
             handwritten = plotting.gray(shown["handwritten"][:: len(labels) // 12][:12], SIZE)
             blocks = (
-                all_rows(
+                figure_table(
                     found.handwritten,
+                    HEADER,
                     "Learned on the printed page, tested on MNIST digits, moved in the same way.",
                 ),
-                all_rows(found.sources, "Learned on a real image, tested on the printed digits."),
+                figure_table(
+                    found.sources, HEADER, "Learned on a real image, tested on the printed digits."
+                ),
                 pictures(handwritten, "Some of the MNIST digits", columns=6),
             )
             sections.insert(-1, Section("Real images", "", blocks))
@@ -391,24 +395,8 @@ class Found:
         """Evaluate features and add the figures."""
         judged = judge(rows, labels)
         getattr(self, test).setdefault(name, []).append((judged.area, judged.error))
-        if test == "printed":
-            self.curves.setdefault(name, thinned(judged.curve))
-
-
-@dataclass(frozen=True)
-class Curve:
-    """A ROC curve at a few hundred false positive rates, most of them small."""
-
-    false_positive_rate: Any
-    true_positive_rate: Any
-    area: float
-
-
-def thinned(curve: Any) -> Curve:
-    """Return a few hundred points of a curve that has one for each pair."""
-    levels = np.linspace(0.0, 1.0, 301) ** 2
-    rates = np.interp(levels, curve.false_positive_rate, curve.true_positive_rate)
-    return Curve(np.append(0.0, levels), np.append(0.0, rates), curve.area)
+        if test == "printed" and name in CURVES:
+            self.curves.setdefault(name, judged.curve)
 
 
 def cut(chunks: Iterator[Any], counts: Any) -> Iterator[Any]:
@@ -421,24 +409,6 @@ def cut(chunks: Iterator[Any], counts: Any) -> Iterator[Any]:
     for chunk in chunks:
         yield from np.split(chunk, [c - start for c in counts if start < c < start + len(chunk)])
         start += len(chunk)
-
-
-def rows_of(found: Mapping[str, list[tuple[float, float]]]) -> list[dict[str, Any]]:
-    """Return figures as JSON holds them."""
-    return [
-        {"features": name, "area": summary(area), "error": summary(error)}
-        for name, figures in found.items()
-        for area, error in [tuple(zip(*figures, strict=True))]
-    ]
-
-
-def all_rows(found: Mapping[str, list[tuple[float, float]]], caption: str) -> PageTable:
-    """Return a table of figures."""
-    rows = [
-        (name, *(mean_with_spread(values) for values in zip(*figures, strict=True)))
-        for name, figures in found.items()
-    ]
-    return PageTable(("features", "ROC area", "1-NN error"), rows, caption=caption)
 
 
 ROTATION = Slow(

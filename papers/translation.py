@@ -17,9 +17,9 @@ from papers.base import (
     Outcome,
     Paper,
     drawing,
+    figure_rows,
     mean_with_spread,
     pictures,
-    summary,
 )
 
 #: Side of a view, the paper's gamma, and prototypes of the network.
@@ -30,12 +30,7 @@ DRIFTS = (0.5, 1.0, 2.0, 4.0)
 REACHES = (1, 2, 4)
 #: Numbers of directions that are learned.
 COUNTS = (10, 1)
-VIEWS: Mapping[Effort, int] = {
-    "tiny": 4000,
-    "quick": 10_000,
-    "default": 50_000,
-    "full": 200_000,
-}
+VIEWS: Mapping[Effort, int] = {"tiny": 4000, "quick": 10_000, "default": 50_000, "full": 200_000}
 STATES: Mapping[Effort, int] = {"tiny": 20, "quick": 40, "default": 100, "full": 100}
 #: The page on which shifted digits are drawn: no view reaches beyond it.
 CANVAS = SIZE + 2 * max(REACHES) + 4
@@ -68,22 +63,19 @@ def even_share(directions: Any) -> float:
 
 def run(effort: Effort, seeds: int, clock: Clock) -> Outcome:
     """Learn and test with seeds 0, 1, ..."""
-    #: By name: (area, error) at each of REACHES, a list for each seed.
-    figures: dict[str, list[list[tuple[float, float]]]] = {}
+    #: By name: area and error at each of REACHES, a row for each seed.
+    figures: dict[str, list[tuple[float, ...]]] = {}
     even: dict[str, list[float]] = {}
     shown: dict[str, Any] = {"filters": {}, "views": {}}
     for seed in range(seeds):
         one_seed(seed, effort, clock, figures, even, shown)
     rows = []
     for name, found in figures.items():
-        areas, errors = np.moveaxis(np.array(found), -1, 0)
-        cells = [
-            f"{mean_with_spread(a)}{NARROW}/ {mean_with_spread(e)}"
-            for a, e in zip(areas.T, errors.T, strict=True)
-        ]
+        values = [mean_with_spread(column) for column in zip(*found, strict=True)]
+        cells = map(f"{NARROW}/ ".join, zip(values[::2], values[1::2], strict=True))
         share = f"{100 * np.mean(even[name]):.0f}%" if name in even else ""
         rows.append((name, share, *cells))
-    best = max(figures, key=lambda name: float(np.mean(figures[name], axis=0)[-1, 0]))
+    best = max(figures, key=lambda name: float(np.mean(figures[name], axis=0)[-2]))
     table = PageTable(
         ("drift a step: features", "even", *(f"shifts to ±{r}" for r in REACHES)),
         rows,
@@ -92,24 +84,8 @@ def run(effort: Effort, seeds: int, clock: Clock) -> Outcome:
         "of ten digits. Mean ± standard deviation over the seeds. Even: the share of the "
         "directions that weighs every pixel alike. Marked: the largest area at the largest shifts.",
     )
-    numbers = {
-        "views": VIEWS[effort],
-        "reaches": REACHES,
-        "rows": [
-            {
-                "features": name,
-                "even": even.get(name),
-                "shifts": [
-                    {
-                        "area": summary([s[k][0] for s in found]),
-                        "error": summary([s[k][1] for s in found]),
-                    }
-                    for k in range(len(REACHES))
-                ],
-            }
-            for name, found in figures.items()
-        ],
-    }
+    measures = [f"{measure} ±{reach}" for reach in REACHES for measure in ("area", "error")]
+    numbers = {"views": VIEWS[effort], "rows": figure_rows(figures, measures), "even": even}
     return Outcome(table, report(table, figures, even, shown, VIEWS[effort]), numbers)
 
 
@@ -132,7 +108,8 @@ def one_seed(seed: int, effort: Effort, clock: Clock, figures: Any, even: Any, s
 
     def test(name: str, features: Any) -> None:
         judged = [judge(features(images), labels) for images, labels in tests]
-        figures.setdefault(name, []).append([(one.area, one.error) for one in judged])
+        row = [figure for part in judged for figure in (part.area, part.error)]
+        figures.setdefault(name, []).append(tuple(row))
 
     test("raw pixels", lambda images: images)
     for drift in DRIFTS[:: 3 if effort == "tiny" else 1]:
@@ -154,10 +131,7 @@ def one_seed(seed: int, effort: Effort, clock: Clock, figures: Any, even: Any, s
             test(name, linear[count].transform)
             even.setdefault(name, []).append(even_share(linear[count].components_))
             over = mapped[count]
-            test(
-                name.replace("linear", "RBF"),
-                lambda x, over=over: over.transform(network.transform(x)),
-            )
+            test(name.replace("linear", "RBF"), lambda x, f=over: f.transform(network.transform(x)))
         if drift == DRIFTS[-1]:
             test(f"PCA, {COUNTS[0]} directions", pca.transform)
         if drift not in shown["filters"]:
@@ -171,7 +145,7 @@ def report(table: PageTable, figures: Any, even: Any, shown: Any, views: int) ->
     slow, fast = DRIFTS[0], DRIFTS[-1]
 
     def areas(name: str) -> Any:
-        return np.array(figures[name])[:, :, 0]
+        return np.array(figures[name])[:, ::2]
 
     one, ten = (f"{fast:g} px: linear, {which}" for which in ("1 direction", "10 directions"))
     share = {d: 100 * np.mean(even[f"{d:g} px: linear, 1 direction"]) for d in (slow, fast)}

@@ -119,30 +119,19 @@ def test_the_facts_are_those_of_theory(evaluated):
         assert facts["stable"] == model.is_stable()
 
 
-@pytest.mark.parametrize("kind", ["pair", "unit"])
-def test_a_run_has_the_law_of_the_chain(evaluated, kind):
+@pytest.mark.parametrize(
+    ("kind", "rule", "model"),
+    [
+        ("pair", {"b": 1.2}, CompetitiveDynamics(1.2 * np.eye(2), learning_rate=0.5)),
+        ("unit", {"strengths": [0.9, 0.5]}, PrincipalDynamics([0.9, 0.5], learning_rate=0.5)),
+    ],
+)
+def test_a_run_has_the_law_of_the_chain(evaluated, kind, rule, model):
     """Means and spreads of 400 runs, within six standard errors of those of Python's."""
     N, alpha, runs = 50, 4.0, 400
-    if kind == "pair":
-        model, rule = (
-            CompetitiveDynamics(1.2 * np.eye(2), learning_rate=0.8),
-            {"b": 1.2, "eta": 0.8},
-        )
-        R, Q = np.array([[0.4, 0.1], [-0.1, 0.3]]), np.array([[0.5, 0.1], [0.1, 0.4]])
-    else:
-        model, rule = (
-            PrincipalDynamics([0.9, 0.5], learning_rate=0.5),
-            {"strengths": [0.9, 0.5], "eta": 0.5},
-        )
-        R, Q = np.array([[0.4, 0.1], [0.1, 0.3]]), np.array([[1, 0.2], [0.2, 1]])
-    ours = np.array(
-        evaluated(
-            f"mean({kind}Step, R, Q, rule, {int(N * alpha)}, {runs}, 3)",
-            R=R.tolist(),
-            Q=Q.tolist(),
-            rule=rule | {"N": N},
-        )
-    )
+    R, Q = [[0.4, 0.1], [0.1, 0.3]], [[1, 0.2], [0.2, 1]]
+    expression = f"mean({kind}Step, R, Q, rule, {int(N * alpha)}, {runs}, 3)"
+    ours = np.array(evaluated(expression, R=R, Q=Q, rule=rule | {"N": N, "eta": 0.5}))
     theirs = model.simulate(R, Q, [alpha], n_features=N, runs=runs, random_state=1)
     theirs = np.hstack([theirs.R[:, 0].reshape(runs, 4), theirs.Q[:, 0].reshape(runs, 4)])
     error = np.sqrt((ours.var(axis=0) + theirs.var(axis=0)) / runs)

@@ -60,7 +60,7 @@ def test_faces_have_two_splits_by_number_and_random_ones(tmp_path, monkeypatch):
 
 
 def test_scaled_letters_have_a_second_font():
-    [tasks] = hpca.scaled("tiny", 1)
+    [tasks] = hpca.SCALED.runs("tiny", 1)
     names = [task.name for task in tasks]
     assert names == [*hpca.PAGES, *(f"{page}, second font" for page in hpca.PAGES)]
     first, _, second, _ = tasks

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.svm import SVC
 
 from eigenstream.demo import Clock
 from papers import clusters, maps, neurons, pca
@@ -16,15 +15,6 @@ def outcome():
 def test_mistakes_are_within_the_bound(outcome):
     found = outcome.numbers["perceptron"]
     assert all(m <= b for m, b in zip(found["mistakes"], found["bounds"], strict=True))
-
-
-def test_the_best_margin_is_a_support_vector_machines():
-    rows, signs = neurons.separable(3)
-    both = np.column_stack([rows, np.ones(len(rows))]) * signs[:, None]
-    machine = SVC(kernel="linear", C=1e6, tol=1e-8)
-    machine.fit(np.concatenate([both, -both]), np.repeat([1, -1], len(both)))
-    theirs = (both @ machine.coef_[0]).min() / np.linalg.norm(machine.coef_)
-    assert neurons.best_margin(rows, signs) == pytest.approx(theirs, rel=1e-4)
 
 
 def test_adaline_has_the_error_of_theory(outcome):

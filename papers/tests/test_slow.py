@@ -39,15 +39,15 @@ def test_a_shift_by_whole_pixels_moves_the_image():
 
 
 def test_a_fast_drift_finds_what_shifts_leave_as_it_is():
-    rows = translation.run("tiny", 1, Clock()).numbers["rows"]
-    found = {row["features"]: row for row in rows}
+    numbers = translation.run("tiny", 1, Clock()).numbers
+    found = {row["features"]: row for row in numbers["rows"]}
 
     def area(name, reach):
-        return found[name]["shifts"][translation.REACHES.index(reach)]["area"]["mean"]
+        return found[name][f"area ±{reach}"]["mean"]
 
     one = "4 px: linear, 1 direction"
     slow_one = "0.5 px: linear, 1 direction"
-    assert found[one]["even"][0] > 0.1 > found[slow_one]["even"][0]
+    assert numbers["even"][one][0] > 0.1 > numbers["even"][slow_one][0]
     assert area(one, 4) > 0.8 > 0.7 > area("4 px: linear, 10 directions", 4)
     assert area("raw pixels", 4) < 0.65
     assert area("0.5 px: linear, 10 directions", 1) == pytest.approx(0.96, abs=0.03)
