@@ -530,6 +530,10 @@ MADE_BY_USERS = {
         lambda: streams.open_stream(iter([ROWS])).through(streams.Standardize()).chunks(),
     ],
     streams.LagEmbedding: [lambda: streams.LagEmbedding(0), lambda: streams.LagEmbedding(2, 0.5)],
+    streams.OmitOutliers: [
+        lambda: streams.OmitOutliers(0),
+        lambda: streams.open_stream(iter([ROWS])).through(streams.OmitOutliers()).chunks(),
+    ],
     streams.Differences: [lambda: streams.Differences(0)],
     streams.UnitNorm: [
         lambda: streams.Preprocessing([streams.UnitNorm()]).transform(spoiled(ROWS))

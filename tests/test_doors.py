@@ -37,6 +37,7 @@ from eigenstream.features import GradientOrientation
 from eigenstream.streams import (
     Differences,
     LagEmbedding,
+    OmitOutliers,
     QuadraticExpansion,
     Standardize,
     UnitNorm,
@@ -74,6 +75,7 @@ def ran(X):
 
 STEPS = {
     "standardize": ([Standardize()], standardised),
+    "outliers": ([OmitOutliers(50)], lambda X: X),
     "unit": ([UnitNorm()], lambda X: X / np.linalg.norm(X, axis=1, keepdims=True)),
     "products": ([Standardize(), QuadraticExpansion()], lambda X: with_products(standardised(X))),
     "differences": ([Differences()], lambda X: X[1:] - X[:-1]),

@@ -19,6 +19,7 @@ from eigenstream.persistence import export
 from eigenstream.streams import (
     Differences,
     LagEmbedding,
+    OmitOutliers,
     QuadraticExpansion,
     Standardize,
     StreamError,
@@ -95,6 +96,7 @@ STEPS = {
     "no steps": (),
     "scaled": (Standardize,),
     "length": (UnitNorm,),
+    "outliers": (OmitOutliers, Standardize),
     "several": (Standardize, QuadraticExpansion, UnitNorm),
 }
 

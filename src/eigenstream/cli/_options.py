@@ -114,6 +114,7 @@ def step_list(text: str) -> list[Any]:
         "lag-embedding": streams.LagEmbedding,
         "differences": streams.Differences,
         "quadratic-expansion": streams.QuadraticExpansion,
+        "omit-outliers": streams.OmitOutliers,
     }
     return [made(step.strip(), known) for step in text.split(",")]
 
@@ -251,7 +252,8 @@ class FitOptions(RunOptions):
         Any,
         step_list,
         "Steps in front, in their order: standardize, standardize:running, unit-norm, "
-        "lag-embedding:DELAYS:LAG, differences:LAG, quadratic-expansion.",
+        "lag-embedding:DELAYS:LAG, differences:LAG, quadratic-expansion, "
+        "omit-outliers:DEVIATIONS.",
     ] = None
 
     def opened(self, data: list[Any], **more: Any) -> Any:

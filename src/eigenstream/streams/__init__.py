@@ -4,6 +4,7 @@ from eigenstream.streams._aside import columns_of, labels_of
 from eigenstream.streams._opening import open_stream
 from eigenstream.streams.base import Chunk, StreamError
 from eigenstream.streams.fields import FeatureGrid
+from eigenstream.streams.outliers import OmitOutliers
 from eigenstream.streams.outputs import write_stream
 from eigenstream.streams.preprocessing import (
     Differences,
@@ -23,6 +24,7 @@ __all__ = [
     "Differences",
     "FeatureGrid",
     "LagEmbedding",
+    "OmitOutliers",
     "Preprocessing",
     "QuadraticExpansion",
     "Standardize",

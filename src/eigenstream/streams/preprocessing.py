@@ -53,8 +53,8 @@ class Step:
         """Return the names of the output columns, given those of the input columns."""
         return names
 
-    def learn(self, rows: Chunk) -> None:
-        """Learn from the next rows of the preparatory pass."""
+    def learn(self, rows: Chunk) -> bool | None:
+        """Learn from the next rows of the preparatory pass, and return True if they suffice."""
 
     def learned(self) -> None:
         """End the preparatory pass."""
@@ -111,14 +111,14 @@ class Step:
         return copy(self)
 
 
-def _dense(rows: Chunk, what: str) -> NDArray[Any]:
+def dense_rows(rows: Chunk, what: str) -> NDArray[Any]:
     """Return dense rows, or raise an error if they are sparse."""
     if is_sparse(rows.rows):
         raise StreamError(
             f"{rows.source} is sparse, and {what} would fill it. Convert it to a dense array first."
         )
-    found: NDArray[Any] = rows.rows
-    return found
+    values: NDArray[Any] = rows.rows
+    return values
 
 
 @storable(lost="int", _rows="float rows D | csr_array | None", _weights="f8 rows", _starts="bool")
@@ -404,7 +404,7 @@ class Standardize(Step):
 
     def learn(self, rows: Chunk) -> None:
         """Add rows of the preparatory pass."""
-        values = _dense(rows, "standardising").astype(np.float64, copy=False)
+        values = dense_rows(rows, "standardising").astype(np.float64, copy=False)
         values = values if rows.weights is None else values[rows.weights > 0]
         if len(values) == 0:
             return
@@ -425,7 +425,7 @@ class Standardize(Step):
 
     def push(self, rows: Chunk) -> Chunk:
         """Return standardised rows."""
-        values = _dense(rows, "standardising")
+        values = dense_rows(rows, "standardising")
         if len(values) == 0:
             return rows
         if self._n and values.shape[1] != len(self._sum):

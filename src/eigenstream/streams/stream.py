@@ -470,14 +470,16 @@ class Stream:
             if not self.rereadable:
                 raise StreamError(
                     f"{type(step).__name__} needs a preparatory pass, and {self!r} can be read "
-                    "once only. Use Standardize(running=True), or write the rows to a file first."
+                    "once only. Write the rows to a file first, or use Standardize(running=True)."
                 )
             before = Preprocessing(steps[:place]).fresh()
             parts: Any = read_ahead(lambda to=before: self._prepared(to))  # type: ignore[misc]
             with closing(parts):
                 for part in parts:
-                    step.learn(part)
+                    enough = step.learn(part)
                     report(len(part))
+                    if enough:
+                        break
             step.learned()
 
     def _answered(self, chunks: Iterator[Chunk]) -> Iterator[Chunk]:

@@ -20,14 +20,9 @@ from eigenstream.subspace.estimators.weights import AlphaPath, alpha_of_bound, a
 from eigenstream.subspace.inference import timescales as _timescales
 from eigenstream.subspace.solvers.flow import FlowOperator
 from eigenstream.subspace.solvers.solver import COUNT
-from eigenstream.subspace.sums.accumulators import N_PEAKS
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.operators import Eigenpairs, MatrixOperator
 from eigenstream.subspace.sums.terms import TimeTerms, Weights
-
-#: Warn if N_PEAKS rows hold more than this share of a column's variance, of at least this number
-#: of rows. Fewer rows, or smaller shares, occur by chance with heavy tails.
-PEAK_SHARE, LEAST_ROWS_OF_PEAKS = 0.5, 1000
 
 #: After a fit, the features of the first rows are compared at these multiples of the lag.
 CHECKED_ROWS, LADDER = 10_000, (1, 2, 5, 10, 20, 50, 100)
@@ -222,7 +217,6 @@ class SlowSubspace(TimeEstimator):
     def _warn_about_rows(self, learner: Learner) -> None:
         """Warn also about columns that may be no measurements; those of a feature map are."""
         super()._warn_about_rows(learner)
-        self._warn_about_peaks(learner)
         terms = learner.ahead().terms
         assert isinstance(terms, TimeTerms)
         if self._map is None and terms.columns is not None:
@@ -250,24 +244,6 @@ class SlowSubspace(TimeEstimator):
         offset = checked.rows.mean(axis=0) if self.center == "sequences" else 0.0
         if (message := _timescales.better_lag(checked.rows - offset, lags)) is not None:
             warn_user(message)
-
-    def _warn_about_peaks(self, learner: Learner) -> None:
-        """Warn if a few rows hold most of the variance of a column."""
-        peaks = getattr(learner.sums, "peaks", ())
-        if not peaks or learner.n_rows < LEAST_ROWS_OF_PEAKS:
-            return
-        squares = np.array([peak.vector for peak in peaks]) ** 2
-        whole = learner.terms.totals()[0] * np.diagonal(learner.operator().reward)
-        shares = np.sort(squares, axis=0)[::-1][:N_PEAKS].sum(axis=0) / np.where(whole, whole, 1.0)
-        j = int(shares.argmax())
-        if shares[j] > PEAK_SHARE:
-            order = np.argsort(-squares[:, j])[:N_PEAKS]
-            held = squares[order, j] > squares[order[0], j] / 10.0
-            rows = ", ".join(str(row) for row in sorted(peaks[i].row for i in order[held]))
-            warn_user(
-                f"rows of huge size decide the answer: row(s) {rows} hold {shares[j]:.0%} of the "
-                f"variance of column {j}. Remove or clip them, or pass missing='skip' with NaN."
-            )
 
     _result_class = SlowResult
 

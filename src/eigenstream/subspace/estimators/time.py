@@ -1,5 +1,6 @@
 """Learning from rows in time order: whole, in chunks, in separate sequences, and merged."""
 
+import warnings
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import replace
@@ -7,6 +8,7 @@ from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy.linalg import orth
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
@@ -16,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from eigenstream._checks import check_flag, warn_user
 from eigenstream._documented import documented_by
 from eigenstream._hooks import KEEPING, keeper_of
-from eigenstream._linalg import Float64s, rounding_of_mean
+from eigenstream._linalg import Float64s, principal_angles, rounding_of_mean
 from eigenstream._prepared import learns_rows
 from eigenstream._provenance import forget_source, note_source
 from eigenstream._streams import fits_dask, is_stream, note_columns, refuse_keeping
@@ -40,6 +42,7 @@ from eigenstream.subspace.inference.uncertainty import (
 )
 from eigenstream.subspace.solvers.solver import MATRIX, PAIRWISE, Dense, Need, Task, chosen
 from eigenstream.subspace.sums.learner import Learner
+from eigenstream.subspace.sums.peaks import HUGE, OperatorSums
 from eigenstream.subspace.sums.row_moments import RowMoments
 from eigenstream.subspace.sums.terms import TimeTerms, Weights
 
@@ -51,6 +54,10 @@ LEAST_ROWS = 10
 #: Warn if the variance between sequences exceeds that within them by this factor. With smaller
 #: values, slow processes in short sequences warn too.
 MOST_BETWEEN = 3.0
+
+#: Warn if rows of huge size turn the subspace by more than this angle, in radians, in fits of at
+#: least this number of rows. Rows of fewer, or smaller angles, occur by chance.
+MOST_TURNED, LEAST_ROWS_OF_PEAKS = 0.3, 1000
 
 
 class TimeEstimator(CallbackSupportMixin, GapEstimator):
@@ -122,6 +129,34 @@ class TimeEstimator(CallbackSupportMixin, GapEstimator):
     def _learn_all(self, fit: Fit, found: Any = None) -> None:
         super()._learn_all(fit, found)
         self._warn_of_runs()
+
+    def _warn_about_rows(self, learner: Learner) -> None:
+        super()._warn_about_rows(learner)
+        self._warn_about_peaks(learner.ahead())
+
+    def _warn_about_peaks(self, learner: Learner) -> None:
+        """Warn if the subspace is another one without a few rows of huge size."""
+        peaks = getattr(learner.sums, "peaks", None)
+        if peaks is None or learner.n_rows < LEAST_ROWS_OF_PEAKS:
+            return
+        terms: Any = learner.terms
+        rest = peaks.without(learner.operator(), terms)
+        if rest is None:
+            return
+        others = copy(learner)
+        others.sums = OperatorSums(rest)
+        with warnings.catch_warnings():  # the whole fit has warned
+            warnings.simplefilter("ignore")
+            columns = [self._solve(each).columns for each in (learner, others)]
+        turned = principal_angles(*columns)[0]
+        shares = peaks.shares(rest, terms, orth(np.hstack(columns)))
+        if turned > MOST_TURNED and shares.max() > HUGE:
+            rows = sorted({peaks.peaks[k].row for k in np.flatnonzero(shares > HUGE / 4)})
+            warn_user(
+                f"row(s) {', '.join(map(str, rows))} of huge size turn the subspace by "
+                f"{np.degrees(turned):.0f} degrees. Leave them out by the step "
+                "OmitOutliers() of a stream, or by sample_weight."
+            )
 
     def _warn_of_runs(self) -> None:
         """Warn if the means of the sequences differ by more than the rows within them."""

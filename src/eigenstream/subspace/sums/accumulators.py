@@ -4,26 +4,20 @@ An accumulator does not depend on means, lags, pairs or labels. ``Moments`` is e
 ``frame.py`` and ``FlowSums`` in ``flow.py`` store a few vectors at given weights.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from eigenstream._linalg import Float64s, mirrored, rank_update
 from eigenstream._storable import storable
-from eigenstream.subspace.sums.block import Block, Edges, Part, Shares
+from eigenstream.subspace.sums.block import Block, Part, Shares
 from eigenstream.subspace.sums.operators import MatrixOperator
-from eigenstream.subspace.sums.terms import NOTHING, VARIANCE, Parts, Terms
+from eigenstream.subspace.sums.peaks import Peaks
+from eigenstream.subspace.sums.terms import NOTHING, VARIANCE, VELOCITY, Parts, Terms
 
 #: Vectors of a part are buffered up to this number. Smaller values update the D x D matrix more
 #: often; larger values take more memory.
 WAITING = 256
-
-#: A row may decide an answer if it holds this share of a column's sum of squares. Blocks with a
-#: mean square of this multiple of the earlier one are searched. Smaller values cost more time.
-SHARE, GROWTH = 1 / 8, 1.25
-
-#: The number of rows that are noted for a column of a block, and in all.
-N_PEAKS, MOST_PEAKS = 4, 64
 
 
 @storable(n_features="int=W", total="f8 W W | None", vectors="list[ndarray]", n_vectors="int")
@@ -84,19 +78,12 @@ class PartSum:
         return self.total
 
 
-class Peak(NamedTuple):
-    """A row that holds a large share of the variance of a column: its place and its difference."""
-
-    row: int
-    vector: Float64s
-
-
 @storable(n_features="int=W", sums="dict[PartSum]", peaks="-", n_rows="-")
 class Moments:
     """Exact sums, one matrix for each part."""
 
-    #: Rows of huge size in time, which are not stored, and the number of rows so far.
-    peaks: tuple[Peak, ...] = ()
+    #: The largest rows in time, which are not stored in files, and the number of rows so far.
+    peaks: Peaks | None = None
     n_rows: int = 0
 
     def __init__(self, n_features: int) -> None:
@@ -105,55 +92,30 @@ class Moments:
 
     def add(self, block: Block, terms: Terms) -> None:
         """Add the terms of a block."""
-        for part, edges in block.by_part().items():
-            found = self._sum(part)
+        parts = block.by_part()
+        peaks = self.peaks = self.peaks or Peaks()
+        for part, edges in parts.items():
+            total = self._sum(part)
             watched = part == VARIANCE and terms.in_time and block.count(edges) >= WAITING
-            before = found.squares() if watched else None
-            found.add(block, part, edges)
+            before = total.squares() if watched else None
+            total.add(block, part, edges)
             if before is not None:
-                self._find_peaks(block, edges, before, found.squares(), terms.n_rows)
-        self.n_rows = terms.n_rows
-
-    def _find_peaks(
-        self, block: Block, edges: list[Edges], before: Float64s, after: Float64s, n_rows: int
-    ) -> None:
-        """Note rows that hold much of a column's sum of squares.
-
-        Only blocks whose sums are large compared with those of the rows so far are searched.
-        """
-        added = after - before
-        usual = GROWTH * block.count(edges) / max(self.n_rows, 1) * before
-        large = (added > SHARE * after) & (added > usual)
-        if not large.any():
-            return
-        for some in edges:
-            if not block.rows_of(some):
-                continue
-            most = 1.0 if some.weights is None else float(some.weights.max())
-            high = large & (most * block.highest(some) ** 2 > SHARE * added / N_PEAKS)
-            if not high.any():
-                continue
-            vectors, (k, where) = block.weighted(some), some.now
-            places = np.arange(block.pieces[k].shape[0])[where]
-            first = n_rows - block.pieces[0].shape[0] - k * block.pieces[k].shape[0]
-            for j in np.flatnonzero(high):
-                for i in np.argsort(-np.abs(vectors[:, j]))[:N_PEAKS]:
-                    row = first + int(places[i])
-                    if all(peak.row != row for peak in self.peaks):
-                        self.peaks += (Peak(row, vectors[i].copy()),)
-        sizes = {peak.row: float(peak.vector @ peak.vector) for peak in self.peaks}
-        self.peaks = tuple(sorted(self.peaks, key=lambda peak: -sizes[peak.row])[:MOST_PEAKS])
+                peaks.find(block, edges, before, total.squares(), self.n_rows)
+        peaks.follow(block, parts.get(VELOCITY, []), self.n_rows)
+        self.n_rows += 0 if block.chunk is None else len(block.chunk)
 
     def merge(self, later: "Moments") -> None:
         """Add another accumulator."""
-        self.peaks += tuple(Peak(row + self.n_rows, u) for row, u in later.peaks)
+        if later.peaks is not None:
+            self.peaks = self.peaks or Peaks()
+            self.peaks.merge(later.peaks, self.n_rows)
         self.n_rows += later.n_rows
         for part, found in later.sums.items():
             self._sum(part).merge(found)
 
     def forget(self, share: float) -> None:
         """Multiply all sums by a share."""
-        self.peaks = ()
+        self.peaks = None
         for found in self.sums.values():
             found.forget(share)
 
