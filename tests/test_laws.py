@@ -72,6 +72,7 @@ def test_law_5_float32_is_as_good_as_float64(member):
 
 @on(6)
 @pytest.mark.parametrize("name", DEGENERATE)
+@pytest.mark.filterwarnings("ignore::UserWarning")
 def test_law_6_degenerate_data(member, name):
     rows, y = DEGENERATE[name], None
     if member.data == "labels":

@@ -47,6 +47,7 @@ def test_units_as_images_where_they_lie(table, tmp_path):
     assert text.count("data:image/png") >= 20
 
 
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 def test_a_map_of_a_file_with_holes(tmp_path):
     rows = np.random.default_rng(0).standard_normal((120, 3))
     rows[::9, 1] = np.nan

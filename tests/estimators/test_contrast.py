@@ -92,6 +92,7 @@ def test_solvers_of_one_pass_come_near(solver, share, seed):
     assert share * exact.result_.objective < score <= exact.result_.objective * (1 + 1e-9)
 
 
+@pytest.mark.filterwarnings("ignore:gamma .* nearly the identity")
 def test_a_kernel_finds_what_its_map_finds():
     found = ContrastSubspace(2, solver=Kernel("rbf", 0.05)).fit(X, background=BACKGROUND)
     rows = np.concatenate([X, BACKGROUND])

@@ -104,6 +104,7 @@ class TestIndexPairsBehindAMap:
         np.testing.assert_array_equal(grown.features_.prototypes_, whole.features_.prototypes_)
         np.testing.assert_allclose(grown.components_, whole.components_, atol=1e-8)
 
+    @pytest.mark.filterwarnings("ignore:missing='skip' left out")
     def test_rows_with_missing_values_teach_nothing(self):
         points = np.random.default_rng(4).standard_normal((60, 3)) + 9.0
         points[::3, 1] = np.nan
@@ -133,6 +134,7 @@ LABELS = np.arange(len(ROWS)) % 4
     ],
     ids=lambda value: type(value).__name__,
 )
+@pytest.mark.filterwarnings("ignore:No eigenvalue of T")
 def test_maps_that_go_on_learning_are_no_part_of_a_stream(learner, data, features):
     """In one chunk they would be fitted on it, row by row on the first row alone."""
     model = clone(learner).set_params(features=features)
@@ -144,6 +146,7 @@ def test_maps_that_go_on_learning_are_no_part_of_a_stream(learner, data, feature
     model.set_params(features=features).fit(*data)
 
 
+@pytest.mark.filterwarnings("ignore:No eigenvalue of T")
 def test_a_map_that_is_too_sharp_for_pairs_warns():
     with pytest.warns(UserWarning, match="nearly the identity"):
         ClassSubspace(1, criterion="difference", eta=0.5, features=RBFNetwork(20, gamma=1e6)).fit(

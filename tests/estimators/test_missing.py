@@ -98,6 +98,7 @@ def test_labelled_rows_are_counted(solver):
 
 
 @pytest.mark.parametrize("indexed", [False, True])
+@pytest.mark.filterwarnings("ignore:PairMetric did not converge")
 def test_pairs_are_counted(indexed):
     rows = with_holes(0.1)
     index = np.stack([np.arange(200), (np.arange(200) + 1) % 200], axis=1)

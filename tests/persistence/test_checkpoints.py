@@ -104,6 +104,7 @@ def assert_same(left, right):
     ],
     ids=repr,
 )
+@pytest.mark.filterwarnings("ignore:only 1 of the 2 eigenvalues")
 def test_stopped_and_gone_on_again_and_again(model, tmp_path):
     path = tmp_path / "fit.eigs"
     whole = clone(model).fit(stream())
@@ -299,7 +300,9 @@ def taught(model, rows=ROWS, **options):
     return found if isinstance(model, UNTAUGHT) else found.with_labels(np.arange(900) % 3)
 
 
-@pytest.mark.filterwarnings("ignore:the Hebbian", "ignore:.*did not settle")
+@pytest.mark.filterwarnings(
+    "ignore:the Hebbian", "ignore:.*did not settle", "ignore:gamma .* nearly the identity"
+)
 @pytest.mark.parametrize(
     ("model", "stops"),
     [

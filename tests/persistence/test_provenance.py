@@ -85,6 +85,7 @@ def test_what_a_file_says_about_its_origin(folder):
     [StreamPCA(1), ClassSubspace(1, criterion="difference", eta=2.0), Perceptron(random_state=0)],
     ids=repr,
 )
+@pytest.mark.filterwarnings("ignore:the perceptron did not converge")
 def test_an_array_leaves_nothing_of_a_stream(model):
     labels = np.arange(300) % 2
     model.fit(open_stream(ROWS).through(UnitNorm()).with_labels(labels))
@@ -98,6 +99,7 @@ def test_an_array_leaves_nothing_of_a_stream(model):
     assert not hasattr(model, "preprocessing_")
 
 
+@pytest.mark.filterwarnings("ignore:the variance between sequences")
 def test_sequences_are_counted_across_an_interruption(tmp_path):
     def made():
         return open_stream(np.array_split(ROWS, 10), chunk_rows=7).through(Standardize())

@@ -7,7 +7,9 @@ from eigenstream import CompetitiveLearning, SelfOrganizingMap, open_stream, rep
 from eigenstream.reports import SeenRows
 from pages import Words
 
-pytestmark = pytest.mark.filterwarnings("ignore:X has .* distinct rows")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:X has .* distinct rows", "ignore:The deviations of the columns range"
+)
 
 
 def rows_of(n=400, width=12):

@@ -320,6 +320,7 @@ def test_weighting_of_arrays():
             Weighting(bad)
 
 
+@pytest.mark.filterwarnings("ignore:Blocks of 12 rows")
 def test_error_bars_of_maps(cube):
     pca = StreamPCA(2).fit(cube, blocks=10)
     errors = pca.result_.uncertainty.loadings.error

@@ -126,6 +126,7 @@ def test_the_check_of_multiples_warns_of_noise_only():
     assert replace(found, measured=found.predicted).warning is None
 
 
+@pytest.mark.filterwarnings("ignore:Blocks of 400 rows")
 def test_bad_questions_raise():
     plain = lag_path(SlowSubspace(1), ROWS[:500], [1, 2])
     with pytest.raises(ValueError, match="blocks=20"):

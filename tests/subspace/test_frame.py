@@ -79,6 +79,7 @@ def share(model, best):
 
 
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.filterwarnings("ignore:the sketch reached")
 def test_one_pass_is_near_the_matrices_in_any_chunks_and_merged(name):
     learner, data, least = CASES[name]
     learner, best = clone(learner).set_params(solver="sketch"), best_of(learner, data)
@@ -116,6 +117,7 @@ def test_a_second_pass_comes_nearer(name):
 
 
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.filterwarnings("ignore:.*(eigenvalues are positive|objective is)")
 def test_narrow_rows_are_learned_exactly(name):
     learner, data, _ = CASES[name]
     data = (data[0] if name == "index pairs" else data[0][..., :10], *data[1:])
@@ -126,6 +128,7 @@ def test_narrow_rows_are_learned_exactly(name):
     assert principal_angles(model.components_.T, dense.components_.T).max() < 1e-6
 
 
+@pytest.mark.filterwarnings("ignore:.*objective is")
 def test_rows_of_any_kind():
     learner = SlowSubspace(2, basis="eigenvalue", alpha=0.5, solver="sketch")
     parts, weights = np.split(ROWS, 3), np.repeat([1.0, 2.0, 0.5], 1000)
@@ -147,6 +150,7 @@ def test_rows_of_any_kind():
     assert np.isfinite(mapped.fit(ROWS[:, :20]).components_).all()
 
 
+@pytest.mark.filterwarnings("ignore:feature 0 has an implied")
 def test_what_is_forgotten_is_the_past():
     rows = np.concatenate([slow_rows(3000, seed=1), slow_rows(6000, seed=2)])
     model = SlowSubspace(3, basis="eigenvalue", alpha=0.4, solver=Sketch(forgetting=0.001)).fit(

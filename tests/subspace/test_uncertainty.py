@@ -94,6 +94,7 @@ def test_the_last_component_of_the_automatic_alpha_has_a_small_error():
     st.lists(st.integers(8, 60), min_size=2, max_size=6),
     st.integers(1, 50),
 )
+@pytest.mark.filterwarnings("ignore:the variance between sequences")
 def test_sequences_are_left_out(seed, lengths, chunk):
     runs = [walk(seed + k, n) for k, n in enumerate(lengths)]
     slow = SlowSubspace(2, lag=2, criterion="ratio", solver="dense")
@@ -188,6 +189,7 @@ def test_equal_variances_are_not_distinguishable():
     assert found.subspace_angles[1] < 0.1 < 0.3 < found.angles[0]
 
 
+@pytest.mark.filterwarnings("ignore:Blocks of 100 rows")
 def test_a_fit_with_blocks_has_error_bars(tmp_path):
     X = walk(0, 400)
     slow, plain = SlowSubspace(2, lag=2), SlowSubspace(2, lag=2).fit(X)

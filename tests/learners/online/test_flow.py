@@ -215,6 +215,7 @@ def test_forgetting_follows_a_drift():
     ids=["zero", "constant", "duplicated", "rank one", "huge", "tiny"],
 )
 @pytest.mark.parametrize("init", ["data", "random"])
+@pytest.mark.filterwarnings("ignore:learning_rate='auto' did not converge")
 def test_degenerate_data_give_finite_answers(rows, init):
     plan = {"weights": (0.5, 0.5), "lag": 1, "init": init, "seed": 0}
     one, other = (Flow(3, **plan).update(rows).solution() for _ in range(2))
