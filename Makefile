@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 LOWEST := .venv-lowest
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo papers test test-lowest test-papers lint types bench docs clean
+.PHONY: help demo papers test test-quick test-lowest test-papers lint types bench docs clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -55,6 +55,9 @@ types: $(VENV)/.installed-dev ## mypy --strict on src and papers
 test: lint types ## lint, types, tests and doctests
 	@# One BLAS thread a worker: more threads than cores wait for each other.
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto
+
+test-quick: $(VENV)/.installed-dev ## the tests that are not slow, with fewer random examples
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto -m "not slow" --hypothesis-profile=quick
 
 $(LOWEST)/.installed: pyproject.toml
 	@$(PYTHON) -m venv --clear $(LOWEST)

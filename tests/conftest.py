@@ -1,4 +1,4 @@
-"""Shared by all tests: where the real data are, and Hypothesis without deadlines."""
+"""Shared by all tests: slow tests, the folder of real data, Hypothesis without deadlines."""
 
 import os
 import sys
@@ -10,19 +10,37 @@ from hypothesis import settings
 #: Doctests of a second copy would register its class for model files again.
 collect_ignore = ["members.py"]
 
-sys.path.insert(0, str(Path(__file__).parent))
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+#: Modules of slow tests: processes, pages, simulations, and the checks of scikit-learn.
+SLOW = {
+    HERE / f"{name}.py"
+    for name in (
+        *("cli/test_distributed", "cli/test_passes", "cli/test_pipes", "cli/test_plot"),
+        *("distributed/test_cluster", "learners/online/test_averaging", "persistence/test_kills"),
+        *("reports/test_page", "reports/test_prototypes", "reports/test_report"),
+        *("test_docs", "test_five_users", "test_gallery", "test_migration", "test_sklearn"),
+        *(f"theory/dynamics/test_{name}" for name in ("advice", "chain", "principal")),
+        *(f"theory/dynamics/test_{name}" for name in ("simulation", "symmetric")),
+    )
+}
 
 # Timing on shared machines says nothing about correctness.
 settings.register_profile("default", deadline=None, max_examples=60)
+settings.register_profile("quick", deadline=None, max_examples=10)
 settings.load_profile("default")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Mark what asks for real data, so that ``-m needs_data`` runs these tests alone."""
+    """Mark tests that need real data (``-m needs_data``) and slow tests (``-m slow``)."""
     for item in items:
-        if "data_folder" in getattr(item, "fixturenames", ()):
+        fixtures = getattr(item, "fixturenames", ())
+        if "data_folder" in fixtures:
             item.add_marker("needs_data")
+        if item.path in SLOW or "browser" in fixtures:
+            item.add_marker("slow")
 
 
 @pytest.fixture(scope="session")

@@ -140,7 +140,7 @@ def test_below_every_critical_rate_is_not_enough():
         assert not PrincipalDynamics(b, learning_rate=threshold + 0.005).is_stable()
     for b in ((1, 0.5), (1, 0.8), (0.6, 0.4), (0.7, 0.2)):
         critical = PrincipalDynamics(b).critical_rates[1]
-        for share in np.linspace(0.02, 0.999, 30):
+        for share in (0.02, 0.1, 0.3, 0.6, 0.9, 0.999):
             assert PrincipalDynamics(b, learning_rate=share * critical).is_stable()
     R, _ = drawn_state(np.random.default_rng(3), 2, 2)
     for eta, expected in ((1.5, (0.720, 0, 0.655, 0)), (2.5, (0.612, 0.612, 0, 1))):
@@ -278,7 +278,7 @@ def test_a_plateau_escapes_and_does_not_depend_on_the_grid():
     """Random runs of both models: every plateau counts, on three grids."""
     rng = np.random.default_rng(3)
     counts = []
-    for _ in range(10):
+    for _ in range(4):
         b = rng.uniform(0.5, 2)
         pair = SymmetricPair(b)
         eta = rng.uniform(0.1, 0.9) * pair.critical_rate
