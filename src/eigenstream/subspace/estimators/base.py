@@ -192,7 +192,9 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
         if nested is not None and isinstance(name, str):
             own = nested.removeprefix("solver__")
             kinds = [kind for kind in SOLVERS.values() if own in kind().get_params()]
-            kind = next((one for one in kinds if one.name == name), (*kinds, Sketch)[0])
+            kind = next(
+                (candidate for candidate in kinds if candidate.name == name), (*kinds, Sketch)[0]
+            )
             raise ValueError(
                 f"solver={name!r} is a name, and {nested} needs an object. Use "
                 f"solver={kind.__name__}({own}={params[nested]!r})."
@@ -209,9 +211,9 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
         self._solver, self._begun = solver, self._parameters()
         return solver.begin(self._terms(width), self._task(width))
 
-    def _learn_all(self, fit: Fit, found: Resumption | None = None) -> None:
+    def _learn_all(self, fit: Fit, resumption: Resumption | None = None) -> None:
         """Learn from all rows, forgetting what was learned before."""
-        if found is None:
+        if resumption is None:
             self._learner, self._answer = None, None
             self._fit_maps(fit)
         self._skipped, fit.noted = fit.skipped, lambda: self._noted(fit)
@@ -315,9 +317,9 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
                 f"{type(self).__name__} cannot merge with {type(other).__name__}. Pass another "
                 f"{type(self).__name__}."
             )
-        for one in (self, other):
-            check_is_fitted(one)
-            chosen(copy(one).set_params(solver=one._solver), 1, None, Need("merge", MERGE))
+        for model in (self, other):
+            check_is_fitted(model)
+            chosen(copy(model).set_params(solver=model._solver), 1, None, Need("merge", MERGE))
         ours, theirs = self._learner, other._learner
         assert ours is not None
         assert theirs is not None
@@ -346,16 +348,16 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
     def _resume(self, rows: Rows, keeper: Keeper | None) -> None:
         """Learn from a stream, after the rows of a checkpoint if there is one."""
         fit = Fit(self, rows, keeper)
-        found = None if keeper is None else keeper.begin(self, rows.given)
-        if found is not None:
+        resumption = None if keeper is None else keeper.begin(self, rows.given)
+        if resumption is not None:
             params = self.get_params(deep=False)
-            learned = {k: v for k, v in vars(found.estimator).items() if k not in params}
+            learned = {k: v for k, v in vars(resumption.estimator).items() if k not in params}
             self.__dict__.update(learned)
-            if found.complete:
+            if resumption.complete:
                 return
             n_sequences = self.provenance_.get("sequences") or 0
-            fit.resume(self._map, self._skipped, n_sequences, found.rows, found.turn)
-        self._learn_all(fit, found)
+            fit.resume(self._map, self._skipped, n_sequences, resumption.rows, resumption.turn)
+        self._learn_all(fit, resumption)
         note_source(self, rows.given, fit.n_sequences)
         if keeper is not None:
             keeper.complete(lambda: self)
@@ -409,9 +411,9 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
         solver = chosen(self, self._learner.terms.n_features, None, Need("partial_fit", ADD))
         if not isinstance(self.solver, str) or self.solver != "auto":
             self._check_solver(solver)
-        given = self._parameters()
-        fixed = [name for name in self._fixed() if name in given and name in self._begun]
-        check_unchanged({name: self._begun[name] for name in fixed}, given)
+        parameters = self._parameters()
+        fixed = [name for name in self._fixed() if name in parameters and name in self._begun]
+        check_unchanged({name: self._begun[name] for name in fixed}, parameters)
 
     def _fixed(self) -> tuple[str, ...]:
         """Return the names of the parameters that determine the sums."""
@@ -423,7 +425,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
         before = begun.get_params()
         if type(solver) is not type(begun) or not (
             solver.can(MATRIX)
-            or all(same_value(one, before[name]) for name, one in solver.get_params().items())
+            or all(same_value(value, before[name]) for name, value in solver.get_params().items())
         ):
             raise ValueError(
                 f"solver={solver!r} cannot continue from the result of another solver. "
@@ -536,8 +538,8 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
     @property
     def _kernel(self) -> KernelMap | RowSpan | None:
         """The map of the kernel, or None for other solvers."""
-        found = None if self._map is None else self._map.transformer
-        return found if isinstance(found, KernelMap | RowSpan) else None
+        transformer = None if self._map is None else self._map.transformer
+        return transformer if isinstance(transformer, KernelMap | RowSpan) else None
 
     @property
     def components_(self) -> Float64s:
@@ -667,31 +669,31 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
         if is_list_of_sequences(X):
             return each(self.transform, X)
         result = self._solved()
-        given, lost = self._completed(validated(self, X, reset=False), result)
-        features = self._projected(given, result.mean, result.columns)
+        rows, lost = self._completed(validated(self, X, reset=False), result)
+        features = self._projected(rows, result.mean, result.columns)
         features[lost] = np.nan
         return features
 
-    def _projected(self, given: Any, mean: Float64s, columns: Float64s) -> Any:
+    def _projected(self, rows: Any, mean: Float64s, columns: Float64s) -> Any:
         """Return the features of complete rows."""
         if self._map is None:
-            return projected(given, mean, columns)
-        step = chunk_rows(max(given.shape[1], len(mean)))
+            return projected(rows, mean, columns)
+        step = chunk_rows(max(rows.shape[1], len(mean)))
         parts = []
-        for first in range(0, given.shape[0], step):
-            made = self._map.transformer.transform(given[first : first + step])
-            check_finite(made, name=f"the output of {type(self.features_).__name__}")
-            parts.append(projected(made, mean, columns))
-        return np.concatenate(parts).astype(np.result_type(given.dtype, np.float32), copy=False)
+        for first in range(0, rows.shape[0], step):
+            features = self._map.transformer.transform(rows[first : first + step])
+            check_finite(features, name=f"the output of {type(self.features_).__name__}")
+            parts.append(projected(features, mean, columns))
+        return np.concatenate(parts).astype(np.result_type(rows.dtype, np.float32), copy=False)
 
-    def _completed(self, given: Any, result: Result) -> tuple[Any, Any]:
+    def _completed(self, rows: Any, result: Result) -> tuple[Any, Any]:
         """Return rows without missing values, and the indices of rows that have no features."""
         lost: Any = []
         if self.missing == "skip":
-            finite = finite_rows(given)
+            finite = finite_rows(rows)
             if not finite.all():
-                given, lost = without(given, finite), np.flatnonzero(~finite)
-        return as_floats(given), lost
+                rows, lost = without(rows, finite), np.flatnonzero(~finite)
+        return as_floats(rows), lost
 
     # The features are no metadata that scikit-learn could route.
     __metadata_request__inverse_transform: ClassVar = {"Z": UNUSED}

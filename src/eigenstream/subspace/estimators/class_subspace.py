@@ -223,8 +223,8 @@ class ClassSubspace(PairwiseEstimator):
         if is_stream(X):
             stream = labelled_stream(X, y, self)
             if keeper is None and self._in_memory(stream):
-                found = all_rows(stream, "fit of ClassSubspace")
-                self._learn_all(Fit(self, self._rows(found.rows, found.targets, reset=True)))
+                chunk = all_rows(stream, "fit of ClassSubspace")
+                self._learn_all(Fit(self, self._rows(chunk.rows, chunk.targets, reset=True)))
                 note_columns(self, stream)
                 note_source(self, stream)
                 return self
@@ -323,15 +323,15 @@ class ClassSubspace(PairwiseEstimator):
         >>> found.eigenvalues.value.round(2), found.eigenvalues.error.round(2)
         (array([1.32, 0.74]), array([0.25, 0.2 ]))
         """
-        one: Self = clone(self)
-        one._check_parameters()
-        X = labelled_stream(X, y, one) if is_stream(X) else X
-        rows = one._rows(X, y, None, groups, reset=True)
-        return one._jackknifed(rows, blocks, parts_of_classes)
+        model: Self = clone(self)
+        model._check_parameters()
+        X = labelled_stream(X, y, model) if is_stream(X) else X
+        rows = model._rows(X, y, None, groups, reset=True)
+        return model._jackknifed(rows, blocks, parts_of_classes)
 
     def _stream_rows(self, stream: Any) -> StreamRows:
-        def labels(given: Any) -> Any:
-            return pair_input.checked_labels(self, given)
+        def labels(names: Any) -> Any:
+            return pair_input.checked_labels(self, names)
 
         return stream_rows(self, stream, targets=labels)
 
@@ -340,8 +340,8 @@ class ClassSubspace(PairwiseEstimator):
     ) -> Rows:
         if is_stream(X):
             return self._stream_rows(X)
-        given = validated(self, X, reset=reset)
-        n = given.shape[0]
+        rows = validated(self, X, reset=reset)
+        n = rows.shape[0]
         targets = pair_input.targets_of(self, y, groups, n)
         if not reset and self._learner is not None:
             self._check_kinds(targets)
@@ -354,7 +354,7 @@ class ClassSubspace(PairwiseEstimator):
                     "Remove its row and its column."
                 )
             missing = "raise"
-        part = Part(given, weights, targets=targets)
+        part = Part(rows, weights, targets=targets)
         return ArrayRows([part], missing=missing, begins=False, given=X)
 
     def _check_kinds(self, targets: Any) -> None:
@@ -377,10 +377,10 @@ class ClassSubspace(PairwiseEstimator):
     def _sample(self, width: int) -> Sample:
         return Sample(width, self._SAMPLE_SIZE or MOST_ROWS)
 
-    def _scatters(self, learner: Learner, n_features: int, held: Parts = NOTHING) -> Scatters:
+    def _scatters(self, learner: Learner, n_features: int, held_out: Parts = NOTHING) -> Scatters:
         ready = learner.ahead()
         terms: Any = ready.terms
-        shares, between = terms.covariances(held)
+        shares, between = terms.covariances(held_out)
         within = ready.sums.combined(shares)
         return Scatters(within, between, n_features, terms.floor, factored=True)
 
@@ -448,8 +448,8 @@ class ClassSubspace(PairwiseEstimator):
     def _training(self) -> TrainingRows:
         if self._trained is None:
             self._trained = training_rows(self._known().ahead().sample, self._columns)  # type: ignore[arg-type]
-        found: TrainingRows = self._trained
-        return found
+        trained: TrainingRows = self._trained
+        return trained
 
     def _learned_classes(self) -> set[Any]:
         terms: Any = self._known().terms

@@ -254,10 +254,10 @@ class ContrastSubspace(SubspaceEstimator):
     def _rows(self, X: Any, background: Any = None, *, reset: bool) -> Sets:
         """Return the rows of X, with the targets 0, and of the background, with the targets 1."""
         sets: dict[int, Rows] = {}
-        for target, (name, given) in enumerate((("X", X), ("background", background))):
-            if given is not None:
+        for target, (name, rows) in enumerate((("X", X), ("background", background))):
+            if rows is not None:
                 try:
-                    sets[target] = self._set(given, name, reset=reset and not sets)
+                    sets[target] = self._set(rows, name, reset=reset and not sets)
                 except (ValueError, TypeError) as error:
                     place = f"{name}: " if name != "X" else ""
                     raise type(error)(f"{place}{error}") from error
@@ -334,11 +334,14 @@ class ContrastSubspace(SubspaceEstimator):
         ContrastPath
             The eigenvalues and components at each alpha.
         """
-        given = [check_number(alpha, "alpha", least=0) for alpha in np.ravel(alphas).tolist()]
+        weights = [check_number(alpha, "alpha", least=0) for alpha in np.ravel(alphas).tolist()]
         operator, n = self._matrices(), self.n_components_
-        found = [operator.largest((1.0, alpha), n) for alpha in given]
-        values, vectors = [one.values for one in found], [one.vectors.T for one in found]
-        return ContrastPath(np.array(given), np.array(values), np.array(vectors))
+        eigenpairs = [operator.largest((1.0, alpha), n) for alpha in weights]
+        values, vectors = (
+            [pairs.values for pairs in eigenpairs],
+            [pairs.vectors.T for pairs in eigenpairs],
+        )
+        return ContrastPath(np.array(weights), np.array(values), np.array(vectors))
 
     def score(self, X: Any, y: Any = None, *, background: Any) -> float:
         """Return the objective of the subspace on other rows, with the means learned in ``fit``.

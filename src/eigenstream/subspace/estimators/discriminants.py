@@ -168,11 +168,11 @@ class Family:
         along = differences @ axes.vectors
         for shrinkage in self.shrinkages:
             whitened = along * axes.scales(shrinkage)
-            found = axes.discriminants(shrinkage)
+            discriminants = axes.discriminants(shrinkage)
             whole = np.einsum("ij,ij->i", whitened, whitened)
-            squares = (whitened @ found.vectors) ** 2
+            squares = (whitened @ discriminants.vectors) ** 2
             for mixing in self.mixings:
-                weights, rest = found.weights(mixing)
+                weights, rest = discriminants.weights(mixing)
                 if mixing > 0.0:
                     number = None if None in self.numbers else self.numbers[0]
                     yield (shrinkage, mixing, number), rest * whole + squares @ (weights - rest)
@@ -286,13 +286,15 @@ def components_of(
     of the mapped rows. With mixing and ``n_components=None``, ``energy`` is the share of the mean
     squared distance to keep.
     """
-    found, scales = axes.discriminants(shrinkage), axes.scales(shrinkage)
-    weights, rest = found.weights(mixing)
+    discriminants, scales = axes.discriminants(shrinkage), axes.scales(shrinkage)
+    weights, rest = discriminants.weights(mixing)
     if mixing == 0.0:
-        some = slice(0, n_components)
-        mapped = (found.vectors[:, some] * np.sqrt(weights[some])).T * scales
+        kept = slice(0, n_components)
+        mapped = (discriminants.vectors[:, kept] * np.sqrt(weights[kept])).T * scales
     else:
-        root = (found.vectors * (np.sqrt(weights) - np.sqrt(rest))) @ found.vectors.T
+        root = (
+            discriminants.vectors * (np.sqrt(weights) - np.sqrt(rest))
+        ) @ discriminants.vectors.T
         root[np.diag_indices(len(root))] += np.sqrt(rest)
         mapped = root * scales
     mapped = mapped @ axes.vectors.T

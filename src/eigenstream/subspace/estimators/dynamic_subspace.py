@@ -249,12 +249,12 @@ class DynamicSubspace(TimeEstimator):
         if is_list_of_sequences(X):
             return each(lambda part: self.predict(part, steps), X)
         answer = self.result_
-        given, lost = self._completed(validated(self, X, reset=False), answer)
+        rows, lost = self._completed(validated(self, X, reset=False), answer)
         cov = answer.covariances
-        given = given.toarray() if hasattr(given, "toarray") else given
-        made = _propagator.predicted(cov, answer.pairs.vectors, given, steps)
-        made[lost] = np.nan
-        return np.asarray(self._without_unseen(made), given.dtype)
+        rows = rows.toarray() if hasattr(rows, "toarray") else rows
+        predictions = _propagator.predicted(cov, answer.pairs.vectors, rows, steps)
+        predictions[lost] = np.nan
+        return np.asarray(self._without_unseen(predictions), rows.dtype)
 
     @reads_rows
     def score(self, X: Any, y: Any = None) -> float:
@@ -309,8 +309,8 @@ class DynamicSubspace(TimeEstimator):
         if is_list_of_sequences(X):
             return each(self.koopman_weights, X)
         answer = self.result_
-        given, lost = self._completed(validated(self, X, reset=False), answer)
+        rows, lost = self._completed(validated(self, X, reset=False), answer)
         u, constant = _propagator.koopman_weights(answer.covariances, self.rank)
-        weights = np.asarray(given @ u + constant)
+        weights = np.asarray(rows @ u + constant)
         weights[lost] = np.nan
         return weights

@@ -33,13 +33,13 @@ class GapEstimator(SubspaceEstimator):
         unseen = np.flatnonzero(~operator.gaps.seen)
         return Gaps(operator.reward, operator.gaps.covariance, unseen)
 
-    def _completed(self, given: Any, result: Result) -> tuple[Any, Any]:
+    def _completed(self, rows: Any, result: Result) -> tuple[Any, Any]:
         gaps = result.gaps
         if gaps is None:
-            return super()._completed(given, result)
-        given = given.toarray() if is_sparse(given) else given
-        given = given if given.dtype in (np.float32, np.float64) else given.astype(np.float64)
-        known = with_gaps(given)
+            return super()._completed(rows, result)
+        rows = rows.toarray() if is_sparse(rows) else rows
+        rows = rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float64)
+        known = with_gaps(rows)
         seen = np.setdiff1d(np.arange(known.shape[1]), gaps.unseen)
         if len(seen) < known.shape[1]:  # these columns have no influence
             known = np.where(np.isin(np.arange(known.shape[1]), seen), known, 0.0)

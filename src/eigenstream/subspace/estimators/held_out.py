@@ -68,7 +68,7 @@ class Fold:
     """Sums without the held-out classes or pairs, and pairs to test on."""
 
     learner: Learner
-    held: Parts
+    left_out: Parts
     #: The differences of the test pairs, and True for pairs of the same class.
     differences: Float64s
     same: NDArray[np.bool_]
@@ -153,18 +153,18 @@ def folds_of_classes(learner: Learner, rows: Chunk) -> Folds:
             parts = frozenset(key for k in chosen for key in units[k])
             splits.append((parts, np.isin(unit_of, chosen)))
     folds = []
-    for held, tested in splits:
-        some = np.flatnonzero(tested)
+    for left_out, tested in splits:
+        test_rows = np.flatnonzero(tested)
         first, second, same = sampled_pairs(
-            codes[some], tasks[some], rows.each_weight()[some], PAIRS, rng
+            codes[test_rows], tasks[test_rows], rows.each_weight()[test_rows], PAIRS, rng
         )
         kept = learner
-        if not held:
+        if not left_out:
             kept = learner_of(ClassTerms(terms.n_features), rows.chosen(np.flatnonzero(~tested)))
-        if same.all() or not same.any() or min(kept.terms.totals(held)) <= 0.0:
+        if same.all() or not same.any() or min(kept.terms.totals(left_out)) <= 0.0:
             continue
-        test = rows.rows[some]
-        folds.append(Fold(kept, held, dense(test[first] - test[second]), same))
+        test = rows.rows[test_rows]
+        folds.append(Fold(kept, left_out, dense(test[first] - test[second]), same))
     # Folds of couples of few classes share classes: about half as many are independent.
     slack = NEAR_IF_FEW / np.sqrt(n / 2)
     if not FEWEST_CLASSES <= n < BUCKETS:
@@ -212,8 +212,8 @@ def sampled_pairs(
     def partners(first: Places, groups: Places) -> Places:
         bounds = [np.searchsorted(groups, groups[first], side=side) for side in ("left", "right")]
         low = np.concatenate([[0.0], ends])
-        found = drawn(low[bounds[0]], low[bounds[1]])
-        return np.asarray(np.clip(found, bounds[0], bounds[1] - 1))
+        candidates = drawn(low[bounds[0]], low[bounds[1]])
+        return np.asarray(np.clip(candidates, bounds[0], bounds[1] - 1))
 
     # The classes of a task are adjacent: number them in this order.
     groups = np.cumsum(np.concatenate([[0], (np.diff(codes) != 0) | (np.diff(tasks) != 0)]))
@@ -337,7 +337,7 @@ def folds_of_pairs(graph: PairGraph, scatters: Scatters) -> Folds:
     folds = []
     for couple in couples:
         tested = np.isin(part[pairs.pairs], couple).any(axis=1)
-        kept, test = (pairs.chosen(np.flatnonzero(one)) for one in (~tested, tested))
+        kept, test = (pairs.chosen(np.flatnonzero(chosen)) for chosen in (~tested, tested))
         if min(_fewest(kept), _fewest(test)) < 2:
             continue
         test = _at_most(test, rng)

@@ -61,8 +61,8 @@ class FeatureMap:
             self.transformer.fit(stream)
             forget_source(self.transformer)  # the estimator applies the steps
         else:
-            found = all_rows(stream, f"{self.transformer!r}, which learns first,")
-            self.transformer.fit(found.rows, None)
+            whole = all_rows(stream, f"{self.transformer!r}, which learns first,")
+            self.transformer.fit(whole.rows, None)
 
     def mapped(self, chunk: Chunk) -> Iterator[Chunk]:
         """Yield the mapped chunks: none while the map is not fitted, then all buffered ones."""
@@ -72,10 +72,10 @@ class FeatureMap:
                 self.waiting.append(chunk.kept())
                 return
         waited, self.waiting = [*self.waiting, chunk], []
-        for some in waited:
-            made = self.transformer.transform(some.rows)
-            check_finite(made, name=f"the output of {type(self.transformer).__name__}")
-            yield replace(some, rows=made)
+        for part in waited:
+            features = self.transformer.transform(part.rows)
+            check_finite(features, name=f"the output of {type(self.transformer).__name__}")
+            yield replace(part, rows=features)
 
     def _collect(self, chunk: Chunk) -> None:
         """Fit the map to exactly the rows that it still needs, whatever the chunking."""
@@ -93,8 +93,10 @@ class FeatureMap:
 
 def check_same_map(left: FeatureMap | None, right: FeatureMap | None) -> None:
     """Raise if two feature maps differ."""
-    found = [None if one is None else one.transformer for one in (left, right)]
-    if hash_of(found[0]) != hash_of(found[1]):
+    maps = [
+        None if feature_map is None else feature_map.transformer for feature_map in (left, right)
+    ]
+    if hash_of(maps[0]) != hash_of(maps[1]):
         raise ValueError(
             "The two estimators have different feature maps. Fit one map first, and pass "
             "features=FrozenEstimator(map) to both."

@@ -36,9 +36,9 @@ class CheckedPairs(NamedTuple):
 
 def pair_tags(tags: Any, preprocessor: Any) -> Any:
     """Return scikit-learn tags for an estimator that learns from pairs with signs."""
-    given = tags.input_tags
-    given.three_d_array, given.two_d_array = True, preprocessor is not None
-    given.sparse = given.pairwise = False
+    input_tags = tags.input_tags
+    input_tags.three_d_array, input_tags.two_d_array = True, preprocessor is not None
+    input_tags.sparse = input_tags.pairwise = False
     tags.target_tags.required = True
     tags.transformer_tags.preserves_dtype = ["float64", "float32"]
     return tags
@@ -74,24 +74,24 @@ def checked_pairs(
     """
     refuse_unread(pairs, "pairs")
     points = None if preprocessor is None else checked_points(preprocessor)
-    given = np.asarray(unmasked(pairs))
-    if given.dtype.kind not in "biuf":
-        raise TypeError(f"pairs have dtype {given.dtype}. Pass real numbers: {SHAPES}.")
+    values = np.asarray(unmasked(pairs))
+    if values.dtype.kind not in "biuf":
+        raise TypeError(f"pairs have dtype {values.dtype}. Pass real numbers: {SHAPES}.")
     index = None
-    if given.ndim == 2 and given.shape[1] == 2:
+    if values.ndim == 2 and values.shape[1] == 2:
         if points is None:
-            raise ValueError(f"{SHAPES}. Got {given.shape} and no preprocessor.")
+            raise ValueError(f"{SHAPES}. Got {values.shape} and no preprocessor.")
         rows, width = points, points.shape[1]
-        index = check_index_pairs(given, points.shape[0], "the preprocessor")
-    elif given.ndim == 3 and given.shape[1] == 2 and given.shape[2] > 0:
-        width = given.shape[2]
-        rows = given.reshape(len(given), 2 * width)
+        index = check_index_pairs(values, points.shape[0], "the preprocessor")
+    elif values.ndim == 3 and values.shape[1] == 2 and values.shape[2] > 0:
+        width = values.shape[2]
+        rows = values.reshape(len(values), 2 * width)
     else:
-        raise ValueError(f"{SHAPES}. Got {given.shape}.")
-    if len(given) == 0:
-        raise ValueError(f"pairs is empty: 0 sample(s) (shape {given.shape}). Pass some pairs.")
-    signs = np.ones(len(given), np.int64) if y is None else checked_signs(y, len(given))
-    weights = None if sample_weight is None else check_weights(sample_weight, len(given))
+        raise ValueError(f"{SHAPES}. Got {values.shape}.")
+    if len(values) == 0:
+        raise ValueError(f"pairs is empty: 0 sample(s) (shape {values.shape}). Pass some pairs.")
+    signs = np.ones(len(values), np.int64) if y is None else checked_signs(y, len(values))
+    weights = None if sample_weight is None else check_weights(sample_weight, len(values))
     if n_features is not None and width != n_features:
         raise ValueError(
             f"pairs have {width} features, but the estimator was fitted with {n_features}. Pass "
@@ -103,13 +103,13 @@ def checked_pairs(
     return CheckedPairs(rows, weights, signs, index)
 
 
-def rows_of_pairs(estimator: Any, raw: CheckedPairs, given: Any = None) -> Rows:
+def rows_of_pairs(estimator: Any, raw: CheckedPairs, source: Any = None) -> Rows:
     """Return checked pairs, chunk by chunk."""
     rows, missing = raw.rows if raw.pairs is None else raw.pairs, estimator.missing
     parts = [Part(rows, raw.weights, "pairs", raw.signs)]
     if raw.pairs is None:
-        return ArrayRows(parts, missing=missing, members=2, begins=False, given=given)
-    numbers = ArrayRows(parts, begins=False, given=given)
+        return ArrayRows(parts, missing=missing, members=2, begins=False, given=source)
+    numbers = ArrayRows(parts, begins=False, given=source)
     return IndexPairs(numbers, raw.rows, index_pairs_of, missing=missing)
 
 
@@ -151,7 +151,7 @@ def checked_signs(y: Any, n_pairs: int) -> NDArray[np.int64]:
         )
     if signs.dtype.kind not in "iuf":
         listed = signs.tolist()
-        words = [row for row, one in enumerate(listed) if not isinstance(one, int | float)]
+        words = [row for row, sign in enumerate(listed) if not isinstance(sign, int | float)]
         if words:
             raise TypeError(
                 f"y must be +1 (same class) or -1 (different), got {listed[words[0]]!r} at row "

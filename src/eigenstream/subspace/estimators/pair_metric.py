@@ -187,10 +187,10 @@ class PairMetric(
         every, skipped = joined(chunks), Skipped()
         for chunk in chunks:
             skipped.merge(chunk.skipped)
-        given = every.heavy()
-        weights, signs = given.each_weight().copy(), given.targets
+        weighted = every.heavy()
+        weights, signs = weighted.each_weight().copy(), weighted.targets
         assert signs is not None
-        assert given.pairs is not None
+        assert weighted.pairs is not None
         totals = [float(weights[signs == sign].sum()) for sign in (1, -1)]
         if min(totals) == 0.0:
             raise ValueError(
@@ -201,7 +201,7 @@ class PairMetric(
                 weights[signs == sign] *= 0.5 / total
         weights /= weights.sum()
         apart = np.asarray(
-            given.rows[given.pairs[:, 0]] - given.rows[given.pairs[:, 1]], np.float64
+            weighted.rows[weighted.pairs[:, 0]] - weighted.rows[weighted.pairs[:, 1]], np.float64
         )
         longest = float(np.sqrt(np.einsum("ij,ij->i", apart, apart).max()))
         if self.diameter is not None and longest > self.diameter * (1 + 1e-9):
@@ -228,7 +228,7 @@ class PairMetric(
         columns = canonical_signs(vectors[:, order])
         self.components_ = (columns * np.sqrt(values[order])).T
         self._begun = norm, margin, bool(self.balanced)
-        self._trained = TrainingPairs.of_all([given], np.asarray(self.components_.T, np.float64))
+        self._trained = TrainingPairs.of_all([weighted], np.asarray(self.components_.T, np.float64))
         return self
 
     @property
@@ -253,8 +253,8 @@ class PairMetric(
         """
         check_is_fitted(self)
         pair_input.check_no_pairs(X)
-        given = as_floats(validated(self, X, reset=False))
-        return given @ self.components_.T.astype(given.dtype)
+        rows = as_floats(validated(self, X, reset=False))
+        return rows @ self.components_.T.astype(rows.dtype)
 
     def _risk_bound(
         self, margin: float, delta: float, diameter: float | None, balanced: bool
@@ -329,7 +329,7 @@ class _Hinge:
             count += 1
             if step % CHECKED and step < most:
                 continue
-            mean, mean_q, mean_dual = (one / count for one in sums)
+            mean, mean_q, mean_dual = (total / count for total in sums)
             gaps = []
             for M, squares, weights in ((metric, q, dual), (mean, mean_q, mean_dual)):
                 loss = self.loss(squares, self.threshold(squares))

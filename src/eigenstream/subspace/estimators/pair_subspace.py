@@ -213,8 +213,8 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
                 self._fit_stream(stream, keeper)
                 return self
             pair_input.check_without_steps(stream)
-            found = all_rows(stream, "fit of PairSubspace")
-            pairs, y = pair_input.pairs_of(found.rows, self.preprocessor), found.targets
+            chunk = all_rows(stream, "fit of PairSubspace")
+            pairs, y = pair_input.pairs_of(chunk.rows, self.preprocessor), chunk.targets
         if keeper is not None:
             refuse_keeping(pairs)
         fit = Fit(self, self._rows(pairs, y, sample_weight, reset=True))
@@ -324,10 +324,10 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         >>> found.eigenvalues.value.round(2), found.eigenvalues.error.round(2)
         (array([1.07]), array([0.05]))
         """
-        one: Self = clone(self)
-        one._check_parameters()
-        pairs = labelled_stream(pairs, y, one) if is_stream(pairs) else pairs
-        return one._jackknifed(one._rows(pairs, y, reset=True), blocks, parts_in_time)
+        model: Self = clone(self)
+        model._check_parameters()
+        pairs = labelled_stream(pairs, y, model) if is_stream(pairs) else pairs
+        return model._jackknifed(model._rows(pairs, y, reset=True), blocks, parts_in_time)
 
     def _rows(self, pairs: Any, y: Any = None, sample_weight: Any = None, *, reset: bool) -> Rows:
         if is_stream(pairs):
@@ -356,7 +356,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
     def _sample(self, width: int) -> PairSample:
         return PairSample(width, self._SAMPLE_SIZE or MOST_PAIRS)
 
-    def _scatters(self, learner: Learner, n_features: int, held: Parts = NOTHING) -> Scatters:
+    def _scatters(self, learner: Learner, n_features: int, held_out: Parts = NOTHING) -> Scatters:
         operator = learner.operator()
         within = operator.penalty / 2.0
         return Scatters(within, operator.reward / 2.0 - within, n_features, operator.floor)
@@ -417,8 +417,8 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         if self._trained is None:
             learner = self._known().ahead()
             self._trained = TrainingPairs.of_sample(learner.sample, self._columns)  # type: ignore[arg-type]
-        found: TrainingPairs = self._trained
-        return found
+        trained: TrainingPairs = self._trained
+        return trained
 
     def _training_counts(self) -> PairCounts:
         return self._training().counts

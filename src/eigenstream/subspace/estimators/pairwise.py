@@ -100,7 +100,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
     # ---- learning --------------------------------------------------------------------------
 
     @abstractmethod
-    def _scatters(self, learner: Learner, n_features: int, held: Parts = NOTHING) -> Scatters:
+    def _scatters(self, learner: Learner, n_features: int, held_out: Parts = NOTHING) -> Scatters:
         """Return the covariances within and between classes, without the held-out parts."""
 
     @abstractmethod
@@ -189,10 +189,12 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
             folds = self._folds(inside, self._test_rows(learner, basis, scale))
             losses = []
             for fold in folds.folds:
-                kept = self._scatters(fold.learner, width, fold.held).scaled(scale)
+                kept = self._scatters(fold.learner, width, fold.left_out).scaled(scale)
                 apart = fold.differences if scale is None else fold.differences / scale
                 squares = family.squared_distances(Axes(kept), apart)
-                losses.append({name: 1.0 - roc_area(one, fold.same) for name, one in squares})
+                losses.append(
+                    {name: 1.0 - roc_area(distances, fold.same) for name, distances in squares}
+                )
             preferred = folds.preferred if losses else EUCLIDEAN
             selection = select(losses, family, folds.slack, preferred)
             family = selection.family
@@ -322,9 +324,9 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
             return float(np.sqrt(2.0))
         terms: Any = learner.terms
         longest = getattr(terms, "longest", None)
-        found = terms.radius.diameter if longest is None else longest
+        diameter = terms.radius.diameter if longest is None else longest
         scale = None if self._answer is None else self._answer.scale
-        return float(found if scale is None else found / scale.min())
+        return float(diameter if scale is None else diameter / scale.min())
 
     def _unit(self) -> float:
         return self._diameter(self._known().ahead())

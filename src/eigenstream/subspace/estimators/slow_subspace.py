@@ -228,16 +228,16 @@ class SlowSubspace(TimeEstimator):
         """Warn if the first rows of the first sequence show that the lag is too short."""
         if self._gaps:  # the features of rows with gaps are smoother than those of other rows
             return
-        some: list[Any] = []
+        parts: list[Any] = []
         first = X[:1] if is_list_of_sequences(X) else X
         for chunk in self._features_of(first, CHECKED_ROWS):
             end = int(chunk.starts[chunk.starts > 0][0]) if (chunk.starts > 0).any() else len(chunk)
-            if some and len(chunk.starts):
+            if parts and len(chunk.starts):
                 break
-            some.append(chunk[:end])
-            if end < len(chunk) or sum(map(len, some)) >= CHECKED_ROWS:
+            parts.append(chunk[:end])
+            if end < len(chunk) or sum(map(len, parts)) >= CHECKED_ROWS:
                 break
-        checked = joined(some)
+        checked = joined(parts)
         lags = [self.lag * step for step in LADDER if self.lag * step < len(checked) // 10]
         if not lags or not self.n_components_ or checked.weights is not None:
             return

@@ -267,11 +267,11 @@ class StreamPCA(TimeEstimator):
         float
             The mean log-likelihood.
         """
-        found = self.score_samples(X)
-        if is_stream(found):  # rows of weight 0 have no likelihood
-            heavy = (c.rows if c.weights is None else c.rows[c.weights > 0] for c in found)
-            found = np.concatenate([*heavy])
-        return float(found.mean())
+        scores = self.score_samples(X)
+        if is_stream(scores):  # rows of weight 0 have no likelihood
+            heavy = (c.rows if c.weights is None else c.rows[c.weights > 0] for c in scores)
+            scores = np.concatenate([*heavy])
+        return float(scores.mean())
 
     @maps_streams
     def score_samples(self, X: Any) -> Float64s:

@@ -126,8 +126,8 @@ class TimeEstimator(CallbackSupportMixin, GapEstimator):
         words += ["center='sequences'"] * (self.center == "sequences")
         return [Need(option, PAIRWISE) for option in words]
 
-    def _learn_all(self, fit: Fit, found: Any = None) -> None:
-        super()._learn_all(fit, found)
+    def _learn_all(self, fit: Fit, resumption: Any = None) -> None:
+        super()._learn_all(fit, resumption)
         self._warn_of_runs()
 
     def _warn_about_rows(self, learner: Learner) -> None:
@@ -411,10 +411,10 @@ class TimeEstimator(CallbackSupportMixin, GapEstimator):
           1       0.4896 [0.4463, 0.5329]           49.15 [45.9, 52.64]   0.2°
           2    0.05239 [0.05109, 0.05369]          5.028 [4.818, 5.247]   0.9°
         """
-        one: Self = clone(self)
-        one.fit(X, blocks=blocks)
-        found: Uncertainty = one._of_this(one._solved()).uncertainty
-        return found
+        model: Self = clone(self)
+        model.fit(X, blocks=blocks)
+        error_bars: Uncertainty = model._of_this(model._solved()).uncertainty
+        return error_bars
 
     def _learn_blocks(self, X: Any, sample_weight: Any, blocks: Any) -> None:
         """Learn from all rows in blocks, and store the error bars."""
@@ -425,9 +425,9 @@ class TimeEstimator(CallbackSupportMixin, GapEstimator):
         fit, n_rows = self._fit_in_time(X, sample_weight)
         begin = partial(learners_of, self, call="blocks=")
         (fitted,), parts = fit_blocks([self], fit, lambda n: (begin(n),), blocks, n_rows, cut)
-        found = warned(jackknife(fitted, parts, independent=by_sequence))
+        error_bars = warned(jackknife(fitted, parts, independent=by_sequence))
         self._learner = fitted._learner
-        self._answer = replace(fitted.result_, uncertainty=replace(found, estimator=None))
+        self._answer = replace(fitted.result_, uncertainty=replace(error_bars, estimator=None))
         self._warn_of_runs()
         forget_source(self)
         if is_stream(X):
@@ -492,10 +492,10 @@ class TimeEstimator(CallbackSupportMixin, GapEstimator):
             )
 
     def _check_lengths(self, sequences: list[Part]) -> None:
-        for one in sequences:
-            if one.rows.shape[0] <= self.lag:
+        for sequence in sequences:
+            if sequence.rows.shape[0] <= self.lag:
                 raise ValueError(
-                    f"{one.name} has n_samples={one.rows.shape[0]}, and a velocity at "
+                    f"{sequence.name} has n_samples={sequence.rows.shape[0]}, and a velocity at "
                     f"lag={self.lag} takes at least {self.lag + 1} rows in time order. Drop the "
                     "sequence or choose a smaller lag."
                 )
@@ -605,10 +605,10 @@ def to_sklearn(estimator: "TimeEstimator", preprocessing: bool = True) -> Any:
 
 
 def _scaler(mean: Any, scale: Any, n_rows: int) -> StandardScaler:
-    made = StandardScaler()
-    made.mean_, made.scale_, made.var_ = mean.copy(), scale.copy(), scale**2
-    made.n_samples_seen_, made.n_features_in_ = n_rows, len(mean)
-    return made
+    scaler = StandardScaler()
+    scaler.mean_, scaler.scale_, scaler.var_ = mean.copy(), scale.copy(), scale**2
+    scaler.n_samples_seen_, scaler.n_features_in_ = n_rows, len(mean)
+    return scaler
 
 
 def _pca(estimator: Any, mean: Any, variances: Any) -> Any:
@@ -616,13 +616,13 @@ def _pca(estimator: Any, mean: Any, variances: Any) -> Any:
 
     components = estimator._vectors.T.copy()
     n_rows = int(estimator.n_samples_seen_)
-    made = PCA(n_components=len(components))
-    made.components_, made.mean_ = components, np.array(mean)
-    made.n_components_, made.n_features_in_ = components.shape
-    made.n_samples_ = n_rows
-    made.explained_variance_ = variances
-    made.singular_values_ = np.sqrt(np.maximum(variances, 0.0) * max(n_rows - 1, 0))
+    pca = PCA(n_components=len(components))
+    pca.components_, pca.mean_ = components, np.array(mean)
+    pca.n_components_, pca.n_features_in_ = components.shape
+    pca.n_samples_ = n_rows
+    pca.explained_variance_ = variances
+    pca.singular_values_ = np.sqrt(np.maximum(variances, 0.0) * max(n_rows - 1, 0))
     for name in ("explained_variance_ratio_", "noise_variance_"):
         known = getattr(estimator, name, np.nan * (variances if name.endswith("ratio_") else 1))
-        setattr(made, name, known)
-    return made
+        setattr(pca, name, known)
+    return pca

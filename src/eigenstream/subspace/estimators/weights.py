@@ -48,15 +48,15 @@ def alpha_of_bound(
     grid = np.linspace(0.02, 0.98, 13)
     best = int(np.argmin([bound(alpha) for alpha in grid]))
     edges = np.concatenate([[1e-4], grid, [1.0 - 1e-4]])
-    found = minimize_scalar(
+    minimum = minimize_scalar(
         bound, bounds=(edges[best], edges[best + 2]), method="bounded", options={"xatol": 1e-3}
     )
-    if found.fun >= 1.0:
+    if minimum.fun >= 1.0:
         warn_user(
-            f"alpha='bound' selects alpha={found.x:.3g}, where the error bound is vacuous: "
-            f"{found.fun:.3g} >= 1. Use alpha='auto'."
+            f"alpha='bound' selects alpha={minimum.x:.3g}, where the error bound is vacuous: "
+            f"{minimum.fun:.3g} >= 1. Use alpha='auto'."
         )
-    return float(found.x), float(found.fun)
+    return float(minimum.x), float(minimum.fun)
 
 
 @dataclass(frozen=True)
@@ -97,18 +97,18 @@ def alpha_path(
     operator: MatrixOperator, n_components: int, alphas: Any, radius: float
 ) -> AlphaPath:
     """Solve for several alphas without reading the data again."""
-    given = [check_number(alpha, "alpha", above=0, most=1) for alpha in np.ravel(alphas).tolist()]
-    if not given:
+    chosen = [check_number(alpha, "alpha", above=0, most=1) for alpha in np.ravel(alphas).tolist()]
+    if not chosen:
         raise ValueError("alphas is empty. Pass at least one number in (0, 1].")
-    weights = [(alpha, 1.0 - alpha) for alpha in given]
-    found = [operator.largest(both, n_components) for both in weights]
-    values = np.array([pairs.values for pairs in found])
+    weights = [(alpha, 1.0 - alpha) for alpha in chosen]
+    eigenpairs = [operator.largest(both, n_components) for both in weights]
+    values = np.array([pairs.values for pairs in eigenpairs])
     objective = values.sum(axis=1)
-    bounds = [error_bound(a, float(o), radius) for a, o in zip(given, objective, strict=True)]
+    bounds = [error_bound(a, float(o), radius) for a, o in zip(chosen, objective, strict=True)]
     return AlphaPath(
-        np.array(given),
+        np.array(chosen),
         values,
-        np.array([pairs.vectors.T for pairs in found]),
+        np.array([pairs.vectors.T for pairs in eigenpairs]),
         objective,
         np.array([operator.count_positive(both) for both in weights], dtype=np.int64),
         np.array(bounds),
@@ -142,7 +142,10 @@ def choose(
     ordered = np.sort(np.asarray(etas, np.float64))[::-1]
     losses: list[list[float]] = []
     for fold in folds:
-        operator, totals = fold.learner.operator(fold.held), fold.learner.terms.totals(fold.held)
+        operator, totals = (
+            fold.learner.operator(fold.left_out),
+            fold.learner.terms.totals(fold.left_out),
+        )
         differences = fold.differences
         if scale is not None:
             operator, differences = operator.scaled(scale), differences / scale

@@ -244,8 +244,8 @@ class PairDecisions(ABC):
         check_is_fitted(self)
         points = self.preprocessor if preprocessor is None else preprocessor
         if is_stream(X):
-            found = all_rows(labelled_stream(prepared(self, X), y, self), "score")
-            return without_steps(self)._measured(found.rows, found.targets, both=both)
+            chunk = all_rows(labelled_stream(prepared(self, X), y, self), "score")
+            return without_steps(self)._measured(chunk.rows, chunk.targets, both=both)
         labelled = None
         if np.ndim(X) == 2 and (points is None or np.shape(X)[1] != 2):
             labels = _pair_input.checked_labels(self, y, np.shape(X)[0])

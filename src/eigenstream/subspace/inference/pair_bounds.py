@@ -81,8 +81,8 @@ def _together(counts: PairCounts, kinds: tuple[Kind, Kind]) -> Kind:
 def _empirical(
     counts: PairCounts, margin: float, unit: float, *, balanced: bool, largest: float = 1.0
 ) -> float:
-    found = margin_risk(counts, margin, unit, balanced=balanced, largest=largest)
-    return min(found.risk + (0.0 if counts.exact else found.error), 1.0)
+    smallest = margin_risk(counts, margin, unit, balanced=balanced, largest=largest)
+    return min(smallest.risk + (0.0 if counts.exact else smallest.error), 1.0)
 
 
 def sampling_price(n_sampled: int, change: float, delta: float) -> float:

@@ -136,8 +136,8 @@ class Uncertainty:
         angles = np.degrees(self.angles)
         for k in range(min(len(angles), MOST_LINES)):
             cells = (
-                f"{one.value[k]:.4g} [{one.low[k]:.4g}, {one.high[k]:.4g}]"
-                for one in shown.values()
+                f"{column.value[k]:.4g} [{column.low[k]:.4g}, {column.high[k]:.4g}]"
+                for column in shown.values()
             )
             lines.append(f"{k + 1:3}" + "".join(f"{c:>30}" for c in cells) + f"{angles[k]:6.1f}°")
         if len(angles) > MOST_LINES:
@@ -162,7 +162,7 @@ def merged(parts: Sequence[Part], *, gap: bool = False) -> Part:
     """
     if len(parts) == 1:
         return parts[0]
-    learners = tuple(one.ahead(copied=True) for one in parts[0].learners)
+    learners = tuple(learner.ahead(copied=True) for learner in parts[0].learners)
     for part in parts[1:]:
         for own, later in zip(learners, part.learners, strict=True):
             own.absorb(later, new_sequence=gap or part.begins)
@@ -247,8 +247,8 @@ def parts_of_classes(
     places: dict[Any, int] = {}
     for chunk in chunks:
         assert chunk.targets is not None
-        targets = [tuple(np.atleast_1d(one).tolist()) for one in chunk.targets]
-        of_row = np.array([places.setdefault(one, len(places)) for one in targets]) % n_blocks
+        targets = [tuple(np.atleast_1d(label).tolist()) for label in chunk.targets]
+        of_row = np.array([places.setdefault(label, len(places)) for label in targets]) % n_blocks
         for k in np.unique(of_row):
             while len(parts) <= k:
                 parts.append(Part(begin(chunk.rows.shape[1])))
@@ -274,14 +274,14 @@ def fit_blocks(
     parts = cut(fit.learning(), begin, n_blocks, n_rows)
     whole = merged(parts).learners
     if shorter:
-        seen: list[Any] = [one.ahead().terms for one in whole]
+        seen: list[Any] = [model.ahead().terms for model in whole]
         enough = max(1, sum(2 * terms.n_velocities >= terms.n_rows for terms in seen))
         estimators, whole = estimators[:enough], whole[:enough]
-    for one in estimators:
-        one._map, one._skipped = fit.map, fit.skipped
+    for model in estimators:
+        model._map, model._skipped = fit.map, fit.skipped
     fitted = [with_sums(*both) for both in zip(estimators, whole, strict=True)]
-    for one, learner in zip(fitted, whole, strict=True):
-        one._check_enough(learner.ahead())
+    for model, learner in zip(fitted, whole, strict=True):
+        model._check_enough(learner.ahead())
     fitted[-1]._warn_about_rows(whole[-1])
     return fitted, parts
 
@@ -296,20 +296,20 @@ def check_blocks(blocks: Any) -> int:
 
 def learners_of(estimator: Any, width: int, call: str) -> Learner:
     """Return a learner whose exact sums can be merged, or raise for other solvers."""
-    found: Learner = estimator._begin(width, None, Need(call, MERGE), Need(call, MATRIX))
-    if found.forgetting:
+    learner: Learner = estimator._begin(width, None, Need(call, MERGE), Need(call, MATRIX))
+    if learner.forgetting:
         raise ValueError(
             f"solver={estimator.solver!r} forgets earlier rows, so blocks are not alike. Use "
             "solver='dense' for error bars."
         )
-    return found
+    return learner
 
 
 def with_sums(estimator: Any, learner: Learner) -> Any:
     """Return a copy of an estimator with other sums."""
-    made = copy(estimator)
-    made._learner, made._answer = learner, None
-    return made
+    model = copy(estimator)
+    model._learner, model._answer = learner, None
+    return model
 
 
 def held_parameters(fitted: Any) -> dict[str, Any]:
@@ -318,15 +318,15 @@ def held_parameters(fitted: Any) -> dict[str, Any]:
     Each set of rows has its own threshold of alpha. A fixed one may leave the last component
     without a positive eigenvalue.
     """
-    held = {"n_components": fitted.n_components_}
+    fixed = {"n_components": fitted.n_components_}
     for name in ("alpha", "eta", "shrinkage", "mixing"):
         if name == "alpha" and getattr(fitted, "alpha", None) == "auto":
             continue
         if getattr(fitted, f"{name}_", None) is not None:
-            held[name] = getattr(fitted, f"{name}_")
+            fixed[name] = getattr(fitted, f"{name}_")
     if getattr(fitted, "scale", False) == "auto":
-        held["scale"] = False if fitted.scale_ is None else "within"
-    return held
+        fixed["scale"] = False if fitted.scale_ is None else "within"
+    return fixed
 
 
 def left_out(fitted: Any, parts: list[Part]) -> Iterator[Any]:
@@ -335,19 +335,19 @@ def left_out(fitted: Any, parts: list[Part]) -> Iterator[Any]:
     for part in parts:
         part.learners[0].sample = None  # only the choice of eta needs it
     for before, after in without_each(parts, merged):
-        rest = merged([one for one in (before, after) if one is not None], gap=True)
+        rest = merged([model for model in (before, after) if model is not None], gap=True)
         with warnings.catch_warnings():  # the whole fit has warned
             warnings.simplefilter("ignore", UserWarning)
-            one = with_sums(fixed, rest.learners[0])
-            one._solved()
-        yield one
+            model = with_sums(fixed, rest.learners[0])
+            model._solved()
+        yield model
 
 
-def warned(found: Uncertainty) -> Uncertainty:
+def warned(error_bars: Uncertainty) -> Uncertainty:
     """Return error bars after the warning if their blocks are too short."""
-    if found.warning is not None:
-        warn_user(found.warning)
-    return found
+    if error_bars.warning is not None:
+        warn_user(error_bars.warning)
+    return error_bars
 
 
 def short_blocks(size: float, least: float) -> str | None:
@@ -389,9 +389,9 @@ def jackknife(
         size = _mean_size(fitted, parts)
     short = short_blocks(size, least)
     others = list(left_out(fitted, parts))
-    d = min(one.n_components_ for one in (fitted, *others))
+    d = min(each.n_components_ for each in (fitted, *others))
     values = {
-        name: np.array([np.atleast_1d(getattr(one, name))[:d] for one in (fitted, *others)])
+        name: np.array([np.atleast_1d(getattr(each, name))[:d] for each in (fitted, *others)])
         for name in ("eigenvalues_", "timescales_")
         if hasattr(fitted, name)
     }
@@ -402,12 +402,12 @@ def jackknife(
     if hasattr(fitted, "periods_"):
         matched = fitted._matched(others)
         scales, periods = (
-            _estimate(np.array([getattr(one, name) for one in matched]), positive=True)
+            _estimate(np.array([getattr(each, name) for each in matched]), positive=True)
             for name in ("timescales", "periods")
         )
     elif "timescales_" in values:
         columns = fitted._columns[:, :d]
-        errors = jackknife_error(np.array([of_learner(one._known(), columns) for one in others]))
+        errors = jackknife_error(np.array([of_learner(each._known(), columns) for each in others]))
         rho = fitted.result_.autocorrelations[:d]
         known = resolved(rho, errors, len(columns), len(others))
         scales = _estimate(np.where(known, values["timescales_"], np.nan), positive=True)
@@ -449,8 +449,8 @@ def _estimate(values: Float64s, *, positive: bool = False) -> Estimate:
         low, high = values[0] - away, values[0] + away
         if positive:
             low, high = values[0] * np.exp(-away), values[0] * np.exp(away)
-    found = (np.where(np.isfinite(away), one, np.nan) for one in (spread, low, high))
-    return Estimate(values[0], *found)
+    shown = (np.where(np.isfinite(away), bars, np.nan) for bars in (spread, low, high))
+    return Estimate(values[0], *shown)
 
 
 def _angles(fitted: Any, others: list[Any], d: int) -> tuple[Float64s, Float64s, Float64s]:
@@ -458,8 +458,8 @@ def _angles(fitted: Any, others: list[Any], d: int) -> tuple[Float64s, Float64s,
     metric, whole = fitted._metric(), fitted._vectors[:, :d]
     own = whole.T @ metric @ whole
     sines, spans, cosines = np.zeros(d), np.zeros(d), np.zeros((d, d))
-    for one in others:
-        vectors = one._vectors[:, :d]
+    for model in others:
+        vectors = model._vectors[:, :d]
         mixed, theirs = whole.T @ metric @ vectors, vectors.T @ metric @ vectors
         cosine = mixed / np.sqrt(np.outer(np.diagonal(own), np.diagonal(theirs)))
         cosines += cosine**2
@@ -469,7 +469,7 @@ def _angles(fitted: Any, others: list[Any], d: int) -> tuple[Float64s, Float64s,
             least = eigh(inside, theirs[:n, :n], eigvals_only=True)[0]
             spans[n - 1] += max(1.0 - float(least), 0.0)
     share = (len(others) - 1) / len(others)
-    angles = [np.arcsin(np.sqrt(np.minimum(share * one, 1.0))) for one in (sines, spans)]
+    angles = [np.arcsin(np.sqrt(np.minimum(share * model, 1.0))) for model in (sines, spans)]
     overlaps = np.sqrt(np.minimum(share * cosines, 1.0))
     np.fill_diagonal(overlaps, np.cos(angles[0]))
     return angles[0], angles[1], overlaps

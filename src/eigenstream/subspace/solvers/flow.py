@@ -408,8 +408,8 @@ class FlowSums:
     def n_first(self) -> int:
         """The number of terms that the start vectors take."""
         init, columns = self.plan.init, self._columns
-        given = {"data": 0, "random": columns}[init] if isinstance(init, str) else len(init)
-        return columns - given + int(self.plan.center) if given < columns else 1
+        n_rows = {"data": 0, "random": columns}[init] if isinstance(init, str) else len(init)
+        return columns - n_rows + int(self.plan.center) if n_rows < columns else 1
 
     def _begin(self, inputs: Inputs) -> None:
         """Choose the start vectors."""
@@ -457,7 +457,7 @@ class FlowSums:
         other.plan = replace(self.plan, hook=None)
         return other
 
-    def operator(self, terms: Terms, held: Parts = NOTHING) -> "FlowOperator":
+    def operator(self, terms: Terms, held_out: Parts = NOTHING) -> "FlowOperator":
         """Return the flow's estimates."""
         if not self.steps:
             raise ValueError(f"After {terms.n_rows} row(s) there are no terms yet. Pass more rows.")
@@ -557,15 +557,15 @@ class CoupleSums(FlowSums):
         self.rewarded, self.penalised = self.rewarded[n:][-WAITING:], self.penalised[n:][-WAITING:]
         self._learn(couples)
 
-    def operator(self, terms: Terms, held: Parts = NOTHING) -> FlowOperator:
+    def operator(self, terms: Terms, held_out: Parts = NOTHING) -> FlowOperator:
         """Return the flow's estimates."""
         if self.steps or not len(self.rewarded):
-            return super().operator(terms, held)
+            return super().operator(terms, held_out)
         begun, n = deepcopy(self.silent()), min(len(self.rewarded), len(self.penalised))
         penalised = np.zeros_like(self.rewarded)
         penalised[:n] = self.penalised[:n]
         begun._learn(Inputs.of_couples(self.rewarded, penalised))
-        return begun.operator(terms, held)
+        return begun.operator(terms, held_out)
 
 
 def _dense(rows: Any) -> Float64s:

@@ -53,8 +53,8 @@ def median_square(rows: Any) -> float:
     >>> median_square(np.array([[0.0], [1.0], [3.0], [3.0]]))
     4.0
     """
-    some = rows[np.unique(row_hashes(rows), return_index=True)[1][:MEDIAN_ROWS]]
-    squares = cdist(some, some, "sqeuclidean")[np.tril_indices(len(some), -1)]
+    distinct = rows[np.unique(row_hashes(rows), return_index=True)[1][:MEDIAN_ROWS]]
+    squares = cdist(distinct, distinct, "sqeuclidean")[np.tril_indices(len(distinct), -1)]
     squares = squares[squares > 0]
     return float(np.median(squares)) if squares.size else 0.0
 
@@ -126,15 +126,17 @@ class KernelMap(TransformerMixin, BaseEstimator):
             values = self._values(X[first : first + step])
             if self.kernel == "precomputed":
                 values = values[:, self.order_]
-            found = solve_triangular(self.factor_, values.T, lower=True, check_finite=False)
-            out[first : first + step] = found.T
+            features = solve_triangular(self.factor_, values.T, lower=True, check_finite=False)
+            out[first : first + step] = features.T
         return out
 
     def coefficients(self, columns: Float64s) -> Float64s:
         """Return the coefficients of columns over the training rows."""
-        found = solve_triangular(self.factor_, columns, lower=True, trans=1, check_finite=False)
+        coefficients = solve_triangular(
+            self.factor_, columns, lower=True, trans=1, check_finite=False
+        )
         out = np.zeros((self.n_rows_, columns.shape[1]))
-        out[self.order_] = found
+        out[self.order_] = coefficients
         return out
 
     def _values(self, X: Any) -> Float64s:
@@ -142,8 +144,8 @@ class KernelMap(TransformerMixin, BaseEstimator):
             return _dense(X)
         # Subtract the mean first, to limit cancellation.
         mean = self.rows_.mean(axis=0)
-        some, fixed = _dense(X) - mean, self.rows_ - mean
-        squares = (some**2).sum(axis=1)[:, None] + (fixed**2).sum(axis=1) - 2.0 * (some @ fixed.T)
+        rows, fixed = _dense(X) - mean, self.rows_ - mean
+        squares = (rows**2).sum(axis=1)[:, None] + (fixed**2).sum(axis=1) - 2.0 * (rows @ fixed.T)
         return np.asarray(np.exp(-self.gamma_ * np.maximum(squares, 0.0)))
 
 

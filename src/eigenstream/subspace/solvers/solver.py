@@ -138,8 +138,8 @@ class Solver(Documented):
 
     def learn(self, learner: Learner, fit: Any, task: Task) -> Learner:
         """Learn from all rows, and return the learner."""
-        found: Learner = fit.learn(learner)
-        return found
+        learned: Learner = fit.learn(learner)
+        return learned
 
     def _block_rows(self, terms: Terms, task: Task) -> int | None:
         return None
@@ -427,8 +427,8 @@ class Flow(Solver):
             return super().learn(learner, fit, task)
         whole = joined([*fit.learning()])
         order = check_random_state(self.random_state).permutation(len(whole))
-        for some in np.array_split(order, max(len(order) // 4096, 1)):
-            learner.add(whole.chosen(some))
+        for part in np.array_split(order, max(len(order) // 4096, 1)):
+            learner.add(whole.chosen(part))
             if learner.stopped:
                 break
         return learner

@@ -110,20 +110,20 @@ class Moments:
             self.peaks = self.peaks or Peaks()
             self.peaks.merge(later.peaks, self.n_rows)
         self.n_rows += later.n_rows
-        for part, found in later.sums.items():
-            self._sum(part).merge(found)
+        for part, moment in later.sums.items():
+            self._sum(part).merge(moment)
 
     def forget(self, share: float) -> None:
         """Multiply all sums by a share."""
         self.peaks = None
-        for found in self.sums.values():
-            found.forget(share)
+        for moment in self.sums.values():
+            moment.forget(share)
 
-    def operator(self, terms: Terms, held: Parts = NOTHING) -> MatrixOperator:
+    def operator(self, terms: Terms, held_out: Parts = NOTHING) -> MatrixOperator:
         """Return A and B, without the held-out parts."""
-        closing = terms.closing(held)
+        closing = terms.closing(held_out)
         reward, penalty = (
-            self.combined(terms.shares(weights, held), closing, sign)
+            self.combined(terms.shares(weights, held_out), closing, sign)
             for weights, sign in (((1.0, 0.0), 1.0), ((0.0, 1.0), -1.0))
         )
         return MatrixOperator(reward, penalty, floor=terms.floor)
@@ -131,21 +131,21 @@ class Moments:
     def vectors(self, terms: Terms) -> Float64s | None:
         """Return all terms as vectors, or None if there are at least as many as features."""
         closing = terms.closing()
-        found = [] if closing is None else [closing.vectors(part) for part in closing.by_part()]
+        vectors = [] if closing is None else [closing.vectors(part) for part in closing.by_part()]
         for part in self.sums.values():
             if part.total is not None:
                 return None
-            found += part.vectors
-        if not found:
+            vectors += part.vectors
+        if not vectors:
             return None
-        whole = np.concatenate(found)
+        whole = np.concatenate(vectors)
         return whole if len(whole) < self.n_features else None
 
     def along(self, basis: Float64s) -> "Moments":
         """Return the sums of vectors in coordinates along orthonormal columns."""
         inside = Moments(basis.shape[1])
-        for part, found in self.sums.items():
-            for vectors in found.vectors:
+        for part, moment in self.sums.items():
+            for vectors in moment.vectors:
                 inside._sum(part)._add_vectors(vectors @ basis)
         return inside
 
@@ -160,7 +160,7 @@ class Moments:
                 continue
             if found.total is not None:
                 total += share * found.total
-            waiting[share > 0] += [np.sqrt(abs(share)) * some for some in found.vectors]
+            waiting[share > 0] += [np.sqrt(abs(share)) * scaled for scaled in found.vectors]
         for part in closing.by_part() if closing is not None else ():
             share = sign * shares.get(part, 0.0)
             if share != 0.0:

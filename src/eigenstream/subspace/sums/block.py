@@ -70,10 +70,10 @@ class Block:
 
     def by_part(self) -> dict[Part, list[Edges]]:
         """Return the terms of each part."""
-        found: dict[Part, list[Edges]] = {}
+        parts: dict[Part, list[Edges]] = {}
         for edges in self.edges:
-            found.setdefault(edges.part, []).append(edges)
-        return found
+            parts.setdefault(edges.part, []).append(edges)
+        return parts
 
     def vectors(self, part: Part) -> Float64s:
         """Return the differences of a part times the roots of their weights, as a new array."""
@@ -125,15 +125,15 @@ class Block:
         """Return T @ columns for the given shares of the parts in T."""
         products = [np.asarray(piece @ columns) for piece in self.pieces]
         taken: list[Any] = [None] * len(products)
-        for some in self.edges:
-            share = shares.get(some.part, 0.0)
+        for group in self.edges:
+            share = shares.get(group.part, 0.0)
             if share == 0.0:
                 continue
-            (i, now), (j, past) = some.now, some.past
+            (i, now), (j, past) = group.now, group.past
             apart = _at(products[i], now) - _at(products[j], past)
             apart = np.atleast_2d(apart) * share
-            if some.weights is not None:
-                apart *= some.weights[:, None]
+            if group.weights is not None:
+                apart *= group.weights[:, None]
             for k, where, sign in ((i, now, 1.0), (j, past, -1.0)):
                 if taken[k] is None:
                     taken[k] = np.zeros_like(products[k])
@@ -235,13 +235,13 @@ class Block:
         weighted = now.astype(np.float64) if root is None else root @ now.astype(np.float64)
         sums = np.asarray((weighted if root is None else root @ weighted).sum(axis=0)).ravel()
         weight = float(now.shape[0] if edges.weights is None else edges.weights.sum())
-        found = (weighted.T @ weighted).toarray()
-        squares = np.diagonal(found).copy()
+        product = (weighted.T @ weighted).toarray()
+        squares = np.diagonal(product).copy()
         crossed = np.outer(sums, past)
-        found -= crossed + crossed.T - weight * np.outer(past, past)
-        if squares.max(initial=0.0) > CANCELS * np.diagonal(found).max(initial=0.0):
+        product -= crossed + crossed.T - weight * np.outer(past, past)
+        if squares.max(initial=0.0) > CANCELS * np.diagonal(product).max(initial=0.0):
             return False
-        total += np.tril(found)
+        total += np.tril(product)
         return True
 
     def _graph_moment(self, edges: Edges) -> Float64s:

@@ -140,18 +140,18 @@ def filled(rows: Any, mean: Float64s, covariance: Float64s, noise: float) -> Any
     scale = scales(covariance)
     correlation = covariance / np.outer(scale, scale)
     ridge = (FILL_SHARE * noise + FILL_LEAST) * np.eye(len(scale))
-    made = np.array(rows)
-    lost = np.flatnonzero(~np.isfinite(made).all(axis=1))
-    patterns, which = np.unique(np.isfinite(made[lost]), axis=0, return_inverse=True)
+    complete = np.array(rows)
+    lost = np.flatnonzero(~np.isfinite(complete).all(axis=1))
+    patterns, which = np.unique(np.isfinite(complete[lost]), axis=0, return_inverse=True)
     for k, here in enumerate(patterns):
         if not here.any():
             continue
         places = lost[which.ravel() == k]
-        known = (made[np.ix_(places, here)] - mean[here]) / scale[here]
+        known = (complete[np.ix_(places, here)] - mean[here]) / scale[here]
         noisy = (correlation + ridge)[np.ix_(here, here)]
         weights = np.linalg.solve(noisy, correlation[np.ix_(here, ~here)])
-        made[np.ix_(places, ~here)] = mean[~here] + (known @ weights) * scale[~here]
-    return made
+        complete[np.ix_(places, ~here)] = mean[~here] + (known @ weights) * scale[~here]
+    return complete
 
 
 def repaired_pairs(joint: Float64s, noise: float) -> Float64s:

@@ -161,10 +161,10 @@ class Learner:
         ready._finish()
         return ready
 
-    def operator(self, held: Parts = NOTHING) -> Any:
+    def operator(self, held_out: Parts = NOTHING) -> Any:
         """Return A and B, without the held-out parts."""
         ready = self.ahead()
-        return ready.sums.operator(ready.terms, held)
+        return ready.sums.operator(ready.terms, held_out)
 
     def estimated_share(self) -> float | None:
         """Return the estimated share of the optimum of a sketch, or None if there is none."""

@@ -49,8 +49,10 @@ class Eigenpairs:
 def canonical(values: Any, vectors: Any) -> Eigenpairs:
     """Return eigenpairs in descending order, with a positive largest entry in each vector."""
     order = np.argsort(-values, kind="stable")
-    found = canonical_signs(vectors[:, order])
-    return Eigenpairs(np.asarray(values[order], np.float64), np.asarray(found, np.float64))
+    vectors_of_sign = canonical_signs(vectors[:, order])
+    return Eigenpairs(
+        np.asarray(values[order], np.float64), np.asarray(vectors_of_sign, np.float64)
+    )
 
 
 def largest(matrix: Float64s, n_components: int) -> Eigenpairs:
@@ -61,10 +63,10 @@ def largest(matrix: Float64s, n_components: int) -> Eigenpairs:
     """
     size = len(matrix)
     unit = power_of_two(float(np.abs(matrix).max(initial=0.0)))
-    some: dict[str, Any] = {"driver": "evd"}
+    options: dict[str, Any] = {"driver": "evd"}
     if n_components < size:
-        some = {"subset_by_index": (size - n_components, size - 1)}
-    values, vectors = eigh(matrix / unit, check_finite=False, **some)
+        options = {"subset_by_index": (size - n_components, size - 1)}
+    values, vectors = eigh(matrix / unit, check_finite=False, **options)
     return canonical(values * unit, vectors)
 
 
@@ -222,8 +224,8 @@ class MatrixOperator:
     def moments(self, columns: Float64s) -> tuple[Float64s, Float64s]:
         """Return v^T A v and v^T B v of each column."""
         columns = columns if self.basis is None else self.basis @ columns
-        found = [np.einsum("ij,ij->j", columns, m @ columns) for m in (self.reward, self.penalty)]
-        return found[0], found[1]
+        moments = [np.einsum("ij,ij->j", columns, m @ columns) for m in (self.reward, self.penalty)]
+        return moments[0], moments[1]
 
 
 class Total:
@@ -257,8 +259,8 @@ class PassOperator:
 
     def apply(self, columns: Float64s, weights: Weights) -> Float64s:
         """Return T @ columns, in one pass."""
-        found = self._sum(methodcaller("apply", columns, self.terms.shares(weights)))
-        return np.asarray(found, np.float64)
+        products = self._sum(methodcaller("apply", columns, self.terms.shares(weights)))
+        return np.asarray(products, np.float64)
 
     def forms(self, columns: Float64s) -> tuple[Float64s, Float64s]:
         """Return C^T A C and C^T B C of columns C, in two passes."""
@@ -307,9 +309,9 @@ class PassOperator:
                 values, vectors = eigsh(operator, n_components, **how, **seeded)
                 return canonical(values * unit, vectors)
             except ArpackNoConvergence as failure:
-                found = len(failure.eigenvalues)
+                n_converged = len(failure.eigenvalues)
         raise RuntimeError(
-            f"The Krylov solver converged for only {found} of {n_components} eigenvectors. "
+            f"The Krylov solver converged for only {n_converged} of {n_components} eigenvectors. "
             "Use fewer components, or solver='dense'."
         )
 
@@ -330,8 +332,8 @@ class Passes:
     def merge(self, later: "Passes") -> None:
         """Do nothing, since later passes read the terms again."""
 
-    def operator(self, terms: Terms, held: Parts = NOTHING) -> PassOperator:
+    def operator(self, terms: Terms, held_out: Parts = NOTHING) -> PassOperator:
         """Return A and B as operators that read the rows."""
-        if self.source is None or held:
+        if self.source is None or held_out:
             raise ValueError("solver='krylov' stores no rows. Call fit again.")
         return PassOperator(self.source, terms, self.tol)

@@ -75,7 +75,9 @@ class LaggedCovariances:
         LaggedCovariances
             The covariances.
         """
-        c00, c11, step = (columns.T @ one @ columns for one in (self.c00, self.c11, self.step))
+        c00, c11, step = (
+            columns.T @ matrix @ columns for matrix in (self.c00, self.c11, self.step)
+        )
         means = self.mean0 @ columns, self.mean1 @ columns
         return LaggedCovariances(c00, c11, step, *means, self.lag)
 
@@ -159,7 +161,7 @@ def singular(
     cov: LaggedCovariances, n: int | None, rank: int | float | None = None
 ) -> tuple[Float64s, Float64s, Float64s]:
     """Return the VAMP singular values, and the left and right functions as columns."""
-    first, second = (principal(one, rank, cov.floor) for one in (cov.c00, cov.c11))
+    first, second = (principal(covariance, rank, cov.floor) for covariance in (cov.c00, cov.c11))
     left, values, right = svd(first.T @ cov.c01 @ second, full_matrices=False)
     columns = first @ left
     signs = np.where((canonical_signs(columns) * columns).sum(axis=0) < 0.0, -1.0, 1.0)

@@ -82,9 +82,11 @@ class RowMoments:
         if len(lost):
             w = None if weights is None else weights[lost]
             sums.add_crossed(now[lost], past[lost], w)
-            some = np.nan_to_num(steps[lost])
+            velocities = np.nan_to_num(steps[lost])
             # The products of all steps are subtracted later.
-            rank_update(sums.product, some if w is None else some * np.sqrt(w)[:, None], 0.25)
+            rank_update(
+                sums.product, velocities if w is None else velocities * np.sqrt(w)[:, None], 0.25
+            )
             kept = np.setdiff1d(np.arange(len(now)), lost)
             past, steps = past[kept], steps[kept]
             weights = None if weights is None else weights[kept]
@@ -125,7 +127,7 @@ class RowMoments:
         """Return the symmetric part of the covariance of rows and the rows ``lag`` earlier."""
         return self.parts[CROSSED].covariance(less=0.25 * self.parts[VELOCITY].product)
 
-    def operator(self, terms: Terms, held: Parts = NOTHING) -> MatrixOperator:
+    def operator(self, terms: Terms, held_out: Parts = NOTHING) -> MatrixOperator:
         """Return A and B, positive semidefinite also with gaps."""
         A, B, gaps = self._solved(terms)
         operator = MatrixOperator(A, B, floor=rounding_of_mean(self.mean))
@@ -156,8 +158,8 @@ class RowMoments:
         # Columns never seen come last in any order.
         unseen = np.flatnonzero(~seen)
         B[unseen, unseen] = np.abs(B).sum(axis=0).max(initial=0.0) or 1.0
-        found = GapNoise(seen, levels[0], limit if VELOCITY in self.parts else levels[0])
-        return A, B, found
+        gap_noise = GapNoise(seen, levels[0], limit if VELOCITY in self.parts else levels[0])
+        return A, B, gap_noise
 
 
 @storable()
@@ -183,8 +185,8 @@ class PairMoments(RowMoments):
         """Raise if the gaps leave too few rows; ``names`` are those of the columns."""
         weight, size, seen = self._first.weight, self.n_features, self.seen
         names = np.flatnonzero(seen).tolist() if names is None else list(np.array(names)[seen])
-        for apart, some in ((0, weight[:size, :size]), (lag, weight[:size, size:])):
-            check_together(some[np.ix_(seen, seen)], names, apart)
+        for apart, weights in ((0, weight[:size, :size]), (lag, weight[:size, size:])):
+            check_together(weights[np.ix_(seen, seen)], names, apart)
 
     def covariances(self, terms: Terms, lag: int) -> tuple[LaggedCovariances, GapNoise]:
         """Return the covariances of earlier and later rows, and the noise of the gaps."""
@@ -196,15 +198,15 @@ class PairMoments(RowMoments):
             # Earlier and later rows have the same gaps, so the noise is that of either half.
             noise = noise_level(sums.weight[inside], terms.totals()[1]) / np.sqrt(2.0)
             both[inside] = repaired_pairs(both[inside], noise)
-        found = GapNoise(seen, noise, noise)
+        gap_noise = GapNoise(seen, noise, noise)
         c00, crossed, last = both[:size, :size], both[:size, size:], both[size:, size:]
         if self.gaps:
             means = mean[:size], mean[size:]
-            return LaggedCovariances(c00, last, crossed - c00, *means, lag), found
+            return LaggedCovariances(c00, last, crossed - c00, *means, lag), gap_noise
         c11, mean1 = c00 + crossed + crossed.T + last, mean[:size] + mean[size:]
-        return LaggedCovariances(c00, c11, crossed, mean[:size], mean1, lag), found
+        return LaggedCovariances(c00, c11, crossed, mean[:size], mean1, lag), gap_noise
 
-    def operator(self, terms: Terms, held: Parts = NOTHING) -> MatrixOperator:
+    def operator(self, terms: Terms, held_out: Parts = NOTHING) -> MatrixOperator:
         """Return C00 and the second moment of the steps."""
         cov, gaps = self.covariances(terms, 1)
         steps = cov.c00 + cov.c11 - cov.c01 - cov.c01.T

@@ -61,12 +61,12 @@ class Sample:
     def _take(self, hashes: Any, rows: Chunk) -> None:
         hashes = np.concatenate([self.hashes, hashes])
         whole = rows if self.kept is None else joined([self.kept, rows])
-        found, first, place = np.unique(hashes, return_index=True, return_inverse=True)
-        weights = np.bincount(place, whole.each_weight(), len(found)).astype(np.float64)
-        self.complete = self.complete and len(found) <= self.size
-        some = whole.chosen(first[: self.size]).kept()
-        self.kept = replace(some, weights=weights[: self.size])
-        self.hashes = found[: self.size]
+        distinct, first, place = np.unique(hashes, return_index=True, return_inverse=True)
+        weights = np.bincount(place, whole.each_weight(), len(distinct)).astype(np.float64)
+        self.complete = self.complete and len(distinct) <= self.size
+        taken = whole.chosen(first[: self.size]).kept()
+        self.kept = replace(taken, weights=weights[: self.size])
+        self.hashes = distinct[: self.size]
 
     @property
     def n_distinct(self) -> float:
@@ -96,23 +96,23 @@ class PairSample:
     @property
     def kept(self) -> Chunk | None:
         """The sampled pairs, weighted to the total weight of all pairs of their sign."""
-        found = []
+        parts = []
         for sample in self.signs.values():
             if sample.kept is not None:
                 w = sample.kept.each_weight()
-                found.append(replace(sample.kept, weights=w * (sample.total / w.sum())))
-        return joined(found) if found else None
+                parts.append(replace(sample.kept, weights=w * (sample.total / w.sum())))
+        return joined(parts) if parts else None
 
 
 def hashes_of(chunk: Chunk) -> Any:
     """Return a hash of each pair, or of each row and its class."""
     if chunk.pairs is not None:
         return pair_hashes(chunk)
-    found = row_hashes(chunk.rows)
+    hashes = row_hashes(chunk.rows)
     if chunk.targets is None:
-        return found
+        return hashes
     keys, codes = chunk_keys(chunk)
-    return mixed(found + _of_keys(keys)[codes])
+    return mixed(hashes + _of_keys(keys)[codes])
 
 
 def _of_keys(keys: list[Any]) -> Any:
@@ -178,9 +178,9 @@ class TrainingPairs:
         kept = sample.kept
         assert kept is not None
         lengths, signs, weights = lengths_of(kept, columns), kept.targets, kept.each_weight()
-        found = sample.signs[1], sample.signs[-1]
-        kinds = _kind_of_sample(found[0]), _kind_of_sample(found[1])
-        distinct = [one.n_distinct if len(one.hashes) else 0.0 for one in found]
+        samples = sample.signs[1], sample.signs[-1]
+        kinds = _kind_of_sample(samples[0]), _kind_of_sample(samples[1])
+        distinct = [kind.n_distinct if len(kind.hashes) else 0.0 for kind in samples]
         counts = counts_of_pairs(lengths, signs, weights)
         return cls(counts, kinds, (lengths, signs, weights, distinct))
 
@@ -210,9 +210,9 @@ def kinds_of(hashes: Any, signs: Any, weights: Float64s) -> tuple[Kind, Kind]:
     """Return the kinds of positive and of negative pairs, where equal hashes count as one pair."""
     kinds = []
     for sign in (1, -1):
-        mine = (signs == sign) & (weights > 0)
-        _, place = np.unique(hashes[mine], return_inverse=True)
-        sums = np.bincount(place, weights[mine])
+        chosen = (signs == sign) & (weights > 0)
+        _, place = np.unique(hashes[chosen], return_inverse=True)
+        sums = np.bincount(place, weights[chosen])
         kinds.append(_kind_of(float(sums.sum()), float((sums**2).sum())))
     return kinds[0], kinds[1]
 
@@ -236,11 +236,11 @@ def _kind_of(total: float, squares: float) -> Kind:
     return Kind(total**2 / squares if squares > 0 else 0.0)
 
 
-def _kind_of_sample(found: Sample) -> Kind:
-    if found.kept is None:
+def _kind_of_sample(sample: Sample) -> Kind:
+    if sample.kept is None:
         return Kind(0.0)
-    weights = found.kept.each_weight()
+    weights = sample.kept.each_weight()
     seen = _kind_of(float(weights.sum()), float((weights**2).sum()))
-    if found.complete:
+    if sample.complete:
         return seen
-    return Kind(seen.m, all_alike(weights, found.total, found.n_distinct))
+    return Kind(seen.m, all_alike(weights, sample.total, sample.n_distinct))

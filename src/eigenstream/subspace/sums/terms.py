@@ -117,18 +117,18 @@ class Terms(ABC):
         """Multiply the weights of all terms so far by a share."""
 
     @abstractmethod
-    def totals(self, held: Parts = NOTHING) -> Weights:
+    def totals(self, held_out: Parts = NOTHING) -> Weights:
         """Return the total weights of rewarded and of penalised terms, without held-out parts."""
 
     @abstractmethod
-    def shares(self, weights: Weights, held: Parts = NOTHING) -> Shares:
+    def shares(self, weights: Weights, held_out: Parts = NOTHING) -> Shares:
         """Return the share of each part in T."""
 
     @abstractmethod
     def settled(self) -> "Terms":
         """Return an object that makes the same terms in a further pass, about the final means."""
 
-    def closing(self, held: Parts = NOTHING) -> Block | None:
+    def closing(self, held_out: Parts = NOTHING) -> Block | None:
         """Return the terms that depend on the final means, or None."""
         return None
 
@@ -153,9 +153,9 @@ class Terms(ABC):
         """The number of rewarded terms of positive weight."""
         return int(self.totals()[0] > 0.0)
 
-    def _each(self, weights: Weights, held: Parts) -> Weights:
+    def _each(self, weights: Weights, held_out: Parts) -> Weights:
         """Return the share of one rewarded and of one penalised term of weight 1."""
-        reward, penalty = self.totals(held)
+        reward, penalty = self.totals(held_out)
         return weights[0] / (reward or 1.0), weights[1] / (penalty or 1.0)
 
 
@@ -328,13 +328,13 @@ class TimeTerms(Terms):
         self.center.weight *= share
         self.velocity *= share
 
-    def totals(self, held: Parts = NOTHING) -> Weights:
+    def totals(self, held_out: Parts = NOTHING) -> Weights:
         """Return the weights of the rewarded and of the penalised terms."""
         return self.center.weight, self.velocity
 
-    def shares(self, weights: Weights, held: Parts = NOTHING) -> Shares:
+    def shares(self, weights: Weights, held_out: Parts = NOTHING) -> Shares:
         """Return the share of each part in T."""
-        reward, penalty = self._each(weights, held)
+        reward, penalty = self._each(weights, held_out)
         return {VARIANCE: reward, VELOCITY: -penalty}
 
     def drop(self, n_rows: int, weights: Float64s, lighter: Float64s) -> None:
@@ -391,13 +391,13 @@ class PairTerms(Terms):
         self.longest = max(self.longest, _longest(chunk))
         block = Block(self.n_features, chunk.rows)
         for sign in self.weights:
-            mine = np.flatnonzero(chunk.targets == sign)
-            if len(mine) == 0:
+            chosen = np.flatnonzero(chunk.targets == sign)
+            if len(chosen) == 0:
                 continue
-            w = None if chunk.weights is None else chunk.weights[mine]
-            first, second = chunk.pairs[mine].T
+            w = None if chunk.weights is None else chunk.weights[chosen]
+            first, second = chunk.pairs[chosen].T
             block.add(sign, (0, first), (0, second), w)
-            self.weights[sign] += float(len(mine) if w is None else w.sum())
+            self.weights[sign] += float(len(chosen) if w is None else w.sum())
         return block
 
     def _join(self, later: "PairTerms", new_sequence: bool) -> Block:
@@ -409,13 +409,13 @@ class PairTerms(Terms):
         """Multiply the weights of all terms so far by a share."""
         self.weights = {part: share * weight for part, weight in self.weights.items()}
 
-    def totals(self, held: Parts = NOTHING) -> Weights:
+    def totals(self, held_out: Parts = NOTHING) -> Weights:
         """Return the weights of the rewarded and of the penalised terms."""
         return self.weights[-1], self.weights[1]
 
-    def shares(self, weights: Weights, held: Parts = NOTHING) -> Shares:
+    def shares(self, weights: Weights, held_out: Parts = NOTHING) -> Shares:
         """Return the share of each part in T."""
-        reward, penalty = self._each(weights, held)
+        reward, penalty = self._each(weights, held_out)
         return {-1: reward, 1: -penalty}
 
     def settled(self) -> "PairTerms":
@@ -470,9 +470,9 @@ class ClassTerms(Terms):
         block = Block(self.n_features, chunk.rows if len(keys) == 1 else chunk.rows[order])
         weights = None if chunk.weights is None else chunk.weights[order]
         for k, key in enumerate(keys):
-            mine = slice(int(edges[k]), int(edges[k + 1]))
-            w = None if weights is None else weights[mine]
-            self._center(key).add(block, key, chunk, (0, mine), w)
+            chosen = slice(int(edges[k]), int(edges[k + 1]))
+            w = None if weights is None else weights[chosen]
+            self._center(key).add(block, key, chunk, (0, chosen), w)
         self.n_heavy += len(chunk) if weights is None else int(np.count_nonzero(weights))
         return block
 
@@ -486,30 +486,30 @@ class ClassTerms(Terms):
     def _center(self, key: Part) -> Center:
         return self.centers.setdefault(key, Center(np.zeros(self.n_features)))
 
-    def _tasks(self, held: Parts) -> dict[Hashable, dict[Part, float]]:
+    def _tasks(self, held_out: Parts) -> dict[Hashable, dict[Part, float]]:
         """Return the weights of the classes of each task."""
-        found: dict[Hashable, dict[Part, float]] = {}
+        tasks: dict[Hashable, dict[Part, float]] = {}
         for key, center in self.centers.items():
-            if key not in held and center.weight > 0.0:
-                found.setdefault(key[0], {})[key] = center.weight  # type: ignore[index]
-        return found
+            if key not in held_out and center.weight > 0.0:
+                tasks.setdefault(key[0], {})[key] = center.weight  # type: ignore[index]
+        return tasks
 
-    def _numbers(self, held: Parts) -> dict[Hashable, tuple[float, float, float]]:
+    def _numbers(self, held_out: Parts) -> dict[Hashable, tuple[float, float, float]]:
         """Return the weight of a pair, and the numbers of different and same pairs, of each task.
 
         All tasks have equal weights, which sum to the number of all pairs.
         """
-        found = {}
-        for task, sizes in self._tasks(held).items():
+        numbers = {}
+        for task, sizes in self._tasks(held_out).items():
             m = np.array([*sizes.values()])
             like = float(np.maximum(m * (m - 1.0), 0.0).sum()) / 2.0
-            found[task] = max(float(m.sum() ** 2 - (m**2).sum()) / 2.0, 0.0), like
-        pairs = {task: sum(both) for task, both in found.items()}
+            numbers[task] = max(float(m.sum() ** 2 - (m**2).sum()) / 2.0, 0.0), like
+        pairs = {task: sum(both) for task, both in numbers.items()}
         able = [task for task, n in pairs.items() if n > 0.0]
         total = sum(pairs.values())
         return {
-            task: (total / len(able) / pairs[task] if task in able else 0.0, *found[task])
-            for task in found
+            task: (total / len(able) / pairs[task] if task in able else 0.0, *numbers[task])
+            for task in numbers
         }
 
     def forget(self, share: float) -> None:
@@ -517,18 +517,18 @@ class ClassTerms(Terms):
         for center in self.centers.values():
             center.weight *= share
 
-    def totals(self, held: Parts = NOTHING) -> Weights:
+    def totals(self, held_out: Parts = NOTHING) -> Weights:
         """Return the weights of the rewarded and of the penalised terms."""
-        found = [
-            (each * unlike, each * like) for each, unlike, like in self._numbers(held).values()
+        weights = [
+            (each * unlike, each * like) for each, unlike, like in self._numbers(held_out).values()
         ]
-        return sum(one[0] for one in found), sum(one[1] for one in found)
+        return sum(pair[0] for pair in weights), sum(pair[1] for pair in weights)
 
-    def shares(self, weights: Weights, held: Parts = NOTHING) -> Shares:
+    def shares(self, weights: Weights, held_out: Parts = NOTHING) -> Shares:
         """Return the share of each part in T."""
-        reward, penalty = self._each(weights, held)
-        numbers, shares = self._numbers(held), {}
-        for task, sizes in self._tasks(held).items():
+        reward, penalty = self._each(weights, held_out)
+        numbers, shares = self._numbers(held_out), {}
+        for task, sizes in self._tasks(held_out).items():
             each, whole = numbers[task][0], sum(sizes.values())
             for key, size in sizes.items():
                 # A class of weight 1 or less has no pairs.
@@ -536,14 +536,14 @@ class ClassTerms(Terms):
             shares[BETWEEN, task] = each * reward * whole
         return shares
 
-    def covariances(self, held: Parts = NOTHING) -> tuple[Shares, Float64s]:
+    def covariances(self, held_out: Parts = NOTHING) -> tuple[Shares, Float64s]:
         """Return the share of each class in the covariance within classes, and rows R.
 
         The covariance between classes is R^T R. All tasks have the same weight.
         """
         shares: dict[Part, float] = {}
         rows, free, spread = [np.zeros((1, self.n_features))], 0.0, 0.0
-        for sizes in self._tasks(held).values():
+        for sizes in self._tasks(held_out).values():
             m = np.array([*sizes.values()])
             each = 1.0 / m.sum()
             means = np.array([self.centers[key].mean for key in sizes])
@@ -563,10 +563,10 @@ class ClassTerms(Terms):
         }
         return inside
 
-    def closing(self, held: Parts = NOTHING) -> Block | None:
+    def closing(self, held_out: Parts = NOTHING) -> Block | None:
         """Return the terms between the class means and the means of their tasks."""
         block = Block(self.n_features)
-        for task, sizes in self._tasks(held).items():
+        for task, sizes in self._tasks(held_out).items():
             means = np.array([self.centers[key].mean for key in sizes])
             weights = np.array([*sizes.values()])
             block.pieces.append(means)
@@ -578,7 +578,7 @@ class ClassTerms(Terms):
     def settled(self) -> "ClassTerms":
         """Return an object that makes the same terms in a further pass."""
         again = ClassTerms(self.n_features)
-        again.centers = {c: Center(found.mean, fixed=True) for c, found in self.centers.items()}
+        again.centers = {c: Center(center.mean, fixed=True) for c, center in self.centers.items()}
         return again
 
     @property
@@ -610,10 +610,10 @@ class ContrastTerms(Terms):
         """Return the terms of rows with the target 1 for the background, else 0."""
         block = Block(self.n_features, chunk.rows)
         for code, part in enumerate((REWARDED, PENALISED)):
-            mine = np.flatnonzero(chunk.targets == code)
-            if len(mine):
-                w = None if chunk.weights is None else chunk.weights[mine]
-                self.centers[part].add(block, part, chunk, (0, _as_slice(mine)), w)
+            chosen = np.flatnonzero(chunk.targets == code)
+            if len(chosen):
+                w = None if chunk.weights is None else chunk.weights[chosen]
+                self.centers[part].add(block, part, chunk, (0, _as_slice(chosen)), w)
         return block
 
     def _join(self, later: "ContrastTerms", new_sequence: bool) -> Block:
@@ -627,13 +627,13 @@ class ContrastTerms(Terms):
         for center in self.centers.values():
             center.weight *= share
 
-    def totals(self, held: Parts = NOTHING) -> Weights:
+    def totals(self, held_out: Parts = NOTHING) -> Weights:
         """Return the weights of the rewarded and of the penalised terms."""
         return self.centers[REWARDED].weight, self.centers[PENALISED].weight
 
-    def shares(self, weights: Weights, held: Parts = NOTHING) -> Shares:
+    def shares(self, weights: Weights, held_out: Parts = NOTHING) -> Shares:
         """Return the share of each part in T."""
-        reward, penalty = self._each(weights, held)
+        reward, penalty = self._each(weights, held_out)
         return {REWARDED: reward, PENALISED: -penalty}
 
     def settled(self) -> "ContrastTerms":
@@ -683,8 +683,8 @@ def row_hashes(rows: Any) -> Any:
 def pair_hashes(chunk: Chunk) -> Any:
     """Return a hash of the values of each pair, which does not depend on the order in it."""
     assert chunk.pairs is not None
-    found = row_hashes(chunk.rows)[chunk.pairs]
-    return mixed(found[:, 0] + found[:, 1])
+    hashes = row_hashes(chunk.rows)[chunk.pairs]
+    return mixed(hashes[:, 0] + hashes[:, 1])
 
 
 def mixed(h: Any) -> Any:
