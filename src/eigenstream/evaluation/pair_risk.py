@@ -84,7 +84,12 @@ class TrainingRows:
     n_distinct: float
     group_weights: str = "uniform"
 
-    def counts(self, repeats: float = 1.0) -> PairCounts:
+    @property
+    def counts(self) -> PairCounts:
+        """The counts of the pairs."""
+        return self.counted()
+
+    def counted(self, repeats: float = 1.0) -> PairCounts:
         """Return the counts of the pairs; see ``counts_of_classes``."""
         share = 1.0 if self.complete else float(self.weights.sum()) / self.total
         repeats *= share

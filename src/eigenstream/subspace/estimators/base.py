@@ -29,7 +29,7 @@ from eigenstream._storable import FITTED, storable
 from eigenstream.online import UnstableStepError
 from eigenstream.rows.chunk import FIRST, Skipped, finite_rows, without
 from eigenstream.rows.fit import Fit
-from eigenstream.rows.guard import Guarded, reads
+from eigenstream.rows.guard import Guarded, changing, reads
 from eigenstream.rows.rows import Rows, as_floats, each, is_list_of_sequences, validated
 from eigenstream.subspace.estimators.mapping import FeatureMap, check_same_map, projected
 from eigenstream.subspace.estimators.results import Result
@@ -170,6 +170,10 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
         """Return the answer of a learner that has no pending rows."""
 
     @abstractmethod
+    def _rows(self, *rows: Any, **named: Any) -> Rows:
+        """Return the checked rows of a call; ``reset=True`` for the first rows."""
+
+    @abstractmethod
     def _check_enough(self, learner: Learner) -> None:
         """Raise ValueError if the learner has too few rows for an answer."""
 
@@ -303,10 +307,23 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
                 "A sketch of ratios or of alpha='auto' needs several passes, and partial_fit makes "
                 "only one. Use fit, or solver='dense'."
             )
-        self._answer = None
+        self._forget()
         self._guard.mark()
         for chunk in chunks:
             self._learner.add(chunk)
+
+    def _continued(self, *rows: Any) -> Self:
+        """Learn from more rows, or change nothing if that fails."""
+        with changing(self) as model:
+            model._check_once(model._check_step)
+            first = model._learner is None and not model._collecting
+            model._learn_more(model._rows(*rows, reset=first))
+        self._warn_of_skipped()
+        return self
+
+    def _forget(self) -> None:
+        """Discard the results of the rows so far."""
+        self._answer = None
 
     def _warn_of_skipped(self) -> None:
         """Warn if ``partial_fit`` has left out many rows."""
@@ -347,7 +364,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
         check_same_input(self, other)
         merged = copy(self)
         merged._learner = ours.merge(theirs, new_sequence=new_sequence)
-        merged._answer = None
+        merged._forget()
         merged._skipped = deepcopy(self._skipped)
         merged._skipped.merge(other._skipped)
         merge_sources(merged, other, follows=not new_sequence)
@@ -653,7 +670,8 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
         """
         self._stored()
         copied = copy(self)
-        copied._learner, copied._answer = deepcopy(self._learner), None
+        copied._learner = deepcopy(self._learner)
+        copied._forget()
         return copied.set_params(**parameters)
 
     # ---- use -------------------------------------------------------------------------------

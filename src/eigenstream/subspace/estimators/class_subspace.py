@@ -23,11 +23,10 @@ from eigenstream._streams import (
     note_columns,
     refuse_keeping,
 )
-from eigenstream.evaluation.base import PairCounts
 from eigenstream.evaluation.pair_risk import TrainingRows
 from eigenstream.rows.chunk import Chunk
 from eigenstream.rows.fit import Fit
-from eigenstream.rows.guard import changing, publishes, reads
+from eigenstream.rows.guard import publishes
 from eigenstream.rows.rows import (
     ArrayRows,
     Part,
@@ -246,14 +245,7 @@ class ClassSubspace(PairwiseEstimator):
         The result does not depend on the chunking. Except for "sketch" and "flow", it does not
         depend on the order either.
         """
-        with changing(self) as model:
-            model._check_once(model._check_step)
-            first = model._learner is None and not model._collecting
-            model._learn_more(model._rows(X, y, sample_weight, groups, reset=first))
-            model._trained = None
-            model._forget_counts()
-        self._warn_of_skipped()
-        return self
+        return self._continued(X, y, sample_weight, groups)
 
     def merge(self, other: Self) -> Self:
         """Return an estimator that has learned from the rows of both.
@@ -274,10 +266,7 @@ class ClassSubspace(PairwiseEstimator):
         theirs = getattr(getattr(other, "_learner", None), "sample", None)
         if theirs is not None and theirs.kept is not None:
             self._check_kinds(theirs.kept.targets)
-        merged = self._merged(other)
-        merged._trained = None
-        merged._forget_counts()
-        return merged
+        return self._merged(other)
 
     _block_word = "classes"
 
@@ -444,22 +433,12 @@ class ClassSubspace(PairwiseEstimator):
 
     # ---- results ---------------------------------------------------------------------------
 
-    @reads
-    def _training(self) -> TrainingRows:
-        if self._trained is None:
-            self._trained = training_rows(self._known().ahead().sample, self._columns)  # type: ignore[arg-type]
-        trained: TrainingRows = self._trained
-        return trained
+    def _projected_sample(self, learner: Learner, columns: Float64s) -> TrainingRows:
+        return training_rows(learner.sample, columns)  # type: ignore[arg-type]
 
     def _learned_classes(self) -> set[Any]:
         terms: Any = self._known().terms
         return {label for _, label in terms.centers}
-
-    def _training_counts(self) -> PairCounts:
-        return self._training().counts()
-
-    def _counts_after(self, learner: Learner, columns: Float64s) -> PairCounts:
-        return training_rows(learner.sample, columns).counts()  # type: ignore[arg-type]
 
     def _subspace_bound(
         self, margin: float, delta: float, diameter: float, balanced: bool
@@ -469,7 +448,9 @@ class ClassSubspace(PairwiseEstimator):
                 "The bound does not hold for scale=True, where the divisors are estimated from the "
                 "same data. Fit with scale=False, on data scaled by constants."
             )
-        return bound_of_rows(self._training(), margin, delta, diameter)
+        trained = self._training()
+        assert isinstance(trained, TrainingRows)
+        return bound_of_rows(trained, margin, delta, diameter)
 
     def __sklearn_tags__(self) -> Any:
         """Describe the estimator to scikit-learn."""

@@ -14,7 +14,7 @@ from eigenstream._provenance import forget_source, note_source
 from eigenstream._storable import storable
 from eigenstream._streams import fits_dask, fresh, is_dask, is_stream, note_columns
 from eigenstream.rows.fit import Fit
-from eigenstream.rows.guard import changing, publishes, reads
+from eigenstream.rows.guard import publishes, reads
 from eigenstream.rows.rows import (
     ArrayRows,
     Rows,
@@ -226,12 +226,7 @@ class ContrastSubspace(SubspaceEstimator):
         self : object
             The fitted estimator.
         """
-        with changing(self) as model:
-            model._check_once(model._check_step)
-            first = model._learner is None and not model._collecting
-            model._learn_more(model._rows(X, background, reset=first))
-        self._warn_of_skipped()
-        return self
+        return self._continued(X, background)
 
     def merge(self, other: Self) -> Self:
         """Return an estimator that has learned from the rows of both.

@@ -12,7 +12,6 @@ from eigenstream._linalg import Float64s, canonical_signs
 from eigenstream._prepared import maps_streams
 from eigenstream._storable import FITTED, storable
 from eigenstream._streams import is_stream, labelled_stream
-from eigenstream.evaluation.base import PairCounts
 from eigenstream.rows.chunk import FIRST, Skipped, joined
 from eigenstream.rows.guard import Guarded, publishes
 from eigenstream.rows.rows import all_rows, as_floats, validated
@@ -269,9 +268,6 @@ class PairMetric(
     def _training(self) -> TrainingPairs:
         trained: TrainingPairs = self._trained
         return trained
-
-    def _training_counts(self) -> PairCounts:
-        return self._trained.counts
 
     def __sklearn_tags__(self) -> Any:
         """Describe the estimator to scikit-learn."""

@@ -21,9 +21,8 @@ from eigenstream._streams import (
     note_columns,
     refuse_keeping,
 )
-from eigenstream.evaluation.base import PairCounts
 from eigenstream.rows.fit import Fit
-from eigenstream.rows.guard import changing, publishes, reads
+from eigenstream.rows.guard import publishes
 from eigenstream.rows.rows import IndexPairs, Rows, StreamRows, all_rows
 from eigenstream.subspace.estimators import pair_input
 from eigenstream.subspace.estimators.base import continues, documented
@@ -257,14 +256,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
 
         With solver="dense" the result does not depend on the order or the chunking.
         """
-        with changing(self) as model:
-            model._check_once(model._check_step)
-            first = model._learner is None and not model._collecting
-            model._learn_more(model._rows(pairs, y, sample_weight, reset=first))
-            model._trained = None
-            model._forget_counts()
-        self._warn_of_skipped()
-        return self
+        return self._continued(pairs, y, sample_weight)
 
     def merge(self, other: Self) -> Self:
         """Return an estimator that has learned from the pairs of both.
@@ -282,10 +274,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         self : object
             A new fitted estimator.
         """
-        merged = self._merged(other)
-        merged._trained = None
-        merged._forget_counts()
-        return merged
+        return self._merged(other)
 
     _block_word = "pairs"
 
@@ -412,25 +401,16 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
 
     # ---- results ---------------------------------------------------------------------------
 
-    @reads
-    def _training(self) -> TrainingPairs:
-        if self._trained is None:
-            learner = self._known().ahead()
-            self._trained = TrainingPairs.of_sample(learner.sample, self._columns)  # type: ignore[arg-type]
-        trained: TrainingPairs = self._trained
-        return trained
-
-    def _training_counts(self) -> PairCounts:
-        return self._training().counts
-
-    def _counts_after(self, learner: Learner, columns: Float64s) -> PairCounts:
-        return TrainingPairs.of_sample(learner.sample, columns).counts  # type: ignore[arg-type]
+    def _projected_sample(self, learner: Learner, columns: Float64s) -> TrainingPairs:
+        return TrainingPairs.of_sample(learner.sample, columns)  # type: ignore[arg-type]
 
     def _subspace_bound(
         self, margin: float, delta: float, diameter: float, balanced: bool
     ) -> RiskBound:
         norms = float(np.sqrt(self.n_components_)), 1.0
-        return bound_of_pairs(self._training(), norms, margin, delta, diameter, balanced=balanced)
+        trained = self._training()
+        assert isinstance(trained, TrainingPairs)
+        return bound_of_pairs(trained, norms, margin, delta, diameter, balanced=balanced)
 
     def __sklearn_tags__(self) -> Any:
         """Describe the estimator to scikit-learn."""

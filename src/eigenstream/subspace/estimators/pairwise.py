@@ -15,6 +15,7 @@ from eigenstream._refusals import refuse_unread
 from eigenstream._storable import storable
 from eigenstream._streams import is_stream
 from eigenstream.evaluation import pair_risk
+from eigenstream.evaluation.pair_risk import TrainingRows
 from eigenstream.rows.fit import Fit
 from eigenstream.rows.guard import reads
 from eigenstream.subspace.estimators.base import CRITERION, DEFAULT, SubspaceEstimator
@@ -47,6 +48,7 @@ from eigenstream.subspace.solvers.kernels import check_map
 from eigenstream.subspace.solvers.solver import COUNT, Task
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.operators import Eigenpairs, canonical
+from eigenstream.subspace.sums.sample import TrainingPairs
 from eigenstream.subspace.sums.terms import NOTHING, Parts, Weights
 from eigenstream.theory import RiskBound
 
@@ -80,7 +82,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
     #: The size of the sample that errors are counted on. None is the default size.
     _SAMPLE_SIZE: ClassVar[int | None] = None
     #: The cached training pairs (or rows) after projection.
-    _trained: Any = None
+    _trained: TrainingPairs | TrainingRows | None = None
 
     def _fit_maps(self, fit: Any) -> None:
         super()._fit_maps(fit)
@@ -92,12 +94,26 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         """Return an empty sample."""
 
     @abstractmethod
+    def _projected_sample(
+        self, learner: Learner, columns: Float64s
+    ) -> TrainingPairs | TrainingRows:
+        """Return the sampled training pairs (or rows) of a learner after projection."""
+
+    @abstractmethod
     def _subspace_bound(
         self, margin: float, delta: float, diameter: float, balanced: bool
     ) -> RiskBound:
         """Return the bound of an orthogonal projection."""
 
     # ---- learning --------------------------------------------------------------------------
+
+    def _forget_counts(self) -> None:
+        self._trained = None
+        super()._forget_counts()
+
+    def _forget(self) -> None:
+        super()._forget()
+        self._forget_counts()
 
     @abstractmethod
     def _scatters(self, learner: Learner, n_features: int, held_out: Parts = NOTHING) -> Scatters:
@@ -135,7 +151,6 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
     _result_class = PairResult
 
     def _solve(self, learner: Learner) -> PairResult:
-        self._trained = None
         self._forget_counts()
         if self.criterion == "ratio":
             return self._solve_family(learner)
@@ -256,14 +271,10 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
             positive = max(int((pairs.values > 0).sum()), 1)
             vectors = pairs.vectors[:, :positive]
             columns = vectors if scale is None else vectors / scale[:, None]
-            counts = self._counts_after(learner, columns)
+            counts = self._projected_sample(learner, columns).counts
             return pair_risk.margin_risk(counts, PAPER_MARGIN, self._diameter(learner)).risk
 
         return margin_risk_eta(etas, loss)
-
-    @abstractmethod
-    def _counts_after(self, learner: Learner, columns: Float64s) -> Any:
-        """Return the counts of a sample of the training pairs after projection by ``columns``."""
 
     def _count(self, operator: Any, pairs: Eigenpairs, weights: Weights) -> int:
         """Return the number of eigenvalues that are positive beyond rounding."""
@@ -327,6 +338,12 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         diameter = terms.radius.diameter if longest is None else longest
         scale = None if self._answer is None else self._answer.scale
         return float(diameter if scale is None else diameter / scale.min())
+
+    @reads
+    def _training(self) -> TrainingPairs | TrainingRows:
+        if self._trained is None:
+            self._trained = self._projected_sample(self._known().ahead(), self._columns)
+        return self._trained
 
     def _unit(self) -> float:
         return self._diameter(self._known().ahead())

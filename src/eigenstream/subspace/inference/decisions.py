@@ -21,10 +21,12 @@ from eigenstream.evaluation.base import (
     distances_of,
     roc_area,
 )
+from eigenstream.evaluation.pair_risk import TrainingRows
 from eigenstream.evaluation.rates import rate_interval
 from eigenstream.rows.guard import reads
 from eigenstream.rows.rows import all_rows
 from eigenstream.subspace.estimators import pair_input as _pair_input
+from eigenstream.subspace.sums.sample import TrainingPairs
 from eigenstream.theory import RiskBound
 
 #: Pairs projected at a time. More pairs take more memory.
@@ -55,12 +57,8 @@ class PairDecisions(ABC):
         """Map rows to the space in which distances are taken."""
 
     @abstractmethod
-    def _training(self) -> Any:
+    def _training(self) -> TrainingPairs | TrainingRows:
         """Return the training pairs (or rows) after projection, or a sample of them."""
-
-    @abstractmethod
-    def _training_counts(self) -> PairCounts:
-        """Return the counted distances of the training pairs, or of a sample of them."""
 
     @abstractmethod
     def _unit(self) -> float:
@@ -77,7 +75,7 @@ class PairDecisions(ABC):
         """Return the counts of the training pairs, which are cached until more is learned."""
         check_is_fitted(self)
         if self._counted is None:
-            self._counted = self._training_counts()
+            self._counted = self._training().counts
         return self._counted
 
     def _forget_counts(self) -> None:

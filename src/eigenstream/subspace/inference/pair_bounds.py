@@ -116,7 +116,7 @@ def bound_of_rows(rows: TrainingRows, margin: float, delta: float, diameter: flo
             "The bound assumes rows of one distribution, but there are several tasks (groups). Fit "
             "one task."
         )
-    apart, every = rows.counts(repeats=0.0), rows.counts()
+    apart, every = rows.counted(repeats=0.0), rows.counts
     pairs, n_pairs = (float(c.same[-1] + c.different[-1]) for c in (apart, every))
     risk = _empirical(apart, margin, diameter, balanced=False) + 1.0 - pairs / n_pairs
     d, weights = rows.Z.shape[1], rows.weights
