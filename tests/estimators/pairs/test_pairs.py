@@ -681,3 +681,12 @@ def test_the_tags_of_pairs_are_true(model):
     assert not tags.input_tags.sparse
     assert not tags.input_tags.pairwise
     assert model.set_params(preprocessor=X).__sklearn_tags__().input_tags.two_d_array
+
+
+def test_a_copy_that_is_solved_again_has_its_own_threshold():
+    learned = ClassSubspace(1, criterion="difference", eta=1.0).fit(X, Y)
+    before = learned.threshold_
+    solved = learned.solved_with(n_components=2)
+    fitted = ClassSubspace(2, criterion="difference", eta=1.0).fit(X, Y)
+    assert solved.threshold_ == fitted.threshold_ != before
+    assert learned.threshold_ == before

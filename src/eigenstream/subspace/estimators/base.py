@@ -211,8 +211,8 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
                 f"solver={name!r} is a name, and {nested} needs an object. Use "
                 f"solver={kind.__name__}({own}={params[nested]!r})."
             )
-        found: Self = super().set_params(**params)
-        return found
+        configured: Self = super().set_params(**params)
+        return configured
 
     # ---- learning --------------------------------------------------------------------------
 

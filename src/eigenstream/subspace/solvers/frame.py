@@ -190,11 +190,11 @@ class Frame:
         of_sums = {k: w for k, w in self._scaled(terms).items() if k not in BEFORE}
         for name in BEFORE:
             sign = name[1]
-            mine = {part: share for part, share in shares.items() if sign * share > 0.0}
-            traces = [share * self.traces.get(part, 0.0) for part, share in mine.items()]
+            chosen = {part: share for part, share in shares.items() if sign * share > 0.0}
+            traces = [share * self.traces.get(part, 0.0) for part, share in chosen.items()]
             fresh.sums[name], fresh.traces[name] = name, terms.n_rows * sum(traces)
-            some = {k: w for k, w in of_sums.items() if sign * (w if k != START else -1.0) > 0.0}
-            fresh.forms[name] = self._combined(some)
+            weights = {k: w for k, w in of_sums.items() if sign * (w if k != START else -1.0) > 0.0}
+            fresh.forms[name] = self._combined(weights)
         nothing = np.zeros((0, len(self.basis)))
         fresh._cut(np.zeros((0, self.n_features)), nothing[:, :0], nothing, terms)
         return fresh
@@ -210,9 +210,9 @@ class Frame:
 
     # ---- the answer ------------------------------------------------------------------------
 
-    def operator(self, terms: Terms, held: Parts = NOTHING) -> MatrixOperator:
+    def operator(self, terms: Terms, held_out: Parts = NOTHING) -> MatrixOperator:
         """Return A and B along the frame, with mean eigenvalues in all other directions."""
-        known, closing = copy(self), terms.closing(held)
+        known, closing = copy(self), terms.closing(held_out)
         known.sums, known.traces = dict(self.sums), dict(self.traces)
         known.forms = {k: form for k, form in self.forms.items() if k not in self.guides}
         if closing is not None:
@@ -220,9 +220,9 @@ class Frame:
             known.basis = np.concatenate([known.basis, (T @ G).astype(G.dtype)])
         known.basis = _corrected(known.basis.astype(float))
         known._pad()
-        shares = terms.shares((1.0, 0.0), held)
+        shares = terms.shares((1.0, 0.0), held_out)
         reward = known._combined(known._of_sums(shares))
-        penalised = terms.shares((0.0, -1.0), held)
+        penalised = terms.shares((0.0, -1.0), held_out)
         penalty = known._combined(known._of_sums(penalised))
         if START in known.forms:
             penalty -= known.forms[START] / (max(terms.n_rows, 1) * self.weights[1])
@@ -332,9 +332,9 @@ class Frame:
             return outer
         if not terms.in_time:
             if learns:
-                found, n = rows.concentration(terms.shares(self.weights), K, self.basis)
+                values, n = rows.concentration(terms.shares(self.weights), K, self.basis)
                 share = n / max(terms.n_rows, n, 1) if self.n_blocks else 1.0
-                self.concentration += share * (found - self.concentration)
+                self.concentration += share * (values - self.concentration)
             outer = {name: self.concentration * value for name, value in outer.items()}
         if len(self.basis) <= self.n_components or self.forgets or not learns:
             return outer
@@ -374,18 +374,18 @@ class Frame:
 
     def _members(self) -> dict[Part, list[Part]]:
         """Return the parts of each sum."""
-        found: dict[Part, list[Part]] = {}
+        members: dict[Part, list[Part]] = {}
         for part, name in self.sums.items():
-            found.setdefault(name, []).append(part)
-        return found
+            members.setdefault(name, []).append(part)
+        return members
 
     def _of_sums(self, shares: Shares) -> dict[Part, float]:
         """Return the share of each sum, which is the mean over its parts weighted by trace."""
-        found = {}
+        sums = {}
         for name, parts in self._members().items():
             weights = np.array([self.traces.get(part, 0.0) for part in parts]) + 1e-300
-            found[name] = float(weights @ [shares.get(part, 0.0) for part in parts] / weights.sum())
-        return found
+            sums[name] = float(weights @ [shares.get(part, 0.0) for part in parts] / weights.sum())
+        return sums
 
     def _of_parts(self, terms: Terms) -> dict[Part, float]:
         """Return the share of each part in T, times the number of rows.
@@ -463,7 +463,7 @@ class _Rows:
 
     def __init__(self, blocks: list[Block], dtype: Any) -> None:
         n_features = blocks[0].n_features
-        found, apart, self.edges, n = [np.zeros((1, n_features))], [], [], 1
+        matrices, apart, self.edges, n = [np.zeros((1, n_features))], [], [], 1
         of_pairs = []
         for k, block in enumerate(blocks):
             places: dict[int, int] = {}
@@ -474,20 +474,22 @@ class _Rows:
                 for i, _ in (edges.now, edges.past):
                     if i not in places:
                         piece = block.pieces[i]
-                        found.append(piece.toarray() if is_sparse(piece) else np.atleast_2d(piece))
-                        places[i], n = n, n + len(found[-1])
+                        matrices.append(
+                            piece.toarray() if is_sparse(piece) else np.atleast_2d(piece)
+                        )
+                        places[i], n = n, n + len(matrices[-1])
                 now, past = (_placed(end, places) for end in (edges.now, edges.past))
                 self.edges.append(_Ends(edges.part, now, past, edges.weights, k > 0))
         # Subtracting a common point does not change differences, and loses fewer digits.
-        some = max(found, key=len)
-        reference = some.mean(axis=0, dtype=np.float64)
+        longest = max(matrices, key=len)
+        reference = longest.mean(axis=0, dtype=np.float64)
         for block, edges, closes in of_pairs:  # store the differences, which are fewer rows
             apart.append(block.differences(edges))
             now = slice(n, n + len(apart[-1]))
             self.edges.append(_Ends(edges.part, now, 0, edges.weights, closes))
             n = now.stop
         self.values, first = np.empty((n, n_features), dtype), 0
-        for rows in (*found, *apart):
+        for rows in (*matrices, *apart):
             part = self.values[first : first + len(rows)]
             away = 0.0 if first == 0 or first >= n - sum(map(len, apart)) else reference
             np.subtract(rows, away, out=part, casting="same_kind")
@@ -530,8 +532,8 @@ class _Rows:
         square along all directions. It is k if the terms span a fraction 1 / k of the directions,
         and at least 1.
         """
-        some = [e for e in self.edges if not e.closes and shares.get(e.part, 0.0) < 0.0]
-        Y = [e.of(self.values) - e.of(K).astype(basis.dtype) @ basis for e in some]
+        penalised = [e for e in self.edges if not e.closes and shares.get(e.part, 0.0) < 0.0]
+        Y = [e.of(self.values) - e.of(K).astype(basis.dtype) @ basis for e in penalised]
         n = sum(map(len, Y))
         if n < 2:
             return 1.0, n

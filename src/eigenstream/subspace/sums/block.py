@@ -113,11 +113,11 @@ class Block:
     def add_moment(self, edges: list[Edges], total: Float64s) -> None:
         """Add the sum of the outer products of some terms to a lower triangle, in place."""
         rest = []
-        for some in edges:
-            if self._in_one_piece(some) and self._length(some) > self._many(some):
-                total += np.tril(self._graph_moment(some))
-            elif not (self._is_sparse(some) and self._add_sparse(some, total)):
-                rest.append(some)
+        for group in edges:
+            if self._in_one_piece(group) and self._length(group) > self._many(group):
+                total += np.tril(self._graph_moment(group))
+            elif not (self._is_sparse(group) and self._add_sparse(group, total)):
+                rest.append(group)
         for dense in self._in_steps(rest):
             rank_update(total, self._stacked(dense))
 
@@ -188,25 +188,25 @@ class Block:
 
     def _in_steps(self, edges: list[Edges]) -> Iterator[list[Edges]]:
         """Yield terms to stack together: all terms of dense rows, then parts of sparse ones."""
-        if dense := [some for some in edges if not self._is_sparse(some)]:
+        if dense := [group for group in edges if not self._is_sparse(group)]:
             yield dense
         step = max(DENSE_VALUES // self.n_features, 256)
-        for some in edges:
-            for first in range(0, self._length(some) if self._is_sparse(some) else 0, step):
+        for group in edges:
+            for first in range(0, self._length(group) if self._is_sparse(group) else 0, step):
                 part = slice(first, first + step)
                 ends = [
                     (k, where if where is None else indices(where, self.pieces[k].shape[0])[part])
-                    for k, where in (some.now, some.past)
+                    for k, where in (group.now, group.past)
                 ]
-                weights = None if some.weights is None else some.weights[part]
-                yield [Edges(some.part, ends[0], ends[1], weights)]
+                weights = None if group.weights is None else group.weights[part]
+                yield [Edges(group.part, ends[0], ends[1], weights)]
 
     def _stacked(self, edges: list[Edges]) -> Float64s:
         out = np.empty((sum(map(self._length, edges)), self.n_features))
         first = 0
-        for some in edges:
-            last = first + self._length(some)
-            self._write(some, out[first:last])
+        for group in edges:
+            last = first + self._length(group)
+            self._write(group, out[first:last])
             first = last
         return out
 

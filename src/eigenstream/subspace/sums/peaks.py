@@ -42,7 +42,7 @@ class OperatorSums:
 
     result: MatrixOperator
 
-    def operator(self, terms: TimeTerms, held: Parts = NOTHING) -> MatrixOperator:
+    def operator(self, terms: TimeTerms, held_out: Parts = NOTHING) -> MatrixOperator:
         """Return the operator."""
         return self.result
 
@@ -73,16 +73,16 @@ class Peaks:
         if not large.any():
             return
         units = np.where(added > 0.0, 1.0 / np.where(added > 0.0, added, 1.0), 0.0)
-        for some in edges:
-            if not block.rows_of(some):
+        for group in edges:
+            if not block.rows_of(group):
                 continue
-            most = 1.0 if some.weights is None else float(some.weights.max())
-            if (most * block.highest(some) ** 2 * units)[large].max() < LEAST_VALUE:
+            most = 1.0 if group.weights is None else float(group.weights.max())
+            if (most * block.highest(group) ** 2 * units)[large].max() < LEAST_VALUE:
                 continue
-            shares = block.weighted(some) ** 2 @ units
-            rows, numbers = block.rows(some.now), _numbers(block, some.now, n_rows)
+            shares = block.weighted(group) ** 2 @ units
+            rows, numbers = block.rows(group.now), _numbers(block, group.now, n_rows)
             for i in np.argsort(-shares)[:N_PEAKS]:
-                weight = 1.0 if some.weights is None else float(some.weights[i])
+                weight = 1.0 if group.weights is None else float(group.weights[i])
                 values = np.array(rows[i], np.float64)
                 self.peaks.append(Peak(int(numbers[i]), values, weight, float(shares[i])))
         self._keep(self.peaks)
@@ -90,14 +90,14 @@ class Peaks:
     def follow(self, block: Block, edges: list[Edges], n_rows: int) -> None:
         """Note the velocities of the noted rows in a block that follows ``n_rows`` rows."""
         rows = np.array([peak.row for peak in self.peaks], np.intp)
-        for some in edges if len(rows) else ():
-            now, past = (_numbers(block, end, n_rows) for end in (some.now, some.past))
-            if rows.max() < past[0] or not block.rows_of(some):
+        for group in edges if len(rows) else ():
+            now, past = (_numbers(block, end, n_rows) for end in (group.now, group.past))
+            if rows.max() < past[0] or not block.rows_of(group):
                 continue
             theirs = np.isin(now, rows) | np.isin(past, rows)
             if theirs.any():
-                self.steps.append(block.weighted(some)[theirs])
-                weights = np.ones(len(now)) if some.weights is None else some.weights
+                self.steps.append(block.weighted(group)[theirs])
+                weights = np.ones(len(now)) if group.weights is None else group.weights
                 self.step_weight += float(weights[theirs].sum())
 
     def merge(self, later: "Peaks", n_rows: int) -> None:
