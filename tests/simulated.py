@@ -158,3 +158,14 @@ def pair_runs(m, runs, *, d=2, margin=0.3, delta=0.1, seed=0):
         # The margin risk at its best threshold lies above the plain empirical risk there.
         assert (labels * (threshold - q) <= 0).mean() <= empirical + 1e-9
     return np.array(risks), bounds
+
+
+def students_with(R, Q, directions, random_state=0):
+    """Students J = R B + sqrt(Q - R R^T) E with random orthonormal E, orthogonal to B."""
+    R, Q, B = (np.asarray(values, float) for values in (R, Q, directions))
+    draws = np.random.default_rng(random_state).standard_normal((len(R), B.shape[1]))
+    E = np.linalg.qr((draws - draws @ B.T @ B).T)[0].T
+    E -= E @ B.T @ B
+    values, vectors = np.linalg.eigh(Q - R @ R.T)
+    root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+    return R @ B + root @ E

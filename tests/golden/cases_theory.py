@@ -11,7 +11,6 @@ MIXING = {
     "geometric": theory.Geometric(1, 0.99),
     "algebraic": theory.Algebraic(1, 3),
     "sum": theory.FiniteMemory(10) + theory.Geometric(0.5, 0.9),
-    "largest": theory.FiniteMemory(10) | theory.Geometric(0.5, 0.9),
     "table": theory.Table([0.5, 0.3, 0.0], lags=[1, 10, 100]),
     "markov": theory.markov_mixing([[0.99, 0.01], [0.03, 0.97]]),
     "autoregressive": theory.autoregressive_mixing(0.9),
@@ -129,7 +128,6 @@ for name, call in {
         ).examples,
         a.stable,
     ),
-    "students": lambda: theory.students_with([[0.3, 0.1]], [[1.0]], np.eye(2, 50)) @ np.eye(50, 2),
 }.items():
     add(f"dynamics/{name}", call, 1e-3 if "advice" in name or "plateau" in name else 1e-6)
 

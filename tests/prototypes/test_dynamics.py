@@ -12,8 +12,8 @@ from eigenstream.theory import (
     OrderParameters,
     PrincipalDynamics,
     SymmetricPair,
-    students_with,
 )
+from simulated import students_with
 
 R0, Q0 = np.array([[0.3, 0.1], [-0.1, 0.2]]), np.array([[0.5, 0.1], [0.1, 0.6]])
 #: As in the tests of the chain: standard errors of a mean of so many runs, and the equations' bias.

@@ -29,7 +29,6 @@ PROFILES = [
     Table([0.9, 0.5, 0.0]),
     Table([0.5, 0.25], lags=[3, 7]),
     Geometric(0.5, 0.9) + Algebraic(0.5, 2),
-    Geometric(0.5, 0.9) | FiniteMemory(3),
     markov_mixing(CHAIN),
     autoregressive_mixing(-0.95),
     estimate_mixing(np.random.default_rng(0).normal(size=2000), lags=[1, 2, 5]),
@@ -59,10 +58,7 @@ def test_profiles_are_coefficients(profile):
         ("geometric:1e+1, 0.5", Geometric(10.0, 0.5)),
         ("algebraic:2,3", Algebraic(2.0, 3.0)),
         ("table:1,0.5,0", Table([1.0, 0.5, 0.0])),
-        (
-            "finite:3+geometric:1,0.5|independent",
-            (FiniteMemory(3) + Geometric(1.0, 0.5)) | Independent(),
-        ),
+        ("finite:3+geometric:1,0.5", FiniteMemory(3) + Geometric(1.0, 0.5)),
     ],
 )
 def test_text_gives_the_profile(text, profile):

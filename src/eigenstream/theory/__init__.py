@@ -37,7 +37,6 @@ _dynamics = (
     "critical_separation",
     "overlaps_of_pair",
     "random_overlaps",
-    "students_with",
 )
 
 __all__ = ["Deviation", *_dynamics, *_estimates, *_mixing, *_pairs, *_slow]

@@ -4,7 +4,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,6 @@ __all__ = [
     "Geometric",
     "Independent",
     "MarkovMixing",
-    "Maximum",
     "MixingProfile",
     "Sum",
     "Table",
@@ -42,8 +41,7 @@ class MixingProfile(ABC):
     because past and future share an observation.
 
     Call a profile with one lag or with an array of lags. ``p + q`` is the profile of two
-    independent processes observed together. ``p | q`` is the maximum. A new profile defines
-    ``_beta``.
+    independent processes observed together. A new profile defines ``_beta``.
 
     References
     ----------
@@ -79,35 +77,11 @@ class MixingProfile(ABC):
 
     def __add__(self, other: "MixingProfile") -> "Sum":
         """Return the profile of two independent processes observed together."""
-        return Sum((*_parts(self, Sum), *_parts(other, Sum)))
-
-    def __or__(self, other: "MixingProfile") -> "Maximum":
-        """Return the smallest profile above both."""
-        return Maximum((*_parts(self, Maximum), *_parts(other, Maximum)))
+        return Sum((*_parts(self), *_parts(other)))
 
 
 @dataclass(frozen=True, repr=False)
-class _Combination(MixingProfile):
-    """Several profiles in one."""
-
-    parts: tuple[MixingProfile, ...]
-    sign: ClassVar[str]
-
-    def __post_init__(self) -> None:
-        """Check the parts."""
-        if not self.parts:
-            raise ValueError("parts is empty. Pass at least one profile.")
-        for part in self.parts:
-            check_profile(part)
-
-    def __repr__(self) -> str:
-        """Return the parts with the sign between them."""
-        parts = (f"({p!r})" if isinstance(p, _Combination) else repr(p) for p in self.parts)
-        return f" {self.sign} ".join(parts)
-
-
-@dataclass(frozen=True, repr=False)
-class Sum(_Combination):
+class Sum(MixingProfile):
     """The sum of profiles, clipped at 1: independent processes observed together.
 
     The coefficients of the joint process are at most the sum of the coefficients of its parts
@@ -133,40 +107,26 @@ class Sum(_Combination):
     0.375
     """
 
-    sign = "+"
+    parts: tuple[MixingProfile, ...]
+
+    def __post_init__(self) -> None:
+        """Check the parts."""
+        if not self.parts:
+            raise ValueError("parts is empty. Pass at least one profile.")
+        for part in self.parts:
+            check_profile(part)
 
     def _beta(self, lags: Int64s) -> Float64s:
         return np.asarray(np.sum([part(lags) for part in self.parts], axis=0), np.float64)
 
-
-@dataclass(frozen=True, repr=False)
-class Maximum(_Combination):
-    """The maximum of profiles, for a process that has one of several profiles.
-
-    Parameters
-    ----------
-    parts : tuple of MixingProfile
-        The profiles.
-
-    Examples
-    --------
-    >>> from eigenstream.theory import Algebraic, Geometric
-    >>> either = Geometric(1, 0.5) | Algebraic(0.5, 1)
-    >>> either
-    Geometric(c=1, rho=0.5) | Algebraic(c=0.5, r=1)
-    >>> either([1, 2, 10])
-    array([0.5 , 0.25, 0.05])
-    """
-
-    sign = "|"
-
-    def _beta(self, lags: Int64s) -> Float64s:
-        return np.asarray(np.max([part(lags) for part in self.parts], axis=0), np.float64)
+    def __repr__(self) -> str:
+        """Return the parts with plus signs."""
+        return " + ".join(map(repr, self.parts))
 
 
-def _parts(profile: MixingProfile, kind: type[_Combination]) -> tuple[MixingProfile, ...]:
+def _parts(profile: MixingProfile) -> tuple[MixingProfile, ...]:
     """Flatten (p + q) + r into three parts."""
-    return profile.parts if isinstance(profile, kind) else (profile,)
+    return profile.parts if isinstance(profile, Sum) else (profile,)
 
 
 def check_profile(mixing: Any) -> MixingProfile:
@@ -359,8 +319,7 @@ def from_text(text: str) -> MixingProfile:
     ----------
     text : str
         ``independent``, ``finite:a0``, ``geometric:c,rho``, ``algebraic:c,r`` or
-        ``table:beta(0),beta(1),...``. ``+`` adds profiles and ``|`` takes their maximum. ``+`` has
-        the higher precedence.
+        ``table:beta(0),beta(1),...``. ``+`` adds profiles.
 
     Returns
     -------
@@ -378,12 +337,9 @@ def from_text(text: str) -> MixingProfile:
     ValueError: mixing 'geometric:1' is no profile. Write independent, finite:a0, geometric:c,rho,
     algebraic:c,r or table:beta(0),beta(1),....
     """
-    alternatives = []
-    for alternative in text.split("|"):
-        # A plus before a letter joins profiles; elsewhere it belongs to a number such as 1e+3.
-        terms = [_term(term.strip()) for term in re.split(r"\+(?=\s*[A-Za-z])", alternative)]
-        alternatives.append(terms[0] if len(terms) == 1 else Sum(tuple(terms)))
-    return alternatives[0] if len(alternatives) == 1 else Maximum(tuple(alternatives))
+    # A plus before a letter joins profiles; elsewhere it belongs to a number such as 1e+3.
+    terms = [_term(term.strip()) for term in re.split(r"\+(?=\s*[A-Za-z])", text)]
+    return terms[0] if len(terms) == 1 else Sum(tuple(terms))
 
 
 def _term(text: str) -> MixingProfile:

@@ -5,9 +5,10 @@ import pytest
 from scipy.integrate import quad
 from scipy.special import ndtr
 
-from eigenstream.theory import CompetitiveDynamics, students_with
+from eigenstream.theory import CompetitiveDynamics
 from eigenstream.theory.dynamics._averages import winners
 from eigenstream.theory.dynamics._gaussian import all_positive
+from simulated import students_with
 
 #: Of the largest of a few hundred standard normals: passed by chance once in ten thousand.
 SIGMAS = 5.0

@@ -9,8 +9,8 @@ from eigenstream.theory import (
     PrincipalDynamics,
     SymmetricPair,
     overlaps_of_pair,
-    students_with,
 )
+from simulated import students_with
 
 
 def strengths_of(excess):

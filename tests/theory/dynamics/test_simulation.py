@@ -18,8 +18,8 @@ from eigenstream.theory import (
     PrincipalDynamics,
     SymmetricPair,
     random_overlaps,
-    students_with,
 )
+from simulated import students_with
 
 SIGMAS, BIAS = 5.5, 15.0
 

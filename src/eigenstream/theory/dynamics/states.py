@@ -8,7 +8,7 @@ from eigenstream._checks import check_number, check_whole, real_array
 from eigenstream._linalg import brief
 from eigenstream.theory.mixing import Float64s
 
-__all__ = ["OrderParameters", "random_overlaps", "students_with"]
+__all__ = ["OrderParameters", "random_overlaps"]
 
 #: The largest negative eigenvalue of Q - R R^T, relative to Q, that counts as rounding.
 POSSIBLE = 1e-9
@@ -106,51 +106,6 @@ def random_overlaps(
     Q = R @ R.transpose(0, 2, 1) + factor @ factor.transpose(0, 2, 1)
     scale = length / np.sqrt(np.einsum("rkk->rk", Q))
     return R * scale[:, :, None], Q * scale[:, :, None] * scale[:, None, :]
-
-
-def students_with(R: Any, Q: Any, directions: Any, *, random_state: Any = 0) -> Float64s:
-    """Return students with the overlaps R and Q.
-
-    Parameters
-    ----------
-    R : array-like of shape (n_students, n_directions)
-        The overlaps with the directions.
-    Q : array-like of shape (n_students, n_students)
-        The products of the students.
-    directions : array-like of shape (n_directions, n_features)
-        Orthonormal rows.
-    random_state : int or generator, default=0
-        The seed of the remaining part.
-
-    Returns
-    -------
-    array of shape (n_students, n_features)
-
-    Notes
-    -----
-    J = R B + sqrt(Q - R R^T) E with random orthonormal rows E, orthogonal to the directions B.
-
-    Examples
-    --------
-    >>> B = np.eye(2, 50)
-    >>> J = students_with([[0.3, 0.1]], [[1.0]], B)
-    >>> (J @ B.T).round(12), float((J @ J.T).round(12)[0, 0])
-    (array([[0.3, 0.1]]), 1.0)
-    """
-    B = _orthonormal(directions)
-    students = np.shape(R)[0] if np.ndim(R) == 2 else 1
-    R, Q = check_state(R, Q, students, len(B))
-    if students + len(B) > B.shape[1]:
-        raise ValueError(
-            f"directions have {B.shape[1]} entries. {students} students and {len(B)} directions "
-            f"need {students + len(B)}."
-        )
-    draws = np.random.default_rng(random_state).standard_normal((students, B.shape[1]))
-    E = np.linalg.qr((draws - draws @ B.T @ B).T)[0].T
-    E -= E @ B.T @ B
-    values, vectors = np.linalg.eigh(Q - R @ R.T)
-    root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
-    return np.asarray(R @ B + root @ E, np.float64)
 
 
 class OrderParameters(NamedTuple):
