@@ -191,7 +191,6 @@ for policy in ("skip", "interpolate"):
     add(f"streams/missing, {policy}", lambda policy=policy: read(HOLES, missing=policy), 1e-9)
 for name, steps in {
     "standardize": (Standardize(),),
-    "standardize as it goes": (Standardize(running=True),),
     "unit norm": (UnitNorm(),),
     "delays": (LagEmbedding(3, 2),),
     "differences": (Differences(2),),

@@ -387,7 +387,7 @@ def test_a_checkpoint_of_any_fit_is_a_model(tmp_path):
         found = load(path)
         assert found.n_steps_ == 350
         assert found.provenance_["n_sources"] == 1
-        assert repr(found.preprocessing_) == "Preprocessing([Standardize(running=False)])"
+        assert repr(found.preprocessing_) == "Preprocessing([Standardize()])"
         found.partial_fit(ROWS[350:420])
         assert found.n_steps_ == 420
         path.unlink()

@@ -110,7 +110,7 @@ def test_sequences_are_counted_across_an_interruption(tmp_path):
         with pytest.raises(Interrupted):
             model.fit(made(), checkpoint=Stopping(path, 13))
         assert load(path).provenance_["sequences"] == 3
-        assert repr(load(path).preprocessing_) == "Preprocessing([Standardize(running=False)])"
+        assert repr(load(path).preprocessing_) == "Preprocessing([Standardize()])"
         for _ in range(2):  # the second time it is over
             model.fit(made(), checkpoint=path, resume=True)
             assert model.provenance_["sequences"] == 10

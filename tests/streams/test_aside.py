@@ -42,7 +42,7 @@ def test_pairs(tmp_path, first):
 @pytest.mark.parametrize(
     ("name", "what", "words"),
     [
-        ("two.csv", "a,b\n1,2\n", "two.csv has 2 columns. .*labels with 1 column"),
+        ("two.csv", "a,b\n1,2\n", "two.csv has 2 columns. and labels have 1"),
         ("none.csv", "", "none.csv"),
         ("only.csv", "species\n", "no rows"),
         ("latin.csv", b"name\nsch\xf6n\n", "UTF-8"),

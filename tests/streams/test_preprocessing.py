@@ -34,18 +34,6 @@ def standardized(runs):
     return [(run - rows.mean(axis=0)) / rows.std(axis=0) for run in runs]
 
 
-def running(runs):
-    seen, found = [], []
-    for run in runs:
-        made = []
-        for row in run:
-            seen.append(row)
-            std = np.std(seen, axis=0)
-            made.append((row - np.mean(seen, axis=0)) / np.where(std > 0, std, np.inf))
-        found.append(np.array(made))
-    return found
-
-
 def delayed(runs, n, lag):
     return [
         np.array(
@@ -66,7 +54,6 @@ def expanded(runs):
 
 TWINS = {
     "standardize": (Standardize, standardized),
-    "running": (lambda: Standardize(running=True), running),
     "unit norm": (UnitNorm, lambda runs: [r / np.linalg.norm(r, axis=1)[:, None] for r in runs]),
     "lag embedding": (lambda: LagEmbedding(3, 2), lambda runs: delayed(runs, 3, 2)),
     "one delay": (lambda: LagEmbedding(1), lambda runs: runs),
@@ -115,19 +102,17 @@ def test_rows_without_weight_make_windows_without_weight():
     (got,), weights = read(open_stream(rows, missing="skip").through(Differences(2)))
     assert np.flatnonzero(weights == 0).tolist() == [5, 7]
     assert (got[weights == 0] == 0).all()
-    for step in (Standardize(), Standardize(running=True)):
-        (got,), weights = read(open_stream(rows, missing="skip").through(step))
-        assert got[7] == 0
-        rest = np.delete(np.arange(20.0), 7)
-        assert got[-1] == pytest.approx((19 - rest.mean()) / rest.std())
+    (got,), weights = read(open_stream(rows, missing="skip").through(Standardize()))
+    assert got[7] == 0
+    rest = np.delete(np.arange(20.0), 7)
+    assert got[-1] == pytest.approx((19 - rest.mean()) / rest.std())
 
 
 def test_constant_features_become_zero():
     rows = np.column_stack([np.full(10, 0.1), np.arange(10.0)])
-    for step in (Standardize(), Standardize(running=True)):
-        (got,), _ = read(open_stream(rows, chunk_rows=3).through(step))
-        assert (got[:, 0] == 0).all()
-        assert np.isfinite(got).all()
+    (got,), _ = read(open_stream(rows, chunk_rows=3).through(Standardize()))
+    assert (got[:, 0] == 0).all()
+    assert np.isfinite(got).all()
 
 
 def test_steps_follow_each_other_and_learn_in_order():

@@ -94,7 +94,6 @@ def test_every_format(name, tmp_path):
 STEPS = [
     (),
     (Standardize(), UnitNorm()),
-    (Standardize(running=True),),
     (LagEmbedding(3, lag=2), Differences(2)),
 ]
 

@@ -15,19 +15,7 @@ from typing import Annotated, Any, NoReturn, get_args, get_type_hints
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-__all__ = ["Group", "command", "grouped", "refuse"]
-
-#: The panels of help pages and their options. The other options of a fit are those of the model.
-PANELS = {
-    "Input": [
-        *("labels", "pairs", "items", "names", "columns", "exclude", "rows", "sequence", "time"),
-        *("gap", "dtype", "size", "delimiter", "decimal", "header", "missing", "through"),
-    ],
-    "Output": ["out", "report", "image_shape", "plot", "picture", "json"],
-    "Cluster": ["workers", "scheduler"],
-    "Checkpoint": ["checkpoint", "resume", "every"],
-}
-PANEL_OF = {name: panel for panel, names in PANELS.items() for name in names}
+__all__ = ["Group", "command", "fail", "grouped"]
 
 #: The short names of options.
 SHORT = {"out": ["-o"], "n_components": ["-d"], "prototypes": ["-k"]}
@@ -41,10 +29,9 @@ def command(app: typer.Typer, words: str, example: str) -> Callable[[Any], Any]:
 
     def add(function: Any) -> Any:
         paragraphs = inspect.cleandoc(function.__doc__).split("\n\n")
-        text = "\n\n".join(" ".join(one.split()) for one in paragraphs)
+        text = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
         epilog = f"Example: eigenstream {words} {example}"
-        made = app.command(words.split()[-1], cls=Command, help=text, epilog=epilog)
-        made(grouped(function))
+        app.command(words.split()[-1], cls=Command, help=text, epilog=epilog)(grouped(function))
         return function
 
     return add
@@ -64,7 +51,6 @@ def grouped(function: Callable[..., None]) -> Callable[..., None]:
     >>> show(name="a", x=1, y=2)
     a Place(x=1, y=2)
     """
-    rest = "Model" if function.__name__.startswith("fit") else None
     keyword, none = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.empty
     groups: dict[str, Any] = {}
     parameters = []
@@ -75,25 +61,25 @@ def grouped(function: Callable[..., None]) -> Callable[..., None]:
             groups[name] = hints[name]
             defaults = {field.name: field.default for field in fields(groups[name])}
             kinds = get_type_hints(groups[name], include_extras=True)
-        for one, default in defaults.items():
-            kind = option(one, kinds[one], rest)
+        for option, default in defaults.items():
+            kind = annotated(option, kinds[option])
             default = none if default is MISSING else default
-            parameters.append(inspect.Parameter(one, keyword, default=default, annotation=kind))
+            parameters.append(inspect.Parameter(option, keyword, default=default, annotation=kind))
 
     @wraps(function)
-    def run(**given: Any) -> None:
+    def run(**values: Any) -> None:
         for name, group in groups.items():
-            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
-        function(**given)
+            values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
+        function(**values)
 
     typed: Any = run
     typed.__signature__ = inspect.Signature(parameters)
-    typed.__annotations__ = {one.name: one.annotation for one in parameters}
+    typed.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run
 
 
-def option(name: str, annotation: Any, rest: str | None) -> Any:
-    """Return the annotation of a parameter with an option in its panel.
+def annotated(name: str, annotation: Any) -> Any:
+    """Return the annotation of a parameter with its option.
 
     A text is the help of an option, and a function in front of it makes the value of a text.
     """
@@ -103,7 +89,6 @@ def option(name: str, annotation: Any, rest: str | None) -> Any:
         parser = parsers[0] if parsers else None
         metavar = parser.__name__.upper() if parser else "" if kind is bool else None
         how = typer.Option(*names, help=how, metavar=metavar, parser=parser)
-    how.rich_help_panel = PANEL_OF.get(name, rest)
     return Annotated[kind, how]
 
 
@@ -112,10 +97,10 @@ class _Described:
 
     def get_help_option(self, ctx: Any) -> Any:
         """Return the option without a type."""
-        found = super().get_help_option(ctx)  # type: ignore[misc]
-        if found is not None:
-            found.metavar = ""
-        return found
+        option = super().get_help_option(ctx)  # type: ignore[misc]
+        if option is not None:
+            option.metavar = ""
+        return option
 
 
 class Command(_Described, TyperCommand):
@@ -123,12 +108,11 @@ class Command(_Described, TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command, and print the errors of its data and its files."""
-        names = [one.name or "" for one in self.params]
+        names = [parameter.name or "" for parameter in self.params]
 
         def say(message: Warning | str, *_: Any, **__: Any) -> None:
-            print(
-                "eigenstream: warning:", *in_options(str(message), names).split(), file=sys.stderr
-            )
+            text = in_options(str(message), names)
+            print("eigenstream: warning:", *text.split(), file=sys.stderr)
 
         try:
             with warnings.catch_warnings():
@@ -138,11 +122,11 @@ class Command(_Described, TyperCommand):
                 return super().invoke(ctx)
         except OSError as problem:
             place = "" if problem.filename is None else f"{problem.filename}: "
-            refuse(f"{place}{problem.strerror}" if problem.strerror else str(problem))
+            fail(f"{place}{problem.strerror}" if problem.strerror else str(problem))
         except (ValueError, TypeError, ArithmeticError, ModuleNotFoundError) as problem:
-            refuse(in_options(str(problem), names))
+            fail(in_options(str(problem), names))
         except MemoryError as problem:
-            refuse(f"not enough memory: {problem}")
+            fail(f"not enough memory: {problem}")
 
 
 class Group(_Described, TyperGroup):
@@ -160,7 +144,7 @@ class Group(_Described, TyperGroup):
         except UsageProblem as problem:
             context = getattr(problem, "ctx", None)
             called = "eigenstream" if context is None else context.command_path
-            refuse(f"{problem.format_message().rstrip('.')}; see {called} --help.")
+            fail(f"{problem.format_message().rstrip('.')}; see {called} --help.")
         except (typer.Abort, KeyboardInterrupt):
             sys.exit(130)
         sys.exit(code if isinstance(code, int) else 0)
@@ -180,7 +164,7 @@ def in_options(text: str, names: Collection[str]) -> str:
     'solver=Sketch(passes=3) and --solver dense'
     """
     known = "|".join(names)
-    alone = "|".join(one for one in names if "_" in one) or "(?!)"
+    alone = "|".join(name for name in names if "_" in name) or "(?!)"
 
     def option(match: re.Match[str]) -> str:
         if match["object"]:  # such as Sketch(passes=2)
@@ -200,10 +184,10 @@ def in_options(text: str, names: Collection[str]) -> str:
     return re.sub(rf"(?P<object>\b\w+\([^()]*\))|{named}", option, text)
 
 
-def refuse(message: str) -> NoReturn:
+def fail(message: str) -> NoReturn:
     """Print an error in one line and exit with code 2.
 
-    >>> refuse("views must be a whole number of at least 1000, got 3.")
+    >>> fail("views must be a whole number of at least 1000, got 3.")
     Traceback (most recent call last):
         ...
     SystemExit: 2

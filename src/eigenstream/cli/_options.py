@@ -49,7 +49,7 @@ def column_list(text: str) -> list[Any]:
     (['s*', 3, slice(5, 9, None)], ['a, b', 'c'])
     """
     names = map(str.strip, next(csv.reader([text], skipinitialspace=True), []))
-    return [row_slice(one) if RANGE.fullmatch(one) else column(one) for one in names]
+    return [row_slice(name) if RANGE.fullmatch(name) else column(name) for name in names]
 
 
 def image_size(text: str) -> tuple[int, int]:
@@ -85,10 +85,10 @@ def row_slice(text: str) -> int | slice:
         raise typer.BadParameter(f"{text!r} is not N, start:stop or start:stop:step.") from None
 
 
-def made(text: str, known: dict[str, Callable[..., Any]]) -> Any:
-    """Return what a name stands for, made with the numbers behind it.
+def called(text: str, known: dict[str, Callable[..., Any]]) -> Any:
+    """Return the result of a named function for the numbers behind its name.
 
-    >>> made("power:2:3", {"power": pow})
+    >>> called("power:2:3", {"power": pow})
     8
     """
     name, *numbers = [text] if text in known else text.split(":")
@@ -109,14 +109,13 @@ def step_list(text: str) -> list[Any]:
 
     known: dict[str, Callable[..., Any]] = {
         "standardize": streams.Standardize,
-        "standardize:running": lambda: streams.Standardize(running=True),
         "unit-norm": streams.UnitNorm,
         "lag-embedding": streams.LagEmbedding,
         "differences": streams.Differences,
         "quadratic-expansion": streams.QuadraticExpansion,
         "omit-outliers": streams.OmitOutliers,
     }
-    return [made(step.strip(), known) for step in text.split(",")]
+    return [called(step.strip(), known) for step in text.split(",")]
 
 
 # ---- options -----------------------------------------------------------------------------------
@@ -148,9 +147,7 @@ def without_text(stream: Any) -> Any:
 class ReadingOptions:
     """Options for reading data, by the names that open_stream has for them."""
 
-    columns: Annotated[Any, column_list, "The features: names, numbers from 0, 's*' or 3:43."] = (
-        None
-    )
+    columns: Annotated[Any, column_list, "The features: names, numbers, 's*' or 3:43."] = None
     exclude: Annotated[Any, column_list, "Columns to leave out, by the same words."] = None
     rows: Annotated[Any, row_slice, "N rows of each file, or start:stop:step."] = None
     sequence: Annotated[
@@ -173,7 +170,7 @@ class ReadingOptions:
 
         how = {field.name: getattr(self, field.name) for field in fields(ReadingOptions)} | more
         # Only some formats know some of these, so that they are passed only if they are given.
-        how = {name: one for name, one in how.items() if one is not None}
+        how = {name: value for name, value in how.items() if value is not None}
         if self.header is not None:
             how["header"] = 0 if self.header else None
         if self.sequence == "none":
@@ -196,7 +193,7 @@ class ReadingOptions:
             stored.pop("gap", None)
         if self.columns is None and names is not None and known is not None:
             more["columns"] = list(map(str, names))
-        stored = {name: one for name, one in stored.items() if getattr(self, name, None) is None}
+        stored = {name: stored[name] for name in stored if getattr(self, name, None) is None}
         stored["missing"] = missing or stored.get("missing", "raise")
         # Opened again, a pipe would lack the bytes of its header.
         return without_text(self.opened(list(stream.tables), **stored | more))
@@ -237,10 +234,8 @@ class RunOptions(ReadingOptions):
             check_output(self.checkpoint, [*inputs, self.out or ""])
         height, width = self.image_shape or (0, 0)
         if self.image_shape and stream.n_features not in (None, height * width):
-            raise ValueError(
-                f"Images of {height} x {width} have {height * width} pixels. The rows have "
-                f"{stream.n_features} columns."
-            )
+            pixels = f"{height} x {width} = {height * width} pixels"
+            raise ValueError(f"The rows have {stream.n_features} columns, and images {pixels}.")
         return stream
 
 
@@ -251,9 +246,8 @@ class FitOptions(RunOptions):
     through: Annotated[
         Any,
         step_list,
-        "Steps in front, in their order: standardize, standardize:running, unit-norm, "
-        "lag-embedding:DELAYS:LAG, differences:LAG, quadratic-expansion, "
-        "omit-outliers:DEVIATIONS.",
+        "Steps in front, in their order: standardize, unit-norm, lag-embedding:DELAYS:LAG, "
+        "differences:LAG, quadratic-expansion, omit-outliers:DEVIATIONS.",
     ] = None
 
     def opened(self, data: list[Any], **more: Any) -> Any:
@@ -273,7 +267,7 @@ class LearningOptions:
     passes: Annotated[int | None, "Passes of --solver sketch; each one improves the answer."] = None
     features: Annotated[str | None, "A map in front: rbf:SIZE:GAMMA or gradients:CELLS."] = None
 
-    def made(self, kind: Any, stream: Any, run: RunOptions, **parameters: Any) -> Any:
+    def estimator(self, kind: Any, stream: Any, run: RunOptions, **parameters: Any) -> Any:
         """Return an estimator with these options."""
         from eigenstream import RBFNetwork, Sketch
         from eigenstream.features import GradientOrientation
@@ -289,7 +283,7 @@ class LearningOptions:
             "rbf": lambda size, gamma="median": RBFNetwork(size, gamma=gamma, random_state=seed),
             "gradients": lambda *cells: GradientOrientation(*cells, shape=shape),
         }
-        features = None if self.features is None else made(self.features, known)
+        features = None if self.features is None else called(self.features, known)
         if self.n_components != "auto":
             parameters["n_components"] = self.n_components
         return kind(solver=solver, features=features, **parameters)

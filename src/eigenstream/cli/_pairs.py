@@ -22,7 +22,7 @@ def pairs_of(stream: Any, path: Path) -> tuple[Any, NDArray[np.int64], NDArray[n
     from eigenstream.streams import columns_of
 
     first, second, kind = columns_of(path, 3, "pairs", OPPOSITES)
-    words = [str(one).strip().lower().removesuffix(".0") for one in kind.tolist()]
+    words = [str(word).strip().lower().removesuffix(".0") for word in kind.tolist()]
     rows: list[NDArray[Any]] = []
     names: list[str] = []
     for chunk in stream.chunks():
@@ -42,15 +42,10 @@ def pairs_of(stream: Any, path: Path) -> tuple[Any, NDArray[np.int64], NDArray[n
     index = np.empty((len(words), 2), np.int64)
     for pair, (word, *ends) in enumerate(zip(words, first.tolist(), second.tolist(), strict=True)):
         if word not in OPPOSITES:
-            raise ValueError(
-                f"{path} has {word!r:.40} for pair {pair}. Use equal or unequal, same or "
-                "different, 1 or -1, yes or no."
-            )
+            raise ValueError(f"{path} has {word!r:.40} for pair {pair}. Use equal or unequal.")
         for side, end in enumerate(ends):
             if end not in places:
-                raise ValueError(
-                    f"{path} names {end!r:.40} in pair {pair}, which is no item. Use 0 to "
-                    f"{len(items) - 1}, or their names with --names."
-                )
+                advice = f"Use 0 to {len(items) - 1}, or their names with --names."
+                raise ValueError(f"{path} names {end!r:.40} in pair {pair}, no item. {advice}")
             index[pair, side] = places[end]
     return items, index, np.where(np.isin(words, EQUAL), 1, -1)

@@ -190,8 +190,8 @@ def _stoppable(keeper: Any) -> Iterator[None]:
         yield
     except (KeyboardInterrupt, SystemExit):
         if keeper is not None:
-            held = f"{keeper.path} holds {keeper.contents}. --resume continues from there."
-            print("eigenstream: interrupted.", held, file=sys.stderr)
+            state = f"{keeper.path} holds {keeper.contents}. --resume continues from there."
+            print("eigenstream: interrupted.", state, file=sys.stderr)
         raise
     finally:
         UNDER_WAY.clear()

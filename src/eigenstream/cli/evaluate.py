@@ -74,7 +74,7 @@ def _drawn(stream: Any, max_rows: int, seed: int) -> tuple[Any, Any, int]:
         n_rows += len(part)
         # The rows with the smallest keys are a uniform sample of the rows so far.
         smallest = np.sort(np.argsort(kept[2], kind="stable")[:max_rows])
-        kept = tuple(one[smallest] for one in kept)
+        kept = tuple(values[smallest] for values in kept)
     if n_rows == 0:
         raise ValueError(f"{stream.sources[0]} has no rows without missing values.")
     return kept[0], kept[1], n_rows
@@ -101,19 +101,11 @@ def _at_rate(estimator: Any, rows: Any, names: Any, rate: float) -> dict[str, An
     from eigenstream.subspace import false_positive_interval
 
     if not hasattr(estimator, "calibrate_threshold"):
-        raise ValueError(
-            f"{type(estimator).__name__} has no threshold. Use a model of fit classes or fit pairs."
-        )
+        raise ValueError(f"{type(estimator).__name__} has no threshold. Use fit classes or pairs.")
     estimator.calibrate_threshold(rows, names, false_positive_rate=rate)
-    expected = false_positive_interval(estimator, rows, names)
-    low, high = expected.interval
-    return {
-        "threshold": estimator.threshold_,
-        "rate": expected.rate,
-        "low": low,
-        "high": high,
-        "classes": expected.n_classes,
-    }
+    known = false_positive_interval(estimator, rows, names)
+    measures = {"rate": known.rate, "low": known.interval[0], "high": known.interval[1]}
+    return {"threshold": estimator.threshold_, **measures, "classes": known.n_classes}
 
 
 def _of_pairs(estimator: Any, items: Any, index: Any, signs: Any) -> dict[str, Any]:

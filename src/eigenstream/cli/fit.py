@@ -66,7 +66,7 @@ def fit_slow(
     stream = run.started(data)
     given = {"alpha": alpha, "lag": lag, "scale": standardize, "basis": basis} | gaps
     given |= {"criterion": criterion, "reversible": reversible}
-    estimator = learning.made(SlowSubspace, stream, run, **given)
+    estimator = learning.estimator(SlowSubspace, stream, run, **given)
 
     def results() -> dict[str, Any]:
         return {
@@ -95,7 +95,7 @@ def fit_pca(
 
     gaps = run.of_estimator("available")
     stream = run.started(data)
-    estimator = learning.made(StreamPCA, stream, run, scale=standardize, **gaps)
+    estimator = learning.estimator(StreamPCA, stream, run, scale=standardize, **gaps)
     fitted(estimator, stream, run, learning.passes or 1)
 
 
@@ -145,7 +145,7 @@ def fit_classes(
         stream = run.started(data, labels=options.column(labels))
     scale: Any = standardize or "auto"
     weight = _weight(criterion, eta)
-    estimator = learning.made(ClassSubspace, stream, run, scale=scale, **weight)
+    estimator = learning.estimator(ClassSubspace, stream, run, scale=scale, **weight)
     fitted(estimator, stream, run, learning.passes)
 
 
@@ -173,7 +173,7 @@ def fit_pairs(
     stream = run.started(items, pairs, labels=names)
     missing = "raise" if run.missing == "raise" else "skip"
     weight = _weight(criterion, eta)
-    estimator = learning.made(PairSubspace, stream, run, missing=missing, **weight)
+    estimator = learning.estimator(PairSubspace, stream, run, missing=missing, **weight)
     with watched(stream, run) as read:
         rows, index, signs = pairs_of(read, pairs)
     estimator.set_params(preprocessor=rows)

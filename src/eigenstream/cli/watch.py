@@ -73,9 +73,8 @@ def watch(
                 print(line(record))
             sys.stdout.flush()
     if not records:
-        raise ValueError(
-            f"The data have fewer rows than the window of {monitor.window}. Use a shorter --window."
-        )
+        few = f"The data have fewer rows than the window of {monitor.window}"
+        raise ValueError(f"{few}. Use a shorter --window.")
     if report is not None:
         eigenstream.report(monitor, report, records)
     n_alarms = sum(record.alarm for record in records)

@@ -112,7 +112,8 @@ class Checkpoint:
         self.resume = check_flag(resume, "resume")
         self.rows = self.passes = self.rows_since = 0
         self.learning = self.resumed = False
-        self._described: dict[str, Any] = {}
+        #: The identity of the stream and the settings of the fit.
+        self._facts: dict[str, Any] = {}
         self._turn = 0
         #: The rows seen in this pass, and since the last checkpoint.
         self._seen = self._since = 0
@@ -137,19 +138,17 @@ class Checkpoint:
         if (points := getattr(estimator, "preprocessor", None)) is not None:
             settings["preprocessor"] = hash_of(points)
         self.resumed, self.rows_since = False, 0
-        self._described = {"identity": stream.identity(), "settings": settings}
+        self._facts = {"identity": stream.identity(), "settings": settings}
         self._last = monotonic()
-        stored = self._there()
-        if stored is None:
+        header = self._header()
+        if header is None:
             return None
         if not self.resume:
-            if stored["complete"] is not True:
-                raise ModelError(
-                    f"{self.path} contains an incomplete fit. Continue it with resume=True, or "
-                    "remove the file to start again."
-                )
+            if header["complete"] is not True:
+                advice = "Continue it with resume=True, or remove the file to start again."
+                raise ModelError(f"{self.path} contains an incomplete fit. {advice}")
             return None
-        return self._resumed_from(estimator, stream)
+        return self._resumption(estimator, stream)
 
     def began(self, learned: Callable[[], Any]) -> None:
         """Save a state that was reached before the first chunk, such as a feature map."""
@@ -167,15 +166,13 @@ class Checkpoint:
         self.rows_since += len(chunk)
         waited = monotonic() - self._last
         late = waited >= max(SECONDS, COSTS * self._cost)
-        required = self._stopping or (late if self.every is None else self._since >= self.every)
+        write_now = self._stopping or (late if self.every is None else self._since >= self.every)
         # If whole, the state is the same until the end of the pass.
-        if required and (turn > self.passes or not whole):
+        if write_now and (turn > self.passes or not whole):
             self._write(learned(), complete=False)
         if self._stopping:
-            raise Interrupted(
-                f"The fit was stopped, and {self.path} contains {self.contents}. Continue with "
-                "resume=True."
-            )
+            state = f"{self.path} contains {self.contents}"
+            raise Interrupted(f"The fit was stopped, and {state}. Continue with resume=True.")
 
     @property
     def contents(self) -> str:
@@ -216,15 +213,10 @@ class Checkpoint:
         4
         """
         if isinstance(estimator, TimeEstimator):
-            raise TypeError(
-                f"{type(estimator).__name__} needs the sequences of the stream, which learn does "
-                "not pass on. Use fit(stream, checkpoint=...)."
-            )
+            name = type(estimator).__name__
+            raise TypeError(f"{name} needs sequences. Use fit(stream, checkpoint=...).")
         if not hasattr(estimator, "partial_fit"):
-            raise TypeError(
-                f"{estimator!r:.200} has no partial_fit, so it has no intermediate state. Use fit "
-                "without checkpoints."
-            )
+            raise TypeError(f"{estimator!r:.200} has no partial_fit. Fit without checkpoints.")
         course = Course(estimator, stream, self)
         if not course.complete:
             learn_chunks(course, **first)
@@ -237,59 +229,51 @@ class Checkpoint:
     def _write(self, estimator: Any, complete: bool) -> None:
         begun = monotonic()
         where = {"rows": self._seen, "turn": self._turn, "complete": complete}
-        write(estimator, self.path, without=AGAIN, checkpoint=self._described | where)
+        write(estimator, self.path, without=AGAIN, checkpoint=self._facts | where)
         self.rows, self.passes = self._seen, self._turn
         self._since, self._last = 0, monotonic()
         self._cost = self._last - begun
 
     # ---- resuming ----------------------------------------------------------------------------
 
-    def _there(self) -> dict[str, Any] | None:
+    def _header(self) -> dict[str, Any] | None:
         """Return the checkpoint in an existing file's header, or raise if it is only a model."""
         if not self.path.exists():
             return None
-        stored = read_header(self.path)[0].get("checkpoint")
-        if not isinstance(stored, dict) or not isinstance(stored.get("complete"), bool):
+        header = read_header(self.path)[0].get("checkpoint")
+        if not isinstance(header, dict) or not isinstance(header.get("complete"), bool):
             raise ModelError(f"{self.path} is a model, not a checkpoint. Use another file.")
-        return stored
+        return header
 
-    def _resumed_from(self, estimator: Any, stream: Any) -> Resumption:
+    def _resumption(self, estimator: Any, stream: Any) -> Resumption:
         """Return the content of the file, after comparing it with the estimator and the stream."""
-        learned, stored = read(self.path)
+        learned, place = read(self.path)
         if type(learned) is not type(estimator):
-            self._raise_differs(
-                f"it contains a {type(learned).__name__}, not a {type(estimator).__name__}."
-            )
-        before, now = (model.get_params(deep=False) for model in (learned, estimator))
-        for name, value in now.items():
+            kinds = f"a {type(learned).__name__}, not a {type(estimator).__name__}"
+            self._differs(f"it contains {kinds}.")
+        stored = learned.get_params(deep=False) | place["settings"]
+        for name, value in (estimator.get_params(deep=False) | self._facts["settings"]).items():
             if name in AGAIN:
-                setattr(learned, name, value)
-            elif not _same(before[name], value):
-                there = before[name]
-                self._raise_differs(f"{name}={value!r:.200}, but it has {there!r:.200}.")
-        for name, value in self._described["settings"].items():
-            there = stored["settings"].get(name)
-            if name in AGAIN and there != value:
-                self._raise_differs(f"{name}= has other rows.", "data")
-            if not _same(there, value):
-                self._raise_differs(f"{name}={value!r:.200}, but it has {there!r:.200}.")
+                setattr(learned, name, getattr(estimator, name))
+                if name in self._facts["settings"] and stored.get(name) != value:
+                    self._differs(f"{name}= has other rows.", "data")
+            elif not _same(stored.get(name), value):
+                self._differs(f"{name}={value!r:.200}, but it has {stored.get(name)!r:.200}.")
         try:
-            stream.check_identity(stored["identity"])
-        except (LookupError, TypeError, AttributeError) as wrong:
-            raise ModelError(f"{self.path} is not valid ({wrong!r:.80}). Remove it.") from None
-        except ValueError as differs:
-            self._raise_differs(f"{str(differs).rstrip('.')}.", "data")
+            stream.check_identity(place["identity"])
+        except (LookupError, TypeError, AttributeError) as error:
+            raise ModelError(f"{self.path} is not valid ({error!r:.80}). Remove it.") from None
+        except ValueError as error:
+            self._differs(f"{str(error).rstrip('.')}.", "data")
         if steps := getattr(learned, "preprocessing_", None):
             stream.take_steps(steps)
-        self._turn, self._seen = int(stored["turn"]), int(stored["rows"])
+        self._turn, self._seen = int(place["turn"]), int(place["rows"])
         self.rows, self.passes, self.resumed = self._seen, self._turn, True
-        return Resumption(learned, self._seen, self._turn, bool(stored["complete"]))
+        return Resumption(learned, self._seen, self._turn, bool(place["complete"]))
 
-    def _raise_differs(self, what: str, other: str = "parameters") -> NoReturn:
-        raise ModelError(
-            f"{self.path} is a checkpoint of other {other}: {what} Use another file, or remove "
-            "this one to start again."
-        )
+    def _differs(self, what: str, other: str = "parameters") -> NoReturn:
+        advice = "Use another file, or remove this one to start again."
+        raise ModelError(f"{self.path} is a checkpoint of other {other}: {what} {advice}")
 
 
 def _check_parameters(estimator: Any) -> None:

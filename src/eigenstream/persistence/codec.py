@@ -88,18 +88,16 @@ def _attributes(value: Any) -> dict[str, Any]:
     """Return the attributes to save."""
     if hasattr(value, "_asdict"):
         return cast(dict[str, Any], value._asdict())
-    layout, given = layout_of(type(value)), _parameters(type(value))
-    found = {}
-    for name, one in vars(value).items():
+    layout, parameters = layout_of(type(value)), _parameters(type(value))
+    attributes = {}
+    for name, attribute in vars(value).items():
         if name.startswith(PASSING) or layout.get(name) == "-":
             continue
-        if name not in given and name not in layout:
-            raise TypeError(
-                f"{name} is not an attribute that a {type(value).__name__} can save. Delete it, "
-                "and set it after loading."
-            )
-        found[name] = one
-    return found
+        if name not in parameters and name not in layout:
+            kind = type(value).__name__
+            raise TypeError(f"{name} is not an attribute that a {kind} can save. Delete it.")
+        attributes[name] = attribute
+    return attributes
 
 
 def _parameters(cls: Any) -> list[str]:

@@ -1,5 +1,6 @@
 """Export of components as numbers, and of the projection as ONNX."""
 
+import csv
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -46,7 +47,9 @@ def export(estimator: Any, path: str | PathLike[str]) -> None:
         with replacing(target) as file:
             file.buffer.write(graph)
         return
-    components = _components(estimator)
+    if not hasattr(estimator, "components_"):
+        raise ValueError(f"{estimator!r:.40} has no components_. Pass a fitted subspace.")
+    components = np.ascontiguousarray(estimator.components_)
     with replacing(target) as file:
         if ending == ".npy":
             np.save(file.buffer, components)
@@ -54,43 +57,24 @@ def export(estimator: Any, path: str | PathLike[str]) -> None:
         names = getattr(estimator, "feature_names_in_", None)
         if names is None or len(names) != components.shape[1]:
             names = [f"x{k}" for k in range(components.shape[1])]
-        file.write(",".join(_quoted(str(name)) for name in names) + "\n")
+        csv.writer(file, lineterminator="\n").writerow(names)
         np.savetxt(file, components, fmt="%.17g", delimiter=",")
-
-
-def _components(estimator: Any) -> Any:
-    """Return the components as rows of numbers."""
-    if not hasattr(estimator, "components_"):
-        raise ValueError(f"{estimator!r:.40} has no components_. Pass a fitted subspace.")
-    return np.ascontiguousarray(estimator.components_)
-
-
-def _quoted(name: str) -> str:
-    special = any(mark in name for mark in ',"\n\r')
-    return '"' + name.replace('"', '""') + '"' if special else name
 
 
 def _onnx(estimator: Any) -> bytes:
     """Return the graph of the projection."""
     if not isinstance(estimator, StreamPCA | SlowSubspace):
-        raise ValueError(
-            f"{type(estimator).__name__} cannot be written as ONNX. Use StreamPCA or SlowSubspace."
-        )
+        kind = type(estimator).__name__
+        raise ValueError(f"{kind} cannot be written as ONNX. Use StreamPCA or SlowSubspace.")
     plain = to_sklearn(estimator)
     if estimator._map is not None:
-        raise ValueError(
-            f"features={estimator.features!r} cannot be written as ONNX. Export a model without a "
-            "feature map, or use eigenstream.subspace.to_sklearn."
-        )
+        raise ValueError(f"features={estimator.features!r} cannot be written as ONNX. Omit them.")
     try:
         import skl2onnx
         from skl2onnx.common.data_types import DoubleTensorType
     except ModuleNotFoundError as absent:
-        raise ModuleNotFoundError(
-            "ONNX files require skl2onnx. Run pip install skl2onnx, or pip install "
-            "'eigenstream[onnx]'."
-        ) from absent
+        advice = "Run pip install skl2onnx, or pip install 'eigenstream[onnx]'."
+        raise ModuleNotFoundError(f"ONNX files require skl2onnx. {advice}") from absent
     width = int(plain.n_features_in_)
     graph = skl2onnx.to_onnx(plain, initial_types=[("rows", DoubleTensorType([None, width]))])
-    content: bytes = graph.SerializeToString()
-    return content
+    return bytes(graph.SerializeToString())

@@ -120,10 +120,8 @@ def save(
     if isinstance(without, str) or unknown:
         raise ValueError(f"without={without!r} is invalid. Pass a list of {', '.join(LEFT_OUT)}.")
     if not can_be_saved(estimator):
-        raise TypeError(
-            f"{type(estimator).__name__} objects cannot be saved. Pass an estimator, neuron or "
-            "feature map of eigenstream, such as the last step of a pipeline."
-        )
+        kind = type(estimator).__name__
+        raise TypeError(f"{kind} objects cannot be saved. Pass an estimator of eigenstream.")
     path = Path(path).expanduser()
     write(estimator, path, date=date, without=without)
     remove_abandoned(path)
@@ -176,20 +174,18 @@ def _write(
         }
     text = _as_text(header | {"checksum": _checksum(header, arrays)})
     if len(text) > MOST_HEADER:
-        raise ValueError(
-            f"The header of this model has {len(text)} bytes, more than {MOST_HEADER}. Shorten "
-            "names and parameters, or pass arrays."
-        )
+        size = f"{len(text)} bytes, more than {MOST_HEADER}"
+        raise ValueError(f"The header of this model has {size}. Shorten names, or pass arrays.")
     # safetensors writes a temporary file, which must be removed as well.
     with replacing(path) as file, folder_beside(path) as folder:
-        temporary = folder / "model"
+        complete = folder / "model"
         try:
-            save_file(arrays, temporary, {"eigenstream": text})
+            save_file(arrays, complete, {"eigenstream": text})
         except SafetensorError as error:
             raise OSError(f"cannot write {path}: {error}") from None
-        with open(temporary, "rb") as whole:
-            os.fsync(whole.fileno())
-        os.replace(temporary, file.name)
+        with complete.open("rb") as stored:
+            os.fsync(stored.fileno())
+        os.replace(complete, file.name)
 
 
 def _at_defaults(estimator: Any, names: Collection[str]) -> Any:
@@ -198,29 +194,24 @@ def _at_defaults(estimator: Any, names: Collection[str]) -> Any:
         return estimator
     defaults = type(estimator)().get_params(deep=False)
     defaults = {name: value for name, value in defaults.items() if name in names}
-    copied = object.__new__(type(estimator))
-    vars(copied).update(vars(estimator) | defaults)
-    if isinstance(begun := vars(copied).get("_begun"), dict):
-        copied._begun = begun | {name: defaults[name] for name in begun.keys() & defaults}
-    for name in vars(copied).keys() & {"solver", "_solver"}:
-        setattr(copied, name, _at_defaults(getattr(copied, name), names))
-    return copied
+    twin = object.__new__(type(estimator))
+    vars(twin).update(vars(estimator) | defaults)
+    if isinstance(begun := vars(twin).get("_begun"), dict):
+        twin._begun = begun | {name: defaults[name] for name in begun.keys() & defaults}
+    for name in vars(twin).keys() & {"solver", "_solver"}:
+        setattr(twin, name, _at_defaults(getattr(twin, name), names))
+    return twin
 
 
 def _plain_parameters(estimator: Any) -> dict[str, Any]:
     """Return the parameters that are numbers or text, and the ``repr`` of all others."""
     parameters = estimator.get_params(deep=False) if hasattr(estimator, "get_params") else {}
-    parameters = {
-        name: value.item() if isinstance(value, np.generic) else value
-        for name, value in parameters.items()
-    }
-    plain = (bool, int, str, type(None))
-    return {
-        name: value
-        if type(value) in plain or (type(value) is float and isfinite(value))
-        else repr(value)
-        for name, value in parameters.items()
-    }
+    for name, value in parameters.items():
+        value = value.item() if isinstance(value, np.generic) else value
+        plain = value is None or type(value) in (bool, int, str)
+        finite = type(value) is float and isfinite(value)
+        parameters[name] = value if plain or finite else repr(value)
+    return dict(parameters)
 
 
 def _rows_seen(estimator: Any) -> int | None:
@@ -293,11 +284,8 @@ def read(path: str | PathLike[str]) -> tuple[Any, dict[str, Any]]:
             raise ValueError(f"the array {min(arrays)!r:.80} is not part of the model.")
     except Exception as error:  # an invalid tree may raise any exception
         if header["format_version"] < VERSION:
-            raise ModelError(
-                f"{path} has format {header['format_version']}, whose {header['class']!r:.60} "
-                f"eigenstream {__version__} does not read. Fit again, or use the version that "
-                "wrote the file."
-            ) from None
+            old = f"{path} has format {header['format_version']}, whose {header['class']!r:.60}"
+            raise ModelError(f"{old} this version does not read. Fit again.") from None
         raise _wrong(Path(path), error) from None
     return model, place
 
@@ -372,10 +360,8 @@ def _header(path: Path, file: Any) -> dict[str, Any]:
     except Exception as error:
         raise _wrong(path, error) from None
     if version not in READABLE:
-        raise ModelError(
-            f"{path} has format {version!r:.20}, but eigenstream {__version__} reads formats "
-            f"{READABLE}. Use the version that wrote the file, or fit again."
-        )
+        advice = "Use the version that wrote the file, or fit again."
+        raise ModelError(f"{path} has format {version!r:.20}, not one of {READABLE}. {advice}")
     return header
 
 

@@ -120,17 +120,12 @@ def alpha_path(estimator: Any) -> Any:
 
 def pair_panels(counts: Any, threshold: float) -> list[Panel]:
     """Return the distances of pairs as a histogram, and the ROC curve."""
+    below = "A pair is predicted to be the same if its distance is below the threshold."
+    shares = "The shares of different and of same pairs below each threshold."
+    heaps = partial(plotting.distances, counts, threshold)
     return [
-        Panel(
-            "Distances",
-            "A pair is predicted to be the same if its distance is below the threshold.",
-            partial(plotting.distances, counts, threshold),
-        ),
-        Panel(
-            "ROC curve",
-            "The shares of different and of same pairs below each threshold.",
-            partial(plotting.roc, counts),
-        ),
+        Panel("Distances", below, heaps),
+        Panel("ROC curve", shares, partial(plotting.roc, counts)),
     ]
 
 
@@ -145,16 +140,15 @@ def vectors(estimator: Any, rows: Float64s | None = None) -> Vectors | None:
     if isinstance(estimator, SelfOrganizingMap):
         units = estimator.prototypes_
         return Vectors("unit", units, [""] * len(units), units, plotting.gray)
-    found = known(estimator, "components_")
-    kind = "component"
-    if found is None and hasattr(estimator, "coefs_"):  # scikit-learn's shape: (inputs, units)
-        found, kind = np.asarray(estimator.coefs_[0]).T, "unit"
-    elif found is None and known(estimator, "coef_") is not None:
-        found, kind = estimator.coef_, "unit"
-    if found is None:
+    rows, kind = known(estimator, "components_"), "component"
+    if rows is None and hasattr(estimator, "coefs_"):  # scikit-learn's shape: (inputs, units)
+        rows, kind = np.asarray(estimator.coefs_[0]).T, "unit"
+    elif rows is None:
+        rows, kind = known(estimator, "coef_"), "unit"
+    if rows is None:
         return None
-    found = np.atleast_2d(np.asarray(found))
-    return Vectors(kind, found, [str(k + 1) for k in range(len(found))], found, plotting.signed)
+    rows = np.atleast_2d(np.asarray(rows))
+    return Vectors(kind, rows, [str(k + 1) for k in range(len(rows))], rows, plotting.signed)
 
 
 def bars(shown: Vectors, names: list[str] | None, most: int = MOST_BARS) -> Panel:
@@ -187,8 +181,7 @@ def apart(vectors: Float64s, counts: Float64s, rows: Float64s) -> Float64s:
     """
     away = vectors - np.average(vectors, axis=0, weights=np.maximum(counts, 1e-300))
     spread = rows.std(axis=0)
-    found: Float64s = np.divide(away, spread, out=np.zeros_like(away), where=spread > 0)
-    return found
+    return np.asarray(np.divide(away, spread, out=np.zeros_like(away), where=spread > 0))
 
 
 def checked_shape(shape: Any, estimator: Any) -> tuple[int, int] | None:
@@ -199,10 +192,8 @@ def checked_shape(shape: Any, estimator: Any) -> tuple[int, int] | None:
         raise ValueError(f"shape={shape!r} is not (height, width). Pass two numbers: (28, 28).")
     height, width = (check_whole(one, "shape (height, width)") for one in shape)
     if height * width != estimator.n_features_in_:
-        raise ValueError(
-            f"shape={(height, width)} has {height * width} pixels. "
-            f"The rows have {estimator.n_features_in_} columns."
-        )
+        pixels = f"shape={(height, width)} has {height * width} pixels"
+        raise ValueError(f"{pixels}. The rows have {estimator.n_features_in_} columns.")
     return height, width
 
 
@@ -255,10 +246,8 @@ def picture(estimator: Any, *, shape: tuple[int, int] | None = None) -> Any:
     if hasattr(estimator, "pair_distance"):
         panels += pair_panels(pair_risks(estimator).counts, estimator.threshold_)[:1]
     if shown is None and not panels:
-        raise TypeError(
-            f"A {type(estimator).__name__} has no components, prototypes or weights to draw. "
-            "See eigenstream info for the content of a model file."
-        )
+        name = type(estimator).__name__
+        raise TypeError(f"A {name} has no components, prototypes or weights to draw.")
     shape = checked_shape(shape, estimator)
     rows: Rows = [(3.4, [panel.draw for panel in panels])] if panels else []
     if isinstance(estimator, SelfOrganizingMap) and shape is None:

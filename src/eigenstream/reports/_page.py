@@ -54,6 +54,11 @@ STABLE = (
 MOST_LABELLED = 1448
 #: The most classes drawn: the colours of more are not distinguishable.
 MOST_CLASSES = 20
+#: The parameters that a fit has chosen, where an estimator has them.
+CHOSEN = (
+    *("solver_", "n_components_", "alpha_", "eta_"),
+    *("result_.shrinkage", "result_.mixing"),
+)
 #: The classes of estimators with a page.
 REPORTED = (SubspaceEstimator, PairMetric, CompetitiveLearning, SelfOrganizingMap, Monitor)
 #: Rows of images of a map: larger maps make large pages.
@@ -94,11 +99,11 @@ def data(subject: Subject) -> Section:
     """Return the data and the parameters."""
     estimator, seen = subject.estimator, subject.rows
     table = []
-    if (taken := known(estimator, "n_samples_seen_")) is not None:
+    if (count := known(estimator, "n_samples_seen_")) is not None:
         kind = "pairs" if hasattr(estimator, "decision_function") else "rows"
-        table.append(("learned from", f"{taken:,} {kind}"))
-    elif (taken := known(estimator, "n_steps_")) is not None:
-        table.append(("learned from", f"{taken:,} rows, in all passes"))
+        table.append(("learned from", f"{count:,} {kind}"))
+    elif (count := known(estimator, "n_steps_")) is not None:
+        table.append(("learned from", f"{count:,} rows, in all passes"))
     if (skipped := known(estimator, "n_samples_skipped_")) is not None:
         table.append(("skipped, with missing values", f"{skipped:,}"))
     names = _drawings.column_names(estimator) or []
@@ -112,14 +117,7 @@ def data(subject: Subject) -> Section:
         table.append(("preprocessing", ", ".join(map(repr, steps))))
     if isinstance(estimator, SelfOrganizingMap):
         table.append(("grid", repr(estimator.grid_)))
-    for name in (
-        "solver_",
-        "n_components_",
-        "alpha_",
-        "eta_",
-        "result_.shrinkage",
-        "result_.mixing",
-    ):
+    for name in CHOSEN:
         if (value := known(estimator, name)) is not None:
             shown = value if isinstance(value, str) else f"{value:.4g}"
             table.append((name.removeprefix("result_."), shown))
@@ -189,19 +187,18 @@ def overview(subject: Subject) -> Section | None:
     blocks: list[Any] = list(_drawings.overview(estimator))
     if isinstance(estimator, SelfOrganizingMap):
         if subject.y is not None:
-            found = without_steps(estimator).class_map(subject.X, subject.y)
-            caption = f"The most frequent class of each unit. Purity: {found.purity:.1%}."
-            draw = partial(plotting.map_classes, estimator, found)
+            classes = without_steps(estimator).class_map(subject.X, subject.y)
+            caption = f"The most frequent class of each unit. Purity: {classes.purity:.1%}."
+            draw = partial(plotting.map_classes, estimator, classes)
             blocks.append(Panel("Classes", caption, draw))
         return Section("Borders and hits", "", blocks)
     if isinstance(estimator, CompetitiveLearning):
         counts = estimator.counts_
         order = np.argsort(-counts, kind="stable")[:MOST_LISTED]
         shares, dead = counts / counts.sum(), set(estimator.dead_)
-        table = [
-            (f"{k}" + ", dead" * (k in dead), f"{counts[k]:,.6g}", f"{shares[k]:.2%}")
-            for k in order
-        ]
+        names = [f"{k}" + ", dead" * (k in dead) for k in order]
+        cells = zip(names, counts[order], shares[order], strict=True)
+        table = [(name, f"{count:,.6g}", f"{share:.2%}") for name, count, share in cells]
         caption = first_of(len(order), len(counts))
         listed = PageTable(("prototype", "rows", "share"), table, caption=caption, wide=False)
         return Section("Sizes", "", [*blocks, listed])
@@ -383,7 +380,7 @@ def errors(subject: Subject) -> Section | None:
     estimator, seen = subject.estimator, subject.rows
     if seen is None or not hasattr(estimator, "uncertainty") or known(estimator, "features"):
         return None
-    rows = [one.astype(np.float64) for one in seen.first]
+    rows = [first.astype(np.float64) for first in seen.first]
     whole = sum(map(len, rows)) == seen.n_rows and not seen.n_missing
     if known(estimator, "lag") is None or not whole or rows[0].shape[1] > MOST_COLUMNS:
         return None
@@ -391,18 +388,18 @@ def errors(subject: Subject) -> Section | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
-            found = model.uncertainty(rows)
+            bars = model.uncertainty(rows)
     except ValueError:  # too few rows for blocks
         return None
-    panels = [Panel("Stability", STABLE, partial(plotting.stability, found))]
-    if found.periods is not None:
+    panels = [Panel("Stability", STABLE, partial(plotting.stability, bars))]
+    if bars.periods is not None:
         caption = "Eigenvalues of the propagator, with 95 % intervals of decay and phase."
-        panels.insert(0, Panel("Propagator", caption, partial(plotting.propagator, found)))
-    elif found.timescales is not None:
-        draw = partial(plotting.timescales, found, dt=subject.dt, unit=subject.unit)
+        panels.insert(0, Panel("Propagator", caption, partial(plotting.propagator, bars)))
+    elif bars.timescales is not None:
+        draw = partial(plotting.timescales, bars, dt=subject.dt, unit=subject.unit)
         panels.insert(0, Panel("Time scales", "Time scales with 95 % intervals.", draw))
-    text = f"From fits without each of {found.n_blocks} blocks of {found.block_size:,.4g} rows."
-    return Section("Error bars", f"{text} {found.warning or ''}".strip(), panels)
+    text = f"From fits without each of {bars.n_blocks} blocks of {bars.block_size:,.4g} rows."
+    return Section("Error bars", f"{text} {bars.warning or ''}".strip(), panels)
 
 
 def are_pairs(estimator: Any, X: Any) -> bool:
@@ -446,25 +443,19 @@ def evaluation(subject: Subject) -> Section | None:
     if are_pairs(estimator, X):
         counts = counts_of_pairs(without_steps(estimator).pair_distance(X), np.asarray(y))
         panels = _drawings.pair_panels(counts, estimator.threshold_)
-        return Section(
-            title, "", [PageTable(("", ""), _counted(counts, estimator.threshold_)), *panels]
-        )
+        measures = PageTable(("", ""), _counted(counts, estimator.threshold_))
+        return Section(title, "", [measures, *panels])
     rows, labels = _sampled(X, y)
     spaces = {
         "columns": np.asarray(rows, np.float64),
         "features": np.asarray(without_steps(estimator).transform(rows), np.float64),
     }
     curves = {name: pair_roc(points, labels) for name, points in spaces.items()}
-    table = [
-        (
-            name,
-            f"{points.shape[1]}",
-            f"{curves[name].area:.4f}",
-            f"{balanced_risk(points, labels).risk:.4f}",
-            f"{one_shot_error(points, labels).error:.4f}",
-        )
-        for name, points in spaces.items()
-    ]
+    table = []
+    for name, points in spaces.items():
+        risks = balanced_risk(points, labels).risk, one_shot_error(points, labels).error
+        cells = [f"{measure:.4f}" for measure in (curves[name].area, *risks)]
+        table.append((name, f"{points.shape[1]}", *cells))
     caption = (
         f"{len(labels):,} labelled rows of {len(np.unique(labels))} classes. R* is the least "
         "balanced risk of a threshold. The 1-NN error is for one known example of each class."
@@ -482,7 +473,7 @@ def evaluation(subject: Subject) -> Section | None:
 def _sampled(X: Any, y: Any) -> Any:
     """Return labelled rows in random order, at most ``MOST_LABELLED``."""
     if isinstance(X, list | tuple) and len(X) and np.ndim(X[0]) == 2:
-        X = np.concatenate([np.asarray(one) for one in X])
+        X = np.concatenate(list(map(np.asarray, X)))
     rows, labels = X if hasattr(X, "shape") else np.asarray(X), np.asarray(y)
     return shuffle(rows, labels, random_state=0, n_samples=min(len(labels), MOST_LABELLED))
 
@@ -543,10 +534,8 @@ def report(
     if path.suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"{path} does not end in .html. A report is an HTML page.")
     if not isinstance(estimator, REPORTED):
-        raise TypeError(
-            f"There is no report about a {type(estimator).__name__}. "
-            "Draw a neuron's weights by eigenstream plot -o figure.png."
-        )
+        name = type(estimator).__name__
+        raise TypeError(f"{name} has no report. Draw weights by eigenstream plot -o figure.png.")
     check_is_fitted(estimator)
     if isinstance(estimator, Monitor):
         with replacing(path) as file:

@@ -66,8 +66,7 @@ def columns_of(
         for table in tables_of([file], {"header": None} if text else {}):
             if table.width != count:
                 raise StreamError(
-                    f"{table.name} has {table.width} columns. Pass a table of {what} with {count} "
-                    f"column{'s' * (count > 1)}."
+                    f"{table.name} has {table.width} columns, and {what} have {count}."
                 )
             found = joined_labels([block.labels for block in table.blocks(request)])
             columns = [_numbers(one) for one in found.T]

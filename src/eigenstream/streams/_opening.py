@@ -254,7 +254,5 @@ def _kind_of(source: Any, name: str) -> tuple[str, Any]:
     no_rows = isinstance(source, bytes | IOBase | Stream)
     if not no_rows and (callable(source) or isinstance(source, Iterable)):
         return "memory.Chunks", source
-    raise TypeError(
-        f"{name} is a {type(source).__name__}, not rows. Pass a path, an array, a data frame, or "
-        "an iterable of chunks."
-    )
+    kind = type(source).__name__
+    raise TypeError(f"{name} is a {kind}, not rows. Pass a path, an array, a frame or chunks.")

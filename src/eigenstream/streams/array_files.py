@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.io import netcdf_file
 
-from eigenstream.streams.base import SlicedTable, StreamError, needed, one_line
+from eigenstream.streams.base import SlicedTable, StreamError, damaged, needed, one_line
 from eigenstream.streams.files import File, chosen
 
 #: Fill values of NetCDF variables without an attribute (NetCDF User's Guide, "Fill Values").
@@ -128,10 +128,8 @@ class _Slices:
         try:
             return self.table.decoded(np.array(self.table.found(self.root)[0][rows]))
         except Exception as error:  # each library and codec raises different errors
-            raise StreamError(
-                f"{self.table.name} is damaged at rows {rows.start} to {rows.stop}: "
-                f"{one_line(error)}."
-            ) from None
+            place = f"{self.table.name} is damaged at rows {rows.start} to {rows.stop}"
+            raise StreamError(f"{place}: {one_line(error)}.") from None
 
 
 @contextmanager
@@ -144,9 +142,7 @@ def closed_after(file: File, what: str, opened: Callable[[Any], Any]) -> Iterato
         except (PermissionError, ModuleNotFoundError):
             raise
         except Exception as error:  # each library raises different errors
-            raise StreamError(
-                f"{file.path} is not a {what}, or it is damaged: {one_line(error)}."
-            ) from None
+            raise damaged(file.path, what, error) from None
         yield root
 
 
@@ -157,7 +153,7 @@ class Hdf5(ArrayFile):
     def root(file: File) -> AbstractContextManager[Any]:
         """Open the file."""
         h5py = needed("h5py", "h5py", "HDF5 files")
-        return closed_after(file, "HDF5 file", lambda stream: h5py.File(stream, "r"))
+        return closed_after(file, "an HDF5 file", lambda stream: h5py.File(stream, "r"))
 
     @staticmethod
     def arrays(root: Any) -> Iterator[tuple[str, Any]]:
@@ -194,12 +190,10 @@ class NetCdf(ArrayFile):
     def root(file: File) -> AbstractContextManager[Any]:
         """Open the file."""
         if file.start(4) not in (b"CDF\x01", b"CDF\x02"):
-            raise StreamError(
-                f"{file.path} is not a NetCDF file of a supported kind. Convert CDF-5 with "
-                "nccopy -k nc4 in.nc out.nc."
-            )
+            kinds = "a NetCDF file of a supported kind. Convert CDF-5 with nccopy -k nc4"
+            raise StreamError(f"{file.path} is not {kinds}.")
         how = {"mmap": file.here, "maskandscale": False}
-        return closed_after(file, "NetCDF file", lambda stream: netcdf_file(stream, "r", **how))
+        return closed_after(file, "a NetCDF file", lambda stream: netcdf_file(stream, "r", **how))
 
     @staticmethod
     def arrays(root: Any) -> Iterator[tuple[str, Any]]:
@@ -236,9 +230,7 @@ class Zarr(ArrayFile):
         except PermissionError:
             raise
         except Exception as error:
-            raise StreamError(
-                f"{file.path} is not a Zarr array or group: {one_line(error)}."
-            ) from None
+            raise damaged(file.path, "a Zarr array or group", error) from None
 
     @staticmethod
     def arrays(root: Any) -> Iterator[tuple[str, Any]]:
@@ -249,8 +241,5 @@ class Zarr(ArrayFile):
         """Return the array and its attributes."""
         data = root[self.file.part] if self.file.part else root
         if "pickle" in str(data.metadata.to_dict()):
-            raise StreamError(
-                f"{self.name} is encoded with pickle, which can run code and is never loaded. "
-                "Write it with another codec."
-            )
+            raise StreamError(f"{self.name} is encoded with pickle. Write it with another codec.")
         return data, dict(data.attrs)

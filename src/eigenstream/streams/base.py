@@ -56,10 +56,13 @@ def needed(module: str, package: str, what: str) -> Any:
     try:
         return import_module(module)
     except ModuleNotFoundError as absent:
-        raise ModuleNotFoundError(
-            f"reading {what} requires {package}. Run pip install {package}, or "
-            "pip install 'eigenstream[io]' for all readers."
-        ) from absent
+        advice = f"Run pip install {package}, or pip install 'eigenstream[io]' for all readers."
+        raise ModuleNotFoundError(f"reading {what} requires {package}. {advice}") from absent
+
+
+def damaged(name: str, what: str, error: BaseException) -> StreamError:
+    """Return the error for a file that is not of its kind."""
+    return StreamError(f"{name} is not {what}, or it is damaged: {one_line(error)}.")
 
 
 def one_line(error: BaseException) -> str:
@@ -376,10 +379,7 @@ def plain(column: Any) -> NDArray[Any]:
 def check_width(row_bytes: int, what: str) -> None:
     """Raise an error if one row is larger than LARGEST_ROW."""
     if row_bytes > LARGEST_ROW:
-        size = f"{row_bytes / 2**20:.0f} MB"
-        raise StreamError(
-            f"{what}, and one row takes {size}. Transpose the table, or use fewer columns."
-        )
+        raise StreamError(f"{what}, and one row takes {row_bytes >> 20} MB. Use fewer columns.")
 
 
 #: Names of the NumPy kinds that are not real numbers.
@@ -390,10 +390,7 @@ def check_kind(dtype: np.dtype[Any], name: str) -> None:
     """Raise an error if values of this type are not real numbers."""
     if dtype.kind not in "biuf":
         what = KINDS.get(dtype.kind, "text")
-        raise StreamError(
-            f"{name} holds {what} ({str(dtype)[:40]}), not real numbers. Convert it first, because "
-            "objects are never unpickled."
-        )
+        raise StreamError(f"{name} holds {what} ({str(dtype)[:40]}), not real numbers. Convert it.")
 
 
 def as_floats(values: Any, dtype: np.dtype[Any], name: str, first_row: int = 0) -> Any:
@@ -403,10 +400,8 @@ def as_floats(values: Any, dtype: np.dtype[Any], name: str, first_row: int = 0) 
         try:
             values = values.astype(np.float64)
         except (TypeError, ValueError) as error:
-            raise StreamError(
-                f"{name} holds values that are not numbers between rows {first_row} and "
-                f"{first_row + len(values) - 1}: {one_line(error)}."
-            ) from None
+            place = f"in the {len(values)} rows from row {first_row}"
+            raise StreamError(f"{name} holds no numbers {place}: {one_line(error)}.") from None
     check_kind(values.dtype, name)
     if is_sparse(values):
         return values.tocsr().astype(dtype, copy=False)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
-from os import PathLike, fspath
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -76,10 +76,7 @@ class Sequences:
         if not isinstance(gap, np.timedelta64):
             return gap * NANOSECONDS if dates else gap
         if not dates:
-            raise StreamError(
-                f"gap={gap!r} is a time span, and the time column holds plain numbers. Pass gap as "
-                "a number."
-            )
+            raise StreamError(f"gap={gap!r} is a time span, and times are plain numbers. Use one.")
         return gap / np.timedelta64(1, "ns")
 
 
@@ -89,10 +86,7 @@ def _check_none_missing(values: Any, block: Chunk, what: str) -> None:
         missing = missing | np.array([one is None for one in values])
     if missing.any():
         row = block.first_row + int(np.argmax(missing)) * block.stride
-        raise StreamError(
-            f"{block.source}: the {what} column has no value at row {row}. Fill it in, or remove "
-            "the row."
-        )
+        raise StreamError(f"{block.source}: the {what} column has no value at row {row}. Fix it.")
 
 
 def _times(block: Chunk) -> tuple[NDArray[Any], bool]:
@@ -105,9 +99,8 @@ def _times(block: Chunk) -> tuple[NDArray[Any], bool]:
         times = times.astype(f"{times.dtype.kind}8[ns]" if dates else np.float64)
     except (TypeError, ValueError) as error:
         raise StreamError(
-            f"{block.source}: the time column has values that are not times near row "
-            f"{block.first_row}: {one_line(error)}. Use numbers, or ISO 8601 dates such as "
-            "2024-05-31 or 2024-05-31T18:00:00."
+            f"{block.source}: the time column has no times near row {block.first_row}: "
+            f"{one_line(error)}. Use numbers, or ISO 8601 dates such as 2024-05-31T18:00:00."
         ) from None
     _check_none_missing(times, block, "time")
     return times.view(np.int64) if dates else times, dates
@@ -158,10 +151,7 @@ class Labels:
 
     def __init__(self, values: Any) -> None:
         if isinstance(values, str | PathLike):
-            raise TypeError(
-                f"y is the name of a file, {fspath(values)!r:.80}, not labels. Pass "
-                "eigenstream.streams.labels_of(path) for a file of one column."
-            )
+            raise TypeError("y is the name of a file. Pass eigenstream.streams.labels_of(path).")
         check_unmasked(values, "y")
         self.values = np.asarray(values)
         if self.values.ndim not in (1, 2) or self.values.shape[1:] == (0,):
@@ -170,10 +160,9 @@ class Labels:
     def check(self, n_rows: int, *, at_least: bool = False) -> None:
         """Raise an error if the number of rows differs from the number of labels."""
         if n_rows > len(self.values) or (n_rows < len(self.values) and not at_least):
-            raise StreamError(
-                f"y has {len(self.values)} labels, and the stream has "
-                f"{'more' if at_least else n_rows} rows. Pass one label for each row that is read."
-            )
+            rows = f"{'more' if at_least else n_rows} rows"
+            many = f"y has {len(self.values)} labels, and the stream has {rows}"
+            raise StreamError(f"{many}. Pass one label for each row that is read.")
 
     def put(self, block: Chunk, at: int) -> Chunk:
         """Return a block with labels. Its first row is row ``at`` of the stream."""
@@ -263,9 +252,7 @@ def _interpolated(
     n_done = n_seen = 0
     for chunk in chunks:
         if is_sparse(chunk.rows):
-            raise StreamError(
-                f"{chunk.source}: sparse rows are not interpolated. Use missing='skip'."
-            )
+            raise StreamError(f"{chunk.source}: sparse rows are not interpolated. Use 'skip'.")
         if stored is not None and chunk.new_sequence:
             if len(stored) > n_done:
                 yield stored.between(n_done, len(stored))

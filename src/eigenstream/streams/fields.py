@@ -19,9 +19,6 @@ from eigenstream.streams.base import SlicedTable, StreamError
 #: Names of the coordinate of latitudes, in lower case.
 LATITUDES = ("lat", "latitude", "nav_lat")
 
-#: The number of arrays whose dimensions an error shows.
-MOST_SHAPES = 6
-
 
 @storable(
     name="str | None",
@@ -124,10 +121,8 @@ class FeatureGrid:
 
         n_features = int(self.kept.sum())
         if rows.shape[1] != n_features:
-            raise ValueError(
-                f"the vectors have {rows.shape[1]} entries, and the grid has {n_features} cells. "
-                "Pass one entry for each cell, such as one delay of delay vectors."
-            )
+            entries = f"the vectors have {rows.shape[1]} entries, and the grid has {n_features}"
+            raise ValueError(f"{entries} cells. Pass one entry for each cell.")
         whole = np.full((len(rows), len(self.kept)), np.nan, np.result_type(rows, np.float32))
         whole[:, self.kept] = rows
         arrays, first = {}, 0
@@ -191,10 +186,8 @@ class FeatureGrid:
         if self.kept.all():
             return whole
         if not np.isnan(whole[:, ~self.kept]).all():
-            raise StreamError(
-                f"cells that have no value in the first rows have values between rows {rows.start} "
-                f"and {rows.stop}. Drop these cells, or fill them."
-            )
+            late = f"have values between rows {rows.start} and {rows.stop}. Drop or fill them."
+            raise StreamError(f"cells that have no value in the first rows {late}")
         return whole[:, self.kept]
 
     def check(self, other: "FeatureGrid") -> None:
@@ -205,24 +198,18 @@ class FeatureGrid:
         other : FeatureGrid
             The other grid.
         """
-        own, theirs = ([(x.dims, x.shape) for x in one.variables] for one in (self, other))
-        if own != theirs:
-            raise ValueError(
-                f"the cells {theirs[:MOST_SHAPES]} differ from {own[:MOST_SHAPES]} of the fit. "
-                "Select the same variables and cells."
-            )
-        for one, two in zip(self.variables, other.variables, strict=True):
-            for name in one.coords.keys() & two.coords.keys():
-                if not np.array_equal(one.coords[name], two.coords[name]):
+        ours, theirs = ([(x.dims, x.shape) for x in grid.variables] for grid in (self, other))
+        if ours != theirs:
+            raise ValueError(f"the cells {theirs} differ from {ours} of the fit. Select the same.")
+        for fitted, new in zip(self.variables, other.variables, strict=True):
+            for name in fitted.coords.keys() & new.coords.keys():
+                if not np.array_equal(fitted.coords[name], new.coords[name]):
                     raise ValueError(
-                        f"the coordinate {name!r} differs from that of the fit. Select or "
-                        "interpolate the same cells."
+                        f"the coordinate {name!r} differs from the fit. Interpolate it."
                     )
         if not np.array_equal(self.kept, other.kept):
-            raise ValueError(
-                "the cells without values differ from those of the fit. Pass "
-                "open_stream(X, grid=model.feature_grid_)."
-            )
+            advice = "Pass open_stream(X, grid=model.feature_grid_)."
+            raise ValueError(f"other cells than in the fit have no values. {advice}")
 
 
 def arrays_of(X: Any) -> list[Any]:
@@ -241,19 +228,15 @@ def row_dim(X: Any, dim: str | None) -> str:
     # Other calendars hold objects of cftime.
     dated = dated or [one for one in dims if one.lower() == "time"]
     if len(dated) != 1:
-        raise ValueError(
-            f"X has dimensions {dims}, and none or several of them are times. Name the dimension "
-            f"of rows, such as open_stream(X, dim={dims[0]!r})."
-        )
+        advice = f"Name that of rows, such as open_stream(X, dim={dims[0]!r})."
+        raise ValueError(f"of the dimensions {dims}, none or several of them are times. {advice}")
     return dated[0]
 
 
 def variable_of(array: Any, dim: str) -> GridVariable:
     """Return an array of a grid, without the dimension of rows."""
     if dim not in array.dims:
-        raise ValueError(
-            f"{array.name!r} has no dimension {dim!r}. Drop it: X.drop_vars({array.name!r})."
-        )
+        raise ValueError(f"{array.name!r} has no dimension {dim!r}. Drop the variable.")
     dims = tuple(str(one) for one in array.dims if one != dim)
     coords: dict[str, Any] = {}
     for name, one in array.coords.items():
@@ -272,10 +255,8 @@ def latitude_weights(array: Any) -> Any:
     """Return sqrt(cos(latitude)), so that squares count by the area of their cells."""
     name = next((one for one in array.coords if str(one).lower() in LATITUDES), None)
     if name is None:
-        raise ValueError(
-            "weights='coslat' needs a coordinate of latitudes, such as 'lat'. X has "
-            f"{[*map(str, array.coords)]}. Rename one of them, or pass an array of weights."
-        )
+        coords = [*map(str, array.coords)]
+        raise ValueError(f"none of {coords} are latitudes. Rename one of them, or pass weights.")
     return np.sqrt(np.cos(np.deg2rad(array.coords[name])).clip(0.0, None))
 
 
@@ -296,10 +277,8 @@ def factors_of(X: Any, weights: Any, variables: tuple[GridVariable, ...], dim: s
         try:
             parts.append(np.broadcast_to(factor, own.shape).ravel())
         except ValueError:
-            raise ValueError(
-                f"weights has shape {np.shape(factor)}, and the cells have {own.shape}. Pass one "
-                "weight for each cell."
-            ) from None
+            shapes = f"weights has shape {np.shape(factor)}, and the cells have {own.shape}"
+            raise ValueError(f"{shapes}. Pass one weight for each cell.") from None
     return np.concatenate(parts).astype(np.float64)
 
 
@@ -322,9 +301,7 @@ class Field(SlicedTable):
         kept = _present(arrays, variables, dim) if grid is None else grid.kept
         factors = None if weights is None else factors_of(source, weights, variables, dim)
         if not kept.any():
-            raise StreamError(
-                f"{name} has no cell with a value. Drop first rows without any value."
-            )
+            raise StreamError(f"{name} has no cell with a value. Drop rows without any value.")
         self.grid = FeatureGrid(dim, variables, kept)
         if grid is not None:
             grid.check(self.grid)

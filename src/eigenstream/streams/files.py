@@ -275,10 +275,8 @@ def _unfolded(folder: File) -> list[File]:
     if kinds <= {"tables.Arrow"}:
         return [folder]
     if len(kinds) > 1:
-        raise StreamError(
-            f"{folder.path} contains several kinds of files. Select one kind, such as "
-            f"{folder.path}/*{files[0].suffix}."
-        )
+        first = f"{folder.path}/*{files[0].suffix}"
+        raise StreamError(f"{folder.path} contains several kinds of files. Pass {first}.")
     return files
 
 
@@ -306,12 +304,9 @@ def kind_of(file: File) -> str | None:
 def _unknown(file: File) -> str:
     """Return the error message for a file without a reader."""
     if not file.is_folder:
-        return (
-            f"{file.path} has an unknown format. Load it and pass the array, or convert it to one "
-            f"of {' '.join(BY_ENDING)}."
-        )
-    deep = f" For files in subfolders, pass {file.path}/*/*." if file.inside() else ""
-    return f"{file.path} is a folder without files of a known format.{deep}"
+        return f"{file.path} has an unknown format. Use one of {' '.join(BY_ENDING)}, or an array."
+    path = file.path
+    return f"{path} is a folder without files of a known format. For subfolders, pass {path}/*/*."
 
 
 def reader_of(kind: str, options: Mapping[str, Any], name: str) -> Any:
@@ -350,8 +345,6 @@ def chosen(file: File, shapes: Mapping[str, tuple[int, ...] | None]) -> list[str
     if len(some) == 1:
         return some
     if some:
-        raise StreamError(
-            f"{file.path} has {len(shapes)} arrays: {listed}. Name one, such as "
-            f"{file.path}::{some[0]}, or pass ::* for all of them as separate sequences."
-        )
+        advice = f"Name one, such as {file.path}::{some[0]}, or pass ::* for all of them."
+        raise StreamError(f"{file.path} has {len(shapes)} arrays: {listed}. {advice}")
     raise StreamError(f"{file.path} has no array of numbers, only {listed or 'no arrays'}.")

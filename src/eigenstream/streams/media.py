@@ -17,8 +17,8 @@ from eigenstream.streams.base import (
     SlicedTable,
     StreamError,
     check_width,
+    damaged,
     needed,
-    one_line,
 )
 from eigenstream.streams.files import File
 
@@ -65,11 +65,8 @@ class Images(Pictures):
             for pixels in islice(self._pages(file), 1 if len(self.files) > 1 else None):
                 shape = shape or pixels.shape
                 if pixels.shape != shape:
-                    raise StreamError(
-                        f"{file.name} is {pixels.shape[0]} x {pixels.shape[1]} pixels, and "
-                        f"{self.files[0].name} is {shape[0]} x {shape[1]}. Resize all of them with "
-                        f"size={shape}."
-                    )
+                    sizes = f"{pixels.shape}, and {self.files[0].name} has {shape}"
+                    raise StreamError(f"{file.name} has shape {sizes}. Pass size={shape}.")
                 yield pixels
 
     def _pages(self, file: File) -> Iterator[Any]:
@@ -92,9 +89,7 @@ class Images(Pictures):
         except (PermissionError, StreamError):
             raise
         except (OSError, SyntaxError, ValueError, EOFError) as error:
-            raise StreamError(
-                f"{file.name} is not an image, or it is damaged: {one_line(error)}."
-            ) from None
+            raise damaged(file.name, "an image", error) from None
 
 
 class Video(Pictures):
@@ -124,9 +119,7 @@ class Video(Pictures):
                         self.share = min(frame.time * av.time_base / container.duration, 1.0)
                     yield gray.to_ndarray()
         except av.FFmpegError as error:
-            raise StreamError(
-                f"{self.name} is not a video, or it is damaged: {one_line(error)}."
-            ) from None
+            raise damaged(self.name, "a video", error) from None
 
 
 #: The smallest power, 120 dB below a full-scale sine. It keeps the logarithm of silence finite.
@@ -161,15 +154,10 @@ class Sound(SlicedTable):
             rate, frames, log = int(sound.samplerate), int(sound.frames), str(sound.extra_info)
         sizes = CUT_OFF.search(log)
         if sizes and int(sizes[2]) < int(sizes[1]) < UNKNOWN_SIZE:
-            raise StreamError(
-                f"{self.name} is cut off: it has {sizes[2]} bytes of the {sizes[1]} that its "
-                "header names. Copy or convert it again."
-            )
+            whole = f"it has {sizes[2]} bytes, and its header names {sizes[1]}"
+            raise StreamError(f"{self.name} is cut off: {whole}. Copy it again.")
         if frames < self.window:
-            raise StreamError(
-                f"{self.name} has {frames} samples, and one row takes window={self.window}. "
-                "Use a shorter window."
-            )
+            raise StreamError(f"{self.name} has {frames} samples. Use a shorter window than that.")
         self.describe(((frames - self.window) // self.hop + 1, self.window // 2 + 1), np.float32)
         names = tuple(f"{hertz:.1f} Hz" for hertz in np.fft.rfftfreq(self.window, 1 / rate))
         self.columns = names if len(set(names)) == self.width else ()
@@ -181,9 +169,7 @@ class Sound(SlicedTable):
             with self.file.open() as stream, soundfile.SoundFile(stream) as sound:
                 yield sound
         except soundfile.SoundFileError as error:
-            raise StreamError(
-                f"{self.name} is not a sound file, or it is damaged: {one_line(error)}."
-            ) from None
+            raise damaged(self.name, "a sound file", error) from None
 
     @contextmanager
     def opened(self) -> Iterator[Any]:

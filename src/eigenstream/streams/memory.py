@@ -31,9 +31,7 @@ class Annotated(Held):
 
     def __init__(self, source: Any, name: str) -> None:
         if source.X is None:
-            raise StreamError(
-                f"{name} has no X. Pass one of its layers, such as adata.layers['a']."
-            )
+            raise StreamError(f"{name} has no X. Pass a layer, such as adata.layers['a'].")
         super().__init__(source.X, name)
         names = tuple(map(str, source.var_names))
         self.columns = names if len(set(names)) == len(names) else ()
@@ -83,9 +81,8 @@ class Chunks(ColumnTable):
                 if set(names_of(rows)) != set(self.columns):
                     raise StreamError(f"{name} has other columns than the first chunk.")
             elif prod(rows.shape[1:]) != self.width:
-                raise StreamError(
-                    f"{name} has {prod(rows.shape[1:])} columns, and the first has {self.width}."
-                )
+                columns = f"{prod(rows.shape[1:])} columns, and the first has {self.width}"
+                raise StreamError(f"{name} has {columns}.")
             yield rows
 
     def picked(self, piece: Any, request: Request) -> Chunk:
@@ -104,10 +101,8 @@ def rows_of(chunk: Any, name: str) -> Any:
         chunk = np.array(chunk.positions)[None]
     rows = array_of(native(chunk), name)
     if not hasattr(rows, "columns") and rows.ndim < 2:
-        raise StreamError(
-            f"{name} has shape {rows.shape}, not (n, n_features). Pass chunk[None] for a single "
-            "row, chunk[:, None] for a series, chunk['x'] for a dict."
-        )
+        advice = "Pass chunk[None] for a single row, chunk[:, None] for a series."
+        raise StreamError(f"{name} has shape {rows.shape}, not (n, n_features). {advice}")
     return rows
 
 

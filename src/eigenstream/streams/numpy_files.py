@@ -20,6 +20,7 @@ from eigenstream.streams.base import (
     SlicedTable,
     StreamError,
     check_kind,
+    damaged,
     one_line,
 )
 from eigenstream.streams.files import File, chosen
@@ -51,8 +52,8 @@ def read_header(stream: Any, name: str, size: int | None) -> Header:
     >>> read_header(BytesIO(file.getvalue()[:-1]), "rows.npy", 175)
     Traceback (most recent call last):
         ...
-    eigenstream.streams.base.StreamError: rows.npy is cut off: its header promises 48 bytes of
-    numbers (shape (3, 2), float64), and 47 exist.
+    eigenstream.streams.base.StreamError: rows.npy is cut off: its header promises 48 bytes
+    (shape (3, 2), float64), and 47 exist.
     """
     try:
         head = _read(stream, 10)
@@ -73,10 +74,8 @@ def read_header(stream: Any, name: str, size: int | None) -> Header:
     check_kind(dtype, name)
     offset, n_bytes = whole.tell(), dtype.itemsize * prod(shape)
     if size is not None and size - offset < n_bytes:
-        raise StreamError(
-            f"{name} is cut off: its header promises {n_bytes} bytes of numbers (shape {shape}, "
-            f"{dtype}), and {size - offset} exist."
-        )
+        promised = f"its header promises {n_bytes} bytes (shape {shape}, {dtype})"
+        raise StreamError(f"{name} is cut off: {promised}, and {size - offset} exist.")
     return Header(shape, by_columns and len(shape) > 1, dtype, offset, n_bytes)
 
 
@@ -126,9 +125,8 @@ class Npy(SlicedTable):
         try:
             values = np.memmap(self.file.path, header.dtype, "r", offset, shape, kind)
         except (ValueError, OSError) as error:
-            raise StreamError(
-                f"{self.name} has changed since it was opened: {one_line(error)}. Open it again."
-            ) from None
+            change = f"{self.name} has changed since it was opened: {one_line(error)}"
+            raise StreamError(f"{change}. Open it again.") from None
         return np.asarray(values)[rows]
 
 
@@ -137,18 +135,15 @@ def unpacked(stream: Any, header: Header, name: str, count: int) -> Iterator[Any
     total, order = header.shape[0], "C"
     if header.by_columns:  # whole columns are stored in order
         if header.n_bytes > physical_memory() / 4:
-            raise StreamError(
-                f"{name} is stored by columns (Fortran order) and takes more than a quarter of the "
-                "memory. Save np.ascontiguousarray(rows)."
-            )
+            advice = "Save np.ascontiguousarray(rows)."
+            raise StreamError(f"{name} is large and stored by columns (Fortran order). {advice}")
         count, order = total, "F"
     for start in range(0, total, count):
         shape = min(count, total - start), *header.shape[1:]
         raw = _read(stream, prod(shape) * header.dtype.itemsize)
         if len(raw) < prod(shape) * header.dtype.itemsize:
-            raise StreamError(
-                f"{name} is cut off: its header promises shape {header.shape}, {header.dtype}."
-            )
+            promised = f"its header promises shape {header.shape}, {header.dtype}"
+            raise StreamError(f"{name} is cut off: {promised}.")
         kind: Any = order
         yield np.frombuffer(raw, header.dtype).reshape(shape, order=kind)
 
@@ -195,9 +190,7 @@ def _archive(file: File) -> Iterator[zipfile.ZipFile]:
     except PermissionError:
         raise
     except damage as error:
-        raise StreamError(
-            f"{file.name} is not an .npz file, or it is damaged: {one_line(error)}."
-        ) from None
+        raise damaged(file.name, "an .npz file", error) from None
 
 
 @contextmanager

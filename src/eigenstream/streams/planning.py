@@ -43,10 +43,7 @@ class Reading:
         marks = {sequence, time, *labels} - {None}
         features = places(self.columns or (slice(None),), table, marks)
         if both := [one for one in labels if one in features]:
-            raise StreamError(
-                f"{table.name}: column {both[0]!r} is both a label and a feature. Remove it "
-                "from columns=."
-            )
+            raise StreamError(f"{table.name}: column {both[0]!r} is both a label and a feature.")
         if left_out := set(places(self.exclude, table)):
             features = [one for one in features if one not in left_out]
         if len(features) == 0:
@@ -55,10 +52,8 @@ class Reading:
         request = Request(side_by_side(features), sequence, time, labels, self.several, *rows)
         for one in request.places if table.lacking else ():
             if (name := table.columns[one]) in table.lacking:
-                raise StreamError(
-                    f"{table.lacking[name]} has no column {name!r}, and other files of "
-                    f"{table.name} have it. Select common columns with columns=[...]."
-                )
+                lacks = f"{table.lacking[name]} has no column {name!r}, and other files have it"
+                raise StreamError(f"{lacks}. Select common columns with columns=[...].")
         return request
 
 
@@ -79,17 +74,15 @@ def planned(plan: Reading, tables: Sequence[RowTable]) -> list[Request]:
         if own and names and own != names:  # the order of the columns may differ between files
             if odd := sorted(set(names) ^ set(own)):
                 has, lacks = (first, table) if odd[0] in names else (table, first)
-                raise StreamError(
-                    f"{table.name} has other columns than {first.name}: {odd[0]!r} is in "
-                    f"{has.name} and not in {lacks.name}. Select common columns with columns=[...]."
-                )
+                differs = f"{has.name} has {odd[0]!r}, and {lacks.name} has not"
+                raise StreamError(f"columns differ: {differs}. Select common ones with columns=.")
             places = [table.columns.index(one) for one in names]
             request = replace(request, features=side_by_side(places))
         if found and len(request.features) != len(found[0].features):
-            raise StreamError(
-                f"{table.name} has {len(request.features)} columns, and {first.name} has "
-                f"{len(found[0].features)}. Pass tables with equal columns."
+            widths = (
+                f"{len(request.features)} columns, and {first.name} has {len(found[0].features)}"
             )
+            raise StreamError(f"{table.name} has {widths}. Pass tables with equal columns.")
         found.append(request)
     return found
 
@@ -173,10 +166,7 @@ def check_rows(rows: Any) -> slice:
             return slice(start, stop, step)
     except TypeError:
         pass
-    raise ValueError(
-        f"rows={rows!r} is not valid. Pass a positive number of rows, or a nonempty slice of "
-        "whole numbers with start >= 0 and step > 0."
-    )
+    raise ValueError(f"rows={rows!r} is not valid. Pass a slice with start >= 0 and step > 0.")
 
 
 def check_gap(gap: Any) -> float | np.timedelta64:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import hstack
 from sklearn.preprocessing import Normalizer, PolynomialFeatures, StandardScaler
 
-from eigenstream._checks import check_finite, check_flag, check_whole, is_sparse, real_array
+from eigenstream._checks import check_finite, check_whole, is_sparse, real_array
 from eigenstream._storable import storable
 from eigenstream.streams.base import Chunk, StreamError, as_floats, float_type, stacked, zeroed
 
@@ -84,10 +84,8 @@ class Step:
         transformer
             A fitted transformer.
         """
-        raise StreamError(
-            f"{self!r} has no equivalent in scikit-learn, which transforms each row separately. "
-            "Preprocess the rows by a stream, and call to_sklearn(preprocessing=False)."
-        )
+        advice = "Call to_sklearn(preprocessing=False) and preprocess by a stream."
+        raise StreamError(f"{self!r} has no equivalent in scikit-learn. {advice}")
 
     def inverse_transform(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Return the rows that the step maps to ``rows``; raise if it has no inverse.
@@ -102,9 +100,7 @@ class Step:
         array of shape (n, n_features)
             The rows before the step.
         """
-        raise StreamError(
-            f"{self!r} cannot be undone. Invert a model that learned without this step."
-        )
+        raise StreamError(f"{self!r} cannot be undone. Learn without this step.")
 
     def fresh(self) -> Self:
         """Return a copy for another stream, with the fitted parameters and no stored rows."""
@@ -114,9 +110,7 @@ class Step:
 def dense_rows(rows: Chunk, what: str) -> NDArray[Any]:
     """Return dense rows, or raise an error if they are sparse."""
     if is_sparse(rows.rows):
-        raise StreamError(
-            f"{rows.source} is sparse, and {what} would fill it. Convert it to a dense array first."
-        )
+        raise StreamError(f"{rows.source} is sparse, and {what} would fill it. Pass dense rows.")
     values: NDArray[Any] = rows.rows
     return values
 
@@ -210,9 +204,7 @@ class Preprocessing:
         self.steps = tuple(steps)
         for step in self.steps:
             if not isinstance(step, Step):
-                raise TypeError(
-                    f"{step!r} is not a preprocessing step. Pass an object such as UnitNorm()."
-                )
+                raise TypeError(f"{step!r} is not a preprocessing step. Pass one like UnitNorm().")
 
     def __repr__(self) -> str:
         return f"Preprocessing([{', '.join(map(repr, self.steps))}])"
@@ -359,26 +351,12 @@ def preprocessing_of(model: Any) -> Preprocessing:
     return found
 
 
-@storable(
-    running="bool",
-    learns_first="bool",
-    remembers="bool",
-    _n="number",
-    _first="f8 first",
-    _sum="f8 n",
-    _squares="f8 n",
-)
+@storable(learns_first="bool", _n="number", _mean="f8 n", _squares="f8 n")
 class Standardize(Step):
     """Standardisation: subtract the mean, and divide by the standard deviation.
 
-    By default, a preparatory pass estimates both, so the stream must be readable twice. Rows of
-    weight zero are ignored. A constant feature becomes zero.
-
-    Parameters
-    ----------
-    running : bool, default=False
-        If True, scale each row by the mean and deviation of the rows up to and including it. This
-        requires no preparatory pass.
+    A preparatory pass estimates both, so the stream must be readable twice. Rows of weight zero
+    are ignored. A constant feature becomes zero.
 
     See Also
     --------
@@ -394,13 +372,11 @@ class Standardize(Step):
     array([-1.22474487,  0.        ,  1.22474487])
     """
 
-    def __init__(self, running: bool = False) -> None:
-        self.running = check_flag(running, "running")
-        self.learns_first, self.remembers = not running, running
+    def __init__(self) -> None:
+        self.learns_first = True
         self._n = 0.0
-        #: If running: the sum and the sum of squares of the rows minus the first row. Otherwise:
-        #: the mean, and the sum of squares about the mean.
-        self._first = self._sum = self._squares = np.empty(0)
+        #: The mean, and the sum of squares about the mean.
+        self._mean = self._squares = np.empty(0)
 
     def learn(self, rows: Chunk) -> None:
         """Add rows of the preparatory pass."""
@@ -409,12 +385,12 @@ class Standardize(Step):
         if len(values) == 0:
             return
         if self._n == 0:
-            self._sum = self._squares = np.zeros(values.shape[1])
+            self._mean = self._squares = np.zeros(values.shape[1])
         n, mean = self._n + len(values), values.mean(axis=0)
-        apart = mean - self._sum
+        apart = mean - self._mean
         between = apart**2 * (self._n * len(values) / n)
         self._squares = self._squares + ((values - mean) ** 2).sum(axis=0) + between
-        self._sum = self._sum + apart * (len(values) / n)
+        self._mean = self._mean + apart * (len(values) / n)
         self._n = float(n)
 
     def learned(self) -> None:
@@ -428,65 +404,37 @@ class Standardize(Step):
         values = dense_rows(rows, "standardising")
         if len(values) == 0:
             return rows
-        if self._n and values.shape[1] != len(self._sum):
-            raise StreamError(
-                f"{rows.source} has {values.shape[1]} columns, and Standardize has learned "
-                f"{len(self._sum)}. Pass the same columns."
-            )
-        if self.running:
-            made = self._run(rows)
-        else:
-            made = (values - self._sum) / _scale(self._squares / self._n, self._sum)
+        if values.shape[1] != len(self._mean):
+            widths = f"{values.shape[1]} columns, and Standardize has learned {len(self._mean)}"
+            raise StreamError(f"{rows.source} has {widths}. Pass the same columns.")
+        scaled = (values - self._mean) / self._scale()
         if rows.weights is not None:
-            made = np.where(rows.weights[:, None] > 0, made, 0.0)
-        return replace(rows, rows=made.astype(values.dtype, copy=False))
+            scaled = np.where(rows.weights[:, None] > 0, scaled, 0.0)
+        return replace(rows, rows=scaled.astype(values.dtype, copy=False))
 
-    def _run(self, rows: Chunk) -> Any:
-        values: Any = rows.rows.astype(np.float64, copy=False)
-        counts = np.ones(len(values)) if rows.weights is None else (rows.weights > 0) * 1.0
-        if self._n == 0:
-            if not counts.any():
-                return np.zeros_like(values)
-            self._first = values[np.argmax(counts)].copy()
-            self._sum, self._squares = np.zeros((2, values.shape[1]))
-        apart = (values - self._first) * counts[:, None]
-        # Sequential sums give the same result for any chunks.
-        n = np.cumsum(np.concatenate([[self._n], counts]))[1:]
-        sums = np.cumsum(np.concatenate([self._sum[None], apart]), axis=0)[1:]
-        squares = np.cumsum(np.concatenate([self._squares[None], apart**2]), axis=0)[1:]
-        self._n, self._sum, self._squares = float(n[-1]), sums[-1].copy(), squares[-1].copy()
-        mean = sums / np.maximum(n, 1.0)[:, None]
-        variance = np.maximum(squares / np.maximum(n, 1.0)[:, None] - mean**2, 0.0)
-        return (apart - mean) / _scale(variance, mean)
+    def _scale(self) -> NDArray[np.float64]:
+        """Return standard deviations, with infinity for features that vary by rounding only."""
+        variance = self._squares / self._n
+        rounding = (8 * np.finfo(np.float64).eps * np.abs(self._mean)) ** 2
+        return np.where(variance > rounding, np.sqrt(variance), np.inf)
 
     def inverse_transform(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Multiply by the deviation, and add the mean. A constant feature becomes its mean."""
-        if self.running or self._n == 0:
+        if self._n == 0:
             return super().inverse_transform(rows)
-        scale = _scale(self._squares / self._n, self._sum)
-        made = rows * np.where(np.isinf(scale), 0.0, scale) + self._sum
-        return np.asarray(made, rows.dtype)
+        scale = self._scale()
+        undone = rows * np.where(np.isinf(scale), 0.0, scale) + self._mean
+        return np.asarray(undone, rows.dtype)
 
     def to_sklearn(self, n_features: int) -> Any:
-        """Return a StandardScaler. ``running=True`` raises an error."""
-        if self.running or self._n == 0:
+        """Return a StandardScaler."""
+        if self._n == 0:
             return super().to_sklearn(n_features)
         scaler = StandardScaler()
-        scale = _scale(self._squares / self._n, self._sum)
-        scaler.mean_, scaler.scale_ = self._sum.copy(), scale
+        scaler.mean_, scaler.scale_ = self._mean.copy(), self._scale()
         scaler.var_, scaler.n_samples_seen_ = self._squares / self._n, int(self._n)
-        scaler.n_features_in_ = len(scale)
+        scaler.n_features_in_ = len(self._mean)
         return scaler
-
-    def fresh(self) -> Self:
-        """Return a copy with the fitted parameters. With ``running=True`` the copy is unfitted."""
-        return type(self)(True) if self.running else copy(self)
-
-
-def _scale(variance: NDArray[np.float64], mean: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return standard deviations, with infinity for features that vary by rounding only."""
-    rounding = (8 * np.finfo(np.float64).eps * np.abs(mean)) ** 2
-    return np.where(variance > rounding, np.sqrt(variance), np.inf)
 
 
 @storable(weights="f8 n")
@@ -520,10 +468,7 @@ class Weighting(Step):
     def __init__(self, weights: Any) -> None:
         self.weights = real_array(weights, "weights").astype(np.float64)
         if self.weights.ndim != 1 or not (np.isfinite(self.weights) & (self.weights > 0)).all():
-            raise ValueError(
-                "weights must be a list of positive numbers, one for each feature. Mask or drop "
-                "the features without a weight."
-            )
+            raise ValueError("weights must be positive numbers. Drop features without a weight.")
 
     def __repr__(self) -> str:
         return f"Weighting({len(self.weights)} weights of mean {self.weights.mean():.6g})"
@@ -535,10 +480,7 @@ class Weighting(Step):
     def to_sklearn(self, n_features: int) -> Any:
         """Return a StandardScaler without a mean."""
         if n_features != len(self.weights):
-            raise StreamError(
-                f"the rows have {n_features} features, and {self!r} has {len(self.weights)}. Pass "
-                "one weight for each feature."
-            )
+            raise StreamError(f"the rows have {n_features} features, and {self!r}. Pass as many.")
         scaler = StandardScaler(with_mean=False)
         scaler.scale_, scaler.n_features_in_ = 1.0 / self.weights, n_features
         scaler.mean_, scaler.var_, scaler.n_samples_seen_ = None, scaler.scale_**2, 1

@@ -53,10 +53,8 @@ class _Slices:
             matrix = csr_array((values, places, ends - ends[0]), shape=shape)
             matrix.check_format(full_check=True)
         except Exception as error:  # each library and codec raises different errors
-            raise StreamError(
-                f"{self.table.name} is damaged at rows {rows.start} to {rows.stop}: "
-                f"{one_line(error)}."
-            ) from None
+            place = f"{self.table.name} is damaged at rows {rows.start} to {rows.stop}"
+            raise StreamError(f"{place}: {one_line(error)}.") from None
         return matrix[:: rows.step]
 
 
@@ -66,9 +64,7 @@ def _shape(group: Any, name: str) -> tuple[int, int]:
     layout = about.get("encoding-type", about.get("h5sparse_format", ""))
     layout = layout.decode() if isinstance(layout, bytes) else str(layout)
     if layout.startswith("csc"):
-        raise StreamError(
-            f"{name} is stored by columns (CSC). Write it by rows: adata.X = adata.X.tocsr()."
-        )
+        raise StreamError(f"{name} is stored by columns (CSC). Write adata.X = adata.X.tocsr().")
     shape = about.get("shape", about.get("h5sparse_shape"))
     if shape is None:
         raise StreamError(f"{name} has no attribute 'shape'. Write it with AnnData.")

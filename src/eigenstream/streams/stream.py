@@ -257,10 +257,7 @@ class Stream:
         6
         """
         if steps and self._answers:
-            raise StreamError(
-                "preprocessing steps must come before the estimator. Call stream.through(...), and "
-                "then transform."
-            )
+            raise StreamError("steps must come before the estimator. Transform the steps' stream.")
         made = copy(self)
         made.preprocessing = Preprocessing([*self.preprocessing.steps, *steps]).fresh()
         widest = max(made.preprocessing.widths(self._width))
@@ -348,10 +345,8 @@ class Stream:
         if self._plan.missing != "raise" or self._answers:
             return self
         if not self.preprocessing.keeps_holes:
-            raise StreamError(
-                f"{self.preprocessing!r} needs complete rows. Open the stream with missing='skip' "
-                "or missing='interpolate'."
-            )
+            advice = "Open the stream with missing='skip' or missing='interpolate'."
+            raise StreamError(f"{self.preprocessing!r} needs complete rows. {advice}")
         made = self.through()
         made._plan = replace(self._plan, missing=KEEP)
         return made
@@ -446,11 +441,8 @@ class Stream:
         self.learn_steps()
         for table in self.tables:
             if table.used and not table.rereadable:
-                raise StreamError(
-                    f"{table.name} can be read once only, and has been read. Open it again, or "
-                    "write it to a file if a fit needs several passes (krylov, features=, "
-                    "Standardize)."
-                )
+                advice = "Open it again, or write it to a file if a fit needs several passes."
+                raise StreamError(f"{table.name} can be read once only, and was read. {advice}")
             table.used = True
         chunks = read_ahead(lambda: self._made(skip))
         return self._answered(chunks) if self._answers else chunks
@@ -468,9 +460,9 @@ class Stream:
             if not step.learns_first:
                 continue
             if not self.rereadable:
+                advice = "Use scale=True of the estimator, or write the rows to a file first."
                 raise StreamError(
-                    f"{type(step).__name__} needs a preparatory pass, and {self!r} can be read "
-                    "once only. Write the rows to a file first, or use Standardize(running=True)."
+                    f"{step!r} needs a pass over rows that are read once only. {advice}"
                 )
             before = Preprocessing(steps[:place]).fresh()
             parts: Any = read_ahead(lambda to=before: self._prepared(to))  # type: ignore[misc]
@@ -513,10 +505,8 @@ class Stream:
                 return
         if end == 0 and steps.lost:
             using = ", ".join(repr(step) for step in steps.steps if step.lost)
-            raise StreamError(
-                f"{self.sources[0]} has no sequence of more than {steps.lost} rows, and {using} "
-                f"needs the {steps.lost} rows before each row. Use fewer delays or a shorter lag."
-            )
+            lost = f"{self.sources[0]} has no sequence of more than {steps.lost} rows, and {using}"
+            raise StreamError(f"{lost} needs longer ones. Use fewer delays or a shorter lag.")
 
     def _place_of(self, skip: int) -> tuple[int, int, int]:
         """Return the table and the row to start from, and the number of rows before that row.
@@ -556,9 +546,7 @@ class Stream:
             return chunk
         if self._plan.missing in ("raise", KEEP):
             row = chunk.first_row + int(np.argmax(holes)) * chunk.stride
-            raise StreamError(
-                f"{chunk.source} has no label at row {row}. Fix it, or pass missing='skip'."
-            )
+            raise StreamError(f"{chunk.source} has no label at row {row}. Pass missing='skip'.")
         weights = np.ones(len(chunk)) if chunk.weights is None else chunk.weights
         return replace(chunk, weights=np.where(holes, 0.0, weights))
 
@@ -606,10 +594,7 @@ class Stream:
             The facts, which can be written as JSON.
         """
         if self._answers:
-            raise StreamError(
-                f"{self.sources[0]}: results of an estimator do not support checkpoints. Write "
-                "them to a file first, or pass the estimator's map as features=."
-            )
+            raise StreamError("results of an estimator have no checkpoints. Write them to a file.")
         facts: dict[str, Any] = {f"{name}=": str(value) for name, value in vars(self._plan).items()}
         del facts["chunk_rows="]
         if self._labels is not None:

@@ -44,10 +44,8 @@ def of_records(records: Any, request: Request, name: str) -> Chunk:
         if types.is_boolean(field.type) or types.is_null(field.type):
             values = values.astype(np.float64)  # from objects if values are missing
         if values.dtype.kind not in "biuf":
-            raise StreamError(
-                f"{name} has values of type {field.type} in column {field.name!r}, not numbers. "
-                "Omit it with exclude=[...] or columns=[...]."
-            )
+            values = f"values of type {field.type} in column {field.name!r}"
+            raise StreamError(f"{name} has {values}, not numbers. Omit it with exclude=[...].")
         columns.append(values)
     # Blocks of rows stay in the cache while all columns are copied.
     step = max((1 << 17) // max(len(columns), 1), 64)
@@ -66,10 +64,8 @@ class ColumnTable(RowTable):
         self.columns, self.width = tuple(map(str, names)), len(names)
         if len(set(self.columns)) < self.width:
             twice = next(one for one in self.columns if self.columns.count(one) > 1)
-            raise StreamError(
-                f"{self.name} has two columns called {twice!r}. Rename one, or pass header=None if "
-                "the first row of a text table is data."
-            )
+            advice = "Rename one, or pass header=None if the first row is data."
+            raise StreamError(f"{self.name} has two columns called {twice!r}. {advice}")
 
     def picked(self, piece: Any, request: Request) -> Chunk:
         """Return records, which have the requested columns only, as a chunk."""

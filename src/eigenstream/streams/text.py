@@ -157,10 +157,7 @@ class Text(ColumnTable):
         if layout is None:
             raise StreamError(f"{self.name} is empty: it has no rows. Pass a table with rows.")
         if not layout.has_rows and not more:
-            raise StreamError(
-                f"{self.name} has a line of names and no rows. If the line is data, pass "
-                "header=None."
-            )
+            raise StreamError(f"{self.name} has names and no rows. Pass header=None if not names.")
         self.layout, self.width, self.doubtful = layout, layout.width, layout.doubtful
         if layout.names:
             self.name_columns(layout.names)
@@ -210,10 +207,7 @@ class Text(ColumnTable):
                 raise ValueError
             return raw.decode("utf-8-sig"), more
         except ValueError:
-            raise StreamError(
-                f"{self.name} is not text in UTF-8. Convert it, for example with "
-                "iconv -f LATIN1 -t UTF-8."
-            ) from None
+            raise StreamError(f"{self.name} is not text in UTF-8. Convert it with iconv.") from None
 
     def passed(self, block: Chunk, stop: int | None) -> None:
         """Update ``share`` from the position in the file."""
@@ -261,20 +255,15 @@ class Text(ColumnTable):
             return f"{self.name} cannot be read: {one_line(error)}."
         place, line, word = int(cell[1]), int(cell[2]), cell[3]
         column: Any = self.columns[place] if self.columns else place
+        row = line - self.layout.skipped_lines - 1
         advice = {
-            "dates": "Pass a column of dates as time=, or omit it with exclude=",
-            "decimal commas": "Pass decimal=',' if numbers have commas, or omit it with exclude=",
-            "text": "Omit columns of text with exclude=",
+            "dates": "Pass dates as time=",
+            "decimal commas": "Pass decimal=',' if numbers have commas",
+            "text": "Leave the cell empty and pass missing='skip'",
         }[_kind(word)]
-        if place not in self.no_numbers and _kind(word) == "text":
-            advice = (
-                "Correct it, or leave the cell empty and pass missing='skip'. To omit the column, "
-                "pass exclude="
-            )
         return (
-            f"{self.name} has {one_line(ValueError(word))!r:.60} in row "
-            f"{line - self.layout.skipped_lines - 1} (line {line}) of column {column!r}, which is "
-            f"not a number. {advice}[{column!r}]."
+            f"{self.name} has {one_line(ValueError(word))!r:.60} in row {row} (line {line}) of "
+            f"column {column!r}, not a number. {advice}, or exclude=[{column!r}]."
         )
 
 
