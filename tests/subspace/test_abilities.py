@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from eigenstream import ClassSubspace, ContrastSubspace, SlowSubspace, StreamPCA
-from eigenstream.subspace.solvers.solver import ADD, MATRIX, MERGE, SOLVERS, Need, chosen
+from eigenstream.subspace.solvers.solver import ADD, MATRIX, MERGE, SOLVERS, Need, chosen_solver
 
 #: The solvers that answer for any weights from the same sums.
 FULL = {"dense", "kernel"}
@@ -34,9 +34,9 @@ def test_parameters_that_need_matrices(model, full, solver):
     model.solver = solver
     if full and solver not in FULL:
         with pytest.raises(ValueError, match=f"is not supported by solver='{solver}'. Use solver="):
-            chosen(model, 5, 100)
+            chosen_solver(model, 5, 100)
     else:
-        assert chosen(model, 5, 100).name == solver
+        assert chosen_solver(model, 5, 100).name == solver
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_calls_need_methods(method, able):
     for name in SOLVERS:
         model = StreamPCA(2, solver=name)
         if name in able:
-            assert chosen(model, 5, None, Need("this call", method)).name == name
+            assert chosen_solver(model, 5, None, Need("this call", method)).name == name
         else:
             with pytest.raises(ValueError, match="this call is not supported"):
-                chosen(model, 5, None, Need("this call", method))
+                chosen_solver(model, 5, None, Need("this call", method))

@@ -22,7 +22,7 @@ from eigenstream.rows.fit import Fit
 from eigenstream.rows.guard import replacing
 from eigenstream.rows.rows import Part, Rows
 from eigenstream.subspace.solvers.frame import Frame
-from eigenstream.subspace.solvers.solver import MERGE, Krylov, Need, chosen
+from eigenstream.subspace.solvers.solver import MERGE, Krylov, Need, chosen_solver
 from eigenstream.subspace.sums.learner import Learner
 
 Estimator = TypeVar("Estimator")
@@ -181,7 +181,7 @@ def _learn(model: Any, pieces: list[Piece], width: int, cluster: Cluster, X: Any
     """Learn from pieces of rows, and warn if parts of a sketch are short."""
     rows = sum(piece.n_rows for piece in pieces)
     n_rows = None if isnan(rows) else int(rows)
-    least = ROWS_PER_FEATURE * width if chosen(model, width, None).name == "sketch" else 1
+    least = ROWS_PER_FEATURE * width if chosen_solver(model, width, None).name == "sketch" else 1
     n_parts = n_parts_of(n_rows, width, cluster.n_threads, least)
     spread = SpreadRows(model, width, parts.grouped(pieces, width), n_parts, cluster, X)
     fit = Fit(model, spread)

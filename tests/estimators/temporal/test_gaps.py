@@ -14,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 import oracles
 from eigenstream import RBFNetwork, Sketch, SlowSubspace, StreamPCA, load, open_stream, save
 from eigenstream.subspace import autocorrelations, matrices, subspace_bound
-from eigenstream.subspace.sums.gaps import SHARE, clipped, filled, noise_level
+from eigenstream.subspace.sums.gaps import NOISE_SHARE, imputed, noise_level, positive_part
 from eigenstream.theory import Independent
 
 MODELS = [
@@ -121,9 +121,9 @@ def test_the_repair_equals_its_formula():
     nu = [noise_level(n, len(GAPS) - lag) for n in counts]
     a, c = nu[1] * np.diagonal(B).mean(), 2.0 * nu[2]
     w, e = a**2 / (a**2 + c**2), a * c / np.hypot(a, c)
-    B = clipped(w * (2.0 * A - 2.0 * C) + (1.0 - w) * B) + SHARE * e * np.eye(8)
+    B = positive_part(w * (2.0 * A - 2.0 * C) + (1.0 - w) * B) + NOISE_SHARE * e * np.eye(8)
     operator = matrices(SlowSubspace(2, lag=lag, missing="available").fit(GAPS))
-    assert_allclose(operator.reward / np.outer(s, s), clipped(A), atol=1e-10)
+    assert_allclose(operator.reward / np.outer(s, s), positive_part(A), atol=1e-10)
     assert_allclose(operator.penalty / np.outer(s, s), B, atol=1e-10)
 
 
@@ -221,7 +221,7 @@ def test_missing_values_of_a_row_are_predicted_from_the_others():
     error, worse = ((one - complete).var() / complete.var() for one in (z, by_mean))
     assert error < 0.02 < 0.15 < worse
     A, mean = matrices(pca).reward, pca.mean_
-    expected = filled(gaps[:5], mean, A, matrices(pca).gaps.covariance)
+    expected = imputed(gaps[:5], mean, A, matrices(pca).gaps.covariance)
     assert_allclose(z[:5], (expected - mean) @ pca.components_.T, atol=1e-8)
     row = gaps[0]
     here = np.isfinite(row)

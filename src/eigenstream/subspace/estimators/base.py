@@ -46,7 +46,7 @@ from eigenstream.subspace.solvers.solver import (
     Sketch,
     Solver,
     Task,
-    chosen,
+    chosen_solver,
 )
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.operators import MatrixOperator, Passes
@@ -218,7 +218,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
 
     def _begin(self, width: int, n_rows: int | None, *calls: Need) -> Learner:
         """Return a learner for rows of this width, and store its solver and parameters."""
-        solver = chosen(self, width, n_rows, *calls)
+        solver = chosen_solver(self, width, n_rows, *calls)
         self._check_width(width)
         self._solver, self._begun = solver, self._parameters()
         return solver.begin(self._terms(width), self._task(width))
@@ -344,7 +344,9 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
             )
         for model in (self, other):
             check_is_fitted(model)
-            chosen(copy(model).set_params(solver=model._solver), 1, None, Need("merge", MERGE))
+            chosen_solver(
+                copy(model).set_params(solver=model._solver), 1, None, Need("merge", MERGE)
+            )
         ours, theirs = self._learner, other._learner
         assert ours is not None
         assert theirs is not None
@@ -433,7 +435,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
                 f"This estimator was fitted with solver={self._solver.name!r}, which cannot "
                 "continue. Fit with solver='dense' first."
             )
-        solver = chosen(self, self._learner.terms.n_features, None, Need("partial_fit", ADD))
+        solver = chosen_solver(self, self._learner.terms.n_features, None, Need("partial_fit", ADD))
         if not isinstance(self.solver, str) or self.solver != "auto":
             self._check_solver(solver)
         parameters = self._parameters()

@@ -41,7 +41,6 @@ from eigenstream.subspace.estimators.base import FLAG, continues, documented
 from eigenstream.subspace.estimators.discriminants import Scatters
 from eigenstream.subspace.estimators.held_out import (
     Folds,
-    dense,
     few_classes,
     fixed_order,
     folds_of_classes,
@@ -50,6 +49,7 @@ from eigenstream.subspace.estimators.pairwise import PairwiseEstimator
 from eigenstream.subspace.inference.decisions import signs_below
 from eigenstream.subspace.inference.pair_bounds import bound_of_rows
 from eigenstream.subspace.inference.uncertainty import Uncertainty, parts_of_classes
+from eigenstream.subspace.sums.block import dense
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.sample import MOST_ROWS, Sample, training_rows
 from eigenstream.subspace.sums.terms import NOTHING, ClassTerms, Parts

@@ -10,7 +10,7 @@ from eigenstream._linalg import Float64s
 from eigenstream.rows.chunk import with_gaps
 from eigenstream.subspace.estimators.base import SubspaceEstimator
 from eigenstream.subspace.estimators.results import Gaps, Result
-from eigenstream.subspace.sums.gaps import filled
+from eigenstream.subspace.sums.gaps import imputed
 from eigenstream.subspace.sums.learner import Learner
 
 
@@ -47,7 +47,7 @@ class GapEstimator(SubspaceEstimator):
         if np.isnan(known).any():
             A = gaps.covariance[np.ix_(seen, seen)]
             known = known.copy()
-            known[:, seen] = filled(known[:, seen], result.mean[seen], A, gaps.noise)
+            known[:, seen] = imputed(known[:, seen], result.mean[seen], A, gaps.noise)
             known[lost] = 0.0
         return known, np.flatnonzero(lost)
 

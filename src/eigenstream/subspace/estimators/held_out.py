@@ -13,12 +13,11 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.cluster import KMeans
 
-from eigenstream._checks import is_sparse
 from eigenstream._linalg import Float64s, row_squares
 from eigenstream.rows.chunk import Chunk, Places
 from eigenstream.subspace.estimators.discriminants import Axes, Scatters
 from eigenstream.subspace.sums.accumulators import Moments
-from eigenstream.subspace.sums.block import mean_of
+from eigenstream.subspace.sums.block import dense, mean_of
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.terms import (
     NOTHING,
@@ -83,10 +82,10 @@ class Folds:
     preferred: tuple[float, float]
 
 
-def roc_area(distances: Float64s, same: NDArray[np.bool_]) -> float:
+def roc_area_of_pairs(distances: Float64s, same: NDArray[np.bool_]) -> float:
     """Return the probability that a same pair is nearer than a different one (ties: 1/2).
 
-    >>> roc_area(
+    >>> roc_area_of_pairs(
     ...     np.array([1.0, 2.0, 2.0, 3.0]), np.array([True, True, False, False])
     ... )
     0.875
@@ -101,11 +100,6 @@ def learner_of(terms: Any, rows: Chunk) -> Learner:
     learner = Learner(terms, Moments(terms.n_features))
     learner.add(rows)
     return learner
-
-
-def dense(rows: Any) -> Float64s:
-    """Return rows as a dense float64 array."""
-    return np.asarray(rows.toarray() if is_sparse(rows) else rows, np.float64)
 
 
 def fixed_order(rows: Any) -> Places:

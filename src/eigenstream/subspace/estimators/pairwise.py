@@ -31,7 +31,12 @@ from eigenstream.subspace.estimators.discriminants import (
     components_of,
     select,
 )
-from eigenstream.subspace.estimators.held_out import EUCLIDEAN, REGION_SHRINKAGE, Folds, roc_area
+from eigenstream.subspace.estimators.held_out import (
+    EUCLIDEAN,
+    REGION_SHRINKAGE,
+    Folds,
+    roc_area_of_pairs,
+)
 from eigenstream.subspace.estimators.pair_input import check_no_pairs
 from eigenstream.subspace.estimators.results import PairResult
 from eigenstream.subspace.estimators.weights import ETAS, Choice, choose, margin_risk_eta
@@ -145,7 +150,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
 
     def _task(self, width: int) -> Task:
         known = self.criterion == "difference" and isinstance(self.eta, Real)
-        weights = _at(float(self.eta), (1.0, 1.0)) if known else None
+        weights = _weights_at(float(self.eta), (1.0, 1.0)) if known else None
         return Task(self._wanted(width), weights, self._sample(width))
 
     _result_class = PairResult
@@ -168,7 +173,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         else:
             choice = self._chosen(learner, operator, n, scale)
             eta = choice.eta
-        weights = _at(eta, totals)
+        weights = _weights_at(eta, totals)
         pairs = operator.largest(weights, n)
         positive = self._count(operator, pairs, weights)
         pairs = self._only_positive(pairs, positive, eta)
@@ -208,7 +213,10 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
                 apart = fold.differences if scale is None else fold.differences / scale
                 squares = family.squared_distances(Axes(kept), apart)
                 losses.append(
-                    {name: 1.0 - roc_area(distances, fold.same) for name, distances in squares}
+                    {
+                        name: 1.0 - roc_area_of_pairs(distances, fold.same)
+                        for name, distances in squares
+                    }
                 )
             preferred = folds.preferred if losses else EUCLIDEAN
             selection = select(losses, family, folds.slack, preferred)
@@ -258,7 +266,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         if not (isinstance(self.eta, str) and self.eta == "margin_risk"):
 
             def columns(operator: Any, eta: float, totals: Weights) -> Float64s:
-                weights = _at(eta, totals)
+                weights = _weights_at(eta, totals)
                 pairs = operator.largest(weights, n)
                 return np.asarray(pairs.vectors[:, pairs.values > operator.cut(weights)])
 
@@ -267,7 +275,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         totals = learner.terms.totals()
 
         def loss(eta: float) -> float:
-            pairs = operator.largest(_at(eta, totals), n)
+            pairs = operator.largest(_weights_at(eta, totals), n)
             positive = max(int((pairs.values > 0).sum()), 1)
             vectors = pairs.vectors[:, :positive]
             columns = vectors if scale is None else vectors / scale[:, None]
@@ -388,6 +396,6 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         return tags
 
 
-def _at(eta: float, totals: Weights) -> Weights:
+def _weights_at(eta: float, totals: Weights) -> Weights:
     """Return the weights of the mean negative and the mean positive pair ([HPCA] section 6)."""
     return 0.5 * eta * (totals[0] > 0.0), 0.5 * (totals[1] > 0.0)

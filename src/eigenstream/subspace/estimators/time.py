@@ -40,7 +40,7 @@ from eigenstream.subspace.inference.uncertainty import (
     parts_of_sequences,
     warned,
 )
-from eigenstream.subspace.solvers.solver import MATRIX, PAIRWISE, Dense, Need, Task, chosen
+from eigenstream.subspace.solvers.solver import MATRIX, PAIRWISE, Dense, Need, Task, chosen_solver
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.peaks import HUGE, OperatorSums
 from eigenstream.subspace.sums.row_moments import RowMoments
@@ -178,7 +178,7 @@ class TimeEstimator(CallbackSupportMixin, GapEstimator):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if self._needs:
-            chosen(self, 1, None, *self._needs)
+            chosen_solver(self, 1, None, *self._needs)
         if self._gaps and self.features is not None:
             raise ValueError(
                 f"missing='available' cannot be combined with features={self.features!r}, because "
@@ -536,12 +536,12 @@ def scale_of(learner: Learner, operator: Any) -> Float64s:
     # The rounding of its mean may leave a little of a constant feature.
     means = learner.mean**2
     share = means / means.sum() if means.any() else means
-    noise = CONSTANT**2 * floor * share / len(means)
+    noise = CONSTANT_MULTIPLE**2 * floor * share / len(means)
     return np.where(squares > noise, np.sqrt(np.maximum(squares, 0.0)), 1.0)
 
 
 #: A feature counts as constant if its deviation is below this multiple of its mean's rounding.
-CONSTANT = 64.0
+CONSTANT_MULTIPLE = 64.0
 
 
 # ---- as plain scikit-learn ------------------------------------------------------------------

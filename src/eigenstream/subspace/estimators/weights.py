@@ -11,7 +11,7 @@ from scipy.optimize import minimize_scalar
 from eigenstream._checks import check_number, warn_user
 from eigenstream._linalg import Float64s, brief
 from eigenstream._storable import storable
-from eigenstream.subspace.estimators.held_out import Fold, roc_area
+from eigenstream.subspace.estimators.held_out import Fold, roc_area_of_pairs
 from eigenstream.subspace.sums.operators import MatrixOperator
 from eigenstream.subspace.sums.terms import Weights
 
@@ -150,7 +150,7 @@ def choose(
         if scale is not None:
             operator, differences = operator.scaled(scale), differences / scale
         along = (differences @ columns(operator, eta, totals) for eta in ordered.tolist())
-        losses.append([1.0 - roc_area((Z**2).sum(axis=1), fold.same) for Z in along])
+        losses.append([1.0 - roc_area_of_pairs((Z**2).sum(axis=1), fold.same) for Z in along])
     if not losses:
         return Choice(1.0, ordered, np.ones(len(ordered)))
     place = _place(np.array(losses))

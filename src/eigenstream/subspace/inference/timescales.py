@@ -27,13 +27,13 @@ from eigenstream.subspace.inference.decays import (
 )
 from eigenstream.subspace.inference.uncertainty import (
     Estimate,
-    Part,
+    RowBlock,
     Uncertainty,
     check_blocks,
     fit_blocks,
     jackknife,
     learners_of,
-    merged,
+    merged_blocks,
     parts_in_time,
     parts_of_sequences,
     warned,
@@ -422,7 +422,7 @@ def lag_path(
     )
 
 
-def _curves(fitted: list[Any], parts: list[Part], kept: int) -> tuple[Float64s, Float64s]:
+def _curves(fitted: list[Any], parts: list[RowBlock], kept: int) -> tuple[Float64s, Float64s]:
     """Return the autocorrelations of the features of each lag at each lag, whole and by block."""
     n, columns = len(fitted), np.hstack([one._columns[:, :kept] for one in fitted])
 
@@ -431,8 +431,8 @@ def _curves(fitted: list[Any], parts: list[Part], kept: int) -> tuple[Float64s, 
         return found.reshape(n, n, kept).swapaxes(0, 1)
 
     without = []
-    for both in without_each(parts, merged):
-        rest = merged([part for part in both if part is not None], gap=True)
+    for both in without_each(parts, merged_blocks):
+        rest = merged_blocks([part for part in both if part is not None], gap=True)
         without.append(curves(rest.learners[:n]))
     return curves(one._known() for one in fitted), np.array(without)
 

@@ -32,7 +32,7 @@ LEAST_BLOCKS = 5
 
 #: The first block length for streams of unknown length, in rows. It doubles as the stream grows.
 #: Longer first blocks leave fewer blocks of short streams.
-FIRST_ROWS = 64
+FIRST_BLOCK = 64
 
 #: Printed components.
 MOST_LINES = 7
@@ -148,14 +148,14 @@ class Uncertainty:
 # ---- blocks --------------------------------------------------------------------------------
 
 
-class Part(NamedTuple):
+class RowBlock(NamedTuple):
     """Learners of the same consecutive rows; ``begins`` if the first row begins a sequence."""
 
     learners: tuple[Learner, ...]
     begins: bool = False
 
 
-def merged(parts: Sequence[Part], *, gap: bool = False) -> Part:
+def merged_blocks(parts: Sequence[RowBlock], *, gap: bool = False) -> RowBlock:
     """Return a part of all rows of consecutive parts, which do not change.
 
     With a gap, no velocity joins two parts.
@@ -166,7 +166,7 @@ def merged(parts: Sequence[Part], *, gap: bool = False) -> Part:
     for part in parts[1:]:
         for own, later in zip(learners, part.learners, strict=True):
             own.absorb(later, new_sequence=gap or part.begins)
-    return Part(learners, parts[0].begins)
+    return RowBlock(learners, parts[0].begins)
 
 
 #: A function of the number of features that returns empty learners.
@@ -183,9 +183,9 @@ class TimeBlocks:
     def __init__(self, begin: Begin, n_blocks: int, n_rows: int | None) -> None:
         self.begin, self.n_blocks = begin, n_blocks
         #: The length of a block, or None while it doubles.
-        self.size = FIRST_ROWS if n_rows is None else n_rows / n_blocks
+        self.size = FIRST_BLOCK if n_rows is None else n_rows / n_blocks
         self.doubles = n_rows is None
-        self.parts: list[Part] = []
+        self.parts: list[RowBlock] = []
         #: The number of rows so far, and the number at which the last block is full.
         self.n_rows = self.end = 0
 
@@ -203,21 +203,21 @@ class TimeBlocks:
     def _open(self, width: int, begins: bool) -> None:
         if self.doubles and len(self.parts) == 2 * self.n_blocks:
             pairs = zip(self.parts[::2], self.parts[1::2], strict=True)
-            self.parts = [merged(pair) for pair in pairs]
+            self.parts = [merged_blocks(pair) for pair in pairs]
             self.size *= 2
-        self.parts.append(Part(self.begin(width), begins))
+        self.parts.append(RowBlock(self.begin(width), begins))
         self.end = ceil(self.size * len(self.parts) - 1e-6)
 
-    def done(self) -> list[Part]:
+    def done(self) -> list[RowBlock]:
         """Return the blocks; a short last one joins the block before it."""
         if len(self.parts) > 1 and self.end - self.n_rows > self.size / 2:
-            self.parts[-2:] = [merged(self.parts[-2:])]
+            self.parts[-2:] = [merged_blocks(self.parts[-2:])]
         return self.parts
 
 
 def parts_in_time(
     chunks: Iterable[Chunk], begin: Begin, n_blocks: int, n_rows: int | None
-) -> list[Part]:
+) -> list[RowBlock]:
     """Return the learners of blocks of rows or pairs."""
     blocks = TimeBlocks(begin, n_blocks, n_rows)
     for chunk in chunks:
@@ -227,13 +227,13 @@ def parts_in_time(
 
 def parts_of_sequences(
     chunks: Iterable[Chunk], begin: Begin, n_blocks: Any, n_rows: int | None
-) -> list[Part]:
+) -> list[RowBlock]:
     """Return the learners of separate sequences."""
-    parts: list[Part] = []
+    parts: list[RowBlock] = []
     for chunk in chunks:
         for first, last in pairwise(np.unique([0, *chunk.starts, len(chunk)]).tolist()):
             if not parts or first in chunk.starts:
-                parts.append(Part(begin(chunk.rows.shape[1]), begins=True))
+                parts.append(RowBlock(begin(chunk.rows.shape[1]), begins=True))
             for learner in parts[-1].learners:
                 learner.add(chunk[first:last])
     return parts
@@ -241,9 +241,9 @@ def parts_of_sequences(
 
 def parts_of_classes(
     chunks: Iterable[Chunk], begin: Begin, n_blocks: int, n_rows: int | None
-) -> list[Part]:
+) -> list[RowBlock]:
     """Return the learners of blocks of classes, which take turns in the order of appearance."""
-    parts: list[Part] = []
+    parts: list[RowBlock] = []
     places: dict[Any, int] = {}
     for chunk in chunks:
         assert chunk.targets is not None
@@ -251,7 +251,7 @@ def parts_of_classes(
         of_row = np.array([places.setdefault(label, len(places)) for label in targets]) % n_blocks
         for k in np.unique(of_row):
             while len(parts) <= k:
-                parts.append(Part(begin(chunk.rows.shape[1])))
+                parts.append(RowBlock(begin(chunk.rows.shape[1])))
             parts[k].learners[0].add(chunk.chosen(np.flatnonzero(of_row == k)))
     return parts
 
@@ -265,14 +265,14 @@ def fit_blocks(
     cut: Any = parts_in_time,
     *,
     shorter: bool = False,
-) -> tuple[list[Any], list[Part]]:
+) -> tuple[list[Any], list[RowBlock]]:
     """Return estimators that have learned all rows, and the learners of their blocks.
 
     With ``shorter``, estimators whose lag leaves velocities for less than half of the rows are left
     out, except the first.
     """
     parts = cut(fit.learning(), begin, n_blocks, n_rows)
-    whole = merged(parts).learners
+    whole = merged_blocks(parts).learners
     if shorter:
         seen: list[Any] = [model.ahead().terms for model in whole]
         enough = max(1, sum(2 * terms.n_velocities >= terms.n_rows for terms in seen))
@@ -329,13 +329,13 @@ def held_parameters(fitted: Any) -> dict[str, Any]:
     return fixed
 
 
-def left_out(fitted: Any, parts: list[Part]) -> Iterator[Any]:
+def left_out(fitted: Any, parts: list[RowBlock]) -> Iterator[Any]:
     """Yield the estimator without each block, with ``held_parameters`` of the whole fit."""
     fixed = copy(fitted).set_params(**held_parameters(fitted))
     for part in parts:
         part.learners[0].sample = None  # only the choice of eta needs it
-    for before, after in without_each(parts, merged):
-        rest = merged([model for model in (before, after) if model is not None], gap=True)
+    for before, after in without_each(parts, merged_blocks):
+        rest = merged_blocks([model for model in (before, after) if model is not None], gap=True)
         with warnings.catch_warnings():  # the whole fit has warned
             warnings.simplefilter("ignore", UserWarning)
             model = with_sums(fixed, rest.learners[0])
@@ -361,31 +361,31 @@ def short_blocks(size: float, least: float) -> str | None:
     )
 
 
-def _mean_size(fitted: Any, parts: list[Part]) -> float:
+def _mean_size(fitted: Any, parts: list[RowBlock]) -> float:
     return float(np.mean([fitted._block_size(part.learners[0]) for part in parts]))
 
 
-def _joined(parts: list[Part], n: int) -> list[Part]:
+def _joined_blocks(parts: list[RowBlock], n: int) -> list[RowBlock]:
     """Return n parts from consecutive parts, of nearly equal sizes."""
     edges = np.linspace(0, len(parts), n + 1).astype(int).tolist()
-    return [merged(parts[first:last]) for first, last in pairwise(edges)]
+    return [merged_blocks(parts[first:last]) for first, last in pairwise(edges)]
 
 
 def jackknife(
-    fitted: Any, parts: list[Part], place: int = 0, *, independent: bool = False
+    fitted: Any, parts: list[RowBlock], place: int = 0, *, independent: bool = False
 ) -> Uncertainty:
     """Return the error bars of a fitted estimator from the learners of its blocks.
 
     There is no warning about short blocks if they are ``independent``.
     """
-    parts = [Part(part.learners[place : place + 1], part.begins) for part in parts]
+    parts = [RowBlock(part.learners[place : place + 1], part.begins) for part in parts]
     if len(parts) < 2:
         raise ValueError("All rows are in one block. Pass more rows, sequences or classes.")
     size = _mean_size(fitted, parts)
     learners = [part.learners[0] for part in parts]
     least = 0.0 if independent else fitted._least_block(learners, size)
     if size < least and len(parts) >= 2 * LEAST_BLOCKS:
-        parts = _joined(parts, max(len(parts) // ceil(least / size), LEAST_BLOCKS))
+        parts = _joined_blocks(parts, max(len(parts) // ceil(least / size), LEAST_BLOCKS))
         size = _mean_size(fitted, parts)
     short = short_blocks(size, least)
     others = list(left_out(fitted, parts))

@@ -18,7 +18,7 @@ from eigenstream.online.blocks import advance_loop, automatic, mean_shares, poin
 from eigenstream.online.plan import check_start
 from eigenstream.rows.chunk import Chunk
 from eigenstream.schedules import Auto, as_schedule
-from eigenstream.subspace.sums.block import Block, indices
+from eigenstream.subspace.sums.block import Block, dense, indices
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.operators import Eigenpairs, canonical
 from eigenstream.subspace.sums.terms import (
@@ -38,14 +38,14 @@ __all__ = ["CoupleSums", "FlowMonitor", "FlowOperator", "FlowSums", "Inputs"]
 
 #: Steps of a block, at least; a block has one step for each learned vector or more. Larger blocks
 #: take more work on tables, smaller ones more passes over the weights.
-BLOCK = 22
+LEAST_STEPS = 22
 
 #: Steps between two collections: a tenth of those so far, and in the long run STRIDE, or 16 a
 #: column. Fewer would cost time, more would let the average lag.
 STRIDE, OFTEN = 512, 10
 
 #: The number of steps that are taken at a time, at most.
-STRETCH = 2048
+MOST_STEPS = 2048
 
 #: A start vector with less than this share outside the others gives no direction.
 NEW = 1e-7
@@ -55,7 +55,7 @@ NEW = 1e-7
 OUTLIER_SHARE, OUTLIER_SIZE = 0.05, 50.0
 
 #: The largest number of vectors of one kind that wait for vectors of the other kind.
-WAITING = 4096
+MOST_WAITING = 4096
 
 Indices = NDArray[np.int64]
 
@@ -311,7 +311,7 @@ class FlowSums:
         if not len(self._frame):
             self._begin(inputs)
         while self.steps < first + n and not self.stopped:
-            until = min(STRETCH, self._collect_next - self.steps)
+            until = min(MOST_STEPS, self._collect_next - self.steps)
             if plan.hook is not None:
                 until = min(until, plan.hook_every - self.steps % plan.hook_every)
             here, last = self.steps - first, self.steps - first + max(until, 1)
@@ -393,7 +393,7 @@ class FlowSums:
     @property
     def block_size(self) -> int:
         """The number of steps between two updates of the weights."""
-        return self.plan.block_size or max(BLOCK, self._columns)
+        return self.plan.block_size or max(LEAST_STEPS, self._columns)
 
     # ---- starting --------------------------------------------------------------------------
 
@@ -549,12 +549,15 @@ class CoupleSums(FlowSums):
         self.rewarded = np.concatenate([self.rewarded, rewarded])
         self.penalised = np.concatenate([self.penalised, penalised])
         n = min(len(self.rewarded), len(self.penalised))
-        if n == 0 and len(self.rewarded) >= WAITING:  # nothing is penalised yet
+        if n == 0 and len(self.rewarded) >= MOST_WAITING:  # nothing is penalised yet
             self.penalised, n = np.zeros_like(self.rewarded), len(self.rewarded)
-        if len(self._frame) == 0 and n < min(self.n_first, WAITING):
+        if len(self._frame) == 0 and n < min(self.n_first, MOST_WAITING):
             n = 0
         couples = Inputs.of_couples(self.rewarded[:n], self.penalised[:n])
-        self.rewarded, self.penalised = self.rewarded[n:][-WAITING:], self.penalised[n:][-WAITING:]
+        self.rewarded, self.penalised = (
+            self.rewarded[n:][-MOST_WAITING:],
+            self.penalised[n:][-MOST_WAITING:],
+        )
         self._learn(couples)
 
     def operator(self, terms: Terms, held_out: Parts = NOTHING) -> FlowOperator:
@@ -568,14 +571,10 @@ class CoupleSums(FlowSums):
         return begun.operator(terms, held_out)
 
 
-def _dense(rows: Any) -> Float64s:
-    return np.asarray(rows.toarray() if is_sparse(rows) else rows, np.float64)
-
-
 def _of_pairs(chunk: Chunk) -> tuple[Float64s, Float64s]:
     """Return the differences of negative and of positive pairs."""
     assert chunk.pairs is not None
-    apart = _dense(chunk.rows[chunk.pairs[:, 0]] - chunk.rows[chunk.pairs[:, 1]])
+    apart = dense(chunk.rows[chunk.pairs[:, 0]] - chunk.rows[chunk.pairs[:, 1]])
     apart *= np.sqrt(chunk.each_weight())[:, None]
     unlike = np.asarray(chunk.targets) < 0
     return apart[unlike], apart[~unlike]
@@ -585,7 +584,7 @@ def _of_sets(chunk: Chunk, terms: ContrastTerms) -> tuple[Float64s, Float64s]:
     """Return the rows of two sets, minus the mean of their set so far."""
     root, targets = np.sqrt(chunk.each_weight())[:, None], np.asarray(chunk.targets)
     rewarded, penalised = (
-        (root * (_dense(chunk.rows) - center.mean))[targets == target]
+        (root * (dense(chunk.rows) - center.mean))[targets == target]
         for target, center in enumerate(terms.centers.values())
     )
     return rewarded, penalised
@@ -597,7 +596,7 @@ def _of_classes(chunk: Chunk, terms: ClassTerms, weights: Weights) -> tuple[Floa
     Let S be the scatter of a task, S_c that of a class, and b the share of the terms between class
     means. Then ``T = b S - sum_c (b - share_c) S_c``.
     """
-    shares, rows = terms.shares(weights), _dense(chunk.rows)
+    shares, rows = terms.shares(weights), dense(chunk.rows)
     n = sum(center.weight for center in terms.centers.values())
     keys, codes = chunk_keys(chunk)
     u, v = np.zeros_like(rows), np.zeros_like(rows)

@@ -7,10 +7,11 @@ from scipy.linalg import lapack, solve_triangular, svd
 from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from eigenstream._checks import is_sparse, warn_user
+from eigenstream._checks import warn_user
 from eigenstream._linalg import Float64s, length
 from eigenstream._machine import check_fits
 from eigenstream._storable import storable
+from eigenstream.subspace.sums.block import dense
 from eigenstream.subspace.sums.terms import row_hashes
 
 #: The number of rows for the median distance. More rows take more time.
@@ -30,7 +31,7 @@ INDEFINITE = 1e-8
 MATRICES = 8
 
 #: Kernel values computed at a time (32 MB).
-KERNEL_VALUES = 1 << 22
+GRAM_VALUES = 1 << 22
 
 
 def median_square(rows: Any) -> float:
@@ -92,7 +93,7 @@ class KernelMap(TransformerMixin, BaseEstimator):
             f"The space of a kernel on {X.shape[0]} rows",
             "Use features=RBFNetwork(500), or fewer rows.",
         )
-        self.rows_, self.gamma_ = _dense(X), 0.0
+        self.rows_, self.gamma_ = dense(X), 0.0
         if self.kernel == "rbf":
             median = median_square(self.rows_)
             self.gamma_ = self.gamma or (GOOD_PRODUCT / median if median > 0 else 1.0)
@@ -121,7 +122,7 @@ class KernelMap(TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> Float64s:
         """Return the coordinates of rows."""
         out = np.empty((X.shape[0], len(self.factor_)))
-        step = max(KERNEL_VALUES // max(len(self.factor_), 1), 1)
+        step = max(GRAM_VALUES // max(len(self.factor_), 1), 1)
         for first in range(0, len(out), step):
             values = self._values(X[first : first + step])
             if self.kernel == "precomputed":
@@ -141,10 +142,10 @@ class KernelMap(TransformerMixin, BaseEstimator):
 
     def _values(self, X: Any) -> Float64s:
         if self.kernel == "precomputed":
-            return _dense(X)
+            return dense(X)
         # Subtract the mean first, to limit cancellation.
         mean = self.rows_.mean(axis=0)
-        rows, fixed = _dense(X) - mean, self.rows_ - mean
+        rows, fixed = dense(X) - mean, self.rows_ - mean
         squares = (rows**2).sum(axis=1)[:, None] + (fixed**2).sum(axis=1) - 2.0 * (rows @ fixed.T)
         return np.asarray(np.exp(-self.gamma_ * np.maximum(squares, 0.0)))
 
@@ -155,7 +156,7 @@ class RowSpan(TransformerMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> "RowSpan":
         """Find an orthonormal basis of the span of the rows, beginning with the centred rows."""
-        rows = _dense(X)
+        rows = dense(X)
         mean = rows.mean(axis=0)
         left, values, basis = svd(rows - mean, full_matrices=False)
         eps = float(np.finfo(np.float64).eps)
@@ -182,10 +183,6 @@ class RowSpan(TransformerMixin, BaseEstimator):
     def coefficients(self, columns: Float64s) -> Float64s:
         """Return the coefficients of columns over the training rows."""
         return np.asarray(self.roots_ @ columns)
-
-
-def _dense(X: Any) -> Float64s:
-    return np.asarray(X.toarray() if is_sparse(X) else X, np.float64)
 
 
 def check_gram(values: Any) -> None:

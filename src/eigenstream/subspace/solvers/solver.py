@@ -58,7 +58,7 @@ OF_CLASSES = 3
 
 COUNT = Interval(Integral, 1, None, closed="left")
 POSITIVE = Interval(Real, 0, None, closed="neither")
-SHARE = Interval(Real, 0, 1, closed="left")
+FRACTION = Interval(Real, 0, 1, closed="left")
 
 
 def fits_dense(n_features: int) -> bool:
@@ -171,7 +171,7 @@ class Dense(Solver):
 
     name = "dense"
     abilities = (Moments, RowMoments, MatrixOperator)
-    _parameter_constraints: ClassVar[dict[str, Any]] = {"forgetting": [SHARE]}
+    _parameter_constraints: ClassVar[dict[str, Any]] = {"forgetting": [FRACTION]}
 
     def __init__(self, forgetting: float = 0.0) -> None:
         self.forgetting = forgetting
@@ -222,7 +222,7 @@ class Sketch(Solver):
         "tol": [Interval(Real, 0, 1, closed="neither"), None],
         "block_size": [COUNT, None],
         "passes": [COUNT],
-        "forgetting": [SHARE],
+        "forgetting": [FRACTION],
     }
 
     def __init__(
@@ -384,7 +384,7 @@ class Flow(Solver):
     abilities = (FlowSums, FlowOperator)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "learning_rate": [POSITIVE, StrOptions({"auto"}), Schedule, callable],
-        "forgetting": [SHARE],
+        "forgetting": [FRACTION],
         "block_size": [COUNT, None],
         "hook": [callable, None],
     }
@@ -525,7 +525,7 @@ def needs_of(estimator: Any) -> list[Need]:
     return needs
 
 
-def chosen(estimator: Any, n_features: int, n_rows: int | None, *calls: Need) -> Solver:
+def chosen_solver(estimator: Any, n_features: int, n_rows: int | None, *calls: Need) -> Solver:
     """Return the estimator's solver, or raise if it lacks a required ability.
 
     ``n_rows`` is None for rows that can be read only once. ``calls`` are further requirements, such

@@ -23,7 +23,7 @@ CANCELS = 16.0
 PAIRS_PER_POINT = 2
 
 #: Columns are compared in rows of about this number of values.
-LONG = 512
+LONG_ROW = 512
 
 #: The number of values of a sparse matrix that are made dense at a time.
 DENSE_VALUES = 1 << 20
@@ -96,7 +96,7 @@ class Block:
         """Return the largest size of the differences of rows to a single row, by column."""
         rows, past = self.rows(edges.now), self.rows(edges.past)
         n, width = rows.shape
-        step = max(LONG // width, 1)
+        step = max(LONG_ROW // width, 1)
         cut = n - n % step
         long = rows[:cut].reshape(-1, step * width)
         parts = [part for part in (long, rows[cut:]) if len(part)]
@@ -261,6 +261,11 @@ class Block:
 
 def _at(rows: Any, where: Any) -> Any:
     return rows if where is None else rows[where]
+
+
+def dense(rows: Any) -> Float64s:
+    """Return rows as a dense float64 array."""
+    return np.asarray(rows.toarray() if is_sparse(rows) else rows, np.float64)
 
 
 def indices(where: Any, n: int) -> Places:

@@ -16,7 +16,7 @@ from eigenstream._linalg import Float64s
 
 #: The share of the noise level that is added to B. More shrinks small velocities too much; less
 #: selects directions in which B is small by chance.
-SHARE = 0.4
+NOISE_SHARE = 0.4
 
 #: The same for the covariance of the present values of a row and of C00, and the least share.
 FILL_SHARE, FILL_LEAST = 0.2, 1e-6
@@ -41,10 +41,10 @@ def noise_level(weight: Float64s, total: float) -> float:
     return float(np.sqrt(len(weight) * added.mean()))
 
 
-def clipped(matrix: Float64s) -> Float64s:
+def positive_part(matrix: Float64s) -> Float64s:
     """Return the nearest positive semidefinite matrix.
 
-    >>> clipped(np.diag([1.0, -2.0])).tolist()
+    >>> positive_part(np.diag([1.0, -2.0])).tolist()
     [[1.0, 0.0], [0.0, 0.0]]
     """
     values, vectors = eigh((matrix + matrix.T) / 2.0)
@@ -126,13 +126,13 @@ def repaired(
         share = from_velocities**2 / square
         noise = from_velocities * from_products / np.sqrt(square)
         B = share * 2.0 * (A - crossed) + (1.0 - share) * B
-        B = clipped(B) + SHARE * noise * np.eye(len(B))
+        B = positive_part(B) + NOISE_SHARE * noise * np.eye(len(B))
     if noise_A > 0.0:
-        A = clipped(A)
+        A = positive_part(A)
     return A * units, B * units, float(noise)
 
 
-def filled(rows: Any, mean: Float64s, covariance: Float64s, noise: float) -> Any:
+def imputed(rows: Any, mean: Float64s, covariance: Float64s, noise: float) -> Any:
     """Return rows with the linear prediction of missing values from the present ones.
 
     Rows without a present value stay NaN.
@@ -158,4 +158,4 @@ def repaired_pairs(joint: Float64s, noise: float) -> Float64s:
     """Return a positive definite covariance of earlier and later rows side by side."""
     scale = scales(joint)
     units = np.outer(scale, scale)
-    return (clipped(joint / units) + FILL_SHARE * noise * np.eye(len(joint))) * units
+    return (positive_part(joint / units) + FILL_SHARE * noise * np.eye(len(joint))) * units

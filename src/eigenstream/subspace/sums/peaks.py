@@ -7,7 +7,7 @@ import numpy as np
 
 from eigenstream._linalg import Float64s
 from eigenstream.subspace.sums.block import Block, Edges, indices
-from eigenstream.subspace.sums.gaps import clipped
+from eigenstream.subspace.sums.gaps import positive_part
 from eigenstream.subspace.sums.operators import MatrixOperator
 from eigenstream.subspace.sums.terms import NOTHING, Parts, TimeTerms
 
@@ -126,7 +126,7 @@ class Peaks:
         steps = np.concatenate([*self.steps, np.zeros((1, len(squares)))])
         B = penalty * operator.penalty - steps.T @ steps
         B /= max(penalty - self.step_weight, 1.0)
-        return MatrixOperator(clipped(A / rest), clipped(B), floor=operator.floor)
+        return MatrixOperator(positive_part(A / rest), positive_part(B), floor=operator.floor)
 
     def shares(self, rest: MatrixOperator, terms: TimeTerms, columns: Float64s) -> Float64s:
         """Return the largest share of the variance that each noted row has in a span of columns.

@@ -23,7 +23,7 @@ from eigenstream.subspace.sums.operators import whitener
 Complexes = NDArray[np.complex128]
 
 #: Eigenvalues of C00 and C11 below this share of the largest one count as zero.
-CUT = 1e-12
+RANK_CUT = 1e-12
 
 
 @storable(c00="f8 d d", c11="f8 d d", step="f8 d d", mean0="f8 d", mean1="f8 d", lag="int")
@@ -146,10 +146,10 @@ def principal(matrix: Float64s, rank: int | float | None, floor: float = 0.0) ->
     up to ``floor`` count as zero.
     """
     if rank is None or len(matrix) == 0:
-        return whitener(matrix, CUT, floor) if len(matrix) else matrix
+        return whitener(matrix, RANK_CUT, floor) if len(matrix) else matrix
     values, vectors = eigh(matrix)
     values, vectors = values[::-1], vectors[:, ::-1]
-    n = int((values > max(CUT * values[0], floor)).sum())
+    n = int((values > max(RANK_CUT * values[0], floor)).sum())
     if isinstance(rank, float):
         shares = np.cumsum(np.maximum(values, 0.0)) / np.maximum(values, 0.0).sum()
         rank = int(np.searchsorted(shares, rank, side="right")) + 1
@@ -170,8 +170,8 @@ def singular(
 
 def vamp2(cov: LaggedCovariances, left: Float64s, right: Float64s) -> float:
     """Return the VAMP-2 score of functions on given covariances, with the constant function."""
-    first = whitener(left.T @ cov.c00 @ left, CUT)
-    second = whitener(right.T @ cov.c11 @ right, CUT)
+    first = whitener(left.T @ cov.c00 @ left, RANK_CUT)
+    second = whitener(right.T @ cov.c11 @ right, RANK_CUT)
     return float(((first.T @ (left.T @ cov.c01 @ right) @ second) ** 2).sum()) + 1.0
 
 
@@ -214,7 +214,7 @@ def koopman_weights(
     """
     white = principal(cov.c00, rank, cov.floor)
     away = -(white.T @ cov.step @ white).T
-    if np.linalg.cond(away) > 1.0 / CUT:
+    if np.linalg.cond(away) > 1.0 / RANK_CUT:
         raise ValueError(
             "An eigenvalue of the propagator is 1, so no stationary weights exist. Use fewer "
             "directions, such as rank=0.99."

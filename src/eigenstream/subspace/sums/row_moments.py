@@ -67,11 +67,11 @@ class RowMoments:
             self._add(block, edges, lost)
 
     def _add(self, block: Block, edges: Edges, lost: bool) -> None:
-        now = _dense(block, edges.now)
+        now = _dense_rows(block, edges.now)
         if edges.part == VARIANCE:
             self.parts[VARIANCE].add(now, edges.weights, gaps=lost)
             return
-        past = _dense(block, edges.past)
+        past = _dense_rows(block, edges.past)
         steps = np.subtract(now, past, dtype=np.float64)
         self.parts[VELOCITY].add(steps, edges.weights, gaps=lost)
         if CROSSED in self.parts:
@@ -176,7 +176,7 @@ class PairMoments(RowMoments):
     def _add(self, block: Block, edges: Edges, lost: bool) -> None:
         if edges.part != VELOCITY:
             return
-        now, past = (_dense(block, end) for end in (edges.now, edges.past))
+        now, past = (_dense_rows(block, end) for end in (edges.now, edges.past))
         later = now if self.gaps else np.subtract(now, past, dtype=np.float64)
         rows = np.hstack([past, later], dtype=np.float64)
         self.parts[PAIR].add(rows, edges.weights, gaps=lost)
@@ -215,7 +215,7 @@ class PairMoments(RowMoments):
         return operator
 
 
-def _dense(block: Block, end: End) -> Any:
+def _dense_rows(block: Block, end: End) -> Any:
     """Return the rows at one end of some terms as a dense matrix."""
     rows = block.rows(end)
     return rows.toarray() if is_sparse(rows) else rows
