@@ -310,8 +310,8 @@ TURN = 512
 class Sets(Rows):
     """Several sets of rows in turns, with the keys as targets."""
 
-    def __init__(self, sets: dict[int, Rows], width: int, *, in_order: bool = False) -> None:
-        self.sets, self.width, self.in_order = sets, width, in_order
+    def __init__(self, sets: dict[int, Rows], width: int) -> None:
+        self.sets, self.width = sets, width
         lengths = [rows.n_rows for rows in sets.values() if rows.n_rows is not None]
         self.n_rows = sum(lengths) if len(lengths) == len(sets) else None
         self.rereadable = all(rows.rereadable for rows in sets.values())
@@ -320,7 +320,7 @@ class Sets(Rows):
     def chunks(self, skip: int = 0) -> Iterator[Chunk]:
         """Start a pass."""
         turns = [_turns(rows, target) for target, rows in self.sets.items()]
-        yield from chain(*turns) if self.in_order else filter(None, chain(*zip_longest(*turns)))
+        yield from filter(None, chain(*zip_longest(*turns)))
 
     def named(self, name: str, first_row: int) -> None:
         """Set the place of the rows in errors."""

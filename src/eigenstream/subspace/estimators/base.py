@@ -574,8 +574,8 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
         kernel, vectors = self._kernel, self._vectors
         if isinstance(kernel, KernelMap):
             raise AttributeError(
-                f"kernel={kernel.kernel!r} has no components_, because they are sums of kernel "
-                "functions at the training rows. Use features_.coefficients(result_.vectors)."
+                "kernel='rbf' has no components_, because they are sums of kernel functions at the "
+                "training rows. Use features_.coefficients(result_.vectors)."
             )
         return vectors.T if kernel is None else vectors.T @ kernel.basis_
 

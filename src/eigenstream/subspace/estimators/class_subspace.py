@@ -202,7 +202,7 @@ class ClassSubspace(PairwiseEstimator):
         Parameters
         ----------
         X : array-like or sparse of shape (n, D), or a stream
-            With ``Kernel("precomputed")``, a Gram matrix.
+            The rows.
         y : array-like of shape (n,)
             Class labels, at least two different ones. A stream may have them in a column.
         sample_weight : array-like of shape (n,), optional
@@ -335,16 +335,8 @@ class ClassSubspace(PairwiseEstimator):
         if not reset and self._learner is not None:
             self._check_kinds(targets)
         weights = None if sample_weight is None else check_weights(sample_weight, n)
-        missing = self.missing
-        if getattr(self.solver, "kernel", None) == "precomputed":
-            if weights is not None and (weights == 0).any():
-                raise ValueError(
-                    f"Row {np.flatnonzero(weights == 0)[0]} of the Gram matrix has weight 0. "
-                    "Remove its row and its column."
-                )
-            missing = "raise"
         part = Part(rows, weights, targets=targets)
-        return ArrayRows([part], missing=missing, begins=False, given=X)
+        return ArrayRows([part], missing=self.missing, begins=False, given=X)
 
     def _check_kinds(self, targets: Any) -> None:
         """Raise if labels change from text to numbers, or from numbers to text."""

@@ -169,8 +169,7 @@ class ContrastSubspace(SubspaceEstimator):
             Ignored. It exists for compatibility with scikit-learn.
         background : array-like or sparse of shape (m, D), a list of them, or a stream
             The rows whose variance is penalised. They take the preprocessing steps of the stream
-            X. For ``Kernel("precomputed")``, X and the background are the rows of one Gram matrix,
-            X first.
+            X.
 
         Returns
         -------
@@ -260,8 +259,7 @@ class ContrastSubspace(SubspaceEstimator):
             raise ValueError(
                 "Neither X nor a background was given. Pass X, the background, or both."
             )
-        in_order = getattr(self.solver, "kernel", None) == "precomputed"
-        return Sets(sets, int(self.n_features_in_), in_order=in_order)
+        return Sets(sets, int(self.n_features_in_))
 
     def _set(self, X: Any, name: str, *, reset: bool) -> Rows:
         """Return the rows of one set, an array or a stream."""

@@ -69,7 +69,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         does.
     <solver, features>
     preprocessor : array of shape (n, D), optional
-        The rows that index pairs refer to. With ``Kernel("precomputed")``, the Gram matrix.
+        The rows that index pairs refer to.
     <missing>
 
     Attributes
@@ -327,11 +327,6 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
             )
         known = None if reset else int(self.n_features_in_)
         raw = pair_input.checked_pairs(pairs, y, self.preprocessor, sample_weight, known)
-        if getattr(self.solver, "kernel", None) == "precomputed" and raw.pairs is None:
-            raise ValueError(
-                "A precomputed kernel requires index pairs, shape (n, 2). Pass preprocessor=G, the "
-                "Gram matrix of the points."
-            )
         self._learned_pairs = None
         if reset:
             pair_input.remember_names(self, raw, self.preprocessor)

@@ -376,8 +376,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         Parameters
         ----------
         X : array-like of shape (n, D)
-            The rows to project. With a precomputed kernel, the kernel values with the m training
-            rows, shape (n, m).
+            The rows to project.
 
         Returns
         -------
@@ -388,12 +387,6 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         check_no_pairs(X)
         refuse_unread(X)
         return super().transform(X)
-
-    def __sklearn_tags__(self) -> Any:
-        """Describe the estimator to scikit-learn."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = getattr(self.solver, "kernel", None) == "precomputed"
-        return tags
 
 
 def _weights_at(eta: float, totals: Weights) -> Weights:

@@ -24,8 +24,6 @@ GOOD_PRODUCT, IDENTITY_ABOVE = 0.7, 5.0
 #: Pivots below this share of the largest pivot are rounding errors.
 RANK_TOLERANCE = 1e-12
 
-#: A kernel is indefinite if its Cholesky factor misses this share of the trace.
-INDEFINITE = 1e-8
 
 #: The number of n x n matrices that a kernel fit holds in memory.
 MATRICES = 8
@@ -78,45 +76,35 @@ def check_map(features: Any) -> None:
 
 @storable(rows_="any?", gamma_="number?", order_="i8 r?", factor_="f8 r r?", n_rows_="int?")
 class KernelMap(TransformerMixin, BaseEstimator):
-    """Map of rows to coordinates whose inner products are the kernel values.
+    """Map of rows to coordinates whose inner products are the values of the rbf kernel.
 
     The coordinates are the rows of a pivoted Cholesky factor of the Gram matrix.
     """
 
-    def __init__(self, kernel: str = "rbf", gamma: float | None = None) -> None:
-        self.kernel, self.gamma = kernel, gamma
+    def __init__(self, gamma: float | None = None) -> None:
+        self.gamma = gamma
 
     def fit(self, X: Any, y: Any = None) -> "KernelMap":
-        """Factor the Gram matrix of the rows. A precomputed kernel passes the matrix as rows."""
+        """Factor the Gram matrix of the rows."""
         check_fits(
             8.0 * MATRICES * X.shape[0] ** 2,
             f"The space of a kernel on {X.shape[0]} rows",
             "Use features=RBFNetwork(500), or fewer rows.",
         )
-        self.rows_, self.gamma_ = dense(X), 0.0
-        if self.kernel == "rbf":
-            median = median_square(self.rows_)
-            self.gamma_ = self.gamma or (GOOD_PRODUCT / median if median > 0 else 1.0)
-            if self.gamma is not None:
-                check_sharpness(self.gamma, median)
-        elif self.kernel == "precomputed":
-            check_gram(self.rows_)
+        self.rows_ = dense(X)
+        median = median_square(self.rows_)
+        self.gamma_ = self.gamma or (GOOD_PRODUCT / median if median > 0 else 1.0)
+        if self.gamma is not None:
+            check_sharpness(self.gamma, median)
         gram = self._values(self.rows_)
         tolerance = RANK_TOLERANCE * float(np.diagonal(gram).max(initial=0.0))
         factor, order, rank, _ = lapack.dpstrf(
             np.asfortranarray(gram), lower=1, tol=max(tolerance, 1e-300)
         )
-        trace = float(np.trace(gram))
-        lost = abs(trace - float((np.tril(factor)[:, :rank] ** 2).sum()))
-        if lost > INDEFINITE * abs(trace) or (rank == 0 and gram.any()):
-            raise ValueError(
-                "The kernel is not positive semidefinite. Pass a Gram matrix such as K @ K.T."
-            )
         self.order_ = (order - 1)[:rank].astype(np.intp)
         self.factor_ = np.tril(factor[:rank, :rank])
         self.n_rows_ = self.rows_.shape[0]
-        if self.kernel != "precomputed":
-            self.rows_ = self.rows_[self.order_]
+        self.rows_ = self.rows_[self.order_]
         return self
 
     def transform(self, X: Any) -> Float64s:
@@ -125,8 +113,6 @@ class KernelMap(TransformerMixin, BaseEstimator):
         step = max(GRAM_VALUES // max(len(self.factor_), 1), 1)
         for first in range(0, len(out), step):
             values = self._values(X[first : first + step])
-            if self.kernel == "precomputed":
-                values = values[:, self.order_]
             features = solve_triangular(self.factor_, values.T, lower=True, check_finite=False)
             out[first : first + step] = features.T
         return out
@@ -141,8 +127,6 @@ class KernelMap(TransformerMixin, BaseEstimator):
         return out
 
     def _values(self, X: Any) -> Float64s:
-        if self.kernel == "precomputed":
-            return dense(X)
         # Subtract the mean first, to limit cancellation.
         mean = self.rows_.mean(axis=0)
         rows, fixed = dense(X) - mean, self.rows_ - mean
@@ -183,16 +167,3 @@ class RowSpan(TransformerMixin, BaseEstimator):
     def coefficients(self, columns: Float64s) -> Float64s:
         """Return the coefficients of columns over the training rows."""
         return np.asarray(self.roots_ @ columns)
-
-
-def check_gram(values: Any) -> None:
-    """Reject a precomputed kernel that is not square or not symmetric."""
-    if values.shape[0] != values.shape[1]:
-        raise ValueError(f"A precomputed kernel must be square, got shape {values.shape}.")
-    apart = np.abs(values - values.T)
-    if apart.max() > 1e-8 * max(np.abs(values).max(), np.finfo(float).tiny):
-        i, j = np.unravel_index(int(apart.argmax()), values.shape)
-        raise ValueError(
-            f"The precomputed kernel is not symmetric: entries ({i}, {j}) and ({j}, {i}) differ. "
-            "Pass a symmetric matrix such as (K + K.T) / 2."
-        )

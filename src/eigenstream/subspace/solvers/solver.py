@@ -456,7 +456,7 @@ class Kernel(Solver):
 
     Parameters
     ----------
-    kernel : {"rbf", "linear", "precomputed"}, default="rbf"
+    kernel : {"rbf", "linear"}, default="rbf"
         "rbf" is exp(-gamma |x - y|^2). "linear" suits rows with many more features than rows.
     gamma : float, optional
         The coefficient of "rbf". By default 0.7 over the median squared distance of the rows.
@@ -471,7 +471,7 @@ class Kernel(Solver):
     name = "kernel"
     abilities = (MatrixOperator,)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "kernel": [StrOptions({"rbf", "linear", "precomputed"})],
+        "kernel": [StrOptions({"rbf", "linear"})],
         "gamma": [POSITIVE, None],
     }
 
@@ -480,7 +480,7 @@ class Kernel(Solver):
 
     def own_map(self) -> KernelMap | RowSpan:
         """Return the map of the kernel."""
-        return RowSpan() if self.kernel == "linear" else KernelMap(self.kernel, self.gamma)
+        return RowSpan() if self.kernel == "linear" else KernelMap(self.gamma)
 
     def _sums(self, terms: Terms, task: Task) -> Moments:
         return Moments(terms.n_features)
