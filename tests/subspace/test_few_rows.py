@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from eigenstream import ContrastSubspace, SlowSubspace, StreamPCA
+from eigenstream import ClassSubspace, ContrastSubspace, PairSubspace, SlowSubspace, StreamPCA
 from eigenstream._linalg import principal_angles
+from eigenstream.subspace.solvers import solver as solvers
 from eigenstream.subspace.sums.learner import Learner
 
 ROWS = np.random.default_rng(0).standard_normal((40, 90)).cumsum(axis=0) + 3.0
@@ -19,19 +20,31 @@ MODELS = [
     SlowSubspace(3, criterion="ratio"),
     SlowSubspace(2, criterion="ratio", reversible=True, shrinkage=0.1),
     ContrastSubspace(3),
+    ClassSubspace(3),
+    ClassSubspace(3, criterion="difference"),
+    ClassSubspace(None, criterion="difference", eta=2.0),
+    ClassSubspace(2, criterion="difference", eta="margin_risk"),
+    PairSubspace(2, criterion="difference"),
 ]
 
 
 def fit(model, rows):
-    how = {"background": rows[::2] * 0.5} if isinstance(model, ContrastSubspace) else {}
-    return clone(model).fit(rows, **how)
+    model, labels = clone(model), np.arange(len(rows)) % 6
+    if isinstance(model, ContrastSubspace):
+        return model.fit(rows, background=rows[::2] * 0.5)
+    if isinstance(model, ClassSubspace):
+        return model.fit(rows, labels)
+    if isinstance(model, PairSubspace):
+        pairs = np.array([(i, i + 6 - i % 2) for i in range(len(rows) - 7)])
+        return model.fit(rows[pairs], np.where(labels[pairs[:, 0]] == labels[pairs[:, 1]], 1, -1))
+    return model.fit(rows)
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("model", MODELS, ids=repr)
 def test_answers_equal_those_of_the_matrices(model, monkeypatch):
     thin = fit(model, ROWS)
-    monkeypatch.setattr(Learner, "thin_operator", lambda learner, n: learner.operator())
+    monkeypatch.setattr(Learner, "in_row_span", lambda learner: (learner, None))
     whole = fit(model, ROWS)
     np.testing.assert_allclose(thin.eigenvalues_, whole.eigenvalues_, rtol=1e-7, atol=1e-9)
     n = int((whole.eigenvalues_ > 1e-6).sum())
@@ -43,10 +56,39 @@ def test_answers_equal_those_of_the_matrices(model, monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("model", [StreamPCA(5), SlowSubspace(5), ContrastSubspace(5)], ids=repr)
+@pytest.mark.parametrize(
+    "model",
+    [
+        StreamPCA(5),
+        SlowSubspace(5),
+        ContrastSubspace(5),
+        ClassSubspace(5),
+        ClassSubspace(5, criterion="difference"),
+    ],
+    ids=repr,
+)
 def test_no_matrix_of_all_columns_is_made(model):
     """A matrix of 12,000 x 12,000 numbers would take 1.2 GB and minutes."""
     rows = np.random.default_rng(1).standard_normal((60, 12_000))
     fitted = fit(model, rows)
     assert fitted.solver_ == "dense"
     assert fitted.components_.shape == (5, 12_000)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_list_of_sequences_makes_no_matrix():
+    rows = np.random.default_rng(1).standard_normal((60, 12_000))
+    model = SlowSubspace(5).fit(np.split(rows, 3))
+    assert np.isfinite(model.score(np.split(rows, 2)))
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_auto_is_dense_for_few_rows_of_any_width(monkeypatch):
+    monkeypatch.setattr(solvers, "physical_memory", lambda: 3.2e7)
+    rows = np.random.default_rng(1).standard_normal((60, 1000))
+    for model in (StreamPCA(2), SlowSubspace(2, criterion="ratio"), ClassSubspace(2)):
+        assert fit(model, rows).solver_ == "dense"
+    assert fit(StreamPCA(2), np.tile(rows, (5, 1))).solver_ == "krylov"
+    for model in (StreamPCA(2, scale=True), SlowSubspace(2, center="sequences")):
+        with pytest.raises(ValueError, match="do not fit in memory"):
+            fit(model, rows)

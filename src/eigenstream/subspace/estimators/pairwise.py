@@ -159,23 +159,26 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         self._forget_counts()
         if self.criterion == "ratio":
             return self._solve_family(learner)
-        terms, operator = learner.terms, learner.operator()
-        scale = self._divisors(learner)
+        terms, scale = learner.terms, self._divisors(learner)
+        inside, basis = learner.in_row_span() if scale is None else (learner, None)
+        operator = inside.operator()
         if scale is not None:
             operator = operator.scaled(scale)
-        wanted = self._wanted(terms.n_features)
-        n = terms.n_features if wanted is None else min(int(wanted), terms.n_features)
+        wanted, width = self._wanted(terms.n_features), inside.terms.n_features
+        n = width if wanted is None else min(int(wanted), width)
         totals, choice = terms.totals(), None
         if not self._searches():
             eta = float(self.eta)
         elif totals[1] == 0.0:
             eta = 1.0  # without positive pairs the weight has no effect
         else:
-            choice = self._chosen(learner, operator, n, scale)
+            choice = self._chosen(learner, inside, basis, operator, n, scale)
             eta = choice.eta
         weights = _weights_at(eta, totals)
         pairs = operator.largest(weights, n)
         positive = self._count(operator, pairs, weights)
+        if basis is not None:
+            pairs = canonical(pairs.values, basis @ pairs.vectors)
         pairs = self._only_positive(pairs, positive, eta)
         return PairResult(
             pairs, terms.mean, scale, eta, choice, n_positive=positive, weights=weights
@@ -256,7 +259,9 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         alone = isinstance(self.shrinkage, Real)
         return Family((float(self.shrinkage),) if alone else SHRINKAGES, mixings, numbers)
 
-    def _chosen(self, learner: Learner, operator: Any, n: int, scale: Any) -> Choice:
+    def _chosen(
+        self, learner: Learner, inside: Learner, basis: Any, operator: Any, n: int, scale: Any
+    ) -> Choice:
         etas: Any = ETAS if isinstance(self.eta, str) else np.ravel(self.eta)
         if len(etas) == 0 or not (np.asarray(etas, np.float64) > 0).all():
             raise ValueError(
@@ -270,7 +275,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
                 pairs = operator.largest(weights, n)
                 return np.asarray(pairs.vectors[:, pairs.values > operator.cut(weights)])
 
-            folds = self._folds(learner, self._test_rows(learner, scale=scale)).folds
+            folds = self._folds(inside, self._test_rows(learner, basis, scale)).folds
             return choose(folds, etas, columns, scale)
         totals = learner.terms.totals()
 
@@ -279,6 +284,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
             positive = max(int((pairs.values > 0).sum()), 1)
             vectors = pairs.vectors[:, :positive]
             columns = vectors if scale is None else vectors / scale[:, None]
+            columns = columns if basis is None else basis @ columns
             counts = self._projected_sample(learner, columns).counts
             return pair_risk.margin_risk(counts, PAPER_MARGIN, self._diameter(learner)).risk
 

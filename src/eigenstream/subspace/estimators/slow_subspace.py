@@ -475,7 +475,7 @@ class SlowSubspace(TimeEstimator):
     def _moments_of(self, scored: Learner, vectors: Float64s) -> tuple[Float64s, Float64s]:
         scale = self.scale_
         columns = vectors if scale is None else vectors / scale[:, None]
-        variance, velocity = scored.operator().forms(columns)
+        variance, velocity = scored.thin_operator().forms(columns)
         if self.center is True:
             away = columns.T @ (scored.mean - self._solved().mean)
             variance = variance + np.outer(away, away)

@@ -165,7 +165,7 @@ class TimeEstimator(CallbackSupportMixin, GapEstimator):
         n_runs, between = terms.runs.between()
         if n_runs < 2 or not self._solver.can(MATRIX):
             return
-        total = np.diagonal(learner.ahead().operator().reward)
+        total = learner.thin_operator().variances()
         varies = total > rounding_of_mean(learner.mean)
         within = np.maximum(total - between, 0.0)[varies] / total[varies]
         ratio = float((1.0 - within).sum() / max(within.sum(), np.finfo(float).tiny))
@@ -332,7 +332,7 @@ class TimeEstimator(CallbackSupportMixin, GapEstimator):
         learner, columns = self._known().ahead(), self._columns
         if not self._solver.can(MATRIX) or not self.center:
             return np.full(columns.shape[1], np.nan)
-        moments = learner.operator().moments(columns)[0]
+        moments = learner.thin_operator().moments(columns)[0]
         n = learner.terms.n_terms
         return moments * (n / (n - 1)) if n > 1 else moments
 

@@ -50,6 +50,10 @@ MOST_CHANGE = 0.03
 #: such matrices that a dense solve holds at once.
 MEMORY_SHARE, DENSE_MATRICES = 0.25, 4
 
+#: Rows with at least this number of columns for each row are solved in their span. Each row has up
+#: to two terms, and half as many terms as columns are stored as vectors.
+THIN = 4
+
 #: The number of rows or pairs that the flow makes couples of at a time.
 COUPLES = 64
 
@@ -61,9 +65,15 @@ POSITIVE = Interval(Real, 0, None, closed="neither")
 FRACTION = Interval(Real, 0, 1, closed="left")
 
 
-def fits_dense(n_features: int) -> bool:
-    """Return whether D x D matrices fit in the share of memory set aside for them."""
-    return DENSE_MATRICES * 8.0 * n_features**2 <= MEMORY_SHARE * physical_memory()
+def fits_dense(n_features: int, n_rows: int | None = None) -> bool:
+    """Return whether D x D matrices, or the terms of a few rows, fit in their share of memory.
+
+    ``n_rows`` is None if there may be any number of rows.
+    """
+    size = n_features
+    if n_rows is not None and THIN * n_rows <= n_features:
+        size = THIN * n_rows
+    return DENSE_MATRICES * 8.0 * n_features * size <= MEMORY_SHARE * physical_memory()
 
 
 @dataclass(frozen=True)
@@ -178,7 +188,7 @@ class Dense(Solver):
 
     def fits(self, n_features: int, n_rows: int | None) -> bool:
         """Return whether "auto" may take this solver."""
-        return fits_dense(n_features)
+        return fits_dense(n_features, n_rows)
 
     def _sums(self, terms: Terms, task: Task) -> Any:
         return Moments(terms.n_features) if task.sums is None else task.sums()
@@ -534,10 +544,13 @@ def chosen_solver(estimator: Any, n_features: int, n_rows: int | None, *calls: N
     needs = [*needs_of(estimator), *calls]
     solver = estimator.solver
     if isinstance(solver, str) and solver == "auto":
+        if any(need.method == PAIRWISE or need.words.startswith("scale") for need in needs):
+            n_rows = None  # These need all matrices.
         for kind in SOLVERS.values():
             if all(kind()._able(need.method) for need in needs) and kind().fits(n_features, n_rows):
                 return kind()
-        remedy = "Use fewer columns."
+        n_few = n_features // THIN
+        remedy = f"Use fewer columns, or solver='dense' for at most {n_few} rows."
         if any(need.method == RATIOS for need in needs):
             remedy = "Use solver=Sketch(passes=3), or fewer columns."
         elif any(need.words.startswith("eta") for need in needs):

@@ -179,26 +179,25 @@ class Learner:
         error: float | None = ready.sums.missed(ready.terms)
         return error
 
-    def thin_operator(self, n_components: int) -> Any:
+    def thin_operator(self, n_components: int = 1) -> Any:
         """Return A and B, in the span of the terms if there are fewer terms than features.
 
         Exact sums of few rows are stored as vectors, and need no D x D matrix.
         """
         ready = self.ahead()
-        if hasattr(ready.sums, "along"):
-            inside, basis = ready.in_row_span()
-            if basis is not None and basis.shape[1] >= n_components:
-                operator = inside.sums.operator(inside.terms)
-                operator.basis, operator.whole = basis.T, True
-                return operator
+        inside, basis = ready.in_row_span()
+        if basis is not None and basis.shape[1] >= n_components:
+            operator = inside.sums.operator(inside.terms)
+            operator.basis, operator.whole = basis.T, True
+            return operator
         return ready.sums.operator(ready.terms)
 
     def in_row_span(self) -> tuple["Learner", Float64s | None]:
         """Return the learner in coordinates along a basis, if there are fewer rows than features.
 
-        The basis is returned as orthonormal columns. The sums must be exact.
+        The basis is returned as orthonormal columns. It is None unless the sums are exact.
         """
-        vectors = self.sums.vectors(self.terms)
+        vectors = self.sums.vectors(self.terms) if hasattr(self.sums, "along") else None
         if vectors is None:
             return self, None
         basis = qr(vectors.T, mode="economic", check_finite=False)[0]

@@ -216,6 +216,12 @@ class MatrixOperator:
         reward, penalty = (m / scale / scale[:, None] for m in (self.reward, self.penalty))
         return MatrixOperator(reward, penalty, floor=self.floor / float((scale**2).min()))
 
+    def variances(self) -> Float64s:
+        """Return the diagonal of A in all directions."""
+        if self.basis is None:
+            return np.diagonal(self.reward)
+        return np.asarray(np.einsum("ij,ij->j", self.basis, self.reward @ self.basis))
+
     def forms(self, columns: Float64s) -> tuple[Float64s, Float64s]:
         """Return C^T A C and C^T B C of columns C."""
         inside = columns if self.basis is None else self.basis @ columns
