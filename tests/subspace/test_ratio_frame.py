@@ -10,6 +10,7 @@ import oracles
 from eigenstream import Dense, Sketch, SlowSubspace, load, merge_all, save
 from eigenstream._linalg import principal_angles
 from eigenstream.streams import open_stream
+from eigenstream.subspace import estimated_share, matrices
 from eigenstream.subspace.solvers.ratio_frame import CAUTION, PRIOR
 
 #: Wider than data that a sketch stores whole.
@@ -37,7 +38,7 @@ def ratios(solver=None, **parameters):
 
 def share(model, dense):
     """The share of the dense quotient that the learned subspace reaches."""
-    operator = dense.operator_.shrunk(dense.shrinkage)
+    operator = matrices(dense).shrunk(dense.shrinkage)
     V = model.components_.T
     inner = np.linalg.solve(V.T @ operator.penalty @ V, V.T @ operator.reward @ V)
     return np.trace(inner) / dense.eigenvalues_.sum()
@@ -232,11 +233,11 @@ def test_automatic_alpha_is_that_of_the_matrices():
     exact = SlowSubspace(D).fit(ROWS)
     model = SlowSubspace(D, solver=Sketch(passes=2)).fit(ROWS)
     assert model.alpha_ == pytest.approx(exact.alpha_, rel=0.05)
-    T = exact.operator_.matrix((model.alpha_, 1.0 - model.alpha_))
+    T = matrices(exact).matrix((model.alpha_, 1.0 - model.alpha_))
     basis = np.linalg.qr(model.components_.T)[0]
     reached = np.trace(basis.T @ T @ basis) / np.linalg.eigvalsh(T)[-D:].sum()
     assert reached > 0.96
-    assert 0.4 < (1.0 - model.estimated_share_) / (1.0 - reached) < 2.5
+    assert 0.4 < (1.0 - estimated_share(model)) / (1.0 - reached) < 2.5
 
 
 # ---- warnings and errors -------------------------------------------------------------------------
