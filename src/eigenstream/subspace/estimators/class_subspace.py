@@ -37,8 +37,9 @@ from eigenstream.rows.rows import (
     validated,
 )
 from eigenstream.subspace.estimators import pair_input
-from eigenstream.subspace.estimators.base import FLAG, continues, documented
+from eigenstream.subspace.estimators.base import continues
 from eigenstream.subspace.estimators.discriminants import Scatters
+from eigenstream.subspace.estimators.entries import FLAG, documented
 from eigenstream.subspace.estimators.held_out import (
     Folds,
     few_classes,
@@ -50,9 +51,10 @@ from eigenstream.subspace.inference.decisions import signs_below
 from eigenstream.subspace.inference.pair_bounds import bound_of_rows
 from eigenstream.subspace.inference.uncertainty import Uncertainty, parts_of_classes
 from eigenstream.subspace.sums.block import dense
+from eigenstream.subspace.sums.label_terms import ClassTerms
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.sample import MOST_ROWS, Sample, training_rows
-from eigenstream.subspace.sums.terms import NOTHING, ClassTerms, Parts
+from eigenstream.subspace.sums.terms import NOTHING, Parts
 from eigenstream.theory import RiskBound
 
 

@@ -24,12 +24,13 @@ from eigenstream.rows.rows import (
     sequences_of,
     stream_rows,
 )
-from eigenstream.subspace.estimators.base import FLAG, SubspaceEstimator, documented
+from eigenstream.subspace.estimators.base import SubspaceEstimator
+from eigenstream.subspace.estimators.entries import FLAG, documented
 from eigenstream.subspace.estimators.results import ContrastResult
 from eigenstream.subspace.estimators.time import scale_of
 from eigenstream.subspace.solvers.solver import Task
+from eigenstream.subspace.sums.label_terms import PENALISED, ContrastTerms
 from eigenstream.subspace.sums.learner import Learner
-from eigenstream.subspace.sums.terms import PENALISED, ContrastTerms
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from eigenstream._prepared import maps_streams, reads_rows
 from eigenstream._storable import storable
 from eigenstream.rows.guard import reads
 from eigenstream.rows.rows import each, is_list_of_sequences, validated
-from eigenstream.subspace.estimators.base import documented
+from eigenstream.subspace.estimators.entries import documented
 from eigenstream.subspace.estimators.results import DynamicResult
 from eigenstream.subspace.estimators.time import TimeEstimator
 from eigenstream.subspace.solvers.solver import COUNT, PAIRWISE, Need

@@ -18,15 +18,10 @@ from eigenstream.rows.chunk import Chunk, Places
 from eigenstream.subspace.estimators.discriminants import Axes, Scatters
 from eigenstream.subspace.sums.accumulators import Moments
 from eigenstream.subspace.sums.block import dense, mean_of
+from eigenstream.subspace.sums.hashes import chunk_keys, row_hashes
+from eigenstream.subspace.sums.label_terms import ClassTerms, PairTerms
 from eigenstream.subspace.sums.learner import Learner
-from eigenstream.subspace.sums.terms import (
-    NOTHING,
-    ClassTerms,
-    PairTerms,
-    Parts,
-    chunk_keys,
-    row_hashes,
-)
+from eigenstream.subspace.sums.terms import NOTHING, Parts
 
 #: The number of sets of classes, or of regions of pairs. A fold holds out two of them.
 BUCKETS = 10

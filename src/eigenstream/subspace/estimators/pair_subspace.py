@@ -25,8 +25,9 @@ from eigenstream.rows.fit import Fit
 from eigenstream.rows.guard import publishes
 from eigenstream.rows.rows import IndexPairs, Rows, StreamRows, all_rows
 from eigenstream.subspace.estimators import pair_input
-from eigenstream.subspace.estimators.base import continues, documented
+from eigenstream.subspace.estimators.base import continues
 from eigenstream.subspace.estimators.discriminants import Scatters
+from eigenstream.subspace.estimators.entries import documented
 from eigenstream.subspace.estimators.held_out import (
     RANDOM_UNLIKE,
     Folds,
@@ -39,9 +40,10 @@ from eigenstream.subspace.estimators.results import PairResult
 from eigenstream.subspace.inference.decisions import FitsPairs
 from eigenstream.subspace.inference.pair_bounds import bound_of_pairs
 from eigenstream.subspace.inference.uncertainty import Uncertainty, parts_in_time
+from eigenstream.subspace.sums.label_terms import PairTerms
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.sample import MOST_PAIRS, PairSample, TrainingPairs
-from eigenstream.subspace.sums.terms import NOTHING, PairTerms, Parts
+from eigenstream.subspace.sums.terms import NOTHING, Parts
 from eigenstream.theory import RiskBound
 
 

@@ -18,7 +18,7 @@ from eigenstream.evaluation import pair_risk
 from eigenstream.evaluation.pair_risk import TrainingRows
 from eigenstream.rows.fit import Fit
 from eigenstream.rows.guard import reads
-from eigenstream.subspace.estimators.base import CRITERION, DEFAULT, SubspaceEstimator
+from eigenstream.subspace.estimators.base import SubspaceEstimator
 from eigenstream.subspace.estimators.discriminants import (
     ENERGY,
     MIXINGS,
@@ -31,6 +31,7 @@ from eigenstream.subspace.estimators.discriminants import (
     components_of,
     select,
 )
+from eigenstream.subspace.estimators.entries import CRITERION, DEFAULT
 from eigenstream.subspace.estimators.held_out import (
     EUCLIDEAN,
     REGION_SHRINKAGE,

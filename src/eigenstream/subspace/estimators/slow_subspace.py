@@ -13,7 +13,7 @@ from eigenstream._storable import storable
 from eigenstream.rows.chunk import joined
 from eigenstream.rows.guard import reads
 from eigenstream.rows.rows import is_list_of_sequences
-from eigenstream.subspace.estimators.base import CRITERION, FLAG, documented
+from eigenstream.subspace.estimators.entries import CRITERION, FLAG, documented
 from eigenstream.subspace.estimators.results import Forms, SlowResult
 from eigenstream.subspace.estimators.time import TimeEstimator, scale_of
 from eigenstream.subspace.estimators.weights import AlphaPath, alpha_of_bound, alpha_path

@@ -16,7 +16,7 @@ from eigenstream._storable import storable
 from eigenstream._streams import is_stream
 from eigenstream.rows.guard import reads
 from eigenstream.rows.rows import as_floats, validated
-from eigenstream.subspace.estimators.base import documented
+from eigenstream.subspace.estimators.entries import documented
 from eigenstream.subspace.estimators.results import VarianceResult
 from eigenstream.subspace.estimators.time import TimeEstimator, scale_of
 from eigenstream.subspace.solvers.solver import COUNT

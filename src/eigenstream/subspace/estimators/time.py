@@ -10,8 +10,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.linalg import orth
 from sklearn.base import clone
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -26,7 +24,8 @@ from eigenstream.rows.chunk import MUCH
 from eigenstream.rows.fit import CallbackSupportMixin, Fit, with_callbacks
 from eigenstream.rows.guard import changing, publishes
 from eigenstream.rows.rows import ArrayRows, Part, Rows, StreamRows, sequences_of, stream_rows
-from eigenstream.subspace.estimators.base import FLAG, SubspaceEstimator
+from eigenstream.subspace.estimators.base import SubspaceEstimator
+from eigenstream.subspace.estimators.entries import FLAG
 from eigenstream.subspace.estimators.gap_estimator import GapEstimator
 from eigenstream.subspace.estimators.mapping import projected
 from eigenstream.subspace.inference.uncertainty import (
@@ -542,87 +541,3 @@ def scale_of(learner: Learner, operator: Any) -> Float64s:
 
 #: A feature counts as constant if its deviation is below this multiple of its mean's rounding.
 CONSTANT_MULTIPLE = 64.0
-
-
-# ---- as plain scikit-learn ------------------------------------------------------------------
-
-
-def to_sklearn(estimator: "TimeEstimator", preprocessing: bool = True) -> Any:
-    """Return a scikit-learn PCA with the same projection as ``transform``, to rounding.
-
-    With ``scale=True``, a feature map or preprocessing steps, it is a pipeline that ends in the
-    PCA. Unknown variances are NaN. The ``inverse_transform`` of the PCA is correct only for
-    orthonormal components, such as those of ``SlowSubspace(basis="eigenvalue")``.
-
-    Parameters
-    ----------
-    estimator : StreamPCA or SlowSubspace
-        A fitted estimator.
-    preprocessing : bool, default=True
-        Begin the pipeline with the preprocessing steps of the stream. Steps that use earlier
-        rows raise ValueError. If False, the result takes rows that are prepared already.
-
-    Returns
-    -------
-    PCA or Pipeline
-        The fitted transformer.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from eigenstream import SlowSubspace
-    >>> from eigenstream.subspace import to_sklearn
-    >>> rows = np.random.default_rng(0).standard_normal((500, 3)).cumsum(axis=0)
-    >>> slow = SlowSubspace(2).fit(rows)
-    >>> bool(
-    ...     np.allclose(to_sklearn(slow).transform(rows), slow.transform(rows))
-    ... )
-    True
-    """
-    check_flag(preprocessing, "preprocessing")
-    variances = np.asarray(estimator._variances(), np.float64)
-    parts: list[tuple[str, Any]] = []
-    steps = getattr(estimator, "preprocessing_", None) if preprocessing else None
-    if steps is not None:
-        parts += steps.to_sklearn(estimator.n_features_in_)
-    if estimator._map is not None:
-        parts.append(("features", estimator._map.transformer))
-    mean, scale = estimator._solved().mean, estimator.scale_
-    width = len(mean)
-    if scale is not None:
-        parts.append(("scale", _scaler(mean, scale, estimator.n_samples_seen_)))
-        mean = np.zeros(width)
-    parts.append(("subspace", _pca(estimator, mean, variances)))
-    names = getattr(estimator, "feature_names_in_", None)
-    if steps is not None:
-        names = estimator.provenance_.get("columns")
-    if names is not None:
-        name, first = parts[0]
-        first = copy(first)  # a feature map belongs to the estimator
-        first.feature_names_in_ = np.array(names, dtype=object)
-        parts[0] = (name, first)
-    return parts[0][1] if len(parts) == 1 else Pipeline(parts)
-
-
-def _scaler(mean: Any, scale: Any, n_rows: int) -> StandardScaler:
-    scaler = StandardScaler()
-    scaler.mean_, scaler.scale_, scaler.var_ = mean.copy(), scale.copy(), scale**2
-    scaler.n_samples_seen_, scaler.n_features_in_ = n_rows, len(mean)
-    return scaler
-
-
-def _pca(estimator: Any, mean: Any, variances: Any) -> Any:
-    from sklearn.decomposition import PCA  # takes 0.2 s to import
-
-    components = estimator._vectors.T.copy()
-    n_rows = int(estimator.n_samples_seen_)
-    pca = PCA(n_components=len(components))
-    pca.components_, pca.mean_ = components, np.array(mean)
-    pca.n_components_, pca.n_features_in_ = components.shape
-    pca.n_samples_ = n_rows
-    pca.explained_variance_ = variances
-    pca.singular_values_ = np.sqrt(np.maximum(variances, 0.0) * max(n_rows - 1, 0))
-    for name in ("explained_variance_ratio_", "noise_variance_"):
-        known = getattr(estimator, name, np.nan * (variances if name.endswith("ratio_") else 1))
-        setattr(pca, name, known)
-    return pca

@@ -21,7 +21,8 @@ from eigenstream._streams import is_stream
 from eigenstream.online import OJA_FLOW, Plan, check_options
 from eigenstream.rows.chunk import joined
 from eigenstream.schedules import Auto, Schedule, as_schedule
-from eigenstream.subspace.solvers.flow import CoupleSums, FlowOperator, FlowSums
+from eigenstream.subspace.solvers.couples import CoupleSums
+from eigenstream.subspace.solvers.flow import FlowOperator, FlowSums
 from eigenstream.subspace.solvers.frame import BLOCK_VALUES, MOST_CLOSING, Frame, block_rows
 from eigenstream.subspace.solvers.kernels import KernelMap, RowSpan
 from eigenstream.subspace.solvers.ratio_frame import RatioFrame
