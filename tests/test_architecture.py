@@ -33,6 +33,7 @@ FLOORS = {
     "_provenance": 0,
     "_refusals": 0,
     "_storable": 0,
+    "_types": 0,
     "_prepared": 3,
     "_rows": 1,
     "_streams": 1,
@@ -216,11 +217,11 @@ def test_the_way_of_a_row_is_the_documented_one_and_never_goes_back():
     [
         # After the fit, the features of the first rows show whether the lag is too short.
         (SlowSubspace(2), {"X": ROWS}, {"slow_subspace", "mapping"}),
-        (ContrastSubspace(2), {"X": ROWS, "background": ROWS[::2]}, set()),
+        (ContrastSubspace(2), {"X": ROWS, "background": ROWS[::2]}, {"label_terms"}),
         (
             PairSubspace(2, eta=1.0),
             {"pairs": PAIRS, "y": np.resize([1, -1], 30)},
-            {"pair_input", "pairwise", "held_out"},
+            {"pair_input", "pairwise", "held_out", "label_terms", "hashes"},
         ),
     ],
     ids=lambda one: type(one).__name__,

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
+from sklearn.utils import Tags
 from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
@@ -25,6 +26,7 @@ from eigenstream._provenance import (
     note_source,
 )
 from eigenstream._storable import FITTED, storable
+from eigenstream._types import Constraints, Matrix, RowsLike, StreamLike
 from eigenstream.online import UnstableStepError
 from eigenstream.rows.chunk import FIRST, Skipped, finite_rows, without
 from eigenstream.rows.fit import Fit
@@ -78,7 +80,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
     #: The grid of a labelled array, which only fits of these set.
     feature_grid_: Any
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
+    _parameter_constraints: ClassVar[Constraints] = {
         "n_components": [COUNT, None],
         "solver": [StrOptions({"auto", *SOLVERS}), HasMethods(["begin"])],
         "features": [HasMethods(["fit", "transform"]), None],
@@ -198,7 +200,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
         """Warn after a fit if many rows were skipped."""
         self._skipped.warn(self, learner.n_rows, self._row_word)
 
-    def _in_memory(self, stream: Any) -> bool:
+    def _in_memory(self, stream: StreamLike) -> bool:
         """Return whether the solver needs the whole stream in memory."""
         solver = SOLVERS[self.solver]() if self.solver in SOLVERS else self.solver
         if isinstance(solver, str) or solver.can(ADD):
@@ -619,7 +621,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
     # ---- use -------------------------------------------------------------------------------
 
     @maps_streams
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: RowsLike) -> Matrix:
         """Project rows onto the components, in the precision of the rows.
 
         Parameters
@@ -642,7 +644,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
         features[lost] = np.nan
         return features
 
-    def _projected(self, rows: Any, mean: Float64s, columns: Float64s) -> Any:
+    def _projected(self, rows: Matrix, mean: Float64s, columns: Float64s) -> Matrix:
         """Return the features of complete rows."""
         if self._map is None:
             return projected(rows, mean, columns)
@@ -654,7 +656,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
             parts.append(projected(features, mean, columns))
         return np.concatenate(parts).astype(np.result_type(rows.dtype, np.float32), copy=False)
 
-    def _completed(self, rows: Any, result: Result) -> tuple[Any, Any]:
+    def _completed(self, rows: Matrix, result: Result) -> tuple[Any, Any]:
         """Return rows without missing values, and the indices of rows that have no features."""
         lost: Any = []
         if self.missing == "skip":
@@ -667,7 +669,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
     __metadata_request__inverse_transform: ClassVar = {"Z": UNUSED}
 
     @maps_back
-    def inverse_transform(self, Z: Any) -> Any:
+    def inverse_transform(self, Z: Matrix) -> Matrix:
         """Return the rows in the learned subspace that project to ``Z``.
 
         With ``features``, the feature map must have an ``inverse_transform``. Of the preprocessing
@@ -743,7 +745,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
         vectors = result.vectors
         return vectors.T if result.orthonormal else np.asarray(np.linalg.pinv(vectors))
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         """Describe the estimator to scikit-learn."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True

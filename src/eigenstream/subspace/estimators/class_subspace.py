@@ -1,11 +1,13 @@
 """Distances from labelled rows: all implied pairs, in linear time."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
 
 from eigenstream._checks import check_weights
@@ -22,6 +24,18 @@ from eigenstream._streams import (
     labelled_stream,
     note_columns,
     refuse_keeping,
+)
+from eigenstream._types import (
+    Checkpoint,
+    Constraints,
+    Count,
+    LabelsLike,
+    PairsLike,
+    RowsLike,
+    Setting,
+    StreamLike,
+    Transformer,
+    WeightsLike,
 )
 from eigenstream.evaluation.pair_risk import TrainingRows
 from eigenstream.rows.chunk import Chunk
@@ -50,6 +64,7 @@ from eigenstream.subspace.estimators.pairwise import PairwiseEstimator
 from eigenstream.subspace.inference.decisions import signs_below
 from eigenstream.subspace.inference.pair_bounds import bound_of_rows
 from eigenstream.subspace.inference.uncertainty import Uncertainty, parts_of_classes
+from eigenstream.subspace.solvers.solver import Solver
 from eigenstream.subspace.sums.block import dense
 from eigenstream.subspace.sums.label_terms import ClassTerms
 from eigenstream.subspace.sums.learner import Learner
@@ -156,21 +171,21 @@ class ClassSubspace(PairwiseEstimator):
     0.99
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = PairwiseEstimator._parameter_constraints | {
+    _parameter_constraints: ClassVar[Constraints] = PairwiseEstimator._parameter_constraints | {
         "scale": [FLAG, StrOptions({"auto", "within"})]
     }
 
     def __init__(
         self,
-        n_components: Any = "auto",
+        n_components: Count = "auto",
         *,
         criterion: str = "ratio",
-        shrinkage: Any = "auto",
-        mixing: Any = "auto",
-        scale: Any = "auto",
-        eta: Any = "auto",
-        solver: Any = "auto",
-        features: Any = None,
+        shrinkage: Setting = "auto",
+        mixing: Setting = "auto",
+        scale: bool | str = "auto",
+        eta: Setting | Sequence[float] = "auto",
+        solver: str | Solver = "auto",
+        features: Transformer | None = None,
         missing: str = "raise",
     ) -> None:
         self.n_components = n_components
@@ -190,12 +205,12 @@ class ClassSubspace(PairwiseEstimator):
     @publishes
     def fit(
         self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        groups: Any = None,
+        X: RowsLike,
+        y: LabelsLike = None,
+        sample_weight: WeightsLike = None,
+        groups: LabelsLike = None,
         *,
-        checkpoint: Any = None,
+        checkpoint: Checkpoint = None,
         every: int | None = None,
         resume: bool = False,
     ) -> Self:
@@ -241,7 +256,13 @@ class ClassSubspace(PairwiseEstimator):
 
     @offered_if(continues)
     @learns_rows
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+    def partial_fit(
+        self,
+        X: RowsLike,
+        y: LabelsLike,
+        sample_weight: WeightsLike = None,
+        groups: LabelsLike = None,
+    ) -> Self:
         """Learn from more labelled rows, which may have new classes.
 
         The result does not depend on the chunking. Except for "sketch" and "flow", it does not
@@ -277,7 +298,7 @@ class ClassSubspace(PairwiseEstimator):
         return len(terms.centers)
 
     def uncertainty(
-        self, X: Any, y: Any = None, groups: Any = None, *, blocks: int = 20
+        self, X: RowsLike, y: LabelsLike = None, groups: LabelsLike = None, *, blocks: int = 20
     ) -> Uncertainty:
         """Fit a copy of the estimator and return it with error bars, from one pass over the rows.
 
@@ -320,14 +341,20 @@ class ClassSubspace(PairwiseEstimator):
         rows = model._rows(X, y, None, groups, reset=True)
         return model._jackknifed(rows, blocks, parts_of_classes)
 
-    def _stream_rows(self, stream: Any) -> StreamRows:
+    def _stream_rows(self, stream: StreamLike) -> StreamRows:
         def labels(names: Any) -> Any:
             return pair_input.checked_labels(self, names)
 
         return stream_rows(self, stream, targets=labels)
 
     def _rows(
-        self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None, *, reset: bool
+        self,
+        X: RowsLike,
+        y: LabelsLike = None,
+        sample_weight: WeightsLike = None,
+        groups: LabelsLike = None,
+        *,
+        reset: bool,
     ) -> Rows:
         if is_stream(X):
             return self._stream_rows(X)
@@ -407,7 +434,7 @@ class ClassSubspace(PairwiseEstimator):
 
     # ---- use -------------------------------------------------------------------------------
 
-    def pair_predict(self, pairs: Any, *, preprocessor: Any = None) -> NDArray[np.int64]:
+    def pair_predict(self, pairs: PairsLike, *, preprocessor: RowsLike = None) -> NDArray[np.int64]:
         """Return +1 (same class) for distances below ``threshold_``, else -1.
 
         Parameters
@@ -446,7 +473,7 @@ class ClassSubspace(PairwiseEstimator):
         assert isinstance(trained, TrainingRows)
         return bound_of_rows(trained, margin, delta, diameter)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         """Describe the estimator to scikit-learn."""
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True

@@ -5,6 +5,7 @@ from numbers import Real
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval
 
 from eigenstream._checks import check_number
@@ -13,6 +14,7 @@ from eigenstream._prepared import learns_rows, prepared
 from eigenstream._provenance import forget_source, note_source
 from eigenstream._storable import storable
 from eigenstream._streams import fits_dask, fresh, is_dask, is_stream, note_columns
+from eigenstream._types import Constraints, Count, LabelsLike, RowsLike, Transformer
 from eigenstream.rows.fit import Fit
 from eigenstream.rows.guard import publishes, reads
 from eigenstream.rows.rows import (
@@ -28,7 +30,7 @@ from eigenstream.subspace.estimators.base import SubspaceEstimator
 from eigenstream.subspace.estimators.entries import FLAG, documented
 from eigenstream.subspace.estimators.results import ContrastResult
 from eigenstream.subspace.estimators.time import scale_of
-from eigenstream.subspace.solvers.solver import Task
+from eigenstream.subspace.solvers.solver import Solver, Task
 from eigenstream.subspace.sums.label_terms import PENALISED, ContrastTerms
 from eigenstream.subspace.sums.learner import Learner
 
@@ -130,7 +132,7 @@ class ContrastSubspace(SubspaceEstimator):
     array([99. ,  5.3])
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = SubspaceEstimator._parameter_constraints | {
+    _parameter_constraints: ClassVar[Constraints] = SubspaceEstimator._parameter_constraints | {
         "alpha": [Interval(Real, 0, None, closed="left")],
         "center": [FLAG],
         "scale": [FLAG],
@@ -138,13 +140,13 @@ class ContrastSubspace(SubspaceEstimator):
 
     def __init__(
         self,
-        n_components: Any = 2,
+        n_components: Count = 2,
         *,
         alpha: float = 1.0,
-        solver: Any = "auto",
+        solver: str | Solver = "auto",
         center: bool = True,
         scale: bool = False,
-        features: Any = None,
+        features: Transformer | None = None,
         missing: str = "raise",
     ) -> None:
         self.n_components = n_components
@@ -159,7 +161,7 @@ class ContrastSubspace(SubspaceEstimator):
 
     @fits_dask
     @publishes
-    def fit(self, X: Any, y: Any = None, *, background: Any = None) -> Self:
+    def fit(self, X: RowsLike, y: LabelsLike = None, *, background: RowsLike = None) -> Self:
         """Learn from X and a background, forgetting what was learned before.
 
         Parameters
@@ -190,7 +192,7 @@ class ContrastSubspace(SubspaceEstimator):
             note_source(self, X)
         return self
 
-    def _background_after(self, X: Any, background: Any) -> Any:
+    def _background_after(self, X: RowsLike, background: RowsLike) -> Any:
         """Return the background after the preprocessing steps of X; raise for other steps."""
         model = fresh(self)
         model.provenance_ = {}
@@ -205,7 +207,9 @@ class ContrastSubspace(SubspaceEstimator):
         return prepared(model, background)
 
     @learns_rows
-    def partial_fit(self, X: Any = None, y: Any = None, *, background: Any = None) -> Self:
+    def partial_fit(
+        self, X: RowsLike = None, y: LabelsLike = None, *, background: RowsLike = None
+    ) -> Self:
         """Learn from more rows of X, of the background, or of both.
 
         With solver="dense" the result does not depend on the order or the chunking. With "sketch"
@@ -246,7 +250,7 @@ class ContrastSubspace(SubspaceEstimator):
         """
         return self._merged(other)
 
-    def _rows(self, X: Any, background: Any = None, *, reset: bool) -> Sets:
+    def _rows(self, X: RowsLike, background: RowsLike = None, *, reset: bool) -> Sets:
         """Return the rows of X, with the targets 0, and of the background, with the targets 1."""
         sets: dict[int, Rows] = {}
         for target, (name, rows) in enumerate((("X", X), ("background", background))):
@@ -262,7 +266,7 @@ class ContrastSubspace(SubspaceEstimator):
             )
         return Sets(sets, int(self.n_features_in_))
 
-    def _set(self, X: Any, name: str, *, reset: bool) -> Rows:
+    def _set(self, X: RowsLike, name: str, *, reset: bool) -> Rows:
         """Return the rows of one set, an array or a stream."""
         if is_stream(X) and (self.features is not None or self._in_memory(X)):
             X = all_rows(X, f"fit of {type(self).__name__}").rows
@@ -315,7 +319,7 @@ class ContrastSubspace(SubspaceEstimator):
         """The result, a frozen dataclass: eigenpairs, mean, scale and alpha."""
         return cast(ContrastResult, self._solved())
 
-    def path(self, alphas: Any) -> ContrastPath:
+    def path(self, alphas: ArrayLike) -> ContrastPath:
         """Solve for several alphas without reading the data again.
 
         Parameters
@@ -337,7 +341,7 @@ class ContrastSubspace(SubspaceEstimator):
         )
         return ContrastPath(np.array(weights), np.array(values), np.array(vectors))
 
-    def score(self, X: Any, y: Any = None, *, background: Any) -> float:
+    def score(self, X: RowsLike, y: LabelsLike = None, *, background: RowsLike) -> float:
         """Return the objective of the subspace on other rows, with the means learned in ``fit``.
 
         Parameters

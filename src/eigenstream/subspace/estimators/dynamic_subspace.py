@@ -13,12 +13,13 @@ from eigenstream._checks import check_whole
 from eigenstream._linalg import Float64s
 from eigenstream._prepared import maps_streams, reads_rows
 from eigenstream._storable import storable
+from eigenstream._types import Constraints, Count, LabelsLike, Matrix, RowsLike
 from eigenstream.rows.guard import reads
 from eigenstream.rows.rows import each, is_list_of_sequences, validated
 from eigenstream.subspace.estimators.entries import documented
 from eigenstream.subspace.estimators.results import DynamicResult
 from eigenstream.subspace.estimators.time import TimeEstimator
-from eigenstream.subspace.solvers.solver import COUNT, PAIRWISE, Need
+from eigenstream.subspace.solvers.solver import COUNT, PAIRWISE, Need, Solver
 from eigenstream.subspace.sums import propagator as _propagator
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.operators import Eigenpairs
@@ -109,7 +110,7 @@ class DynamicSubspace(TimeEstimator):
     (array([7.99, 7.99]), array([48., 48.]))
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
+    _parameter_constraints: ClassVar[Constraints] = {
         **{k: v for k, v in TimeEstimator._parameter_constraints.items() if k != "scale"},
         "lag": [COUNT],
         "rank": [COUNT, Interval(Real, 0, 1, closed="neither"), None],
@@ -119,12 +120,12 @@ class DynamicSubspace(TimeEstimator):
 
     def __init__(
         self,
-        n_components: Any = 2,
+        n_components: Count = 2,
         *,
         lag: int = 1,
-        rank: Any = None,
-        solver: Any = "auto",
-        center: Any = True,
+        rank: int | float | None = None,
+        solver: str | Solver = "auto",
+        center: bool | str = True,
         missing: str = "raise",
     ) -> None:
         self.n_components = n_components
@@ -219,7 +220,7 @@ class DynamicSubspace(TimeEstimator):
     # ---- use -------------------------------------------------------------------------------
 
     @maps_streams
-    def predict(self, X: Any, steps: int = 1) -> Any:
+    def predict(self, X: RowsLike, steps: int = 1) -> Matrix:
         """Return the rows expected ``steps * lag`` rows later.
 
         Parameters
@@ -257,7 +258,7 @@ class DynamicSubspace(TimeEstimator):
         return np.asarray(self._without_unseen(predictions), rows.dtype)
 
     @reads_rows
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: RowsLike, y: LabelsLike = None) -> float:
         """Return the VAMP-2 score of the learned functions on other rows.
 
         Parameters
@@ -279,7 +280,7 @@ class DynamicSubspace(TimeEstimator):
         return _propagator.vamp2(scored, left, right)
 
     @maps_streams
-    def koopman_weights(self, X: Any) -> Any:
+    def koopman_weights(self, X: RowsLike) -> Matrix:
         """Return weights of rows under which their mean is stationary.
 
         Weighted averages of the earlier rows then estimate those in equilibrium, from short

@@ -7,6 +7,7 @@ import numpy as np
 
 from eigenstream._checks import is_sparse, warn_user
 from eigenstream._linalg import Float64s
+from eigenstream._types import Matrix, StreamLike
 from eigenstream.rows.chunk import with_gaps
 from eigenstream.subspace.estimators.base import SubspaceEstimator
 from eigenstream.subspace.estimators.results import Gaps, Result
@@ -33,7 +34,7 @@ class GapEstimator(SubspaceEstimator):
         unseen = np.flatnonzero(~operator.gaps.seen)
         return Gaps(operator.reward, operator.gaps.covariance, unseen)
 
-    def _completed(self, rows: Any, result: Result) -> tuple[Any, Any]:
+    def _completed(self, rows: Matrix, result: Result) -> tuple[Any, Any]:
         gaps = result.gaps
         if gaps is None:
             return super()._completed(rows, result)
@@ -51,7 +52,7 @@ class GapEstimator(SubspaceEstimator):
             known[lost] = 0.0
         return known, np.flatnonzero(lost)
 
-    def _as_read(self, stream: Any) -> Any:
+    def _as_read(self, stream: StreamLike) -> Any:
         """Return the stream with NaN for missing values if the estimator can use them."""
         return stream.keeping_holes() if self._gaps else stream
 

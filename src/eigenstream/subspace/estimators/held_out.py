@@ -14,6 +14,7 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.cluster import KMeans
 
 from eigenstream._linalg import Float64s, row_squares
+from eigenstream._types import Matrix
 from eigenstream.rows.chunk import Chunk, Places
 from eigenstream.subspace.estimators.discriminants import Axes, Scatters
 from eigenstream.subspace.sums.accumulators import Moments
@@ -97,7 +98,7 @@ def learner_of(terms: Any, rows: Chunk) -> Learner:
     return learner
 
 
-def fixed_order(rows: Any) -> Places:
+def fixed_order(rows: Matrix) -> Places:
     """Return an order of rows that does not depend on their given order, units or rotations."""
     mean = mean_of(rows, None)
     squares = row_squares(rows) - 2.0 * np.asarray(rows @ mean) + mean @ mean

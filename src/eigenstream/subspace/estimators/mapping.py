@@ -16,6 +16,7 @@ from eigenstream._linalg import Float64s
 from eigenstream._machine import chunk_rows
 from eigenstream._provenance import forget_source
 from eigenstream._storable import storable
+from eigenstream._types import Matrix, StreamLike, Transformer
 from eigenstream.rows.chunk import Chunk
 from eigenstream.rows.rows import all_rows
 
@@ -24,7 +25,7 @@ from eigenstream.rows.rows import all_rows
 class FeatureMap:
     """A clone of a transformer, and the rows that are buffered until it is fitted."""
 
-    def __init__(self, features: Any) -> None:
+    def __init__(self, features: Transformer | None) -> None:
         if not hasattr(features, "transform"):
             raise TypeError(
                 f"features={features!r} is not a transformer. Pass one such as RBFNetwork(500), or "
@@ -53,7 +54,7 @@ class FeatureMap:
             raise ValueError("Every row has weight zero or a missing value. Pass other rows.")
         self.transformer.fit(rows, None)
 
-    def fit_stream(self, stream: Any) -> None:
+    def fit_stream(self, stream: StreamLike) -> None:
         """Fit the map to all complete rows of a stream, in memory if it does not read streams."""
         if self.ready:
             return
@@ -103,7 +104,7 @@ def check_same_map(left: FeatureMap | None, right: FeatureMap | None) -> None:
         )
 
 
-def projected(rows: Any, mean: Float64s, columns: Float64s) -> Any:
+def projected(rows: Matrix, mean: Float64s, columns: Float64s) -> Matrix:
     """Return ``(rows - mean) @ columns`` in the precision of the rows, in blocks.
 
     The mean is subtracted before the product, because float32 would lose digits afterwards.

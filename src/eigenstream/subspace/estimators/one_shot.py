@@ -17,6 +17,7 @@ from eigenstream._provenance import forget_source, note_source
 from eigenstream._refusals import refuse_unread
 from eigenstream._storable import FITTED, storable
 from eigenstream._streams import fits_dask, is_stream, labelled_stream, note_columns
+from eigenstream._types import LabelsLike, RowsLike
 from eigenstream.rows.guard import publishes
 from eigenstream.rows.rows import all_rows
 
@@ -68,7 +69,7 @@ class ThresholdClassifier(ClassifierMixin, Documented):
 
     @fits_dask
     @publishes
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: RowsLike, y: LabelsLike = None) -> Self:
         """Store the examples, one or more rows of each class.
 
         Parameters
@@ -103,7 +104,7 @@ class ThresholdClassifier(ClassifierMixin, Documented):
         return self
 
     @maps_streams
-    def distances(self, X: Any) -> Float64s:
+    def distances(self, X: RowsLike) -> Float64s:
         """Return the distance of each row to the nearest example of each class.
 
         Parameters
@@ -130,7 +131,7 @@ class ThresholdClassifier(ClassifierMixin, Documented):
         return nearest
 
     @maps_streams
-    def decide(self, X: Any) -> NDArray[np.int64]:
+    def decide(self, X: RowsLike) -> NDArray[np.int64]:
         """Return +1 (member), -1 (not a member) or 0 (at the threshold) for each row and class.
 
         Parameters
@@ -146,7 +147,7 @@ class ThresholdClassifier(ClassifierMixin, Documented):
         return np.sign(self._limit() - self.distances(X)).astype(np.int64)
 
     @maps_streams
-    def decision_function(self, X: Any) -> Float64s:
+    def decision_function(self, X: RowsLike) -> Float64s:
         """Return minus the distance to each class, or the difference of the two for two classes.
 
         Parameters
@@ -165,7 +166,7 @@ class ThresholdClassifier(ClassifierMixin, Documented):
         return -distances
 
     @maps_streams
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: RowsLike) -> NDArray[Any]:
         """Return the class of the nearest example, or ``undecided``.
 
         Parameters

@@ -18,6 +18,7 @@ from eigenstream._checks import (
 )
 from eigenstream._provenance import steps_of_stream
 from eigenstream._refusals import refuse_unread
+from eigenstream._types import LabelsLike, Matrix, PairsLike, RowsLike, StreamLike, WeightsLike
 from eigenstream.rows.rows import ArrayRows, IndexPairs, Part, Rows, refuse_columns
 
 SHAPES = (
@@ -28,13 +29,13 @@ SHAPES = (
 class CheckedPairs(NamedTuple):
     """The rows of pairs side by side, or rows and pairs of their numbers; weights and signs."""
 
-    rows: Any
+    rows: Matrix
     weights: Any
     signs: Any
     pairs: Any
 
 
-def pair_tags(tags: Any, preprocessor: Any) -> Any:
+def pair_tags(tags: Any, preprocessor: RowsLike) -> Any:
     """Return scikit-learn tags for an estimator that learns from pairs with signs."""
     input_tags = tags.input_tags
     input_tags.three_d_array, input_tags.two_d_array = True, preprocessor is not None
@@ -44,7 +45,7 @@ def pair_tags(tags: Any, preprocessor: Any) -> Any:
     return tags
 
 
-def checked_points(preprocessor: Any) -> Any:
+def checked_points(preprocessor: RowsLike) -> Matrix:
     """Return the rows that index pairs refer to."""
     refuse_unread(preprocessor, "preprocessor")
     points: Any = preprocessor if is_sparse(preprocessor) else np.asarray(unmasked(preprocessor))
@@ -61,10 +62,10 @@ def checked_points(preprocessor: Any) -> Any:
 
 
 def checked_pairs(
-    pairs: Any,
-    y: Any,
-    preprocessor: Any,
-    sample_weight: Any = None,
+    pairs: PairsLike,
+    y: LabelsLike,
+    preprocessor: RowsLike,
+    sample_weight: WeightsLike = None,
     n_features: int | None = None,
 ) -> CheckedPairs:
     """Return checked pairs with their signs, which are all positive without ``y``.
@@ -113,7 +114,7 @@ def rows_of_pairs(estimator: Any, raw: CheckedPairs, source: Any = None) -> Rows
     return IndexPairs(numbers, raw.rows, index_pairs_of, missing=missing)
 
 
-def remember_names(estimator: Any, raw: CheckedPairs, preprocessor: Any) -> None:
+def remember_names(estimator: Any, raw: CheckedPairs, preprocessor: RowsLike) -> None:
     """Store the number of features, and the column names of a data frame."""
     estimator.n_features_in_ = raw.rows.shape[1] // (1 if raw.pairs is not None else 2)
     _check_feature_names(estimator, np.empty((0, 0)), reset=True)
@@ -121,7 +122,7 @@ def remember_names(estimator: Any, raw: CheckedPairs, preprocessor: Any) -> None
         _check_feature_names(estimator, preprocessor, reset=True)
 
 
-def check_no_pairs(X: Any) -> None:
+def check_no_pairs(X: RowsLike) -> None:
     """Reject pairs where rows are expected."""
     if getattr(X, "ndim", 2) == 3:
         raise ValueError(
@@ -130,7 +131,7 @@ def check_no_pairs(X: Any) -> None:
         )
 
 
-def checked_signs(y: Any, n_pairs: int) -> NDArray[np.int64]:
+def checked_signs(y: LabelsLike, n_pairs: int) -> NDArray[np.int64]:
     """Return the signs of pairs: +1 (same class) and -1 (different classes).
 
     >>> checked_signs([0, 1], 2)
@@ -169,7 +170,7 @@ def checked_signs(y: Any, n_pairs: int) -> NDArray[np.int64]:
     return signs.astype(np.int64, copy=False)
 
 
-def check_without_steps(stream: Any) -> None:
+def check_without_steps(stream: StreamLike) -> None:
     """Reject steps of a stream of pairs, which would apply to two rows side by side."""
     if steps_of_stream(stream):
         raise ValueError(
@@ -178,7 +179,7 @@ def check_without_steps(stream: Any) -> None:
         )
 
 
-def check_stream_of_pairs(stream: Any) -> None:
+def check_stream_of_pairs(stream: StreamLike) -> None:
     """Reject a stream with an odd number of columns."""
     width = stream.n_features
     if width is not None and width % 2:
@@ -188,7 +189,7 @@ def check_stream_of_pairs(stream: Any) -> None:
         )
 
 
-def pairs_of(rows: Any, preprocessor: Any) -> Any:
+def pairs_of(rows: Matrix, preprocessor: RowsLike) -> Matrix:
     """Return the pairs in rows of a stream: two row numbers, or two rows side by side.
 
     >>> pairs_of(np.array([[1.0, 2.0, 3.0, 4.0]]), None).tolist()
@@ -199,7 +200,7 @@ def pairs_of(rows: Any, preprocessor: Any) -> Any:
     return rows.reshape(len(rows), 2, -1)
 
 
-def index_pairs_of(rows: Any) -> Any:
+def index_pairs_of(rows: Matrix) -> Matrix:
     """Return the index pairs in rows of a stream."""
     whole = np.rint(rows)
     if rows.shape[1] != 2 or not (whole == rows).all():
@@ -213,7 +214,7 @@ def index_pairs_of(rows: Any) -> Any:
 # ---- labels --------------------------------------------------------------------------------
 
 
-def checked_labels(estimator: Any, y: Any, n_rows: int | None = None) -> NDArray[Any]:
+def checked_labels(estimator: Any, y: LabelsLike, n_rows: int | None = None) -> NDArray[Any]:
     """Return class labels as an array, or raise for invalid labels."""
     if y is None:
         raise ValueError(
@@ -234,7 +235,7 @@ def checked_labels(estimator: Any, y: Any, n_rows: int | None = None) -> NDArray
     return np.asarray(labels)
 
 
-def targets_of(estimator: Any, y: Any, groups: Any, n_rows: int) -> NDArray[Any]:
+def targets_of(estimator: Any, y: LabelsLike, groups: LabelsLike, n_rows: int) -> NDArray[Any]:
     """Return the label of each row, or its label and task with ``groups``."""
     labels = checked_labels(estimator, y, n_rows)
     if groups is None:

@@ -5,6 +5,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.linalg import eigh
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_choice, check_flag, check_number, check_whole, warn_user
@@ -12,6 +13,7 @@ from eigenstream._linalg import Float64s, canonical_signs
 from eigenstream._prepared import maps_streams
 from eigenstream._storable import FITTED, storable
 from eigenstream._streams import is_stream, labelled_stream
+from eigenstream._types import LabelsLike, Matrix, PairsLike, RowsLike, WeightsLike
 from eigenstream.rows.chunk import FIRST, Skipped, joined
 from eigenstream.rows.guard import Guarded, publishes
 from eigenstream.rows.rows import all_rows, as_floats, validated
@@ -127,7 +129,7 @@ class PairMetric(
         norm: float = 3.0,
         margin: float = 0.1,
         balanced: bool = True,
-        preprocessor: Any = None,
+        preprocessor: RowsLike = None,
         diameter: float | None = None,
         max_iter: int = 5000,
         tol: float = 1e-4,
@@ -143,7 +145,9 @@ class PairMetric(
         self.missing = missing
 
     @publishes
-    def fit(self, pairs: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self, pairs: PairsLike, y: LabelsLike = None, sample_weight: WeightsLike = None
+    ) -> Self:
         """Learn from positive and negative pairs.
 
         Parameters
@@ -237,7 +241,7 @@ class PairMetric(
         return self._skipped.n_rows
 
     @maps_streams
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: RowsLike) -> Matrix:
         """Map rows to a space in which the Euclidean distance is the learned one.
 
         Parameters
@@ -269,7 +273,7 @@ class PairMetric(
         trained: TrainingPairs = self._trained
         return trained
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         """Describe the estimator to scikit-learn."""
         return pair_input.pair_tags(super().__sklearn_tags__(), self.preprocessor)
 

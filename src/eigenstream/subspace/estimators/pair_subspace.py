@@ -1,10 +1,12 @@
 """Distances from pairs marked as same or different."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils import Tags
 from sklearn.utils._param_validation import Options, StrOptions
 
 from eigenstream._checks import check_index_pairs
@@ -20,6 +22,19 @@ from eigenstream._streams import (
     labelled_stream,
     note_columns,
     refuse_keeping,
+)
+from eigenstream._types import (
+    Checkpoint,
+    Constraints,
+    Count,
+    LabelsLike,
+    Matrix,
+    PairsLike,
+    RowsLike,
+    Setting,
+    StreamLike,
+    Transformer,
+    WeightsLike,
 )
 from eigenstream.rows.fit import Fit
 from eigenstream.rows.guard import publishes
@@ -40,6 +55,7 @@ from eigenstream.subspace.estimators.results import PairResult
 from eigenstream.subspace.inference.decisions import FitsPairs
 from eigenstream.subspace.inference.pair_bounds import bound_of_pairs
 from eigenstream.subspace.inference.uncertainty import Uncertainty, parts_in_time
+from eigenstream.subspace.solvers.solver import Solver
 from eigenstream.subspace.sums.label_terms import PairTerms
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.sample import MOST_PAIRS, PairSample, TrainingPairs
@@ -142,22 +158,22 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
     0.99
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = PairwiseEstimator._parameter_constraints | {
+    _parameter_constraints: ClassVar[Constraints] = PairwiseEstimator._parameter_constraints | {
         "scale": [Options(bool, {False}), StrOptions({"auto", "within"})]
     }
 
     def __init__(
         self,
-        n_components: Any = "auto",
+        n_components: Count = "auto",
         *,
         criterion: str = "ratio",
-        shrinkage: Any = "auto",
-        mixing: Any = "auto",
-        scale: Any = "auto",
-        eta: Any = "auto",
-        solver: Any = "auto",
-        features: Any = None,
-        preprocessor: Any = None,
+        shrinkage: Setting = "auto",
+        mixing: Setting = "auto",
+        scale: bool | str = "auto",
+        eta: Setting | Sequence[float] = "auto",
+        solver: str | Solver = "auto",
+        features: Transformer | None = None,
+        preprocessor: RowsLike = None,
         missing: str = "raise",
     ) -> None:
         self.n_components = n_components
@@ -180,11 +196,11 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
     @publishes
     def fit(
         self,
-        pairs: Any,
-        y: Any = None,
-        sample_weight: Any = None,
+        pairs: PairsLike,
+        y: LabelsLike = None,
+        sample_weight: WeightsLike = None,
         *,
-        checkpoint: Any = None,
+        checkpoint: Checkpoint = None,
         every: int | None = None,
         resume: bool = False,
     ) -> Self:
@@ -224,13 +240,13 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         forget_source(self)
         return self
 
-    def _fit_stream(self, stream: Any, keeper: Any) -> None:
+    def _fit_stream(self, stream: StreamLike, keeper: Any) -> None:
         """Learn from a stream of pairs."""
         rows = self._stream_rows(stream)
         note_columns(self, stream)
         self._resume(rows, keeper)
 
-    def _stream_rows(self, stream: Any) -> Rows:
+    def _stream_rows(self, stream: StreamLike) -> Rows:
         """Return the pairs of a stream: two rows side by side, or two row numbers."""
 
         def signs(labels: Any) -> Any:
@@ -243,7 +259,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         else:
             points = pair_input.checked_points(self.preprocessor)
 
-            def pairs(rows: Any) -> Any:
+            def pairs(rows: Matrix) -> Any:
                 index = pair_input.index_pairs_of(rows)
                 return check_index_pairs(index, points.shape[0], "the preprocessor")
 
@@ -253,7 +269,9 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         return rows
 
     @offered_if(continues)
-    def partial_fit(self, pairs: Any, y: Any, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, pairs: PairsLike, y: LabelsLike, sample_weight: WeightsLike = None
+    ) -> Self:
         """Learn from more pairs.
 
         With solver="dense" the result does not depend on the order or the chunking.
@@ -280,7 +298,9 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
 
     _block_word = "pairs"
 
-    def uncertainty(self, pairs: Any, y: Any = None, *, blocks: int = 20) -> Uncertainty:
+    def uncertainty(
+        self, pairs: PairsLike, y: LabelsLike = None, *, blocks: int = 20
+    ) -> Uncertainty:
         """Fit a copy of the estimator and return it with error bars, from one pass over the pairs.
 
         The errors come from fits without each block of consecutive pairs (the delete-one-block
@@ -320,7 +340,14 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         pairs = labelled_stream(pairs, y, model) if is_stream(pairs) else pairs
         return model._jackknifed(model._rows(pairs, y, reset=True), blocks, parts_in_time)
 
-    def _rows(self, pairs: Any, y: Any = None, sample_weight: Any = None, *, reset: bool) -> Rows:
+    def _rows(
+        self,
+        pairs: PairsLike,
+        y: LabelsLike = None,
+        sample_weight: WeightsLike = None,
+        *,
+        reset: bool,
+    ) -> Rows:
         if is_stream(pairs):
             return self._stream_rows(pairs)
         if y is None:
@@ -409,6 +436,6 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         assert isinstance(trained, TrainingPairs)
         return bound_of_pairs(trained, norms, margin, delta, diameter, balanced=balanced)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         """Describe the estimator to scikit-learn."""
         return pair_input.pair_tags(super().__sklearn_tags__(), self.preprocessor)

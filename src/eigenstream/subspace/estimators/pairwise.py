@@ -14,6 +14,7 @@ from eigenstream._prepared import maps_streams
 from eigenstream._refusals import refuse_unread
 from eigenstream._storable import storable
 from eigenstream._streams import is_stream
+from eigenstream._types import Constraints, Matrix, RowsLike
 from eigenstream.evaluation import pair_risk
 from eigenstream.evaluation.pair_risk import TrainingRows
 from eigenstream.rows.fit import Fit
@@ -73,7 +74,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
     mixing: Any
     scale: Any
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = SubspaceEstimator._parameter_constraints | {
+    _parameter_constraints: ClassVar[Constraints] = SubspaceEstimator._parameter_constraints | {
         "eta": [
             Interval(Real, 0, None, closed="neither"),
             StrOptions({"auto", "margin_risk"}),
@@ -133,7 +134,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         """
 
     @abstractmethod
-    def _folds(self, learner: Learner, rows: Any) -> Folds:
+    def _folds(self, learner: Learner, rows: Matrix) -> Folds:
         """Return the folds of sampled rows or pairs."""
 
     @abstractmethod
@@ -318,7 +319,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
             )
         return pairs.first(positive)
 
-    def _jackknifed(self, rows: Any, blocks: int, cut: Any) -> Uncertainty:
+    def _jackknifed(self, rows: Matrix, blocks: int, cut: Any) -> Uncertainty:
         """Learn from rows in blocks, and return the error bars."""
         check_blocks(blocks)
         fit = Fit(self, rows)
@@ -377,7 +378,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
     # ---- use -------------------------------------------------------------------------------
 
     @maps_streams
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: RowsLike) -> Matrix:
         """Project rows onto the components, in the precision of the rows.
 
         Parameters

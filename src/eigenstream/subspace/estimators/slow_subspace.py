@@ -4,12 +4,14 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from eigenstream._checks import warn_user
 from eigenstream._linalg import Float64s, canonical_signs
 from eigenstream._prepared import reads_rows
 from eigenstream._storable import storable
+from eigenstream._types import Constraints, Count, LabelsLike, RowsLike, Setting, Transformer
 from eigenstream.rows.chunk import joined
 from eigenstream.rows.guard import reads
 from eigenstream.rows.rows import is_list_of_sequences
@@ -19,7 +21,7 @@ from eigenstream.subspace.estimators.time import TimeEstimator, scale_of
 from eigenstream.subspace.estimators.weights import AlphaPath, alpha_of_bound, alpha_path
 from eigenstream.subspace.inference import timescales as _timescales
 from eigenstream.subspace.solvers.flow import FlowOperator
-from eigenstream.subspace.solvers.solver import COUNT
+from eigenstream.subspace.solvers.solver import COUNT, Solver
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.operators import Eigenpairs, MatrixOperator
 from eigenstream.subspace.sums.terms import TimeTerms, Weights
@@ -147,7 +149,7 @@ class SlowSubspace(TimeEstimator):
     np.float64(1.0)
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = TimeEstimator._parameter_constraints | {
+    _parameter_constraints: ClassVar[Constraints] = TimeEstimator._parameter_constraints | {
         "n_components": [COUNT, Interval(Real, 0, 1, closed="neither"), None],
         "alpha": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto", "bound"})],
         "lag": [COUNT],
@@ -160,17 +162,17 @@ class SlowSubspace(TimeEstimator):
 
     def __init__(
         self,
-        n_components: Any = 2,
+        n_components: Count = 2,
         *,
-        alpha: Any = "auto",
+        alpha: Setting = "auto",
         lag: int = 1,
         criterion: str = "difference",
         reversible: bool = False,
         shrinkage: float = 1e-4,
-        solver: Any = "auto",
+        solver: str | Solver = "auto",
         center: bool = True,
         scale: bool = False,
-        features: Any = None,
+        features: Transformer | None = None,
         basis: str = "slowness",
         missing: str = "raise",
     ) -> None:
@@ -224,7 +226,7 @@ class SlowSubspace(TimeEstimator):
             if message is not None:
                 warn_user(message)
 
-    def _after_fit(self, X: Any) -> None:
+    def _after_fit(self, X: RowsLike) -> None:
         """Warn if the first rows of the first sequence show that the lag is too short."""
         if self._gaps:  # the features of rows with gaps are smoother than those of other rows
             return
@@ -390,7 +392,7 @@ class SlowSubspace(TimeEstimator):
         """
         return _timescales.implied(self.result_.autocorrelations, self.lag)
 
-    def path(self, alphas: Any) -> AlphaPath:
+    def path(self, alphas: ArrayLike) -> AlphaPath:
         """Solve for several alphas from the stored sums, without reading data.
 
         Parameters
@@ -420,7 +422,7 @@ class SlowSubspace(TimeEstimator):
         return alpha_path(self._matrices(), self.n_components_, alphas, radius)
 
     @reads_rows
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: RowsLike, y: LabelsLike = None) -> float:
         """Return how well the learned features predict each other ``lag`` rows later.
 
         The score is comparable between values of ``n_components`` and ``alpha``: features that were

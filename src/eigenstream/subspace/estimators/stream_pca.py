@@ -1,9 +1,10 @@
 """Exact principal component analysis of a stream."""
 
 from numbers import Integral, Real
-from typing import Any, ClassVar, cast
+from typing import ClassVar, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
@@ -14,12 +15,13 @@ from eigenstream._machine import chunk_rows
 from eigenstream._prepared import maps_streams
 from eigenstream._storable import storable
 from eigenstream._streams import is_stream
+from eigenstream._types import Constraints, Count, LabelsLike, RowsLike, Transformer
 from eigenstream.rows.guard import reads
 from eigenstream.rows.rows import as_floats, validated
 from eigenstream.subspace.estimators.entries import documented
 from eigenstream.subspace.estimators.results import VarianceResult
 from eigenstream.subspace.estimators.time import TimeEstimator, scale_of
-from eigenstream.subspace.solvers.solver import COUNT
+from eigenstream.subspace.solvers.solver import COUNT, Solver
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.operators import Eigenpairs
 
@@ -100,18 +102,18 @@ class StreamPCA(TimeEstimator):
     array([[1., 0.]])
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = TimeEstimator._parameter_constraints | {
+    _parameter_constraints: ClassVar[Constraints] = TimeEstimator._parameter_constraints | {
         "n_components": [COUNT, Interval(Real, 0, 1, closed="neither"), None],
     }
 
     def __init__(
         self,
-        n_components: Any = 2,
+        n_components: Count = 2,
         *,
-        solver: Any = "auto",
+        solver: str | Solver = "auto",
         center: bool = True,
         scale: bool = False,
-        features: Any = None,
+        features: Transformer | None = None,
         missing: str = "raise",
     ) -> None:
         self.n_components = n_components
@@ -174,7 +176,7 @@ class StreamPCA(TimeEstimator):
         """The mean variance of the discarded directions."""
         return self.result_.noise
 
-    def variance_along(self, direction: Any) -> float:
+    def variance_along(self, direction: ArrayLike) -> float:
         """Return the variance q'Rq / q'q along a direction q.
 
         Parameters
@@ -250,7 +252,7 @@ class StreamPCA(TimeEstimator):
         )
         return model.advise(n_features=width)
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: RowsLike, y: LabelsLike = None) -> float:
         """Return the mean log-likelihood of rows under probabilistic PCA.
 
         It equals the score of scikit-learn's PCA.
@@ -274,7 +276,7 @@ class StreamPCA(TimeEstimator):
         return float(scores.mean())
 
     @maps_streams
-    def score_samples(self, X: Any) -> Float64s:
+    def score_samples(self, X: RowsLike) -> Float64s:
         """Return the log-likelihood of each row under probabilistic PCA.
 
         Parameters

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.linalg import orth
 from sklearn.base import clone
+from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,6 +21,15 @@ from eigenstream._linalg import Float64s, principal_angles, rounding_of_mean
 from eigenstream._prepared import learns_rows
 from eigenstream._provenance import forget_source, note_source
 from eigenstream._streams import fits_dask, is_stream, note_columns, refuse_keeping
+from eigenstream._types import (
+    BlockCount,
+    Checkpoint,
+    Constraints,
+    LabelsLike,
+    RowsLike,
+    StreamLike,
+    WeightsLike,
+)
 from eigenstream.rows.chunk import MUCH
 from eigenstream.rows.fit import CallbackSupportMixin, Fit, with_callbacks
 from eigenstream.rows.guard import changing, publishes
@@ -66,7 +76,7 @@ class TimeEstimator(CallbackSupportMixin, GapEstimator):
     scale: bool
     lag: int = 0
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = SubspaceEstimator._parameter_constraints | {
+    _parameter_constraints: ClassVar[Constraints] = SubspaceEstimator._parameter_constraints | {
         "center": [FLAG, StrOptions({"sequences"})],
         "missing": [StrOptions({"raise", "skip", "available"})],
         "scale": [FLAG],
@@ -188,14 +198,14 @@ class TimeEstimator(CallbackSupportMixin, GapEstimator):
         complete = "available" if self._gaps else "raise or skip"
         return super()._parameters() | {"missing": complete}
 
-    def _rows(self, X: Any, sample_weight: Any = None, *, reset: bool) -> Rows:
+    def _rows(self, X: RowsLike, sample_weight: WeightsLike = None, *, reset: bool) -> Rows:
         """Return the rows of a stream, of one sequence or of several."""
         if is_stream(X):
             return self._stream_rows(X)
         parts = sequences_of(self, X, sample_weight, reset=reset)
         return ArrayRows(parts, missing=self.missing, begins=False)
 
-    def _stream_rows(self, X: Any) -> StreamRows:
+    def _stream_rows(self, X: RowsLike) -> StreamRows:
         """Return the rows of a stream."""
         return StreamRows(X, gaps=self._gaps)
 
@@ -207,12 +217,12 @@ class TimeEstimator(CallbackSupportMixin, GapEstimator):
     @with_callbacks
     def fit(
         self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
+        X: RowsLike,
+        y: LabelsLike = None,
+        sample_weight: WeightsLike = None,
         *,
-        blocks: Any = None,
-        checkpoint: Any = None,
+        blocks: BlockCount = None,
+        checkpoint: Checkpoint = None,
         every: int | None = None,
         resume: bool = False,
     ) -> Self:
@@ -262,12 +272,16 @@ class TimeEstimator(CallbackSupportMixin, GapEstimator):
         self._after_fit(X)
         return self
 
-    def _after_fit(self, X: Any) -> None:
+    def _after_fit(self, X: RowsLike) -> None:
         """Check the features of the rows that were learned from."""
 
     @learns_rows
     def partial_fit(
-        self, X: Any, y: Any = None, sample_weight: Any = None, new_sequence: bool = False
+        self,
+        X: RowsLike,
+        y: LabelsLike = None,
+        sample_weight: WeightsLike = None,
+        new_sequence: bool = False,
     ) -> Self:
         """Learn from a chunk of rows that follows the rows seen so far.
 
@@ -335,7 +349,7 @@ class TimeEstimator(CallbackSupportMixin, GapEstimator):
         n = learner.terms.n_terms
         return moments * (n / (n - 1)) if n > 1 else moments
 
-    def _scored_terms(self, X: Any, lag: int | None = None) -> Learner:
+    def _scored_terms(self, X: RowsLike, lag: int | None = None) -> Learner:
         """Return a learner of other rows."""
         check_is_fitted(self)
         rows = self._stream_rows(X) if is_stream(X) else self._sequences(X, reset=False)
@@ -347,13 +361,15 @@ class TimeEstimator(CallbackSupportMixin, GapEstimator):
         self._check_terms(scored)
         return scored
 
-    def _sequences(self, X: Any, sample_weight: Any = None, *, reset: bool = True) -> ArrayRows:
+    def _sequences(
+        self, X: RowsLike, sample_weight: WeightsLike = None, *, reset: bool = True
+    ) -> ArrayRows:
         """Return the rows of one sequence or several, all longer than the lag."""
         parts = sequences_of(self, X, sample_weight, reset=reset)
         self._check_lengths(parts)
         return ArrayRows(parts, missing=self.missing, given=X)
 
-    def _features_of(self, X: Any, most: int | None = None) -> Iterator[Any]:
+    def _features_of(self, X: RowsLike, most: int | None = None) -> Iterator[Any]:
         """Yield chunks of features of rows, or of a stream.
 
         With ``most``, of this number of rows of each sequence in memory, or chunk of a stream.
@@ -374,7 +390,7 @@ class TimeEstimator(CallbackSupportMixin, GapEstimator):
 
     # ---- error bars ------------------------------------------------------------------------
 
-    def uncertainty(self, X: Any, blocks: Any = 20) -> Uncertainty:
+    def uncertainty(self, X: RowsLike, blocks: BlockCount = 20) -> Uncertainty:
         """Fit a copy of the estimator and return it with error bars, from one pass over the rows.
 
         The rows are cut into consecutive blocks. The errors come from fits without each block (the
@@ -415,7 +431,7 @@ class TimeEstimator(CallbackSupportMixin, GapEstimator):
         error_bars: Uncertainty = model._of_this(model._solved()).uncertainty
         return error_bars
 
-    def _learn_blocks(self, X: Any, sample_weight: Any, blocks: Any) -> None:
+    def _learn_blocks(self, X: RowsLike, sample_weight: WeightsLike, blocks: int | str) -> None:
         """Learn from all rows in blocks, and store the error bars."""
         by_sequence = isinstance(blocks, str) and blocks == "sequences"
         if not by_sequence:
@@ -439,7 +455,9 @@ class TimeEstimator(CallbackSupportMixin, GapEstimator):
             return result
         return replace(result, uncertainty=replace(result.uncertainty, estimator=self))
 
-    def _fit_in_time(self, X: Any, sample_weight: Any = None) -> tuple[Fit, int | None]:
+    def _fit_in_time(
+        self, X: RowsLike, sample_weight: WeightsLike = None
+    ) -> tuple[Fit, int | None]:
         """Return a new fit after its feature map, and the number of rows if it is known."""
         if is_stream(X):
             rows: Rows = stream_rows(self, X, gaps=self._gaps)
@@ -467,13 +485,13 @@ class TimeEstimator(CallbackSupportMixin, GapEstimator):
 
     # ---- checks ----------------------------------------------------------------------------
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         """Describe the estimator to scikit-learn."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self._gaps
         return tags
 
-    def _warn_if_shuffled(self, stream: Any) -> None:
+    def _warn_if_shuffled(self, stream: StreamLike) -> None:
         if getattr(stream, "shuffled", False) and self.lag > 0:
             warn_user(
                 f"{stream!r} comes from a loader that shuffles, and velocities are differences of "

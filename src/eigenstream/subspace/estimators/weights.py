@@ -2,10 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize_scalar
 
 from eigenstream._checks import check_number, warn_user
@@ -94,7 +93,7 @@ class AlphaPath:
 
 
 def alpha_path(
-    operator: MatrixOperator, n_components: int, alphas: Any, radius: float
+    operator: MatrixOperator, n_components: int, alphas: ArrayLike, radius: float
 ) -> AlphaPath:
     """Solve for several alphas without reading the data again."""
     chosen = [check_number(alpha, "alpha", above=0, most=1) for alpha in np.ravel(alphas).tolist()]
@@ -131,7 +130,7 @@ class Choice:
 
 def choose(
     folds: list[Fold],
-    etas: Any,
+    etas: ArrayLike,
     columns: Callable[[MatrixOperator, float, Weights], Float64s],
     scale: Float64s | None = None,
 ) -> Choice:
@@ -176,7 +175,7 @@ def _place(losses: Float64s) -> float:
     return float(counts @ np.arange(len(counts)) / counts.sum())
 
 
-def margin_risk_eta(etas: Any, loss: Callable[[float], float]) -> Choice:
+def margin_risk_eta(etas: ArrayLike, loss: Callable[[float], float]) -> Choice:
     """Return the weight with the smallest loss on the training pairs, as in [HPCA]."""
     ordered = np.sort(np.asarray(etas, np.float64))[::-1]
     losses = np.array([loss(float(eta)) for eta in ordered])

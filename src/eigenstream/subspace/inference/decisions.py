@@ -13,6 +13,7 @@ from eigenstream._checks import check_choice, check_number, warn_user
 from eigenstream._linalg import Float64s
 from eigenstream._prepared import prepared, without_steps
 from eigenstream._streams import is_stream, labelled_stream
+from eigenstream._types import LabelsLike, Matrix, PairsLike, RowsLike
 from eigenstream.evaluation import pair_risk
 from eigenstream.evaluation.base import (
     PairCounts,
@@ -53,7 +54,7 @@ class PairDecisions(ABC):
     _learned_pairs: Any = None
 
     @abstractmethod
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: RowsLike) -> Matrix:
         """Map rows to the space in which distances are taken."""
 
     @abstractmethod
@@ -84,7 +85,7 @@ class PairDecisions(ABC):
 
     # ---- distances -------------------------------------------------------------------------
 
-    def pair_distance(self, pairs: Any, *, preprocessor: Any = None) -> Float64s:
+    def pair_distance(self, pairs: PairsLike, *, preprocessor: RowsLike = None) -> Float64s:
         """Return the learned distance |P(x - x')| of each pair.
 
         Parameters
@@ -109,7 +110,7 @@ class PairDecisions(ABC):
         raw = _pair_input.checked_pairs(pairs, None, points, n_features=width)
         return without_steps(self)._distances(raw.rows, raw.pairs)
 
-    def _distances(self, rows: Any, pairs: Any) -> Float64s:
+    def _distances(self, rows: Matrix, pairs: PairsLike) -> Float64s:
         with warnings.catch_warnings():
             # Pairs have no column names, even if the training rows had some.
             warnings.filterwarnings("ignore", "X does not have valid feature names")
@@ -137,12 +138,12 @@ class PairDecisions(ABC):
 
     def calibrate_threshold(
         self,
-        X: Any,
-        y: Any,
+        X: RowsLike,
+        y: LabelsLike,
         strategy: str | None = None,
         *,
         false_positive_rate: float | None = None,
-        preprocessor: Any = None,
+        preprocessor: RowsLike = None,
     ) -> Self:
         """Set ``threshold_`` from labelled rows or from pairs, preferably held-out ones.
 
@@ -213,7 +214,7 @@ class PairDecisions(ABC):
         """Return the names of the classes that were learned from, if they are known."""
         return set()
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: RowsLike, y: LabelsLike = None) -> float:
         """Return the ROC area of the distance as a detector of pairs of the same class.
 
         Parameters
@@ -231,12 +232,12 @@ class PairDecisions(ABC):
         """
         return roc_area(self._counts_of(X, y))
 
-    def _counts_of(self, X: Any, y: Any) -> PairCounts:
+    def _counts_of(self, X: RowsLike, y: LabelsLike) -> PairCounts:
         """Return the distances of all pairs of labelled rows, or of pairs with signs, counted."""
         return self._measured(X, y)[0]
 
     def _measured(
-        self, X: Any, y: Any, preprocessor: Any = None, *, both: bool = True
+        self, X: RowsLike, y: LabelsLike, preprocessor: RowsLike = None, *, both: bool = True
     ) -> tuple[PairCounts, tuple[Float64s, NDArray[Any]] | None]:
         """Return the counted distances of pairs, and the features and labels of labelled rows."""
         check_is_fitted(self)
@@ -260,7 +261,7 @@ class PairDecisions(ABC):
                 raise ValueError(f"y implies no pair of {kind}. Give rows or pairs of both kinds.")
         return counts, labelled
 
-    def _check_shared_rows(self, pairs: Any) -> None:
+    def _check_shared_rows(self, pairs: PairsLike) -> None:
         """Warn if index pairs share rows with the different ones that were learned from."""
         if self._learned_pairs is None or self._learned_pairs[1] is not self.preprocessor:
             return
@@ -286,7 +287,7 @@ class FitsPairs(PairDecisions):
     __metadata_request__decision_function: ClassVar = {"pairs": UNUSED}
     __metadata_request__predict: ClassVar = {"pairs": UNUSED}
 
-    def decision_function(self, pairs: Any) -> Float64s:
+    def decision_function(self, pairs: PairsLike) -> Float64s:
         """Return minus the distance of each pair, which is larger for positive pairs.
 
         Parameters
@@ -301,7 +302,7 @@ class FitsPairs(PairDecisions):
         """
         return -self.pair_distance(pairs)
 
-    def predict(self, pairs: Any) -> NDArray[np.int64]:
+    def predict(self, pairs: PairsLike) -> NDArray[np.int64]:
         """Return +1 (same class) for distances below ``threshold_``, else -1.
 
         Parameters

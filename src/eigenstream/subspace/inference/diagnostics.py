@@ -1,13 +1,12 @@
 """Diagnostics of fitted subspaces, as functions of the estimator."""
 
-from typing import Any
-
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_whole
 from eigenstream._linalg import Float64s
 from eigenstream._prepared import reads_rows
+from eigenstream._types import RowsLike
 from eigenstream.subspace.estimators.base import SubspaceEstimator
 from eigenstream.subspace.estimators.results import PairResult
 from eigenstream.subspace.estimators.slow_subspace import SlowSubspace
@@ -21,7 +20,7 @@ __all__ = ["autocorrelations", "implied_timescales", "n_positive", "objective"]
 
 
 @reads_rows
-def autocorrelations(model: SlowSubspace, X: Any, lag: int | None = None) -> Float64s:
+def autocorrelations(model: SlowSubspace, X: RowsLike, lag: int | None = None) -> Float64s:
     """Return the autocorrelation of each feature on given rows, in one pass over them.
 
     The definition is that of ``SlowResult.autocorrelations``. All solvers are supported.
@@ -62,7 +61,7 @@ def autocorrelations(model: SlowSubspace, X: Any, lag: int | None = None) -> Flo
     return timescales.of_features(chunks, terms)
 
 
-def implied_timescales(model: SlowSubspace, X: Any, lag: int | None = None) -> Float64s:
+def implied_timescales(model: SlowSubspace, X: RowsLike, lag: int | None = None) -> Float64s:
     """Return the time scale that each autocorrelation on given rows implies, in rows.
 
     Parameters
@@ -95,7 +94,7 @@ def implied_timescales(model: SlowSubspace, X: Any, lag: int | None = None) -> F
 
 
 @reads_rows
-def objective(model: SlowSubspace, X: Any) -> float:
+def objective(model: SlowSubspace, X: RowsLike) -> float:
     """Return the objective L that a subspace reaches on other rows in time order.
 
     For ``criterion="ratio"`` it is the sum of the ratios of variance to velocity.

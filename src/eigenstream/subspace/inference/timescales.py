@@ -13,6 +13,7 @@ from sklearn.base import clone
 from eigenstream._checks import check_lags, check_number, warn_user
 from eigenstream._linalg import Float64s, brief
 from eigenstream._streams import opened
+from eigenstream._types import BlockCount, RowsLike, WeightsLike
 from eigenstream.evaluation.sums import without_each
 from eigenstream.rows.chunk import Chunk
 from eigenstream.subspace.inference.decays import (
@@ -302,11 +303,11 @@ class LagPath:
 
 def lag_path(
     estimator: Any,
-    X: Any,
+    X: RowsLike,
     lags: Any = None,
-    sample_weight: Any = None,
+    sample_weight: WeightsLike = None,
     *,
-    blocks: Any = None,
+    blocks: BlockCount = None,
     dt: float = 1.0,
     unit: str = "rows",
 ) -> LagPath:

@@ -15,6 +15,7 @@ from scipy.stats import t as student
 from eigenstream._checks import check_whole, warn_user
 from eigenstream._linalg import Float64s, brief
 from eigenstream._storable import storable
+from eigenstream._types import BlockCount
 from eigenstream.evaluation.sums import without_each
 from eigenstream.rows.chunk import Chunk
 from eigenstream.subspace.inference.decays import jackknife_error, of_learner, resolved
@@ -260,7 +261,7 @@ def fit_blocks(
     estimators: list[Any],
     fit: Any,
     begin: Begin,
-    n_blocks: int,
+    n_blocks: int | str,
     n_rows: int | None,
     cut: Any = parts_in_time,
     *,
@@ -289,7 +290,7 @@ def fit_blocks(
 # ---- the jackknife -------------------------------------------------------------------------
 
 
-def check_blocks(blocks: Any) -> int:
+def check_blocks(blocks: BlockCount) -> int:
     """Return the number of blocks."""
     return check_whole(blocks, "blocks", least=2)
 

@@ -12,6 +12,7 @@ from eigenstream._checks import check_flag, check_whole, is_sparse, warn_user
 from eigenstream._linalg import Float64s, orthonormalized, principal_angles, rounding_of_mean
 from eigenstream._machine import blas_threads
 from eigenstream._storable import storable
+from eigenstream._types import Matrix
 from eigenstream.online import RULES, Plan, Progress, Rule, UnstableStepError
 from eigenstream.online.averages import RunningAnswer, RunningMean
 from eigenstream.online.blocks import advance_loop, automatic, mean_shares, pointer
@@ -106,7 +107,7 @@ class Inputs:
     ``now`` minus row ``past``.
     """
 
-    rows: Any
+    rows: Matrix
     now: Indices
     past: Indices
     weights: Float64s
@@ -277,7 +278,7 @@ class FlowSums:
             if self.stopped and len(rest.now):
                 terms.drop(len(rest.rows) - int(rest.now[0]), rest.weights, rest.lighter)
 
-    def _dtype_for(self, rows: Any) -> Any:
+    def _dtype_for(self, rows: Matrix) -> Any:
         """Return the precision of the next steps, after changing the vectors to it."""
         dtype = np.float32 if rows.dtype == np.float32 else np.float64
         if len(self._frame) == 0 or dtype == self._frame.dtype:

@@ -1,7 +1,5 @@
 """Kernels as feature maps whose prototypes are all training rows."""
 
-from typing import Any
-
 import numpy as np
 from scipy.linalg import lapack, solve_triangular, svd
 from scipy.spatial.distance import cdist
@@ -11,6 +9,7 @@ from eigenstream._checks import warn_user
 from eigenstream._linalg import Float64s, length
 from eigenstream._machine import check_fits
 from eigenstream._storable import storable
+from eigenstream._types import LabelsLike, Matrix, RowsLike, Transformer
 from eigenstream.subspace.sums.block import dense
 from eigenstream.subspace.sums.hashes import row_hashes
 
@@ -32,7 +31,7 @@ MATRICES = 8
 GRAM_VALUES = 1 << 22
 
 
-def median_square(rows: Any) -> float:
+def median_square(rows: Matrix) -> float:
     """Return the median squared distance between up to 1000 distinct rows.
 
     A kernel ``exp(-gamma |x - y|^2)`` works best if gamma times this median is near 1.
@@ -67,7 +66,7 @@ def check_sharpness(gamma: float, median: float, other: str = "gamma=None") -> N
         )
 
 
-def check_map(features: Any) -> None:
+def check_map(features: Transformer) -> None:
     """Warn if the gamma of a map with prototypes, such as RBFNetwork, is too large."""
     gamma, prototypes = (getattr(features, name, None) for name in ("gamma_", "prototypes_"))
     if gamma is not None and prototypes is not None:
@@ -84,7 +83,7 @@ class KernelMap(TransformerMixin, BaseEstimator):
     def __init__(self, gamma: float | None = None) -> None:
         self.gamma = gamma
 
-    def fit(self, X: Any, y: Any = None) -> "KernelMap":
+    def fit(self, X: RowsLike, y: LabelsLike = None) -> "KernelMap":
         """Factor the Gram matrix of the rows."""
         check_fits(
             8.0 * MATRICES * X.shape[0] ** 2,
@@ -107,7 +106,7 @@ class KernelMap(TransformerMixin, BaseEstimator):
         self.rows_ = self.rows_[self.order_]
         return self
 
-    def transform(self, X: Any) -> Float64s:
+    def transform(self, X: RowsLike) -> Float64s:
         """Return the coordinates of rows."""
         out = np.empty((X.shape[0], len(self.factor_)))
         step = max(GRAM_VALUES // max(len(self.factor_), 1), 1)
@@ -126,7 +125,7 @@ class KernelMap(TransformerMixin, BaseEstimator):
         out[self.order_] = coefficients
         return out
 
-    def _values(self, X: Any) -> Float64s:
+    def _values(self, X: RowsLike) -> Float64s:
         # Subtract the mean first, to limit cancellation.
         mean = self.rows_.mean(axis=0)
         rows, fixed = dense(X) - mean, self.rows_ - mean
@@ -138,7 +137,7 @@ class KernelMap(TransformerMixin, BaseEstimator):
 class RowSpan(TransformerMixin, BaseEstimator):
     """Map of rows to coordinates in their span, which is the linear kernel."""
 
-    def fit(self, X: Any, y: Any = None) -> "RowSpan":
+    def fit(self, X: RowsLike, y: LabelsLike = None) -> "RowSpan":
         """Find an orthonormal basis of the span of the rows, beginning with the centred rows."""
         rows = dense(X)
         mean = rows.mean(axis=0)
@@ -156,11 +155,11 @@ class RowSpan(TransformerMixin, BaseEstimator):
         self.basis_, self.roots_ = basis, roots
         return self
 
-    def transform(self, X: Any) -> Float64s:
+    def transform(self, X: RowsLike) -> Float64s:
         """Return the coordinates of rows."""
         return np.asarray(X @ self.basis_.T, np.float64)
 
-    def inverse_transform(self, Z: Any) -> Float64s:
+    def inverse_transform(self, Z: Matrix) -> Float64s:
         """Return the rows with these coordinates."""
         return np.asarray(Z @ self.basis_)
 

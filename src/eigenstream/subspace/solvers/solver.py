@@ -18,6 +18,7 @@ from eigenstream._documented import Documented
 from eigenstream._machine import physical_memory
 from eigenstream._storable import storable
 from eigenstream._streams import is_stream
+from eigenstream._types import Constraints
 from eigenstream.online import OJA_FLOW, Plan, check_options
 from eigenstream.rows.chunk import joined
 from eigenstream.schedules import Auto, Schedule, as_schedule
@@ -100,7 +101,7 @@ class Solver(Documented):
     (True, False)
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {}
+    _parameter_constraints: ClassVar[Constraints] = {}
     #: The name of the solver with its default parameters.
     name: ClassVar[str]
     #: The classes of the sums and of their operator. Their methods are the solver's abilities:
@@ -182,7 +183,7 @@ class Dense(Solver):
 
     name = "dense"
     abilities = (Moments, RowMoments, MatrixOperator)
-    _parameter_constraints: ClassVar[dict[str, Any]] = {"forgetting": [FRACTION]}
+    _parameter_constraints: ClassVar[Constraints] = {"forgetting": [FRACTION]}
 
     def __init__(self, forgetting: float = 0.0) -> None:
         self.forgetting = forgetting
@@ -228,7 +229,7 @@ class Sketch(Solver):
 
     name = "sketch"
     abilities = (Frame, RatioFrame)
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
+    _parameter_constraints: ClassVar[Constraints] = {
         "oversampling": [POSITIVE],
         "tol": [Interval(Real, 0, 1, closed="neither"), None],
         "block_size": [COUNT, None],
@@ -341,7 +342,7 @@ class Krylov(Solver):
 
     name = "krylov"
     abilities = (PassOperator,)
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
+    _parameter_constraints: ClassVar[Constraints] = {
         "tol": [Interval(Real, 0, None, closed="left")]
     }
 
@@ -393,7 +394,7 @@ class Flow(Solver):
 
     name = "flow"
     abilities = (FlowSums, FlowOperator)
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
+    _parameter_constraints: ClassVar[Constraints] = {
         "learning_rate": [POSITIVE, StrOptions({"auto"}), Schedule, callable],
         "forgetting": [FRACTION],
         "block_size": [COUNT, None],
@@ -481,7 +482,7 @@ class Kernel(Solver):
 
     name = "kernel"
     abilities = (MatrixOperator,)
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
+    _parameter_constraints: ClassVar[Constraints] = {
         "kernel": [StrOptions({"rbf", "linear"})],
         "gamma": [POSITIVE, None],
     }

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from eigenstream._checks import is_sparse
 from eigenstream._linalg import Float64s, rank_update, weighted_sum
+from eigenstream._types import Matrix
 from eigenstream.rows.chunk import Chunk, Places
 
 #: Terms of one part have a common share in T; see ``Terms.shares``.
@@ -259,11 +260,11 @@ class Block:
         return np.asarray(rows.T @ (laplacian @ rows))
 
 
-def _at(rows: Any, where: Any) -> Any:
+def _at(rows: Matrix, where: Any) -> Any:
     return rows if where is None else rows[where]
 
 
-def dense(rows: Any) -> Float64s:
+def dense(rows: Matrix) -> Float64s:
     """Return rows as a dense float64 array."""
     return np.asarray(rows.toarray() if is_sparse(rows) else rows, np.float64)
 
@@ -273,7 +274,7 @@ def indices(where: Any, n: int) -> Places:
     return np.arange(n)[where] if isinstance(where, slice) else where
 
 
-def mean_of(rows: Any, weights: Float64s | None) -> Float64s:
+def mean_of(rows: Matrix, weights: Float64s | None) -> Float64s:
     """Return the weighted mean of rows, dense or sparse, in float64."""
     if weights is None:
         return np.asarray(rows.mean(axis=0, dtype=np.float64)).ravel()

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from eigenstream._linalg import Float64s
+from eigenstream._types import Matrix
 
 #: The share of the noise level that is added to B. More shrinks small velocities too much; less
 #: selects directions in which B is small by chance.
@@ -132,7 +133,7 @@ def repaired(
     return A * units, B * units, float(noise)
 
 
-def imputed(rows: Any, mean: Float64s, covariance: Float64s, noise: float) -> Any:
+def imputed(rows: Matrix, mean: Float64s, covariance: Float64s, noise: float) -> Matrix:
     """Return rows with the linear prediction of missing values from the present ones.
 
     Rows without a present value stay NaN.

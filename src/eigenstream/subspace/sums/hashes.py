@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from eigenstream._types import Matrix
 from eigenstream.rows.chunk import Chunk, Places
 
 
@@ -24,7 +25,7 @@ def chunk_keys(chunk: Chunk) -> tuple[list[tuple[Any, Any]], Places]:
     return keys, codes.astype(np.intp)
 
 
-def row_hashes(rows: Any) -> Any:
+def row_hashes(rows: Matrix) -> Any:
     """Return a hash of the values of each row, rounded to 23 significant bits.
 
     The rounding is needed because the last bits of a feature map may depend on the chunk size.

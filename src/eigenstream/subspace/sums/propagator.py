@@ -10,7 +10,6 @@ so eigenvalues near 1 keep their digits. With gaps, sums of ``[past, now]`` use 
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +17,7 @@ from scipy.linalg import eig, eigh, svd
 
 from eigenstream._linalg import Float64s, brief, canonical_signs, rounding_of_mean
 from eigenstream._storable import storable
+from eigenstream._types import Matrix
 from eigenstream.subspace.sums.operators import whitener
 
 Complexes = NDArray[np.complex128]
@@ -187,7 +187,7 @@ def eigenmodes(cov: LaggedCovariances, rank: int | float | None = None) -> Modes
     return Modes(values[order], functions[:, order], modes[order], cov.lag)
 
 
-def predicted(cov: LaggedCovariances, left: Float64s, rows: Any, steps: int) -> Float64s:
+def predicted(cov: LaggedCovariances, left: Float64s, rows: Matrix, steps: int) -> Float64s:
     """Return the rows expected ``steps * lag`` rows later, from ``n`` features of present rows.
 
     ``left`` are the functions of the features, with unit covariance.

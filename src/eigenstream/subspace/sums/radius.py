@@ -7,6 +7,7 @@ import numpy as np
 
 from eigenstream._linalg import Float64s, row_squares
 from eigenstream._storable import storable
+from eigenstream._types import Matrix
 from eigenstream.rows.chunk import Chunk
 
 #: Nonzero rows must have an entry of this size, because squares of smaller ones underflow.
@@ -28,7 +29,7 @@ class RadiusBound:
     def add(self, chunk: Chunk) -> None:
         """Include the rows of positive weight."""
         heavy = chunk.heavy()
-        rows: Any = heavy.rows
+        rows: Matrix = heavy.rows
         if rows.shape[0] == 0 or len(heavy) == 0:
             return
         rows = rows.astype(np.float64, copy=False)

@@ -7,6 +7,7 @@ import numpy as np
 from eigenstream._checks import is_sparse
 from eigenstream._linalg import Float64s, rank_update, rounding_of_mean
 from eigenstream._storable import storable
+from eigenstream._types import Matrix
 from eigenstream.subspace.sums.anchored_sums import AnchoredSums, gapped
 from eigenstream.subspace.sums.block import Block, Edges, End
 from eigenstream.subspace.sums.gaps import (
@@ -215,7 +216,7 @@ class PairMoments(RowMoments):
         return operator
 
 
-def _dense_rows(block: Block, end: End) -> Any:
+def _dense_rows(block: Block, end: End) -> Matrix:
     """Return the rows at one end of some terms as a dense matrix."""
     rows = block.rows(end)
     return rows.toarray() if is_sparse(rows) else rows

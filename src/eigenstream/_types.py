@@ -1,0 +1,51 @@
+"""Names of the types of arguments.
+
+Arrays come from many libraries, and dense and sparse arrays have no common type. These aliases say
+what a value stands for.
+"""
+
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any, TypeAlias
+
+from numpy.typing import ArrayLike
+
+__all__ = [
+    "BlockCount",
+    "Checkpoint",
+    "Constraints",
+    "Count",
+    "LabelsLike",
+    "Matrix",
+    "PairsLike",
+    "RowsLike",
+    "Setting",
+    "StreamLike",
+    "Transformer",
+    "WeightsLike",
+]
+
+#: Rows: an array, a sparse array, a data frame, a labelled array, a list of sequences or a stream.
+RowsLike: TypeAlias = Any
+#: Class labels, signs or groups: an array, a list or a column of a data frame.
+LabelsLike: TypeAlias = Any
+#: A stream of ``eigenstream.streams``, which lies above the estimators.
+StreamLike: TypeAlias = Any
+#: Weights of rows: an array, or a list of arrays, one for each sequence.
+WeightsLike: TypeAlias = ArrayLike | Sequence[ArrayLike] | None
+#: Pairs: an array of shape (n, 2, n_features), row numbers of shape (n, 2), or a stream.
+PairsLike: TypeAlias = Any
+#: A checked dense or sparse array, which have no common type.
+Matrix: TypeAlias = Any
+#: A transformer of scikit-learn, which has no type.
+Transformer: TypeAlias = Any
+#: A number, or the name of a rule that chooses it.
+Setting: TypeAlias = float | str
+#: A number of components, a share of the variance, or the name of a rule that chooses it.
+Count: TypeAlias = int | float | str | None
+#: The number of blocks of error bars, or "sequences".
+BlockCount: TypeAlias = int | str | None
+#: The path of a checkpoint.
+Checkpoint: TypeAlias = str | PathLike[str] | None
+#: The constraints of parameters that scikit-learn checks.
+Constraints: TypeAlias = dict[str, list[Any]]
