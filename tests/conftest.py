@@ -18,7 +18,7 @@ SLOW = {
     HERE / f"{name}.py"
     for name in (
         *("cli/test_distributed", "cli/test_passes", "cli/test_pipes", "cli/test_plot"),
-        *("distributed/test_cluster", "learners/online/test_averaging", "persistence/test_kills"),
+        *("distributed/test_cluster", "online/test_averages", "persistence/test_kills"),
         *("reports/test_page", "reports/test_prototypes", "reports/test_report"),
         *("test_docs", "test_five_users", "test_gallery", "test_migration", "test_sklearn"),
         *(f"theory/dynamics/test_{name}" for name in ("advice", "chain", "principal")),

@@ -80,7 +80,7 @@ def test_a_stream_is_learned_as_its_array(name, once):
     rows, y = data_of(member)
     own = determined(member)
     if once and getattr(own, "solver", "") == "krylov" and member.data == "time":
-        pytest.skip("reads a stream several times: tests/estimators/temporal/test_fit_streams.py")
+        pytest.skip("reads a stream several times: tests/subspace/estimators/test_fit_streams.py")
     if isinstance(own, ContrastSubspace) and own.solver == "flow":
         pytest.skip("the flow takes X and the background in turns of the stream's chunks")
     whole, model = clone(own), clone(own)

@@ -24,7 +24,7 @@ RESULTS = {
     for name, value in docstrings.public()
     if docstrings.fields(value)
     and not ClassDoc(value)["Parameters"]
-    and value is not Uncertainty  # tests/subspace/test_uncertainty.py prints whole ones
+    and value is not Uncertainty  # tests/subspace/inference/test_uncertainty.py prints whole ones
 }
 
 
