@@ -13,13 +13,17 @@ collect_ignore = ["members.py"]
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-#: Modules of slow tests: processes, pages, simulations, and the checks of scikit-learn.
+#: Modules of slow tests: processes, simulations, scikit-learn. Pages and browsers are slow, too.
 SLOW = {
     HERE / f"{name}.py"
     for name in (
-        *("cli/test_distributed", "cli/test_passes", "cli/test_pipes", "cli/test_plot"),
-        *("distributed/test_cluster", "online/test_averages", "persistence/test_kills"),
-        *("reports/test_page", "reports/test_prototypes", "reports/test_report"),
+        *(f"cli/test_{name}" for name in ("distributed", "evaluate", "keeping", "own_data")),
+        *(f"cli/test_{name}" for name in ("passes", "pipes", "plot")),
+        *("distributed/test_cluster", "online/test_averages", "plotting/test_inputs"),
+        *("persistence/test_checkpoints", "persistence/test_kills", "streams/test_resuming"),
+        *(f"reports/test_{name}" for name in ("page", "prototypes", "report")),
+        *("subspace/estimators/test_flow", "subspace/solvers/test_frame"),
+        *(f"subspace/inference/test_{name}" for name in ("decays", "pair_bounds", "uncertainty")),
         *("test_docs", "test_five_users", "test_gallery", "test_migration", "test_sklearn"),
         *(f"theory/dynamics/test_{name}" for name in ("advice", "chain", "principal")),
         *(f"theory/dynamics/test_{name}" for name in ("simulation", "symmetric")),
@@ -39,7 +43,7 @@ def pytest_collection_modifyitems(items):
         fixtures = getattr(item, "fixturenames", ())
         if "data_folder" in fixtures:
             item.add_marker("needs_data")
-        if item.path in SLOW or "browser" in fixtures:
+        if item.path in SLOW or item.path.suffix == ".md" or "browser" in fixtures:
             item.add_marker("slow")
 
 

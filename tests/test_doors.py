@@ -365,6 +365,7 @@ def test_steps_of_two_rows_side_by_side_are_refused(model):
         model.fit(stream.through(Standardize()))
 
 
+@pytest.mark.slow
 def test_a_report_shows_the_features_after_the_steps(tmp_path):
     for kind in ("standardize", "embedding"):
         model = fitted("slow", kind)[0]

@@ -357,6 +357,7 @@ def test_a_long_stream_is_learned_part_by_part(own, y, monkeypatch):
 
 
 @pytest.mark.parametrize(("own", "y"), IN_PARTS, ids=lambda one: repr(one)[:60])
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_stream(own, y, tmp_path, monkeypatch):
     monkeypatch.setattr(_streams, "PART", 50 * X.shape[1])
     peaks = []

@@ -27,6 +27,7 @@ def demo(tmp_path_factory):
     return run(*TINY, "--seed", 3, "--out", out), out
 
 
+@pytest.mark.slow
 def test_demo_prints_the_table_and_says_where_the_report_is(demo):
     result, out = demo
     assert result.exit_code == 0, result.output
@@ -116,6 +117,7 @@ cli.main()
 
 
 @pytest.mark.parametrize(("name", "how"), [("SIGTERM", "compiling")])
+@pytest.mark.slow
 def test_asked_to_end_it_leaves_nothing(name, how, tmp_path):
     if not hasattr(signal, name):
         pytest.skip("no such signal here")
@@ -159,6 +161,7 @@ def test_warmup_says_whether_it_compiled():
     )
 
 
+@pytest.mark.slow
 def test_an_error_of_our_own_exits_with_1():
     code = "from eigenstream import cli; cli.app.command('broken')(lambda: {}['x']); cli.main()"
     done = subprocess.run(

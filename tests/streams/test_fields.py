@@ -347,6 +347,7 @@ def test_a_subspace_of_arrays_has_no_grid():
         _ = StreamPCA(2).fit(ROWS).grid_
 
 
+@pytest.mark.slow
 def test_libraries_of_others_are_not_imported():
     code = """
 import sys

@@ -266,6 +266,7 @@ def test_what_lies_beyond_the_valid_range_of_netcdf_is_missing(tmp_path):
         np.testing.assert_array_equal(chunk.rows, [[0, 0.5], [0, 0], [2, 2.5]])
 
 
+@pytest.mark.slow
 def test_zarr(tmp_path):
     zarr = pytest.importorskip("zarr")
     for version in (2, 3):
@@ -611,6 +612,7 @@ def test_thousands_of_files_take_a_handle_at_a_time(tmp_path):
 @pytest.mark.threads
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="handles are counted on Linux only")
 @pytest.mark.parametrize("ending", ["npy", "npz", "csv", "parquet", "h5", "wav", "png"])
+@pytest.mark.slow
 def test_no_handle_and_no_thread_stays(tmp_path, frame, ending):
     path = _written(tmp_path, frame, ending)
 

@@ -137,6 +137,7 @@ def test_places_of_chunks_are_told(tmp_path):
 
 @pytest.mark.parametrize("ending", ["csv", "csv.gz"])
 @pytest.mark.parametrize("stop", [None, 150_000])
+@pytest.mark.slow
 def test_a_pass_tells_how_far_it_has_come(tmp_path, ending, stop):
     rows = np.random.default_rng(0).standard_normal((200_000, 2))
     path = tmp_path / f"x.{ending}"

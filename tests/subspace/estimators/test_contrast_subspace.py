@@ -84,6 +84,7 @@ def wide(rng, n, d=600):
     [("sketch", 0.95), (Sketch(passes=2), 0.97), ("flow", 0.95), (Flow(), 0.95)],
     ids=repr,
 )
+@pytest.mark.slow
 def test_solvers_of_one_pass_come_near(solver, share, seed):
     rows, background = wide(np.random.default_rng(seed), 4000)
     found = ContrastSubspace(2, alpha=2.0, solver=solver).fit(rows, background=background)

@@ -322,6 +322,7 @@ class TestRisks:
             assert learned.score(X, Y) == pytest.approx(pair_roc(Z, Y).area, abs=1e-12)
 
     @pytest.mark.parametrize("exact", [True, False])
+    @pytest.mark.slow
     def test_margin_risk_by_brute_force(self, exact):
         rows, labels = X, Y
         if not exact:  # more than 2^20 pairs
@@ -514,6 +515,7 @@ class TestMetric:
 
     @pytest.mark.parametrize("balanced", [True, False])
     @pytest.mark.parametrize("seed", range(3))
+    @pytest.mark.slow
     def test_the_objective_is_within_tol_of_the_least(self, seed, balanced):
         rng = np.random.default_rng(seed)
         pairs, y = rng.standard_normal((150, 2, 4)), rng.choice([1, -1], 150)
