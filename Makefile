@@ -52,12 +52,16 @@ lint: $(VENV)/.installed-dev ## ruff: style and imports; docstrings; names of va
 types: $(VENV)/.installed-dev ## mypy --strict on src and papers
 	$(BIN)/mypy
 
-test: lint types ## lint, types, tests and doctests
-	@# One BLAS thread a worker: more threads than cores wait for each other.
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto
+# One BLAS thread a worker: more threads than cores wait for each other. Stealing keeps the tests
+# of a module together, so that its fixtures are made once.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal
+
+test: $(VENV)/.installed-dev ## lint, types, tests and doctests
+	@$(MAKE) --no-print-directory -j2 lint types
+	$(PYTEST)
 
 test-quick: $(VENV)/.installed-dev ## the tests that are not slow, with fewer random examples
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto -m "not slow" --hypothesis-profile=quick
+	$(PYTEST) -m "not slow" --hypothesis-profile=quick
 
 $(LOWEST)/.installed: pyproject.toml
 	@$(PYTHON) -m venv --clear $(LOWEST)
