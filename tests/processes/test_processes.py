@@ -36,6 +36,7 @@ def test_shapes_and_dtypes(make):
 def test_memory_does_not_grow_with_the_stream():
     walk = ImageWalk(IMAGE, size=28, random_state=0)
     row = 28 * 28 * 8
+    walk.take(1)  # loads the compiled loops
     tracemalloc.start()
     try:
         for _ in walk.chunks(8000, rows=100):
