@@ -61,7 +61,7 @@ test: $(VENV)/.installed-dev ## lint, types, tests and doctests
 	$(PYTEST)
 
 test-quick: $(VENV)/.installed-dev ## the tests that are not slow, with fewer random examples
-	$(PYTEST) -m "not slow" --hypothesis-profile=quick
+	$(PYTEST) -m "not slow" --hypothesis-profile=quick tests
 
 $(LOWEST)/.installed: pyproject.toml
 	@$(PYTHON) -m venv --clear $(LOWEST)

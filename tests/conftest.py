@@ -13,7 +13,7 @@ collect_ignore = ["members.py"]
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-#: Modules of slow tests: processes, simulations, scikit-learn. Pages and browsers are slow, too.
+#: Modules of slow tests: processes, pages, simulations, and the checks of scikit-learn.
 SLOW = {
     HERE / f"{name}.py"
     for name in (
@@ -43,7 +43,7 @@ def pytest_collection_modifyitems(items):
         fixtures = getattr(item, "fixturenames", ())
         if "data_folder" in fixtures:
             item.add_marker("needs_data")
-        if item.path in SLOW or item.path.suffix == ".md" or "browser" in fixtures:
+        if item.path in SLOW or "browser" in fixtures:
             item.add_marker("slow")
 
 

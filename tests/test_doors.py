@@ -151,6 +151,7 @@ def close(found, expected, message):
 
 @pytest.mark.parametrize("kind", STEPS)
 @pytest.mark.parametrize("name", MODELS)
+@pytest.mark.slow
 def test_every_door_applies_the_steps_once(name, kind, tmp_path):
     model, stream, plain = fitted(name, kind)
     steps, twin, ready = STEPS[kind][0], twin_of(model), plain(OTHER)

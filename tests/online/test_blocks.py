@@ -73,6 +73,7 @@ def test_any_rule_of_any_size_in_any_chunks_is_the_sequential_rule(data):
 
 
 @pytest.mark.parametrize(("dtype", "limit"), [(np.float32, 1e-6), (np.float64, 1e-12)])
+@pytest.mark.slow
 def test_the_flow_stays_orthonormal_for_a_million_steps(dtype, limit):
     rows = np.random.default_rng(4).standard_normal((8192, 32)).astype(dtype)
     plan = Plan(6, init=np.eye(6, 32), learning_rate=lambda t: 0.05 + 0 * t, center=False)

@@ -247,6 +247,7 @@ class TestLaws:
         assert single.transform(offset.astype(np.float32)).dtype == np.float32
 
     @pytest.mark.parametrize("scale", [1e-12, 1e12])
+    @pytest.mark.slow
     def test_scale_changes_nothing(self, scale):
         for solver in ("dense", Kernel("rbf")):
             one, other = (ClassSubspace(solver=solver).fit(data, Y) for data in (X, X * scale))

@@ -32,6 +32,7 @@ def synthetic(seed):
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("which", ["digits", "synthetic"])
+@pytest.mark.slow
 def test_names_and_the_order_of_rows_make_no_difference(which, seed):
     """With four classes and six components, directions without data were chosen by once."""
     rng = np.random.default_rng([seed, 5])

@@ -134,6 +134,7 @@ class TestRowsInTrueProportions:
         assert pair_risks(found).risk == pytest.approx(exact, abs=1e-9)
         assert pair_risks(found).risk <= risk_of_all(found, rows, labels) + 1e-9
 
+    @pytest.mark.slow
     def test_a_stream_has_a_sample_and_says_how_good_it_is(self):
         off, errors = [], []
         for seed in range(40):

@@ -227,6 +227,7 @@ def test_degenerate_data_give_finite_answers(rows, init):
 
 @pytest.mark.parametrize("alpha", [0.02, 0.2, 0.8])
 @pytest.mark.parametrize("shape", [(2, 1), (3, 2), (40, 20), (100, 60)])
+@pytest.mark.slow
 def test_first_steps_keep_the_frame(alpha, shape):
     """The longest steps are the first ones, in the span of the data that V was made of."""
     D, d = shape
