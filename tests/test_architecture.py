@@ -11,7 +11,15 @@ import numpy as np
 import pytest
 
 import eigenstream
-from eigenstream import ContrastSubspace, PairSubspace, SlowSubspace, StreamPCA
+from eigenstream import (
+    CompetitiveLearning,
+    ContrastSubspace,
+    PairSubspace,
+    Perceptron,
+    SelfOrganizingMap,
+    SlowSubspace,
+    StreamPCA,
+)
 from eigenstream.rows.chunk import Chunk, Place
 from eigenstream.rows.rows import Part, Rows
 from eigenstream.subspace import Result
@@ -24,6 +32,7 @@ MODULES = sorted(path for path in ROOT.rglob("*.py"))
 #: What lies directly in the package, by the floor from which it imports only downward.
 FLOORS = {
     "_checks": 0,
+    "_constraints": 0,
     "_documented": 0,
     "_files": 0,
     "_history": 1,
@@ -35,7 +44,6 @@ FLOORS = {
     "_storable": 0,
     "_types": 0,
     "_prepared": 3,
-    "_rows": 1,
     "_streams": 1,
     "kernels": 1,
     "pair_sampling": 2,
@@ -229,3 +237,18 @@ def test_the_way_of_a_row_is_the_documented_one_and_never_goes_back():
 def test_other_estimators_add_only_their_own_stops(model, given, own, method):
     way = dict.fromkeys(handlers(lambda: getattr(model, method)(**given).components_))
     assert set(way) - own <= set(documented_stops())
+
+
+@pytest.mark.parametrize(
+    ("model", "own"),
+    [
+        (CompetitiveLearning(3, method="batch", random_state=0), {"_sums"}),
+        (SelfOrganizingMap((2, 2), random_state=0), {"_sums", "self_organizing_map"}),
+        (Perceptron(random_state=0), {"_base"}),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_prototypes_and_neurons_take_the_first_stops(model, own):
+    signs = (ROWS[:, 0] > 0).astype(int)
+    way = dict.fromkeys(handlers(lambda: model.fit(ROWS, signs)))
+    assert set(way) - own == set(documented_stops()[:3])

@@ -29,9 +29,10 @@ from eigenstream import (
     SlowSubspace,
     StreamPCA,
     ThresholdClassifier,
-    _streams,
 )
 from eigenstream.features import GradientOrientation
+from eigenstream.neurons import _base
+from eigenstream.rows import rows as rows_module
 from eigenstream.streams import LagEmbedding, open_stream
 from members import DATA, MEMBERS, SLOW, TIMES
 
@@ -312,7 +313,7 @@ def test_a_refused_stream_changes_nothing():
 
 
 def test_what_would_not_fit_in_memory_is_refused(monkeypatch):
-    monkeypatch.setattr(_streams, "physical_memory", lambda: 1.0)
+    monkeypatch.setattr(rows_module, "physical_memory", lambda: 1.0)
     chunks = lambda rows: iter(np.array_split(rows, 9))  # noqa: E731
     refused(lambda: Perceptron().fit(streamed(X, Y, chunks)), ValueError, "in memory.*partial_fit")
     # These need some chunks only.
@@ -326,7 +327,7 @@ def test_what_would_not_fit_in_memory_is_refused(monkeypatch):
 
 IN_PARTS = [
     (Perceptron(max_iter=3), Y),
-    (Perceptron(max_iter=3, pocket=True, shuffle=False), Y),
+    (Perceptron(max_iter=3, shuffle=False), Y),
     (Adaline(max_iter=3), Y),
     (AdalineRegressor(max_iter=3, shuffle=False), X @ np.arange(8.0)),
     (MultilayerPerceptron(4, batch_size=8, max_iter=3), Y),
@@ -343,7 +344,7 @@ def test_a_long_stream_is_learned_part_by_part(own, y, monkeypatch):
     """The cuts between parts, and so the answer, do not depend on the chunks."""
     own = clone(own).set_params(random_state=0)
     whole = clone(own).fit(streamed(X, y))
-    monkeypatch.setattr(_streams, "PART", 70 * X.shape[1])
+    monkeypatch.setattr(_base, "PART", 70 * X.shape[1])
     first, second = (clone(own).fit(streamed(X, y, chunk_rows=n)) for n in (13, 100))
     read = "predict" if hasattr(own, "predict") else "transform"
     np.testing.assert_allclose(getattr(first, read)(X), getattr(second, read)(X), atol=1e-10)
@@ -352,14 +353,14 @@ def test_a_long_stream_is_learned_part_by_part(own, y, monkeypatch):
             due = getattr(whole, name)
             if name != "n_steps_" or getattr(own, "batch_size", 1) == 1:
                 assert getattr(first, name) == pytest.approx(due)
-    if hasattr(own, "shuffle") and not own.shuffle and not getattr(own, "pocket", False):
+    if hasattr(own, "shuffle") and not own.shuffle:
         np.testing.assert_allclose(getattr(first, read)(X), getattr(whole, read)(X), atol=1e-10)
 
 
 @pytest.mark.parametrize(("own", "y"), IN_PARTS, ids=lambda one: repr(one)[:60])
 @pytest.mark.slow
 def test_memory_does_not_grow_with_the_stream(own, y, tmp_path, monkeypatch):
-    monkeypatch.setattr(_streams, "PART", 50 * X.shape[1])
+    monkeypatch.setattr(_base, "PART", 50 * X.shape[1])
     peaks = []
     for copies in (10, 60):
         np.save(tmp_path / "rows.npy", np.tile(X, (copies, 1)))

@@ -5,7 +5,7 @@ import pytest
 
 from eigenstream import CompetitiveLearning, OjaNeuron, Perceptron, StreamPCA
 from eigenstream._checks import check_finite
-from eigenstream._rows import known_rows
+from eigenstream.rows.rows import known_rows
 
 ROWS = np.random.default_rng(0).standard_normal((40, 3))
 SIDES = (ROWS @ [1.0, 2.0, 3.0] > 0) * 1

@@ -6,8 +6,6 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from eigenstream import _hooks
-
 if TYPE_CHECKING:
     from eigenstream.features import RBFNetwork
     from eigenstream.monitor import Monitor
@@ -134,11 +132,6 @@ def merge_all(estimators: Iterable[Any], **how: Any) -> Any:
     return reduce(lambda left, right: left.merge(right, **how), estimators)
 
 
-def _checkpoint(path: Any, every: Any, resume: Any) -> Any:
-    """Return the writer of a fit's checkpoints."""
-    return import_module("eigenstream.persistence").Checkpoint(path, every=every, resume=resume)
-
-
 def __getattr__(name: str) -> Any:
     """Import a name or a subpackage at its first use.
 
@@ -151,30 +144,6 @@ def __getattr__(name: str) -> Any:
     if not name.startswith("_") and find_spec(f"eigenstream.{name}") is not None:
         return import_module(f"eigenstream.{name}")
     raise AttributeError(f"module 'eigenstream' has no attribute {name!r}")
-
-
-def _fit_dask(*what: Any, **how: Any) -> Any:
-    """Fit an estimator to Dask data."""
-    return import_module("eigenstream.distributed").fit(*what, **how)
-
-
-def _map_dask(*what: Any) -> Any:
-    """Map Dask data by a method."""
-    return import_module("eigenstream.distributed.parts").mapped(*what)
-
-
-def _spread_dask(*what: Any) -> None:
-    """Add to an array on the workers."""
-    import_module("eigenstream.distributed.parts").spread(*what)
-
-
-def _open_stream(source: Any, **options: Any) -> Any:
-    """Return a stream of a source."""
-    return __getattr__("open_stream")(source, **options)
-
-
-_hooks.make_keeper, _hooks.open_stream = _checkpoint, _open_stream
-_hooks.fit_dask, _hooks.map_dask, _hooks.spread_dask = _fit_dask, _map_dask, _spread_dask
 
 
 def __dir__() -> list[str]:

@@ -226,12 +226,12 @@ def check_names(values: Any, name: str, n_rows: int) -> NDArray[Any]:
     if names.dtype.kind not in "fOmM":
         return names
     listed: Any = names if names.dtype.kind in "mM" else names.tolist()
-    for row, one in enumerate(listed):
-        if _is_missing(one):
-            _refuse_missing("NaN" if isinstance(one, float) else str(one), name, row)
+    for row, value in enumerate(listed):
+        if _is_missing(value):
+            _raise_missing("NaN" if isinstance(value, float) else str(value), name, row)
     if names.dtype.kind != "O":
         return names
-    text = [isinstance(one, str) for one in listed]
+    text = [isinstance(value, str) for value in listed]
     if any(text) and not all(text):
         row = text.index(not text[0])
         raise TypeError(
@@ -251,18 +251,18 @@ def check_unmasked(values: Any, name: str) -> None:
     ValueError: y contain a masked value at row 1, which is not a name. Remove or label such rows.
     """
     if np.ma.is_masked(values):
-        _refuse_missing("a masked value", name, int(np.argwhere(np.ma.getmaskarray(values))[0, 0]))
+        _raise_missing("a masked value", name, int(np.argwhere(np.ma.getmaskarray(values))[0, 0]))
 
 
-def _refuse_missing(what: str, name: str, row: int) -> NoReturn:
+def _raise_missing(what: str, name: str, row: int) -> NoReturn:
     raise ValueError(
         f"{name} contain {what} at row {row}, which is not a name. Remove or label such rows."
     )
 
 
-def _is_missing(one: Any) -> bool:
+def _is_missing(value: Any) -> bool:
     try:
-        return one is None or bool(one != one)
+        return value is None or bool(value != value)
     except TypeError:  # comparing pandas' NA raises
         return True
 

@@ -59,10 +59,10 @@ class History:
         """
         step, *weights = zip(*records, strict=True) if records else ((), ())
         stacked = [
-            [np.array(layer) for layer in zip(*one, strict=True)]
-            if one and isinstance(one[0], list)
-            else np.array(one)
-            for one in weights
+            [np.array(layer) for layer in zip(*arrays, strict=True)]
+            if arrays and isinstance(arrays[0], list)
+            else np.array(arrays)
+            for arrays in weights
         ]
         loss = None if losses is None else np.array(losses, np.float64)
         return cls(np.array(step, np.int64), loss, *stacked)

@@ -1,10 +1,11 @@
-"""Functions of higher layers that estimators call: reports, checkpoints and work on Dask data.
+"""Functions of higher floors that estimators call: checkpoints, streams and work on Dask data.
 
-``eigenstream/__init__.py`` sets them.
+They are imported when they are called, because their modules import estimators.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, Protocol
 
 __all__ = ["KEEPING", "Keeper", "Resumption", "keeper_of"]
@@ -66,20 +67,30 @@ class Keeper(Protocol):
         """Write the final checkpoint of a complete fit."""
 
 
-def _not_set(*_: Any, **__: Any) -> Any:
-    raise RuntimeError("the hooks are not set. Import eigenstream first.")
+def upper(path: str) -> Callable[..., Any]:
+    """Return a function that imports a function of a higher floor when it is called.
+
+    >>> upper("eigenstream.open_stream")([[1.0, 2.0]]).n_features
+    2
+    """
+    module, name = path.rsplit(".", 1)
+
+    def call(*what: Any, **how: Any) -> Any:
+        return getattr(import_module(module), name)(*what, **how)
+
+    return call
 
 
-#: Return a keeper for the arguments ``checkpoint``, ``every`` and ``resume`` of a fit.
-make_keeper: Callable[[Any, Any, Any], Keeper] = _not_set
-#: Fit an estimator to Dask data: ``eigenstream.distributed.fit``.
-fit_dask: Callable[..., Any] = _not_set
+#: Return a keeper for the path and the parameters ``every`` and ``resume`` of a fit.
+make_keeper = upper("eigenstream.persistence.Checkpoint")
+#: Fit an estimator to Dask data.
+fit_dask = upper("eigenstream.distributed.fit")
 #: Return the lazy results of a method for Dask data.
-map_dask: Callable[..., Any] = _not_set
-#: Return a stream of a source: ``eigenstream.open_stream``.
-open_stream: Callable[..., Any] = _not_set
+map_dask = upper("eigenstream.distributed.parts.mapped")
 #: Let the workers of a cluster add to an array for ranges of rows.
-spread_dask: Callable[..., None] = _not_set
+spread_dask = upper("eigenstream.distributed.parts.spread")
+#: Return a stream of a source.
+open_stream = upper("eigenstream.streams.open_stream")
 
 
 def keeper_of(checkpoint: Any, every: Any, resume: Any) -> Keeper | None:
@@ -100,4 +111,5 @@ def keeper_of(checkpoint: Any, every: Any, resume: Any) -> Keeper | None:
             raise ValueError("fit has a Checkpoint. Pass every= and resume= to this Checkpoint.")
         keeper: Keeper = checkpoint
         return keeper
-    return make_keeper(checkpoint, every, resume)
+    kept: Keeper = make_keeper(checkpoint, every=every, resume=resume)
+    return kept

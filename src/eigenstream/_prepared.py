@@ -26,7 +26,7 @@ from eigenstream import _hooks
 from eigenstream._checks import is_sparse
 from eigenstream._machine import chunk_rows
 from eigenstream._provenance import NOTED, steps_of_stream
-from eigenstream._refusals import refuse_unread
+from eigenstream._refusals import check_is_rows
 from eigenstream._streams import is_dask, is_labelled, is_stream, opened
 from eigenstream.rows.guard import reading
 from eigenstream.rows.rows import is_list_of_sequences
@@ -86,7 +86,7 @@ def prepared(model: Any, X: Any) -> Any:
         _check_row_by_row(model, steps, "an iterator over chunks")
         return (prepared(model, part) for part in X)
     if getattr(X, "ndim", 0) != 3:
-        refuse_unread(X)
+        check_is_rows(X)
         return steps.transform(_columns_of(model, X))
     rows = np.asarray(X)
     _check_row_by_row(model, steps, "pairs")
@@ -254,7 +254,7 @@ def _check_columns(model: Any, stream: Any) -> None:
         return
     names, known = stream.feature_names, getattr(model, "feature_names_in_", None)
     if names is not None and known is not None and list(names) != list(map(str, known)):
-        odd = next((one for one in map(str, known) if one not in names), None)
+        odd = next((name for name in map(str, known) if name not in names), None)
         what = "in another order" if odd is None else f"without {odd!r}"
         raise ValueError(
             f"{stream!r} has the learned columns {what}. Pass open_stream(..., "

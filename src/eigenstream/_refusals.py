@@ -8,7 +8,7 @@ from typing import Any
 
 from eigenstream._checks import is_annotated, is_backed, is_field, is_sparse
 
-__all__ = ["offered_if", "refuse_unread"]
+__all__ = ["check_is_rows", "offered_if"]
 
 
 class offered_if:
@@ -48,10 +48,10 @@ class offered_if:
         return MethodType(self._method, owner)
 
 
-def refuse_unread(values: Any, name: str = "X") -> None:
+def check_is_rows(values: Any, name: str = "X") -> None:
     """Raise TypeError if values are a source of rows, such as a file name, instead of rows.
 
-    >>> refuse_unread((chunk for chunk in [[[1.0]]]))
+    >>> check_is_rows((chunk for chunk in [[[1.0]]]))
     Traceback (most recent call last):
         ...
     TypeError: X is a generator, not rows. Pass open_stream(X) to fit, or each chunk to partial_fit.

@@ -1,54 +1,34 @@
-"""Decorators and passes by which ``fit``, ``transform`` and ``predict`` accept streams.
+"""Streams and other sources as arguments of methods: what they are, and where they are opened.
 
 A stream is any object with the methods of ``eigenstream.streams.Stream``, so that estimators import
-no reader. An estimator uses one or two of these decorators:
-
-- ``fits_streams`` on ``fit`` reads all rows into memory and fits them as an array. Streams that
-  exceed a quarter of the memory raise an error.
-- ``fits_streams_by("_fit_stream")`` calls the method of that name to learn chunk by chunk. The
-  method receives a ``Course`` and trains ``course.learned``. ``learn_chunks(course)`` makes one
-  pass of ``partial_fit``, and ``course.learning()`` starts the next pass over rows. ``self``
-  changes only after success. The course also writes checkpoints and resumes from them.
-
-``maps_streams`` of ``eigenstream._prepared`` lets ``transform`` and ``predict`` accept streams.
-
-These functions omit rows of weight zero, which lack values. Estimators of rows in time read chunks
-with their weights themselves, because they treat a gap as a gap.
+no reader. ``fits_dask`` decorates each ``fit``. It opens sources of rows, and sends Dask data to
+``eigenstream.distributed``. ``maps_streams`` of ``eigenstream._prepared`` does the same for
+``transform`` and ``predict``.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
+from collections.abc import Callable
 from functools import wraps
 from inspect import signature
-from typing import Any, NamedTuple, NoReturn, TypeVar, cast
+from typing import Any, NoReturn, TypeVar, cast
 
 import numpy as np
-from scipy.sparse import vstack
 
 from eigenstream import _hooks
-from eigenstream._checks import is_annotated, is_backed, is_field, is_sparse, native, warn_user
-from eigenstream._documented import documented_by
-from eigenstream._hooks import KEEPING, Keeper, Resumption, keeper_of
-from eigenstream._machine import physical_memory
-from eigenstream._provenance import NOTED, forget_source, note_source
-from eigenstream._refusals import refuse_unread
+from eigenstream._checks import is_annotated, is_backed, is_field, native, warn_user
+from eigenstream._provenance import note_source
+from eigenstream._refusals import check_is_rows
 
 __all__ = [
-    "Course",
-    "LabelledRows",
-    "Passes",
-    "complete_rows",
+    "check_takes_checkpoints",
     "fits_dask",
-    "fits_streams_by",
     "fresh",
     "is_dask",
     "is_labelled",
     "is_stream",
     "labelled_stream",
-    "learn_chunks",
+    "name_columns",
     "note_columns",
     "opened",
-    "refuse_keeping",
 ]
 
 Learner = TypeVar("Learner")
@@ -64,21 +44,6 @@ def is_stream(X: Any) -> bool:
     return hasattr(X, "chunks") and hasattr(X, "rereadable")
 
 
-class LabelledRows(NamedTuple):
-    """Complete rows, and their labels or None."""
-
-    rows: Any
-    labels: Any
-
-    def chosen(self, places: Any) -> "LabelledRows":
-        """Return some of the rows.
-
-        >>> LabelledRows(np.eye(2), None).chosen([0]).rows
-        array([[1., 0.]])
-        """
-        return LabelledRows(self.rows[places], None if self.labels is None else self.labels[places])
-
-
 def labelled_stream(stream: Any, y: Any, estimator: Any) -> Any:
     """Return the stream with the labels ``y``, or with its own; raise an error without labels."""
     stream = stream if y is None else stream.with_labels(y)
@@ -91,18 +56,6 @@ def labelled_stream(stream: Any, y: Any, estimator: Any) -> Any:
     return stream
 
 
-def complete_rows(chunk: Any) -> LabelledRows:
-    """Return the rows of a chunk with positive weight, and their labels.
-
-    >>> from eigenstream.streams import open_stream
-    >>> (chunk,) = open_stream([[1.0], [np.nan]], missing="skip")
-    >>> complete_rows(chunk).rows.shape
-    (1, 1)
-    """
-    some = LabelledRows(chunk.rows, chunk.labels)
-    return some if chunk.weights is None else some.chosen(chunk.weights > 0)
-
-
 def fresh(estimator: Learner) -> Learner:
     """Return an unfitted estimator with the same parameters.
 
@@ -110,9 +63,9 @@ def fresh(estimator: Learner) -> Learner:
     >>> fresh(StreamPCA(3).fit(np.eye(4)))
     StreamPCA(n_components=3)
     """
-    given: Any = estimator
-    made: Learner = type(given)(**given.get_params(deep=False))
-    return made
+    kind: Any = type(estimator)
+    unfitted: Learner = kind(**cast(Any, estimator).get_params(deep=False))
+    return unfitted
 
 
 #: The names that pandas gives to an index column in text, when it writes and when it reads it.
@@ -145,8 +98,8 @@ def is_dask(X: Any) -> bool:
     >>> is_dask([np.zeros((3, 2))])
     False
     """
-    one = X[0] if isinstance(X, list | tuple) and X else X
-    return hasattr(type(one), "__dask_graph__") and not hasattr(type(one), "dims")
+    part = X[0] if isinstance(X, list | tuple) and X else X
+    return hasattr(type(part), "__dask_graph__") and not hasattr(type(part), "dims")
 
 
 def is_labelled(X: Any) -> bool:
@@ -202,7 +155,7 @@ def fits_dask(method: Method) -> Method:
     first, keeps = parameters[1], "checkpoint" in parameters
 
     @wraps(method)
-    def fit(self: Any, *given: Any, **named: Any) -> Any:
+    def fit(self: Any, *rest: Any, **named: Any) -> Any:
         if not keeps and named.pop("checkpoint", None) is not None:
             how = (
                 ", or learn in one pass with persistence.Checkpoint(path).learn(estimator, stream)"
@@ -211,18 +164,18 @@ def fits_dask(method: Method) -> Method:
                 f"fit of {type(self).__name__} does not support checkpoints. Omit checkpoint="
                 f"{how if hasattr(self, 'partial_fit') else ''}."
             )
-        passed: dict[Any, Any] = {**dict(enumerate(given)), **named}
+        passed: dict[Any, Any] = {**dict(enumerate(rest)), **named}
         streams = {name: opened(value, self, refit=True) for name, value in passed.items()}
         values = {name: _at_once(passed[name], stream) for name, stream in streams.items()}
-        given = tuple(values[k] for k in range(len(given)))
+        rest = tuple(values[k] for k in range(len(rest)))
         named = {name: values[name] for name in named}
-        if not any(map(is_dask, (*given[:1], *named.values()))):
-            fitted, X = method(self, *given, **named), 0 if given else first
+        if not any(map(is_dask, (*rest[:1], *named.values()))):
+            fitted, X = method(self, *rest, **named), 0 if rest else first
             if X in values and values[X] is not streams[X]:
                 note_source(fitted, streams[X])
                 name_columns(fitted, streams[X])
             return fitted
-        arguments = dict(signature(method).bind(self, *given, **named).arguments)
+        arguments = dict(signature(method).bind(self, *rest, **named).arguments)
         del arguments["self"]
         X = arguments.pop(next(iter(arguments)))
         return _hooks.fit_dask(self, X, **arguments)
@@ -231,304 +184,7 @@ def fits_dask(method: Method) -> Method:
     return cast(Method, fit)
 
 
-def refuse_keeping(X: Any) -> NoReturn:
+def check_takes_checkpoints(X: Any) -> NoReturn:
     """Raise an error for checkpoints of an array."""
-    refuse_unread(X)
+    check_is_rows(X)
     raise ValueError("checkpoint= requires a stream, and X is an array. Pass open_stream(X).")
-
-
-#: The largest fraction of the memory for all rows of a stream. A larger one risks swapping.
-MEMORY_SHARE = 0.25
-
-#: Numbers in a part of a stream within which rows are shuffled (64 MB). Larger parts mix more rows.
-PART = 2**23
-
-
-class Passes:
-    """The complete rows of a stream, chunk by chunk, for several passes.
-
-    A stream that can be read once only is stored in memory during the first pass, if it fits.
-    """
-
-    def __init__(self, stream: Any, what: str) -> None:
-        self.stream, self.what = stream, what
-        #: The number of omitted rows of a stream that is stored in memory.
-        self.left_out = 0
-        self._stored: list[LabelledRows] | None = None
-
-    def __iter__(self) -> Iterator[LabelledRows]:
-        if self.stream.rereadable:
-            return complete(self.stream.chunks())
-        if self._stored is None:
-            self._stored = list(self._bounded())
-        return iter(self._stored)
-
-    def _bounded(self, precision: int = 0) -> Iterator[LabelledRows]:
-        """Read the stream once, and raise an error if its rows exceed MEMORY_SHARE.
-
-        ``precision`` is the least number of bytes of a number.
-        """
-        stream = self.stream
-        limit, size = MEMORY_SHARE * physical_memory(), 0.0
-        if None not in (stream.n_rows, stream.n_features, stream.dtype):
-            number = max(stream.dtype.itemsize, precision)
-            self._check(stream.n_rows * stream.n_features * number, limit)
-        for some in complete(stream.chunks(), self._leave_out):
-            values = some.rows.data
-            size += values.nbytes * max(precision / values.itemsize, 1.0)
-            self._check(size, limit)
-            yield some
-
-    def _leave_out(self, n: int) -> None:
-        self.left_out += n
-
-    def _check(self, size: float, limit: float) -> None:
-        if size > limit:
-            raise ValueError(
-                f"{self.what} needs all rows of {self.stream!r} in memory, and they take more than "
-                f"{limit / 2**30:.2g} GiB, a quarter of the memory. Select some with "
-                "open_stream(..., rows=...), or call partial_fit with each chunk."
-            )
-
-    def whole(self) -> LabelledRows:
-        """Return all rows at once. The limit allows for a copy in float64."""
-        return self._stacked(list(self._bounded(8)) if self._stored is None else self._stored)
-
-    def parts(self) -> Iterator[LabelledRows]:
-        """Start a pass over parts of ``PART`` numbers, cut at the same rows for any chunks."""
-        rest: list[LabelledRows] = []
-        for some in self:
-            rest.append(some)
-            n_rows, width = sum(one.rows.shape[0] for one in rest), some.rows.shape[1]
-            size = max(PART // width, 1)
-            n = (n_rows - 1) // size * size
-            if n:
-                whole = self._stacked(rest)
-                for at in range(0, n, size):
-                    yield whole.chosen(slice(at, at + size))
-                rest = [whole.chosen(slice(n, None))]
-        yield self._stacked(rest)
-
-    def _stacked(self, parts: list[LabelledRows]) -> LabelledRows:
-        if not parts:
-            raise ValueError(
-                f"every row of {self.stream!r} lacks a value or a label. Pass complete rows."
-            )
-        rows = [part.rows for part in parts]
-        labels = [part.labels for part in parts]
-        return LabelledRows(
-            vstack(rows, format="csr") if is_sparse(rows[0]) else np.concatenate(rows),
-            None if labels[0] is None else np.concatenate(labels),
-        )
-
-
-def complete(chunks: Any, left_out: Callable[[int], None] | None = None) -> Iterator[LabelledRows]:
-    """Yield the complete rows of chunks. ``left_out`` gets the number of omitted rows."""
-    with closing(chunks):
-        for chunk in chunks:
-            some = complete_rows(chunk)
-            if left_out is not None:
-                left_out(len(chunk) - some.rows.shape[0])
-            if some.rows.shape[0]:
-                yield some
-
-
-class Course:
-    """One fit of a stream: the estimator, its position in the stream, and its checkpoints.
-
-    ``learned`` is the estimator that learns: an unfitted copy, or the estimator of a checkpoint. It
-    must hold its complete state whenever it requests the next chunk of ``learning``.
-    """
-
-    def __init__(self, estimator: Any, stream: Any, keeper: Keeper | None = None) -> None:
-        self.stream = stream
-        self._keeper = keeper
-        found: Resumption | None = None if keeper is None else keeper.begin(estimator, stream)
-        self._rows = 0 if found is None else found.rows
-        self.learned: Any = fresh(estimator) if found is None else found.estimator
-        #: The number of the next pass that learns, from 0.
-        self.first_turn = self.turn = 0 if found is None else found.turn
-        #: True if ``fit`` of the estimator has checkpoint parameters.
-        self.keeps = "checkpoint" in signature(estimator.fit).parameters
-        #: True if the fit resumes from a checkpoint.
-        self.goes_on = found is not None
-        #: True if the checkpoint holds a complete fit.
-        self.complete = found is not None and found.complete
-        if found is not None and not found.complete:
-            # Chunks have no column names, which scikit-learn would warn about.
-            for name in ("feature_names_in_", *NOTED):
-                vars(self.learned).pop(name, None)
-
-    @property
-    def kept(self) -> bool:
-        """True if the fit writes checkpoints."""
-        return self._keeper is not None
-
-    @property
-    def _name(self) -> str:
-        return type(self.learned).__name__
-
-    def keep_nothing(self, why: str) -> None:
-        """Raise an error if checkpoints are requested. ``why`` gives the reason."""
-        if self._keeper is None:
-            return
-        advice = "Omit checkpoint="
-        if not self.keeps and hasattr(self.learned, "partial_fit"):
-            advice += (
-                ", or learn in one pass with "
-                f"persistence.Checkpoint(path).learn({self._name}(...), stream)"
-            )
-        raise ValueError(f"{why}, so it does not support checkpoints. {advice}.")
-
-    def before(self) -> None:
-        """Write a checkpoint after work before the first pass, such as fitting a feature map."""
-        if self._keeper is not None:
-            self._keeper.began(self._noted)
-
-    def passes(self) -> Passes:
-        """Return passes over the stream without checkpoints."""
-        return Passes(self.stream, f"fit of {self._name}")
-
-    def learning(
-        self,
-        passes: Passes | None = None,
-        *,
-        whole: bool = False,
-        left_out: Callable[[int], None] | None = None,
-    ) -> Iterator[LabelledRows]:
-        """Start the next pass that learns. Requesting a chunk means that the last one is learned.
-
-        ``passes`` are required for several passes over a stream that can be read once. ``whole``
-        means that the estimator learns at the end of the pass only, as in batch training.
-        """
-        turn, keeper = self.turn, self._keeper
-        self.turn += 1
-        if keeper is None:
-            if passes is not None and not self.stream.rereadable:
-                found = iter(passes)
-                if left_out is not None:
-                    left_out(passes.left_out)
-                return found
-            return complete(self.stream.chunks(), left_out)
-        if passes is not None and not self.stream.rereadable:
-            raise ValueError(
-                f"checkpoint= with several passes needs a rereadable stream, and {self.stream!r} "
-                "is not. Write it to a file first, or make one pass."
-            )
-        return complete(self._kept(keeper, turn, whole), left_out)
-
-    def _kept(self, keeper: Keeper, turn: int, whole: bool) -> Iterator[Any]:
-        rows, self._rows = self._rows, 0
-        with closing(self.stream.chunks(rows)) as chunks:
-            keeper.learning = True
-            for chunk in chunks:
-                yield chunk
-                keeper.after(chunk, self._noted, turn, whole)
-        keeper.learning = False
-
-    def _noted(self) -> Any:
-        """Return a copy of the learning estimator, with the names and sources of the stream."""
-        noted = fresh(self.learned)
-        vars(noted).update(vars(self.learned))
-        name_columns(noted, self.stream)
-        note_source(noted, self.stream)
-        return noted
-
-    def end(self) -> Any:
-        """Return the fitted estimator, and mark the checkpoint as complete."""
-        if self.complete:
-            return self.learned
-        learned = self._noted()
-        if self._keeper is not None:
-            self._keeper.complete(lambda: learned)
-        return learned
-
-
-def learn_chunks(course: Course, **first: Any) -> None:
-    """Train the estimator of a course by ``partial_fit`` in one pass.
-
-    ``first`` are arguments of the first call only, such as ``classes``.
-
-    >>> from eigenstream import ClassSubspace
-    >>> from eigenstream.streams import open_stream
-    >>> stream = open_stream(np.eye(4)).with_labels([0, 0, 1, 1])
-    >>> course = Course(
-    ...     ClassSubspace(1, criterion="difference", eta=1.0), stream
-    ... )
-    >>> learn_chunks(course)
-    >>> course.end().n_samples_seen_
-    4
-    """
-    if course.goes_on:
-        first = {}
-    for rows, labels in course.learning():
-        course.learned.partial_fit(rows, *(() if labels is None else (labels,)), **first)
-        first = {}
-
-
-#: Prefixes of the attributes that scikit-learn sets itself and that a fit must not replace.
-KEPT = ("_skl", "_sklearn", "_callback")
-
-
-def fits_streams_by(name: str) -> Callable[[Method], Method]:
-    """Let ``fit(X, y)`` accept a stream, which the method called ``name`` learns.
-
-    The method gets the course of the fit, whose stream has the labels of ``y``. After the fit, the
-    estimator gets the attributes of ``course.learned``.
-    """
-
-    def decorated(method: Method) -> Method:
-        return _fitting(method, lambda self, course: getattr(self, name)(course))
-
-    return decorated
-
-
-def _fitting(method: Method, learn: Callable[[Any, Course], None]) -> Method:
-    """Return a ``fit`` that calls the method for arrays and ``learn`` for streams."""
-    parameters = signature(method)
-    first = list(parameters.parameters)[1]
-
-    @wraps(method)
-    def fit(self: Any, *given: Any, **named: Any) -> Any:
-        kept = {name: named.pop(name) for name in KEEPING if name in named}
-        X = given[0] if given else named.get(first)
-        keeper = keeper_of(kept.get("checkpoint"), kept.get("every"), kept.get("resume", False))
-        if not is_stream(X):
-            if keeper is not None:
-                refuse_keeping(X)
-            forget_source(self)  # first, because the fit may call methods that read rows
-            return method(self, *given, **named)
-        others = dict(parameters.bind_partial(self, *given, **named).arguments)
-        del others["self"], others[first]
-        y, stream = others.pop("y", None), cast(Any, X)
-        if y is not None:
-            stream = stream.with_labels(y)
-        _reject_weights(others)
-        course = Course(self, stream, keeper)
-        if not course.complete:
-            learn(self, course)
-        _take_over(self, course.end())
-        if not course.complete:
-            note_columns(self, X)
-        return self
-
-    fit.takes_streams = True  # type: ignore[attr-defined]
-    return fits_dask(documented_by(KEEPING)(cast(Method, fit)))
-
-
-def _reject_weights(others: Mapping[str, Any]) -> None:
-    for name, value in others.items():
-        if value is not None and (name, value) != ("passes", 1):
-            raise ValueError(
-                f"{name}={value!r:.40} is not supported for a stream. Omit it, or pass the rows as "
-                "an array."
-            )
-
-
-def _take_over(estimator: Any, learned: Any) -> None:
-    """Replace the fitted attributes of an estimator by those of another one."""
-    own = vars(estimator)
-    params = estimator.get_params(deep=False)
-    kept = {k: v for k, v in own.items() if k in params or k.startswith(KEPT)}
-    own.clear()
-    own.update({k: v for k, v in vars(learned).items() if k not in params} | kept)

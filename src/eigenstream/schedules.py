@@ -258,6 +258,8 @@ class Steps(Schedule):
     ----------
     function : function of an array of int
         Returns the learning rates of steps with these numbers, counted from 0.
+    name : str, default="learning rate"
+        The name of the values in errors.
 
     Examples
     --------
@@ -267,20 +269,21 @@ class Steps(Schedule):
     """
 
     function: Callable[[Any], Any]
+    name: str = "learning rate"
 
     def gains(self, first: int, n: int) -> Float64s:
         """Return the values of the function. Negative, infinite and NaN rates raise an error."""
-        values = real_array(self.function(np.arange(first, first + n)), "the learning rates")
+        values = real_array(self.function(np.arange(first, first + n)), f"the {self.name}")
         if values.shape not in ((), (n,)):
             raise ValueError(
-                f"the schedule gave learning rates of shape {values.shape} for {n} steps. Return "
-                "one rate for each step number, or one number."
+                f"the schedule gave values of the {self.name} of shape {values.shape} for {n} "
+                "steps. Return one for each step number, or one number."
             )
         gains = np.array(np.broadcast_to(values, (n,)), np.float64)
         bad = np.flatnonzero(~(np.isfinite(gains) & (gains >= 0)))
         if bad.size:
             raise ValueError(
-                f"the schedule gave the learning rate {float(gains[bad[0]])!r} at step "
+                f"the schedule gave the {self.name} {float(gains[bad[0]])!r} at step "
                 f"{first + int(bad[0])}. Return finite numbers >= 0."
             )
         return gains

@@ -9,7 +9,7 @@ import dask
 import dask.array as da
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn.frozen import FrozenEstimator
 
@@ -80,6 +80,8 @@ def test_rows_in_time(data):
     rows = [ROWS[k : k + n].copy() for k, n in enumerate(sizes)]
     for one in rows[: draw(st.integers(0, len(rows)))]:
         one[draw(st.integers(0, len(one) - 1)), 1] = np.nan
+    # If many of a few rows are skipped, the fit raises.
+    assume(sum(np.isnan(one).any() for one in rows) <= 0.1 * sum(sizes))
     weights = [RNG.choice([0.0, 0.5, 1.0, 2.0], n) for n in sizes] if draw(st.booleans()) else None
     if weights is not None:
         for w in weights:

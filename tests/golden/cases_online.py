@@ -71,8 +71,6 @@ TOP = oracles.top(oracles.variance(X), 1)[1][:, 0]
 quality("oja/automatic", lambda: abs(OjaNeuron(random_state=0).fit(X).components_[0] @ TOP), 0.02)
 for name, parameters in {
     "plain": {},
-    "average": {"average": True},
-    "pocket": {"pocket": True},
     "no intercept": {"fit_intercept": False},
 }.items():
     add(

@@ -13,16 +13,15 @@ from eigenstream import Adaline, MultilayerPerceptron, Perceptron
 
 
 def twin(rows, signs, passes, weights=None):
-    """The rule as one would write it; also the average of the weights over all steps."""
+    """The rule as one would write it, and the number of mistakes."""
     rows = np.column_stack([rows, np.ones(len(rows))])
-    w, total, mistakes = np.zeros(rows.shape[1]), np.zeros(rows.shape[1]), 0
+    w, mistakes = np.zeros(rows.shape[1]), 0
     for _ in range(passes):
         for i, (x, y) in enumerate(zip(rows, signs, strict=True)):
             if y * (w @ x) <= 0:
                 w = w + y * x * (1.0 if weights is None else weights[i])
                 mistakes += 1
-            total += w
-    return w, total / (passes * len(rows)), mistakes
+    return w, mistakes
 
 
 def blobs(n=120, seed=0, spread=3.0):
@@ -35,7 +34,7 @@ def blobs(n=120, seed=0, spread=3.0):
 @pytest.mark.parametrize("passes", [1, 7])
 def test_equals_the_rule_and_scikit_learn(passes):
     rows, labels = blobs()
-    w, _, mistakes = twin(rows, 2 * labels - 1, passes)
+    w, mistakes = twin(rows, 2 * labels - 1, passes)
     ours = Perceptron(max_iter=passes, shuffle=False).fit(rows, labels)
     theirs = TheirPerceptron(max_iter=passes, shuffle=False, tol=None).fit(rows, labels)
     np.testing.assert_array_equal(np.append(ours.coef_, ours.intercept_), w)
@@ -46,14 +45,12 @@ def test_equals_the_rule_and_scikit_learn(passes):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_weights_and_averages_equal_the_rule():
+def test_sample_weights_equal_the_rule():
     rows, labels = blobs()
     weights = np.random.default_rng(0).integers(1, 4, len(rows)).astype(float)
-    w, average, _ = twin(rows, 2 * labels - 1, 5, weights)
-    ours = Perceptron(max_iter=5, shuffle=False, average=True).fit(rows, labels, weights)
+    w, _ = twin(rows, 2 * labels - 1, 5, weights)
+    ours = Perceptron(max_iter=5, shuffle=False).fit(rows, labels, weights)
     np.testing.assert_array_equal(ours._units.weights[0], w)
-    # Sums of 600 whole numbers below 1e5, and one division.
-    np.testing.assert_allclose(np.append(ours.coef_, ours.intercept_), average, rtol=0, atol=1e-9)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -124,40 +121,10 @@ def test_too_few_passes_are_no_inseparable_rows():
     assert Perceptron(max_iter=10**6).fit(rows, [0, 1]).converged_
 
 
-def test_the_pocket_keeps_the_best_weights():
-    rows, labels = blobs(spread=6.0)
-    with pytest.warns(ConvergenceWarning):
-        plain = Perceptron(max_iter=30, random_state=0).fit(rows, labels)
-    with pytest.warns(ConvergenceWarning):
-        pocket = Perceptron(max_iter=30, random_state=0, pocket=True).fit(rows, labels)
-    np.testing.assert_array_equal(plain.n_mistakes_, pocket.n_mistakes_)  # learning is the same
-    errors = (pocket.predict(rows) != labels).sum()
-    assert errors <= (plain.predict(rows) != labels).sum()
-    assert errors == pocket._units.errors[0]
-    # The best of all weights that were right at least once in a row, by hand.
-    w, held, run, record, least = np.zeros(5), np.zeros(5), 0, 0, np.inf
-    extended, signs = np.column_stack([rows, np.ones(len(rows))]), 2 * labels - 1
-    from eigenstream.neurons._base import next_order
-
-    shown, random = np.arange(0), np.random.RandomState(0)
-    for _ in range(30):
-        shown = next_order(shown, len(rows), random)
-        for i in shown:
-            if signs[i] * (w @ extended[i]) <= 0:
-                w, run = w + signs[i] * extended[i], 0
-                continue
-            run += 1
-            wrong = (signs * (extended @ w) <= 0).sum()
-            if run > record and (wrong < least or (w == held).all()):
-                held, record, least = w, run, wrong
-    np.testing.assert_array_equal(np.append(pocket.coef_, pocket.intercept_), held)
-
-
-@pytest.mark.parametrize("more", [{}, {"average": True}, {"pocket": True}])
-def test_any_chunking_gives_the_same(more):
+def test_any_chunking_gives_the_same():
     rows, labels = load_iris(return_X_y=True)
-    whole = Perceptron(record_every=40, **more).partial_fit(rows, labels, classes=[0, 1, 2])
-    parts = Perceptron(record_every=40, **more)
+    whole = Perceptron(record_every=40).partial_fit(rows, labels, classes=[0, 1, 2])
+    parts = Perceptron(record_every=40)
     for index in np.split(np.arange(150), [1, 2, 50, 51, 100]):
         parts.partial_fit(rows[index], labels[index], classes=[0, 1, 2])
         parts = pickle.loads(pickle.dumps(parts))
@@ -190,10 +157,6 @@ def test_rows_of_weight_zero_teach_nothing():
         (lambda X, y: Perceptron().fit(X, y).partial_fit(X, y + 1), "2 at row .* none of the"),
         (lambda X, y: Perceptron().fit(X, y).partial_fit(X, y.astype(str)), "none of the"),
         (lambda X, y: Perceptron().fit(X, y).partial_fit(X, y, [0, 1, 2]), "is not the same as"),
-        (
-            lambda X, y: Perceptron(average=True, pocket=True).fit(X, y),
-            "Set one of the two to False",
-        ),
     ],
 )
 def test_refusals(call, message):

@@ -38,7 +38,7 @@ def test_the_loops_take_the_same_steps():
     assert done == N
     np.testing.assert_allclose(units[0], by_hand(adaline), rtol=0, atol=203 * 1e-15)
     units = Units.zeros(1, D + 1)
-    perceptron_steps(units, block._replace(factors=GAINS), order, 0)
+    perceptron_steps(units, block._replace(factors=GAINS), order)
     np.testing.assert_allclose(units.weights[0], by_hand(perceptron), rtol=0, atol=203 * 1e-15)
 
 

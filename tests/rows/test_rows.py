@@ -74,10 +74,9 @@ def test_pairs_side_by_side():
     np.testing.assert_array_equal(chunk.rows[chunk.pairs], np.stack([ROWS[:9], ROWS[9:18]], 1))
 
 
-@pytest.mark.parametrize("in_order", [False, True])
-def test_sets_take_turns(in_order):
+def test_sets_take_turns():
     sets = {0: ArrayRows([Part(ROWS)]), 1: ArrayRows([Part(-ROWS[:20])])}
-    whole = joined([*Sets(sets, 3, in_order=in_order).chunks()])
+    whole = joined([*Sets(sets, 3).chunks()])
     for target, rows in ((0, ROWS), (1, -ROWS[:20])):
         np.testing.assert_array_equal(whole.rows[whole.targets == target], rows)
 

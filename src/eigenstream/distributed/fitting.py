@@ -15,7 +15,7 @@ import numpy as np
 from eigenstream._checks import warn_user
 from eigenstream._provenance import forget_source, note_source
 from eigenstream._streams import is_stream, labelled_stream, note_columns
-from eigenstream.distributed import parts, prototypes
+from eigenstream.distributed import parts
 from eigenstream.distributed.parts import Cluster, Piece, merged_in_order
 from eigenstream.rows.chunk import Chunk, Skipped
 from eigenstream.rows.fit import Fit
@@ -99,54 +99,53 @@ def fit(
     True
     """
     model: Any = estimator
-    batch = hasattr(model, "_by_passes") and model._by_passes()
-    if not batch and not hasattr(model, "_learn_all"):
+    prototypes = hasattr(model, "_by_passes")
+    if not hasattr(model, "_learn_all") or (prototypes and not model._by_passes()):
         raise TypeError(
             f"{model!r:.200} learns row by row and cannot be spread over workers. Use StreamPCA, "
             "SlowSubspace, ClassSubspace, PairSubspace, ContrastSubspace, "
             "CompetitiveLearning(method='batch') or SelfOrganizingMap(training='batch'), or pass "
             "open_stream(X) to learn in this process."
         )
-    given = {"y": y, "sample_weight": sample_weight, "groups": groups, "background": background}
-    given = {name: value for name, value in (given | others).items() if value is not None}
-    takes = signature(model._rows_to_learn if batch else model._rows).parameters
-    unread = [name for name in given if name not in takes and name != "y"]
+    arguments = {"y": y, "sample_weight": sample_weight, "groups": groups, "background": background}
+    arguments = {name: value for name, value in (arguments | others).items() if value is not None}
+    takes = signature(model._rows).parameters
+    unread = [name for name in arguments if name not in takes and name != "y"]
     if unread:
         raise ValueError(
             f"{unread[0]}= is not supported for Dask data. Leave it out, or pass open_stream(X) to "
             "learn in this process."
         )
-    given = {name: value for name, value in given.items() if name in takes}
+    arguments = {name: value for name, value in arguments.items() if name in takes}
     cluster = Cluster(client, progress)
     with replacing(model) as fitted:
-        if batch:
-            prototypes.learn(fitted, X, given, cluster)
-        else:
-            fitted._check_parameters()
-            learn = _fit_stream if is_stream(X) else _fit_collection
-            learn(fitted, X, given, cluster)
+        fitted._check_parameters()
+        if prototypes and is_stream(X):
+            raise TypeError(f"{X!r} is a stream. Call fit of the estimator, or pass Dask data.")
+        learn = _fit_stream if is_stream(X) else _fit_collection
+        learn(fitted, X, arguments, cluster)
     return estimator
 
 
-def _fit_collection(model: Any, X: Any, given: dict[str, Any], cluster: Cluster) -> None:
-    second = _background(model, X, given)
+def _fit_collection(model: Any, X: Any, arguments: dict[str, Any], cluster: Cluster) -> None:
+    second = _background(model, X, arguments)
     template = parts.template_of(X, cluster.run)
-    labels = {"y": np.ones(len(template), np.int64)} if "y" in given else {}
+    labels = {"y": np.ones(len(template), np.int64)} if "y" in arguments else {}
     width = model._rows(template, **labels, reset=True).width
     if hasattr(model, "_check_lengths"):  # the length of other collections is unknown
         arrays = enumerate(X if isinstance(X, list | tuple) else [X])
-        lengths = [(one, f"sequence {k}") for k, one in arrays if isinstance(one, da.Array)]
-        model._check_lengths([Part(one, name=name) for one, name in lengths])
-    pieces = parts.pieces_of(X, given)
+        lengths = [(array, f"sequence {k}") for k, array in arrays if isinstance(array, da.Array)]
+        model._check_lengths([Part(array, name=name) for array, name in lengths])
+    pieces = parts.pieces_of(X, arguments)
     if second is not None:
         pieces = _alternating(pieces, second)
     _learn(model, pieces, width, cluster, X)
     forget_source(model)
 
 
-def _background(model: Any, X: Any, given: dict[str, Any]) -> Any:
+def _background(model: Any, X: Any, arguments: dict[str, Any]) -> Any:
     """Return the background after the preprocessing steps of X, or None."""
-    second = given.pop("background", None)
+    second = arguments.pop("background", None)
     return None if second is None else model._background_after(X, second)
 
 
@@ -156,15 +155,18 @@ def _alternating(pieces: list[Piece], background: Any) -> list[Piece]:
         others = parts.pieces_of_stream(background, len(pieces))
     else:
         others = parts.pieces_of(background, {}, "background")
-    others = [replace(one, given={"X": None, "background": one.given["X"]}) for one in others]
-    return [one for one in chain(*zip_longest(pieces, others)) if one is not None]
+    others = [
+        replace(piece, arguments={"X": None, "background": piece.arguments["X"]})
+        for piece in others
+    ]
+    return [piece for piece in chain(*zip_longest(pieces, others)) if piece is not None]
 
 
-def _fit_stream(model: Any, X: Any, given: dict[str, Any], cluster: Cluster) -> None:
-    stream = X if "y" not in given else X.with_labels(given.pop("y"))
-    second = _background(model, X, given)
-    if given:
-        raise ValueError(f"{next(iter(given))}= is not supported for a stream. Leave it out.")
+def _fit_stream(model: Any, X: Any, arguments: dict[str, Any], cluster: Cluster) -> None:
+    stream = X if "y" not in arguments else X.with_labels(arguments.pop("y"))
+    second = _background(model, X, arguments)
+    if arguments:
+        raise ValueError(f"{next(iter(arguments))}= is not supported for a stream. Leave it out.")
     if "y" in signature(model._rows).parameters:
         labelled_stream(stream, None, model)
     width = model._rows(stream, reset=True).width
@@ -181,9 +183,14 @@ def _learn(model: Any, pieces: list[Piece], width: int, cluster: Cluster, X: Any
     """Learn from pieces of rows, and warn if parts of a sketch are short."""
     rows = sum(piece.n_rows for piece in pieces)
     n_rows = None if isnan(rows) else int(rows)
+    groups = parts.grouped(pieces, width)
+    if not hasattr(model, "solver"):
+        fit = Fit(model, SpreadRows(model, width, groups, len(groups), cluster, X))
+        model._learn_all(fit)
+        return fit
     least = ROWS_PER_FEATURE * width if chosen_solver(model, width, None).name == "sketch" else 1
     n_parts = n_parts_of(n_rows, width, cluster.n_threads, least)
-    spread = SpreadRows(model, width, parts.grouped(pieces, width), n_parts, cluster, X)
+    spread = SpreadRows(model, width, groups, n_parts, cluster, X)
     fit = Fit(model, spread)
     model._learn_all(fit)
     learner = model._learner
@@ -218,19 +225,26 @@ class SpreadRows(Rows):
         groups: list[list[Piece]],
         n_parts: int,
         cluster: Cluster,
-        given: Any,
+        source: Any,
     ) -> None:
-        self.estimator, self.width, self.given = estimator, width, given
+        self.estimator, self.width, self.source = estimator, width, source
         self.cluster, self.groups = cluster, groups
-        self.krylov = estimator.solver == "krylov" or isinstance(estimator.solver, Krylov)
-        # The rows for "krylov" stay where they are, and learners of all groups are merged.
-        self.n_parts = len(groups) if self.krylov else min(n_parts, len(groups))
-        self.needs = () if self.krylov else (MERGES,)
-        self.persisted: list[Any] = []
+        solver = getattr(estimator, "solver", "krylov")
+        #: True if there are several passes: the rows then stay in the memory of the workers.
+        self.stays = solver == "krylov" or isinstance(solver, Krylov)
+        # Learners of all groups are merged then.
+        self.n_parts = len(groups) if self.stays else min(n_parts, len(groups))
+        self.needs = () if self.stays else (MERGES,)
+        self.tasks: list[Any] = []
 
     def chunks(self, skip: int = 0) -> Iterator[Chunk]:
-        """Raise an error, because the rows stay on the workers."""
-        raise TypeError("Rows of Dask data are learned on the workers. Pass open_stream(X).")
+        """Bring the rows of one task after the other to this process."""
+        for part in self._tasks(None):
+            if len(part) != 1:
+                raise TypeError(
+                    "Rows of Dask data are learned on the workers. Pass open_stream(X)."
+                )
+            yield from (chunk for chunk in self.cluster.run(part[0]) if len(chunk))
 
     def first_row(self) -> Any:
         """Return one row."""
@@ -244,42 +258,45 @@ class SpreadRows(Rows):
                 "Fit it to some rows, and pass features=FrozenEstimator(map)."
             )
 
-    def learned(self, learner: Learner, turn: int | None, feature_map: Any) -> "Learned":
+    def learned(self, learner: Any, turn: int | None, feature_map: Any) -> "Learned":
         """Return a learner of all rows, in one pass on the workers."""
-        if learner.forgetting:
-            raise ValueError(
-                f"forgetting={learner.forgetting:g} needs all rows in one stream. Use "
-                "forgetting=0 for Dask data."
-            )
-        if turn:
-            learner = copy(learner)
-            learner.sums = learner.sums.split(self.n_parts)
-        if not self.persisted:
-            self.persisted = self._lazy(feature_map)
+        if isinstance(learner, Learner):
+            if learner.forgetting:
+                raise ValueError(
+                    f"forgetting={learner.forgetting:g} needs all rows in one stream. Use "
+                    "forgetting=0 for Dask data."
+                )
+            if turn:
+                learner = copy(learner)
+                learner.sums = learner.sums.split(self.n_parts)
+        tasks = self._tasks(feature_map)
         # Dask places separate values on separate workers. Those of later passes are large.
         n_begun = self.n_parts if turn == 0 else 1
         begun = [dask.delayed(Learned(learner), traverse=False) for _ in range(n_begun)]
-        ends = np.linspace(0, len(self.persisted), self.n_parts + 1).astype(int).tolist()
+        ends = np.linspace(0, len(tasks), self.n_parts + 1).astype(int).tolist()
         states = []
         for k, (first, last) in enumerate(pairwise(ends)):
             state = begun[k % n_begun]
-            for rows in self.persisted[first:last]:
+            for rows in tasks[first:last]:
                 state = dask.delayed(learned)(state, *rows)
             states.append(state)
-        found: Learned = self.cluster.run(merged_in_order(merged, states))
-        return found
+        result: Learned = self.cluster.run(merged_in_order(merged, states))
+        return result
 
-    def _lazy(self, feature_map: Any) -> list[Any]:
-        """Return the rows of each task: lazy, or in the memory of the workers for "krylov"."""
+    def _tasks(self, feature_map: Any) -> list[Any]:
+        """Return the arguments of each task: lazy rows, or rows in the memory of the workers."""
+        if self.tasks:
+            return self.tasks
         light = copy(self.estimator)
         light._map, light._learner, light._answer = feature_map, None, None
         for name in [name for name in vars(light) if name.startswith("_skl")]:
             del vars(light)[name]
         model = dask.delayed(light, traverse=False)
-        if not self.krylov:
-            return [(model, pieces) for pieces in self.groups]
-        kept = [dask.delayed(PartRows.read)(model, pieces) for pieces in self.groups]
-        return list(zip(self.cluster.persist(kept), strict=True))
+        self.tasks = [(model, pieces) for pieces in self.groups]
+        if self.stays:
+            rows = [dask.delayed(PartRows.read)(*task) for task in self.tasks]
+            self.tasks = list(zip(self.cluster.persist(rows), strict=True))
+        return self.tasks
 
 
 # ---- on the workers ------------------------------------------------------------------------
@@ -295,12 +312,10 @@ class PartRows:
     @classmethod
     def read(cls, estimator: Any, part: list[Piece]) -> "PartRows":
         """Return the rows in memory."""
-        made = cls(estimator, part)
-        made.chunks, made.part = (
-            [replace(chunk.kept(), skipped=chunk.skipped) for chunk in made],
-            [],
-        )
-        return made
+        rows = cls(estimator, part)
+        rows.chunks = [replace(chunk.kept(), skipped=chunk.skipped) for chunk in rows]
+        rows.part = []
+        return rows
 
     def __iter__(self) -> Iterator[Chunk]:
         """Yield the chunks. An empty one with a start tells that the next row begins a sequence."""
@@ -312,15 +327,16 @@ class PartRows:
             if piece.begins:
                 nothing = np.empty((0, self.estimator.n_features_in_))
                 yield Chunk(nothing, starts=np.zeros(1, np.intp))
-            rows = next(one for one in piece.given.values() if one is not None)
+            rows = next(value for value in piece.arguments.values() if value is not None)
             if is_stream(rows) or len(rows):
                 fit = Fit(self.estimator, self._rows(piece), feature_map=self.estimator._map)
                 yield from fit.reading()
 
     def _rows(self, piece: Piece) -> Rows:
         """Return the checked rows of a block, with errors that name its place."""
-        X, others = piece.given["X"], {k: one for k, one in piece.given.items() if k != "X"}
-        of_stream = any(map(is_stream, piece.given.values()))
+        X, others = piece.arguments["X"], dict(piece.arguments)
+        del others["X"]
+        of_stream = any(map(is_stream, piece.arguments.values()))
         try:
             rows: Rows = self.estimator._rows(X, **others, reset=False)
         except (ValueError, TypeError) as error:
@@ -336,7 +352,8 @@ class PartRows:
 class Learned:
     """A learner of a part, and the sequences at its ends."""
 
-    learner: Learner
+    #: It has ``add``, ``absorb`` and ``n_rows``.
+    learner: Any
     skipped: Skipped = field(default_factory=Skipped)
     n_sequences: int = 0
     #: True if the first row begins a sequence, and if the row after the last one does.
@@ -360,22 +377,22 @@ class Learned:
 def learned(begun: Learned, rows: Any, *pieces: Any) -> Learned:
     """Return a learner of a part that has also learned the next rows, in memory or lazy."""
     rows = PartRows(rows, *pieces) if pieces else rows
-    found = deepcopy(begun)
+    result = deepcopy(begun)
     for chunk in rows:
-        found.add(chunk)
-    return found
+        result.add(chunk)
+    return result
 
 
 def merged(first: Learned, second: Learned) -> Learned:
     """Return a learner of the rows of two consecutive learners, which do not change."""
-    found, begins = deepcopy(first), first.ended or second.begins
+    both, begins = deepcopy(first), first.ended or second.begins
     if second.learner.n_rows == 0:
-        found.ended = first.ended or second.ended
+        both.ended = first.ended or second.ended
     elif first.learner.n_rows == 0:
-        found.learner, found.begins, found.ended = second.learner, begins, second.ended
+        both.learner, both.begins, both.ended = second.learner, begins, second.ended
     else:
-        found.learner.absorb(second.learner, new_sequence=begins)
-        found.ended = second.ended
-    found.n_sequences += second.n_sequences
-    found.skipped.merge(second.skipped)
-    return found
+        both.learner.absorb(second.learner, new_sequence=begins)
+        both.ended = second.ended
+    both.n_sequences += second.n_sequences
+    both.skipped.merge(second.skipped)
+    return both

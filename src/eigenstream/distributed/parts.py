@@ -45,7 +45,7 @@ class Tasks:
 class Piece:
     """The arguments of one block, lazy or a stream, and its place in the data."""
 
-    given: dict[str, Any]
+    arguments: dict[str, Any]
     #: The name of the data in errors, and the number of the first row.
     name: str = "X"
     first_row: int = 0
@@ -63,8 +63,8 @@ class Piece:
 
     def read(self) -> "Piece":
         """Return the piece with the values of its lazy arguments."""
-        made = {} if self.tasks is None else self.tasks.run(self.inputs)
-        return replace(self, given=self.given | made, tasks=None, inputs={})
+        values = {} if self.tasks is None else self.tasks.run(self.inputs)
+        return replace(self, arguments=self.arguments | values, tasks=None, inputs={})
 
 
 def pieces_of(X: Any, others: dict[str, Any], name: str = "X") -> list[Piece]:
@@ -73,11 +73,11 @@ def pieces_of(X: Any, others: dict[str, Any], name: str = "X") -> list[Piece]:
         X = da.from_array(np.asarray(X))
     if not isinstance(X, list | tuple) or isinstance(X[0], Delayed):
         return list(_pieces(X, others, name))
-    found: list[Piece] = []
-    for k, one in enumerate(X):
+    pieces: list[Piece] = []
+    for k, array in enumerate(X):
         own = {name: values[k] for name, values in others.items()}
-        found += _pieces(one, own, f"sequence {k}")
-    return found
+        pieces += _pieces(array, own, f"sequence {k}")
+    return pieces
 
 
 def _pieces(X: Any, others: dict[str, Any], name: str) -> Iterator[Piece]:
@@ -87,8 +87,8 @@ def _pieces(X: Any, others: dict[str, Any], name: str) -> Iterator[Piece]:
     for k, (block, n_rows) in enumerate(zip(blocks, lengths, strict=True)):
         known = not isnan(n_rows + before)
         place = name if known else f"block {k} of {name}"
-        given = {"X": block} | {key: one[k] for key, one in beside.items()}
-        yield Piece(given, place, int(before) if known else 0, n_rows, k == 0)
+        arguments = {"X": block} | {key: own[k] for key, own in beside.items()}
+        yield Piece(arguments, place, int(before) if known else 0, n_rows, k == 0)
         before += n_rows
 
 
@@ -125,12 +125,12 @@ def _beside(values: Any, lengths: list[float], name: str) -> list[Any]:
         return np.split(np.asarray(values), np.cumsum(lengths[:-1]).astype(int))
     if isinstance(values, da.Array) and values.shape[0] == n_rows:
         values = values.rechunk({0: tuple(map(int, lengths))})
-    found = blocks_of(values)[0]
-    if len(found) != len(lengths):
+    blocks = blocks_of(values)[0]
+    if len(blocks) != len(lengths):
         raise ValueError(
-            f"X has {len(lengths)} blocks, and {name} has {len(found)}. Pass equal blocks."
+            f"X has {len(lengths)} blocks, and {name} has {len(blocks)}. Pass equal blocks."
         )
-    return found
+    return blocks
 
 
 def pieces_of_stream(stream: Any, n_parts: int) -> list[Piece]:
@@ -142,10 +142,10 @@ def pieces_of_stream(stream: Any, n_parts: int) -> list[Piece]:
     stream.learn_steps()
     return [
         Piece(
-            {"X": dask.delayed(one, traverse=False)},
-            n_rows=nan if one.n_rows is None else one.n_rows,
+            {"X": dask.delayed(part, traverse=False)},
+            n_rows=nan if part.n_rows is None else part.n_rows,
         )
-        for one in stream.split(n_parts)
+        for part in stream.split(n_parts)
     ]
 
 
@@ -155,16 +155,21 @@ def fuse_reading(pieces: list[Piece]) -> list[Piece]:
     The task that learns a block then also reads it. Otherwise workers read blocks faster than they
     learn them, and run out of memory.
     """
-    lazy = [one for piece in pieces for one in piece.given.values() if isinstance(one, Delayed)]
+    lazy = [
+        value
+        for piece in pieces
+        for value in piece.arguments.values()
+        if isinstance(value, Delayed)
+    ]
     graph: dict[Any, Any] = {}
-    for part in {id(one.dask): one.dask for one in lazy}.values():
+    for part in {id(value.dask): value.dask for value in lazy}.values():
         graph |= dict(part)
     dependents = get_deps(graph)[1]
     whole = HighLevelGraph({"rows": graph}, {"rows": set()})
 
     def fused(piece: Piece) -> Piece:
-        given = piece.given.items()
-        keys = {name: one.key for name, one in given if isinstance(one, Delayed)}
+        arguments = piece.arguments.items()
+        keys = {name: value.key for name, value in arguments if isinstance(value, Delayed)}
         inside: dict[Any, Any] = {}
         todo = list(keys.values())
         while todo:
@@ -180,8 +185,8 @@ def fuse_reading(pieces: list[Piece]) -> list[Piece]:
             return piece
         needed = set().union(*(task.dependencies for task in inside.values()))
         inputs = {key: Delayed(key, whole, layer="rows") for key in needed - inside.keys()}
-        kept = piece.given | dict.fromkeys(keys)
-        return replace(piece, given=kept, tasks=Tasks(inside, keys), inputs=inputs)
+        kept = piece.arguments | dict.fromkeys(keys)
+        return replace(piece, arguments=kept, tasks=Tasks(inside, keys), inputs=inputs)
 
     return [fused(piece) for piece in pieces]
 
@@ -192,23 +197,25 @@ def grouped(pieces: list[Piece], width: int) -> list[list[Piece]]:
     >>> [len(part) for part in grouped([Piece({}, n_rows=3e5)] * 4, 4)]
     [2, 2]
     """
-    found: list[list[Piece]] = []
+    groups: list[list[Piece]] = []
     n_rows = nan
     for piece in fuse_reading(pieces):
         if n_rows * width < PART_VALUES:
-            found[-1].append(piece)
+            groups[-1].append(piece)
             n_rows += piece.n_rows
         else:
-            found.append([piece])
+            groups.append([piece])
             n_rows = piece.n_rows
-    return found
+    return groups
 
 
 def merged_in_order(merge: Callable[[Any, Any], Any], states: list[Any]) -> Any:
     """Return the lazy result of merging neighbours, in a tree."""
     while len(states) > 1:
         pairs = zip_longest(states[::2], states[1::2])
-        states = [one if two is None else dask.delayed(merge)(one, two) for one, two in pairs]
+        states = [
+            left if right is None else dask.delayed(merge)(left, right) for left, right in pairs
+        ]
     return states[0]
 
 
@@ -276,14 +283,14 @@ def _first_row(block: Any) -> Any:
 def mapped(method: Callable[..., Any], X: Any, *rest: Any) -> Any:
     """Return the lazy results of a method of rows, such as ``transform``, for each block."""
     if isinstance(X, list | tuple):
-        return [mapped(method, one, *rest) for one in X]
+        return [mapped(method, part, *rest) for part in X]
     if not isinstance(X, da.Array) and not hasattr(X, "map_partitions"):
         return dask.delayed(method)(X, *rest)
-    made = method(template_of(X, lambda _: None), *rest)
+    answer = method(template_of(X, lambda _: None), *rest)
     if not isinstance(X, da.Array):
-        return X.map_partitions(method, *rest, meta=made[:0])
+        return X.map_partitions(method, *rest, meta=answer[:0])
     X = whole_rows(X, "X")
-    more = range(made.ndim, X.ndim)
-    chunks = (X.chunks[0], *((n,) for n in made.shape[1:]))
+    more = range(answer.ndim, X.ndim)
+    chunks = (X.chunks[0], *((n,) for n in answer.shape[1:]))
     how = {"drop_axis": list(more)} if len(more) else {}
-    return X.map_blocks(method, *rest, dtype=made.dtype, chunks=chunks, meta=made[:0], **how)
+    return X.map_blocks(method, *rest, dtype=answer.dtype, chunks=chunks, meta=answer[:0], **how)

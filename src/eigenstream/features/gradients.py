@@ -1,7 +1,7 @@
 """Histograms of gradient orientations of images."""
 
 from math import isqrt
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_pair, check_whole
+from eigenstream._constraints import POSITIVE
 from eigenstream._documented import Documented
 from eigenstream._linalg import Float64s, Floats
 from eigenstream._prepared import maps_streams
@@ -76,7 +77,7 @@ class GradientOrientation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Doc
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "cells": "no_validation",
         "orientations": [Interval(Integral, 2, None, closed="left")],
-        "power": [Interval(Real, 0, None, closed="neither")],
+        "power": [POSITIVE],
         "shape": "no_validation",
     }
 
@@ -113,7 +114,7 @@ class GradientOrientation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Doc
         rows, columns = self._grid()
         self._validate_params()
         fit = fit_of(self, X)
-        self.shape_ = self._shape_of(fit.rows.width)
+        self.shape_ = self._shape_of(fit.rows.first_row().shape[1])
         self._n_features_out = rows * columns * self.orientations
         fit.end()
         return self
@@ -123,8 +124,8 @@ class GradientOrientation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Doc
         self._validate_params()
         rows, columns = self._grid()
         if hasattr(self, "shape_"):
-            found = self._shape_of(self.n_features_in_), rows * columns * self.orientations
-            if found != (self.shape_, self._n_features_out):
+            sizes = self._shape_of(self.n_features_in_), rows * columns * self.orientations
+            if sizes != (self.shape_, self._n_features_out):
                 raise ValueError(f"images of {self.shape_} have other features.")
 
     @maps_streams
@@ -174,10 +175,10 @@ class GradientOrientation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Doc
             maps[:, k] = strength * np.maximum(1.0 - apart, 0.0)
         rows, columns = self._grid()
         left, top = _shares(self.shape_[1], columns), _shares(self.shape_[0], rows)
-        found = (top @ (maps @ left.T)).reshape(len(images), -1) ** self.power
-        norms = np.linalg.norm(found, axis=1, keepdims=True)
-        np.divide(found, norms, out=found, where=norms > 0)
-        return np.asarray(found)
+        strengths = (top @ (maps @ left.T)).reshape(len(images), -1) ** self.power
+        norms = np.linalg.norm(strengths, axis=1, keepdims=True)
+        np.divide(strengths, norms, out=strengths, where=norms > 0)
+        return np.asarray(strengths)
 
     def _grid(self) -> tuple[int, int]:
         pair = (self.cells, self.cells) if np.ndim(self.cells) == 0 else self.cells

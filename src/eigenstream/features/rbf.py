@@ -1,7 +1,6 @@
 """Radial basis functions at prototypes from the data (Nystroem features)."""
 
 from collections.abc import Mapping
-from numbers import Integral, Real
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Self
 
@@ -12,9 +11,9 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clon
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from eigenstream._checks import check_finite, check_unchanged, real_array, warn_user
+from eigenstream._constraints import COUNT, POSITIVE, words
 from eigenstream._linalg import Float64s, Floats
 from eigenstream._prepared import learns_rows, maps_streams
 from eigenstream._storable import FITTED, storable
@@ -122,10 +121,10 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded):
     _collected: Any = None
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_prototypes": [Interval(Integral, 1, None, closed="left")],
+        "n_prototypes": [COUNT],
         "prototypes": "no_validation",
-        "gamma": [Interval(Real, 0, None, closed="neither"), StrOptions({"scale", "median"})],
-        "spacing": [Interval(Integral, 1, None, closed="left")],
+        "gamma": [POSITIVE, words("scale", "median")],
+        "spacing": [COUNT],
         "random_state": ["random_state"],
     }
 
@@ -165,7 +164,7 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded):
         fit, own = fit_of(self, X), self.prototypes
         if own is None:
             fit.several("fit of RBFNetwork")
-            expected = fit.rows.n_rows or fit.given.n_rows
+            expected = fit.rows.n_rows or fit.source.n_rows
             if expected is None:
                 expected = sum(len(chunk.heavy()) for chunk in fit.reading())
             counted = self._draw(fit, expected)
@@ -176,11 +175,11 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded):
             if not (is_stream(X) or _has_learned(own)) and hasattr(own, "fit"):
                 own = clone(own).fit(X)
             counted = sum(len(chunk.heavy()) for chunk in fit.learning())
-            self._keep(self._given(own, first), counted)
+            self._keep(self._passed(own, first), counted)
         fit.end()
         return self
 
-    def _given(self, own: Any, rows: Floats) -> Floats:
+    def _passed(self, own: Any, rows: Floats) -> Floats:
         """Return the given prototypes in the precision of the rows."""
         if _has_learned(own):
             own = own.cluster_centers_
@@ -260,7 +259,7 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded):
                 model.n_samples_seen_ = model.n_prototypes_seen_ = 0
                 model._collected = np.empty((model.n_prototypes, rows.shape[1]), dtype=rows.dtype)
                 if model.prototypes is not None:
-                    model._keep(model._given(model.prototypes, rows), 0)
+                    model._keep(model._passed(model.prototypes, rows), 0)
             if not model.is_ready_:
                 # Rows are counted from the start of the stream, for any chunking.
                 have, after = model.n_prototypes_seen_, -model.n_samples_seen_ % model.spacing

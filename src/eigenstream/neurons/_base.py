@@ -1,9 +1,9 @@
 """Base of the neurons: parameters, passes over blocks of rows, targets."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import islice
-from numbers import Integral, Real
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -11,147 +11,31 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import _check_partial_fit_first_call, check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from eigenstream import _checks as checks
-from eigenstream._documented import documented_by
+from eigenstream._constraints import COUNT, NOT_NEGATIVE
 from eigenstream._history import History
 from eigenstream._linalg import Float64s
 from eigenstream._prepared import learns_rows, maps_streams
-from eigenstream._rows import validated_rows
 from eigenstream._storable import FITTED, storable
-from eigenstream._streams import Course, fits_streams_by, labelled_stream
+from eigenstream._streams import fits_dask, is_stream, labelled_stream
 from eigenstream.online import UnstableStepError
+from eigenstream.rows.chunk import Chunk, blocks_of
+from eigenstream.rows.fit import Fit, fit_of
 from eigenstream.rows.guard import Guarded, changing, publishes, reads
+from eigenstream.rows.rows import as_floats, chunk_of, validated
 from eigenstream.schedules import Auto, as_schedule
 
-COUNT = Interval(Integral, 1, None, closed="left")
-NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
+#: Numbers in a part of a stream within which rows are shuffled (64 MB). Larger parts mix more rows.
+PART = 2**23
 
 #: Parameters that only ``fit`` reads. They may change between two chunks.
 OF_FIT = "max_iter", "tol", "shuffle", "n_iter_no_change", "random_state"
 
 #: Attributes that describe the rows of ``fit``. ``partial_fit`` removes them.
 OF_ROWS = "margin_", "radius_", "mistake_bound_", "separable_", "rate_limit_"
-
-
-#: The entries of "Parameters" and "Attributes" sections that several neurons share, by name.
-ENTRIES = {
-    "center": """\
-center : bool, default=True
-    Subtract from each row the mean of the rows before it.""",
-    "fit_intercept": """\
-fit_intercept : bool, default=True
-    Learn an intercept.""",
-    "init": """\
-init : "random", "data" or array of shape (n_components, n_features), default="random"
-    The initial weights: random directions, the first rows, or given weights.""",
-    "learning_rate_of_adaline": """\
-learning_rate : number, schedule or function of the step, default=0.1
-    The learning rate lr.""",
-    "activation": """\
-activation : {"tanh", "logistic", "relu"}, default="tanh"
-    The activation function phi of the hidden units.""",
-    "batch_size": """\
-batch_size : int, default=1
-    The number of rows in a step. ``partial_fit`` keeps the rows after the last whole batch for the
-    next chunk. Until then, predictions use them as a smaller batch.""",
-    "hidden_layer_sizes": """\
-hidden_layer_sizes : int or tuple of int, default=(32,)
-    The number of units of each hidden layer.""",
-    "learning_rate": """\
-learning_rate : number, schedule or function of the step, default=0.01
-    The learning rate lr.""",
-    "max_iter": """\
-max_iter : int, default=200
-    The largest number of passes of ``fit``.""",
-    "momentum": """\
-momentum : float, default=0.0
-    The share of the previous step that is added to a step, in Nesterov's form.""",
-    "n_iter_no_change": """\
-n_iter_no_change : int, default=10
-    ``fit`` ends after more than this number of consecutive passes without progress.""",
-    "tol": """\
-tol : float, default=1e-4
-    A pass makes progress if it improves the best loss by this amount.""",
-    "coefs_": """\
-coefs_ : list of arrays of shape (n_inputs, n_units)
-    The weights from each layer to the next.""",
-    "intercepts_": """\
-intercepts_ : list of arrays of shape (n_units,)
-    The intercepts of each layer after the first.""",
-    "loss_": """\
-loss_ : float
-    The last entry of ``loss_curve_``.""",
-    "n_layers_": """\
-n_layers_ : int
-    The number of layers, with the inputs.""",
-    "n_outputs_": """\
-n_outputs_ : int
-    The number of units of the last layer.""",
-    "max_iter_of_hebbian": """\
-max_iter : int, default=10
-    The largest number of passes of ``fit``.""",
-    "max_iter_of_linear": """\
-max_iter : int, default=1000
-    The largest number of passes of ``fit``.""",
-    "n_iter_no_change_of_adaline": """\
-n_iter_no_change : int, default=5
-    ``fit`` ends after this number of passes without progress.""",
-    "random_state": """\
-random_state : int, RandomState or None, default=None
-    The seed of all random choices.""",
-    "record_every": """\
-record_every : int, default=None
-    Record the weights in ``history_`` every ``record_every`` steps.""",
-    "rule_of_adaline": """\
-rule : {"nlms", "lms"}, default="nlms"
-    "nlms" is normalised least mean squares, w += lr e x / |x|^2. It is stable for rates below 2. A
-    step with rate 1 makes the error of its row zero. |x|^2 includes the 1 of the intercept. "lms"
-    is w += lr e x.""",
-    "shuffle": """\
-shuffle : bool, default=True
-    Draw a new order of the rows for each pass of ``fit``.""",
-    "tol_of_adaline": """\
-tol : float, default=1e-3
-    A pass makes progress if it lowers the mean squared error by more than this share.""",
-    "tol_of_hebbian": """\
-tol : float, default=1e-2
-    ``fit`` ends if a pass changes the weights by at most this share of their norm.""",
-    "classes_": """\
-classes_ : array of shape (n_classes,)
-    The class labels, sorted.""",
-    "converged_": """\
-converged_ : bool
-    True if the last pass, or chunk, met the condition of convergence.""",
-    "history_": """\
-history_ : History
-    The recorded weights, and the loss of each pass or chunk if the rule has one.""",
-    "loss_curve_": """\
-loss_curve_ : list of float
-    The mean loss of each pass or chunk, measured before each step.""",
-    "mean_": """\
-mean_ : array of shape (n_features,)
-    The mean that is subtracted from each row. Zeros with ``center=False``.""",
-    "n_iter_": """\
-n_iter_ : int
-    The number of passes, or of chunks after ``partial_fit``.""",
-    "n_steps_": """\
-n_steps_ : int
-    The number of learning steps.""",
-    "rate_limit_": """\
-rate_limit_ : float
-    2 / the largest eigenvalue of the mean of x x^T over the rows of ``fit``. With "nlms", of the
-    mean of x x^T / |x|^2. Larger constant rates make the mean weight diverge.""",
-    "safe_rate_": """\
-safe_rate_ : float
-    2 / the largest |x|^2, or 2 with "nlms". Up to this rate, no step increases the distance to
-    weights that fit its row.""",
-}
-
-documented = documented_by(ENTRIES)
 
 
 @storable(**FITTED, _begun="dict", n_iter_="int", converged_="bool", _records="list")
@@ -179,8 +63,7 @@ class Neurons(Guarded, ABC):
     def _start(self) -> None:
         """Check the parameters, and start again."""
         self._check()
-        given = self.get_params(deep=False)
-        self._begun = {k: v for k, v in given.items() if k not in OF_FIT}
+        self._begun = {k: v for k, v in self.get_params(deep=False).items() if k not in OF_FIT}
         self.n_iter_, self.converged_ = 0, False
         self._records: list[Any] = []
 
@@ -203,12 +86,6 @@ class Neurons(Guarded, ABC):
         else:
             self._check_once(lambda: checks.check_unchanged(self._begun, vars(self)))
         return first
-
-    def _rows(self, X: Any, *, reset: bool) -> Any:
-        """Return finite rows."""
-        rows = validated_rows(self, X, reset=reset)
-        checks.check_finite(rows)
-        return rows
 
     def __sklearn_is_fitted__(self) -> bool:
         """Return True after the first row."""
@@ -235,7 +112,7 @@ class Block(NamedTuple):
         ... ).rows
         array([[0., 1.]])
         """
-        return Block(*(one[places] for one in self[:4]))
+        return Block(*(values[places] for values in self[:4]))
 
 
 #: Starts a pass over the rows.
@@ -289,17 +166,21 @@ class SupervisedNeurons(Neurons):
         """The number of outputs."""
 
     @abstractmethod
-    def _note_targets(self, y: Any) -> None:
+    def _as_targets(self, y: Any) -> NDArray[Any]:
+        """Return checked labels or numbers as an array."""
+
+    @abstractmethod
+    def _note_targets(self, targets: NDArray[Any]) -> None:
         """Set the classes, or the number of targets."""
 
     @abstractmethod
-    def _targets(self, y: Any) -> Float64s:
+    def _targets(self, targets: NDArray[Any]) -> Float64s:
         """Return the targets of the units, one in each column."""
 
     # ---- learning --------------------------------------------------------------------------
 
+    @fits_dask
     @publishes
-    @fits_streams_by("_fit_stream")
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from passes over the rows.
 
@@ -321,29 +202,37 @@ class SupervisedNeurons(Neurons):
             The fitted estimator.
         """
         self._start()
-        block = self._checked(X, y, sample_weight, first=True)._replace(whole=True)
-        self._fit(lambda: [block])
-        return self
-
-    def _fit_stream(self, course: Course) -> None:
-        """Learn from a stream part by part, or as from an array if one part holds all rows."""
-        course.keep_nothing(f"fit of {type(self).__name__} makes several passes")
-        made, passes = course.learned, course.passes()
-        labelled_stream(course.stream, None, made)
-        first = list(islice(passes.parts(), 2))
-        if len(first) == 1:
-            made.fit(*first[0])
-            return
-        made._start()
-        made._rows(first[0].rows, reset=True)
-        for part in passes:
-            made._note_targets(part.labels)
-        made._fit(lambda: (made._checked(*part) for part in passes.parts()))
-
-    def _fit(self, start: Start) -> None:
-        random = check_random_state(self.random_state)
+        if is_stream(X):
+            X = labelled_stream(X, y, self)
+        fit = fit_of(self, X, None, sample_weight)
+        start, random = self._blocks(fit, y), check_random_state(self.random_state)
         self._units = self._new_units(random)
         self._learn(start, random)
+        fit.end()
+        return self
+
+    def _blocks(self, fit: Fit, y: Any) -> Start:
+        """Return a function that starts a pass over the blocks of the rows."""
+        if fit.array is not None:
+            whole = self._block(self._labelled(fit.array, y, first=True), whole=True)
+            return lambda: [whole]
+        fit.several(f"fit of {type(self).__name__}")
+        for chunk in _heavy(fit):
+            self._note_targets(self._as_targets(chunk.targets))
+
+        def coded() -> Iterator[Chunk]:
+            for chunk in _heavy(fit):
+                yield replace(chunk, targets=self._targets(self._as_targets(chunk.targets)))
+
+        def start() -> Iterator[Block]:
+            return map(self._block, blocks_of(coded(), max(PART // fit.rows.width, 1)))
+
+        first = list(islice(start(), 2))
+        if not first:
+            raise ValueError(
+                f"every row of {fit.source!r} lacks a value or a label. Pass complete rows."
+            )
+        return start if len(first) == 2 else lambda: [first[0]._replace(whole=True)]
 
     def _start(self) -> None:
         super()._start()
@@ -390,7 +279,8 @@ class SupervisedNeurons(Neurons):
             first = model._start_or_continue()
             if isinstance(model, Classifying):
                 _check_partial_fit_first_call(model, classes)
-            block = model._checked(X, y, sample_weight, first=first)
+            chunk = chunk_of(model, X, sample_weight, reset=first)
+            block = model._block(model._labelled(chunk, y, first=first))
             if first:
                 model._units = model._new_units(check_random_state(model.random_state))
             else:  # after an error the old values are unchanged
@@ -431,29 +321,31 @@ class SupervisedNeurons(Neurons):
                 "schedule, or a function of the step number."
             )
 
-    def _checked(self, X: Any, y: Any, sample_weight: Any = None, *, first: bool = False) -> Block:
+    def _labelled(self, chunk: Chunk, y: Any, *, first: bool) -> Chunk:
         """Return the rows of positive weight, with the targets of the units."""
-        rows = self._rows(X, reset=first)
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None. Give "
                 "one label or number a row, or a stream with open_stream(..., labels=...)."
             )
-        check_consistent_length(rows, y)
+        check_consistent_length(chunk.rows, y)
+        targets = self._as_targets(y)
         if first and not hasattr(self, "classes_"):
-            self._note_targets(y)
-        targets, weights = self._targets(y), np.ones(len(rows))
-        if sample_weight is not None:
-            weights = checks.check_weights(sample_weight, len(rows))
-            counted = np.flatnonzero(weights)
-            if not len(counted):
-                raise ValueError("sample_weight is zero for every row. Give some rows a weight.")
-            rows, targets, weights = rows[counted], targets[counted], weights[counted]
-        return Block(rows, targets, weights, self._factors(rows, weights))
+            self._note_targets(targets)
+        heavy = replace(chunk, targets=self._targets(targets)).heavy()
+        if not len(heavy):
+            raise ValueError("sample_weight is zero for every row. Give some rows a weight.")
+        return heavy
 
-    def _rows(self, X: Any, *, reset: bool) -> Float64s:
+    def _block(self, chunk: Chunk, whole: bool = False) -> Block:
+        """Return what the units learn from."""
+        rows, weights = self._inputs(chunk.rows), chunk.each_weight()
+        targets = np.ascontiguousarray(chunk.targets, np.float64)
+        return Block(rows, targets, weights, self._factors(rows, weights), whole)
+
+    def _inputs(self, rows: Any) -> Float64s:
         """Return the inputs of the units as float64, contiguous in memory."""
-        return np.ascontiguousarray(super()._rows(X, reset=reset), np.float64)
+        return np.ascontiguousarray(rows, np.float64)
 
     def _factors(self, rows: Float64s, weights: Float64s) -> Float64s:
         """Return the learning rates of the rows, relative to those of the steps."""
@@ -461,7 +353,8 @@ class SupervisedNeurons(Neurons):
 
     def _answers(self, X: Any) -> Float64s:
         check_is_fitted(self)
-        return np.asarray(self._respond(self._rows(X, reset=False)))
+        rows = as_floats(validated(self, X, reset=False, sparse=False))
+        return np.asarray(self._respond(self._inputs(rows)))
 
     def _loaded(self) -> None:
         """Check values from a file."""
@@ -534,19 +427,18 @@ class Classifying(ClassifierMixin, SupervisedNeurons):  # type: ignore[misc, unu
         n = len(self.classes_)
         return n if n > 2 else n - 1
 
-    def _labels(self, y: Any) -> NDArray[Any]:
+    def _as_targets(self, y: Any) -> NDArray[Any]:
         checks.check_unmasked(y, "y")
         labels = column_or_1d(y, warn=True)
         return checks.check_names(labels, "y", len(labels))
 
-    def _note_targets(self, y: Any) -> None:
-        labels = self._labels(y)
-        check_classification_targets(labels)
-        self.classes_ = np.unique(np.append(vars(self).get("classes_", labels[:0]), labels))
+    def _note_targets(self, targets: NDArray[Any]) -> None:
+        check_classification_targets(targets)
+        self.classes_ = np.unique(np.append(vars(self).get("classes_", targets[:0]), targets))
 
-    def _targets(self, y: Any) -> Float64s:
+    def _targets(self, targets: NDArray[Any]) -> Float64s:
         """Return 1 for the class of each row and 0 for others, in one column for two classes."""
-        labels, classes = self._labels(y), self.classes_
+        labels, classes = targets, self.classes_
         if len(classes) < 2:
             raise ValueError(f"{classes} is only one class. Pass at least two.")
         codes = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
@@ -557,8 +449,8 @@ class Classifying(ClassifierMixin, SupervisedNeurons):  # type: ignore[misc, unu
                 f"classes {classes.tolist()!r:.100}. Name all classes in the first call, "
                 "partial_fit(X, y, classes=...), or call fit to start again."
             )
-        found = np.asarray(codes[:, None] == np.arange(len(classes)), np.float64)
-        return found[:, 1:].copy() if len(classes) == 2 else found
+        indicators = np.asarray(codes[:, None] == np.arange(len(classes)), np.float64)
+        return indicators[:, 1:].copy() if len(classes) == 2 else indicators
 
 
 @storable(_flat="bool", _targets_="int=targets")
@@ -603,33 +495,39 @@ class Regressing(RegressorMixin, SupervisedNeurons):  # type: ignore[misc, unuse
         array of shape (n,) or (n, n_targets)
             The responses, in the shape of the targets.
         """
-        found = self._answers(X)
-        return found[:, 0] if self._flat else found
+        answers = self._answers(X)
+        return answers[:, 0] if self._flat else answers
 
     @property
     def _n_units(self) -> int:
         return self._targets_
 
-    def _note_targets(self, y: Any) -> None:
-        given = checks.real_array(y, "y")
-        self._flat, self._targets_ = given.ndim == 1, int(given[:1].size)
+    def _as_targets(self, y: Any) -> NDArray[Any]:
+        return checks.real_array(y, "y").astype(np.float64)
 
-    def _targets(self, y: Any) -> Float64s:
-        given = checks.real_array(y, "y").astype(np.float64)
-        targets = np.ascontiguousarray(given.reshape(len(given), -1))
-        checks.check_finite(targets, name="y")
-        if given.ndim > 2 or targets.shape[1] != self._targets_:
+    def _note_targets(self, targets: NDArray[Any]) -> None:
+        self._flat, self._targets_ = targets.ndim == 1, int(targets[:1].size)
+
+    def _targets(self, targets: NDArray[Any]) -> Float64s:
+        columns = np.ascontiguousarray(targets.reshape(len(targets), -1))
+        checks.check_finite(columns, name="y")
+        if targets.ndim > 2 or columns.shape[1] != self._targets_:
             raise ValueError(
-                f"y has shape {given.shape}, and learning began with {self._targets_} targets a "
+                f"y has shape {targets.shape}, and learning began with {self._targets_} targets a "
                 "row. Give the same number, or call fit to start again."
             )
-        return targets
+        return columns
 
     def __sklearn_tags__(self) -> Any:
         """Describe the estimator to scikit-learn."""
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
+
+
+def _heavy(fit: Fit) -> Iterator[Chunk]:
+    """Yield the rows of positive weight."""
+    return (heavy for chunk in fit.reading() if len(heavy := chunk.heavy()))
 
 
 def next_order(order: Any, n_rows: int, random: Any) -> NDArray[np.int64]:

@@ -7,17 +7,22 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream import online
+from eigenstream._constraints import COUNT, words
+from eigenstream._documented import documented_by
+from eigenstream._hooks import KEEPING, keeper_of
 from eigenstream._linalg import Float64s
 from eigenstream._prepared import learns_rows, maps_streams
 from eigenstream._storable import storable
-from eigenstream._streams import Course, fits_streams_by
-from eigenstream.neurons._base import COUNT, Neurons, documented
+from eigenstream._streams import fits_dask
+from eigenstream.neurons._base import Neurons
+from eigenstream.neurons._entries import documented
 from eigenstream.rows.chunk import Chunk
+from eigenstream.rows.fit import fit_of
 from eigenstream.rows.guard import changing, publishes, reads
+from eigenstream.rows.rows import as_floats, chunk_of, validated
 from eigenstream.schedules import Auto
 from eigenstream.subspace.solvers.flow import FlowSums
 from eigenstream.subspace.sums.learner import Learner
@@ -58,8 +63,9 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
         """Return a factor of the learning rate for each unit, or None."""
         return None
 
+    @fits_dask
+    @documented_by(KEEPING)
     @publishes
-    @fits_streams_by("_fit_stream")
     def fit(
         self,
         X: Any,
@@ -88,27 +94,24 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
         self : object
             The fitted estimator.
         """
+        keeper = keeper_of(checkpoint, every, resume)
         self._start()
-        rows = self._rows(X, reset=True)
+        fit = fit_of(self, X, keeper=keeper)
+        if self.max_iter > 1:
+            fit.several(f"fit of {type(self).__name__}")
+        resumption = fit.take_up()
+        if resumption is None:
+            self._begin(fit.rows.width)
+        elif resumption.complete:
+            return self
         while not self._ends():
-            self._learner.add(Chunk(rows))
+            for chunk in fit.learning(fit.turn):
+                self._learner.add(Chunk(chunk.heavy().rows))
+            if not self._learner.n_rows:
+                raise ValueError(f"{fit.source!r} has no rows. Pass a stream with rows.")
             self._compare()
+        fit.end()
         return self
-
-    def _fit_stream(self, course: Course) -> None:
-        """Learn from a stream in ``max_iter`` passes, chunk by chunk."""
-        made, first = course.learned, not course.goes_on
-        if first:
-            made._start()
-        passes = course.passes() if self.max_iter > 1 else None
-        while not made._ends():
-            for rows, _ in course.learning(passes):
-                chunk = Chunk(made._rows(rows, reset=first))
-                made._learner.add(chunk)
-                first = False
-            if first:
-                raise ValueError(f"{course.stream!r} has no rows. Pass a stream with rows.")
-            made._compare()
 
     @learns_rows
     def partial_fit(self, X: Any, y: Any = None) -> Self:
@@ -130,7 +133,9 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
         """
         with changing(self) as model:
             first = model._start_or_continue()
-            chunk = Chunk(model._rows(X, reset=first))
+            chunk = chunk_of(model, X, reset=first)
+            if first:
+                model._begin(chunk.rows.shape[1])
             model._guard.mark()
             model._learner.add(chunk)
             model._compare()
@@ -203,24 +208,16 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
             The responses, in the dtype of the rows.
         """
         check_is_fitted(self)
-        rows = self._rows(X, reset=False)
+        rows = as_floats(validated(self, X, reset=False, sparse=False))
         with self._guard.reading():
             learner = self._learner.ahead()
-            weights, mean = (
-                np.array(learner.sums.vectors, rows.dtype),
-                learner.mean.astype(rows.dtype),
-            )
+            weights = np.array(learner.sums.vectors, rows.dtype)
+            mean = learner.mean.astype(rows.dtype)
         return rows @ weights.T - weights @ mean
 
     @property
     def _n_features_out(self) -> int:
         return self.n_components
-
-    def _rows(self, X: Any, *, reset: bool) -> Any:
-        rows = super()._rows(X, reset=reset)
-        if reset:
-            self._begin(rows.shape[1])
-        return rows
 
     def _loaded(self) -> None:
         """Set the hook again, and check the learner."""
@@ -286,7 +283,7 @@ class OjaNeuron(OnlineNeurons):
     AUTO = Auto(c=1.0, averaging=1.0)
 
     _parameter_constraints: ClassVar[dict[str, Any]] = OnlineNeurons._parameter_constraints | {
-        "form": [StrOptions(set(FORMS))]
+        "form": [words(*FORMS)]
     }
 
     def __init__(

@@ -5,10 +5,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.optimize import linprog
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import warn_user
+from eigenstream._constraints import words
 from eigenstream._linalg import Float64s
 from eigenstream._prepared import maps_streams
 from eigenstream._storable import storable
@@ -19,10 +19,10 @@ from eigenstream.neurons._base import (
     Regressing,
     Start,
     SupervisedNeurons,
-    documented,
     stalled,
     target_spread,
 )
+from eigenstream.neurons._entries import documented
 
 #: The number of entries up to which ``separable_`` is computed. More entries take seconds.
 LARGEST = 200_000
@@ -65,13 +65,9 @@ class LinearUnits(SupervisedNeurons):
         """Return the learned weights, one unit in each row, with the intercepts last."""
         return np.asarray(self._units)
 
-    def _answering(self) -> Float64s:
-        """Return the weights that predict."""
-        return self._weights()
-
-    def _rows(self, X: Any, *, reset: bool) -> Float64s:
-        rows = super()._rows(X, reset=reset)
-        return np.column_stack([rows, np.full(len(rows), float(self.fit_intercept))])
+    def _inputs(self, rows: Any) -> Float64s:
+        last = np.full(len(rows), float(self.fit_intercept))
+        return np.column_stack([np.asarray(rows, np.float64), last])
 
     def _sizes(self) -> tuple[int, int]:
         n_units, width = self._weights().shape
@@ -89,21 +85,21 @@ class LinearUnits(SupervisedNeurons):
 
     @property
     def coef_(self) -> Float64s:
-        """The weights that predict, one unit in each row. A vector for a single target."""
-        return self._found()[..., :-1]
+        """The weights, one unit in each row. A vector for a single target."""
+        return self._predicting()[..., :-1]
 
     @property
     def intercept_(self) -> Any:
-        """The intercepts that predict, one for each unit."""
-        return self._found()[..., -1]
+        """The intercepts, one for each unit."""
+        return self._predicting()[..., -1]
 
-    def _found(self) -> Float64s:
+    def _predicting(self) -> Float64s:
         check_is_fitted(self)
-        weights = self._answering().copy()
+        weights = self._weights().copy()
         return weights[0] if vars(self).get("_flat") else weights
 
     def _respond(self, rows: Float64s) -> Float64s:
-        return rows @ self._answering().T
+        return rows @ self._weights().T
 
 
 class LinearClassifying(Classifying, LinearUnits):
@@ -123,34 +119,19 @@ class LinearClassifying(Classifying, LinearUnits):
         array of shape (n,) for two classes, or (n, n_classes)
             The responses. For two classes, positive values stand for the second one.
         """
-        found = self._answers(X)
-        return found[:, 0] if found.shape[1] == 1 else found
+        responses = self._answers(X)
+        return responses[:, 0] if responses.shape[1] == 1 else responses
 
-    def _targets(self, y: Any) -> Float64s:
+    def _targets(self, targets: Any) -> Float64s:
         """Return +1 and -1, one unit in each column."""
-        return 2.0 * super()._targets(y) - 1.0
+        return 2.0 * super()._targets(targets) - 1.0
 
 
-@storable(
-    weights="f8 units D+1",
-    sums="f8 units D+1",
-    kept="f8 units D+1",
-    marks="i8 3 units",
-    errors="f8 units",
-    mistakes="i8 units",
-)
+@storable(weights="f8 units D+1", mistakes="i8 units")
 class Units(NamedTuple):
     """Threshold units that learn from the same rows. The loop updates the arrays in place."""
 
     weights: Any  # (units, D + 1)
-    #: The sum over the steps s of s times the change, from which the average follows.
-    sums: Any
-    #: The weights in the pocket.
-    kept: Any
-    #: (3, units): the length of the run, that of the pocket, and whether the run was compared.
-    marks: Any
-    #: (units,): the weight of the mistakes of the pocket.
-    errors: Any
     mistakes: Any  # (units,)
 
     @classmethod
@@ -160,65 +141,30 @@ class Units(NamedTuple):
         >>> Units.zeros(1, 3).weights
         array([[0., 0., 0.]])
         """
-        weights, sums, kept = np.zeros((3, n_units, n_inputs))
-        marks, errors = np.zeros((3, n_units), np.int64), np.full(n_units, np.inf)
-        return cls(weights, sums, kept, marks, errors, np.zeros(n_units, np.int64))
+        return cls(np.zeros((n_units, n_inputs)), np.zeros(n_units, np.int64))
 
     def copy(self) -> "Units":
         """Return a copy."""
-        return Units(*(one.copy() for one in self))
+        return Units(*(values.copy() for values in self))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def perceptron_steps(
-    units: Units, block: Block, order: Any, first: int = 0, pocket: bool = False
-) -> float:
+def perceptron_steps(units: Units, block: Block, order: Any) -> float:
     """Take the steps of rows in this order, and return the total weight of the mistakes.
 
-    ``first`` is the number of the first step. A response of zero is a mistake. A mistake on a row
-    of weight c adds c y x to the weights. The pocket keeps the weights with the longest run of
-    correct responses.
+    A response of zero is a mistake. A mistake on a row of weight c adds c y x to the weights.
     """
     total = 0.0
-    for s in range(order.shape[0]):
-        row, c = block.rows[order[s]], block.factors[order[s]]
+    for i in order:
+        row, c = block.rows[i], block.factors[i]
         for k in range(units.weights.shape[0]):
-            y, w = block.targets[order[s], k], units.weights[k]
-            if y * response(w, row) > 0.0:
-                if pocket:
-                    _survived(units, k, block)
-                continue
-            total += c
-            units.mistakes[k] += 1
-            units.marks[0, k] = units.marks[2, k] = 0
-            for j in range(row.shape[0]):
-                w[j] += c * y * row[j]
-                units.sums[k, j] += (first + s) * c * y * row[j]
+            y, w = block.targets[i, k], units.weights[k]
+            if y * response(w, row) <= 0.0:
+                total += c
+                units.mistakes[k] += 1
+                for j in range(row.shape[0]):
+                    w[j] += c * y * row[j]
     return total
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _survived(units: Units, k: int, block: Block) -> None:
-    """Count a correct response. Put the weights into the pocket if their run is the longest.
-
-    If the block holds all rows, the weights must also have fewer mistakes on them.
-    """
-    marks, errors = units.marks, 0.0
-    marks[0, k] += 1
-    if marks[0, k] <= marks[1, k] or marks[2, k] == 2:
-        return
-    if marks[2, k] == 0:
-        if block.whole:
-            for i in range(block.rows.shape[0]):
-                if block.targets[i, k] * response(units.weights[k], block.rows[i]) <= 0.0:
-                    errors += block.weights[i]
-            if errors >= units.errors[k]:
-                marks[2, k] = 2
-                return
-        units.errors[k] = errors if block.whole else np.inf
-        units.kept[k] = units.weights[k]
-        marks[2, k] = 1
-    marks[1, k] = marks[0, k]
 
 
 @storable(
@@ -238,21 +184,15 @@ class Perceptron(LinearClassifying):
 
     Parameters
     ----------
-    average : bool, default=False
-        Predict with the average of the weights over all steps. Learning is the same.
-    pocket : bool, default=False
-        Predict with the weights that had the longest run of correct responses, for inseparable data
-        [3]_. ``fit`` replaces them only by weights with fewer mistakes on all rows. Streams of more
-        than 64 MB are not read again for this count.
     <fit_intercept, max_iter_of_linear, shuffle, record_every, random_state>
 
     Attributes
     ----------
     <classes_>
     coef_ : array of shape (n_units, n_features)
-        The weights that predict.
+        The weights.
     intercept_ : array of shape (n_units,)
-        The intercepts that predict.
+        The intercepts.
     n_mistakes_ : array of shape (n_units,)
         The number of mistakes of each unit while learning.
     margin_ : array of shape (n_units,)
@@ -284,8 +224,6 @@ class Perceptron(LinearClassifying):
        Organization in the Brain", Psychological Review 65, 1958.
     .. [2] A. B. J. Novikoff, "On convergence proofs on perceptrons", Symposium on the Mathematical
        Theory of Automata, 1962.
-    .. [3] S. I. Gallant, "Perceptron-based learning algorithms", IEEE Transactions on Neural
-       Networks 1, 1990.
 
     Examples
     --------
@@ -298,34 +236,20 @@ class Perceptron(LinearClassifying):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = LinearUnits._parameter_constraints | {
-        "average": ["boolean"],
-        "pocket": ["boolean"],
-    }
-
     def __init__(
         self,
         *,
-        average: bool = False,
-        pocket: bool = False,
         fit_intercept: bool = True,
         max_iter: int = 1000,
         shuffle: bool = True,
         record_every: int | None = None,
         random_state: Any = None,
     ) -> None:
-        self.average = average
-        self.pocket = pocket
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.shuffle = shuffle
         self.record_every = record_every
         self.random_state = random_state
-
-    def _check(self) -> None:
-        super()._check()
-        if self.average and self.pocket:
-            raise ValueError("average=True excludes pocket=True. Set one of the two to False.")
 
     def _new_units(self, random: Any) -> Units:
         return Units.zeros(self._n_units, self.n_features_in_ + 1)
@@ -333,35 +257,29 @@ class Perceptron(LinearClassifying):
     def _weights(self) -> Float64s:
         return np.asarray(self._units.weights)
 
-    def _answering(self) -> Float64s:
-        units = self._units
-        if self.average:
-            return np.asarray(units.weights - units.sums / self._steps)
-        return np.asarray(units.kept if self.pocket else units.weights)
-
     def _advance(self, block: Block, order: Any) -> float:
-        return float(perceptron_steps(self._units, block, order, self._steps, self.pocket))
+        return float(perceptron_steps(self._units, block, order))
 
     def _learn(self, start: Start, random: Any) -> None:
         """Learn until a pass has no mistake, and compute the margins."""
         self.converged_ = self._passes(start, random, lambda: self.loss_curve_[-1] == 0.0)
         self.separable_: bool | None = True if self.converged_ else None
         smallest, radius, lightest, heaviest = np.inf, 0.0, np.inf, 0.0
-        found = self._weights()
+        weights = self._weights()
         for block in start():
-            smallest = np.minimum(smallest, (block.targets * (block.rows @ found.T)).min(axis=0))
+            smallest = np.minimum(smallest, (block.targets * (block.rows @ weights.T)).min(axis=0))
             radius = max(radius, float(np.linalg.norm(block.rows, axis=1).max()))
             lightest = min(lightest, float(block.weights.min()))
             heaviest = max(heaviest, float(block.weights.max()))
-        length = np.linalg.norm(found, axis=1)
-        self.margin_ = np.divide(smallest, length, out=np.full(len(found), -0.0), where=length > 0)
+        length = np.linalg.norm(weights, axis=1)
+        self.margin_ = np.divide(
+            smallest, length, out=np.full(len(weights), -0.0), where=length > 0
+        )
         self.radius_ = radius
         # Rows of unequal weight increase the theorem's count by the square of this ratio.
         reach, right = radius * heaviest / lightest, self.margin_ > 0
-        bound = np.divide(reach, self.margin_, out=np.full(len(found), np.inf), where=right)
+        bound = np.divide(reach, self.margin_, out=np.full(len(weights), np.inf), where=right)
         self.mistake_bound_ = bound**2
-        if self.pocket:  # weights without a mistake are the best
-            self._units.kept[right] = found[right]
         if not self.converged_:
             self._explain(block, reach, np.flatnonzero(~right))
 
@@ -377,7 +295,7 @@ class Perceptron(LinearClassifying):
             why = "no plane separates the rows"
         warn_user(
             f"the perceptron did not converge in {self.n_iter_} passes: {why}. Scale the features "
-            "to about one, raise max_iter, or use average=True or pocket=True.",
+            "to about one, raise max_iter, or use Adaline.",
             ConvergenceWarning,
         )
 
@@ -422,10 +340,10 @@ def _inseparable(rows: Float64s, signs: Float64s, intercept: bool) -> bool:
     units = rows / lengths[:, None]
     equal = np.vstack([units.T, np.ones(len(units))])
     right = np.append(np.zeros(units.shape[1]), 1.0)
-    found = linprog(np.zeros(len(units)), A_eq=equal, b_eq=right, method="highs")
-    if found.status != 0:
+    solution = linprog(np.zeros(len(units)), A_eq=equal, b_eq=right, method="highs")
+    if solution.status != 0:
         return False
-    shares = np.maximum(np.asarray(found.x), 0.0)
+    shares = np.maximum(np.asarray(solution.x), 0.0)
     return bool(np.linalg.norm(shares @ units) < VANISHES * shares.sum())
 
 
@@ -456,7 +374,7 @@ class _WidrowHoff(LinearUnits):
     """Base of the Adalines: w += lr e x / |x|^2, or w += lr e x, with e = d - <w, x> - b."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = LinearUnits._parameter_constraints | {
-        "rule": [StrOptions({"nlms", "lms"})]
+        "rule": [words("nlms", "lms")]
     }
 
     learning_rate: Any

@@ -6,26 +6,26 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_whole, warn_user
+from eigenstream._constraints import COUNT, words
 from eigenstream._linalg import Float64s
 from eigenstream._machine import blas_threads
 from eigenstream._prepared import maps_streams
 from eigenstream._storable import storable
 from eigenstream.kernels.base import njit
 from eigenstream.neurons._base import (
-    COUNT,
     Block,
     Classifying,
     Regressing,
     Start,
     SupervisedNeurons,
-    documented,
     stalled,
     target_spread,
 )
+from eigenstream.neurons._entries import documented
 
 #: The size of the largest product of a batch above which several threads are faster.
 SHARED = 1e8
@@ -90,8 +90,8 @@ class Network(NamedTuple):
 
     def layers(self) -> list[tuple[Float64s, Float64s]]:
         """Return views of the weights and the intercepts of each layer."""
-        found: list[tuple[Float64s, Float64s]] = _layers(self.sizes.tolist(), self.weights)
-        return found
+        layers: list[tuple[Float64s, Float64s]] = _layers(self.sizes.tolist(), self.weights)
+        return layers
 
     def copy(self) -> "Network":
         """Return a copy."""
@@ -99,12 +99,12 @@ class Network(NamedTuple):
 
 
 def _layers(sizes: Any, flat: Any) -> Any:
-    found, at = [], 0
+    layers, at = [], 0
     for k in range(len(sizes) - 1):
         n, m = sizes[k], sizes[k + 1]
-        found.append((flat[at : at + n * m].reshape((n, m)), flat[at + n * m : at + (n + 1) * m]))
+        layers.append((flat[at : at + n * m].reshape((n, m)), flat[at + n * m : at + (n + 1) * m]))
         at += (n + 1) * m
-    return found
+    return layers
 
 
 _compiled_layers = njit(cache=True, nogil=True)(_layers)
@@ -244,7 +244,7 @@ class _Backpropagating(SupervisedNeurons):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = SupervisedNeurons._parameter_constraints | {
         "hidden_layer_sizes": "no_validation",
-        "activation": [StrOptions({"tanh", "logistic", "relu"})],
+        "activation": [words("tanh", "logistic", "relu")],
         "batch_size": [COUNT],
         "momentum": [Interval(Real, 0, 1, closed="left")],
     }
@@ -441,7 +441,7 @@ class MultilayerPerceptron(Classifying, _Backpropagating):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = _Backpropagating._parameter_constraints | {
-        "loss": [StrOptions({"log_loss", "squared_error"})]
+        "loss": [words("log_loss", "squared_error")]
     }
     _threshold = 0.5
 
@@ -461,8 +461,8 @@ class MultilayerPerceptron(Classifying, _Backpropagating):
         record_every: int | None = None,
         random_state: Any = None,
     ) -> None:
-        given = locals()
-        shared = {name: given[name] for name in _Backpropagating._get_param_names()}
+        values = locals()
+        shared = {name: values[name] for name in _Backpropagating._get_param_names()}
         super().__init__(**shared)
         self.loss = loss
 

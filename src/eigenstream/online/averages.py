@@ -136,8 +136,8 @@ class RunningAnswer:
         d, frame = self.d, self.last(learner)
         if share == 0.0:
             return
-        held = self.average_values, self.average_vectors
-        average = ProjectorAverage(d + min(d, 5), *held)
+        before = self.average_values, self.average_vectors
+        average = ProjectorAverage(d + min(d, 5), *before)
         turn = average.add(frame, share)[:d, :d]
         self.average_values, self.average_vectors = average.values, average.vectors
         self.watched[...] = average.vectors[:d]

@@ -11,9 +11,12 @@ from joblib import hash as hash_of
 from eigenstream._checks import check_flag, check_whole
 from eigenstream._files import check_writable, remove_abandoned
 from eigenstream._hooks import Resumption
-from eigenstream._streams import Course, learn_chunks
+from eigenstream._provenance import forget_source
+from eigenstream._streams import fresh
 from eigenstream.persistence.codec import Arrays, can_be_saved, encode
 from eigenstream.persistence.model_file import ModelError, read, read_header, write
+from eigenstream.rows.fit import Fit
+from eigenstream.rows.rows import StreamRows
 from eigenstream.subspace.estimators.time import TimeEstimator
 
 __all__ = ["Checkpoint", "Interrupted", "learned_rows"]
@@ -217,10 +220,24 @@ class Checkpoint:
             raise TypeError(f"{name} needs sequences. Use fit(stream, checkpoint=...).")
         if not hasattr(estimator, "partial_fit"):
             raise TypeError(f"{estimator!r:.200} has no partial_fit. Fit without checkpoints.")
-        course = Course(estimator, stream, self)
-        if not course.complete:
-            learn_chunks(course, **first)
-        return course.end()
+        learned = fresh(estimator)
+        fit = Fit(learned, StreamRows(stream, targets=lambda labels: labels), self)
+        resumption = fit.take_up()
+        if resumption is not None:
+            if resumption.complete:
+                return learned
+            # Chunks have passed the steps, and have no column names.
+            forget_source(learned)
+            vars(learned).pop("feature_names_in_", None)
+            first = {}
+        for chunk in fit.learning(fit.turn):
+            heavy = chunk.heavy()
+            if len(heavy):
+                labels = () if heavy.targets is None else (heavy.targets,)
+                learned.partial_fit(heavy.rows, *labels, **first)
+                first = {}
+        fit.end()
+        return learned
 
     def complete(self, learned: Callable[[], Any]) -> None:
         """Write the final checkpoint of a complete fit."""

@@ -1,6 +1,6 @@
 """Results of a map: its quality, its planes, and the positions of rows and classes."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +16,11 @@ from sklearn.utils.validation import check_is_fitted
 from eigenstream._checks import check_names, check_weights, check_whole
 from eigenstream._linalg import Float64s, brief
 from eigenstream._prepared import reads_rows
-from eigenstream._streams import complete_rows, is_stream, labelled_stream
+from eigenstream._streams import is_stream, labelled_stream
 from eigenstream.prototypes._nearest import nearest, nearest_units
 from eigenstream.prototypes.grids import Grid
+from eigenstream.rows.chunk import Chunk
+from eigenstream.rows.rows import StreamRows
 
 __all__ = ["ClassMap", "MapQuality", "MapReading", "trustworthiness"]
 
@@ -89,15 +91,15 @@ class ClassMap:
     @property
     def majority(self) -> NDArray[np.int64]:
         """The index in ``classes`` of each unit's most frequent class; -1 without rows."""
-        found = np.where(self.counts.sum(axis=1) > 0, self.counts.argmax(axis=1), -1)
-        return found.reshape(self.shape)
+        numbers = np.where(self.counts.sum(axis=1) > 0, self.counts.argmax(axis=1), -1)
+        return numbers.reshape(self.shape)
 
     @property
     def labels(self) -> NDArray[Any]:
         """The most frequent class of each unit; None without rows."""
-        found: NDArray[Any] = self.classes[self.counts.argmax(axis=1)].astype(object)
-        found[self.counts.sum(axis=1) == 0] = None
-        return found.reshape(self.shape)
+        labels: NDArray[Any] = self.classes[self.counts.argmax(axis=1)].astype(object)
+        labels[self.counts.sum(axis=1) == 0] = None
+        return labels.reshape(self.shape)
 
     @property
     def unit_purity(self) -> Float64s:
@@ -113,11 +115,53 @@ class ClassMap:
         return float(self.counts.max(axis=1).sum() / self.counts.sum())
 
 
+class Quality:
+    """The sums of errors and hits of the units of a map."""
+
+    stopped = False
+
+    def __init__(self, units: Float64s, grid: Grid) -> None:
+        self.units, self.grid, self.n_rows = units, grid, 0
+        #: The sums of the weights, distances, steps off the grid, and squared distances.
+        self.sums, self.hits = np.zeros(4), np.zeros(grid.n_units)
+
+    def add(self, chunk: Chunk) -> None:
+        """Add the rows of positive weight."""
+        heavy = chunk.heavy()
+        self.see(*self.nearest(heavy.rows), heavy.each_weight())
+
+    def nearest(self, rows: Any) -> tuple[NDArray[np.int64], Float64s, Any]:
+        """Return the nearest unit of each row, its distance, and the second nearest."""
+        labels, squares = nearest_units(rows, self.units, 2)
+        return labels[0], np.sqrt(squares[0]), labels[1]
+
+    def see(self, first: Any, far: Float64s, second: Any, weights: Float64s) -> None:
+        """Add rows by their nearest units."""
+        astray = weights @ ~self.grid.adjacent(first, second)
+        self.sums += weights.sum(), weights @ far, astray, weights @ far**2
+        self.hits += np.bincount(first, weights, self.grid.n_units)
+        self.n_rows += len(first)
+
+    def absorb(self, later: "Quality", **_: Any) -> None:
+        """Add the sums of later rows."""
+        self.sums, self.hits = self.sums + later.sums, self.hits + later.hits
+        self.n_rows += later.n_rows
+
+    def result(self) -> MapQuality:
+        """Return the means."""
+        if not self.sums[0]:
+            raise ValueError(NO_ROWS)
+        _, error, astray, distortion = (self.sums / self.sums[0]).tolist()
+        hits = self.hits.reshape(self.grid.shape)
+        return MapQuality(self.n_rows, error, astray, distortion, hits)
+
+
 class MapReading:
     """The methods of a map that read its results."""
 
     _grid: Any
     _rows_to_read: Any
+    _scaled: Any
     missing: str
     random_state: Any
 
@@ -143,10 +187,14 @@ class MapReading:
         """Return the stream with NaN for missing values if ``missing="partial"``."""
         return stream.keeping_holes() if self.missing == "partial" else stream
 
-    def _two_nearest(self, rows: Any, units: Float64s) -> tuple[NDArray[np.int64], Float64s, Any]:
-        """Return the nearest unit of each row, its distance, and the second nearest."""
-        found, squares = nearest_units(rows, units, 2)
-        return found[0], np.sqrt(squares[0]), found[1]
+    def _stream_rows(self, X: Any) -> StreamRows:
+        """Return the rows of a stream with their labels."""
+        partial = self.missing == "partial"
+        return StreamRows(X, targets=lambda labels: labels, partial=partial, sparse=False)
+
+    def _quality(self) -> Quality:
+        """Return empty sums of the quality."""
+        return Quality(self._units, self.grid_)
 
     @reads_rows
     def positions(self, X: Any) -> Float64s:
@@ -182,45 +230,17 @@ class MapReading:
         MapQuality
             The errors, and the number of rows nearest to each unit.
         """
+        quality = self._quality()
         if is_stream(X):
-            parts: Iterable[Any] = (complete_rows(one).rows for one in self._as_read(X).chunks())
-        else:
-            parts = X if hasattr(X, "__next__") else [X]
-
-        def looked_up() -> Iterator[Any]:
-            for part in parts:
-                if np.shape(part)[:1] != (0,):
-                    rows, units = self._rows_to_read(part)
-                    given = np.ones(len(rows)) if sample_weight is None else sample_weight
-                    yield *self._two_nearest(rows, units), check_weights(given, len(rows))
-
-        return self._quality(looked_up())
-
-    def _quality(self, parts: Iterable[Any]) -> MapQuality:
-        """Return the quality of nearest units, distances, second nearest units and weights."""
-        return self._quality_of(*self._seen(parts))
-
-    def _seen(self, parts: Iterable[Any]) -> tuple[int, Float64s, Float64s]:
-        """Return the number of rows, the sums of weights and errors, and the hits."""
-        grid, n_rows, sums = self.grid_, 0, np.zeros(4)
-        hits: Float64s = np.zeros(grid.n_units)
-        for first, far, second, weights in parts:
-            astray = weights @ ~grid.adjacent(first, second)
-            sums += weights.sum(), weights @ far, astray, weights @ far**2
-            hits += np.bincount(first, weights, grid.n_units)
-            n_rows += len(first)
-        return n_rows, sums, hits
-
-    def _seen_of_rows(self, parts: Iterable[Any]) -> tuple[int, Float64s, Float64s]:
-        """Return the same of checked rows and weights."""
-        units = self._units
-        return self._seen((*self._two_nearest(rows, units), weights) for rows, weights in parts)
-
-    def _quality_of(self, n_rows: int, sums: Float64s, hits: Float64s) -> MapQuality:
-        if not sums[0]:
-            raise ValueError(NO_ROWS)
-        _, error, astray, distortion = (sums / sums[0]).tolist()
-        return MapQuality(n_rows, error, astray, distortion, hits.reshape(self.grid_.shape))
+            for chunk in self._stream_rows(X).chunks():
+                quality.add(self._scaled(chunk))
+            return quality.result()
+        for part in X if hasattr(X, "__next__") else [X]:
+            if np.shape(part)[:1] != (0,):
+                rows = self._rows_to_read(part)[0]
+                weights = 1.0 if sample_weight is None else sample_weight
+                quality.see(*quality.nearest(rows), check_weights(weights, len(rows)))
+        return quality.result()
 
     @reads_rows
     def trustworthiness(self, X: Any, n_neighbors: int = 5, max_rows: int = 2000) -> float:
@@ -258,8 +278,8 @@ class MapReading:
                 f"n_neighbors={n_neighbors} is too large for {len(rows)} rows. Use less than "
                 f"{len(rows) / 2:g}."
             )
-        found = nearest(rows, units)[0]
-        return trustworthiness(rows, self.grid_.squared_distances(found)[:, found], n_neighbors)
+        labels = nearest(rows, units)[0]
+        return trustworthiness(rows, self.grid_.squared_distances(labels)[:, labels], n_neighbors)
 
     @reads_rows
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
@@ -289,8 +309,8 @@ class MapReading:
             weights = check_weights(sample_weight, len(rows))
         if not weights.any():
             raise ValueError(NO_ROWS)
-        (K, D), found = units.shape, getattr(self, "_distortion", self.error_)
-        variance = max(found / D, LEAST_VARIANCE)
+        (K, D), distortion = units.shape, getattr(self, "_distortion", self.error_)
+        variance = max(distortion / D, LEAST_VARIANCE)
         measure = nan_euclidean_distances if self.missing == "partial" else euclidean_distances
         centre, logs = units.mean(axis=0), np.empty(len(rows))
         for start in range(0, len(rows), SCORED):
@@ -343,10 +363,10 @@ class MapReading:
         check_is_fitted(self)
         if X is not None:
             return self.evaluate(X).hits
-        found = getattr(self, "_hits", None)
-        if found is None:
+        hits = getattr(self, "_hits", None)
+        if hits is None:
             raise ValueError("partial_fit does not store hits. Pass the rows: hits(X).")
-        return np.array(found.reshape(self.grid_.shape))
+        return np.array(hits.reshape(self.grid_.shape))
 
     def component_planes(self) -> Float64s:
         """Return the values of each feature at the units.
@@ -384,20 +404,21 @@ class MapReading:
         >>> found.purity, found.labels[[0, 3]].tolist()
         (1.0, ['low', 'high'])
         """
-        parts: Iterable[Any] = [(X, y)]
         if y is None and not is_stream(X):
             raise ValueError("class_map needs the class of each row. Pass y, or a labelled stream.")
+        parts: Iterable[Any] = [(X, y)]
         if is_stream(X):
-            given = self._as_read(labelled_stream(X, y, self))
-            parts = (one for one in map(complete_rows, given.chunks()) if len(one.rows))
+            chunks = self._stream_rows(labelled_stream(X, y, self)).chunks()
+            heavy = (chunk.heavy() for chunk in chunks)
+            parts = ((chunk.rows, chunk.targets) for chunk in heavy if len(chunk))
         counts: dict[Any, Any] = {}
         kinds: list[Any] = []
         for part, labels in parts:
             rows, units = self._rows_to_read(part)
             classes, codes = np.unique(check_names(labels, "y", len(rows)), return_inverse=True)
-            found = nearest(rows, units)[0]
+            units_of_rows = nearest(rows, units)[0]
             for code, name in enumerate(classes.tolist()):
-                more = np.bincount(found[codes == code], minlength=len(units))
+                more = np.bincount(units_of_rows[codes == code], minlength=len(units))
                 counts[name] = counts.get(name, 0.0) + more
             kinds.append(classes)
         if not kinds:

@@ -48,7 +48,7 @@ def nearest_units(X: Any, W: Any, count: int) -> tuple[Any, Any]:
     """
     (n, D), K, centre = X.shape, len(W), W.mean(axis=0)
     W, units = np.ascontiguousarray(W, np.float64), W - centre
-    found, squares = np.empty((count, n), np.int64), np.empty((count, n))
+    labels, squares = np.empty((count, n), np.int64), np.empty((count, n))
     scale = 1.0 / (np.sqrt((units**2).sum(axis=1).max()) or 1.0)
     units *= scale
     # <x, w> - |w|^2 / 2 is largest for the nearest unit: one product with an additional column.
@@ -61,13 +61,13 @@ def nearest_units(X: Any, W: Any, count: int) -> tuple[Any, Any]:
         _shrink(rows, centre, scale, singles, lengths)
         with np.errstate(invalid="ignore", over="ignore"):
             fields = singles[: len(rows)] @ units
-        for best, far in zip(found[:, here], squares[:, here], strict=True):
+        for best, far in zip(labels[:, here], squares[:, here], strict=True):
             np.argmax(fields, axis=1, out=best)
             _settle(rows, W, fields, lengths, best, far)
             fields[np.arange(len(rows)), best] = -np.inf
         if np.isnan(lengths[: len(rows)]).any():
             squares[:, here] *= D / np.maximum((~np.isnan(rows)).sum(axis=1), 1)
-    return found, squares
+    return labels, squares
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=LOOSE)

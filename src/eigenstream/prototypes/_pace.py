@@ -1,19 +1,23 @@
 """Learning rates, widths and radii: numbers, pairs (first, last), schedules and functions."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from eigenstream._checks import check_number
 from eigenstream._linalg import Float64s
-from eigenstream.schedules import Auto, Schedule, as_schedule
+from eigenstream.schedules import Auto, Schedule, Steps, as_schedule
 
-__all__ = ["as_pace", "falling", "scheduled"]
+__all__ = ["as_pace", "values_of"]
+
+#: A schedule, or the first and the last value.
+Pace = Schedule | tuple[float, float]
 
 
 def as_pace(
     value: Any, name: str, word: str, *, zero: bool = False, most: float | None = None
-) -> Any:
+) -> Pace | None:
     """Return None for ``word``, a schedule, or the pair (first, last) of a number or a pair.
 
     ``zero`` allows zero as the first value, and ``most`` is the largest value allowed.
@@ -25,7 +29,10 @@ def as_pace(
         return None
     named = isinstance(value, str | Auto | type)
     if not named and (isinstance(value, Schedule) or callable(value)):
-        return as_schedule(value)
+        schedule = as_schedule(value)
+        if isinstance(schedule, Steps):
+            return replace(schedule, name=name.replace("_", " "))
+        return schedule
     if isinstance(value, int | float | np.number) and not isinstance(value, bool):
         value = (value, value)
     if named or not isinstance(value, tuple | list) or len(value) != 2:
@@ -41,34 +48,21 @@ def as_pace(
     return first, last
 
 
-def scheduled(schedule: Schedule, name: str, first: int, n: int) -> Float64s:
-    """Return the values of a schedule at ``n`` steps; its errors use the parameter's name.
+def values_of(pace: Pace, start: int, n: int, n_steps: int = 0, tau: float = np.inf) -> Float64s:
+    """Return the values at ``n`` steps from ``start`` on.
 
-    >>> scheduled(as_schedule(lambda t: -t), "radius", 1, 1)
-    Traceback (most recent call last):
-        ...
-    ValueError: the schedule gave the radius -1.0 at step 1. Return finite numbers >= 0.
-    """
-    try:
-        return schedule.gains(first, n)
-    except ValueError as error:
-        words = str(error).replace("learning rates", f"values of the {name}")
-        raise ValueError(words.replace("learning rate", name)) from None
+    A pair falls by a constant factor per step, to the last value in ``n_steps``. Without a number
+    of steps (0) it falls as ``first / (1 + t / tau)`` to the last value.
 
-
-def falling(ends: Any, steps: Float64s, n_steps: int, tau: float) -> Any:
-    """Return the values at some steps: from the first to the last one in ``n_steps``.
-
-    They fall by a constant factor per step. Without a number of steps (0) they fall as
-    ``first / (1 + t / tau)`` to the last value.
-
-    >>> falling((8.0, 2.0), np.arange(4.0), 2, 100.0)
+    >>> values_of((8.0, 2.0), 0, 4, n_steps=2)
     array([8., 4., 2., 2.])
-    >>> falling((8.0, 2.0), np.array([0.0, 100.0, 300.0, 999.0]), 0, 100.0)
-    array([8., 4., 2., 2.])
+    >>> values_of((8.0, 2.0), 100, 1, tau=100.0)
+    array([4.])
     """
-    first, last = ends
+    if isinstance(pace, Schedule):
+        return pace.gains(start, n)
+    (first, last), steps = pace, np.arange(start, start + n, dtype=np.float64)
     if not n_steps:
         return np.maximum(first / (1.0 + steps / tau), last)
     share = np.minimum(steps / n_steps, 1.0)
-    return first * (last / first) ** share if last > 0.0 else first * (1.0 - share)
+    return np.asarray(first * (last / first) ** share if last > 0.0 else first * (1.0 - share))

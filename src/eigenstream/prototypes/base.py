@@ -1,45 +1,38 @@
 """Base of the estimators with prototypes: steps, passes and results."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from copy import copy
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import csr_array
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.metrics.pairwise import euclidean_distances, nan_euclidean_distances
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import (
-    check_choice,
-    check_finite,
-    check_unchanged,
-    check_weights,
-    check_whole,
-    real_array,
-)
+from eigenstream._checks import check_finite, check_unchanged, real_array
+from eigenstream._constraints import words
+from eigenstream._documented import documented_by
 from eigenstream._history import History
+from eigenstream._hooks import KEEPING, keeper_of
 from eigenstream._linalg import Float64s
-from eigenstream._machine import blas_threads, chunk_rows
-from eigenstream._prepared import learns_rows, maps_back, maps_streams, reads_rows
+from eigenstream._machine import blas_threads
+from eigenstream._prepared import learns_rows
 from eigenstream._refusals import offered_if
-from eigenstream._rows import validated_rows
 from eigenstream._storable import FITTED, check_form, storable
-from eigenstream._streams import Course, Passes
-from eigenstream.prototypes._nearest import nearest
+from eigenstream._streams import fits_dask
+from eigenstream.prototypes._quantiser import Quantiser
 from eigenstream.prototypes._steps import learn
-from eigenstream.rows.guard import Guarded, changing, reads
+from eigenstream.prototypes._sums import Shares, Tally
+from eigenstream.rows.chunk import Chunk
+from eigenstream.rows.fit import Fit, fit_of
+from eigenstream.rows.guard import Guarded, changing, publishes, reads
+from eigenstream.rows.rows import KeptRows, Rows, chunk_of
 
-__all__ = ["NO_ROWS_LEFT", "PrototypeEstimator", "check_optional", "given_vectors", "over"]
+__all__ = ["NO_ROWS_LEFT", "PrototypeEstimator", "vectors_of"]
 
 NO_ROWS_LEFT = "Every row has weight zero or a missing value. Pass other rows."
-
-#: Rows with their weights, part by part.
-Parts = Iterable[tuple[Any, Float64s]]
 
 #: Parameters that may change between two calls of partial_fit.
 OF_FIT = ("max_iter", "tol", "missing", "random_state")
@@ -77,6 +70,7 @@ def _learns_in_steps(self: Any) -> None:
     n_iter_="int?",
 )
 class PrototypeEstimator(
+    Quantiser,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     Guarded,
@@ -97,9 +91,14 @@ class PrototypeEstimator(
 
     # ---- the differences between the estimators ----------------------------------------------
 
-    @abstractmethod
-    def _check(self) -> None:
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "missing": [words("raise", "skip")],
+        "random_state": ["random_state"],
+    }
+
+    def _check_parameters(self) -> None:
         """Check the parameters."""
+        self._validate_params()
 
     @abstractmethod
     def _n_first(self) -> int:
@@ -125,12 +124,93 @@ class PrototypeEstimator(
     def _passes(self) -> int:
         """Return the number of passes that ``fit`` makes."""
 
+    @abstractmethod
+    def _prepare(self, fit: Fit) -> None:
+        """Begin a fit, and for batches choose the initial prototypes."""
+
+    @abstractmethod
+    def _batch_pass(self, fit: Fit, turn: int) -> bool:
+        """Learn from all rows at once. Return True if the prototypes have settled."""
+
+    @abstractmethod
+    def _conclude(self, fit: Fit) -> None:
+        """Set the attributes that describe the rows of the fit."""
+
+    # ---- fit ---------------------------------------------------------------------------------
+
+    @fits_dask
+    @documented_by(KEEPING)
+    @publishes
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        checkpoint: Any = None,
+        every: int | None = None,
+        resume: bool = False,
+    ) -> Self:
+        """Learn from passes over the rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features), or a stream
+            The rows. The steps of a stream are taken in its order.
+        y : None
+            Ignored. It exists for compatibility with scikit-learn.
+        sample_weight : array-like of shape (n,), default=None
+            Non-negative weights of the rows. All are 1 by default.
+        <checkpoint, every, resume>
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        keeper = keeper_of(checkpoint, every, resume)
+        self._check_parameters()
+        self._forget_fit()
+        fit = fit_of(self, X, None, sample_weight, keeper)
+        resumption = fit.take_up()
+        if resumption is None or not resumption.complete:
+            self._learn_all(fit, resumption)
+            fit.end()
+        return self
+
+    def _learn_all(self, fit: Fit, resumption: Any = None) -> None:
+        """Learn from the passes of ``fit``."""
+        fit.whole = self._by_passes()
+        if fit.whole or self._passes() > 1:
+            fit.several(f"fit of {type(self).__name__}")
+        if resumption is None:
+            self._n_skipped = 0
+            self._prepare(fit)
+        fit.skipped.n_rows = self._n_skipped
+        for turn in range(fit.turn, self._passes()):
+            self.n_iter_ = turn + 1
+            settled = (self._batch_pass if fit.whole else self._sequential_pass)(fit, turn)
+            self._n_skipped = fit.skipped.n_rows
+            if not self.__sklearn_is_fitted__():
+                raise ValueError(NO_ROWS_LEFT)
+            self._note_pass()
+            if settled:
+                break
+        self._conclude(fit)
+
+    def _sequential_pass(self, fit: Fit, turn: int) -> bool:
+        """Take a step for each row."""
+        for chunk in fit.learning(turn):
+            self._n_skipped = fit.skipped.n_rows
+            self._add(chunk)
+        return False
+
     # ---- learning ----------------------------------------------------------------------------
 
     def _begin(self, n_features: int) -> None:
         """Start again with the current parameters."""
-        given = self.get_params(deep=False)
-        self._begun = {k: v for k, v in given.items() if k not in OF_FIT}
+        self._forget_fit()
+        self._begun = {k: v for k, v in self.get_params(deep=False).items() if k not in OF_FIT}
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self._mean = np.zeros(n_features)
         self._set_prototypes(np.zeros((0, n_features)))
@@ -146,10 +226,10 @@ class PrototypeEstimator(
         self._counts = np.full(len(vectors), count)
         self._last_wins = np.full(len(vectors), -1)
 
-    def _add(self, rows: Any, weights: Float64s) -> None:
+    def _add(self, chunk: Chunk) -> None:
         """Learn from rows that follow the previous ones."""
-        if not weights.all():
-            rows, weights = rows[weights > 0], weights[weights > 0]
+        chunk = chunk.heavy()
+        rows, weights = chunk.rows, chunk.each_weight()
         if len(rows) == 0:
             return
         # Reject rates above 1 before anything is learned with them.
@@ -177,7 +257,7 @@ class PrototypeEstimator(
 
     def _place_waiting(self) -> tuple[Float64s, Float64s]:
         """Choose the initial prototypes from the buffered rows. Return the rows not yet learned."""
-        rows, weights = (np.concatenate(one) for one in zip(*self._waiting, strict=True))
+        rows, weights = (np.concatenate(parts) for parts in zip(*self._waiting, strict=True))
         self._waiting = []
         learned = len(rows) if self._place(rows, weights) else 0
         return rows[learned:], weights[learned:]
@@ -239,18 +319,18 @@ class PrototypeEstimator(
         """
         with changing(self) as model:
             model._check_once(model._check_step)
-            first, skipped = not model._begun, model._n_skipped
-            rows, weights = model._rows_to_learn(X, sample_weight, reset=first)
-            model._n_skipped += skipped
+            first = not model._begun
+            chunk = model._scaled(chunk_of(model, X, sample_weight, reset=first))
+            model._n_skipped += chunk.skipped.n_rows
             if first:
-                model._begin(rows.shape[1])
-            model._add(rows, weights)
+                model._begin(chunk.rows.shape[1])
+            model._add(chunk)
             model._forget_fit()
         return self
 
     def _check_step(self) -> None:
         """Check the parameters, which must not change while learning continues."""
-        self._check()
+        self._check_parameters()
         if self._begun:
             check_unchanged(self._begun, vars(self))
 
@@ -269,100 +349,41 @@ class PrototypeEstimator(
         elif self._weight > weight:
             self._pass_ends = [*self._pass_ends, (self._error, self._weight)]
 
-    def _place_among(self, parts: Parts, n: int) -> tuple[Float64s, Float64s]:
-        """Choose the initial prototypes from the first rows of a pass."""
+    def _place_among(self, fit: Fit, n: int) -> tuple[Float64s, Float64s]:
+        """Choose the initial prototypes from the first rows. Return the rows not yet learned."""
         self._waiting, lacking = [], n
-        for rows, weights in parts:
-            some = np.flatnonzero(weights)[:lacking]
-            self._waiting.append((np.array(rows[some], np.float64), weights[some]))
-            lacking -= len(some)
+        for chunk in fit.reading():
+            first = chunk.heavy()[:lacking]
+            self._waiting.append((np.array(first.rows, np.float64), first.each_weight()))
+            lacking -= len(first)
             if lacking == 0:
                 break
         if lacking == n:
             raise ValueError(NO_ROWS_LEFT)
         return self._place_waiting()
 
-    def _stream_parts(self, course: Course, passes: Passes | None) -> Callable[..., Iterator[Any]]:
-        """Return a function that starts a pass, to learn or only to read."""
+    def _tally(self, shares: Shares | None = None) -> Tally:
+        """Return empty sums of a pass."""
+        return Tally(self._vectors, self._mean, shares, self.missing == "partial")
 
-        def left_out(n: int) -> None:
-            self._n_skipped += n
+    def _take(self, tally: Tally, steps: int = 0) -> tuple[Float64s, Any]:
+        """Take over the errors, counts and wins of a pass after ``steps`` steps.
 
-        def start(learns: bool = True) -> Iterator[Any]:
-            resumed = course.goes_on and course.turn == course.first_turn
-            if not resumed or self._by_passes():
-                self._n_skipped = 0
-            found: Iterable[Any] = passes or ()
-            if learns:
-                found = course.learning(passes, whole=self._by_passes(), left_out=left_out)
-            for rows, _ in found:
-                first = not self._begun
-                checked = self._validated(rows, reset=first)
-                if first:
-                    self._begin(checked.shape[1])
-                yield checked, np.ones(len(checked))
-
-        return start
-
-    def _sums(
-        self, parts: Parts, shares: Callable[[Float64s], Float64s] | None = None, *, steps: int = 0
-    ) -> tuple[Float64s, Any, Float64s]:
-        """Return the sums of the rows of a pass by prototype, their heights, and the counts.
-
-        A row belongs to its nearest prototype, or to all prototypes by ``shares`` of the squared
-        distances. The heights, of shape (K, D) or (K, 1), are the weights of the values that are
-        present. ``steps`` is the number of steps before the pass.
+        Return the sums about the mean, and the weights of the values that are present.
         """
-        found = over(parts, self, "_tally", shares)
-        # An interrupted pass changes nothing.
-        sums, heights, counts, self._error, self._weight, n_rows, wins = found
-        self._steps, self._last_wins = steps + n_rows, np.where(wins < 0, -1, steps + wins)
-        return sums - heights * self._mean, heights, counts
-
-    def _tally(
-        self, parts: Parts, shares: Callable[[Float64s], Float64s] | None
-    ) -> tuple[Float64s, Any, Float64s, float, float, int, Any]:
-        """Return the sums, heights, counts, errors, weights, rows and last wins of a pass."""
-        (K, D), error, total, units = self._vectors.shape, 0.0, 0.0, self._vectors + self._mean
-        sums, counts, heights, wins = np.zeros((K, D)), np.zeros(K), 0.0, np.full(K, -1)
-        n_rows = 0
-        most = chunk_rows(max(D, K if shares else 1))
-        pieces = (
-            (chunk[at : at + most], weight[at : at + most])
-            for chunk, weight in parts
-            for at in range(0, len(chunk), most)
-        )
-        for rows, weights in pieces:
-            if not weights.all():
-                rows, weights = rows[weights > 0], weights[weights > 0]
-            labels, squares = nearest(rows, units)
-            if shares is None:
-                ends = np.arange(len(rows) + 1)
-                owners: Any = csr_array((weights, labels, ends), (len(rows), K)).T
-            else:
-                far = euclidean_distances(rows - self._mean, self._vectors, squared=True)
-                owners = shares(far).T * weights
-            there: Any = np.ones((len(rows), 1))
-            if self.missing == "partial" and np.isnan(rows).any():
-                there = (~np.isnan(rows)).astype(np.float64)
-                rows = _without_nan(rows)
-            heights = heights + owners @ there
-            counts += owners @ np.ones(len(rows))
-            sums += owners @ rows
-            wins[labels] = np.arange(n_rows, n_rows + len(rows))
-            error += float(weights @ squares)
-            total += float(weights.sum())
-            n_rows += len(rows)
-        return sums, heights, counts, error, total, n_rows, wins
+        self._counts, self._error, self._weight = tally.counts, tally.error, tally.weight
+        self._steps = steps + tally.n_rows
+        self._last_wins = np.where(tally.wins < 0, -1, steps + tally.wins)
+        return tally.sums - tally.heights * self._mean, tally.heights
 
     def _loaded(self) -> None:
         """Check values from a file, because compiled loops do not check indices."""
         if not self._begun:
             return
-        self._check()
-        for one in self._waiting:
+        self._check_parameters()
+        for pair in self._waiting:
             sizes = {"D": len(self._mean)}
-            for form, values in zip(("f8 n D", "f8 n"), one, strict=True):
+            for form, values in zip(("f8 n D", "f8 n"), pair, strict=True):
                 check_form(form, values, sizes, "a buffered chunk")
         if self._placed and not self._can_hold(len(self._vectors)):
             raise ValueError(f"{self!r:.200} cannot have {len(self._vectors)} prototypes.")
@@ -378,9 +399,9 @@ class PrototypeEstimator(
         check_is_fitted(self)
         if self._placed:
             return self
-        made = copy(self)
-        made._learn(*made._place_waiting())
-        return made
+        ahead = copy(self)
+        ahead._learn(*ahead._place_waiting())
+        return ahead
 
     @property
     @reads
@@ -436,190 +457,15 @@ class PrototypeEstimator(
     def _n_features_out(self) -> int:
         return len(self._ahead()._vectors)
 
-    @property
-    def bits_per_vector_(self) -> float:
-        """The number of bits of a prototype's number, which ``quantise`` returns."""
-        return float(np.log2(self._n_features_out))
-
-    @maps_streams
-    def predict(self, X: Any) -> NDArray[np.int64]:
-        """Return the number of the nearest prototype of each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, n_features), or a stream
-            The rows.
-
-        Returns
-        -------
-        array of shape (n,)
-            The numbers of the prototypes.
-        """
-        return self._nearest(*self._rows_to_read(X))[0]
-
-    @maps_streams
-    def transform(self, X: Any) -> Any:
-        """Return the distance of each row to each prototype.
-
-        If a row lacks values, its distances are scaled up from the values that are present.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, n_features), or a stream
-            The rows.
-
-        Returns
-        -------
-        array of shape (n, n_prototypes)
-            The distances, in the dtype of the rows.
-        """
-        rows, vectors = self._rows_to_read(X)
-        centre = vectors.mean(axis=0)
-        measure = nan_euclidean_distances if self.missing == "partial" else euclidean_distances
-        out = np.empty((len(rows), len(vectors)), rows.dtype)
-        step = max(chunk_rows(rows.shape[1]) // 4, 1)
-        for start in range(0, len(rows), step):
-            here = slice(start, start + step)
-            out[here] = measure(rows[here] - centre, vectors - centre)
-        return out
-
-    @reads_rows
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Return minus the sum of the squared distances of rows to their nearest prototypes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, n_features)
-            The rows.
-        y : None
-            Ignored. It exists for compatibility with scikit-learn.
-        sample_weight : array-like of shape (n,), default=None
-            Non-negative weights of the rows. All are 1 by default.
-
-        Returns
-        -------
-        float
-            The score. Larger is better.
-        """
-        rows, vectors = self._rows_to_read(X)
-        return -float(_weights(sample_weight, len(rows)) @ self._nearest(rows, vectors)[1])
-
-    @maps_streams
-    def quantise(self, X: Any) -> NDArray[Any]:
-        """Return the number of the nearest prototype of each row as a code.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, n_features), or a stream
-            The rows.
-
-        Returns
-        -------
-        array of shape (n,)
-            The codes, of the smallest unsigned integer type that holds them.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from eigenstream import CompetitiveLearning
-        >>> rows = np.array([[0.0], [1.0], [5.0], [6.0]])
-        >>> book = CompetitiveLearning(2, init=[[0.0], [5.0]]).fit(rows)
-        >>> codes = book.quantise(rows)
-        >>> (
-        ...     codes,
-        ...     book.reconstruct(codes).ravel(),
-        ...     book.distortion(rows),
-        ...     book.bits_per_vector_,
-        ... )
-        (array([0, 0, 1, 1], dtype=uint8), array([0.33..., 5.33...]), 0.27..., 1.0)
-        """
-        rows, vectors = self._rows_to_read(X)
-        return self._nearest(rows, vectors)[0].astype(np.min_scalar_type(len(vectors) - 1))
-
-    @maps_back
-    def reconstruct(self, codes: Any) -> Float64s:
-        """Return the prototypes of given codes, which approximate the quantised rows.
-
-        Parameters
-        ----------
-        codes : array-like of int, shape (n,)
-            The result of ``quantise``. A DataArray gives fields, after the steps of the model.
-
-        Returns
-        -------
-        array of shape (n, n_features)
-            The prototypes.
-        """
-        vectors, numbers = self.prototypes_, np.asarray(codes)
-        if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
-            raise TypeError(
-                f"codes has shape {numbers.shape} and type {numbers.dtype}. Pass the result of "
-                "quantise."
-            )
-        bad = np.flatnonzero((numbers < 0) | (numbers >= len(vectors)))
-        if bad.size:
-            raise ValueError(
-                f"Code {bad[0]} is {numbers[bad[0]]}, and the last prototype has the number "
-                f"{len(vectors) - 1}. Pass the result of quantise."
-            )
-        return np.asarray(vectors[numbers])
-
-    @reads_rows
-    def distortion(self, X: Any, sample_weight: Any = None) -> float:
-        """Return the mean squared distance of rows to their nearest prototypes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, n_features)
-            The rows.
-        sample_weight : array-like of shape (n,), default=None
-            Non-negative weights of the rows. All are 1 by default.
-
-        Returns
-        -------
-        float
-            The mean squared distance.
-        """
-        rows, vectors = self._rows_to_read(X)
-        weights = _weights(sample_weight, len(rows))
-        if not weights.any():
-            raise ValueError("sample_weight is zero for every row. Give some rows a weight.")
-        return float(np.average(self._nearest(rows, vectors)[1], weights=weights))
-
-    def _nearest(self, rows: Any, vectors: Float64s) -> tuple[NDArray[np.int64], Float64s]:
-        """Return the nearest prototype of each row, and the squared distance."""
-        labels, squares = nearest(rows, vectors)
-        return labels, squares
-
     # ---- rows --------------------------------------------------------------------------------
 
-    def _rows_to_learn(self, X: Any, sample_weight: Any, *, reset: bool) -> tuple[Any, Float64s]:
-        """Return checked rows and their weights, which are zero for skipped rows."""
-        check_choice(self.missing, "missing", ("raise", "skip", "partial"))
-        rows = self._validated(X, reset=reset)
-        weights, self._n_skipped = _weights(sample_weight, len(rows)), 0
-        if self.missing == "raise":
-            check_finite(rows, remedy="Remove or impute such rows, or pass missing='skip'.")
-            return rows, weights
-        if self.missing == "partial":
-            check_finite(_without_nan(rows))
-            lacking = np.isnan(rows).all(axis=1)
-        else:
-            lacking = ~np.isfinite(rows).all(axis=1)
-            if lacking.any():
-                rows = np.where(lacking[:, None], np.zeros((), rows.dtype), rows)
-            check_finite(rows)
-        self._n_skipped = int(lacking.sum())
-        return rows, weights * ~lacking
+    def _rows(self, X: Any, sample_weight: Any = None, *, reset: bool) -> Rows:
+        """Return the rows of an array."""
+        return KeptRows(chunk_of(self, X, sample_weight, reset=reset), X)
 
-    def _rows_to_read(self, X: Any) -> tuple[Any, Float64s]:
-        vectors, rows = self.prototypes_, self._validated(X, reset=False)
-        partial = self.missing == "partial"
-        check_finite(_without_nan(rows) if partial else rows)
-        return rows, vectors
-
-    def _validated(self, X: Any, *, reset: bool) -> Any:
-        return validated_rows(self, X, reset=reset)
+    def _scaled(self, chunk: Chunk) -> Chunk:
+        """Return rows in the units of the prototypes."""
+        return chunk
 
     def __sklearn_is_fitted__(self) -> bool:
         """Return True after the first row."""
@@ -633,46 +479,16 @@ class PrototypeEstimator(
         return tags
 
 
-def over(parts: Any, estimator: Any, name: str, *given: Any) -> Any:
-    """Return sums that a method makes of parts, which may be spread over workers."""
-    if hasattr(parts, "reduced"):
-        return parts.reduced(estimator, name, *given)
-    return getattr(estimator, name)(parts, *given)
-
-
-def _without_nan(rows: Any) -> Any:
-    return np.where(np.isnan(rows), np.zeros((), rows.dtype), rows)
-
-
-def _weights(sample_weight: Any, n: int) -> Float64s:
-    return np.ones(n) if sample_weight is None else check_weights(sample_weight, n)
-
-
-def given_vectors(
-    value: Any, name: str, choices: tuple[str, ...], n: int | None, n_features: int | None
-) -> Float64s:
+def vectors_of(value: Any, name: str, n: int | None, n_features: int | None) -> Float64s:
     """Return the vectors of a parameter as an array; None allows any size.
 
-    >>> given_vectors([[1, 2]], "init", (), 1, None)
+    >>> vectors_of([[1, 2]], "init", 1, None)
     array([[1., 2.]])
     """
-    due = f"({n or 'm'}, {n_features or 'n_features'})"
-    try:
-        vectors = real_array(value, name).astype(np.float64)
-    except TypeError:
-        words = "".join(f"{choice!r}, " for choice in choices)
-        raise TypeError(
-            f"{name} must be {words}or an array of shape {due}, got {value!r}."
-        ) from None
+    vectors = real_array(value, name).astype(np.float64)
     shape = vectors.shape
     if len(shape) != 2 or shape != (n or shape[0], n_features or shape[1]):
-        raise ValueError(f"{name} must have shape {due}, got {shape}.")
+        expected = f"({n or 'm'}, {n_features or 'n_features'})"
+        raise ValueError(f"{name} must have shape {expected}, got {shape}.")
     check_finite(vectors, name=name, remedy="Give finite vectors.")
     return vectors
-
-
-def check_optional(estimator: Any, *names: str) -> None:
-    """Check that parameters are None or whole numbers of at least 1."""
-    for name in names:
-        if getattr(estimator, name) is not None:
-            check_whole(getattr(estimator, name), name)

@@ -1,38 +1,33 @@
 """Competitive learning: online k-means, soft competition and neural gas."""
 
-from collections.abc import Callable
 from functools import partial
-from typing import Any, Self
+from numbers import Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClusterMixin
 from sklearn.cluster import KMeans, kmeans_plusplus
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from eigenstream import theory
-from eigenstream._checks import check_choice, check_number, check_whole, same_value, warn_user
+from eigenstream._checks import check_number, same_value, warn_user
+from eigenstream._constraints import COUNT, NOT_NEGATIVE, words
 from eigenstream._linalg import Float64s
-from eigenstream._machine import blas_threads, check_fits, chunk_rows
+from eigenstream._machine import blas_threads, check_fits
 from eigenstream._provenance import NOTED, check_same_input, merge_sources
 from eigenstream._storable import storable
-from eigenstream._streams import Course, fits_streams_by
 from eigenstream.prototypes._nearest import nearest
-from eigenstream.prototypes._pace import as_pace, scheduled
+from eigenstream.prototypes._pace import as_pace, values_of
 from eigenstream.prototypes._steps import RULES
-from eigenstream.prototypes.base import (
-    NO_ROWS_LEFT,
-    Parts,
-    PrototypeEstimator,
-    check_optional,
-    given_vectors,
-    over,
-)
-from eigenstream.rows.guard import publishes, reads
+from eigenstream.prototypes._sums import Moments, Tally, ranked, soft
+from eigenstream.prototypes.base import PrototypeEstimator, vectors_of
+from eigenstream.rows.chunk import Chunk
+from eigenstream.rows.fit import Fit
+from eigenstream.rows.guard import reads
 
 __all__ = ["CompetitiveLearning"]
-
-INITS = ("k-means", "k-means++", "random", "data")
 
 #: Rows from which prototypes are chosen: for each prototype, at least, and at least for batches.
 FIRST_EACH, FIRST, FIRST_OF_BATCHES = 20, 2000, 1000
@@ -215,23 +210,29 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         self.missing = missing
         self.random_state = random_state
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = (
+        PrototypeEstimator._parameter_constraints
+        | {name: [COUNT, None] for name in ("init_size", "reseed", "max_iter", "record_every")}
+        | {
+            "n_prototypes": [COUNT],
+            "assignment": [words(*RULES)],
+            "width": "no_validation",
+            "learning_rate": "no_validation",
+            "init": [words("k-means", "k-means++", "random", "data"), "array-like"],
+            "forgetting": [Interval(Real, 0, 1, closed="neither"), None],
+            "method": [words("sequential", "batch")],
+            "tol": [NOT_NEGATIVE],
+        }
+    )
+
     # ---- parameters --------------------------------------------------------------------------
 
-    def _check(self) -> None:
-        check_whole(self.n_prototypes, "n_prototypes")
-        check_choice(self.assignment, "assignment", tuple(RULES))
-        check_choice(self.missing, "missing", ("raise", "skip"))
-        check_choice(self.method, "method", ("sequential", "batch"))
-        check_optional(self, "init_size", "reseed", "max_iter", "record_every")
-        check_number(self.tol, "tol", least=0)
-        if isinstance(self.init, str):
-            check_choice(self.init, "init", INITS)
-        else:
-            given_vectors(self.init, "init", INITS, self.n_prototypes, None)
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if not isinstance(self.init, str):
+            vectors_of(self.init, "init", self.n_prototypes, None)
         as_pace(self.width, "width", "auto")
         as_pace(self.learning_rate, "learning_rate", "count", most=1.0)
-        if self.forgetting is not None:
-            check_number(self.forgetting, "forgetting", above=0, below=1)
 
     def _used(self, name: str) -> Any:
         """Return a parameter, or its default if another parameter makes it unused."""
@@ -251,7 +252,7 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         )
         super()._begin(n_features)
         if not isinstance(self.init, str):
-            given_vectors(self.init, "init", INITS, self.n_prototypes, n_features)
+            vectors_of(self.init, "init", self.n_prototypes, n_features)
         self._scale, self._n_reseeded = 1.0, 0
         self._records: list[tuple[int, Float64s]] = []
         #: Candidates for dead prototypes: rows since the last check, and the keys of their draw.
@@ -271,16 +272,12 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         return self.method == "batch"
 
     def _pace(self, first: int, n: int) -> tuple[Float64s, Float64s]:
-        found = []
-        for name, word in (("learning_rate", "count"), ("width", "auto")):
-            pace = as_pace(self._used(name), name, word)
-            if pace is None:
-                found.append(np.full(n, -1.0) if word == "count" else self._auto_width(first, n))
-            elif isinstance(pace, tuple):
-                found.append(np.full(n, pace[0]))
-            else:
-                found.append(scheduled(pace, name.replace("_", " "), first, n))
-        return found[0], found[1]
+        rates = as_pace(self._used("learning_rate"), "learning_rate", "count")
+        widths = as_pace(self._used("width"), "width", "auto")
+        return (
+            np.full(n, -1.0) if rates is None else values_of(rates, first, n),
+            self._auto_width(first, n) if widths is None else values_of(widths, first, n),
+        )
 
     def _auto_width(self, first: int, n: int) -> Float64s:
         if self.assignment != "rank":
@@ -310,21 +307,23 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         """Return the initial prototypes. The next distinct rows become the missing ones."""
         K = self.n_prototypes
         if not isinstance(self.init, str):
-            return given_vectors(self.init, "init", INITS, K, None) - self._mean
+            return vectors_of(self.init, "init", K, None) - self._mean
         distinct = np.sort(np.unique(rows, axis=0, return_index=True)[1])
         if self.init == "data" or len(distinct) <= K:
             return rows[:0]
         rows, random = rows[distinct], np.random.RandomState(self._seed)
         if self.init == "random":
             return rows[np.sort(random.permutation(len(rows))[:K])]
-        found, _ = kmeans_plusplus(rows, K, sample_weight=weights[distinct], random_state=random)
-        return np.asarray(found)
+        spread, _ = kmeans_plusplus(rows, K, sample_weight=weights[distinct], random_state=random)
+        return np.asarray(spread)
 
     def _settle(self, rows: Float64s, weights: Float64s) -> None:
         """Learn the first rows by k-means: each prototype is the mean of its rows."""
         with blas_threads(1):
             for _ in range(SETTLING):
-                if self._batch_pass([(rows, weights)], None) == 0.0:
+                tally = self._tally()
+                tally.add(Chunk(rows, weights))
+                if self._move(tally) == 0.0:
                     break
             rows = rows - self._mean
             labels, squares = nearest(rows, self._vectors)
@@ -377,7 +376,7 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
 
     def _until_pause(self) -> int:
         lengths = filter(None, (self._used("record_every"), self._used("reseed")))
-        rest = (int(one - self._steps % one) for one in lengths)
+        rest = (int(length - self._steps % length) for length in lengths)
         return min([super()._until_pause(), *rest])
 
     def _pause(self) -> None:
@@ -419,110 +418,43 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
     def _can_hold(self, n: int) -> bool:
         return 1 <= n <= self.n_prototypes
 
-    # ---- fit ---------------------------------------------------------------------------------
+    # ---- passes ------------------------------------------------------------------------------
 
-    @publishes
-    @fits_streams_by("_fit_stream")
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        *,
-        checkpoint: Any = None,
-        every: int | None = None,
-        resume: bool = False,
-    ) -> Self:
-        """Learn from the rows, one step a row in the order given.
+    def _prepare(self, fit: Fit) -> None:
+        self._begin(fit.rows.width)
+        if not fit.whole:
+            return
+        rows, weights = self._place_among(fit, max(self._n_first(), FIRST_OF_BATCHES))
+        if len(self._vectors) < self.n_prototypes:
+            self._learn(rows, weights)
+        self._settles = self.tol * fit.learn(Moments(self._mean), None).variance
 
-        Parameters
-        ----------
-        X : array-like of shape (n, n_features), or a stream
-            The rows. Their order is the order of the steps.
-        y : None
-            Ignored. It exists for compatibility with scikit-learn.
-        sample_weight : array-like of shape (n,), default=None
-            Non-negative weights of the rows. All are 1 by default.
-        <checkpoint, every, resume>
+    def _batch_pass(self, fit: Fit, turn: int) -> bool:
+        """Replace each prototype by the mean of its rows."""
+        shares = None
+        if self.assignment != "winner":
+            width = float(self._pace(turn, 1)[1][0])
+            shares = partial(soft if self.assignment == "soft" else ranked, width=width)
+        return bool(self._move(fit.learn(self._tally(shares), turn)) <= self._settles)
 
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
-        self._check()
-        rows, weights = self._rows_to_learn(X, sample_weight, reset=True)
-        self._begin(rows.shape[1])
-        step = chunk_rows(rows.shape[1])
-        parts = [slice(at, at + step) for at in range(0, len(rows), step)]
-        ahead = self._learn_passes(lambda _=True: ((rows[k], weights[k]) for k in parts))
-        self.labels_, squares = self._nearest(rows, ahead.prototypes_)
-        self.inertia_ = float(weights @ squares)
-        return self
+    def _move(self, tally: Tally) -> float:
+        """Move prototypes to the means of their rows. Return the squared distance in all."""
+        sums, heights = self._take(tally)
+        moved = np.divide(sums, heights, out=self._vectors.copy(), where=heights > 0)
+        squares = float(((moved - self._vectors) ** 2).sum())
+        self._vectors = moved
+        return squares
 
-    def _fit_stream(self, course: Course) -> None:
-        """Learn from the passes of ``fit``, chunk by chunk."""
-        made = course.learned
-        made._check()
-        passes = course.passes() if made._passes() > 1 or made._by_passes() else None
-        made._learn_passes(made._stream_parts(course, passes), course.turn, course.goes_on)
-
-    def _learn_passes(
-        self, start: Callable[..., Parts], number: int = 0, goes_on: bool = False
-    ) -> Self:
-        """Learn from passes over parts of the rows, which ``start`` begins; return ``_ahead()``."""
-        batch = self.method == "batch"
-        if batch and not goes_on:
-            rows, weights = self._place_among(start(False), max(self._n_first(), FIRST_OF_BATCHES))
-            if len(self._vectors) < self.n_prototypes:
-                self._learn(rows, weights)
-            self._settles = self.tol * self._variance(start(False))
-        for turn in range(number, self._passes()):
-            self.n_iter_ = turn + 1
-            moved = self._batch_pass(start(), turn) if batch else np.inf
-            for rows, weights in () if batch else start():
-                self._add(rows, weights)
-            if not self.__sklearn_is_fitted__():
-                raise ValueError(NO_ROWS_LEFT)
-            self._note_pass()
-            if batch and moved <= self._settles:
-                break
+    def _conclude(self, fit: Fit) -> None:
         ahead = self._ahead()
         if len(ahead._vectors) < self.n_prototypes:
             warn_user(
                 f"X has {len(ahead._vectors)} distinct rows, fewer than "
                 f"n_prototypes={self.n_prototypes}. Each has become a prototype."
             )
-        return ahead
-
-    def _variance(self, parts: Parts) -> float:
-        """Return the mean over the features of the variance of rows."""
-        total, squares, n = over(parts, self, "_moments")
-        return float(squares / n - ((total / n) ** 2).sum()) / len(total)
-
-    def _moments(self, parts: Parts) -> tuple[Float64s, float, float]:
-        """Return the sum and the sum of squares of the centred rows, and their weight."""
-        total, squares, n = np.zeros(len(self._mean)), 0.0, 0.0
-        for rows, weights in parts:
-            centred = np.subtract(rows, self._mean, dtype=np.float64)
-            total, n = total + weights @ centred, n + float(weights.sum())
-            squares += float(weights @ (centred**2).sum(axis=1))
-        return total, squares, n
-
-    def _batch_pass(self, parts: Parts, turn: int | None) -> float:
-        """Replace each prototype by the mean of its rows; return how far they move, squared.
-
-        ``turn`` is the number of the pass, or None for the nearest prototype alone.
-        """
-        share = None
-        if turn is not None and self.assignment != "winner":
-            width = float(self._pace(turn, 1)[1][0])
-            share = partial(_soft if self.assignment == "soft" else _ranked, width=width)
-        sums, heights, self._counts = self._sums(parts, share)
-        moved = np.divide(sums, heights, out=self._vectors.copy(), where=heights > 0)
-        far = float(((moved - self._vectors) ** 2).sum())
-        self._vectors = moved
-        return far
+        if fit.array is not None:
+            self.labels_, squares = nearest(fit.array.rows, ahead.prototypes_)
+            self.inertia_ = float(fit.array.each_weight() @ squares)
 
     def merge(self, other: Self) -> Self:
         """Return an estimator that approximates learning from the rows of both.
@@ -539,10 +471,10 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         self : object
             A new fitted estimator.
         """
-        for one in (self, other):
-            if type(one) is not type(self) or not one.__sklearn_is_fitted__():
+        for model in (self, other):
+            if type(model) is not type(self) or not model.__sklearn_is_fitted__():
                 raise TypeError(
-                    f"merge takes another fitted {type(self).__name__}, got {one!r:.200}."
+                    f"merge takes another fitted {type(self).__name__}, got {model!r:.200}."
                 )
         for name, value in self._begun.items():
             if not same_value(other._begun[name], value):
@@ -564,15 +496,15 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         merged._begun, merged._seed = self._begun, self._seed
         merged._mean = (ours._mean + theirs._mean) / 2
         points = np.concatenate(
-            [one._vectors + (one._mean - merged._mean) for one in (ours, theirs)]
+            [model._vectors + (model._mean - merged._mean) for model in (ours, theirs)]
         )
         counts = np.concatenate([ours._counts, theirs._counts])
         points, counts = points[counts > 0], counts[counts > 0]
         alive = min(self.n_prototypes, len(np.unique(points, axis=0)))
-        found = KMeans(alive, n_init=10, random_state=self._seed)
+        means = KMeans(alive, n_init=10, random_state=self._seed)
         with threadpool_limits(1):  # sums of several threads differ from run to run
-            labels = found.fit(points, sample_weight=counts).labels_
-        merged._set_prototypes(found.cluster_centers_)
+            labels = means.fit(points, sample_weight=counts).labels_
+        merged._set_prototypes(means.cluster_centers_)
         merged._counts = np.bincount(labels, counts, alive)
         for name in ("_steps", "_error", "_weight", "_n_skipped", "_n_reseeded"):
             setattr(merged, name, getattr(ours, name) + getattr(theirs, name))
@@ -641,18 +573,6 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
                 "Use CompetitiveLearning(2, method='batch'), or pass separation=."
             )
         return pair.advise(learning_rate * n, n_features=n)
-
-
-def _soft(squares: Float64s, *, width: float) -> Float64s:
-    """Return the shares of a mixture of Gaussians."""
-    shares = np.exp((squares.min(axis=1, keepdims=True) - squares) / (2 * max(width, 1e-150) ** 2))
-    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
-
-
-def _ranked(squares: Float64s, *, width: float) -> Float64s:
-    """Return exp(-r / width) for the r-th nearest."""
-    ranks = squares.argsort(axis=1, kind="stable").argsort(axis=1)
-    return np.asarray(np.exp(-ranks / max(width, 1e-150)))
 
 
 def clusters_of(vectors: Float64s, counts: Float64s, error: float) -> "theory.SymmetricPair":

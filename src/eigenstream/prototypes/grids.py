@@ -88,9 +88,9 @@ class Grid:
         x = column + 0.5 * self.hexagonal * (row % 2)
         return np.column_stack([x, row * np.sqrt(self.row_square)])
 
-    def _between(self, one: Any, other: Any) -> Float64s:
+    def _between(self, left: Any, right: Any) -> Float64s:
         """Return the squared distances of units, given by arrays of numbers that broadcast."""
-        (row, column), (row2, column2) = (np.divmod(k, self.columns) for k in (one, other))
+        (row, column), (row2, column2) = (np.divmod(k, self.columns) for k in (left, right))
         across = np.abs(column - column2 + 0.5 * self.hexagonal * (row % 2 - row2 % 2))
         up = np.abs(row - row2)
         if self.periodic:
@@ -113,14 +113,14 @@ class Grid:
         numbers = np.arange(self.n_units)
         return self._between(numbers[units, None], numbers)
 
-    def adjacent(self, one: Any, other: Any) -> NDArray[np.bool_]:
+    def adjacent(self, left: Any, right: Any) -> NDArray[np.bool_]:
         """Return whether units are neighbours, or the same unit.
 
         Parameters
         ----------
-        one : array of int
+        left : array of int
             Numbers of units.
-        other : array of int
+        right : array of int
             Numbers of units, of a shape that broadcasts.
 
         Returns
@@ -133,7 +133,7 @@ class Grid:
         >>> Grid(1, 3).adjacent(np.array([0, 0]), np.array([1, 2])).tolist()
         [True, False]
         """
-        return self._between(one, other) <= (1.0 if self.hexagonal else 2.0)
+        return self._between(left, right) <= (1.0 if self.hexagonal else 2.0)
 
     def neighbors(self) -> NDArray[np.int64]:
         """Return all pairs of neighbouring units.
@@ -151,11 +151,11 @@ class Grid:
         >>> Grid(1, 3).neighbors().tolist(), len(Grid(3, 3).neighbors())
         ([[0, 1], [1, 2]], 20)
         """
-        every, found = np.arange(self.n_units), []
-        for some in np.array_split(every, self.n_units // 512 + 1):
-            left, right = np.nonzero(self.adjacent(some[:, None], every))
-            found.append(np.column_stack([some[left], right]))
-        pairs = np.concatenate(found)
+        every, pairs_of_blocks = np.arange(self.n_units), []
+        for block in np.array_split(every, self.n_units // 512 + 1):
+            left, right = np.nonzero(self.adjacent(block[:, None], every))
+            pairs_of_blocks.append(np.column_stack([block[left], right]))
+        pairs = np.concatenate(pairs_of_blocks)
         return np.asarray(pairs[pairs[:, 0] < pairs[:, 1]], np.int64)
 
     def connectivity(self) -> csr_array[np.float64]:

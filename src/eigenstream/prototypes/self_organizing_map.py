@@ -1,34 +1,28 @@
 """The self-organising map: prototypes on a grid, whose neighbours learn together."""
 
-from collections.abc import Iterator
 from math import isqrt
-from typing import Any, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import eigh
-from sklearn.preprocessing import StandardScaler
 
-from eigenstream._checks import check_choice, check_flag, check_whole, warn_user
+from eigenstream._checks import warn_user
+from eigenstream._constraints import COUNT, words
 from eigenstream._linalg import Float64s, canonical_signs
-from eigenstream._machine import blas_threads, chunk_rows
+from eigenstream._machine import blas_threads
 from eigenstream._storable import storable
-from eigenstream._streams import Course, fits_streams_by
-from eigenstream.prototypes._map_reading import MapQuality, MapReading
-from eigenstream.prototypes._pace import as_pace, falling, scheduled
+from eigenstream.prototypes._map_reading import MapReading
+from eigenstream.prototypes._pace import as_pace, values_of
 from eigenstream.prototypes._steps import MAP
-from eigenstream.prototypes.base import (
-    NO_ROWS_LEFT,
-    Parts,
-    PrototypeEstimator,
-    check_optional,
-    given_vectors,
-)
+from eigenstream.prototypes._sums import Division, Spread
+from eigenstream.prototypes.base import NO_ROWS_LEFT, PrototypeEstimator, vectors_of
 from eigenstream.prototypes.grids import NEIGHBORHOODS, Grid, as_grid, smooth
-from eigenstream.rows.guard import publishes, reads
+from eigenstream.rows.chunk import Chunk
+from eigenstream.rows.fit import Fit
+from eigenstream.rows.guard import reads
+from eigenstream.rows.rows import KeptRows
 
 __all__ = ["SelfOrganizingMap"]
-
-INITS = ("pca", "random")
 
 #: Rows among which a map is placed, at least.
 FIRST = 1000
@@ -211,23 +205,33 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
     #: The divisors of the columns, or None.
     _deviations: Float64s | None = None
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = (
+        PrototypeEstimator._parameter_constraints
+        | dict.fromkeys(
+            ("shape", "topology", "periodic", "radius", "learning_rate"), "no_validation"
+        )
+        | {
+            "scale": ["boolean"],
+            "neighborhood": [words(*NEIGHBORHOODS)],
+            "training": [words("sequential", "batch")],
+            "n_steps": [COUNT, None],
+            "init": [words("pca", "random"), "array-like"],
+            "init_size": [COUNT, None],
+            "max_iter": [COUNT],
+            "shuffle": ["boolean"],
+            "missing": [words("raise", "skip", "partial")],
+        }
+    )
+
     # ---- parameters --------------------------------------------------------------------------
 
-    def _check(self) -> None:
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
         grid = self._grid()
-        check_flag(self.scale, "scale")
-        check_choice(self.neighborhood, "neighborhood", tuple(NEIGHBORHOODS))
-        check_choice(self.training, "training", ("sequential", "batch"))
-        check_choice(self.missing, "missing", ("raise", "skip", "partial"))
-        check_flag(self.shuffle, "shuffle")
-        check_whole(self.max_iter, "max_iter")
-        check_optional(self, "n_steps", "init_size")
         as_pace(self.radius, "radius", "auto", zero=True)
         as_pace(self.learning_rate, "learning_rate", "auto", most=1.0)
-        if isinstance(self.init, str):
-            check_choice(self.init, "init", INITS)
-        else:
-            given_vectors(self.init, "init", INITS, None if self._is_auto() else grid.n_units, None)
+        if not isinstance(self.init, str):
+            vectors_of(self.init, "init", None if self._is_auto() else grid.n_units, None)
             if self._is_auto():
                 raise ValueError("shape='auto' does not fit an array as init. Pass the shape.")
 
@@ -255,7 +259,7 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
                 "or divide the columns by their standard deviations."
             )
         if not isinstance(self.init, str):
-            given_vectors(self.init, "init", INITS, self._grid().n_units, n_features)
+            vectors_of(self.init, "init", self._grid().n_units, n_features)
         #: The number of steps or batch passes to the last radius; 0 if unknown.
         self._horizon = self.n_steps or 0
 
@@ -272,16 +276,18 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
 
     def _pace(self, first: int, n: int) -> tuple[Float64s, Float64s]:
         """Return the rates and radii of some steps; of a batch map, of passes."""
-        found, grid = [], self._grid()
-        for name in ("learning_rate", "radius"):
-            pace = as_pace(getattr(self, name), name, "auto", zero=True)
-            if pace is not None and not isinstance(pace, tuple):
-                found.append(scheduled(pace, name.replace("_", " "), first, n))
-                continue
-            ends = pace or self._auto(name, grid)
-            steps = np.arange(first, first + n, dtype=np.float64)
-            found.append(falling(ends, steps, self._horizon, ROWS_TO_HALF * grid.n_units))
-        return found[0], found[1]
+        grid = self._grid()
+        rates, radii = (
+            values_of(
+                as_pace(getattr(self, name), name, "auto", zero=True) or self._auto(name, grid),
+                first,
+                n,
+                self._horizon,
+                ROWS_TO_HALF * grid.n_units,
+            )
+            for name in ("learning_rate", "radius")
+        )
+        return rates, radii
 
     def _auto(self, name: str, grid: Grid) -> tuple[float, float]:
         """Return the automatic first and last value.
@@ -318,7 +324,7 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
         if not self.scale:
             warn_of_scales(rows)
         if not isinstance(self.init, str):
-            places = given_vectors(self.init, "init", INITS, grid.n_units, None)
+            places = vectors_of(self.init, "init", grid.n_units, None)
             places = places if self._deviations is None else places / self._deviations
         elif self.init == "pca":
             places = plane(grid, rows, weights)
@@ -336,120 +342,71 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
         if self.training == "sequential":
             self._counts += np.bincount(labels, weights, len(self._counts))
 
-    @publishes
-    @fits_streams_by("_fit_stream")
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        *,
-        checkpoint: Any = None,
-        every: int | None = None,
-        resume: bool = False,
-    ) -> Self:
-        """Learn a map of the rows in ``max_iter`` passes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, n_features), or a stream
-            The rows.
-        y : None
-            Ignored. It exists for compatibility with scikit-learn.
-        sample_weight : array-like of shape (n,), default=None
-            Non-negative weights of the rows. All are 1 by default.
-        <checkpoint, every, resume>
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
-        self._check()
-        rows, weights = self._rows_to_learn(X, sample_weight, reset=True)
-        counted = np.flatnonzero(weights)
-        if len(counted) == 0:
+    def _prepare(self, fit: Fit) -> None:
+        self._side, self._deviations = 0, None
+        on_workers = hasattr(fit.rows, "learned")
+        spread = fit.learn(Spread(self.scale and not on_workers), None)
+        if not spread.n_rows:
             raise ValueError(NO_ROWS_LEFT)
-        self._choose_side(len(counted))
-        if self.scale:
-            rows = rows / self._measure(_pieces(rows, weights, counted)).astype(rows.dtype)
-        n_units = self._grid().n_units
-        if len(counted) < n_units:
+        self._choose_side(spread.n_rows)
+        if spread.scaler is not None:
+            self._deviations = np.asarray(spread.scaler.scale_, np.float64)
+        if spread.n_rows < self._grid().n_units:
             warn_user(
-                f"X has {len(counted)} rows, fewer than the {n_units} units of the map. Use a "
-                "smaller shape."
+                f"X has {spread.n_rows} rows, fewer than the {self._grid().n_units} units of the "
+                "map. Use a smaller shape."
             )
-        self._forget_fit()
-        self._begin(rows.shape[1])
-        random = np.random.default_rng([self._seed, len(rows)])
-        for number in range(self.max_iter):
-            order: Any = random.permutation(counted) if self.shuffle else counted
-            if number == 0:
-                first = order[: self._n_first()]
-                self._place(np.array(rows[first], np.float64), weights[first])
-                self._foresee(len(counted))
-            # The sums of a batch do not depend on the order, so rows need not be copied.
-            order = None if self.training == "batch" else order
-            self._learn_pass(_pieces(rows, weights, order), number)
-        nearest = self._two_nearest(rows, self._units)
-        self.labels_, self.inertia_ = nearest[0], float(weights @ nearest[1] ** 2)
-        self._note_quality(self._quality([(*nearest, weights)]))
-        return self
+        self._begin(fit.rows.width)
+        if fit.array is not None:
+            places = np.flatnonzero(fit.array.each_weight())
+            random = np.random.default_rng([self._seed, len(fit.array)]) if self.shuffle else None
+            fit.rows = ShuffledRows(fit.array, fit.source, places, random)
+        self._divide(fit)
+        self._place_among(fit, self._n_first())
+        if self.n_steps is None:  # the last pass of a batch map has the last radius
+            last = max(self.max_iter - 1, 1)
+            self._horizon = last if fit.whole else self.max_iter * spread.n_rows
 
-    def _learn_pass(self, parts: Parts, number: int) -> None:
-        """Learn from one pass over the rows."""
-        self.n_iter_ = number + 1
-        if self.training == "sequential":
-            for rows, weights in parts:
-                self._add(rows, weights)
-            self._note_pass()
-            return
-        # Each unit becomes the mean of the rows near it. Units without such rows stay.
+    def _learn_all(self, fit: Fit, resumption: Any = None) -> None:
+        if resumption is not None:
+            self._divide(fit)
+        super()._learn_all(fit, resumption)
+
+    def _divide(self, fit: Fit) -> None:
+        """Divide the columns by their deviations in each pass."""
+        fit.map = None if self._deviations is None else Division(self._deviations)
+
+    def _sequential_pass(self, fit: Fit, turn: int) -> bool:
+        super()._sequential_pass(fit, turn)
+        if isinstance(fit.rows, ShuffledRows):
+            fit.rows.shuffle()
+        return False
+
+    def _batch_pass(self, fit: Fit, turn: int) -> bool:
+        """Replace each unit by the mean of the rows near it. Units without such rows stay."""
+        if isinstance(fit.rows, ShuffledRows):
+            fit.rows.order = None  # sums do not depend on the order
         with blas_threads(1):
-            sums, heights, self._counts = self._sums(parts, steps=self._steps)
-            radius = float(self._pace(number, 1)[1][0])
+            sums, heights = self._take(fit.learn(self._tally(), turn), self._steps)
+            radius = float(self._pace(turn, 1)[1][0])
             both = smooth(np.hstack([sums, heights]), self._grid(), self.neighborhood, radius)
         sums, heights = np.split(both, [sums.shape[1]], axis=1)
         np.divide(sums, heights, out=self._vectors, where=heights > 0.0)
-        self._note_pass()
+        return False
 
-    def _measure(self, parts: Parts) -> Float64s:
-        """Set and return the standard deviations of the columns, 1 for constant columns."""
-        scaler = StandardScaler()
-        for rows, weights in parts:
-            scaler.partial_fit(rows, sample_weight=weights)
-        self._deviations = np.asarray(scaler.scale_, np.float64)
-        return self._deviations
-
-    def _count(self, parts: Parts) -> tuple[int]:
-        """Return the number of rows of positive weight."""
-        return (sum(int(np.count_nonzero(weights)) for _, weights in parts),)
-
-    def _foresee(self, n_rows: int) -> None:
-        """Set the number of steps. The last pass of a batch map has the last radius."""
-        if self.n_steps is None:
-            batch = self.training == "batch"
-            self._horizon = max(self.max_iter - 1, 1) if batch else self.max_iter * n_rows
-
-    def _fit_stream(self, course: Course) -> None:
-        """Learn from the passes of ``fit``, in the order of the stream."""
-        course.stream = self._as_read(course.stream)
-        made, passes = course.learned, course.passes()
-        made._check()
-        start = made._stream_parts(course, passes)
-        if not course.goes_on:
-            n_rows = sum(len(part.rows) for part in passes)
-            if not n_rows:
-                raise ValueError(NO_ROWS_LEFT)
-            made._choose_side(n_rows)
-            if made.scale:
-                parts = (part.rows for part in passes if len(part.rows))
-                made._measure((rows, np.ones(len(rows))) for rows in parts)
-            made._place_among(start(False), made._n_first())
-            made._foresee(n_rows)
-        for number in range(course.turn, made.max_iter):
-            made._learn_pass(start(), number)
-        made._note_quality(made.evaluate(part.rows for part in passes))
+    def _conclude(self, fit: Fit) -> None:
+        quality = self._quality()
+        if fit.array is None:
+            quality = fit.learn(quality, None)
+        else:
+            chunk = self._scaled(fit.array)
+            first, far, second = quality.nearest(chunk.rows)
+            self.labels_, self.inertia_ = first, float(chunk.each_weight() @ far**2)
+            quality.see(first, far, second, chunk.each_weight())
+        result = quality.result()
+        self.quantization_error_ = result.quantization_error
+        self.topographic_error_ = result.topographic_error
+        self._distortion, self._hits = result.distortion, result.hits.ravel()
 
     # ---- reading -----------------------------------------------------------------------------
 
@@ -465,22 +422,14 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
         """The units that rows are compared with, divided by the deviations of ``scale``."""
         return super().prototypes_
 
-    def _rows_to_learn(self, X: Any, sample_weight: Any, *, reset: bool) -> tuple[Any, Float64s]:
-        if reset:
-            self._side, self._deviations = 0, None
-        return super()._rows_to_learn(X, sample_weight, reset=reset)
-
     def _rows_to_read(self, X: Any) -> tuple[Any, Float64s]:
-        return super()._rows_to_read(X)[0], self._units
+        rows = super()._rows_to_read(X)[0]
+        return self._scaled(Chunk(rows)).rows, self._units
 
-    def _validated(self, X: Any, *, reset: bool) -> Any:
-        rows = super()._validated(X, reset=reset)
-        return rows if self._deviations is None else rows / self._deviations.astype(rows.dtype)
-
-    def _note_quality(self, found: MapQuality) -> None:
-        self.quantization_error_ = found.quantization_error
-        self.topographic_error_ = found.topographic_error
-        self._distortion, self._hits = found.distortion, found.hits.ravel()
+    def _scaled(self, chunk: Chunk) -> Chunk:
+        if self._deviations is None:
+            return chunk
+        return next(Division(self._deviations).mapped(chunk))
 
     def _forget_fit(self) -> None:
         super()._forget_fit()
@@ -488,13 +437,19 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
             self.__dict__.pop(name, None)
 
 
-def _pieces(rows: Any, weights: Float64s, order: Any) -> Iterator[tuple[Any, Float64s]]:
-    """Yield rows part by part, in the given order or, with None, in that of the array."""
-    step = chunk_rows(rows.shape[1])
-    for start in range(0, len(rows) if order is None else len(order), step):
-        here: Any = slice(start, start + step)
-        here = here if order is None else order[here]
-        yield rows[here], weights[here]
+class ShuffledRows(KeptRows):
+    """Some rows of an array, in a new random order after each call of ``shuffle``."""
+
+    def __init__(self, whole: Chunk, source: Any, places: Any, random: Any) -> None:
+        super().__init__(whole, source)
+        self.order = self.places = places
+        self.random = random
+        self.shuffle()
+
+    def shuffle(self) -> None:
+        """Draw the order of the next pass, if there is a random generator."""
+        if self.random is not None:
+            self.order = self.random.permutation(self.places)
 
 
 def warn_of_scales(rows: Float64s) -> None:

@@ -12,6 +12,7 @@ from scipy.sparse import vstack
 from eigenstream._checks import check_finite, is_sparse, warn_user
 from eigenstream._linalg import Float64s
 from eigenstream._storable import storable
+from eigenstream._types import LabelsLike, Matrix
 
 Places = NDArray[np.intp]
 
@@ -49,7 +50,7 @@ class Skipped:
             self.alone = later.alone if self.alone is None else self.alone + later.alone
         self.warned = self.warned or later.warned
 
-    def warn(self, estimator: Any, n_rows: int, what: str = "row", least: int = 0) -> None:
+    def warn(self, estimator: object, n_rows: int, what: str = "row", least: int = 0) -> None:
         """Warn once if many of the ``n_rows`` rows were skipped."""
         if self.warned or n_rows < max(least, 1) or self.n_rows < MUCH * n_rows:
             return
@@ -95,7 +96,7 @@ class Chunk:
     They have NaN only for estimators with ``missing="available"``.
     """
 
-    rows: Any
+    rows: Matrix
     #: The weight of each row, or pair. None means that all weights are 1.
     weights: Float64s | None = None
     #: The indices at which a new sequence begins.
@@ -121,7 +122,7 @@ class Chunk:
         starts = self.starts[(self.starts >= first) & (self.starts < last)] - first
         return replace(self.chosen(slice(first, last)), starts=starts)
 
-    def chosen(self, places: Any) -> Self:
+    def chosen(self, places: slice | Places | NDArray[np.bool_]) -> Self:
         """Return some of the rows or pairs, without sequence starts."""
         rows, pairs = self.rows, self.pairs
         if pairs is None:
@@ -181,9 +182,9 @@ def joined(chunks: list[Chunk]) -> Chunk:
 
 
 def checked_chunk(
-    rows: Any,
-    weights: Any = None,
-    targets: Any = None,
+    rows: Matrix,
+    weights: Float64s | None = None,
+    targets: LabelsLike = None,
     *,
     new_sequence: bool = False,
     members: int = 1,
@@ -246,7 +247,7 @@ def blocks_of(chunks: Iterable[Chunk], size: int) -> Iterator[Chunk]:
         yield joined(rest)
 
 
-def finite_rows(rows: Any) -> NDArray[np.bool_]:
+def finite_rows(rows: Matrix) -> NDArray[np.bool_]:
     """Return True for each dense or sparse row whose values are all finite."""
     if not is_sparse(rows):
         return np.asarray(np.isfinite(rows).all(axis=1))
@@ -256,17 +257,17 @@ def finite_rows(rows: Any) -> NDArray[np.bool_]:
     return finite
 
 
-def bad_values(rows: Any) -> NDArray[np.bool_]:
+def bad_values(rows: Matrix) -> NDArray[np.bool_]:
     """Return True for each value that is NaN or infinite."""
     return np.asarray(~np.isfinite(rows.toarray() if is_sparse(rows) else rows))
 
 
-def without_nan(rows: Any) -> Any:
+def without_nan(rows: Matrix) -> Matrix:
     """Return dense rows with zeros in place of NaN."""
     return np.where(np.isnan(rows), np.zeros((), rows.dtype), rows)
 
 
-def with_gaps(rows: Any, name: str = "X") -> Any:
+def with_gaps(rows: Matrix, name: str = "X") -> Matrix:
     """Return rows with NaN for each missing value; raise if the squares of others overflow."""
     stored = rows.data if is_sparse(rows) else rows
     missing = ~np.isfinite(stored)
@@ -282,7 +283,7 @@ def with_gaps(rows: Any, name: str = "X") -> Any:
     return rows
 
 
-def without(rows: Any, kept: NDArray[np.bool_]) -> Any:
+def without(rows: Matrix, kept: NDArray[np.bool_]) -> Matrix:
     """Return rows with zeros in place of the rows that are not kept."""
     if not is_sparse(rows):
         return np.where(kept[:, None], rows, np.zeros((), rows.dtype))

@@ -4,13 +4,18 @@ from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from dataclasses import replace
 from itertools import chain
-from typing import Any
+from typing import Protocol, TypeVar, cast
+
+from sklearn.base import BaseEstimator
 
 from eigenstream._hooks import Keeper, Resumption
 from eigenstream._provenance import forget_source, note_source
-from eigenstream._streams import is_stream, note_columns, refuse_keeping
+from eigenstream._streams import check_takes_checkpoints, is_stream, name_columns, note_columns
+from eigenstream._types import LabelsLike, Matrix, RowsLike, WeightsLike
 from eigenstream.rows.chunk import Chunk, Skipped
-from eigenstream.rows.rows import KeptRows, Rows, chunk_of, stream_rows
+from eigenstream.rows.rows import KeptRows, Rows, Stage, chunk_of, stream_rows
+
+Method = TypeVar("Method", bound=Callable[..., object])
 
 try:
     from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
@@ -20,9 +25,23 @@ except ImportError:  # scikit-learn < 1.9
     class CallbackSupportMixin:  # type: ignore[no-redef]
         """Replacement for the class of scikit-learn >= 1.9."""
 
-    def with_callbacks(method: Any) -> Any:
+    def with_callbacks(method: Method) -> Method:
         """Return the method unchanged."""
         return method
+
+
+class Adds(Protocol):
+    """A learner of rows. Those that workers share also have ``absorb`` and ``n_rows``."""
+
+    @property
+    def stopped(self) -> bool:
+        """True if no further rows are needed."""
+
+    def add(self, chunk: Chunk) -> None:
+        """Learn from the next rows."""
+
+
+Learner = TypeVar("Learner", bound=Adds)
 
 
 class Fit:
@@ -34,10 +53,10 @@ class Fit:
 
     def __init__(
         self,
-        estimator: Any,
+        estimator: BaseEstimator,
         rows: Rows,
         keeper: Keeper | None = None,
-        feature_map: Any = None,
+        feature_map: Stage | None = None,
         *,
         whole: bool = False,
     ) -> None:
@@ -45,45 +64,53 @@ class Fit:
         #: True if the estimator learns only at the end of a pass, which is repeated on resume.
         self.whole = whole
         #: The feature map, which the chunks of every pass go through.
-        self.map: Any = feature_map
+        self.map = feature_map
         #: The number of the next pass that learns, and the rows of it that are learned already.
         self.turn = self.skip = 0
         #: The skipped rows and the sequences of the first pass.
         self.skipped, self.n_sequences = Skipped(), 0
         #: Returns the present state of the estimator, for a checkpoint.
-        self.noted: Callable[[], Any] = self._noted
+        self.noted: Callable[[], BaseEstimator] = self._noted
         self._begun: Iterator[Chunk] | None = None
         #: The last rows of pairs, before and after the map.
-        self._points: tuple[Any, Any] = (None, None)
+        self._points: tuple[Matrix, Matrix] = (None, None)
 
     @property
-    def given(self) -> Any:
+    def source(self) -> RowsLike:
         """What the user passed as rows."""
-        return self.rows.given
+        return self.rows.source
+
+    @property
+    def array(self) -> Chunk | None:
+        """The rows of an array in memory. None for a stream, and for rows on workers."""
+        rows = self.rows
+        return rows.whole if isinstance(rows, KeptRows) and not is_stream(self.source) else None
 
     def take_up(self) -> Resumption | None:
         """Set the estimator to the state of the checkpoint, if there is one."""
-        found = None if self.keeper is None else self.keeper.begin(self.estimator, self.given)
-        if found is not None:
+        resumption = None if self.keeper is None else self.keeper.begin(self.estimator, self.source)
+        if resumption is not None:
             params = self.estimator.get_params(deep=False)
-            state = {k: v for k, v in vars(found.estimator).items() if k not in params}
+            state = {k: v for k, v in vars(resumption.estimator).items() if k not in params}
             vars(self.estimator).update(state)
-            self.skip, self.turn = found.rows, found.turn
-        return found
+            self.skip, self.turn = resumption.rows, resumption.turn
+        return resumption
 
     def end(self) -> None:
         """Store the source of the rows, and mark the checkpoint as complete."""
-        if is_stream(self.given):
-            note_source(self.estimator, self.given)
+        if is_stream(self.source):
+            name_columns(self.estimator, self.source)
+            note_source(self.estimator, self.source)
         else:
             forget_source(self.estimator)
         if self.keeper is not None:
             self.keeper.complete(lambda: self.estimator)
 
-    def _noted(self) -> Any:
+    def _noted(self) -> BaseEstimator:
         """Return a copy of the estimator in its present state, with the source of the rows."""
         now = copy(self.estimator)
-        note_source(now, self.given)
+        name_columns(now, self.source)
+        note_source(now, self.source)
         return now
 
     def several(self, what: str) -> None:
@@ -92,17 +119,10 @@ class Fit:
             return
         if self.keeper is not None:
             raise ValueError(
-                f"checkpoint= with several passes needs a rereadable stream, and {self.given!r} "
+                f"checkpoint= with several passes needs a rereadable stream, and {self.source!r} "
                 "is not. Write it to a file first, or make one pass."
             )
         self.rows = self.rows.kept(what)
-
-    def resume(
-        self, feature_map: Any, skipped: Skipped, n_sequences: int, skip: int, turn: int
-    ) -> None:
-        """Continue from a checkpoint."""
-        self.map, self.skipped, self.n_sequences = feature_map, skipped, n_sequences
-        self.skip, self.turn = skip, turn
 
     def shape(self) -> tuple[int, int | None]:
         """Return the number of features after the map, and the number of rows if it is known.
@@ -129,11 +149,13 @@ class Fit:
         skip, self.skip, self.turn = self.skip, 0, turn + 1
         chunks: Iterable[Chunk] = self.rows.chunks(skip)
         if turn == 0:
-            chunks = self._counted(reported(self.estimator, chunks, self.rows.n_chunks, self.given))
+            chunks = self._counted(
+                reported(self.estimator, chunks, self.rows.n_chunks, self.source)
+            )
         yield from self._mapped(self._kept(chunks, turn))
         if self.map is not None and not self.map.ready:
             raise ValueError(
-                f"{self.given!r} has too few rows to fit {self.map.transformer!r}. Fit the map "
+                f"{self.source!r} has too few rows to fit {self.map.transformer!r}. Fit the map "
                 "first, or pass more rows."
             )
 
@@ -156,9 +178,9 @@ class Fit:
 
     def _map(self, chunk: Chunk) -> Iterable[Chunk]:
         """Return mapped chunks. The rows that index pairs refer to are mapped only once."""
+        assert self.map is not None
         if chunk.pairs is None or not self.map.ready:
-            found: Iterable[Chunk] = self.map.mapped(chunk)
-            return found
+            return self.map.mapped(chunk)
         if self._points[0] is not chunk.rows:
             self._points = chunk.rows, next(self.map.mapped(chunk)).rows
         return [replace(chunk, rows=self._points[1])]
@@ -167,13 +189,13 @@ class Fit:
         """Start a pass that only reads: no callbacks, no counts, no checkpoints."""
         return self._mapped(self.rows.chunks())
 
-    def learn(self, learner: Any, turn: int | None = 0) -> Any:
+    def learn(self, learner: Learner, turn: int | None = 0) -> Learner:
         """Return a learner of all rows, here or on workers. ``turn=None`` only reads."""
         if hasattr(self.rows, "learned"):
             share = self.rows.learned(learner, turn, self.map)
             if turn == 0:
                 self.skipped, self.n_sequences = share.skipped, share.n_sequences
-            return share.learner
+            return cast(Learner, share.learner)
         chunks: Iterable[Chunk]
         if turn is None:
             chunks = self.reading()
@@ -187,10 +209,10 @@ class Fit:
 
 
 def fit_of(
-    estimator: Any,
-    X: Any,
-    y: Any = None,
-    sample_weight: Any = None,
+    estimator: BaseEstimator,
+    X: RowsLike,
+    y: LabelsLike = None,
+    sample_weight: WeightsLike = None,
     keeper: Keeper | None = None,
     *,
     whole: bool = False,
@@ -202,7 +224,7 @@ def fit_of(
     forget_source(estimator)
     if not is_stream(X):
         if keeper is not None:
-            refuse_keeping(X)
+            check_takes_checkpoints(X)
         chunk = chunk_of(estimator, X, sample_weight, y, reset=True)
         return Fit(estimator, KeptRows(chunk, X))
     if sample_weight is not None:
@@ -213,7 +235,9 @@ def fit_of(
     return Fit(estimator, rows, keeper, whole=whole)
 
 
-def reported(estimator: Any, chunks: Iterable[Any], n_chunks: int | None, X: Any) -> Iterator[Any]:
+def reported(
+    estimator: BaseEstimator, chunks: Iterable[Chunk], n_chunks: int | None, X: RowsLike
+) -> Iterator[Chunk]:
     """Yield the chunks of a fit, and call the estimator's callbacks for each one.
 
     A callback can stop the pass after the current chunk.

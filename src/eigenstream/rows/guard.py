@@ -7,7 +7,7 @@ from _signal import (  # type: ignore[import-not-found]  # without enums: 1 us, 
     getsignal,
     signal,
 )
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from copy import deepcopy
 from functools import cache, wraps
@@ -15,10 +15,11 @@ from itertools import chain
 from operator import is_
 from threading import RLock, Timer, current_thread, main_thread
 from types import NoneType
-from typing import Any, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
 from eigenstream._documented import Documented
 
@@ -34,6 +35,7 @@ __all__ = [
 ]
 
 Estimator = TypeVar("Estimator")
+Model = TypeVar("Model", bound="Guarded")
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 #: After Ctrl-C, a step that takes longer than this number of seconds is reported on the terminal.
@@ -74,10 +76,10 @@ class Guard:
         #: True once the arrays of the model are known to be writable.
         self.writable = False
         #: The parameters that have passed the checks.
-        self.checked: list[Any] | None = None
+        self.checked: list[object] | None = None
         self._delay: _Delay | None = None
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[type["Guard"], tuple[()]]:
         """Pickle to a new guard."""
         self.check()
         return Guard, ()
@@ -124,7 +126,7 @@ class _Delay:
     def __init__(self) -> None:
         self.timer: Timer | None = None
 
-    def __call__(self, number: int, frame: Any) -> None:
+    def __call__(self, number: int, frame: object) -> None:
         if self.timer is not None:
             default_int_handler(number, frame)
         self.timer = Timer(LONG, _report)
@@ -160,13 +162,13 @@ class Guarded(Documented):
             check()
             guard.checked = now
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Return what a copy or a pickle contains."""
         with self._guard.reading():
             state = super().__getstate__()
         return {name: value for name, value in state.items() if name != "_guard"}
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+    def __deepcopy__(self, memo: dict[int, object]) -> Self:
         """Return a copy of the state between two steps."""
         copied = memo[id(self)] = object.__new__(type(self))
         with self._guard.reading():
@@ -179,15 +181,15 @@ PLAIN = frozenset({int, float, str, bool, NoneType})
 
 
 @cache
-def _names(kind: Any) -> list[str]:
-    return cast(list[str], kind._get_param_names())
+def _names(kind: Hashable) -> list[str]:
+    return cast(list[str], cast(Any, kind)._get_param_names())
 
 
-def _identical(left: list[Any], right: list[Any]) -> bool:
+def _identical(left: list[object], right: list[object]) -> bool:
     return len(left) == len(right) and all(map(is_, left, right))
 
 
-def _settings(estimator: Any) -> list[Any] | None:
+def _settings(estimator: BaseEstimator) -> list[object] | None:
     """Return the parameters, also those of a solver. None if one may change in place."""
     own, values = vars(estimator), []
     kind: Any = type(estimator)
@@ -211,7 +213,7 @@ def _shallow(estimator: Estimator) -> Estimator:
     return copied
 
 
-def _own_arrays(estimator: Any) -> None:
+def _own_arrays(estimator: BaseEstimator) -> None:
     """Copy the state if its arrays are read-only, as those of ``joblib.load(mmap_mode="r")``."""
     state, names = vars(estimator), (*estimator._get_param_names(), "_guard")
     learned = {name: value for name, value in state.items() if name not in names}
@@ -219,7 +221,7 @@ def _own_arrays(estimator: Any) -> None:
         state.update(deepcopy(learned))
 
 
-def _arrays(value: Any) -> Iterator[NDArray[Any]]:
+def _arrays(value: object) -> Iterator[NDArray[np.generic]]:
     """Yield the arrays inside a value, a container, or an object of this library or of SciPy."""
     if isinstance(value, np.ndarray):
         yield value
@@ -232,7 +234,7 @@ def _arrays(value: Any) -> Iterator[NDArray[Any]]:
 
 
 @contextmanager
-def changing(estimator: Any) -> Iterator[Any]:
+def changing(estimator: Model) -> Iterator[Model]:
     """Yield a copy to which a step is made. At the end it replaces the estimator's attributes.
 
     The body sets attributes of the copy. Before it changes a value in place, it calls
@@ -248,11 +250,11 @@ def changing(estimator: Any) -> Iterator[Any]:
             guard.writable = True
         try:
             yield changed
-            estimator.__dict__ = vars(changed)
+            estimator.__dict__ = changed.__dict__
             guard.broken = False
         except BaseException as error:
             if guard.broken and getattr(error, "valid", False):
-                estimator.__dict__ = vars(changed)
+                estimator.__dict__ = changed.__dict__
                 guard.broken = False
             raise
         finally:
@@ -260,7 +262,7 @@ def changing(estimator: Any) -> Iterator[Any]:
 
 
 @contextmanager
-def replacing(estimator: Any) -> Iterator[Any]:
+def replacing(estimator: Estimator) -> Iterator[Estimator]:
     """Yield a copy to fit. If that succeeds, it replaces the attributes by one assignment."""
     fitted = _shallow(estimator)
     fitted.__dict__["_guard"] = Guard()
@@ -291,26 +293,25 @@ def publishes(fit: Method) -> Method:
     """
 
     @wraps(fit)
-    def published(self: Any, *given: Any, **named: Any) -> Any:
+    def published(self: object, *rest: object, **named: object) -> object:
         with replacing(self) as fitted:
-            fit(fitted, *given, **named)
+            fit(fitted, *rest, **named)
         return self
 
     return cast(Method, published)
 
 
-def reading(estimator: Any) -> AbstractContextManager[None]:
+def reading(estimator: object) -> AbstractContextManager[None]:
     """Return a context in which the state of an estimator, if it is guarded, does not change."""
-    guarded = isinstance(estimator, Guarded)
-    return estimator._guard.reading() if guarded else nullcontext()
+    return estimator._guard.reading() if isinstance(estimator, Guarded) else nullcontext()
 
 
 def reads(method: Method) -> Method:
     """Let a method or property read the state between two steps."""
 
     @wraps(method)
-    def read(self: Any, *given: Any, **named: Any) -> Any:
+    def read(self: Guarded, *rest: object, **named: object) -> object:
         with self._guard.reading():
-            return method(self, *given, **named)
+            return method(self, *rest, **named)
 
     return cast(Method, read)

@@ -7,15 +7,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import chain, zip_longest
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from eigenstream._checks import check_finite, check_weights, is_sparse, unmasked
 from eigenstream._linalg import Float64s
 from eigenstream._machine import chunk_rows, physical_memory
-from eigenstream._refusals import refuse_unread
+from eigenstream._refusals import check_is_rows
+from eigenstream._types import LabelsLike, Matrix, RowsLike, StreamLike, WeightsLike
 from eigenstream.rows.chunk import (
     NO_PLACES,
     NONE_SKIPPED,
@@ -31,7 +33,31 @@ from eigenstream.rows.chunk import (
 )
 
 #: Checks labels and returns targets.
-Targets = Callable[[Any], Any]
+Targets = Callable[[LabelsLike], LabelsLike]
+
+
+class Stage(Protocol):
+    """A step that all chunks of a fit go through, such as a feature map."""
+
+    #: The fitted transformer, if there is one.
+    transformer: BaseEstimator
+
+    @property
+    def ready(self) -> bool:
+        """True if the stage is fitted."""
+
+    def mapped(self, chunk: Chunk) -> Iterator[Chunk]:
+        """Yield the mapped chunks: none while the stage is not fitted, then all buffered ones."""
+
+
+class MapOfRows(Stage, Protocol):
+    """A stage that is fitted to all rows."""
+
+    def fit(self, parts: list[Matrix]) -> None:
+        """Fit the map to rows in memory."""
+
+    def fit_stream(self, stream: StreamLike) -> None:
+        """Fit the map to a stream."""
 
 
 class Rows(ABC):
@@ -46,7 +72,7 @@ class Rows(ABC):
     #: True if ``partial_fit`` can fit a feature map to these rows, because they are all there.
     maps_first: bool = False
     #: What the user passed, for messages and callbacks.
-    given: Any = None
+    source: RowsLike = None
     #: The abilities that these rows need of a solver.
     needs: tuple[Any, ...] = ()
 
@@ -54,19 +80,21 @@ class Rows(ABC):
     def chunks(self, skip: int = 0) -> Iterator[Chunk]:
         """Start a pass of checked chunks, after the first ``skip`` rows."""
 
-    def first_row(self) -> Any:
+    def first_row(self) -> Matrix:
         """Return one row."""
         return next(iter(self.chunks())).rows[:1]
 
-    def fit_map(self, feature_map: Any) -> None:
+    def fit_map(self, feature_map: MapOfRows) -> None:
         """Fit a feature map to all rows, in a separate pass if there may be one."""
         if self.rereadable:
             heavy = (chunk.heavy() for chunk in self.chunks())
-            feature_map.fit([one.rows if one.pairs is None else one.kept().rows for one in heavy])
+            feature_map.fit(
+                [chunk.rows if chunk.pairs is None else chunk.kept().rows for chunk in heavy]
+            )
 
     def kept(self, what: str) -> "KeptRows":
         """Return the complete rows in memory. ``what`` needs them, for errors."""
-        raise TypeError(f"{what} cannot keep {self.given!r} in memory. Pass a stream.")
+        raise TypeError(f"{what} cannot keep {self.source!r} in memory. Pass a stream.")
 
     def named(self, name: str, first_row: int) -> None:  # noqa: B027
         """Set the place of the rows in errors, if the rows are not those of files."""
@@ -75,10 +103,10 @@ class Rows(ABC):
 class Part(NamedTuple):
     """Rows of one sequence, with weights and targets. They may still contain NaN."""
 
-    rows: Any
+    rows: Matrix
     weights: Float64s | None = None
     name: str = "X"
-    targets: Any = None
+    targets: LabelsLike = None
 
 
 class ArrayRows(Rows):
@@ -95,9 +123,9 @@ class ArrayRows(Rows):
         missing: str = "raise",
         members: int = 1,
         begins: bool = True,
-        given: Any = None,
+        source: RowsLike = None,
     ) -> None:
-        self.parts, self.missing, self.members, self.given = parts, missing, members, given
+        self.parts, self.missing, self.members, self.source = parts, missing, members, source
         self.begins, self.at = begins, 0
         self.width = int(parts[0].rows.shape[1]) // members
         lengths = [part.rows.shape[0] for part in parts]
@@ -130,7 +158,7 @@ class ArrayRows(Rows):
         self.parts, self.at = [part._replace(name=name) for part in self.parts], first_row
 
 
-def _step(rows: Any) -> int:
+def _step(rows: Matrix) -> int:
     """Return the number of rows in a chunk, by the stored values for sparse rows."""
     if is_sparse(rows):
         return chunk_rows(-(-rows.nnz // max(rows.shape[0], 1)))
@@ -145,8 +173,8 @@ class KeptRows(Rows):
 
     order: Places | None = None
 
-    def __init__(self, whole: Chunk, given: Any = None) -> None:
-        self.whole, self.given = whole, given
+    def __init__(self, whole: Chunk, source: RowsLike = None) -> None:
+        self.whole, self.source = whole, source
         self.width, self.n_rows = int(whole.rows.shape[1]), len(whole)
 
     def chunks(self, skip: int = 0) -> Iterator[Chunk]:
@@ -172,7 +200,7 @@ class StreamRows(Rows):
 
     def __init__(
         self,
-        stream: Any,
+        stream: StreamLike,
         *,
         members: int = 1,
         targets: Targets | None = None,
@@ -180,7 +208,7 @@ class StreamRows(Rows):
         partial: bool = False,
         sparse: bool = True,
     ) -> None:
-        self.given = stream.keeping_holes() if gaps or partial else stream
+        self.source = stream.keeping_holes() if gaps or partial else stream
         self.members, self.targets, self.gaps = members, targets, gaps
         self.partial, self.sparse = partial, sparse
         self.rereadable = stream.rereadable
@@ -190,17 +218,17 @@ class StreamRows(Rows):
 
     def _n_columns(self) -> int:
         """Read the first chunk with rows. The next pass begins with it."""
-        passing = iter(self.given.chunks())
+        passing = iter(self.source.chunks())
         for chunk in passing:
             if len(chunk):
                 self._begun = chain([chunk], passing)
                 return int(chunk.rows.shape[1])
-        raise ValueError(f"{self.given!r} has no rows. Pass a stream with rows.")
+        raise ValueError(f"{self.source!r} has no rows. Pass a stream with rows.")
 
     def chunks(self, skip: int = 0) -> Iterator[Chunk]:
         """Start a pass."""
         begun, self._begun = None if skip else self._begun, None
-        for chunk in begun or self.given.chunks(*([skip] if skip else [])):
+        for chunk in begun or self.source.chunks(*([skip] if skip else [])):
             if chunk.rows.shape[1] != self.columns:
                 raise ValueError(
                     f"{chunk.source} has {chunk.rows.shape[1]} features, but earlier rows had "
@@ -233,7 +261,7 @@ class StreamRows(Rows):
 
         The limit allows for a copy in float64.
         """
-        stream, limit, size = self.given, MEMORY_SHARE * physical_memory(), 0.0
+        stream, limit, size = self.source, MEMORY_SHARE * physical_memory(), 0.0
         if None not in (stream.n_rows, stream.n_features, stream.dtype):
             size = stream.n_rows * stream.n_features * max(stream.dtype.itemsize, 8)
         too_large = (
@@ -257,10 +285,10 @@ class StreamRows(Rows):
             )
         return KeptRows(replace(joined(parts), weights=None, skipped=skipped), stream)
 
-    def fit_map(self, feature_map: Any) -> None:
+    def fit_map(self, feature_map: MapOfRows) -> None:
         """Fit a feature map to all rows."""
         if self.rereadable and self.members == 1:
-            feature_map.fit_stream(self.given)
+            feature_map.fit_stream(self.source)
         else:
             super().fit_map(feature_map)
 
@@ -271,10 +299,10 @@ class IndexPairs(Rows):
     maps_first = True
 
     def __init__(
-        self, numbers: Rows, points: Any, convert: Callable[[Any], Any], *, missing: str
+        self, numbers: Rows, points: Matrix, convert: Callable[[Matrix], Places], *, missing: str
     ) -> None:
         self.numbers, self.convert = numbers, convert
-        self.given, self.rereadable = numbers.given, numbers.rereadable
+        self.source, self.rereadable = numbers.source, numbers.rereadable
         self.n_rows, self.n_chunks = numbers.n_rows, numbers.n_chunks
         self.width = int(points.shape[1])
         self.finite = finite_rows(points)
@@ -292,12 +320,12 @@ class IndexPairs(Rows):
                 yield replace(chunk, rows=self.points, pairs=pairs, starts=NO_PLACES)
                 continue
             whole = self.finite[pairs].all(axis=1)
-            skipped = Skipped.of(self.bad[pairs[~whole]].any(axis=1))
+            skipped = Skipped.of(np.asarray(self.bad[pairs[~whole]].any(axis=1)))
             skipped.merge(chunk.skipped)
             weights = chunk.each_weight() * whole
             yield Chunk(self.points, weights, NO_PLACES, chunk.targets, pairs, chunk.place, skipped)
 
-    def fit_map(self, feature_map: Any) -> None:
+    def fit_map(self, feature_map: MapOfRows) -> None:
         """Fit a feature map to the rows that the numbers refer to."""
         feature_map.fit([self.points[self.finite]])
 
@@ -315,7 +343,7 @@ class Sets(Rows):
         lengths = [rows.n_rows for rows in sets.values() if rows.n_rows is not None]
         self.n_rows = sum(lengths) if len(lengths) == len(sets) else None
         self.rereadable = all(rows.rereadable for rows in sets.values())
-        self.given = [rows.given for rows in sets.values()]
+        self.source = [rows.source for rows in sets.values()]
 
     def chunks(self, skip: int = 0) -> Iterator[Chunk]:
         """Start a pass."""
@@ -338,14 +366,14 @@ def _turns(rows: Rows, target: int) -> Iterator[Chunk]:
             yield replace(part, targets=targets, place=chunk.place, skipped=skipped)
 
 
-def stream_rows(estimator: Any, stream: Any, **how: Any) -> StreamRows:
+def stream_rows(estimator: BaseEstimator, stream: StreamLike, **how: Any) -> StreamRows:
     """Return the rows of a stream, whose columns the estimator notes."""
     rows = StreamRows(stream, **how)
     estimator.n_features_in_ = rows.width
     return rows
 
 
-def all_rows(stream: Any, what: str) -> Chunk:
+def all_rows(stream: StreamLike, what: str) -> Chunk:
     """Return all complete rows of a stream, or raise an error if they exceed the memory limit.
 
     >>> from eigenstream.streams import open_stream
@@ -359,7 +387,12 @@ def all_rows(stream: Any, what: str) -> Chunk:
 
 
 def chunk_of(
-    estimator: Any, X: Any, sample_weight: Any = None, targets: Any = None, *, reset: bool
+    estimator: BaseEstimator,
+    X: RowsLike,
+    sample_weight: WeightsLike = None,
+    targets: LabelsLike = None,
+    *,
+    reset: bool,
 ) -> Chunk:
     """Return the dense rows of an array, checked by the policy of the estimator for NaN."""
     rows = validated(estimator, X, reset=reset, sparse=False)
@@ -367,23 +400,25 @@ def chunk_of(
     return checked_chunk(rows, weights, targets, missing=getattr(estimator, "missing", ""))
 
 
-def each(project: Callable[[Any], Any], X: Any) -> list[Any]:
+def each(project: Callable[[RowsLike], RowsLike], X: RowsLike) -> list[RowsLike]:
     """Apply a function to each sequence of a list. Errors name the sequence."""
-    made = []
+    results = []
     for index, part in enumerate(X):
         try:
-            made.append(project(part))
+            results.append(project(part))
         except (ValueError, TypeError) as error:
             raise type(error)(f"sequence {index}: {error}") from error
-    if any(hasattr(part, "columns") for part in made):
+    if any(hasattr(part, "columns") for part in results):
         raise TypeError(
             "set_output cannot return several data frames for a list of sequences. Transform the "
             "sequences separately."
         )
-    return made
+    return results
 
 
-def sequences_of(estimator: Any, X: Any, sample_weight: Any, *, reset: bool) -> list[Part]:
+def sequences_of(
+    estimator: BaseEstimator, X: RowsLike, sample_weight: WeightsLike, *, reset: bool
+) -> list[Part]:
     """Return the sequences in X, validated by scikit-learn except for NaN."""
     if not is_list_of_sequences(X):
         if isinstance(X, list | tuple) and any(getattr(part, "ndim", None) == 1 for part in X):
@@ -394,29 +429,29 @@ def sequences_of(estimator: Any, X: Any, sample_weight: Any, *, reset: bool) -> 
         rows = validated(estimator, X, reset=reset)
         weights = None if sample_weight is None else check_weights(sample_weight, rows.shape[0])
         return [Part(rows, weights)]
-    found = []
+    sequences = []
     for index, part in enumerate(X):
         name = f"sequence {index}"
         try:
-            found.append(validated(estimator, part, reset=reset and index == 0))
+            sequences.append(validated(estimator, part, reset=reset and index == 0))
         except (ValueError, TypeError) as error:
             raise type(error)(f"{name}: {error}") from error
-    lengths = [rows.shape[0] for rows in found]
-    given: list[Any] = [None] * len(found)
+    lengths = [rows.shape[0] for rows in sequences]
+    weights_of: list[Any] = [None] * len(sequences)
     if sample_weight is not None:
-        if isinstance(sample_weight, list | tuple) and len(sample_weight) == len(found):
-            given = list(sample_weight)
+        if isinstance(sample_weight, list | tuple) and len(sample_weight) == len(sequences):
+            weights_of = list(sample_weight)
         else:
             flat = check_weights(sample_weight, sum(lengths))
-            given = np.split(flat, np.cumsum(lengths)[:-1])
-        given = [check_weights(part, n) for part, n in zip(given, lengths, strict=True)]
+            weights_of = np.split(flat, np.cumsum(lengths)[:-1])
+        weights_of = [check_weights(part, n) for part, n in zip(weights_of, lengths, strict=True)]
     return [
         Part(rows, weights, f"sequence {k}")
-        for k, (rows, weights) in enumerate(zip(found, given, strict=True))
+        for k, (rows, weights) in enumerate(zip(sequences, weights_of, strict=True))
     ]
 
 
-def is_list_of_sequences(X: Any) -> bool:
+def is_list_of_sequences(X: RowsLike) -> bool:
     """Return whether X is a list of 2-D arrays, not one array as nested lists."""
     if not isinstance(X, list | tuple) or len(X) == 0:
         return False
@@ -428,7 +463,7 @@ def is_list_of_sequences(X: Any) -> bool:
 FLOATS = frozenset({np.dtype(np.float64), np.dtype(np.float32)})
 
 
-def known_rows(estimator: Any, X: Any) -> bool:
+def known_rows(estimator: object, X: RowsLike) -> bool:
     """Return whether X is an array that scikit-learn's validation would return unchanged.
 
     The validation takes 0.1 ms, which is most of the time of a step on a single row.
@@ -449,14 +484,14 @@ def known_rows(estimator: Any, X: Any) -> bool:
     )
 
 
-def validated(estimator: Any, X: Any, *, reset: bool, sparse: bool = True) -> Any:
+def validated(estimator: BaseEstimator, X: RowsLike, *, reset: bool, sparse: bool = True) -> Matrix:
     """Return X as a numeric 2-D array or CSR matrix of the fitted width, without copying.
 
     It may contain NaN.
     """
     if not reset and known_rows(estimator, X):
         return X
-    refuse_unread(X)
+    check_is_rows(X)
     if hasattr(X, "collect_schema") and not hasattr(X, "__len__"):
         raise TypeError("X is a lazy data frame without rows. Pass X.collect().")
     kinds = "csr" if sparse else False
@@ -464,11 +499,11 @@ def validated(estimator: Any, X: Any, *, reset: bool, sparse: bool = True) -> An
     try:
         return numbers(validate_data(estimator, unmasked(X), reset=reset, **how))
     except (ValueError, TypeError):
-        refuse_columns(X, "X")
+        check_columns_are_numbers(X, "X")
         raise
 
 
-def numbers(values: Any) -> Any:
+def numbers(values: Matrix) -> Matrix:
     """Return numeric values, converting objects to numbers; raise for dates."""
     if values.dtype.kind in "mM":
         raise TypeError(
@@ -478,7 +513,7 @@ def numbers(values: Any) -> Any:
     return values.astype(np.float64) if values.dtype.kind == "O" else values
 
 
-def refuse_columns(X: Any, name: str) -> None:
+def check_columns_are_numbers(X: RowsLike, name: str) -> None:
     """Raise if a data frame has columns that are not numbers, and name them."""
     named = []
     for column in getattr(X, "columns", ()):
@@ -493,7 +528,7 @@ def refuse_columns(X: Any, name: str) -> None:
         )
 
 
-def as_floats(X: Any, first_row: int = 0) -> Any:
+def as_floats(X: Matrix, first_row: int = 0) -> Matrix:
     """Return rows as float32 or float64; raise for NaN and infinity."""
     rows = X if X.dtype in FLOATS else X.astype(np.float64)
     check_finite(rows, first_row=first_row)

@@ -180,7 +180,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
         again = self._solver.passes > 1 or not self._solver.can(ADD)
         if again and not fit.rows.rereadable:
             raise ValueError(
-                f"{fit.given!r} can be read only once, but solver={self._solver!r} reads it "
+                f"{fit.source!r} can be read only once, but solver={self._solver!r} reads it "
                 "several times. Write it to a file first, or use solver=Dense() or Sketch()."
             )
         try:
@@ -317,17 +317,14 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
     def _resume(self, rows: Rows, keeper: Keeper | None) -> None:
         """Learn from a stream, after the rows of a checkpoint if there is one."""
         fit = Fit(self, rows, keeper)
-        resumption = None if keeper is None else keeper.begin(self, rows.given)
+        resumption = fit.take_up()
         if resumption is not None:
-            params = self.get_params(deep=False)
-            learned = {k: v for k, v in vars(resumption.estimator).items() if k not in params}
-            self.__dict__.update(learned)
             if resumption.complete:
                 return
-            n_sequences = self.provenance_.get("sequences") or 0
-            fit.resume(self._map, self._skipped, n_sequences, resumption.rows, resumption.turn)
+            fit.map, fit.skipped = self._map, self._skipped
+            fit.n_sequences = self.provenance_.get("sequences") or 0
         self._learn_all(fit, resumption)
-        note_source(self, rows.given, fit.n_sequences)
+        note_source(self, rows.source, fit.n_sequences)
         if keeper is not None:
             keeper.complete(lambda: self)
 
@@ -335,8 +332,8 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
         """Return a copy of the estimator in its present state, for a checkpoint."""
         now = copy(self)
         now._learner, now._answer = deepcopy(self._learner), None
-        now._skipped, now._map = fit.skipped, fit.map
-        note_source(now, fit.given, fit.n_sequences)
+        now._skipped = fit.skipped
+        note_source(now, fit.source, fit.n_sequences)
         return now
 
     def _loaded(self) -> None:

@@ -19,11 +19,11 @@ from eigenstream._provenance import forget_source, note_source
 from eigenstream._refusals import offered_if
 from eigenstream._storable import storable
 from eigenstream._streams import (
+    check_takes_checkpoints,
     fits_dask,
     is_stream,
     labelled_stream,
     note_columns,
-    refuse_keeping,
 )
 from eigenstream._types import (
     Checkpoint,
@@ -249,7 +249,7 @@ class ClassSubspace(PairwiseEstimator):
             self._resume(rows, keeper)
             return self
         if keeper is not None:
-            refuse_keeping(X)
+            check_takes_checkpoints(X)
         self._learn_all(Fit(self, self._rows(X, y, sample_weight, groups, reset=True)))
         forget_source(self)
         return self
@@ -365,7 +365,7 @@ class ClassSubspace(PairwiseEstimator):
             self._check_kinds(targets)
         weights = None if sample_weight is None else check_weights(sample_weight, n)
         part = Part(rows, weights, targets=targets)
-        return ArrayRows([part], missing=self.missing, begins=False, given=X)
+        return ArrayRows([part], missing=self.missing, begins=False, source=X)
 
     def _check_kinds(self, targets: Any) -> None:
         """Raise if labels change from text to numbers, or from numbers to text."""

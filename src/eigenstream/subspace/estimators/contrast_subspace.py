@@ -273,7 +273,7 @@ class ContrastSubspace(SubspaceEstimator):
         if not is_stream(X):
             parts = sequences_of(self, X, None, reset=reset)
             parts = [parts[0]._replace(name=name)] if len(parts) == 1 else parts
-            return ArrayRows(parts, missing=self.missing, given=X)
+            return ArrayRows(parts, missing=self.missing, source=X)
         if reset:
             rows = stream_rows(self, X)
             note_columns(self, X)

@@ -14,7 +14,7 @@ from eigenstream._documented import Documented
 from eigenstream._linalg import Float64s
 from eigenstream._prepared import maps_streams
 from eigenstream._provenance import forget_source, note_source
-from eigenstream._refusals import refuse_unread
+from eigenstream._refusals import check_is_rows
 from eigenstream._storable import FITTED, storable
 from eigenstream._streams import fits_dask, is_stream, labelled_stream, note_columns
 from eigenstream._types import LabelsLike, RowsLike
@@ -93,7 +93,7 @@ class ThresholdClassifier(ClassifierMixin, Documented):
             note_columns(self, stream)
             note_source(self, stream)
             return self
-        refuse_unread(X)
+        check_is_rows(X)
         check_unmasked(y, "y")
         rows, labels = validate_data(self, unmasked(X), y, dtype=np.float64)
         check_classification_targets(labels)
@@ -118,7 +118,7 @@ class ThresholdClassifier(ClassifierMixin, Documented):
             The distances. The order of the columns is that of ``classes_``.
         """
         check_is_fitted(self)
-        refuse_unread(X)
+        check_is_rows(X)
         rows = validate_data(self, unmasked(X), reset=False, dtype=np.float64)
         check_finite(rows)
         nearest = np.full((len(rows), len(self.classes_)), np.inf)

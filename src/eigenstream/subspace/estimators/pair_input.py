@@ -17,9 +17,9 @@ from eigenstream._checks import (
     unmasked,
 )
 from eigenstream._provenance import steps_of_stream
-from eigenstream._refusals import refuse_unread
+from eigenstream._refusals import check_is_rows
 from eigenstream._types import LabelsLike, Matrix, PairsLike, RowsLike, StreamLike, WeightsLike
-from eigenstream.rows.rows import ArrayRows, IndexPairs, Part, Rows, refuse_columns
+from eigenstream.rows.rows import ArrayRows, IndexPairs, Part, Rows, check_columns_are_numbers
 
 SHAPES = (
     "pairs must have shape (n, 2, n_features), or shape (n, 2) with row numbers and preprocessor=X"
@@ -47,7 +47,7 @@ def pair_tags(tags: Any, preprocessor: RowsLike) -> Any:
 
 def checked_points(preprocessor: RowsLike) -> Matrix:
     """Return the rows that index pairs refer to."""
-    refuse_unread(preprocessor, "preprocessor")
+    check_is_rows(preprocessor, "preprocessor")
     points: Any = preprocessor if is_sparse(preprocessor) else np.asarray(unmasked(preprocessor))
     if points.ndim != 2 or 0 in points.shape:
         raise ValueError(
@@ -55,7 +55,7 @@ def checked_points(preprocessor: RowsLike) -> Matrix:
             "shape (n, n_features)."
         )
     if np.iscomplexobj(points) or not np.issubdtype(points.dtype, np.number):
-        refuse_columns(preprocessor, "preprocessor")
+        check_columns_are_numbers(preprocessor, "preprocessor")
         raise TypeError(f"preprocessor has dtype {points.dtype}. Pass real numbers.")
     rows = points.tocsr() if is_sparse(points) else points
     return rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float64)
@@ -73,7 +73,7 @@ def checked_pairs(
     The rows are those of the preprocessor, or the two members of each pair side by side. With ``y``
     they may still contain NaN.
     """
-    refuse_unread(pairs, "pairs")
+    check_is_rows(pairs, "pairs")
     points = None if preprocessor is None else checked_points(preprocessor)
     values = np.asarray(unmasked(pairs))
     if values.dtype.kind not in "biuf":
@@ -109,8 +109,8 @@ def rows_of_pairs(estimator: Any, raw: CheckedPairs, source: Any = None) -> Rows
     rows, missing = raw.rows if raw.pairs is None else raw.pairs, estimator.missing
     parts = [Part(rows, raw.weights, "pairs", raw.signs)]
     if raw.pairs is None:
-        return ArrayRows(parts, missing=missing, members=2, begins=False, given=source)
-    numbers = ArrayRows(parts, begins=False, given=source)
+        return ArrayRows(parts, missing=missing, members=2, begins=False, source=source)
+    numbers = ArrayRows(parts, begins=False, source=source)
     return IndexPairs(numbers, raw.rows, index_pairs_of, missing=missing)
 
 

@@ -17,11 +17,11 @@ from eigenstream._provenance import forget_source
 from eigenstream._refusals import offered_if
 from eigenstream._storable import storable
 from eigenstream._streams import (
+    check_takes_checkpoints,
     fits_dask,
     is_stream,
     labelled_stream,
     note_columns,
-    refuse_keeping,
 )
 from eigenstream._types import (
     Checkpoint,
@@ -233,7 +233,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
             chunk = all_rows(stream, "fit of PairSubspace")
             pairs, y = pair_input.pairs_of(chunk.rows, self.preprocessor), chunk.targets
         if keeper is not None:
-            refuse_keeping(pairs)
+            check_takes_checkpoints(pairs)
         fit = Fit(self, self._rows(pairs, y, sample_weight, reset=True))
         self._learn_all(fit)
         self._trained = TrainingPairs.of_all(fit.reading(), self._columns)

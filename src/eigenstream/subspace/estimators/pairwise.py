@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from eigenstream._checks import warn_user
 from eigenstream._linalg import Float64s
 from eigenstream._prepared import maps_streams
-from eigenstream._refusals import refuse_unread
+from eigenstream._refusals import check_is_rows
 from eigenstream._storable import storable
 from eigenstream._streams import is_stream
 from eigenstream._types import Constraints, Matrix, RowsLike
@@ -328,7 +328,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         def begin(width: int) -> tuple[Learner, ...]:
             return (learners_of(self, width, "uncertainty"),)
 
-        n_rows = rows.given.n_rows if is_stream(rows.given) else rows.n_rows
+        n_rows = rows.source.n_rows if is_stream(rows.source) else rows.n_rows
         (fitted,), parts = fit_blocks([self], fit, begin, blocks, n_rows, cut)
         return jackknife(fitted, parts)
 
@@ -393,7 +393,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         """
         check_is_fitted(self)
         check_no_pairs(X)
-        refuse_unread(X)
+        check_is_rows(X)
         return super().transform(X)
 
 

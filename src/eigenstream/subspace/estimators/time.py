@@ -20,7 +20,7 @@ from eigenstream._hooks import KEEPING, keeper_of
 from eigenstream._linalg import Float64s, principal_angles, rounding_of_mean
 from eigenstream._prepared import learns_rows
 from eigenstream._provenance import forget_source, note_source
-from eigenstream._streams import fits_dask, is_stream, note_columns, refuse_keeping
+from eigenstream._streams import check_takes_checkpoints, fits_dask, is_stream, note_columns
 from eigenstream._types import (
     BlockCount,
     Checkpoint,
@@ -266,7 +266,7 @@ class TimeEstimator(CallbackSupportMixin, GapEstimator):
                 self._after_fit(X)
             return self
         if keeper is not None:
-            refuse_keeping(X)
+            check_takes_checkpoints(X)
         self._learn_all(Fit(self, self._sequences(X, sample_weight)))
         forget_source(self)
         self._after_fit(X)
@@ -367,7 +367,7 @@ class TimeEstimator(CallbackSupportMixin, GapEstimator):
         """Return the rows of one sequence or several, all longer than the lag."""
         parts = sequences_of(self, X, sample_weight, reset=reset)
         self._check_lengths(parts)
-        return ArrayRows(parts, missing=self.missing, given=X)
+        return ArrayRows(parts, missing=self.missing, source=X)
 
     def _features_of(self, X: RowsLike, most: int | None = None) -> Iterator[Any]:
         """Yield chunks of features of rows, or of a stream.

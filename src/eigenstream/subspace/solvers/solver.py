@@ -435,7 +435,7 @@ class Flow(Solver):
 
     def learn(self, learner: Learner, fit: Any, task: Task) -> Learner:
         """Learn from all rows, in random order for labelled rows in memory."""
-        if not learner.terms.closes or is_stream(fit.given):
+        if not learner.terms.closes or is_stream(fit.source):
             return super().learn(learner, fit, task)
         whole = joined([*fit.learning()])
         order = check_random_state(self.random_state).permutation(len(whole))

@@ -1,0 +1,194 @@
+"""Prototypes as a code book: the nearest prototypes of rows, and their distances."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics.pairwise import euclidean_distances, nan_euclidean_distances
+
+from eigenstream._checks import check_weights
+from eigenstream._linalg import Float64s
+from eigenstream._machine import chunk_rows
+from eigenstream._prepared import maps_back, maps_streams, reads_rows
+from eigenstream.prototypes._nearest import nearest
+from eigenstream.rows.chunk import checked_chunk
+from eigenstream.rows.rows import as_floats, validated
+
+__all__ = ["Quantiser"]
+
+
+class Quantiser:
+    """The methods that compare rows with the prototypes."""
+
+    missing: str
+
+    if TYPE_CHECKING:
+
+        @property
+        def prototypes_(self) -> Float64s: ...
+
+        @property
+        def _n_features_out(self) -> int: ...
+
+    @property
+    def bits_per_vector_(self) -> float:
+        """The number of bits of a prototype's number, which ``quantise`` returns."""
+        return float(np.log2(self._n_features_out))
+
+    @maps_streams
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """Return the number of the nearest prototype of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features), or a stream
+            The rows.
+
+        Returns
+        -------
+        array of shape (n,)
+            The numbers of the prototypes.
+        """
+        labels: NDArray[np.int64] = nearest(*self._rows_to_read(X))[0]
+        return labels
+
+    @maps_streams
+    def transform(self, X: Any) -> Any:
+        """Return the distance of each row to each prototype.
+
+        If a row lacks values, its distances are scaled up from the values that are present.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features), or a stream
+            The rows.
+
+        Returns
+        -------
+        array of shape (n, n_prototypes)
+            The distances, in the dtype of the rows.
+        """
+        rows, vectors = self._rows_to_read(X)
+        centre = vectors.mean(axis=0)
+        measure = nan_euclidean_distances if self.missing == "partial" else euclidean_distances
+        out = np.empty((len(rows), len(vectors)), rows.dtype)
+        step = max(chunk_rows(rows.shape[1]) // 4, 1)
+        for start in range(0, len(rows), step):
+            here = slice(start, start + step)
+            out[here] = measure(rows[here] - centre, vectors - centre)
+        return out
+
+    @reads_rows
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return minus the sum of the squared distances of rows to their nearest prototypes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            The rows.
+        y : None
+            Ignored. It exists for compatibility with scikit-learn.
+        sample_weight : array-like of shape (n,), default=None
+            Non-negative weights of the rows. All are 1 by default.
+
+        Returns
+        -------
+        float
+            The score. Larger is better.
+        """
+        rows, vectors = self._rows_to_read(X)
+        return -float(_weights(sample_weight, len(rows)) @ nearest(rows, vectors)[1])
+
+    @maps_streams
+    def quantise(self, X: Any) -> NDArray[Any]:
+        """Return the number of the nearest prototype of each row as a code.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features), or a stream
+            The rows.
+
+        Returns
+        -------
+        array of shape (n,)
+            The codes, of the smallest unsigned integer type that holds them.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eigenstream import CompetitiveLearning
+        >>> rows = np.array([[0.0], [1.0], [5.0], [6.0]])
+        >>> book = CompetitiveLearning(2, init=[[0.0], [5.0]]).fit(rows)
+        >>> codes = book.quantise(rows)
+        >>> (
+        ...     codes,
+        ...     book.reconstruct(codes).ravel(),
+        ...     book.distortion(rows),
+        ...     book.bits_per_vector_,
+        ... )
+        (array([0, 0, 1, 1], dtype=uint8), array([0.33..., 5.33...]), 0.27..., 1.0)
+        """
+        rows, vectors = self._rows_to_read(X)
+        labels = nearest(rows, vectors)[0]
+        return np.asarray(labels, np.min_scalar_type(len(vectors) - 1))
+
+    @maps_back
+    def reconstruct(self, codes: Any) -> Float64s:
+        """Return the prototypes of given codes, which approximate the quantised rows.
+
+        Parameters
+        ----------
+        codes : array-like of int, shape (n,)
+            The result of ``quantise``. A DataArray gives fields, after the steps of the model.
+
+        Returns
+        -------
+        array of shape (n, n_features)
+            The prototypes.
+        """
+        vectors, numbers = self.prototypes_, np.asarray(codes)
+        if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
+            raise TypeError(
+                f"codes has shape {numbers.shape} and type {numbers.dtype}. Pass the result of "
+                "quantise."
+            )
+        bad = np.flatnonzero((numbers < 0) | (numbers >= len(vectors)))
+        if bad.size:
+            raise ValueError(
+                f"Code {bad[0]} is {numbers[bad[0]]}, and the last prototype has the number "
+                f"{len(vectors) - 1}. Pass the result of quantise."
+            )
+        return np.asarray(vectors[numbers])
+
+    @reads_rows
+    def distortion(self, X: Any, sample_weight: Any = None) -> float:
+        """Return the mean squared distance of rows to their nearest prototypes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            The rows.
+        sample_weight : array-like of shape (n,), default=None
+            Non-negative weights of the rows. All are 1 by default.
+
+        Returns
+        -------
+        float
+            The mean squared distance.
+        """
+        rows, vectors = self._rows_to_read(X)
+        weights = _weights(sample_weight, len(rows))
+        if not weights.any():
+            raise ValueError("sample_weight is zero for every row. Give some rows a weight.")
+        return float(np.average(nearest(rows, vectors)[1], weights=weights))
+
+    def _rows_to_read(self, X: Any) -> tuple[Any, Float64s]:
+        """Return rows, and the prototypes to compare them with."""
+        vectors, rows = self.prototypes_, validated(self, X, reset=False, sparse=False)
+        if self.missing == "partial":
+            return checked_chunk(rows, missing="partial").rows, vectors
+        return as_floats(rows), vectors
+
+
+def _weights(sample_weight: Any, n: int) -> Float64s:
+    return np.ones(n) if sample_weight is None else check_weights(sample_weight, n)
