@@ -1,5 +1,6 @@
 """Subspace estimators: rows, terms, a learner, an accumulator, an operator, an answer."""
 
+from eigenstream.subspace.estimators.alphas import AlphaPath
 from eigenstream.subspace.estimators.as_pca import to_sklearn
 from eigenstream.subspace.estimators.class_subspace import ClassSubspace
 from eigenstream.subspace.estimators.contrast_subspace import ContrastPath, ContrastSubspace
@@ -19,7 +20,6 @@ from eigenstream.subspace.estimators.results import (
 )
 from eigenstream.subspace.estimators.slow_subspace import SlowSubspace
 from eigenstream.subspace.estimators.stream_pca import StreamPCA
-from eigenstream.subspace.estimators.weights import AlphaPath
 from eigenstream.subspace.inference.decays import ChapmanKolmogorov, Decay
 from eigenstream.subspace.inference.diagnostics import (
     autocorrelations,

@@ -33,6 +33,7 @@ from eigenstream.subspace.estimators.discriminants import (
     select,
 )
 from eigenstream.subspace.estimators.entries import CRITERION, DEFAULT
+from eigenstream.subspace.estimators.etas import ETAS, Choice, choose, margin_risk_eta
 from eigenstream.subspace.estimators.held_out import (
     EUCLIDEAN,
     REGION_SHRINKAGE,
@@ -41,7 +42,6 @@ from eigenstream.subspace.estimators.held_out import (
 )
 from eigenstream.subspace.estimators.pair_input import check_no_pairs
 from eigenstream.subspace.estimators.results import PairResult
-from eigenstream.subspace.estimators.weights import ETAS, Choice, choose, margin_risk_eta
 from eigenstream.subspace.inference.decisions import PairDecisions
 from eigenstream.subspace.inference.pair_risks import PAPER_MARGIN
 from eigenstream.subspace.inference.uncertainty import (

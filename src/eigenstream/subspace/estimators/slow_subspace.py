@@ -15,10 +15,10 @@ from eigenstream._types import Constraints, Count, LabelsLike, RowsLike, Setting
 from eigenstream.rows.chunk import joined
 from eigenstream.rows.guard import reads
 from eigenstream.rows.rows import is_list_of_sequences
+from eigenstream.subspace.estimators.alphas import AlphaPath, alpha_of_bound, alpha_path
 from eigenstream.subspace.estimators.entries import CRITERION, FLAG, documented
 from eigenstream.subspace.estimators.results import Forms, SlowResult
 from eigenstream.subspace.estimators.time import TimeEstimator, scale_of
-from eigenstream.subspace.estimators.weights import AlphaPath, alpha_of_bound, alpha_path
 from eigenstream.subspace.inference import timescales as _timescales
 from eigenstream.subspace.solvers.flow import FlowOperator
 from eigenstream.subspace.solvers.solver import COUNT, Solver

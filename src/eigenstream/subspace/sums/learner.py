@@ -2,7 +2,7 @@
 
 from contextlib import nullcontext
 from copy import copy, deepcopy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.linalg import qr
@@ -11,8 +11,10 @@ from eigenstream._linalg import Float64s
 from eigenstream._machine import blas_threads
 from eigenstream._storable import storable
 from eigenstream.rows.chunk import Chunk, joined
-from eigenstream.subspace.sums.sample import Sample
 from eigenstream.subspace.sums.terms import NOTHING, Parts, Terms
+
+if TYPE_CHECKING:
+    from eigenstream.subspace.sums.sample import Sample
 
 #: The number of values in a block (8 MB). Larger blocks do not fit in the cache.
 BLOCK_VALUES = 1 << 20
@@ -57,7 +59,7 @@ class Learner:
         *,
         block_rows: int | None = None,
         first_rows: int = 0,
-        sample: Sample | None = None,
+        sample: "Sample | None" = None,
         forgetting: float = 0.0,
     ) -> None:
         self.n_features = terms.n_features
