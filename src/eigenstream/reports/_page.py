@@ -32,7 +32,7 @@ from eigenstream.reports._rows import SeenRows
 from eigenstream.reports.base import PageTable, Report, Section, Tiles
 from eigenstream.subspace import PairMetric, estimated_share, pair_risks
 from eigenstream.subspace.estimators.base import SubspaceEstimator
-from eigenstream.subspace.inference.decays import autocorrelations
+from eigenstream.subspace.inference.decays import autocorrelations_of_moments
 from eigenstream.subspace.inference.timescales import implied
 
 #: Components in a table, columns named in it, and features drawn over time.
@@ -363,7 +363,7 @@ def _lags(subject: Subject, runs: list[Float64s], lag: int, longest: int) -> Pan
     scales = []
     for step in lags:
         steps = np.concatenate([rows[step:] - rows[:-step] for rows in runs if len(rows) > step])
-        rho = autocorrelations(variance, np.nanmean(steps**2, axis=0), 0.0)
+        rho = autocorrelations_of_moments(variance, np.nanmean(steps**2, axis=0), 0.0)
         scales.append(implied(rho, int(step)))
     path = SimpleNamespace(
         lags=lags, timescales=subject.dt * np.array(scales), dt=subject.dt, unit=subject.unit

@@ -7,7 +7,7 @@ import numpy as np
 
 from eigenstream._linalg import Float64s, brief
 from eigenstream._storable import storable
-from eigenstream.subspace.inference.decays import autocorrelations
+from eigenstream.subspace.inference.decays import autocorrelations_of_moments
 from eigenstream.subspace.sums.operators import Eigenpairs
 from eigenstream.subspace.sums.propagator import LaggedCovariances
 from eigenstream.subspace.sums.terms import Weights
@@ -313,7 +313,7 @@ class SlowResult(Result):
             np.einsum("ij,ij->j", turn, form @ turn) for form in (forms.variance, forms.velocity)
         )
         squares = (turn**2).sum(axis=0)
-        return autocorrelations(variance, velocity, forms.noise * squares)
+        return autocorrelations_of_moments(variance, velocity, forms.noise * squares)
 
 
 @storable(covariances="LaggedCovariances", uncertainty="Uncertainty | None")

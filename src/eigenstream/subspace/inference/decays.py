@@ -112,12 +112,12 @@ class ChapmanKolmogorov:
     __repr__ = brief
 
 
-def autocorrelations(variance: Float64s, velocity: Float64s, noise: Any) -> Float64s:
+def autocorrelations_of_moments(variance: Float64s, velocity: Float64s, noise: Any) -> Float64s:
     """Return ``1 - velocity / (2 variance)`` of each feature; 0 where there is no variance.
 
     For a stationary process, E|v|^2 = 2 (C(0) - C(lag)). Variances up to ``noise`` count as zero.
 
-    >>> autocorrelations(
+    >>> autocorrelations_of_moments(
     ...     np.array([1.0, 0.0]), np.array([0.5, 0.0]), 0.0
     ... ).tolist()
     [0.75, 0.0]
@@ -132,7 +132,7 @@ def of_learner(learner: Learner, columns: Float64s) -> Float64s:
     operator = learner.operator()
     variance, velocity = operator.moments(columns)
     noise = operator.rounding * operator.trace + operator.floor
-    return autocorrelations(variance, velocity, noise * (columns**2).sum(axis=0))
+    return autocorrelations_of_moments(variance, velocity, noise * (columns**2).sum(axis=0))
 
 
 def jackknife_error(values: Float64s) -> Float64s:

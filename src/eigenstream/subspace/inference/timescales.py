@@ -19,7 +19,7 @@ from eigenstream.rows.chunk import Chunk
 from eigenstream.subspace.inference.decays import (
     ChapmanKolmogorov,
     Decay,
-    autocorrelations,
+    autocorrelations_of_moments,
     decay,
     jackknife_error,
     of_learner,
@@ -91,7 +91,7 @@ def at_lags(features: Float64s, lags: list[int]) -> Float64s:
     """Return the autocorrelations of centred features of one sequence, a row for each lag."""
     square = [(features**2).mean(axis=0)]
     moved = [((features[lag:] - features[:-lag]) ** 2).mean(axis=0) for lag in lags]
-    return autocorrelations(np.array(square), np.array(moved), 0.0)
+    return autocorrelations_of_moments(np.array(square), np.array(moved), 0.0)
 
 
 def better_lag(features: Float64s, lags: list[int]) -> str | None:
