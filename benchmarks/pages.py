@@ -9,7 +9,8 @@ from benchmarks._tools import RESULTS
 DOCS = Path(__file__).parents[1] / "docs"
 RESEARCH = DOCS / "research"
 #: The pages with tables of results.
-PAGES = [*sorted(RESEARCH.glob("*.md")), DOCS / "how-to" / "missing-values.md"]
+GUIDES = [DOCS / "how-to" / name for name in ("missing-values.md", "new-people.md")]
+PAGES = [*sorted(RESEARCH.glob("*.md")), *GUIDES]
 
 
 def table(title: str, columns: list[str], rows: list[list[str]]) -> str:
