@@ -86,6 +86,18 @@ def test_equal_to_deeptime(lag):
     assert_allclose(dynamic.koopman_weights(train), estimator.transform(train), atol=1e-8)
 
 
+@pytest.mark.parametrize("lag", [1, 4])
+def test_eigenvalues_are_those_of_deeptime_for_processes_that_are_not_reversible(lag):
+    numeric = pytest.importorskip("deeptime.numeric")
+    covariance = pytest.importorskip("deeptime.covariance")
+    rows = rotating(1500, 0)
+    options = dict.fromkeys(("compute_c00", "compute_c0t", "compute_ctt", "remove_data_mean"), True)
+    cov = covariance.Covariance(lag, **options, reversible=False).fit(rows).fetch_model()
+    theirs = numeric.eig_corr(cov.cov_00, cov.cov_0t, 1e-10)[0]
+    ours = DynamicSubspace(None, lag=lag).fit(rows).propagator_eigenvalues_
+    assert_allclose(np.sort_complex(ours), np.sort_complex(theirs), atol=1e-8)
+
+
 @pytest.mark.parametrize("rank", [2, 3, 6])
 def test_equal_to_pydmd(rank):
     pydmd = pytest.importorskip("pydmd")

@@ -175,6 +175,27 @@ def test_kinetic_maps_are_those_of_deeptime_with_its_defaults():
     np.testing.assert_allclose(abs(ours.transform(ROWS)), abs(tica.transform(ROWS)), atol=1e-6)
 
 
+def test_rank_is_the_cut_of_deeptime():
+    decomposition = pytest.importorskip("deeptime.decomposition")
+    slow = np.random.default_rng(3).standard_normal(len(ROWS)).cumsum() / np.sqrt(len(ROWS))
+    rows = np.column_stack([ROWS, ROWS[:, 0] + 3e-5 * slow])
+    runs = [rows[: len(rows) // 2], rows[len(rows) // 2 :]]
+    tica = decomposition.TICA(lagtime=5, dim=3).fit_fetch(runs)  # epsilon=1e-6
+    variances = np.linalg.eigvalsh(tica.cov.cov_00)
+    rank = int((variances > 1e-6).sum())
+    assert rank == rows.shape[1] - 1
+    ours = SlowSubspace(3, criterion="ratio", reversible=True, shrinkage=0, lag=5, basis="kinetic")
+    for cut in (rank, 1.0 - 1e-6):
+        ours.set_params(rank=cut).fit(runs)
+        np.testing.assert_allclose(ours.timescales_, tica.timescales()[:3], rtol=1e-6)
+        np.testing.assert_allclose(abs(ours.transform(rows)), abs(tica.transform(rows)), atol=1e-6)
+    assert not np.allclose(ours.set_params(rank=None).fit(runs).timescales_, tica.timescales()[:3])
+    whole = ours.set_params(rank=ROWS.shape[1]).fit(ROWS).timescales_
+    np.testing.assert_allclose(whole, ours.set_params(rank=None).fit(ROWS).timescales_, rtol=1e-8)
+    with pytest.raises(ValueError, match="not supported by"):
+        ours.set_params(rank=2, solver="krylov").fit(runs)
+
+
 def test_a_share_of_the_kinetic_variance_chooses_the_number_of_features():
     whole = SlowSubspace(None, criterion="ratio", lag=5).fit(ROWS)
     kinetic = np.cumsum(whole.result_.autocorrelations**2)

@@ -21,7 +21,7 @@ from eigenstream.subspace.estimators.results import Forms, SlowResult
 from eigenstream.subspace.estimators.time import TimeEstimator, scale_of
 from eigenstream.subspace.inference import timescales as _timescales
 from eigenstream.subspace.solvers.flow import FlowOperator
-from eigenstream.subspace.solvers.solver import COUNT, Solver
+from eigenstream.subspace.solvers.solver import COUNT, MATRIX, Need, Solver
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.operators import Eigenpairs, MatrixOperator
 from eigenstream.subspace.sums.terms import TimeTerms, Weights
@@ -62,6 +62,10 @@ class SlowSubspace(TimeEstimator):
         diagonal. It keeps slow channels of tiny variance from being chosen. With 0, the features
         do not depend on the units, and directions without velocity are excluded. Ignored for
         "difference".
+    rank : int, float in (0, 1) or None, default=None
+        For "ratio": the number of principal directions that features may combine, or the share of
+        the variance that these capture. Directions of tiny variance then have no influence. Only
+        with solver="dense". Ignored for "difference".
     <solver>
     center : bool or "sequences", default=True
         Compute the variance about the mean. If False, about zero. With "sequences", about the mean
@@ -156,6 +160,7 @@ class SlowSubspace(TimeEstimator):
         "criterion": [CRITERION],
         "reversible": [FLAG],
         "shrinkage": [Interval(Real, 0, 1, closed="both")],
+        "rank": [COUNT, Interval(Real, 0, 1, closed="neither"), None],
         "basis": [StrOptions({"slowness", "eigenvalue", "kinetic", "commute"})],
     }
     _SHAPING: ClassVar[tuple[str, ...]] = (*TimeEstimator._SHAPING, "reversible")
@@ -169,6 +174,7 @@ class SlowSubspace(TimeEstimator):
         criterion: str = "difference",
         reversible: bool = False,
         shrinkage: float = 1e-4,
+        rank: int | float | None = None,
         solver: str | Solver = "auto",
         center: bool = True,
         scale: bool = False,
@@ -182,6 +188,7 @@ class SlowSubspace(TimeEstimator):
         self.criterion = criterion
         self.reversible = reversible
         self.shrinkage = shrinkage
+        self.rank = rank
         self.solver = solver
         self.center = center
         self.scale = scale
@@ -206,6 +213,10 @@ class SlowSubspace(TimeEstimator):
                 "alpha='bound' needs complete rows and one mean. Use alpha='auto', or leave out "
                 "missing='available' and center='sequences'."
             )
+
+    @property
+    def _needs(self) -> list[Need]:
+        return super()._needs + [Need(f"rank={self.rank!r}", MATRIX)] * (self.rank is not None)
 
     @property
     def _averages(self) -> bool:
@@ -328,12 +339,14 @@ class SlowSubspace(TimeEstimator):
 
     def _ratios(self, operator: MatrixOperator, n: int) -> Eigenpairs:
         """Return the largest ratios of variance to velocity; vectors have unit variance."""
-        pairs = operator.shrunk(float(self.shrinkage)).ratios(n)
+        shrunk = operator.shrunk(float(self.shrinkage))
+        shrunk = shrunk if self.rank is None else shrunk.principal(self.rank)
+        pairs = shrunk.ratios(n)
         variance = operator.moments(pairs.vectors)[0]
         noise = operator.rounding * operator.trace + operator.floor
         varies = variance > noise * (pairs.vectors**2).sum(axis=0)
         if varies.sum() < n and isinstance(self.n_components, Integral):
-            kind = "rows" if self.shrinkage else "velocities"
+            kind = "rows" if self.shrinkage or self.rank is not None else "velocities"
             warn_user(
                 f"The {kind} span {varies.sum()} directions only, so n_components={n} gives "
                 f"{varies.sum()}."

@@ -211,6 +211,20 @@ class MatrixOperator:
         penalty = (1.0 - share) * self.penalty + level * np.eye(size)
         return MatrixOperator(self.reward, penalty, basis=self.basis, floor=self.floor)
 
+    def principal(self, rank: int | float) -> "MatrixOperator":
+        """Return the operator along the first principal directions of A.
+
+        ``rank`` is their number, or the smallest share of the variance that they capture.
+        """
+        values, vectors = eigh(self.reward)
+        if isinstance(rank, float):
+            shares = np.cumsum(np.maximum(values[::-1], 0.0)) / (self.trace or 1.0)
+            rank = int(np.searchsorted(shares, rank, side="right")) + 1
+        first = vectors[:, -int(rank) :]
+        reward, penalty = (first.T @ m @ first for m in (self.reward, self.penalty))
+        basis = first.T if self.basis is None else first.T @ self.basis
+        return MatrixOperator(reward, penalty, basis=basis, floor=self.floor)
+
     def scaled(self, scale: Float64s) -> "MatrixOperator":
         """Return the operator of features divided by ``scale``."""
         reward, penalty = (m / scale / scale[:, None] for m in (self.reward, self.penalty))
