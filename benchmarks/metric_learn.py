@@ -115,7 +115,7 @@ def inside() -> None:
             rows.append([name, f"{perf_counter() - start:.1f}", type(failure).__name__, ""])
             continue
         seconds = perf_counter() - start
-        risk, error = balanced_risk(Z, t).risk, one_shot_error(Z, t).error
+        risk, error = balanced_risk(Z, t).risk, one_shot_error(Z, t)
         rows.append([name, f"{seconds:.1f}", f"{risk:.3f}", f"{error:.3f}"])
         print(*rows[-1], flush=True)
     show(

@@ -39,7 +39,7 @@ def figures(
     """Return the margin risk on the training pairs, and error and R* on the test."""
     after = learned.transform(rows)
     risk = balanced_risk(after, labels).risk
-    return pair_risks(learned).margin_risk(margin).risk, one_shot_error(after, labels).error, risk
+    return pair_risks(learned).margin_risk(margin).risk, one_shot_error(after, labels), risk
 
 
 def run(effort: Effort, seeds: int, clock: Clock) -> Outcome:

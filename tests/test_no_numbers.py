@@ -101,4 +101,4 @@ def test_columns_that_are_no_numbers_are_named(frame):
 
 def test_an_error_is_a_probability():
     # Each query's sum of chances rounds up: together they were 1 + 2^-52.
-    assert one_shot_error(np.zeros((60, 1)), LABELS).error == 1.0
+    assert one_shot_error(np.zeros((60, 1)), LABELS) == 1.0

@@ -91,7 +91,7 @@ def judge(features: Floats, labels: NDArray[Any]) -> Judged:
     >>> found.area, found.error
     (1.0, 0.0)
     """
-    return Judged(pair_roc(features, labels), one_shot_error(features, labels).error)
+    return Judged(pair_roc(features, labels), one_shot_error(features, labels))
 
 
 @dataclass(frozen=True)

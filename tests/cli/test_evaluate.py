@@ -60,7 +60,7 @@ def test_labels_of_rows(files):
         assert (found["rows"], found["judged"], found["classes"]) == (120, 120, 3)
         spaces = {"features": eigenstream.load(model).transform(X), "columns": X}
         for space, Z in spaces.items():
-            assert found[space]["one_shot_error"] == one_shot_error(Z, LABELS).error
+            assert found[space]["one_shot_error"] == one_shot_error(Z, LABELS)
             assert found[space]["risk"] == pytest.approx(balanced_risk(Z, LABELS).risk, abs=1e-12)
             assert found[space]["roc_area"] == pytest.approx(pair_roc(Z, LABELS).area, abs=1e-12)
     # The rows learned from, at the threshold learned: the least risk itself.

@@ -286,7 +286,9 @@ def test_the_pairs_of_scores_are_shared(seed, n, block, n_threads):
     lazy = da.from_array(Z, chunks=(block, 2)), da.from_array(labels, chunks=block)
 
     def values(score, *given):
-        return np.hstack([np.ravel(one) for one in vars(score(*given)).values() if one is not None])
+        result = score(*given)
+        fields = [result] if isinstance(result, float) else vars(result).values()
+        return np.hstack([np.ravel(field) for field in fields])
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "cpu_count", lambda: n_threads)

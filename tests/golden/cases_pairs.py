@@ -144,7 +144,7 @@ for eta in (0.3, 2.0):
         )
 quality(
     "classes/automatic",
-    lambda: -one_shot_error(ClassSubspace().fit(X, LABELS).transform(FRESH), FRESH_LABELS).error,
+    lambda: -one_shot_error(ClassSubspace().fit(X, LABELS).transform(FRESH), FRESH_LABELS),
     0.02,
 )
 quality(
@@ -152,7 +152,7 @@ quality(
     lambda: (
         -one_shot_error(
             ClassSubspace(2, criterion="difference").fit(X, LABELS).transform(FRESH), FRESH_LABELS
-        ).error
+        )
     ),
     0.02,
 )
@@ -242,7 +242,7 @@ for solver, allowance in (("sketch", 0.03), ("flow", 0.15)):
     )
 quality(
     "pairs/automatic",
-    lambda: -one_shot_error(PairSubspace().fit(PAIRS, SIGNS).transform(FRESH), FRESH_LABELS).error,
+    lambda: -one_shot_error(PairSubspace().fit(PAIRS, SIGNS).transform(FRESH), FRESH_LABELS),
     0.02,
 )
 quality(
@@ -250,7 +250,7 @@ quality(
     lambda: (
         -one_shot_error(
             PairSubspace(2, criterion="difference").fit(PAIRS, SIGNS).transform(FRESH), FRESH_LABELS
-        ).error
+        )
     ),
     0.02,
 )
@@ -289,7 +289,7 @@ quality(
 
 # ---- evaluation ----------------------------------------------------------------------------------
 
-add("evaluation/one example", lambda: one_shot_error(FRESH, FRESH_LABELS).error)
+add("evaluation/one example", lambda: one_shot_error(FRESH, FRESH_LABELS))
 add("evaluation/roc", lambda: ((r := pair_roc(X, LABELS)).area, r.standard_error, r.interval))
 add("evaluation/roc of bins", lambda: pair_roc(X, LABELS, exact_pairs=99, bins=4096).area, 1e-3)
 add("evaluation/risk", lambda: ((r := balanced_risk(X, LABELS)).risk, r.threshold, r.risks[::999]))

@@ -88,9 +88,7 @@ def _of_labels(estimator: Any, rows: Any, names: Any, n_rows: int) -> dict[str, 
     def measured(points: Any, threshold: float | None) -> dict[str, float]:
         data = labelled(points, names)
         unit = threshold and threshold / data.scale
-        return {"one_shot_error": one_shot_error(points, names).error} | _measures(
-            all_pairs(data), unit
-        )
+        return {"one_shot_error": one_shot_error(points, names)} | _measures(all_pairs(data), unit)
 
     found = {"rows": n_rows, "judged": len(names), "classes": len(np.unique(names))}
     return found | _both(estimator, rows, measured)

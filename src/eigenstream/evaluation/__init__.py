@@ -3,7 +3,6 @@
 from eigenstream.evaluation.pair_risk import BalancedRisk, balanced_risk
 from eigenstream.evaluation.rates import RateInterval
 from eigenstream.evaluation.scores import (
-    OneShotError,
     PairROC,
     captured,
     one_shot_error,
@@ -15,7 +14,6 @@ from eigenstream.evaluation.sums import SumScores, cross_validate_sums
 
 __all__ = [
     "BalancedRisk",
-    "OneShotError",
     "PairROC",
     "RateInterval",
     "SumScores",

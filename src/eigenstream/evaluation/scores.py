@@ -176,36 +176,7 @@ def _standard_error(data: Labelled, binned: PairCounts) -> float:
 QUERIES = 64
 
 
-@dataclass(frozen=True)
-class OneShotError:
-    """The error of the nearest-neighbour classifier with one known example of each class.
-
-    Attributes
-    ----------
-    error : float
-        The exact expectation over all choices of the examples.
-    sampled : float or None
-        The mean over ``n_draws`` random choices; None without draws.
-    spread : float or None
-        The standard deviation of the error of one choice, from the draws.
-    n_draws : int
-        The number of draws.
-    """
-
-    error: float
-    sampled: float | None
-    spread: float | None
-    n_draws: int
-
-    @property
-    def standard_error(self) -> float | None:
-        """Return the standard error of ``sampled``; None with fewer than two draws."""
-        return None if self.spread is None else self.spread / sqrt(self.n_draws)
-
-
-def one_shot_error(
-    Z: ArrayLike, labels: ArrayLike, *, n_draws: int | None = None, random_state: Any = None
-) -> OneShotError:
+def one_shot_error(Z: ArrayLike, labels: ArrayLike) -> float:
     """Return the expected error of a nearest-neighbour classifier with one known example per class.
 
     One example of each class is drawn uniformly. Every other row is a query, and its prediction is
@@ -219,14 +190,10 @@ def one_shot_error(
         features.
     labels : array-like of shape (n,)
         At least two classes. At least one class needs two examples.
-    n_draws : int, default=None
-        Also draw this number of choices at random, for their mean and spread.
-    random_state : int, generator or None, default=None
-        The seed of the draws.
 
     Returns
     -------
-    OneShotError
+    float
 
     Notes
     -----
@@ -240,7 +207,7 @@ def one_shot_error(
 
     Examples
     --------
-    >>> one_shot_error([[0.0], [1.0], [2.0], [9.0]], ["a", "a", "b", "b"]).error
+    >>> one_shot_error([[0.0], [1.0], [2.0], [9.0]], ["a", "a", "b", "b"])
     0.375
     """
     data = labelled(Z, labels)
@@ -253,15 +220,7 @@ def one_shot_error(
     data.spread(partial(_add_misses, points, codes, starts), misses, n)
     # The factor n_y - 1 of the probability to be a query cancels that of the mean over examples.
     # Rounding may raise the sum above 1.
-    error = min(float((misses / data.sizes[codes]).sum()) / (n - n_classes), 1.0)
-    if n_draws is None:
-        return OneShotError(error, None, None, 0)
-    n_draws = check_whole(n_draws, "n_draws")
-    rng = np.random.default_rng(random_state)
-    examples = starts[:-1] + rng.integers(data.sizes, size=(n_draws, n_classes))
-    errors = np.array([_error_of_draw(points, codes, chosen) for chosen in examples])
-    spread = float(errors.std(ddof=1)) if n_draws > 1 else None
-    return OneShotError(error, float(errors.mean()), spread, n_draws)
+    return min(float((misses / data.sizes[codes]).sum()) / (n - n_classes), 1.0)
 
 
 def _add_misses(
@@ -274,17 +233,6 @@ def _add_misses(
         for start, stop in pairwise(starts):
             distances[:, start:stop].sort(axis=1)
         one_shot_misses(distances, codes[first:last], starts, misses[first:last])
-
-
-def _error_of_draw(points: Float64s, codes: NDArray[np.intp], chosen: NDArray[np.intp]) -> float:
-    """Return the share of the other rows that are not nearest to the example of their class."""
-    distances = cdist(points, points[chosen], "sqeuclidean")
-    rows = np.arange(len(codes))
-    own = distances[rows, codes]
-    distances[rows, codes] = np.inf
-    wrong = distances.min(axis=1) <= own
-    wrong[chosen] = False
-    return float(wrong.sum()) / (len(codes) - len(chosen))
 
 
 # ---- recordings ------------------------------------------------------------------------------

@@ -453,7 +453,7 @@ def evaluation(subject: Subject) -> Section | None:
     curves = {name: pair_roc(points, labels) for name, points in spaces.items()}
     table = []
     for name, points in spaces.items():
-        risks = balanced_risk(points, labels).risk, one_shot_error(points, labels).error
+        risks = balanced_risk(points, labels).risk, one_shot_error(points, labels)
         cells = [f"{measure:.4f}" for measure in (curves[name].area, *risks)]
         table.append((name, f"{points.shape[1]}", *cells))
     caption = (

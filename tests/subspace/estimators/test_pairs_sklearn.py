@@ -169,4 +169,4 @@ class TestOneShot:
             rest = np.setdiff1d(np.arange(9), choice)
             model = ThresholdClassifier().fit(rows[list(choice)], labels[list(choice)])
             errors.append((model.predict(rows[rest]) != labels[rest]).mean())
-        assert np.mean(errors) == pytest.approx(one_shot_error(rows, labels).error, abs=1e-12)
+        assert np.mean(errors) == pytest.approx(one_shot_error(rows, labels), abs=1e-12)
