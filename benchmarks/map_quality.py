@@ -78,8 +78,8 @@ def contestants(
             )
     yield "SelfOrganizingMap()", lambda rows, seed: ours(rows, passes, seed)
     yield (
-        "radius=(2, 0.7)",
-        lambda rows, seed: ours(rows, passes, seed, radius=(2.0, 0.7)),
+        "radius=(2, 0.43)",
+        lambda rows, seed: ours(rows, passes, seed, radius=(2.0, 0.43)),
     )
     yield (
         "radius=(10, 0.7), learning_rate=(0.5, 0.01)",

@@ -94,9 +94,10 @@ def inside() -> None:
     codes = np.unique(y, return_inverse=True)[1]
     learners = {
         "raw": None,
-        "ClassSubspace": ClassSubspace(24),
+        "ClassSubspace()": ClassSubspace(),
+        "ClassSubspace(criterion='difference')": ClassSubspace(24, criterion="difference"),
         "ClassSubspace(kernel='rbf')": ClassSubspace(24, solver=Kernel("rbf")),
-        "ClassSubspace(criterion='ratio')": ClassSubspace(24, criterion="ratio", shrinkage=0.1),
+        "ClassSubspace(shrinkage=0.1)": ClassSubspace(24, shrinkage=0.1),
         "LDA (scikit-learn)": LinearDiscriminantAnalysis(n_components=24),
         "RCA": ml.RCA_Supervised(n_components=24, n_chunks=1000, chunk_size=2, random_state=0),
         "LFDA": ml.LFDA(n_components=24),

@@ -16,7 +16,9 @@ CLEAN = (
     *("prototypes", "rows", "theory", "_checks.py", "_constraints.py", "_history.py", "_hooks.py"),
     *("_prepared.py", "_refusals.py", "_streams.py"),
     *("_documented.py", "_files.py", "_machine.py", "_provenance.py", "_storable.py"),
-    *("demo.py", "pair_sampling.py"),
+    *("demo.py", "pair_sampling.py", "streams/outliers.py"),
+    *(f"subspace/inference/{name}.py" for name in ("decays", "timescales")),
+    *(f"subspace/sums/{name}.py" for name in ("columns", "peaks", "row_moments")),
     *(f"persistence/{name}.py" for name in ("checkpoints", "exports", "model_file")),
 )
 

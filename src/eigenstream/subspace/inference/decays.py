@@ -188,7 +188,7 @@ def decay(lags: NDArray[np.int64], rho: Float64s, without: Float64s, dt: float =
     away = float(student.ppf(QUANTILE, len(without) - 1) * jackknife_error(slopes[1:]))
     rate, noise = -float(slopes[0]), 1.0 - np.exp(intercepts)
     scale, low, high = (
-        1.0 / one if one > 0.0 else np.inf for one in (rate, rate + away, rate - away)
+        1.0 / speed if speed > 0.0 else np.inf for speed in (rate, rate + away, rate - away)
     )
     share, error = float(noise[0]), float(jackknife_error(noise[1:]))
     return Decay(scale, low, high, share, error, int(lags[first]), int(lags[n - 1]), straight)

@@ -194,7 +194,7 @@ class LagPath:
         """
         rho, longest = self.autocorrelations, 1.0 - np.finfo(np.float64).eps
         scales = np.array(list(map(implied, np.clip(rho, 0.0, longest), self.lags)))
-        terms = [one._known().ahead().terms for one in self.estimators]
+        terms = [model._known().ahead().terms for model in self.estimators]
         counts = np.array([[max(of.n_velocities, 1)] for of in terms])
         # Bartlett's formula for an exponential autocorrelation.
         spread = scales * (1.0 - rho**2) - 2.0 * self.lags[:, None] * rho**2
@@ -283,14 +283,14 @@ class LagPath:
         if not len(later):
             raise ValueError(f"No multiple of lag={lag} is in lags. Add {2 * lag} to lags.")
         multiples = self.lags[later] // lag
-        due = predicted(curves[place, place], multiples)
+        expected = predicted(curves[place, place], multiples)
         spread = without[:, place, later] - predicted(without[:, place, place], multiples)
-        found = ChapmanKolmogorov(
-            lag, self.lags[later], due, curves[place, later], jackknife_error(spread)
+        comparison = ChapmanKolmogorov(
+            lag, self.lags[later], expected, curves[place, later], jackknife_error(spread)
         )
-        if found.warning is not None:
-            warn_user(found.warning)
-        return found
+        if comparison.warning is not None:
+            warn_user(comparison.warning)
+        return comparison
 
     def _followed(self, lag: int) -> tuple[int, Float64s, Float64s]:
         """Return the place of a lag, and the curves of all features."""
@@ -361,31 +361,31 @@ def lag_path(
     if not steps:
         raise ValueError("lags is empty: give at least one whole number of rows.")
     fitted = [clone(estimator).set_params(lag=lag) for lag in steps]
-    for one in fitted:
-        one._check_parameters()
+    for model in fitted:
+        model._check_parameters()
     checked = fitted[0] if lags is None else fitted[-1]
     X = opened(X, estimator, refit=True)
     fit, n_rows = checked._fit_in_time(X, sample_weight)
-    for one in fitted:
+    for model in fitted:
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(checked, name):
-                setattr(one, name, getattr(checked, name))
+                setattr(model, name, getattr(checked, name))
 
     def begin(width: int) -> tuple[Learner, ...]:
         if blocks is None:
-            return tuple(one._begin(width, None, Need("lag_path", ADD)) for one in fitted)
-        return tuple(learners_of(one, width, "lag_path(..., blocks)") for one in fitted)
+            return tuple(model._begin(width, None, Need("lag_path", ADD)) for model in fitted)
+        return tuple(learners_of(model, width, "lag_path(..., blocks)") for model in fitted)
 
     errors = curves = curves_without = None
     if blocks is None:  # all rows are one block
         fitted, _ = fit_blocks(fitted, fit, begin, 1, maxsize, shorter=lags is None)
-        kept = min(one.n_components_ for one in fitted)
+        kept = min(model.n_components_ for model in fitted)
     else:
         apart = isinstance(blocks, str) and blocks == "sequences"
         n_blocks, cut = (0, parts_of_sequences) if apart else (check_blocks(blocks), parts_in_time)
         how: dict[str, Any] = {"shorter": lags is None}
         fitted, parts = fit_blocks(fitted, fit, begin, n_blocks, n_rows, cut, **how)
-        kept = min(one.n_components_ for one in fitted)
+        kept = min(model.n_components_ for model in fitted)
         sizes = [part.learners[0].n_rows for part in parts]
         if sum(sizes) - max(sizes) > 2 * fitted[-1].lag:
             curves, curves_without = _curves(fitted, parts, kept)
@@ -396,23 +396,23 @@ def lag_path(
             )
             factors = np.where(known, dt, np.nan)
             errors = tuple(
-                _rescaled(jackknife(one, parts, k, independent=apart), factors[k])
-                for k, one in enumerate(fitted)
+                _rescaled(jackknife(model, parts, k, independent=apart), factors[k])
+                for k, model in enumerate(fitted)
             )
-            warned(max(errors, key=lambda one: one.warning is not None))
+            warned(max(errors, key=lambda bars: bars.warning is not None))
         else:
             warn_user("The data have too few rows for error bars. Pass more rows or shorter lags.")
-    scales = np.array([one.timescales_[:kept] * dt for one in fitted])
+    scales = np.array([model.timescales_[:kept] * dt for model in fitted])
     for row, bars in zip(scales, errors or (), strict=False):
         assert bars.timescales is not None
         row[:] = np.nan
         row[: len(bars.timescales.value)] = bars.timescales.value
-    alphas = [one.alpha_ for one in fitted]
+    alphas = [model.alpha_ for model in fitted]
     return LagPath(
-        np.array([one.lag for one in fitted], np.int64),
-        np.array([one.result_.autocorrelations[:kept] for one in fitted]),
+        np.array([model.lag for model in fitted], np.int64),
+        np.array([model.result_.autocorrelations[:kept] for model in fitted]),
         scales,
-        np.array([one.eigenvalues_[:kept] for one in fitted]),
+        np.array([model.eigenvalues_[:kept] for model in fitted]),
         None if None in alphas else np.array(alphas),
         tuple(fitted),
         errors,
@@ -425,17 +425,17 @@ def lag_path(
 
 def _curves(fitted: list[Any], parts: list[RowBlock], kept: int) -> tuple[Float64s, Float64s]:
     """Return the autocorrelations of the features of each lag at each lag, whole and by block."""
-    n, columns = len(fitted), np.hstack([one._columns[:, :kept] for one in fitted])
+    n, columns = len(fitted), np.hstack([model._columns[:, :kept] for model in fitted])
 
     def curves(learners: Iterable[Learner]) -> Float64s:
-        found = np.array([of_learner(one, columns) for one in learners])
-        return found.reshape(n, n, kept).swapaxes(0, 1)
+        rho = np.array([of_learner(learner, columns) for learner in learners])
+        return rho.reshape(n, n, kept).swapaxes(0, 1)
 
     without = []
     for both in without_each(parts, merged_blocks):
         rest = merged_blocks([part for part in both if part is not None], gap=True)
         without.append(curves(rest.learners[:n]))
-    return curves(one._known() for one in fitted), np.array(without)
+    return curves(model._known() for model in fitted), np.array(without)
 
 
 def _rescaled(bars: Uncertainty, factors: Float64s) -> Uncertainty:
@@ -444,6 +444,7 @@ def _rescaled(bars: Uncertainty, factors: Float64s) -> Uncertainty:
     assert scales is not None
     n = min(len(factors), len(scales.value))
     values = (
-        one[:n] * factors[:n] for one in (scales.value, scales.error, scales.low, scales.high)
+        estimate[:n] * factors[:n]
+        for estimate in (scales.value, scales.error, scales.low, scales.high)
     )
     return replace(bars, timescales=Estimate(*values))

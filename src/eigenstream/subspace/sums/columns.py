@@ -115,7 +115,7 @@ class SuspectColumns:
         if not within.all():
             self.differs = self.differs | ((rises | falls) & ~within).any(axis=1)
             rises, falls = rises & within, falls & within
-        n_rises, n_falls = (np.count_nonzero(one, axis=1) for one in (rises, falls))
+        n_rises, n_falls = (np.count_nonzero(steps, axis=1) for steps in (rises, falls))
         self.rises, self.falls = self.rises | (n_rises > 0), self.falls | (n_falls > 0)
         self.steps, self.last = self.steps + n_rises + n_falls, values[:, -1]
         self._keep(~(self.rises & self.falls))
@@ -129,7 +129,7 @@ class SuspectColumns:
         n = self.n_sequences
         clocks = (self.rises | self.falls) & (self.steps >= STEPS * n)
         constants = ~(self.rises | self.falls) & self.differs & (self.n_rows >= STEPS + n)
-        found = [
+        sentences = [
             f"{_named(self.places[which], names)} {what}"
             for which, what in (
                 (clocks, "in one direction only, as a clock or a counter does"),
@@ -137,11 +137,11 @@ class SuspectColumns:
             )
             if which.any()
         ]
-        if not found:
+        if not sentences:
             return None
         meter = " Replace a cumulated meter by its differences." if clocks.any() else ""
         return (
-            f"{'. '.join(found)}. The slowest features follow such a column. If it is no "
+            f"{'. '.join(sentences)}. The slowest features follow such a column. If it is no "
             "measurement, omit it with exclude=[...] or columns=[...], or drop it from X." + meter
         )
 
@@ -155,7 +155,7 @@ def _named(places: Places, names: Any) -> str:
     ... )
     ("Columns 'clock' and 'id' change", 'Column 3 changes')
     """
-    words = [str(one) if names is None else repr(str(names[one])) for one in places.tolist()]
+    words = [str(k) if names is None else repr(str(names[k])) for k in places.tolist()]
     if len(words) == 1:
         return f"Column {words[0]} changes"
     shown = words[:MOST_NAMED]
