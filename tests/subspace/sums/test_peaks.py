@@ -117,3 +117,16 @@ def test_merged_fits_number_the_rows_from_the_first():
     merged = parts[0].merge(parts[1]).merge(parts[2])
     rest = [peak.row for peak in merged._learner.sums.peaks.peaks if peak.share > 0.1]
     assert sorted(rest) == [4500, 8000]
+
+
+@pytest.mark.parametrize("unit", [1e-150, 1e-3, 1e100])
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_rows_of_any_unit(process, unit):
+    rows = process[:3000] - 43.0
+    rows[[50, 900]] *= -1e3
+    for scaled in (rows * unit, rows * np.r_[unit, np.ones(13)]):
+        warned(scaled, SlowSubspace(2, alpha=0.5))
+        warned(scaled, StreamPCA(2))
+    if unit in (1e-3, 1e100):
+        ((named, _),) = warned(rows * unit, StreamPCA(2))
+        assert named == [50, 900]

@@ -72,7 +72,7 @@ class Peaks:
         large = (added > SHARE * after) & (added > usual)
         if not large.any():
             return
-        units = np.where(added > 0.0, 1.0 / np.where(added > 0.0, added, 1.0), 0.0)
+        units = _inverse(added)
         for group in edges:
             if not block.rows_of(group):
                 continue
@@ -115,7 +115,7 @@ class Peaks:
         rows = np.sqrt(weights)[:, None] * self._away(terms)
         rest = reward - float(weights.sum())
         squares = reward * np.diagonal(operator.reward)
-        shares = rows**2 @ np.where(squares > 0.0, 1.0 / np.where(squares > 0.0, squares, 1.0), 0.0)
+        shares = rows**2 @ _inverse(squares)
         # The squares of an ordinary row are about those of a mean row.
         if shares.max() < HUGE / N_PEAKS + 2.0 * len(squares) / reward or rest <= 0.0:
             return None
@@ -146,6 +146,12 @@ class Peaks:
 
     def _away(self, terms: TimeTerms) -> Float64s:
         return np.array([peak.values for peak in self.peaks]) - terms.mean
+
+
+def _inverse(squares: Float64s) -> Float64s:
+    """Return 1 / squares, and 0 where they underflow."""
+    normal = squares >= np.finfo(np.float64).tiny
+    return np.where(normal, 1.0 / np.where(normal, squares, 1.0), 0.0)
 
 
 def _numbers(block: Block, end: Any, n_rows: int) -> Any:
