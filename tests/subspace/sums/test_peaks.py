@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.linalg import subspace_angles
 
-from eigenstream import SlowSubspace, StreamPCA
+from eigenstream import SlowSubspace, StreamPCA, load, save
 from eigenstream.processes import Autoregressive
 from eigenstream.streams import open_stream
 
@@ -130,3 +130,22 @@ def test_rows_of_any_unit(process, unit):
     if unit in (1e-3, 1e100):
         ((named, _),) = warned(rows * unit, StreamPCA(2))
         assert named == [50, 900]
+
+
+def test_a_resumed_fit_numbers_the_rows_from_the_first(tmp_path):
+    rows = Autoregressive([0.9, 0.5, 0.4], random_state=0).take(6000)
+    rows[5000] += 1e3
+    stream, path = open_stream(rows, chunk_rows=1000), tmp_path / "checkpoint"
+    whole = warned(stream)
+    model = SlowSubspace(2).fit(stream, checkpoint=path, every=2000)
+    learner = model._learner
+    assert learner.sums.n_rows == learner.terms.n_rows == 6000
+    half = save_and_load(SlowSubspace(2).partial_fit(rows[:3000]), tmp_path)
+    half.partial_fit(rows[3000:])
+    (largest,) = [peak.row for peak in half._learner.sums.peaks.peaks if peak.share > 0.1]
+    assert largest == whole[0][0][0] == 5000
+
+
+def save_and_load(model, folder):
+    save(model, folder / "model.eigs")
+    return load(folder / "model.eigs")

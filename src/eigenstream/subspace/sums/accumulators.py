@@ -94,15 +94,16 @@ class Moments:
         """Add the terms of a block."""
         parts = block.by_part()
         peaks = self.peaks = self.peaks or Peaks()
+        n_rows = self.n_rows if block.chunk is None else terms.n_rows - len(block.chunk)
         for part, edges in parts.items():
             total = self._sum(part)
             watched = part == VARIANCE and terms.in_time and block.count(edges) >= WAITING
             before = total.squares() if watched else None
             total.add(block, part, edges)
             if before is not None:
-                peaks.find(block, edges, before, total.squares(), self.n_rows)
-        peaks.follow(block, parts.get(VELOCITY, []), self.n_rows)
-        self.n_rows += 0 if block.chunk is None else len(block.chunk)
+                peaks.find(block, edges, before, total.squares(), n_rows)
+        peaks.follow(block, parts.get(VELOCITY, []), n_rows)
+        self.n_rows = terms.n_rows if block.chunk is not None else n_rows
 
     def merge(self, later: "Moments") -> None:
         """Add another accumulator."""
