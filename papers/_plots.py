@@ -180,26 +180,6 @@ def paths(
     return ax
 
 
-def growth(counts: ArrayLike, curves: Mapping[str, ArrayLike], *, ax: Axes | None = None) -> Axes:
-    """Draw learning curves: the mean over seeds, and a band over their range.
-
-    Each row of an array of ``curves`` is a seed.
-
-    >>> growth([10, 100], {"linear": [[0.5, 0.1], [0.3, 0.1]]}).get_xscale()
-    'log'
-    """
-    ax = axes() if ax is None else ax
-    for (name, values), colour in zip(curves.items(), colours(len(curves) + 2)[2:], strict=True):
-        rows = np.atleast_2d(np.asarray(values, dtype=np.float64))
-        ax.plot(counts, rows.mean(axis=0), "-o", ms=3.5, lw=1.5, color=colour, label=name)
-        low, high = rows.min(axis=0), rows.max(axis=0)
-        ax.fill_between(np.asarray(counts), low, high, color=colour, alpha=0.2, lw=0)
-    ax.set(xscale="log", xlabel="observations", ylabel="1-NN error")
-    ax.set_ylim(0.0, 1.35 * ax.get_ylim()[1])  # room for the names above the curves
-    legend(ax, "upper right")
-    return ax
-
-
 def risks(curves: Mapping[str, tuple[Any, Any]], *, ax: Axes | None = None) -> Axes:
     """Draw the balanced risk of every distance threshold by name, and mark the least.
 

@@ -107,24 +107,6 @@ def figure_table(runs: Figures, header: Sequence[str], caption: str = "") -> Pag
     return PageTable(header, rows, caption=caption)
 
 
-def verdict(ours: Sequence[float], paper: Sequence[float]) -> str:
-    """Compare two figures of which the first should be large and the second small.
-
-    They are compared to the three digits that a paper gives.
-
-    >>> verdict((0.9871, 0.1264), (0.987, 0.126)), verdict((0.97, 0.1), (0.98, 0.126))
-    ('the same', 'worse in the first')
-    """
-    first, second = round(float(ours[0]), 3) - paper[0], paper[1] - round(float(ours[1]), 3)
-    if abs(first) < 1e-9 and abs(second) < 1e-9:
-        return "the same"
-    if first >= -1e-9 and second >= -1e-9:
-        return "better"
-    if first <= 1e-9 and second <= 1e-9:
-        return "worse"
-    return "worse in the first" if first < 0 else "worse in the second"
-
-
 def drawing(ax: Any, title: str, caption: str = "", *, wide: bool = False) -> Drawing:
     """Return axes as a block of a page; the title names its parts inside the page."""
     name = "".join(letter if letter.isalnum() else "-" for letter in title.lower())

@@ -18,7 +18,6 @@ from eigenstream.processes import ImageWalk, Style, digit_set, page_image
 from eigenstream.reports.base import PageTable, Report, Section, Tiles
 from eigenstream.schedules import Power
 from papers import data
-from papers._plots import growth
 from papers.base import (
     NARROW,
     Effort,
@@ -27,9 +26,9 @@ from papers.base import (
     drawing,
     figure_rows,
     figure_table,
+    mean_and_error,
     mean_with_spread,
     pictures,
-    verdict,
 )
 
 FEATURES, SIZE, CHUNK = 10, 28, 4096
@@ -269,19 +268,17 @@ class Slow:
         names += [("RBF", n) for n in found.printed if n.startswith(f"{network}, ")]
         for theirs, name in names:
             area, error = np.transpose(found.printed[name])
-            ours = "" if theirs == "raw" else verdict(np.mean([area, error], 1), self.paper[theirs])
             if name.endswith(", alpha auto"):
                 marked.add(len(rows))
             paper = f"{NARROW}/ ".join(f"{value:.3f}" for value in self.paper[theirs])
-            rows.append((name, paper, mean_with_spread(area), mean_with_spread(error), ours))
+            rows.append((name, paper, mean_with_spread(area), mean_with_spread(error)))
         return PageTable(
-            ("features", "paper", "our area", "our error", "ours is"),
+            ("features", "paper", "our area", "our error"),
             rows,
             frozenset(marked),
             f"Test: {self.test}. Area: of the ROC curve of the distance as a detector of equal "
             "class, over all pairs. Error: of the nearest neighbour with one known example of each "
-            "class. Mean ± standard deviation over the seeds. The first figure is the area, the "
-            "second the error. Marked: the library's default.",
+            "class. Mean ± standard deviation over the seeds. Marked: the library's default.",
         )
 
     def rate(self, found: "Found") -> str:
@@ -300,6 +297,8 @@ class Slow:
         """Return the page."""
         shown, (images, labels) = found.shown, found.shown["digits"]
         some = np.concatenate([np.flatnonzero(labels == name)[:2] for name in np.unique(labels)])
+        points = {n: (found.moments, *mean_and_error(np.array(e))) for n, e in found.growth.items()}
+        growth = plotting.courses({}, points, labels=("views", "error"), scales=("log", "linear"))
         marks = {"auto": float(np.mean(found.auto["linear"]))}
         areas = {space: np.mean(rows, axis=0) for space, rows in found.sweeps.items()}
         filters = [
@@ -323,9 +322,9 @@ class Slow:
                         plotting.roc(found.curves), "As in figure 1 of the paper", "First seed."
                     ),
                     drawing(
-                        growth(found.moments, found.growth),
+                        growth,
                         "Learning curve",
-                        "The error after the first views of the pass: mean and range of the seeds.",
+                        "The error after the first views of the pass, with standard errors.",
                     ),
                 ),
             ),

@@ -10,7 +10,6 @@ from eigenstream.demo import Clock, judge
 from eigenstream.processes import ImageWalk, Style, characters, page_image
 from eigenstream.processes.walk import ViewStates
 from eigenstream.reports.base import PageTable, Report, Section, Tiles
-from papers._plots import growth
 from papers.base import (
     NARROW,
     Effort,
@@ -18,6 +17,7 @@ from papers.base import (
     Paper,
     drawing,
     figure_rows,
+    mean_and_error,
     mean_with_spread,
     pictures,
 )
@@ -160,9 +160,9 @@ def report(table: PageTable, figures: Any, even: Any, shown: Any, views: int) ->
         "of about a pixel."
     )
     named = ("raw pixels", ten, one, ten.replace("linear", "RBF"), one.replace("linear", "RBF"))
-    ax = growth(REACHES, {name: areas(name) for name in named})
-    ax.set(xscale="linear", xlabel="shifts up to, pixels", ylabel="ROC area", ylim=(0.45, 1.5))
-    ax.set_xticks(REACHES)
+    points = {name: (REACHES, *mean_and_error(areas(name))) for name in named}
+    ax = plotting.courses({}, points, labels=("shifts up to, pixels", "ROC area"))
+    ax.set(ylim=(0.45, 1.5), xticks=REACHES)
     ax.set_yticks([0.5, 0.75, 1.0])
     filters = [
         Tiles(
@@ -194,7 +194,7 @@ def report(table: PageTable, figures: Any, even: Any, shown: Any, views: int) ->
             Section(
                 "What came out",
                 text,
-                (table, drawing(ax, "How far the digits are shifted", "Mean and range of seeds.")),
+                (table, drawing(ax, "How far the digits are shifted", "With standard errors.")),
             ),
             Section(
                 "What it watched and what it learned",

@@ -27,6 +27,15 @@ def test_figures_are_reached_already_with_few_images(motion, few, page):
     assert balanced_risk(features, labels).risk <= 0.01
 
 
+def test_reweighted_pairs_learn_rotation_without_a_choice_of_eta():
+    task = hpca.rendered_task("rotation", "white page", 0, 20)
+    for way in (hpca.LINEAR[-1], hpca.KERNELS[-1]):
+        learned, choice = hpca.learned(task, way, hpca.ROTATED.column, "quick")
+        rows, labels = next(iter(task.tests.values()))
+        assert one_shot_error(learned.transform(rows), labels).error <= 0.01
+        assert "eta" not in choice
+
+
 def test_counted_errors_are_those_of_one_known_image_among_all_test_images():
     rows, labels = np.random.default_rng(0).standard_normal((12, 3)), np.repeat([0, 1, 2], 4)
     found = hpca.Found()

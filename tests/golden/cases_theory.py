@@ -3,7 +3,7 @@
 import numpy as np
 
 from eigenstream import processes, schedules, theory
-from golden.table import add, quality
+from golden.table import add
 
 MIXING = {
     "independent": theory.Independent(),
@@ -160,14 +160,3 @@ for kind in ("rotation", "scale", "both"):
             ),
             0.05,
         )
-quality(
-    "processes/a known subspace",
-    lambda: (
-        -np.abs(
-            (p := processes.Autoregressive([0.99, 0.2], n_features=5, random_state=0)).subspace(1).T
-            @ p.subspace(1)
-            - 1
-        )
-    ),
-    1e-9,
-)

@@ -11,6 +11,7 @@ from eigenstream.processes import (
     ImageWalk,
     SpikedGaussian,
 )
+from eigenstream.theory import autoregressive_mixing
 from members import IMAGE, PROCESSES
 
 every_process = pytest.mark.parametrize(
@@ -105,11 +106,7 @@ def test_autoregressive_has_its_covariances():
         )
 
 
-def test_autoregressive_subspace_is_that_of_its_loadings():
-    process = Autoregressive((0.9, 0.1), n_features=3, random_state=0)
-    np.testing.assert_array_equal(process.subspace(1), process.loadings[:, :1])
-    with pytest.raises(ValueError, match="d=3 exceeds the 2 sources"):
-        process.subspace(3)
+def test_autoregressive_sources_are_checked():
     with pytest.raises(ValueError, match=r"descending values in \(-1, 1\)"):
         Autoregressive((0.1, 0.9))
     with pytest.raises(ValueError, match="n_features must be a whole number of at least 2"):
@@ -118,7 +115,7 @@ def test_autoregressive_subspace_is_that_of_its_loadings():
 
 def test_mixing_bounds_the_true_coefficient():
     # For one Gaussian source beta is the total variation between the pair's law and the product
-    # of its marginals: a plain integral on a grid. Two sources forget no faster than either.
+    # of its marginals: a plain integral on a grid.
     grid = np.linspace(-7, 7, 1401)
     step = grid[1] - grid[0]
     x, y = np.meshgrid(grid, grid)
@@ -129,16 +126,4 @@ def test_mixing_bounds_the_true_coefficient():
         joint /= 2 * np.pi * np.sqrt(1 - r * r)
         beta = 0.5 * np.abs(joint - apart).sum() * step**2
         # The integrand's kinks cost a grid of this step about step^2.
-        assert Autoregressive((0.9,)).mixing(gap) == pytest.approx(beta, abs=10 * step**2)
-        assert beta <= Autoregressive((0.9, 0.5)).mixing(gap) < 2 * beta
-
-
-def test_many_slow_sources_mix_by_their_information():
-    many = Autoregressive((0.9,) * 20).mixing
-    one = Autoregressive((0.9,)).mixing
-    # Small correlations r: one source has beta = r / pi, and the information of n of them bounds
-    # theirs by sqrt(n) r / 2.
-    assert many(25) == pytest.approx(20**0.5 * np.pi / 2 * one(25), rel=0.01)
-    betas = many(np.arange(60))
-    assert betas[0] == 1.0
-    assert (np.diff(betas) <= 0).all()
+        assert autoregressive_mixing(0.9)(gap) == pytest.approx(beta, abs=10 * step**2)

@@ -5,7 +5,6 @@ import pytest
 from scipy.integrate import quad
 from scipy.special import ndtr
 
-from eigenstream.processes import Autoregressive
 from eigenstream.theory import (
     Algebraic,
     FiniteMemory,
@@ -142,16 +141,6 @@ def test_autoregression_lies_below_what_is_known():
         # And it meets its first-order term.
         assert beta[-1] / r[-1] == pytest.approx(1 / np.pi, rel=2 * r[-1] + 1e-9)
         assert (np.diff(beta) <= 0).all()
-
-
-def test_autoregression_lies_below_the_bound_its_process_states():
-    lags = np.array([1, 5, 30])
-    process = Autoregressive((0.9, 0.5))
-    stated = [process.mixing(int(lag)) for lag in lags]
-    first = autoregressive_mixing(0.9)
-    assert (first(lags) <= stated).all()
-    # Two sources: between the slower one alone and the sum.
-    assert (first(lags) <= (first + autoregressive_mixing(0.5))(lags)).all()
 
 
 def two_state(m, switch, rng):

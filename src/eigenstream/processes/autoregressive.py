@@ -1,7 +1,6 @@
 """Mixtures of first-order autoregressions with known covariances."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import sqrt
 from typing import Any
 
@@ -17,32 +16,6 @@ from eigenstream.processes.base import (
     random_basis,
     seed_sequence,
 )
-from eigenstream.theory import MixingProfile, autoregressive_mixing
-from eigenstream.theory.mixing import Int64s
-
-
-@dataclass(frozen=True)
-class SourcesMixing(MixingProfile):
-    """The mixing profile of several independent Gaussian AR(1) sources.
-
-    It is the smaller of two bounds. The first is the sum of the exact coefficients of the sources.
-    The second uses that the sources are Markov. Then beta(k) is the total variation distance
-    between the law of (s_0, s_k) and the product of its marginals. By Pinsker's inequality it is
-    at most sqrt(I / 2) with I = -1/2 sum_j ln(1 - a_j^(2 k)). The second bound is smaller if many
-    sources are slow.
-
-    >>> SourcesMixing((0.9, 0.9))([1, 10, 100]).round(4)
-    array([0.9112, 0.2391, 0.    ])
-    """
-
-    coefficients: tuple[float, ...]
-
-    def _beta(self, lags: Int64s) -> Float64s:
-        sums = np.sum([autoregressive_mixing(a)(lags) for a in self.coefficients], axis=0)
-        squares = np.power.outer(np.square(self.coefficients), lags)
-        with np.errstate(divide="ignore"):  # infinite at lag 0
-            information = -0.5 * np.log1p(-squares).sum(axis=0)
-        return np.asarray(np.minimum(sums, np.sqrt(information / 2)), np.float64)
 
 
 class Autoregressive(Process):
@@ -70,8 +43,6 @@ class Autoregressive(Process):
         The linear mixing: random orthonormal columns.
     covariance : array of shape (n_features, n_features)
         The exact E[x_t x_t^T].
-    mixing : MixingProfile
-        The mixing profile, for the bounds of :mod:`eigenstream.theory`.
 
     Examples
     --------
@@ -114,8 +85,6 @@ class Autoregressive(Process):
         )
         self.loadings = random_basis(self._seed, self.n_features, sources)
         self.covariance = self.lagged_covariance(0)
-        # Loadings and independent noise cannot increase the mixing coefficients.
-        self.mixing = SourcesMixing(tuple(self.coefficients.tolist()))
 
     def lagged_covariance(self, lag: int) -> Float64s:
         """Return E[x_t x_{t-lag}^T], exactly.
@@ -152,26 +121,6 @@ class Autoregressive(Process):
         lag = check_whole(lag, "lag")
         # Independent sources: the lagged covariance is symmetric.
         return 2.0 * (self.lagged_covariance(0) - self.lagged_covariance(lag))
-
-    def subspace(self, d: int) -> Float64s:
-        """Return an orthonormal basis of the subspace of the d slowest sources.
-
-        Parameters
-        ----------
-        d : int
-            The number of sources.
-
-        Returns
-        -------
-        array of shape (n_features, d)
-            The basis as columns.
-        """
-        d = check_whole(d, "d")
-        if d > self.coefficients.size:
-            raise ValueError(
-                f"d={d} exceeds the {self.coefficients.size} sources. Use a smaller d."
-            )
-        return self.loadings[:, :d]
 
     def _blocks(self, dtype: np.dtype[Any]) -> Iterator[Floats]:
         drive, spray = generators(self._seed, 2)
