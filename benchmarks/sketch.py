@@ -1,6 +1,7 @@
-"""Time and memory of the sketch compared with IncrementalPCA."""
+"""The sketch: its time and memory, its estimate of the share, and the shares of its ratios."""
 
 import tracemalloc
+import warnings
 from functools import partial
 from time import process_time
 from typing import Any
@@ -8,11 +9,41 @@ from typing import Any
 import numpy as np
 from sklearn.decomposition import IncrementalPCA
 
+from benchmarks import online
 from benchmarks._tools import console, race, show
-from eigenstream import SlowSubspace, StreamPCA
+from benchmarks.shares import fast_channels, turning_walk, walk
+from eigenstream import Sketch, SlowSubspace, StreamPCA
+from eigenstream.subspace import matrices
 
 #: (features, rows).
-SHAPES = [(50, 20_000), (300, 20_000), (784, 10_000), (5000, 2000)]
+SHAPES = [(400, 10_000), (784, 5000), (2000, 3000), (5000, 2000)]
+
+#: Streams of five slow sources, by name: (rows, n_components, alpha).
+STREAMS: dict[str, tuple[Any, int, float]] = {
+    "D=400, n=4000": (lambda: online.mixed(4000, 0, D=400, noise=1.0), 5, 0.3),
+    "D=784, n=8000": (lambda: online.mixed(8000, 0, D=784, noise=1.0), 5, 0.3),
+    "D=784, n=8000, fast sources twice as large": (lambda: online.mixed(8000, 0, D=784), 5, 0.3),
+    "twelve fast channels, D=784, n=10000": (lambda: fast_channels(0), 5, 0.3),
+    "walk of views, n=5000": (lambda: walk(5000, 0), 10, 0.2),
+    "turning views, n=5000": (lambda: turning_walk(5000, 0), 10, 0.2),
+}
+
+
+def skewed(noise: float) -> Any:
+    """Return slow sources whose directions are not orthogonal to those of fast ones."""
+    rows, mixing = online.slow(10_000, 0, D=500, noise=noise)
+    return rows @ (mixing + np.random.default_rng(1).standard_normal((500, 500)) / np.sqrt(500))
+
+
+#: Streams of ratios, by name: (rows, n_components, shrinkage).
+RATIOS: dict[str, tuple[Any, int, float]] = {
+    "D=500": (lambda: online.mixed(10_000, 0, D=500, noise=1.0), 5, 1e-3),
+    "D=500, slow variance 0.1": (lambda: online.mixed(10_000, 0, D=500, noise=10**0.5), 5, 1e-4),
+    "D=500, slow variance 0.03": (lambda: online.mixed(10_000, 0, D=500, noise=5.8), 5, 1e-4),
+    "D=500, slow variance 0.03, skewed": (lambda: skewed(5.8), 5, 1e-4),
+    "walk of views, D=784": (lambda: walk(10_000, 0), 10, 1e-2),
+    "D=1000": (lambda: online.mixed(10_000, 0, D=1000, noise=1.0), 5, 1e-3),
+}
 
 
 def rows_of(D: int, n: int) -> Any:
@@ -32,13 +63,60 @@ def speed() -> None:
             "slow": partial(SlowSubspace(10, alpha=0.3, solver="sketch").fit, rows),
             "PCA": partial(StreamPCA(10, solver="sketch").fit, rows),
             "float32": partial(StreamPCA(10, solver="sketch").fit, rows.astype(np.float32)),
+            "dense": partial(SlowSubspace(10, alpha=0.3, solver="dense").fit, rows),
+            "dense PCA": partial(StreamPCA(10, solver="dense").fit, rows),
             "peer": partial(IncrementalPCA(10, batch_size=100).fit, rows),
         }
-        times = race(runs, rounds=3, clock=process_time)
+        times = race(runs, rounds=2, clock=process_time)
         table.append([str(D), *(f"{1e6 * t / n:.1f}" for t in times.values())])
         table[-1].append(f"{times['peer'] / times['PCA']:.1f}")
-    columns = ["D", "slow subspace", "PCA", "PCA, float32", "IncrementalPCA(100)", "it / PCA"]
+    columns = ["D", "slow subspace", "PCA", "PCA, float32", "slow subspace, dense", "PCA, dense"]
+    columns += ["IncrementalPCA(100)", "it / PCA"]
     show("Microseconds of one core a row, d=10", columns, table)
+
+
+def share_of(V: Any, A: Any, B: Any, best: float) -> float:
+    """Return the share of the best sum of ratios of A to B that the columns of V reach."""
+    return float(np.trace(np.linalg.solve(V.T @ B @ V, V.T @ A @ V))) / best
+
+
+def estimates() -> None:
+    """Print the true and the estimated shares of the optimum, after one and two passes."""
+    table = []
+    for name, (rows, d, alpha) in STREAMS.items():
+        X = rows()
+        dense = SlowSubspace(d, alpha=alpha, solver="dense", basis="eigenvalue").fit(X)
+        T, best = matrices(dense).matrix((alpha, 1.0 - alpha)), float(dense.eigenvalues_.sum())
+        table.append([name])
+        for passes in (1, 2):
+            model = SlowSubspace(d, alpha=alpha, solver=Sketch(passes=passes), basis="eigenvalue")
+            V = model.fit(X).components_
+            true = float(np.sum((V @ T) * V)) / best
+            missed = model._known().missed()  # None if the sum of the eigenvalues is negative
+            table[-1] += [f"{true:.3f}", "none" if missed is None else f"{1.0 - missed:.3f}"]
+    columns = ["", "one pass", "estimated", "two passes", "estimated"]
+    show("Share of the optimum of T, and its estimate", columns, table)
+
+
+def ratios() -> None:
+    """Print the shares of the dense ratios after two and three passes."""
+    table = []
+    for name, (rows, d, shrinkage) in RATIOS.items():
+        X = rows()
+        dense = SlowSubspace(d, criterion="ratio", shrinkage=shrinkage, solver="dense").fit(X)
+        shrunk, best = matrices(dense).shrunk(shrinkage), float(dense.eigenvalues_.sum())
+        table.append([name])
+        for passes in (2, 3):
+            solver = Sketch(passes=passes)
+            model = SlowSubspace(d, criterion="ratio", shrinkage=shrinkage, solver=solver).fit(X)
+            reached = share_of(model.components_.T, shrunk.reward, shrunk.penalty, best)
+            table[-1] += [f"{reached:.3f}", f"{model._known().missed():.0%}"]
+        pca = StreamPCA(10 * d, solver="dense").fit(X).components_.T
+        inside = SlowSubspace(d, criterion="ratio", shrinkage=shrinkage).fit(X @ pca)
+        V = pca @ inside.components_.T
+        table[-1].append(f"{share_of(V, shrunk.reward, shrunk.penalty, best):.3f}")
+    columns = ["", "two passes", "change", "three passes", "change", "PCA to 10 d first"]
+    show("Share of the dense ratios, and the change in the last pass", columns, table)
 
 
 def memory(D: int = 100_000) -> None:
@@ -56,7 +134,11 @@ def memory(D: int = 100_000) -> None:
 
 
 def main() -> None:
-    """Print the table, and the memory."""
+    """Print the tables, and the memory."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # shares that are small are shown
+        estimates()
+        ratios()
     speed()
     memory()
 
