@@ -18,17 +18,9 @@ from scipy.linalg import qr
 
 from eigenstream._linalg import Float64s
 from eigenstream._storable import storable
-from eigenstream.subspace.solvers.frame import (
-    BEFORE,
-    EXTRA,
-    GAP_SHARE,
-    INSIDE,
-    START,
-    Frame,
-    _Rows,
-)
+from eigenstream.subspace.solvers.frame import BEFORE, EXTRA, GAP_SHARE, INSIDE, START, Frame, _Rows
 from eigenstream.subspace.sums.block import Part
-from eigenstream.subspace.sums.operators import MatrixOperator
+from eigenstream.subspace.sums.operators import MatrixOperator, largest
 from eigenstream.subspace.sums.terms import Terms, Weights
 
 #: Least penalised directions are those of A - CAUTION * mu * B. Larger values find slow sources of
@@ -54,7 +46,6 @@ class RatioFrame(Frame):
     """
 
     guides: ClassVar[tuple[Part, ...]] = (*BEFORE, START)
-    before = 0.0
 
     def __init__(
         self, n_features: int, n_components: int, n_beside: int, shrinkage: float | None
@@ -115,9 +106,7 @@ class RatioFrame(Frame):
 
     def _ends(self, guide: MatrixOperator, mu: float) -> Float64s:
         """Return the eigenvectors of A - CAUTION mu B, the most penalised first."""
-        matrix = guide.reward - CAUTION * mu * guide.penalty
-        unit = float(np.abs(matrix).max(initial=0.0)) or 1.0
-        return np.asarray(np.linalg.eigh(matrix / unit)[1], np.float64)
+        return largest(guide.matrix((1.0, CAUTION * mu)), len(guide.reward)).vectors[:, ::-1]
 
     def _gradients(
         self, rows: _Rows, K: Float64s, terms: Terms
