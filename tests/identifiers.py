@@ -13,7 +13,16 @@ BANNED = {"due", "found", "given", "goes_on", "held", "made", "mine", "one", "so
 #: Folders and modules without banned names; a new one is added when it is clean.
 CLEAN = (
     *("distributed", "evaluation", "features", "kernels", "monitor", "neurons", "processes"),
-    *("prototypes", "rows", "theory", "_checks.py", "_constraints.py", "_history.py", "_hooks.py"),
+    *(
+        "online",
+        "prototypes",
+        "rows",
+        "theory",
+        "_checks.py",
+        "_constraints.py",
+        "_history.py",
+        "_hooks.py",
+    ),
     *("_prepared.py", "_refusals.py", "_streams.py"),
     *("_documented.py", "_files.py", "_machine.py", "_provenance.py", "_storable.py"),
     *("demo.py", "pair_sampling.py", "streams/outliers.py"),

@@ -61,7 +61,7 @@ from eigenstream.theory import RiskBound
 
 
 @storable(
-    _trained="any?",
+    _trained="TrainingPairs | TrainingRows | None?",
     _counted="PairCounts | None?",
     _calibrated="number | None?",
 )
