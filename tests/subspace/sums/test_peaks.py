@@ -14,11 +14,11 @@ from eigenstream.streams import open_stream
 MESSAGE = r"row\(s\) (.*) of huge size turn the subspace by (\d+) degrees"
 
 
-def warned(rows, model=None, **how):
+def warned(rows, model=None, blocks=None):
     """Return the rows and the angle of each warning."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        (model or SlowSubspace(2, **how)).fit(rows)
+        (model or SlowSubspace(2)).fit(rows, blocks=blocks)
     found = [re.match(MESSAGE, str(one.message)) for one in caught]
     return [(list(map(int, one[1].split(", "))), int(one[2])) for one in found if one]
 
@@ -93,6 +93,8 @@ def test_spikes_are_named_and_the_angle_is_that_without_them(process, model, pla
         assert named == places
         exact = np.degrees(subspace_angles(model.components_.T, expected)[0])
         assert abs(angle - exact) < 5.0
+    ((named, _),) = warned(rows, model, blocks=10)
+    assert named == places
     assert not warned(process, model)
 
 
