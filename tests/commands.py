@@ -1,6 +1,9 @@
-"""The commands of the command line, by the words that call them."""
+"""The commands of the command line, by the words that call them, and their results."""
+
+import json
 
 from typer.main import get_command
+from typer.testing import CliRunner
 
 from eigenstream.cli import app
 
@@ -14,3 +17,22 @@ def commands(group, name="eigenstream"):
 
 
 COMMANDS = dict(commands(get_command(app)))
+
+
+def run(*arguments, given=None):
+    """Return the result of a command."""
+    return CliRunner().invoke(app, [str(argument) for argument in arguments], input=given)
+
+
+def outcome(*arguments, given=None):
+    """Return the exit code and both outputs of a command that raises nothing."""
+    result = run(*arguments, given=given)
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result.exit_code, result.stdout, result.stderr
+
+
+def answer(*arguments, given=None):
+    """Return the JSON of a command that succeeds."""
+    code, out, messages = outcome(*arguments, "--json", given=given)
+    assert code == 0, messages
+    return json.loads(out)

@@ -7,18 +7,12 @@ import sys
 from importlib.util import find_spec
 
 import pytest
-from typer.testing import CliRunner
 
 import eigenstream
 from bad_sources import CASES
-from commands import COMMANDS
-from eigenstream.cli import app
+from commands import COMMANDS, run
 
 TINY = ["demo", "--views", "1000"]
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 @pytest.fixture(scope="module")

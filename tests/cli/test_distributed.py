@@ -7,17 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
+from commands import outcome as run
 from eigenstream import load
-from eigenstream.cli import app
 
 ROWS = np.random.default_rng(0).standard_normal((3000, 4)).cumsum(axis=0)
-
-
-def run(*arguments):
-    done = CliRunner().invoke(app, [str(one) for one in arguments])
-    return done.exit_code, done.stdout, done.stderr
 
 
 @pytest.fixture

@@ -1,14 +1,12 @@
 """``eigenstream evaluate`` and ``fit --report``: one's own result, looked at from the terminal."""
 
-import json
-
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import eigenstream
+from commands import answer as told
+from commands import run
 from eigenstream import ClassSubspace, PairSubspace, StreamPCA
-from eigenstream.cli import app
 from eigenstream.evaluation import balanced_risk, one_shot_error, pair_roc
 from eigenstream.subspace import false_positive_interval
 
@@ -21,16 +19,6 @@ def rows():
 
 def pairs():
     return np.random.default_rng(1).integers(120, size=(200, 2))
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, [str(one) for one in arguments])
-
-
-def told(*arguments):
-    result = run(*arguments, "--json")
-    assert result.exit_code == 0, result.stderr
-    return json.loads(result.stdout)
 
 
 @pytest.fixture

@@ -1,14 +1,12 @@
 """``fit classes`` and ``fit pairs``, maps in front, and what says how data are read."""
 
-import json
-
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import eigenstream
+from commands import answer as told
+from commands import run
 from eigenstream import ClassSubspace, PairSubspace, RBFNetwork, SlowSubspace, StreamPCA
-from eigenstream.cli import app
 from eigenstream.features import GradientOrientation
 from eigenstream.subspace import pair_risks
 
@@ -22,16 +20,6 @@ X[:, :2] += 2 * RNG.standard_normal((4, 2))[Y]
 SPECIES = np.array(["setosa", "virginica", "sibirica", "ensata"])[Y]
 INDEX = RNG.integers(0, 160, (300, 2))
 SIGNS = np.where(Y[INDEX[:, 0]] == Y[INDEX[:, 1]], 1, -1)
-
-
-def run(*arguments, given=None):
-    return CliRunner().invoke(app, [str(one) for one in arguments], input=given)
-
-
-def told(*arguments, **how):
-    result = run(*arguments, "--json", **how)
-    assert result.exit_code == 0, result.stderr
-    return json.loads(result.stdout)
 
 
 def lines(rows, head=None):

@@ -8,10 +8,9 @@ import sys
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
+from commands import outcome as run
 from eigenstream import SlowSubspace, StreamPCA, load, open_stream, save
-from eigenstream.cli import app
 from eigenstream.streams import Differences, LagEmbedding, Standardize
 
 ROWS = np.random.default_rng(0).standard_normal((600, 3)).cumsum(axis=0)
@@ -41,11 +40,6 @@ main()
 def command(*arguments, number=0, folder=None):
     given = [sys.executable, "-c", COMMAND, str(number), *map(str, arguments)]
     return subprocess.run(given, capture_output=True, text=True, cwd=folder, timeout=100)
-
-
-def run(*arguments):
-    done = CliRunner().invoke(app, list(map(str, arguments)))
-    return done.exit_code, done.stdout, done.stderr
 
 
 @pytest.fixture

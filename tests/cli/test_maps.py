@@ -4,10 +4,9 @@ import json
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
+from commands import run
 from eigenstream import SelfOrganizingMap, load, open_stream
-from eigenstream.cli import app
 
 
 @pytest.fixture
@@ -16,10 +15,6 @@ def table(tmp_path):
     rows = np.random.default_rng(0).standard_normal((120, 3))
     np.savetxt(path, rows, delimiter=",", header="mass,height,age", comments="")
     return path
-
-
-def run(*words):
-    return CliRunner().invoke(app, [str(one) for one in words])
 
 
 def test_a_map_of_a_file(table, tmp_path):

@@ -1,7 +1,6 @@
 """The commands for a user's own files: fit, transform, info, merge."""
 
 import io
-import json
 import os
 import re
 import shlex
@@ -14,25 +13,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from rich.console import Console
-from typer.testing import CliRunner
 
 import eigenstream
+from commands import answer as told
+from commands import run
 from eigenstream import SlowSubspace, StreamPCA
-from eigenstream.cli import _output, app
+from eigenstream.cli import _output
 from eigenstream.cli._output import Watched, progress_bar
 from eigenstream.processes import Autoregressive
 from eigenstream.streams import open_stream
-
-
-def run(*arguments, given=None):
-    return CliRunner().invoke(app, [str(one) for one in arguments], input=given)
-
-
-def told(*arguments, **how):
-    """What a command tells machines."""
-    result = run(*arguments, "--json", **how)
-    assert result.exit_code == 0, result.stderr
-    return json.loads(result.stdout)
 
 
 def write_csv(path, rows, names="xyz"):

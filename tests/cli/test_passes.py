@@ -1,13 +1,11 @@
 """fit slow and fit pca --passes: several passes over the same rows, from the terminal."""
 
-import json
-
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
+from commands import answer as told
+from commands import outcome as run
 from eigenstream import RBFNetwork, Sketch, SlowSubspace, StreamPCA, load, open_stream
-from eigenstream.cli import app
 from eigenstream.persistence import Checkpoint
 from eigenstream.persistence.checkpoints import Interrupted
 from eigenstream.streams import Standardize, Stream
@@ -15,18 +13,6 @@ from stopping import stops_behind
 
 #: Wider than any frame here: where nothing is cut off, no second pass is made.
 ROWS = np.random.default_rng(0).standard_normal((600, 600)).cumsum(axis=0)
-
-
-def run(*arguments, given=None):
-    done = CliRunner().invoke(app, [str(one) for one in arguments], input=given)
-    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
-    return done.exit_code, done.stdout, done.stderr
-
-
-def told(*arguments):
-    code, out, said = run(*arguments, "--json")
-    assert code == 0, said
-    return json.loads(out)
 
 
 def refused(*arguments, given=None):

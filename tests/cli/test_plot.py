@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from PIL import Image
-from typer.testing import CliRunner
 
 import eigenstream
+from commands import run
 from eigenstream import (
     ClassSubspace,
     CompetitiveLearning,
@@ -22,7 +22,6 @@ from eigenstream import (
     SlowSubspace,
     StreamPCA,
 )
-from eigenstream.cli import app
 from eigenstream.reports import picture
 
 #: Images of 3 x 4 pixels, and labels of theirs.
@@ -31,10 +30,6 @@ LABELS = np.arange(90) % 3
 
 def images():
     return np.random.default_rng(0).random((90, 12)).cumsum(axis=0) + LABELS[:, None]
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, [str(one) for one in arguments])
 
 
 def saved(path, estimator):

@@ -4,15 +4,10 @@ import json
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import eigenstream
+from commands import run
 from eigenstream import CompetitiveLearning
-from eigenstream.cli import app
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, [str(one) for one in arguments])
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import json
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
+from commands import outcome as run
 from eigenstream import (
     CompetitiveLearning,
     SlowSubspace,
@@ -13,7 +13,6 @@ from eigenstream import (
     load,
     open_stream,
 )
-from eigenstream.cli import app
 from eigenstream.streams import (
     Differences,
     LagEmbedding,
@@ -23,11 +22,6 @@ from eigenstream.streams import (
 )
 
 ROWS = np.random.default_rng(0).standard_normal((300, 3)).cumsum(axis=0)
-
-
-def run(*arguments):
-    done = CliRunner().invoke(app, list(map(str, arguments)))
-    return done.exit_code, done.stdout, done.stderr
 
 
 @pytest.fixture
