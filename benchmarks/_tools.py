@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
+from platform import processor
 from time import perf_counter, sleep
 from typing import Any
 
@@ -57,10 +58,18 @@ def show(title: str, columns: list[str], rows: list[list[str]]) -> None:
 
 
 def store(name: str) -> None:
-    """Write the tables of this run to ``results/NAME.json``."""
-    found = {"date": date.today().isoformat(), "tables": shown}
-    text = json.dumps(found, indent=1, ensure_ascii=False)
+    """Write the tables of this run, with the date and the machine, to ``results/NAME.json``."""
+    facts = {"date": date.today().isoformat(), "machine": machine(), "tables": shown}
+    text = json.dumps(facts, indent=1, ensure_ascii=False)
     (RESULTS / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+
+
+def machine() -> str:
+    """Return the processor and its number of cores."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return f"{next(iter(names), processor() or 'unknown processor')}, {os.cpu_count()} cores"
 
 
 def stored_data(name: str) -> dict[str, Any] | None:

@@ -31,8 +31,9 @@ def table(title: str, columns: list[str], rows: list[list[str]]) -> str:
 def tables(name: str) -> str:
     """Return the command of a benchmark, and the tables that it stored."""
     stored = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
-    head = f"`python -m benchmarks {name} --store`, {stored['date']}\n"
-    return "\n".join([head, *(table(**one) for one in stored["tables"])])
+    place = ", ".join(stored[key] for key in ("date", "machine") if key in stored)
+    head = f"`python -m benchmarks {name} --store`, {place}\n"
+    return "\n".join([head, *(table(**entry) for entry in stored["tables"])])
 
 
 def filled(page: str) -> str:

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from time import monotonic
 
-#: What the browser may be called.
+#: Names of the browser.
 NAMES = ("chromium", "google-chrome", "google-chrome-stable", "chromium-browser", "chrome")
 
 #: No answer takes longer, on the slowest machine.
@@ -40,7 +40,7 @@ WIDER = """(() => {
 
 
 def found():
-    """Return the browser's path, or None where there is none."""
+    """Return the browser's path, or None without a browser."""
     return next((path for path in map(shutil.which, NAMES) if path), None)
 
 
@@ -108,7 +108,7 @@ class Browser:
         return json.loads(message)
 
     def open(self, path, width=360, height=740, dark=False):
-        """Return the page of a file, loaded in a window of so many pixels."""
+        """Return the page of a file, loaded in a window of this width."""
         return Page(self, Path(path).resolve().as_uri(), width, height, dark)
 
 

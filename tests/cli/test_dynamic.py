@@ -41,6 +41,8 @@ def test_periods_are_printed_and_shown(rows, tmp_path):
     np.testing.assert_allclose(found["timescales"], 0.5 * expected.timescales_)
     assert "factor in 1 ps" in page.read_text()
     run("plot", model, "-o", page, "--dt", 0.5, "--unit", "ps")
+    for command in (words, ("plot", model, "-o", page)):
+        assert "dt" in run(*command, "--dt", 0, code=2).stderr
     assert f"{0.5 * expected.periods_[0]:,.4g}</td>" in page.read_text()
 
 

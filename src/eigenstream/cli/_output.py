@@ -53,15 +53,15 @@ def save_figure(drawn: Any, out: Path) -> None:
 # ---- results -----------------------------------------------------------------------------------
 
 
-def say(found: Mapping[str, Any], sentence: str, as_json: bool) -> None:
+def say(facts: Mapping[str, Any], sentence: str, as_json: bool) -> None:
     """Print results as one JSON object or as a sentence."""
     if as_json:
-        print_json(found)
+        print_json(facts)
     else:
         print(sentence)
 
 
-def show(title: str, found: Mapping[str, Any], as_json: bool) -> None:
+def show(title: str, facts: Mapping[str, Any], as_json: bool) -> None:
     """Print results as one JSON object, or one a line with the eigenvalues as bars.
 
     >>> show(
@@ -74,11 +74,11 @@ def show(title: str, found: Mapping[str, Any], as_json: bool) -> None:
       names   2: x, y
     """
     if as_json:
-        print_json(found)
+        print_json(facts)
         return
     print(title)
-    lines = {name.replace("_", " "): words(value) for name, value in found.items()}
-    eigenvalues = found.get("eigenvalues")
+    lines = {name.replace("_", " "): words(value) for name, value in facts.items()}
+    eigenvalues = facts.get("eigenvalues")
     lines.pop("eigenvalues", None)
     width = max(map(len, lines), default=0)
     for name, text in lines.items():
@@ -106,7 +106,7 @@ def words(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, Mapping):
-        parts = [f"{name} {words(one)}".replace("_", " ") for name, one in value.items()]
+        parts = [f"{name} {words(part)}".replace("_", " ") for name, part in value.items()]
         return ", ".join(parts[:MOST_SHOWN])
     if isinstance(value, np.ndarray | list | tuple):
         shown = ", ".join(map(words, value[:MOST_SHOWN])) + ", ..." * (len(value) > MOST_SHOWN)
@@ -116,18 +116,18 @@ def words(value: Any) -> str:
     return f"{value:,}" if type(value) is int else str(value)
 
 
-def print_json(found: Mapping[str, Any]) -> None:
+def print_json(facts: Mapping[str, Any]) -> None:
     """Print one JSON object at once, also into a pipe. NaN and infinity become null."""
-    print(json.dumps(_plain(found), allow_nan=False), flush=True)
+    print(json.dumps(_plain(facts), allow_nan=False), flush=True)
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {str(name): _plain(one) for name, one in value.items()}
+        return {str(name): _plain(part) for name, part in value.items()}
     if isinstance(value, np.ndarray | np.generic):
         return _plain(value.tolist())
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_plain(part) for part in value]
     if isinstance(value, float) and not isfinite(value):
         return None
     return value if isinstance(value, str | int | float | None) else str(value)

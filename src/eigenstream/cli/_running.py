@@ -83,6 +83,7 @@ def fitted(
     If the stream has index pairs, ``items`` is the stream of the rows. ``results`` returns further
     results of the fitted estimator.
     """
+    from eigenstream._checks import check_number
     from eigenstream._hooks import keeper_of
     from eigenstream._provenance import forget_source
     from eigenstream._streams import note_columns
@@ -90,6 +91,7 @@ def fitted(
 
     if blocks is not None and (run.workers is not None or run.scheduler is not None):
         raise ValueError("--blocks is for one process. Leave out --workers and --scheduler.")
+    check_number(dt, "dt", above=0)
     keeper: Any = keeper_of(run.checkpoint, run.every, run.resume)
     with _stoppable(keeper), watched(stream, run) as rows, _client(run) as client:
         begun = perf_counter()
@@ -109,22 +111,22 @@ def fitted(
         note_columns(estimator, items)
         rows = items
     with waiting("solving"):
-        found = {"sources": list(rows.sources)} | _results(estimator, passes, dt)
+        facts = {"sources": list(rows.sources)} | _results(estimator, passes, dt)
         further = results()
-    done = found["rows"] * (found["passes"] or 1)
+    done = facts["rows"] * (facts["passes"] or 1)
     if keeper is not None and keeper.resumed:
         done = keeper.rows_since
-    found |= {"seconds": seconds, "rows_per_second": round(done / max(seconds, 1e-9))}
+    facts |= {"seconds": seconds, "rows_per_second": round(done / max(seconds, 1e-9))}
     if run.out is not None:
         save(estimator, run.out)
     if run.report is not None:
         with waiting("writing the report"):
-            _write_page(estimator, rows, run, found, dt=dt, unit=unit)
-    found |= {"model": run.out and str(run.out), "report": run.report and str(run.report)}
-    show(type(estimator).__name__, found | further if run.json else found, run.json)
+            _write_page(estimator, rows, run, facts, dt=dt, unit=unit)
+    facts |= {"model": run.out and str(run.out), "report": run.report and str(run.report)}
+    show(type(estimator).__name__, facts | further if run.json else facts, run.json)
     if run.out is None and not run.json:
         print("\nNothing was saved: -o model.eigs does.")
-    return found | further
+    return facts | further
 
 
 @contextmanager
@@ -148,36 +150,36 @@ def _client(run: RunOptions) -> Iterator[Any]:
 
 def _results(estimator: Any, passes: int | None, dt: float) -> dict[str, Any]:
     """Return the results of a fit by name."""
-    found: dict[str, Any] = {}
+    facts: dict[str, Any] = {}
     for name, path in RESULTS.items():
         if callable(path):
-            found[name] = path(estimator)
+            facts[name] = path(estimator)
             continue
-        found[name] = estimator
+        facts[name] = estimator
         for attribute in path.split("."):
-            found[name] = getattr(found[name], attribute, None)
-    if found["periods"] is not None:
-        found["periods"], found["timescales"] = dt * found["periods"], dt * estimator.timescales_
-    grid = found.pop("grid")
+            facts[name] = getattr(facts[name], attribute, None)
+    if facts["periods"] is not None:
+        facts["periods"], facts["timescales"] = dt * facts["periods"], dt * estimator.timescales_
+    grid = facts.pop("grid")
     passes = getattr(estimator, "n_iter_", passes)
     rows = getattr(estimator, "n_samples_seen_", None)
     if rows is None:  # prototypes count steps: a row each in every pass
         rows = estimator.n_steps_ // (passes or 1)
     shape = None if grid is None else list(grid.shape)
-    return {"rows": rows, "passes": passes, "shape": shape} | found
+    return {"rows": rows, "passes": passes, "shape": shape} | facts
 
 
 def _write_page(
-    estimator: Any, rows: Watched, run: RunOptions, found: dict[str, Any], **units: Any
+    estimator: Any, rows: Watched, run: RunOptions, facts: dict[str, Any], **units: Any
 ) -> None:
     from eigenstream.reports import SeenRows, report
 
     seen = rows.seen
-    if seen.n_rows != found["rows"] + found["rows_skipped"] and rows.rereadable:
+    if seen.n_rows != facts["rows"] + facts["rows_skipped"] and rows.rereadable:
         # The last pass was not a whole one, such as after --resume.
         seen = SeenRows.of(rows)
     command = shlex.join(["eigenstream", *sys.argv[1:]])
-    times = {"reading and learning": found["seconds"]}
+    times = {"reading and learning": facts["seconds"]}
     how = {"shape": run.image_shape, "seconds": times, "command": command}
     report(estimator, run.report, seen, **how, **units)
 

@@ -45,7 +45,7 @@ def slow_features(estimator: Any, dt: float) -> list[dict[str, Any]]:
     if estimator.features is None and estimator.solver_ == "dense":
         weights = weights * np.sqrt(np.diagonal(matrices(estimator).reward))
     bars = estimator.result_.uncertainty
-    found = []
+    features = []
     for k, scale in enumerate(estimator.timescales_ * dt):
         order = np.argsort(-abs(weights[k]), kind="stable")[:MOST_COLUMNS]
         columns = {str(j if names is None else names[j]): float(weights[k, j]) for j in order}
@@ -55,8 +55,8 @@ def slow_features(estimator: Any, dt: float) -> list[dict[str, Any]]:
                 float(getattr(bars.timescales, name)[k] * dt) for name in ("low", "value", "high")
             )
             feature = {"timescale": value, "interval": [low, high]}
-        found.append(feature | {"weights": columns})
-    return found
+        features.append(feature | {"weights": columns})
+    return features
 
 
 def print_features(features: list[dict[str, Any]], unit: str) -> None:

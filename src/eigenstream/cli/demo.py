@@ -31,18 +31,18 @@ def demo(
             progress.advance(self.task, steps)
 
     with progress:
-        found = experiment.run(views, seed, Bars())
+        results = experiment.run(views, seed, Bars())
     with replacing(out) as page:
-        page.write(experiment.report(found).html())
+        page.write(experiment.report(results).html())
     if json:
         judged = {
-            name: {"one_shot_error": one.error, "roc_area": one.area}
-            for name, one in found.judged.items()
+            name: {"one_shot_error": scores.error, "roc_area": scores.area}
+            for name, scores in results.judged.items()
         }
-        told = {"views": views, "seed": seed, "alpha": found.alpha, "features": judged}
-        print_json(told | {"seconds": found.seconds, "report": str(out)})
+        facts = {"views": views, "seed": seed, "alpha": results.alpha, "features": judged}
+        print_json(facts | {"seconds": results.seconds, "report": str(out)})
         return
-    table = experiment.table(found)
+    table = experiment.table(results)
     for row in table.header, *table.rows:
         print(f"{row[0]:16}" + "".join(f"{cell:>12}" for cell in row[1:]))
     print(

@@ -54,10 +54,10 @@ def evaluate(
     with Watched(stream) as watched:
         judged: Any = _drawn(watched, max_rows, seed) if pairs is None else pairs_of(watched, pairs)
     with waiting("comparing distances"):
-        found = measure(estimator, *judged)
+        facts = measure(estimator, *judged)
         if false_positive_rate is not None:
-            found["new_classes"] = _at_rate(estimator, judged[0], judged[1], false_positive_rate)
-    show(f"{model}: {type(estimator).__name__}", found, json)
+            facts["new_classes"] = _at_rate(estimator, judged[0], judged[1], false_positive_rate)
+    show(f"{model}: {type(estimator).__name__}", facts, json)
 
 
 def _drawn(stream: Any, max_rows: int, seed: int) -> tuple[Any, Any, int]:
@@ -90,8 +90,8 @@ def _of_labels(estimator: Any, rows: Any, names: Any, n_rows: int) -> dict[str, 
         unit = threshold and threshold / data.scale
         return {"one_shot_error": one_shot_error(points, names)} | _measures(all_pairs(data), unit)
 
-    found = {"rows": n_rows, "judged": len(names), "classes": len(np.unique(names))}
-    return found | _both(estimator, rows, measured)
+    counts = {"rows": n_rows, "judged": len(names), "classes": len(np.unique(names))}
+    return counts | _both(estimator, rows, measured)
 
 
 def _at_rate(estimator: Any, rows: Any, names: Any, rate: float) -> dict[str, Any]:
@@ -120,8 +120,8 @@ def _of_pairs(estimator: Any, items: Any, index: Any, signs: Any) -> dict[str, A
         distances = distances_of(np.asarray(points, np.float64), index)
         return _measures(counts_of_pairs(distances, signs), threshold)
 
-    found = {"rows": len(items), "pairs": len(signs), "equal": int((signs > 0).sum())}
-    return found | _both(estimator, items[there], measured)
+    counts = {"rows": len(items), "pairs": len(signs), "equal": int((signs > 0).sum())}
+    return counts | _both(estimator, items[there], measured)
 
 
 def _both(estimator: Any, rows: Any, measured: Any) -> dict[str, Any]:
@@ -136,5 +136,5 @@ def _measures(counts: Any, threshold: float | None) -> dict[str, float]:
     from eigenstream.evaluation.base import roc_area
     from eigenstream.evaluation.pair_risk import risk_at, risk_curve
 
-    found = {"risk": risk_curve(counts).risk, "roc_area": roc_area(counts)}
-    return found if threshold is None else found | {"error": risk_at(counts, threshold)}
+    measures = {"risk": risk_curve(counts).risk, "roc_area": roc_area(counts)}
+    return measures if threshold is None else measures | {"error": risk_at(counts, threshold)}

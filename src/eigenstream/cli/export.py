@@ -19,6 +19,6 @@ def export(
 
     check_output(out, [model], ENDINGS)
     write(load(model), out)
-    found = {"model": str(model), "output": str(out), "bytes": out.stat().st_size}
+    facts = {"model": str(model), "output": str(out), "bytes": out.stat().st_size}
     what = "projection is" if out.suffix.lower() == ".onnx" else "components are"
-    say(found, f"The {what} in {out}.", json)
+    say(facts, f"The {what} in {out}.", json)

@@ -64,9 +64,9 @@ def fit_slow(
 
     gaps = run.of_estimator("available")
     stream = run.started(data)
-    given = {"alpha": alpha, "lag": lag, "scale": standardize, "basis": basis} | gaps
-    given |= {"criterion": criterion, "reversible": reversible}
-    estimator = learning.estimator(SlowSubspace, stream, run, **given)
+    parameters = {"alpha": alpha, "lag": lag, "scale": standardize, "basis": basis} | gaps
+    parameters |= {"criterion": criterion, "reversible": reversible}
+    estimator = learning.estimator(SlowSubspace, stream, run, **parameters)
 
     def results() -> dict[str, Any]:
         return {
@@ -76,10 +76,10 @@ def fit_slow(
         }
 
     how: dict[str, Any] = {"blocks": blocks, "dt": dt, "unit": unit, "results": results}
-    found = fitted(estimator, stream, run, learning.passes or 1, **how)
+    facts = fitted(estimator, stream, run, learning.passes or 1, **how)
     if not run.json:
-        print_features(found["features"], unit)
-        if (best := found["recommended_lag"]) is not None:
+        print_features(facts["features"], unit)
+        if (best := facts["recommended_lag"]) is not None:
             print(f"\nLearned at lag {lag}. eigenstream lags would choose lag {best}.")
 
 
@@ -198,8 +198,12 @@ def fit_kmeans(
     """Find prototypes that stand for clusters of rows, in one pass (on-line k-means)."""
     from eigenstream import CompetitiveLearning
 
-    given = {"learning_rate": learning_rate, "forgetting": forgetting, "random_state": run.seed}
-    estimator = CompetitiveLearning(prototypes, assignment=assignment, **given)
+    parameters = {
+        "learning_rate": learning_rate,
+        "forgetting": forgetting,
+        "random_state": run.seed,
+    }
+    estimator = CompetitiveLearning(prototypes, assignment=assignment, **parameters)
     fitted(estimator, run.started(data), run)
 
 
@@ -223,8 +227,8 @@ def fit_som(
     """
     from eigenstream import SelfOrganizingMap
 
-    given: dict[str, Any] = {"topology": topology, "periodic": periodic, "training": training}
-    given["scale"] = standardize
-    given |= run.of_estimator("partial")
-    estimator = SelfOrganizingMap(grid, max_iter=max_iter, random_state=run.seed, **given)
+    parameters: dict[str, Any] = {"topology": topology, "periodic": periodic, "training": training}
+    parameters["scale"] = standardize
+    parameters |= run.of_estimator("partial")
+    estimator = SelfOrganizingMap(grid, max_iter=max_iter, random_state=run.seed, **parameters)
     fitted(estimator, run.started(data), run)

@@ -29,7 +29,7 @@ def info(
     stream, others = stream.of_numbers()
     readable = not others or len(others) < width
     kinds = {what.split()[0] for what in others.values()}
-    found: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "sources": list(stream.sources),
         "rows": stream.n_rows,
         "columns": stream.n_features if readable else 0,
@@ -38,13 +38,13 @@ def info(
         "row_shape": stream.row_shape,
         "read_once": not stream.rereadable,
         "no_numbers": {str(name): what for name, what in others.items()},
-        "advice": [ADVICE[one] for one in sorted(kinds & ADVICE.keys())],
+        "advice": [ADVICE[kind] for kind in sorted(kinds & ADVICE.keys())],
     }
     if readable and not quick:
-        found |= _passed(stream)
-        if found["rows_with_missing"]:
-            found["advice"].append("--missing skip or --missing interpolate")
-    show("Data", found, json)
+        facts |= _passed(stream)
+        if facts["rows_with_missing"]:
+            facts["advice"].append("--missing skip or --missing interpolate")
+    show("Data", facts, json)
 
 
 #: The options that read columns without numbers, by the first word of their description.
@@ -87,21 +87,21 @@ def _show_model(path: Path, json: bool) -> None:
     from eigenstream.persistence import describe, load
     from eigenstream.persistence.checkpoints import learned_rows
 
-    found = describe(path)
+    facts = describe(path)
     estimator = load(path)
     names = getattr(estimator, "feature_names_in_", None)
-    found |= {
+    facts |= {
         "estimator": " ".join(repr(estimator).split()),
         "columns": getattr(estimator, "n_features_in_", None),
         "names": None if names is None else list(map(str, names)),
         "eigenvalues": getattr(estimator, "eigenvalues_", None),
     }
     if json:
-        print_json(found)
+        print_json(facts)
         return
-    if "checkpoint" in found:
-        over = "the fit is over" if found["checkpoint"]["complete"] else "fit --resume continues"
-        found["checkpoint"] = f"{learned_rows(**found['checkpoint'])} of its stream; {over}"
+    if "checkpoint" in facts:
+        over = "the fit is over" if facts["checkpoint"]["complete"] else "fit --resume continues"
+        facts["checkpoint"] = f"{learned_rows(**facts['checkpoint'])} of its stream; {over}"
     for name in "class", "parameters", "format_version", "feature_names":
-        found.pop(name)
-    show(str(path), found.pop("provenance") | found, json)
+        facts.pop(name)
+    show(str(path), facts.pop("provenance") | facts, json)

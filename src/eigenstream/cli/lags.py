@@ -13,7 +13,7 @@ from eigenstream.cli._slow import Criterion, Reversible, Step, Unit, interval
 
 def lag_list(text: str) -> list[int]:
     """Return whole numbers that are separated by commas."""
-    return [int(one) for one in text.split(",")]
+    return [int(number) for number in text.split(",")]
 
 
 def lags(
@@ -38,8 +38,9 @@ def lags(
     Standard errors come from fits without each block of rows. Noise makes time scales grow with the
     lag. The recommended lag is the shortest one whose slowest time scale is at least half of the
     longest. The decay of its features over the other lags gives time scales without noise, and the
-    share of noise. fit slow has the same options and defaults. --missing available uses all values
-    of rows with gaps.
+    share of noise. fit slow has the same options and defaults.
+
+    --missing available uses all values of rows with gaps.
     """
     from eigenstream import SlowSubspace, lag_path, plotting
 
@@ -60,18 +61,18 @@ def lags(
     if plot is not None:
         save_figure(plotting.lags(path), plot)
     if json:
-        found: dict[str, Any] = {"criterion": criterion, "lags": path.lags, "unit": unit}
-        found |= {"timescales": path.timescales, "recommended_lag": best, "plot": plot}
+        facts: dict[str, Any] = {"criterion": criterion, "lags": path.lags, "unit": unit}
+        facts |= {"timescales": path.timescales, "recommended_lag": best, "plot": plot}
         if path.errors is not None:
-            scales = [one.timescales for one in path.errors]
-            found["errors"] = [one.error for one in scales if one is not None]
-        print_json(found | {"decays": [asdict(one) for one in decays]})
+            scales = [bars.timescales for bars in path.errors]
+            facts["errors"] = [bars.error for bars in scales if bars is not None]
+        print_json(facts | {"decays": [asdict(decay) for decay in decays]})
         return
     weighed = "" if criterion == "ratio" else f", alpha {model.alpha}"
     print(f"SlowSubspace: {criterion}{weighed}, {path.timescales.shape[1]} features")
     with_errors = "" if path.errors is None else ", with its standard error"
     print(f"{'lag':>8}  time scale of each feature, in {unit}{with_errors}")
-    for k, one in enumerate(path.lags.tolist()):
+    for k, rows in enumerate(path.lags.tolist()):
         cells = [f"{scale:12.5g}" for scale in path.timescales[k]]
         if path.errors is not None:
             bars = path.errors[k].timescales
@@ -80,7 +81,7 @@ def lags(
             cells = [a + b for a, b in zip(cells, spreads, strict=False)]
         known = np.isfinite(path.timescales[k][: len(cells)])
         cells = [a if b else f"{'-':>12}{'':10}" for a, b in zip(cells, known, strict=True)]
-        print((f"{one:8}" + "".join(cells)).rstrip())
+        print((f"{rows:8}" + "".join(cells)).rstrip())
     if path.errors is not None and np.isnan(path.timescales).any():
         print("       -  not distinguishable from the selection of the slowest direction")
     if best is None:

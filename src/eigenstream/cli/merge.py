@@ -42,5 +42,5 @@ def merge(
         save(merged, out)
     seen = getattr(merged, "n_samples_seen_", None)
     rows = "" if seen is None else f", of {seen:,} rows in all"
-    found = {"models": list(map(str, models)), "rows": seen, "model": str(out)}
-    say(found, f"{len(models)} models are merged in {out}{rows}.", json)
+    facts = {"models": list(map(str, models)), "rows": seen, "model": str(out)}
+    say(facts, f"{len(models)} models are merged in {out}{rows}.", json)

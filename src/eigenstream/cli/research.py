@@ -72,12 +72,12 @@ def bound_slow(
         at = DELTA if delta is None else delta
         save_figure(plotting.bounds(profiles, d, delta=at, **how), picture)
     if json:
-        each = {text: asdict(found) for text, found in answers.items()}
+        each = {text: asdict(answer) for text, answer in answers.items()}
         print_json({"mixing": each, "picture": picture})
         return
     print(f"The gap of the objective, {d} directions, data of norm at most 1/2:")
-    for text, found in answers.items():
-        print(f"  {text}: {found}")
+    for text, answer in answers.items():
+        print(f"  {text}: {answer}")
 
 
 @command(bound, "research bound pairs", "--d 3 --margin 0.1 --precision 0.1")
@@ -92,9 +92,9 @@ def bound_pairs(
     json: Json = False,
 ) -> None:
     """Bound the risk of a projection learned from pairs by its margin risk on the data."""
-    found = _answer("pair", m, precision, delta, d=d, margin=margin, empirical_risk=risk)
+    answer = _answer("pair", m, precision, delta, d=d, margin=margin, empirical_risk=risk)
     title = f"The risk of any projection on {d} directions, pairs at most 1 apart:"
-    say({**asdict(found), "value": found.value}, f"{title}\n  {found}", json)
+    say({**asdict(answer), "value": answer.value}, f"{title}\n  {answer}", json)
 
 
 def _answer(

@@ -41,8 +41,8 @@ def transform(
     with full_disk_named(out), replacing(out) as file, Watched(stream) as watched:
         blocks = _features(without_steps(estimator), steps, watched.chunks(), len(names))
         n_rows = write_rows(file.buffer, out.suffix.lower(), names, blocks, stream.time_name)
-    found = {"rows": n_rows, "features": len(names), "seconds": watched.seconds, "output": str(out)}
-    say(found, f"{n_rows:,} rows of {len(names)} features are in {out}.", json)
+    facts = {"rows": n_rows, "features": len(names), "seconds": watched.seconds, "output": str(out)}
+    say(facts, f"{n_rows:,} rows of {len(names)} features are in {out}.", json)
 
 
 def _features(
@@ -55,13 +55,13 @@ def _features(
             size = chunk_rows(max(steps.widths(chunk.rows.shape[1])))
         for at in range(0, len(chunk), size):
             part = chunk.between(at, min(at + size, len(chunk)))
-            made = steps.push(part)
-            lost = len(part) - len(made)
-            features = np.full((lost + len(made), width), np.nan, made.rows.dtype)
-            if len(made):
-                features[lost:] = estimator.transform(made.rows)
-                if made.weights is not None:
-                    features[lost:][made.weights == 0] = np.nan
+            prepared = steps.push(part)
+            lost = len(part) - len(prepared)
+            features = np.full((lost + len(prepared), width), np.nan, prepared.rows.dtype)
+            if len(prepared):
+                features[lost:] = estimator.transform(prepared.rows)
+                if prepared.weights is not None:
+                    features[lost:][prepared.weights == 0] = np.nan
             yield part.raw_times, features
 
 

@@ -31,8 +31,8 @@ def warmup(json: Json = False) -> None:
     with waiting("compiling"), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of fits too short to converge
         for kind in np.float32, np.float64:
-            for one in estimators:
-                one.fit(rows.astype(kind), labels)
+            for estimator in estimators:
+                estimator.fit(rows.astype(kind), labels)
         one_shot_error(rows, labels)
         pair_roc(rows, labels, exact_pairs=0)
     seconds = perf_counter() - begun

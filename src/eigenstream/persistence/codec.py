@@ -63,11 +63,11 @@ def encode(value: Any, arrays: Arrays, place: str = "model") -> Any:
     if isinstance(value, np.ndarray):
         return _encode_array(value, arrays, place)
     if type(value) in (list, tuple):
-        of = [encode(one, arrays, f"{place}.{k}") for k, one in enumerate(value)]
+        of = [encode(item, arrays, f"{place}.{k}") for k, item in enumerate(value)]
         return of if kind == "list" else {"is": kind, "of": of}
     if type(value) is dict:
         keys = [encode(key, arrays, f"{place}.key{k}") for k, key in enumerate(value)]
-        parts = [encode(one, arrays, f"{place}.{key}") for key, one in value.items()]
+        parts = [encode(item, arrays, f"{place}.{key}") for key, item in value.items()]
         return {"is": kind, "of": [list(pair) for pair in zip(keys, parts, strict=True)]}
     if isinstance(value, np.dtype):
         return {"is": "dtype", "of": value.name}
@@ -76,10 +76,10 @@ def encode(value: Any, arrays: Arrays, place: str = "model") -> Any:
         return {"is": kind, "of": encode(parts, arrays, place)}
     if CLASSES.get(kind) is type(value):
         attributes = _attributes(value)
-        of = {name: encode(one, arrays, f"{place}.{name}") for name, one in attributes.items()}
+        of = {name: encode(item, arrays, f"{place}.{name}") for name, item in attributes.items()}
         return {"is": kind, "of": of}
     parts = place.split(".")
-    name = next((one for one in parts if one in REMEDIES), parts[-1])
+    name = next((part for part in parts if part in REMEDIES), parts[-1])
     remedy = REMEDIES.get(name, "Use numbers, text, arrays and objects of eigenstream.")
     raise TypeError(f"{name}={value!r:.200} is a {kind}, which cannot be saved. {remedy}")
 
@@ -106,7 +106,7 @@ def _parameters(cls: Any) -> list[str]:
 
 def _encode_array(values: NDArray[Any], arrays: Arrays, place: str) -> Any:
     if values.dtype.kind in "OU":
-        if values.dtype.kind == "O" and not all(_is_plain(one) for one in values.flat):
+        if values.dtype.kind == "O" and not all(_is_plain(item) for item in values.flat):
             raise TypeError(f"{place} cannot be saved, since it has objects. Use numbers or text.")
         return {"is": "text", "of": values.tolist(), "type": "OU"[values.dtype.kind == "U"]}
     if values.dtype.kind not in "biuf" or values.dtype.itemsize > 8:
@@ -133,7 +133,7 @@ def decode(
     if node is None or isinstance(node, bool | int | float | str):
         return node
     if isinstance(node, list):
-        return [decode(one, arrays, f"{place}.{k}", sizes) for k, one in enumerate(node)]
+        return [decode(item, arrays, f"{place}.{k}", sizes) for k, item in enumerate(node)]
     kind, of = node["is"], node.get("of")
     if kind == "array":
         values = arrays.pop(node["at"])
@@ -148,8 +148,8 @@ def decode(
         return tuple(decode(of, arrays, place, sizes))
     if kind == "dict":
         return {
-            decode(key, arrays, place): decode(one, arrays, f"{place}.{key}", sizes)
-            for key, one in of
+            decode(key, arrays, place): decode(item, arrays, f"{place}.{key}", sizes)
+            for key, item in of
         }
     if kind in SPARSE:
         *parts, shape = decode(of, arrays, place)
@@ -163,36 +163,36 @@ def decode(
 
 def _object(cls: Any, nodes: Any, arrays: Arrays, place: str, around: dict[str, int]) -> Any:
     """Return an object of a class after checking the form of each attribute."""
-    given = _parameters(cls)
+    parameters = _parameters(cls)
     forms = {name: form for name, form in layout_of(cls).items() if form != "-"}
-    learned = nodes.keys() - set(given)
+    learned = nodes.keys() - set(parameters)
     needed = {name for name, form in forms.items() if not form.endswith("?")}
-    if given and learned <= {OUTPUT}:  # an unfitted estimator
+    if parameters and learned <= {OUTPUT}:  # an unfitted estimator
         needed = set()
-    absent, unknown = needed | set(given), learned - forms.keys()
+    absent, unknown = needed | set(parameters), learned - forms.keys()
     absent -= nodes.keys()
     if absent or unknown:
         raise ValueError(
             f"{place}: a {cls.__name__} lacks {sorted(absent)} or does not have {sorted(unknown)}."
         )
-    sizes = {} if given else {name: size for name, size in around.items() if name.isupper()}
+    sizes = {} if parameters else {name: size for name, size in around.items() if name.isupper()}
     values = {}
-    for name in [*given, *forms]:
+    for name in [*parameters, *forms]:
         if name in nodes:
             here = f"{place}.{name}"
             values[name] = decode(nodes[name], arrays, here, sizes)
             check_form(forms.get(name, "any"), values[name], sizes, here)
     begun = values.get("_begun")
-    if isinstance(begun, dict) and not begun.keys() <= set(given):
+    if isinstance(begun, dict) and not begun.keys() <= set(parameters):
         raise ValueError(f"{place} has parameters that a {cls.__name__} does not have.")
     if hasattr(cls, "_fields") or hasattr(cls, "__dataclass_fields__"):
-        made = cls(**values)
+        restored = cls(**values)
     else:
-        made = object.__new__(cls)
-        vars(made).update(values)
-    if hasattr(made, "_loaded"):
-        made._loaded()
-    return made
+        restored = object.__new__(cls)
+        vars(restored).update(values)
+    if hasattr(restored, "_loaded"):
+        restored._loaded()
+    return restored
 
 
 def _checked_dtype(name: str) -> np.dtype[Any]:

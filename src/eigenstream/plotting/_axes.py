@@ -113,8 +113,8 @@ def panels(rows: Sequence[int], heights: Sequence[float], width: float = 8.6) ->
             for part, count in zip(parts.ravel(), rows, strict=True)
             for k in range(count)
         ]
-    for one in drawn:
-        one.grid(True)
+    for ax in drawn:
+        ax.grid(True)
     return drawn
 
 

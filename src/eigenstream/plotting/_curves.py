@@ -294,20 +294,22 @@ def lags(path: Any, *, ax: Axes | None = None) -> Axes:
         shown = np.flatnonzero(known & np.isfinite(scales))
         ax.plot(times[shown], scales[shown], "-o", ms=3.5, lw=1.5, color=colour)
         for place in shown if getattr(path, "errors", None) else ():
-            found = path.errors[place].timescales
-            ax.vlines(times[place], found.low[k], found.high[k], colour, lw=1.0)
+            interval = path.errors[place].timescales
+            ax.vlines(times[place], interval.low[k], interval.high[k], colour, lw=1.0)
         if len(shown):
             # The name next to the last point.
             where = (float(times[shown[-1]]), float(scales[shown[-1]]))
             ax.annotate(str(k + 1), where, (5, 0), textcoords="offset points", color=colour)
             least, longest = min(least, float(scales[shown].min())), max(longest, shown[-1])
         if k < len(decays) and np.isfinite(decays[k].timescale_high):
-            one = decays[k]
-            span = np.array([one.first, one.last]) * dt
-            label = f"{k + 1} without noise ({one.noise:.0%})"
-            ax.plot(span, [one.timescale] * 2, "--", lw=1.2, color=colour, label=label)
-            ax.fill_between(span, one.timescale_low, one.timescale_high, color=colour, alpha=0.15)
-    if best is not None and any(np.isfinite(one.timescale_high) for one in decays):
+            decay = decays[k]
+            span = np.array([decay.first, decay.last]) * dt
+            label = f"{k + 1} without noise ({decay.noise:.0%})"
+            ax.plot(span, [decay.timescale] * 2, "--", lw=1.2, color=colour, label=label)
+            ax.fill_between(
+                span, decay.timescale_low, decay.timescale_high, color=colour, alpha=0.15
+            )
+    if best is not None and any(np.isfinite(decay.timescale_high) for decay in decays):
         ax.legend(title=f"features of lag {best * dt:g}", frameon=False)
     ax.margins(x=0.08)  # room for the names
     across = times[: longest + 1]
@@ -329,12 +331,14 @@ def _plain_ticks(axis: Any, low: float, high: float) -> None:
 CONFUSED = 0.3
 
 
-def timescales(found: Any, *, dt: float = 1.0, unit: str = "rows", ax: Axes | None = None) -> Axes:
+def timescales(
+    uncertainty: Any, *, dt: float = 1.0, unit: str = "rows", ax: Axes | None = None
+) -> Axes:
     """Draw the time scale of each component with its 95 % interval.
 
     Parameters
     ----------
-    found : Uncertainty
+    uncertainty : Uncertainty
         The result of ``SlowSubspace.uncertainty``. Components without an interval have no bar.
     dt : float, default=1.0
         The time from one row to the next, in ``unit``.
@@ -356,7 +360,7 @@ def timescales(found: Any, *, dt: float = 1.0, unit: str = "rows", ax: Axes | No
     'time scale, in rows'
     """
     ax = axes(title="Time scales") if ax is None else ax
-    scales = found.timescales
+    scales = uncertainty.timescales
     places = np.arange(1, len(scales.value) + 1)
     ends = dt * np.nan_to_num([scales.value - scales.low, scales.high - scales.value])
     ax.errorbar(places, dt * scales.value, ends, fmt="o", ms=5, capsize=3, color=COLOURS[2])
@@ -366,7 +370,7 @@ def timescales(found: Any, *, dt: float = 1.0, unit: str = "rows", ax: Axes | No
     return ax
 
 
-def stability(found: Any, *, ax: Axes | None = None) -> Axes:
+def stability(uncertainty: Any, *, ax: Axes | None = None) -> Axes:
     """Draw the error of the components: their angles, and those of the spans of the first ones.
 
     A component with a large angle in a span with a small angle is confused with another component
@@ -374,7 +378,7 @@ def stability(found: Any, *, ax: Axes | None = None) -> Axes:
 
     Parameters
     ----------
-    found : Uncertainty
+    uncertainty : Uncertainty
         The result of ``uncertainty`` of an estimator.
     ax : Axes, default=None
         Axes to draw on. By default those of a new figure.
@@ -396,11 +400,11 @@ def stability(found: Any, *, ax: Axes | None = None) -> Axes:
     ['component', 'span of the first']
     """
     ax = axes(title="Stability") if ax is None else ax
-    places = np.arange(1, len(found.angles) + 1)
-    angles, spans = np.degrees(found.angles), np.degrees(found.subspace_angles)
+    places = np.arange(1, len(uncertainty.angles) + 1)
+    angles, spans = np.degrees(uncertainty.angles), np.degrees(uncertainty.subspace_angles)
     ax.plot(places, angles, "o", ms=5, color=COLOURS[2], label="component")
     ax.plot(places, spans, "-", lw=1.5, color=COLOURS[1], label="span of the first")
-    others = found.overlaps - np.diag(np.diagonal(found.overlaps))
+    others = uncertainty.overlaps - np.diag(np.diagonal(uncertainty.overlaps))
     for k, row in enumerate(others):
         if row.max() > CONFUSED:
             where = (places[k], angles[k])
@@ -631,7 +635,7 @@ def runs(
     [[2, 3, 4]]
     """
     sequences = [sequences] if getattr(sequences, "ndim", 0) == 2 else sequences
-    parts = [np.asarray(one, np.float64) for one in sequences]
+    parts = [np.asarray(part, np.float64) for part in sequences]
     names = names or [f"feature {k + 1}" for k in range(parts[0].shape[1])]
     count = len(names)
     ax = axes(7.0, 0.9 + 0.66 * count, "Features over time") if ax is None else ax
@@ -642,9 +646,9 @@ def runs(
         there = np.concatenate(values)
         there = there[np.isfinite(there)]  # a row that lacks values leaves a gap
         low, high = (float(there.min()), float(there.max())) if len(there) else (0.0, 0.0)
-        for start, one in zip(starts, values, strict=True):
-            across = start + step * np.arange(len(one))
-            ax.plot(across, 0.66 * (one - low) / ((high - low) or 1.0) - k, lw=1, color=colour)
+        for start, heights in zip(starts, values, strict=True):
+            across = start + step * np.arange(len(heights))
+            ax.plot(across, 0.66 * (heights - low) / ((high - low) or 1.0) - k, lw=1, color=colour)
         ax.annotate(
             literal(name),
             (0, 0.72 - k),
@@ -692,7 +696,9 @@ def control_chart(monitor: Any, records: Sequence[Any], *, ax: Axes | None = Non
     ax = axes(7.0, title="Windows against their reference") if ax is None else ax
     before = np.arange(1 - len(monitor.scores_), 1) * monitor.window
     ax.plot(before, monitor.scores_, "o", ms=2.5, color="#b6bac1", label="reference")
-    ends, scores = (np.array([getattr(one, name) for one in records]) for name in ("rows", "score"))
+    ends, scores = (
+        np.array([getattr(record, name) for record in records]) for name in ("rows", "score")
+    )
     alarms = np.array([record.alarm for record in records], bool)
     ax.plot(ends, scores, "-", lw=0.8, color=COLOURS[2])
     ax.plot(ends[~alarms], scores[~alarms], "o", ms=3.5, color=COLOURS[2], label="new windows")

@@ -11,14 +11,14 @@ from eigenstream.plotting._axes import COLOURS, INK, axes
 POINTS = 181
 
 
-def propagator(found: Any, *, ax: Axes | None = None) -> Axes:
+def propagator(modes: Any, *, ax: Axes | None = None) -> Axes:
     """Draw the eigenvalues of a propagator in the unit circle, with 95 % intervals if known.
 
     The distance from the circle shows the decay, and the angle shows the period.
 
     Parameters
     ----------
-    found : fitted DynamicSubspace, or Uncertainty
+    modes : fitted DynamicSubspace, or Uncertainty
         The modes. An ``Uncertainty`` also has intervals of decay times and periods.
     ax : Axes, default=None
         Axes to draw on. By default those of a new figure.
@@ -35,17 +35,17 @@ def propagator(found: Any, *, ax: Axes | None = None) -> Axes:
     'real part of the eigenvalue'
     """
     ax = axes(title="Propagator") if ax is None else ax
-    model = getattr(found, "estimator", found)
+    model = getattr(modes, "estimator", modes)
     values, lag = model.propagator_eigenvalues_, model.lag
     circle = np.exp(2j * np.pi * np.linspace(0.0, 1.0, POINTS))
     ax.plot(circle.real, circle.imag, "-", lw=0.8, color=INK, alpha=0.6)
     for axis in (ax.axhline, ax.axvline):
         axis(0.0, color=INK, lw=0.5, alpha=0.3)
-    if getattr(found, "periods", None) is not None:
+    if getattr(modes, "periods", None) is not None:
         for k, value in enumerate(values):
             scales, turns = (
                 np.linspace(estimate.low[k], estimate.high[k], POINTS)
-                for estimate in (found.timescales, found.periods)
+                for estimate in (modes.timescales, modes.periods)
             )
             _interval(ax, np.exp(-lag / scales + 1j * np.angle(value)))
             phases = np.sign(np.angle(value)) * 2.0 * np.pi * lag / turns

@@ -231,9 +231,9 @@ def embedding(features: ArrayLike, labels: ArrayLike, *, ax: Axes | None = None)
         raise ValueError(f"features has shape {points.shape}. Pass rows of two features or more.")
     classes = np.unique(names)
     for name, colour in zip(classes, colours(len(classes)), strict=True):
-        mine = points[names == name]
-        ax.plot(mine[:, 0], mine[:, 1], ".", ms=5, alpha=0.75, color=colour, mew=0)
-        x, y = np.median(mine[:, :2], axis=0)
+        members = points[names == name]
+        ax.plot(members[:, 0], members[:, 1], ".", ms=5, alpha=0.75, color=colour, mew=0)
+        x, y = np.median(members[:, :2], axis=0)
         ax.annotate(
             literal(name),
             (float(x), float(y)),
@@ -284,7 +284,7 @@ def sizes(model: Any, dead: Sequence[int] | None = None, *, ax: Axes | None = No
     places = np.arange(1, len(values) + 1)
     if len(values) <= MOST_BARS:
         marked = np.isin(order, np.asarray(dead, np.int64))
-        colours = [COLOURS[1] if one else COLOURS[2] for one in marked]
+        colours = [COLOURS[1] if is_dead else COLOURS[2] for is_dead in marked]
         ax.bar(places, values[order], 0.8, color=colours)
     else:
         ax.fill_between(places, values[order], color=COLOURS[2], lw=0, step="mid")
@@ -344,7 +344,7 @@ def map_plane(
     return ax
 
 
-def map_classes(som: Any, found: Any, *, ax: Axes | None = None) -> Axes:
+def map_classes(som: Any, class_map: Any, *, ax: Axes | None = None) -> Axes:
     """Draw the most frequent class of each unit of a map.
 
     Colours are paler for units of mixed classes. Units without rows are left out. With more classes
@@ -354,7 +354,7 @@ def map_classes(som: Any, found: Any, *, ax: Axes | None = None) -> Axes:
     ----------
     som : fitted SelfOrganizingMap, or Grid
         The map, or its ``grid_``.
-    found : ClassMap
+    class_map : ClassMap
         The result of ``SelfOrganizingMap.class_map``.
     ax : Axes, default=None
         Axes to draw on. By default those of a new figure.
@@ -375,20 +375,20 @@ def map_classes(som: Any, found: Any, *, ax: Axes | None = None) -> Axes:
     """
     ax = axes(5.0, 3.8, "Classes") if ax is None else ax
     grid = getattr(som, "grid_", som)
-    named = mpl.colors.to_rgba_array(colours(len(found.classes)))
-    faces = named[np.maximum(found.majority.ravel(), 0)]
-    faces[:, 3] = np.nan_to_num(found.unit_purity.ravel())
-    many = len(found.classes) > 2 * len(COLOURS)
+    named = mpl.colors.to_rgba_array(colours(len(class_map.classes)))
+    faces = named[np.maximum(class_map.majority.ravel(), 0)]
+    faces[:, 3] = np.nan_to_num(class_map.unit_purity.ravel())
+    many = len(class_map.classes) > 2 * len(COLOURS)
     faces[:, 3] *= PALE if many else 1.0
     cells = PolyCollection(_cells(grid), facecolors=faces, edgecolor="none")
     _lay(ax, grid, cells)
     if many:
         size = float(np.clip(NAME_SIZE / max(grid.rows, grid.columns), 4.0, 12.0))
         centred: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": size, "color": INK}
-        for (x, y), name in zip(grid.positions, found.labels.ravel(), strict=True):
+        for (x, y), name in zip(grid.positions, class_map.labels.ravel(), strict=True):
             ax.text(x, y, "" if name is None else literal(name), **centred)
         return ax
-    for name, colour in zip(found.classes, named, strict=True):
+    for name, colour in zip(class_map.classes, named, strict=True):
         ax.plot([], [], "s", ms=7, color=colour, label=literal(name))
     legend(ax, "center left", bbox_to_anchor=(1.0, 0.5), handletextpad=0.3)
     return ax

@@ -190,7 +190,7 @@ def checked_shape(shape: Any, estimator: Any) -> tuple[int, int] | None:
         return None
     if np.shape(shape) != (2,):
         raise ValueError(f"shape={shape!r} is not (height, width). Pass two numbers: (28, 28).")
-    height, width = (check_whole(one, "shape (height, width)") for one in shape)
+    height, width = (check_whole(side, "shape (height, width)") for side in shape)
     if height * width != estimator.n_features_in_:
         pixels = f"shape={(height, width)} has {height * width} pixels"
         raise ValueError(f"{pixels}. The rows have {estimator.n_features_in_} columns.")

@@ -17,6 +17,7 @@ from sklearn.utils import shuffle
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream import __version__, plotting
+from eigenstream._checks import check_number
 from eigenstream._files import replacing
 from eigenstream._linalg import Float64s
 from eigenstream._prepared import prepared, without_steps
@@ -225,12 +226,12 @@ def _components(subject: Subject) -> PageTable:
     share = known(estimator, "explained_variance_ratio_")
     if share is not None:
         header += ["explained variance", "cumulative"]
-        columns += [[f"{one:.2%}" for one in row] for row in (share, np.cumsum(share))]
+        columns += [[f"{value:.2%}" for value in row] for row in (share, np.cumsum(share))]
     rho = known(estimator, "result_.autocorrelations")
     if rho is not None:
         header += [f"autocorrelation at lag {estimator.lag}", f"time scale, {subject.unit}"]
-        columns.append([f"{one:.4f}" for one in rho])
-        columns.append([f"{one:,.4g}" for one in subject.dt * estimator.timescales_])
+        columns.append([f"{value:.4f}" for value in rho])
+        columns.append([f"{value:,.4g}" for value in subject.dt * estimator.timescales_])
         caption = f"The time scale is −{subject.dt * estimator.lag:g} / log(autocorrelation)."
     rows = list(zip(map(str, range(1, len(values) + 1)), *columns, strict=True))[:MOST_LISTED]
     return PageTable(header, rows, caption=caption + first_of(len(rows), len(values)), wide=False)
@@ -282,7 +283,9 @@ def _images(subject: Subject, shown: _drawings.Vectors, shape: tuple[int, int]) 
     elif known(estimator, "eigenvalues_") is not None:
         texts = [f"{value:.2g}" for value in estimator.eigenvalues_]
     pictures = shown.images(shown.rows[:most], shape)
-    tiles = [(plotting.png_uri(one), text) for one, text in zip(pictures, texts, strict=False)]
+    tiles = [
+        (plotting.png_uri(picture), text) for picture, text in zip(pictures, texts, strict=False)
+    ]
     caption = "Blue weights are negative, red ones positive." * (shown.kind == "component")
     caption += first_of(len(tiles), len(shown.rows))
     flows = shown.kind != "unit"
@@ -537,6 +540,7 @@ def report(
         name = type(estimator).__name__
         raise TypeError(f"{name} has no report. Draw weights by eigenstream plot -o figure.png.")
     check_is_fitted(estimator)
+    dt = check_number(dt, "dt", above=0)
     if isinstance(estimator, Monitor):
         with replacing(path) as file:
             file.write(monitor_page(estimator, X, command).html())

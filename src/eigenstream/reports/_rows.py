@@ -79,16 +79,16 @@ class SeenRows:
         SeenRows
             The counts and the sample.
         """
-        given = is_stream(X)
-        stream: Any = X if given else open_stream(X, missing="skip")
-        seen = cls(tuple(stream.sources) if given else ())
+        streamed = is_stream(X)
+        stream: Any = X if streamed else open_stream(X, missing="skip")
+        seen = cls(tuple(stream.sources) if streamed else ())
         seen.whole = stream.rereadable
         if not stream.rereadable:
             return seen
         with closing(stream.chunks()) as chunks:
             for chunk in chunks:
                 seen.add(chunk)
-                if given and seen.n_rows >= 100 * MOST_ROWS:
+                if streamed and seen.n_rows >= 100 * MOST_ROWS:
                     seen.whole = False
                     break
         seen.n_filled = getattr(stream, "n_filled", 0)

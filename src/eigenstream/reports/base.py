@@ -96,7 +96,7 @@ class Report:
     def scripts(self) -> list[tuple[str, str]]:
         """The scripts of fragments, each with its hash for the content security policy."""
         blocks = [block for section in self.sections for block in section.blocks]
-        scripts = [one.script for one in blocks if isinstance(one, Fragment) and one.script]
+        scripts = [block.script for block in blocks if isinstance(block, Fragment) and block.script]
         return [(text, b64encode(sha256(text.encode()).digest()).decode()) for text in scripts]
 
     def html(self) -> str:

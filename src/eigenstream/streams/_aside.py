@@ -57,8 +57,8 @@ def columns_of(
     >>> [column.tolist() for column in columns_of(path, 3, "pairs")]
     [[0, 1, 2], [1, 2, 3], ['equal', 'unequal', 'equal']]
     """
-    if str(path).endswith(".npy") and (found := _text_array(path)) is not None:
-        return [found]
+    if str(path).endswith(".npy") and (labels := _text_array(path)) is not None:
+        return [labels]
     request = Request((), labels=tuple(range(count)), several=True, block_rows=BLOCK_ROWS)
     pieces = []
     for file in resolved(str(path)):
@@ -68,8 +68,8 @@ def columns_of(
                 raise StreamError(
                     f"{table.name} has {table.width} columns, and {what} have {count}."
                 )
-            found = joined_labels([block.labels for block in table.blocks(request)])
-            columns = [_numbers(one) for one in found.T]
+            labels = joined_labels([block.labels for block in table.blocks(request)])
+            columns = [_numbers(column) for column in labels.T]
             pieces.append(_without_names(columns, opposites) if text else columns)
             if len(pieces[-1][0]) == 0:
                 raise StreamError(f"{table.name} has no rows.")
@@ -108,10 +108,10 @@ def _without_names(
 ) -> list[NDArray[Any]]:
     """Return the columns without a first row of names."""
     last = columns[-1].astype(np.str_)
-    numbers = any(_numbers(one[:1]).dtype.kind != "U" for one in columns)
+    numbers = any(_numbers(column[:1]).dtype.kind != "U" for column in columns)
     ends = [last[0], opposites.get(last[0].lower(), last[0])]
     data = numbers or np.isin(ends, last[1:]).any()
-    return [_numbers(one if data else one[1:]) for one in columns]
+    return [_numbers(column if data else column[1:]) for column in columns]
 
 
 def _numbers(column: NDArray[Any]) -> NDArray[Any]:
@@ -127,11 +127,11 @@ def _numbers(column: NDArray[Any]) -> NDArray[Any]:
 def _text_array(path: Any) -> NDArray[Any] | None:
     """Return the text in an .npy file, or None if the file holds numbers."""
     try:
-        found = np.load(path, mmap_mode="r", allow_pickle=False)
+        stored = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError):
         return None  # the reader of numbers reports the error
-    if found.dtype.kind not in "US":
+    if stored.dtype.kind not in "US":
         return None
-    if found.ndim != 1:
-        raise StreamError(f"{path} has shape {found.shape}. Store one label for each row.")
-    return np.array(found)
+    if stored.ndim != 1:
+        raise StreamError(f"{path} has shape {stored.shape}. Store one label for each row.")
+    return np.array(stored)

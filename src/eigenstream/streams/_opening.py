@@ -157,7 +157,7 @@ def open_stream(
     labelled = {"dim": dim, "weights": weights, "grid": grid}
     options |= {name: value for name, value in labelled.items() if value is not None}
     tables = _tables(source, options)
-    doubtful = [one for one in tables if getattr(one, "doubtful", False)]
+    doubtful = [table for table in tables if getattr(table, "doubtful", False)]
     if doubtful:
         more = f" and {len(doubtful) - 1} more" if len(doubtful) > 1 else ""
         warn_user(
@@ -187,31 +187,30 @@ def _tables(source: Any, options: Mapping[str, Any], name: str = "the source") -
     """Return the tables of a source. Those of a dict are named by its keys."""
     if isinstance(source, RowTable):  # of an open stream
         return [source]
+    listed: list[RowTable] = []
     if isinstance(source, Mapping) and not is_sparse(source) and not is_field(source):
         if not source:
             raise ValueError("the dict of sources is empty. Pass at least one source.")
-        found = []
-        for key, one in source.items():
-            tables = _tables(one, options, str(key))
+        for key, part in source.items():
+            tables = _tables(part, options, str(key))
             for table in tables:
                 table.name = str(key) if len(tables) == 1 else f"{key}: {table.name}"
-            found += tables
+            listed += tables
             options = _continued(options, tables)
-        return found
+        return listed
     if isinstance(source, str | PathLike):
         source = [source]
     if isinstance(source, list | tuple) and not _is_numbers(source):
         if not source:
             raise ValueError("the list of sources is empty. Pass at least one source.")
-        if all(isinstance(one, str | PathLike) for one in source):
-            return tables_of([file for one in source for file in resolved(fspath(one))], options)
-        listed: list[RowTable] = []
-        for k, one in enumerate(source):
-            listed += _tables(one, options, f"[{k}]")
+        if all(isinstance(part, str | PathLike) for part in source):
+            return tables_of([file for path in source for file in resolved(fspath(path))], options)
+        for k, part in enumerate(source):
+            listed += _tables(part, options, f"[{k}]")
             options = _continued(options, listed)
         return listed
-    kind, held = _kind_of(native(source), name)
-    return [reader_of(kind, options, name)(held, name, **options)]
+    kind, rows = _kind_of(native(source), name)
+    return [reader_of(kind, options, name)(rows, name, **options)]
 
 
 def _continued(options: Mapping[str, Any], tables: list[RowTable]) -> Mapping[str, Any]:
@@ -249,7 +248,7 @@ def _kind_of(source: Any, name: str) -> tuple[str, Any]:
         return "tables.Records", source
     if hasattr(source, "columns") and hasattr(source, "dtypes"):
         return "tables.Frame", source
-    if all(hasattr(source, one) for one in ("shape", "dtype", "__getitem__")):
+    if all(hasattr(source, name) for name in ("shape", "dtype", "__getitem__")):
         return "memory.Held", source  # also of h5py and Zarr
     no_rows = isinstance(source, bytes | IOBase | Stream)
     if not no_rows and (callable(source) or isinstance(source, Iterable)):

@@ -26,8 +26,10 @@ FILLS = {
 
 def numbers_of(attributes: Mapping[str, Any], *names: str) -> list[Any]:
     """Return the numbers in the named attributes as one list."""
-    found = [np.asarray(attributes.get(name, ())) for name in names]
-    return [one for many in found if many.dtype.kind in "biuf" for one in many.ravel().tolist()]
+    values = [np.asarray(attributes.get(name, ())) for name in names]
+    return [
+        number for many in values if many.dtype.kind in "biuf" for number in many.ravel().tolist()
+    ]
 
 
 def decoded(stored: Any, attributes: Mapping[str, Any], *, netcdf: bool = False) -> Any:
@@ -60,7 +62,7 @@ def decoded(stored: Any, attributes: Mapping[str, Any], *, netcdf: bool = False)
     if most is not None:
         lost |= stored > most
     scale, offset = (
-        next(iter(one), default) for one, default in zip(line, (1.0, 0.0), strict=True)
+        next(iter(numbers), default) for numbers, default in zip(line, (1.0, 0.0), strict=True)
     )
     single = stored.dtype == np.float32 and not any(line)
     values = stored if single else stored.astype(np.float64) * scale + offset
@@ -73,7 +75,7 @@ class ArrayFile(SlicedTable):
     def __init__(self, file: File) -> None:
         self.file, self.files, self.name = file, [file], file.name
         with self.root(file) as root:
-            data, self.attributes = self.found(root)
+            data, self.attributes = self.array_of(root)
             self.describe(data.shape, data.dtype)
             chunks = getattr(data, "chunks", None)
             self.grain = int(chunks[0]) if chunks else 1
@@ -91,7 +93,7 @@ class ArrayFile(SlicedTable):
         """Yield the name and the array of all arrays, with None for arrays that are only axes."""
 
     @abstractmethod
-    def found(self, root: Any) -> tuple[Any, dict[str, Any]]:
+    def array_of(self, root: Any) -> tuple[Any, dict[str, Any]]:
         """Return the array of this table, and its attributes."""
 
     def decoded(self, stored: Any) -> Any:
@@ -126,7 +128,7 @@ class _Slices:
 
     def __getitem__(self, rows: slice) -> Any:
         try:
-            return self.table.decoded(np.array(self.table.found(self.root)[0][rows]))
+            return self.table.decoded(np.array(self.table.array_of(self.root)[0][rows]))
         except Exception as error:  # each library and codec raises different errors
             place = f"{self.table.name} is damaged at rows {rows.start} to {rows.stop}"
             raise StreamError(f"{place}: {one_line(error)}.") from None
@@ -173,7 +175,7 @@ class Hdf5(ArrayFile):
                 return [file.part]
         return super().parts(file)
 
-    def found(self, root: Any) -> tuple[Any, dict[str, Any]]:
+    def array_of(self, root: Any) -> tuple[Any, dict[str, Any]]:
         """Return the dataset and its attributes."""
         self.netcdf = self.file.suffix in (".nc", ".nc4", ".cdf") or "_NCProperties" in root.attrs
         return root[self.file.part], dict(root[self.file.part].attrs)
@@ -201,7 +203,7 @@ class NetCdf(ArrayFile):
         for name, variable in root.variables.items():
             yield name, None if name in root.dimensions else variable.data
 
-    def found(self, root: Any) -> tuple[Any, dict[str, Any]]:
+    def array_of(self, root: Any) -> tuple[Any, dict[str, Any]]:
         """Return the variable and its attributes."""
         variable = root.variables[self.file.part]
         return variable.data, dict(variable._attributes)
@@ -235,9 +237,9 @@ class Zarr(ArrayFile):
     @staticmethod
     def arrays(root: Any) -> Iterator[tuple[str, Any]]:
         """Yield the arrays of a group and of the groups inside it."""
-        yield from ((path, one) for path, one in root.members(None) if hasattr(one, "shape"))
+        yield from ((path, item) for path, item in root.members(None) if hasattr(item, "shape"))
 
-    def found(self, root: Any) -> tuple[Any, dict[str, Any]]:
+    def array_of(self, root: Any) -> tuple[Any, dict[str, Any]]:
         """Return the array and its attributes."""
         data = root[self.file.part] if self.file.part else root
         if "pickle" in str(data.metadata.to_dict()):

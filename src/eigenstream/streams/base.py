@@ -154,9 +154,9 @@ class Chunk:
             The part, with its weights and labels.
         """
         optional = ("weights", "labels", "times", "raw_times", "sequence")
-        given = {name: getattr(self, name) for name in optional}
+        columns = {name: getattr(self, name) for name in optional}
         cut: dict[str, Any] = {
-            k: None if one is None else one[start:stop:step] for k, one in given.items()
+            k: None if column is None else column[start:stop:step] for k, column in columns.items()
         }
         return replace(
             self,
@@ -205,7 +205,7 @@ class Request:
     @property
     def places(self) -> list[int]:
         """The numbers of all requested columns, each once, the features first."""
-        marks = [one for one in (self.sequence, self.time, *self.labels) if one is not None]
+        marks = [mark for mark in (self.sequence, self.time, *self.labels) if mark is not None]
         return list(dict.fromkeys([*self.features, *marks]))
 
     def numbers(self, n_rows: int) -> range:
@@ -221,8 +221,8 @@ class Request:
         sequence, times = (
             None if place is None else column(place) for place in (self.sequence, self.time)
         )
-        found = [plain(column(place)) for place in self.labels]
-        labels = np.column_stack(found) if self.several else found[0] if found else None
+        columns = [plain(column(place)) for place in self.labels]
+        labels = np.column_stack(columns) if self.several else columns[0] if columns else None
         return Chunk(rows, labels=labels, times=times, sequence=sequence)
 
 
@@ -286,8 +286,8 @@ class RowTable(ABC):
         rows = values if places == range(values.shape[1]) else values[:, part]
 
         def column(place: int) -> NDArray[Any]:
-            found = values[:, [place]]
-            return np.asarray(found.toarray() if is_sparse(found) else found).ravel()
+            column = values[:, [place]]
+            return np.asarray(column.toarray() if is_sparse(column) else column).ravel()
 
         return request.chunk(rows, column)
 
@@ -306,7 +306,7 @@ class RowTable(ABC):
 
     def passed(self, block: Chunk, stop: int | None) -> None:
         """Update ``share`` after a block of a pass that ends at row ``stop``."""
-        ends = [one for one in (self.n_rows, stop) if one]
+        ends = [end for end in (self.n_rows, stop) if end]
         if ends:
             at = block.first_row + len(block) * block.stride
             self.share = max(self.share or 0.0, min(at / min(ends), 1.0))
@@ -365,13 +365,13 @@ def plain(column: Any) -> NDArray[Any]:
             exact = (np.abs(values) < 2.0**53) & (values == np.rint(values))  # NaN is neither
         return values.astype(np.int64) if values.dtype.kind == "f" and exact.all() else values
     listed = values.tolist()
-    if values.dtype.kind == "O" and all(isinstance(one, int | float | None) for one in listed):
-        flags = all(isinstance(one, bool) for one in listed)
-        numbers = [np.nan if one is None else one for one in listed]
+    if values.dtype.kind == "O" and all(isinstance(value, int | float | None) for value in listed):
+        flags = all(isinstance(value, bool) for value in listed)
+        numbers = [np.nan if value is None else value for value in listed]
         return plain(np.array(numbers, bool if flags else np.float64))
     if values.dtype.kind in "OMmT":
-        absent = [one is None or one != one for one in listed]
-        text = ["" if no else str(one) for no, one in zip(absent, values, strict=True)]
+        absent = [value is None or value != value for value in listed]
+        text = ["" if no else str(value) for no, value in zip(absent, values, strict=True)]
         return np.array(text, dtype=np.str_)
     return values
 

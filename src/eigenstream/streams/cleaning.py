@@ -83,7 +83,7 @@ class Sequences:
 def _check_none_missing(values: Any, block: Chunk, what: str) -> None:
     missing = values != values  # NaN and NaT
     if values.dtype.kind == "O":
-        missing = missing | np.array([one is None for one in values])
+        missing = missing | np.array([value is None for value in values])
     if missing.any():
         row = block.first_row + int(np.argmax(missing)) * block.stride
         raise StreamError(f"{block.source}: the {what} column has no value at row {row}. Fix it.")
@@ -112,11 +112,11 @@ def _parsed(times: NDArray[Any]) -> NDArray[Any]:
     >>> _parsed(np.array(["2024-05-31T18:00+02:00"])).astype(str).tolist()
     ['2024-05-31T16:00:00.000000000']
     """
-    text = pyarrow.array([None if one is None else str(one) for one in times.tolist()])
+    text = pyarrow.array([None if time is None else str(time) for time in times.tolist()])
     for kind in (pyarrow.float64(), pyarrow.timestamp("ns")):
         with suppress(ValueError):
-            found: NDArray[Any] = text.cast(kind).to_numpy(zero_copy_only=False)
-            return found
+            plain_times: NDArray[Any] = text.cast(kind).to_numpy(zero_copy_only=False)
+            return plain_times
     zoned: NDArray[Any] = text.cast(pyarrow.timestamp("ns", "UTC")).to_numpy(zero_copy_only=False)
     return zoned
 
@@ -130,10 +130,10 @@ def joined_labels(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
     >>> joined_labels([np.array([np.nan]), np.array(["a"])]).tolist()
     ['', 'a']
     """
-    if any(one.dtype.kind == "U" for one in parts):
+    if any(part.dtype.kind == "U" for part in parts):
         parts = [
-            np.where(np.isnan(one), "", one.astype(np.str_)) if one.dtype.kind == "f" else one
-            for one in parts
+            np.where(np.isnan(part), "", part.astype(np.str_)) if part.dtype.kind == "f" else part
+            for part in parts
         ]
     return np.concatenate(parts)
 
@@ -169,7 +169,7 @@ class Labels:
         self.check(at + len(block), at_least=True)
         part = self.values[at : at + len(block)]
         several = part.ndim == 2
-        labels = np.column_stack([plain(one) for one in part.T]) if several else plain(part)
+        labels = np.column_stack([plain(column) for column in part.T]) if several else plain(part)
         return replace(block, labels=labels)
 
 
@@ -278,8 +278,8 @@ def _joined(first: Chunk, second: Chunk) -> Chunk:
     """Return two consecutive chunks as one."""
     labels = None if first.labels is None else joined_labels([first.labels, second.labels])
     both, rows = (first, second), stacked([first.rows, second.rows])
-    times = np.concatenate([one.times for one in both])
-    raw = None if first.raw_times is None else np.concatenate([one.raw_times for one in both])
+    times = np.concatenate([chunk.times for chunk in both])
+    raw = None if first.raw_times is None else np.concatenate([chunk.raw_times for chunk in both])
     return replace(first, rows=rows, times=times, raw_times=raw, labels=labels, sequence=None)
 
 

@@ -130,7 +130,7 @@ class FeatureGrid:
             size = prod(part.shape)
             values = whole[:, first : first + size].reshape(-1, *part.shape)
             coords = dict(own) | {
-                name: (part.coord_dims[name], one) for name, one in part.coords.items()
+                name: (part.coord_dims[name], coord) for name, coord in part.coords.items()
             }
             arrays[part.name] = xarray.DataArray(values, coords, (dim, *part.dims), name=part.name)
             first += size
@@ -161,7 +161,7 @@ class FeatureGrid:
     def _row_coords(self, source: Any, n_rows: int) -> dict[str, Any]:
         """Return the coordinates of the last rows."""
         last = source.isel({self.dim: slice(source.sizes[self.dim] - n_rows, None)})
-        return {name: one for name, one in last.coords.items() if one.dims == (self.dim,)}
+        return {name: coord for name, coord in last.coords.items() if coord.dims == (self.dim,)}
 
     def stacked(self, X: Any, rows: slice) -> NDArray[Any]:
         """Return some rows of a labelled array as a matrix of features.
@@ -224,9 +224,9 @@ def row_dim(X: Any, dim: str | None) -> str:
         if dim not in dims:
             raise ValueError(f"dim={dim!r} is not a dimension of X, which has {dims}. Pass one.")
         return dim
-    dated = [one for one in dims if one in X.coords and X.coords[one].dtype.kind in "mM"]
+    dated = [name for name in dims if name in X.coords and X.coords[name].dtype.kind in "mM"]
     # Other calendars hold objects of cftime.
-    dated = dated or [one for one in dims if one.lower() == "time"]
+    dated = dated or [name for name in dims if name.lower() == "time"]
     if len(dated) != 1:
         advice = f"Name that of rows, such as open_stream(X, dim={dims[0]!r})."
         raise ValueError(f"of the dimensions {dims}, none or several of them are times. {advice}")
@@ -237,36 +237,36 @@ def variable_of(array: Any, dim: str) -> GridVariable:
     """Return an array of a grid, without the dimension of rows."""
     if dim not in array.dims:
         raise ValueError(f"{array.name!r} has no dimension {dim!r}. Drop the variable.")
-    dims = tuple(str(one) for one in array.dims if one != dim)
+    dims = tuple(str(other) for other in array.dims if other != dim)
     coords: dict[str, Any] = {}
-    for name, one in array.coords.items():
-        values = np.asarray(one.values)
+    for name, coord in array.coords.items():
+        values = np.asarray(coord.values)
         if values.dtype.kind == "O" and all(isinstance(text, str) for text in values.flat):
             values = values.astype(np.str_)
-        if one.dims and set(one.dims) <= set(dims) and values.dtype.kind in "biufU":
+        if coord.dims and set(coord.dims) <= set(dims) and values.dtype.kind in "biufU":
             coords[str(name)] = values
     coord_dims = {name: tuple(map(str, array.coords[name].dims)) for name in coords}
-    shape = tuple(int(array.sizes[one]) for one in dims)
+    shape = tuple(int(array.sizes[axis]) for axis in dims)
     name = None if array.name is None else str(array.name)
     return GridVariable(name, dims, shape, coords, coord_dims)
 
 
 def latitude_weights(array: Any) -> Any:
     """Return sqrt(cos(latitude)), so that squares count by the area of their cells."""
-    name = next((one for one in array.coords if str(one).lower() in LATITUDES), None)
+    name = next((coord for coord in array.coords if str(coord).lower() in LATITUDES), None)
     if name is None:
         coords = [*map(str, array.coords)]
-        raise ValueError(f"none of {coords} are latitudes. Rename one of them, or pass weights.")
+        raise ValueError(f"none of {coords} are latitudes. Rename one, or pass weights.")
     return np.sqrt(np.cos(np.deg2rad(array.coords[name])).clip(0.0, None))
 
 
 def factors_of(X: Any, weights: Any, variables: tuple[GridVariable, ...], dim: str) -> Any:
     """Return the weight of each cell of all arrays."""
-    given = (
+    factors = (
         arrays_of(weights) if hasattr(type(weights), "data_vars") else [weights] * len(variables)
     )
     parts = []
-    for array, factor, own in zip(arrays_of(X), given, variables, strict=True):
+    for array, factor, own in zip(arrays_of(X), factors, variables, strict=True):
         if isinstance(factor, str):
             if factor != "coslat":
                 raise ValueError(f"weights={factor!r} is unknown. Pass 'coslat' or an array.")
@@ -297,7 +297,7 @@ class Field(SlicedTable):
         self.source, self.name = source, name
         dim = row_dim(source, dim if grid is None else grid.dim)
         arrays = arrays_of(source)
-        variables = tuple(variable_of(one, dim) for one in arrays)
+        variables = tuple(variable_of(array, dim) for array in arrays)
         kept = _present(arrays, variables, dim) if grid is None else grid.kept
         factors = None if weights is None else factors_of(source, weights, variables, dim)
         if not kept.any():
@@ -307,7 +307,7 @@ class Field(SlicedTable):
             grid.check(self.grid)
         #: The weight of each feature, for the step of a stream.
         self.factors = None if factors is None else factors[kept]
-        kind = np.result_type(*(one.dtype for one in arrays))
+        kind = np.result_type(*(array.dtype for array in arrays))
         self.describe((source.sizes[dim], kept.sum()), kind)
         self.columns = _names_of(variables, kept)
         chunks = getattr(arrays[0], "chunksizes", {}).get(dim)
@@ -334,14 +334,14 @@ def _present(arrays: list[Any], variables: tuple[GridVariable, ...], dim: str) -
     """Return True for each cell that has a value, in the first row of lazy data."""
     parts = []
     for array, own in zip(arrays, variables, strict=True):
-        some = array.isel({dim: slice(0, 1)}) if _is_lazy(array) else array
-        parts.append(some.notnull().any(dim).transpose(*own.dims).values.ravel())
+        first = array.isel({dim: slice(0, 1)}) if _is_lazy(array) else array
+        parts.append(first.notnull().any(dim).transpose(*own.dims).values.ravel())
     return np.concatenate(parts)
 
 
 def _names_of(variables: tuple[GridVariable, ...], kept: Any) -> tuple[str, ...]:
     """Return the names of features that are series of a Dataset, or labels of one dimension."""
-    names = [str(one.name) for one in variables if not one.dims]
+    names = [str(variable.name) for variable in variables if not variable.dims]
     if len(variables) == 1 and len(variables[0].dims) == 1:
         labels = variables[0].coords.get(variables[0].dims[0])
         names = labels.tolist() if labels is not None and labels.dtype.kind == "U" else []

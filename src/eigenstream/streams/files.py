@@ -64,19 +64,19 @@ class Disk:
 
     def find(self, path: str, maxdepth: int | None = None) -> list[str]:
         """Return the files in a folder and its subfolders, without following links."""
-        found = []
+        paths = []
         for where, folders, names in os.walk(path):
-            found += [os.path.join(where, name) for name in names]
+            paths += [os.path.join(where, name) for name in names]
             if maxdepth == 1:
                 folders.clear()
-        return found
+        return paths
 
     def glob(self, pattern: str) -> list[str]:
         """Return the files that match. ``**`` does not follow links to folders."""
         parts = Path(pattern).parts
         fixed = next(at for at, part in enumerate(parts) if has_magic(part))
-        found = Path(*parts[:fixed]).glob(str(Path(*parts[fixed:])))
-        return [str(one) for one in found if not one.name.startswith(".")]
+        paths = Path(*parts[:fixed]).glob(str(Path(*parts[fixed:])))
+        return [str(path) for path in paths if not path.name.startswith(".")]
 
 
 DISK = Disk()
@@ -130,14 +130,14 @@ class File:
     def start(self, count: int) -> bytes:
         """Return the first bytes."""
         with self.open() as stream:
-            found: bytes = stream.read(count)
-        return found
+            first: bytes = stream.read(count)
+        return first
 
     def inside(self, maxdepth: int | None = None) -> list["File"]:
         """Return the files in a folder and its subfolders, in natural order."""
         names = sorted(self.system.find(self.path, maxdepth=maxdepth), key=natural_order)
-        seen = [one for one in names if not os.path.basename(one).startswith((".", "_"))]
-        return [File(one, self.part, self.system) for one in seen]
+        seen = [name for name in names if not os.path.basename(name).startswith((".", "_"))]
+        return [File(name, self.part, self.system) for name in seen]
 
 
 class Pipe(File):
@@ -196,10 +196,10 @@ def resolved(name: str) -> list[File]:
     remote = "://" in path
     system, path = _remote(path) if remote else (DISK, os.path.expanduser(path))
     if has_magic(path) and (remote or not os.path.lexists(path)):
-        found = sorted(system.glob(path), key=natural_order)
-        if not found:
+        matches = sorted(system.glob(path), key=natural_order)
+        if not matches:
             raise FileNotFoundError(f"no file matches {name!r}. Check the path.")
-        return [File(one, part, system) for one in found]
+        return [File(match, part, system) for match in matches]
     if remote:
         _check_reached(system, path, name)
         return [File(path, part, system)]
@@ -241,7 +241,7 @@ def _check_reached(system: Any, path: str, url: str) -> None:
 def tables_of(files: Sequence[File], options: Mapping[str, Any]) -> list[RowTable]:
     """Return the tables of files, in order. Consecutive images are one table."""
     tables: list[RowTable] = []
-    whole = [one for file in files for one in _unfolded(file)]
+    whole = [part for file in files for part in _unfolded(file)]
     for kind, group in groupby(whole, key=kind_of):
         several = list(group)
         first = several[0]
@@ -258,7 +258,7 @@ def tables_of(files: Sequence[File], options: Mapping[str, Any]) -> list[RowTabl
             if not file.is_folder and file.size() == 0:
                 raise StreamError(f"{file.path} is empty. Pass a file with rows.")
             if hasattr(reader, "parts"):
-                tables += [reader(replace(file, part=one)) for one in reader.parts(file)]
+                tables += [reader(replace(file, part=part)) for part in reader.parts(file)]
             elif file.part:
                 raise StreamError(f"{file.path} holds a single table. Remove ::{file.part}.")
             else:
@@ -270,8 +270,8 @@ def _unfolded(folder: File) -> list[File]:
     """Return the files in a folder, or the folder if it is one Zarr or Parquet table."""
     if not folder.is_folder or kind_of(folder) in ("array_files.Zarr", "sparse_files.ZarrAnnData"):
         return [folder]
-    files = [one for one in folder.inside(1) if kind_of(one)]
-    kinds = {str(kind_of(one)) for one in files}
+    files = [file for file in folder.inside(1) if kind_of(file)]
+    kinds = {str(kind_of(file)) for file in files}
     if kinds <= {"tables.Arrow"}:
         return [folder]
     if len(kinds) > 1:
@@ -296,7 +296,7 @@ def kind_of(file: File) -> str | None:
     if kind is None and file.is_folder:
         if any(file.system.exists(f"{file.path}/{name}") for name in ZARR):
             return "array_files.Zarr"
-        kinds = [BY_ENDING.get(one.suffix) for one in file.inside()]
+        kinds = [BY_ENDING.get(inner.suffix) for inner in file.inside()]
         return "tables.Arrow" if "tables.Arrow" in kinds else None
     return kind
 
@@ -315,7 +315,7 @@ def reader_of(kind: str, options: Mapping[str, Any], name: str) -> Any:
     reader: Any = getattr(import_module(f"eigenstream.streams.{module}"), name_of_class)
     for option in options:
         if option not in reader.options:
-            takes = ", ".join(f"{one}=" for one in reader.options) or "no further options"
+            takes = ", ".join(f"{name}=" for name in reader.options) or "no further options"
             raise TypeError(f"{option}= does not apply to {name}. Its reader takes {takes}.")
     return reader
 
@@ -336,15 +336,15 @@ def chosen(file: File, shapes: Mapping[str, tuple[int, ...] | None]) -> list[str
     listed = ", ".join(map(repr, list(shapes)[:6])) + (", ..." if len(shapes) > 6 else "")
     if file.part:
         asked = file.part if file.part in shapes else file.part.strip("/")
-        found = [name for name in shapes if name == asked or fnmatchcase(name, asked)]
-        if not found:
+        matches = [name for name in shapes if name == asked or fnmatchcase(name, asked)]
+        if not matches:
             raise StreamError(f"{file.path} has no array {file.part!r}. It has {listed or 'none'}.")
-        return sorted(found, key=natural_order)
+        return sorted(matches, key=natural_order)
     series = [name for name, shape in shapes.items() if shape is not None]
-    some = [name for name in series if len(shapes[name] or ()) > 1] or series
-    if len(some) == 1:
-        return some
-    if some:
-        advice = f"Name one, such as {file.path}::{some[0]}, or pass ::* for all of them."
+    candidates = [name for name in series if len(shapes[name] or ()) > 1] or series
+    if len(candidates) == 1:
+        return candidates
+    if candidates:
+        advice = f"Name one, such as {file.path}::{candidates[0]}, or pass ::* for all of them."
         raise StreamError(f"{file.path} has {len(shapes)} arrays: {listed}. {advice}")
     raise StreamError(f"{file.path} has no array of numbers, only {listed or 'no arrays'}.")

@@ -46,8 +46,8 @@ class Pictures(RowTable):
 
     def pieces(self, request: Request) -> Iterator[Any]:
         """Yield stacks of pictures."""
-        some = self.pictures()
-        while stack := list(islice(some, request.block_rows)):
+        pictures = self.pictures()
+        while stack := list(islice(pictures, request.block_rows)):
             yield np.stack(stack).astype(np.float32, copy=False)
 
 

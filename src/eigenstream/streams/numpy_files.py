@@ -67,7 +67,7 @@ def read_header(stream: Any, name: str, size: int | None) -> Header:
         if version == (1, 0):
             read = npy_format.read_array_header_1_0
         shape, by_columns, dtype = read(whole)
-        if any(isinstance(one, bool) or one < 0 for one in shape):
+        if any(isinstance(length, bool) or length < 0 for length in shape):
             raise ValueError(f"shape {shape}")
     except Exception as error:  # a damaged header may raise anything
         raise StreamError(f"{name} is damaged or not an .npy file: {one_line(error)}.") from None
@@ -81,10 +81,10 @@ def read_header(stream: Any, name: str, size: int | None) -> Header:
 
 def _read(stream: Any, count: int) -> bytearray:
     """Return the next ``count`` bytes of a stream, or fewer at its end."""
-    found = bytearray()
-    while piece := stream.read(min(READ_BYTES, count - len(found))):
-        found += piece
-    return found
+    content = bytearray()
+    while piece := stream.read(min(READ_BYTES, count - len(content))):
+        content += piece
+    return content
 
 
 class Npy(SlicedTable):

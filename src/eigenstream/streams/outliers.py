@@ -26,7 +26,7 @@ class OmitOutliers(Step):
     The median, and the deviation as 1.48 times the median absolute deviation, are those of the
     first 10,000 rows, so outliers do not widen the limits. These rows are read in a preparatory
     pass, so the stream must be readable twice. A column in which more than half of the values are
-    equal has no limits. New rows are transformed as they are.
+    equal has no limits. New rows are transformed unchanged.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class OmitOutliers(Step):
         return replace(rows, weights=np.where(kept, weights, 0.0))
 
     def inverse_transform(self, rows: Any) -> Any:
-        """Return the rows as they are."""
+        """Return the rows unchanged."""
         return rows
 
     def to_sklearn(self, n_features: int) -> Any:

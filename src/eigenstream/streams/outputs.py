@@ -49,7 +49,7 @@ def write_csv(file: Any, names: Sequence[str], dtype: Any, blocks: Blocks) -> No
             continue
         shown = times if times.dtype.kind == "f" else times.astype(str)
         for time, row in zip(shown.tolist(), rows, strict=True):
-            lines.writerow([time, *(digits % one for one in row)])
+            lines.writerow([time, *(digits % value for value in row)])
     text.detach()
 
 
@@ -64,7 +64,7 @@ def write_parquet(file: Any, names: Sequence[str], dtype: Any, blocks: Blocks) -
             columns = [] if times is None else [times]
             columns += [np.ascontiguousarray(column) for column in rows.T]
             arrays = [pyarrow.array(column) for column in columns]
-            schema = pyarrow.schema(zip(names, [one.type for one in arrays], strict=True))
+            schema = pyarrow.schema(zip(names, [array.type for array in arrays], strict=True))
             if writer is None:
                 writer = stack.enter_context(parquet.ParquetWriter(file, schema))
             writer.write_table(pyarrow.Table.from_arrays(arrays, schema=schema))

@@ -38,20 +38,20 @@ class Reading:
         """Return the requested columns and rows of a table."""
         labels = tuple(places(self.labels, table))
         sequence, time = (
-            None if one is None else place(one, table) for one in (self.sequence, self.time)
+            None if mark is None else place(mark, table) for mark in (self.sequence, self.time)
         )
         marks = {sequence, time, *labels} - {None}
         features = places(self.columns or (slice(None),), table, marks)
-        if both := [one for one in labels if one in features]:
+        if both := [label for label in labels if label in features]:
             raise StreamError(f"{table.name}: column {both[0]!r} is both a label and a feature.")
         if left_out := set(places(self.exclude, table)):
-            features = [one for one in features if one not in left_out]
+            features = [feature for feature in features if feature not in left_out]
         if len(features) == 0:
             raise StreamError(f"{table.name} has no column for features. Add a column.")
         rows = self.rows.start, self.rows.stop, self.rows.step
         request = Request(side_by_side(features), sequence, time, labels, self.several, *rows)
-        for one in request.places if table.lacking else ():
-            if (name := table.columns[one]) in table.lacking:
+        for number in request.places if table.lacking else ():
+            if (name := table.columns[number]) in table.lacking:
                 lacks = f"{table.lacking[name]} has no column {name!r}, and other files have it"
                 raise StreamError(f"{lacks}. Select common columns with columns=[...].")
         return request
@@ -66,25 +66,25 @@ def side_by_side(places: Sequence[int]) -> Sequence[int]:
 def planned(plan: Reading, tables: Sequence[RowTable]) -> list[Request]:
     """Return the requested columns and rows of each table, with equal features in all tables."""
     first, names = tables[0], None
-    found: list[Request] = []
+    requests: list[Request] = []
     for table in tables:
         request = plan.request(table)
-        own = [table.columns[one] for one in request.features] if table.columns else []
+        own = [table.columns[number] for number in request.features] if table.columns else []
         names = own if names is None else names
         if own and names and own != names:  # the order of the columns may differ between files
             if odd := sorted(set(names) ^ set(own)):
                 has, lacks = (first, table) if odd[0] in names else (table, first)
                 differs = f"{has.name} has {odd[0]!r}, and {lacks.name} has not"
                 raise StreamError(f"columns differ: {differs}. Select common ones with columns=.")
-            places = [table.columns.index(one) for one in names]
+            places = [table.columns.index(name) for name in names]
             request = replace(request, features=side_by_side(places))
-        if found and len(request.features) != len(found[0].features):
+        if requests and len(request.features) != len(requests[0].features):
             widths = (
-                f"{len(request.features)} columns, and {first.name} has {len(found[0].features)}"
+                f"{len(request.features)} columns, and {first.name} has {len(requests[0].features)}"
             )
             raise StreamError(f"{table.name} has {widths}. Pass tables with equal columns.")
-        found.append(request)
-    return found
+        requests.append(request)
+    return requests
 
 
 def only_numbers(plan: Reading, tables: Sequence[RowTable]) -> tuple[Reading, dict[str | int, str]]:
@@ -96,11 +96,11 @@ def only_numbers(plan: Reading, tables: Sequence[RowTable]) -> tuple[Reading, di
     named: list[str | int] = []
     for table, request in zip(tables, planned(plan, tables), strict=True):
         names: Any = table.columns or range(table.width)
-        named = named or [names[one] for one in request.features]
-        for one in request.features:
-            if one in table.no_numbers:
-                others.setdefault(names[one], table.no_numbers[one])
-    kept = tuple(one for one in named if one not in others)
+        named = named or [names[number] for number in request.features]
+        for number in request.features:
+            if number in table.no_numbers:
+                others.setdefault(names[number], table.no_numbers[number])
+    kept = tuple(name for name in named if name not in others)
     return (replace(plan, columns=kept) if others and kept else plan), others
 
 
@@ -111,16 +111,16 @@ def places(columns: Sequence[Any], table: RowTable, marks: Any = ()) -> Sequence
     """
     if not marks and list(columns) == [slice(None)]:
         return range(table.width)
-    found: list[int] = []
-    for one in columns:
-        if isinstance(one, slice):
-            found += [at for at in range(table.width)[one] if at not in marks]
-        elif isinstance(one, str) and one not in table.columns:
-            some = [at for at, name in enumerate(table.columns) if fnmatchcase(name, one)]
-            found += [at for at in some if at not in marks] or [place(one, table)]
+    numbers: list[int] = []
+    for column in columns:
+        if isinstance(column, slice):
+            numbers += [at for at in range(table.width)[column] if at not in marks]
+        elif isinstance(column, str) and column not in table.columns:
+            matches = [at for at, name in enumerate(table.columns) if fnmatchcase(name, column)]
+            numbers += [at for at in matches if at not in marks] or [place(column, table)]
         else:
-            found.append(place(one, table))
-    return list(dict.fromkeys(found))
+            numbers.append(place(column, table))
+    return list(dict.fromkeys(numbers))
 
 
 def place(column: Any, table: RowTable) -> int:
@@ -146,7 +146,7 @@ def check_columns(columns: Any, option: str = "columns") -> tuple[Any, ...] | No
     listed = (columns,) if isinstance(columns, str | Integral | slice) else tuple(columns)
     if not listed:
         raise ValueError(f"{option} is empty. Name at least one column, or omit {option}=.")
-    twice = [one for at, one in enumerate(listed) if one in listed[:at]]
+    twice = [column for at, column in enumerate(listed) if column in listed[:at]]
     if twice:
         raise ValueError(f"{option} names {twice[0]!r} twice. Name each column once.")
     return listed

@@ -130,9 +130,9 @@ class Windowed(Step):
 
     def fresh(self) -> Self:
         """Return a copy without stored rows."""
-        made = copy(self)
-        Windowed.__init__(made, self.lost)
-        return made
+        twin = copy(self)
+        Windowed.__init__(twin, self.lost)
+        return twin
 
     def push(self, rows: Chunk) -> Chunk:
         """Return the windows that end in the new rows.
@@ -142,19 +142,19 @@ class Windowed(Step):
         if rows.new_sequence or self._rows is None:
             self._rows, self._weights, self._starts = rows.rows[:0], np.empty(0), True
         new = np.ones(len(rows)) if rows.weights is None else rows.weights
-        found, weights = stacked([self._rows, rows.rows]), np.concatenate([self._weights, new])
+        stored, weights = stacked([self._rows, rows.rows]), np.concatenate([self._weights, new])
         count = max(len(weights) - self.lost, 0)
-        self._rows, self._weights = found[count:].copy(), weights[count:].copy()
+        self._rows, self._weights = stored[count:].copy(), weights[count:].copy()
         starts = [self.lost - back for back in self.backs]
         light = np.min([weights[start : start + count] for start in starts], axis=0)
-        made = self.combined([found[start : start + count] for start in starts])
+        windows = self.combined([stored[start : start + count] for start in starts])
         if not (light > 0).all():
-            made = zeroed(made, light > 0)
+            windows = zeroed(windows, light > 0)
         begins = self._starts and count > 0
         self._starts = self._starts and not begins
         return replace(
             rows.between(len(rows) - count, len(rows)),
-            rows=made,
+            rows=windows,
             weights=None if (light == 1).all() else light,
             new_sequence=begins,
         )
@@ -314,7 +314,7 @@ class Preprocessing:
             The steps of the pipeline.
         """
         widths = next(
-            found for d in range(1, n_features + 1) if (found := self.widths(d))[-1] == n_features
+            chain for d in range(1, n_features + 1) if (chain := self.widths(d))[-1] == n_features
         )
         return [
             (f"step{k}", step.to_sklearn(width))
@@ -347,8 +347,8 @@ def preprocessing_of(model: Any) -> Preprocessing:
     """
     if not hasattr(model, "fit"):
         raise TypeError(f"model is a {type(model).__name__}. Pass a fitted estimator.")
-    found: Preprocessing = getattr(model, "preprocessing_", None) or Preprocessing()
-    return found
+    steps: Preprocessing = getattr(model, "preprocessing_", None) or Preprocessing()
+    return steps
 
 
 @storable(learns_first="bool", _n="number", _mean="f8 n", _squares="f8 n")
@@ -480,7 +480,7 @@ class Weighting(Step):
     def to_sklearn(self, n_features: int) -> Any:
         """Return a StandardScaler without a mean."""
         if n_features != len(self.weights):
-            raise StreamError(f"the rows have {n_features} features, and {self!r}. Pass as many.")
+            raise StreamError(f"the rows have {n_features} features, and {self!r}.")
         scaler = StandardScaler(with_mean=False)
         scaler.scale_, scaler.n_features_in_ = 1.0 / self.weights, n_features
         scaler.mean_, scaler.var_, scaler.n_samples_seen_ = None, scaler.scale_**2, 1
@@ -548,7 +548,7 @@ class LagEmbedding(Windowed):
 
     def names(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Return the names, with the delay in brackets."""
-        later = (f"{one}[-{k * self.lag}]" for k in range(1, self.n_delays) for one in names)
+        later = (f"{name}[-{k * self.lag}]" for k in range(1, self.n_delays) for name in names)
         return (*names, *later)
 
     @property
@@ -594,7 +594,7 @@ class Differences(Windowed):
 
     def names(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Return names such as ``x - x[-1]``."""
-        return tuple(f"{one} - {one}[-{self.lag}]" for one in names)
+        return tuple(f"{name} - {name}[-{self.lag}]" for name in names)
 
     @property
     def backs(self) -> Sequence[int]:

@@ -125,6 +125,6 @@ def _gene_names(root: Any) -> tuple[str, ...]:
     if index not in root["var"]:
         return ()
     stored: Any = root["var"][index]
-    stored = stored if hasattr(stored, "dtype") else stored["values"]  # beside a mask
+    stored = stored if hasattr(stored, "dtype") else stored["values"]  # with a mask
     values = stored.asstr()[:] if hasattr(stored, "asstr") else np.asarray(stored[:])
     return tuple(map(str, values))

@@ -109,7 +109,7 @@ class Stream:
         names = self.tables[0].columns
         #: The names of the columns before preprocessing.
         self.column_names = (
-            tuple(names[one] for one in self._requests[0].features) if names else None
+            tuple(names[number] for number in self._requests[0].features) if names else None
         )
         self.sources = tuple(table.name for table in tables)
         self.rereadable = all(table.rereadable for table in tables)
@@ -191,9 +191,11 @@ class Stream:
         """Return the options that a model stores for reading more data: those with plain values."""
         plan = self._plan
         marks = {"sequence": False if plan.joined else plan.sequence, "time": plan.time}
-        given = marks | {"gap": plan.gap, "missing": plan.missing}
-        plain = {name: one for name, one in given.items() if isinstance(one, str | int | float)}
-        return {name: one for name, one in plain.items() if one not in ("raise", KEEP)}
+        options = marks | {"gap": plan.gap, "missing": plan.missing}
+        plain = {
+            name: value for name, value in options.items() if isinstance(value, str | int | float)
+        }
+        return {name: value for name, value in plain.items() if value not in ("raise", KEEP)}
 
     @property
     def labelled(self) -> bool:
@@ -215,7 +217,7 @@ class Stream:
             The rows before preprocessing.
         """
         arrays = [getattr(table, "array", lambda: None)() for table in self.tables]
-        return None if any(one is None for one in arrays) else arrays
+        return None if any(array is None for array in arrays) else arrays
 
     # ---- other streams of the same tables ----------------------------------------------------
 
@@ -258,11 +260,11 @@ class Stream:
         """
         if steps and self._answers:
             raise StreamError("steps must come before the estimator. Transform the steps' stream.")
-        made = copy(self)
-        made.preprocessing = Preprocessing([*self.preprocessing.steps, *steps]).fresh()
-        widest = max(made.preprocessing.widths(self._width))
+        stream = copy(self)
+        stream.preprocessing = Preprocessing([*self.preprocessing.steps, *steps]).fresh()
+        widest = max(stream.preprocessing.widths(self._width))
         check_width(8 * widest, f"these steps return rows of {widest} numbers")
-        return made
+        return stream
 
     def prepared(self, model: Any) -> "Stream":
         """Return the stream after the fitted preprocessing steps of an earlier stream.
@@ -306,12 +308,12 @@ class Stream:
         """
         if self._plan.labels:
             raise StreamError(f"{self!r} already has labels in its columns. Omit the other labels.")
-        made = self.through()
-        made._labels = Labels(labels.column() if isinstance(labels, Stream) else labels)
+        stream = self.through()
+        stream._labels = Labels(labels.column() if isinstance(labels, Stream) else labels)
         counts = self._counts()
         if None not in counts:
-            made._labels.check(sum(one for one in counts if one is not None))
-        return made
+            stream._labels.check(sum(count for count in counts if count is not None))
+        return stream
 
     def mapped(self, function: Callable[[Any], Any]) -> "Stream":
         """Return the stream of the results of a function of the rows of each chunk.
@@ -328,9 +330,9 @@ class Stream:
         Stream
             The stream of results.
         """
-        made = self.through()
-        made._answers = (*self._answers, function)
-        return made
+        stream = self.through()
+        stream._answers = (*self._answers, function)
+        return stream
 
     def keeping_holes(self) -> "Stream":
         """Return the stream with NaN for missing values.
@@ -347,9 +349,9 @@ class Stream:
         if not self.preprocessing.keeps_holes:
             advice = "Open the stream with missing='skip' or missing='interpolate'."
             raise StreamError(f"{self.preprocessing!r} needs complete rows. {advice}")
-        made = self.through()
-        made._plan = replace(self._plan, missing=KEEP)
-        return made
+        stream = self.through()
+        stream._plan = replace(self._plan, missing=KEEP)
+        return stream
 
     def split(self, n_parts: int) -> list["Stream"]:
         """Return consecutive parts of the stream, which separate processes can read.
@@ -384,11 +386,11 @@ class Stream:
             return [self]
         if n_rows is None:
             return [Stream(self.tables[i:j], plan) for i, j in pairwise(cuts)]
-        found = []
+        parts = []
         for ends in pairwise(cuts):
-            found.append(self.through())
-            found[-1].tables, found[-1]._part = tuple(map(copy, self.tables)), ends
-        return found
+            parts.append(self.through())
+            parts[-1].tables, parts[-1]._part = tuple(map(copy, self.tables)), ends
+        return parts
 
     # ---- passes ------------------------------------------------------------------------------
 
@@ -444,7 +446,7 @@ class Stream:
                 advice = "Open it again, or write it to a file if a fit needs several passes."
                 raise StreamError(f"{table.name} can be read once only, and was read. {advice}")
             table.used = True
-        chunks = read_ahead(lambda: self._made(skip))
+        chunks = read_ahead(lambda: self._pass(skip))
         return self._answered(chunks) if self._answers else chunks
 
     def learn_steps(self, report: Callable[[int], object] = lambda n: None) -> None:
@@ -487,7 +489,7 @@ class Stream:
                         answers[chunk.weights == 0] = 0
                 yield replace(chunk, rows=answers)
 
-    def _made(self, skip: int) -> Iterator[Chunk]:
+    def _pass(self, skip: int) -> Iterator[Chunk]:
         """Yield the chunks of a pass after the first ``skip`` rows."""
         steps = self.preprocessing.fresh()
         near = not steps.remembers and self._plan.missing != "interpolate"
@@ -531,10 +533,10 @@ class Stream:
         parts, names, missing = self._cut(table, row, before), self.column_names, self._plan.missing
         for part in cleaned(parts, missing, names, longest, self._count_filled):
             for at in range(0, len(part), size):
-                made = steps.push(part.between(at, min(at + size, len(part))))
-                if len(made):
+                rows = steps.push(part.between(at, min(at + size, len(part))))
+                if len(rows):
                     # Rows without labels are removed last, because windows need their values.
-                    yield made if made.labels is None else self._labelled(made)
+                    yield rows if rows.labels is None else self._labelled(rows)
 
     def _count_filled(self, n_values: int) -> None:
         self.n_filled += n_values
@@ -640,9 +642,9 @@ class Stream:
 def _facts(table: RowTable) -> dict[str, Any]:
     """Return facts about a source that need no complete pass."""
     if table.files and table.rereadable:
-        whole = [one for file in table.files for one in (file.inside() or [file])]
-        here = [os.stat(one.path).st_mtime for one in whole if one.here]
-        size = sum(one.size() or 0 for one in whole)
+        whole = [part for file in table.files for part in (file.inside() or [file])]
+        here = [os.stat(file.path).st_mtime for file in whole if file.here]
+        size = sum(file.size() or 0 for file in whole)
         return {"size in bytes": size, "time of the last change": max(here, default=0.0)}
     if table.files:
         raise StreamError(f"{table.name} cannot be read again. Write it to a file first.")

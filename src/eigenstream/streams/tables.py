@@ -25,14 +25,14 @@ def of_records(records: Any, request: Request, name: str) -> Chunk:
     order = {place: at for at, place in enumerate(request.places)}
 
     def column(place: int) -> Any:
-        found = records.column(order[place])
-        if types.is_dictionary(found.type):
-            found = found.cast(found.type.value_type)
-        if types.is_decimal(found.type):
-            found = found.cast(pyarrow.float64())
-        return found.to_numpy(zero_copy_only=False)
+        values = records.column(order[place])
+        if types.is_dictionary(values.type):
+            values = values.cast(values.type.value_type)
+        if types.is_decimal(values.type):
+            values = values.cast(pyarrow.float64())
+        return values.to_numpy(zero_copy_only=False)
 
-    kinds = {records.schema.field(order[one]).type for one in request.features}
+    kinds = {records.schema.field(order[number]).type for number in request.features}
     rows = np.empty(
         (records.num_rows, len(request.features)),
         np.float32 if kinds == {pyarrow.float32()} else np.float64,
@@ -63,7 +63,7 @@ class ColumnTable(RowTable):
         """Set the names of the columns, which must be unique."""
         self.columns, self.width = tuple(map(str, names)), len(names)
         if len(set(self.columns)) < self.width:
-            twice = next(one for one in self.columns if self.columns.count(one) > 1)
+            twice = next(name for name in self.columns if self.columns.count(name) > 1)
             advice = "Rename one, or pass header=None if the first row is data."
             raise StreamError(f"{self.name} has two columns called {twice!r}. {advice}")
 
@@ -75,7 +75,7 @@ class ColumnTable(RowTable):
 def of_frame(piece: Any, columns: Sequence[str], request: Request, name: str) -> Chunk:
     """Return the requested columns of a data frame or of records, found by name."""
     own = names_of(piece)
-    places = [own.index(columns[one]) for one in request.places]
+    places = [own.index(columns[number]) for number in request.places]
     if hasattr(piece, "num_rows"):
         return of_records(piece.select(places), request, name)
     try:
@@ -110,11 +110,11 @@ class Arrow(ColumnTable):
         how: dict[str, Any] = {"filesystem": None if file.here else file.system}
         if file.is_folder:
             endings = READERS["tables.Arrow"].split()
-            self.files = [one for one in file.inside() if one.suffix in endings]
+            self.files = [part for part in file.inside() if part.suffix in endings]
             # If a folder has both kinds of files, only the Parquet files are read.
-            some = [one for one in self.files if one.suffix in PARQUET]
-            form = "parquet" if some else "ipc"
-            paths = [one.path for one in some or self.files]
+            parquet = [part for part in self.files if part.suffix in PARQUET]
+            form = "parquet" if parquet else "ipc"
+            paths = [part.path for part in parquet or self.files]
             how |= {"partitioning": "hive", "partition_base_dir": file.path}
         try:
             self._set(dataset.dataset(paths, format=form, **how))
@@ -134,15 +134,15 @@ class Arrow(ColumnTable):
         files = list(data.get_fragments()) if hasattr(data, "files") else []
         schema = data.schema
         if len(files) > 1:
-            theirs = {one.path: one.physical_schema for one in files}
-            for one in theirs.values():
+            theirs = {part.path: part.physical_schema for part in files}
+            for own in theirs.values():
                 with suppress(pyarrow.ArrowException):  # raised when such a column is read
-                    schema = pyarrow.unify_schemas([schema, one], promote_options="permissive")
+                    schema = pyarrow.unify_schemas([schema, own], promote_options="permissive")
             by_folder = set(data.schema.names) - set(files[0].physical_schema.names)
             lacking = [
                 (name, path)
-                for path, one in theirs.items()
-                for name in set(schema.names) - set(one.names) - by_folder
+                for path, own in theirs.items()
+                for name in set(schema.names) - set(own.names) - by_folder
             ]
             self.lacking: Mapping[str, str] = dict(reversed(lacking))
             data = type(data)(files, schema, data.format, data.filesystem)
@@ -185,7 +185,7 @@ class Arrow(ColumnTable):
 
     def pieces(self, request: Request) -> Iterator[Any]:
         """Yield batches of records with the requested columns."""
-        columns = [self.columns[one] for one in request.places]
+        columns = [self.columns[number] for number in request.places]
         how = {"batch_size": request.block_rows, "batch_readahead": 2, "fragment_readahead": 1}
         try:
             for batch in self.rest.to_batches(columns=columns, **how):

@@ -88,8 +88,8 @@ def layout_of(
         blanks = delimiter not in lines[at] and " " in lines[at].strip() and suffix != ".tsv"
         delimiter = " " if blanks else delimiter
 
-    def cells_of(some: list[str]) -> Any:
-        clean = [" ".join(line.split()) + "\n" for line in some] if blanks else some
+    def cells_of(texts: list[str]) -> Any:
+        clean = [" ".join(line.split()) + "\n" for line in texts] if blanks else texts
         return csv.reader(clean, delimiter=delimiter)
 
     reader = cells_of(lines[at:])
@@ -100,9 +100,9 @@ def layout_of(
     names: list[str] = []
     if numbers:
         notes = [line.strip().removeprefix("#").strip() for line in lines[:at] if line.strip()]
-        found = [cell.strip() for cell in next(cells_of(notes[-1:]), [])]
-        named = len(found) == len(set(found)) == len(first) and all(found)
-        names = found if named and not any(_is_number(one, decimal) for one in found) else []
+        titles = [cell.strip() for cell in next(cells_of(notes[-1:]), [])]
+        named = len(titles) == len(set(titles)) == len(first) and all(titles)
+        names = titles if named and not any(_is_number(word, decimal) for word in titles) else []
     headed = header is not None and not names
     if headed:
         names = [cell.strip() for cell in rows.pop(0)]
@@ -110,14 +110,14 @@ def layout_of(
     words: dict[int, tuple[str, int]] = {}
     excess: Counter[int] = Counter()
     for row, line in enumerate(rows):
-        for one, cell in enumerate(line[: len(first)]):
+        for place, cell in enumerate(line[: len(first)]):
             number = _is_number(cell, decimal)
             if not number:
-                words.setdefault(one, (cell, row))
+                words.setdefault(place, (cell, row))
             if cell.strip() not in NOTHING:
-                excess[one] += -1 if number else 1
-    commas = {one for one, (word, _) in words.items() if _kind(word) == "decimal commas"}
-    texts = frozenset(one for one in words if excess[one] > 0 or one in commas)
+                excess[place] += -1 if number else 1
+    commas = {place for place, (word, _) in words.items() if _kind(word) == "decimal commas"}
+    texts = frozenset(place for place in words if excess[place] > 0 or place in commas)
     doubtful = headed and numbers and header == "infer"
     size = len(first), at, bool(rows)
     return Layout(delimiter, blanks, tuple(names), doubtful, *size, words, texts)
@@ -218,10 +218,10 @@ class Text(ColumnTable):
     def pieces(self, request: Request) -> Iterator[Any]:
         """Yield batches of records with the requested columns, named by their numbers."""
         types = {str(place): pyarrow.float64() for place in request.places}
-        for one in (request.sequence, request.time, *request.labels):
+        for column in (request.sequence, request.time, *request.labels):
             # Times and labels are read as numbers if they are numbers in the first lines.
-            if one is not None and (one in self.layout.words or one == request.sequence):
-                types[str(one)] = pyarrow.string()
+            if column is not None and (column in self.layout.words or column == request.sequence):
+                types[str(column)] = pyarrow.string()
         read = pyarrow.csv.ReadOptions(
             use_threads=False,
             block_size=max(BLOCK_BYTES, 128 * self.width),  # a block must hold whole lines
