@@ -377,7 +377,8 @@ def all_rows(stream: StreamLike, what: str) -> Chunk:
     """Return all complete rows of a stream, or raise an error if they exceed the memory limit.
 
     >>> from eigenstream.streams import open_stream
-    >>> all_rows(open_stream([[1.0], [2.0]]).with_labels(["a", "b"]), "a test").rows.shape
+    >>> stream = open_stream([[1.0], [2.0]]).with_labels(["a", "b"])
+    >>> all_rows(stream, "a test").rows.shape
     (2, 1)
     """
     return StreamRows(stream, targets=lambda labels: labels).kept(what).whole

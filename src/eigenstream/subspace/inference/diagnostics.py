@@ -177,7 +177,8 @@ def matrices(model: SubspaceEstimator) -> MatrixOperator:
     --------
     >>> from eigenstream import StreamPCA
     >>> from eigenstream.subspace import matrices
-    >>> matrices(StreamPCA(1).fit([[2.0, 0.0], [-2.0, 0.0], [0.0, 1.0], [0.0, -1.0]])).reward
+    >>> rows = [[2.0, 0.0], [-2.0, 0.0], [0.0, 1.0], [0.0, -1.0]]
+    >>> matrices(StreamPCA(1).fit(rows)).reward
     array([[2. , 0. ],
            [0. , 0.5]])
     """
@@ -202,8 +203,9 @@ def estimated_share(model: SubspaceEstimator) -> float:
     Examples
     --------
     >>> from eigenstream import StreamPCA
-    >>> rows = np.random.default_rng(0).standard_normal((500, 30)) * 0.9 ** np.arange(30)
-    >>> bool(0.9 < estimated_share(StreamPCA(2, solver="sketch").fit(rows)) <= 1.0)
+    >>> rows = np.random.default_rng(0).standard_normal((2000, 500))
+    >>> pca = StreamPCA(2, solver="sketch").fit(rows * 0.9 ** np.arange(500))
+    >>> bool(0.9 < estimated_share(pca) <= 1.0)
     True
     """
     with model._guard.reading():

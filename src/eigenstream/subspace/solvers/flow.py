@@ -189,6 +189,7 @@ class FlowSums:
     Examples
     --------
     >>> from eigenstream.online import HEBB
+    >>> from eigenstream.rows.chunk import Chunk
     >>> plan = Plan(
     ...     1, init=np.array([[1.0, 0.0]]), learning_rate=0.5, center=False
     ... )
