@@ -39,6 +39,7 @@ FLOORS = {
     "_hooks": 0,
     "_linalg": 0,
     "_machine": 0,
+    "_namespaces": -1,
     "_provenance": 0,
     "_refusals": 0,
     "_storable": 0,

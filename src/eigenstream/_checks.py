@@ -18,6 +18,8 @@ from joblib import Parallel
 from joblib import hash as hash_of
 from numpy.typing import NDArray
 
+from eigenstream._namespaces import DeviceArray, is_dispatched, needs_numpy, on_host
+
 #: Packages that warnings skip to find the line of the caller.
 OURS = ("eigenstream", "sklearn", "joblib", "numba", "contextlib")
 
@@ -94,6 +96,8 @@ def unmasked(values: Any) -> Any:
     >>> unmasked(np.ma.masked_greater([[1, 2], [3, 999]], 900)).tolist()
     [[1.0, 2.0], [3.0, nan]]
     """
+    if is_dispatched(values):
+        needs_numpy("This method", values)
     if not np.ma.is_masked(values) or values.dtype.kind not in "biuf":
         return values
     dtype = values.dtype if values.dtype.kind == "f" else np.float64
@@ -114,7 +118,7 @@ def real_array(values: Any, name: str) -> NDArray[Any]:
         )
     if is_sparse(values):
         raise TypeError(f"{name} is sparse, but must be dense. Use {name}.toarray().")
-    array = np.asarray(unmasked(values))
+    array = np.asarray(unmasked(on_host(values)))
     if array.dtype.kind == "O":
         # A table with mixed columns may contain numbers as objects.
         with suppress(TypeError, ValueError):
@@ -157,6 +161,10 @@ def check_finite(
         ...
     ValueError: X contains infinity at row 7, column 1. Remove or impute such rows.
     """
+    if isinstance(values, DeviceArray):
+        if values.within(LARGEST_VALUE):
+            return
+        values = values.toarray()
     stored = values.data if is_sparse(values) else values
     if stored.size == 0 or not np.issubdtype(stored.dtype, np.floating):
         return
@@ -217,7 +225,7 @@ def check_names(values: Any, name: str, n_rows: int) -> NDArray[Any]:
         ...
     ValueError: labels contain None at row 1, which is not a name. Remove or label such rows.
     """
-    names = np.asarray(values)
+    names = np.asarray(on_host(values))
     if names.shape != (n_rows,):
         raise ValueError(
             f"{name} must have shape ({n_rows},), one name a row; got shape {names.shape}."

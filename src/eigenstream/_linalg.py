@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.linalg import blas, qr, subspace_angles
 
 from eigenstream._checks import is_sparse
+from eigenstream._namespaces import DeviceArray
 
 Floats = NDArray[np.floating[Any]]
 Float64s = NDArray[np.float64]
@@ -103,6 +104,8 @@ def mirrored(lower: Float64s) -> Float64s:
 
 def row_squares(rows: Any) -> Float64s:
     """Return the squared Euclidean norms of dense or sparse rows in float64."""
+    if isinstance(rows, DeviceArray):
+        return np.asarray(rows.squares(), np.float64)
     if is_sparse(rows):
         return np.asarray(rows.astype(np.float64).power(2).sum(axis=1)).ravel()
     if rows.dtype == np.float32:

@@ -25,6 +25,7 @@ from joblib import hash as hash_of
 from eigenstream import _hooks
 from eigenstream._checks import is_sparse
 from eigenstream._machine import chunk_rows
+from eigenstream._namespaces import is_dispatched, needs_numpy
 from eigenstream._provenance import NOTED, steps_of_stream
 from eigenstream._refusals import check_is_rows
 from eigenstream._streams import is_dask, is_labelled, is_stream, opened
@@ -274,6 +275,8 @@ def _columns_of(model: Any, X: Any) -> Any:
     """Return rows as an array, with the columns of the stream that the model learned from."""
     if is_sparse(X):
         return X
+    if is_dispatched(X):
+        needs_numpy(f"{type(model).__name__} with preprocessing steps", X)
     known = (getattr(model, "provenance_", None) or {}).get("columns")
     if known is None or not hasattr(X, "columns"):
         return X if hasattr(X, "shape") and not hasattr(X, "columns") else np.asarray(X)

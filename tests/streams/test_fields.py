@@ -320,11 +320,24 @@ def test_weighting_of_arrays():
             Weighting(bad)
 
 
+def test_a_path_of_lags_keeps_the_grid_and_the_steps(cube):
+    path = lag_path(SlowSubspace(2), cube, [1, 2])
+    for slow in path.estimators:
+        assert slow.grid_.maps(slow.components_).dims == ("component", "lat", "lon")
+        np.testing.assert_allclose(slow.transform(cube), slow.transform(ROWS))
+    weighted = open_stream(cube).through(Weighting(np.arange(1.0, 13.0)))
+    [slow] = lag_path(SlowSubspace(2), weighted, [2]).estimators
+    same = SlowSubspace(2, lag=2).fit(weighted)
+    np.testing.assert_allclose(slow.transform(ROWS), same.transform(ROWS))
+
+
 @pytest.mark.filterwarnings("ignore:Blocks of 12 rows")
 def test_error_bars_of_maps(cube):
     pca = StreamPCA(2).fit(cube, blocks=10)
     errors = pca.result_.uncertainty.loadings.error
     assert pca.grid_.maps(errors).dims == ("component", "lat", "lon")
+    theirs = StreamPCA(2).uncertainty(cube, blocks=10).estimator
+    assert theirs.grid_.maps(theirs.components_).dims == ("component", "lat", "lon")
     frame = StreamPCA(2).set_output(transform="pandas").fit(cube).transform(cube)
     assert list(frame.columns) == ["streampca0", "streampca1"]
 

@@ -12,6 +12,7 @@ import eigenstream.neurons
 import eigenstream.prototypes
 import eigenstream.streams
 import eigenstream.subspace  # noqa: F401  the classes register themselves
+from eigenstream._namespaces import DeviceArray
 from eigenstream._storable import CLASSES, check_form, layout_of
 
 __all__ = ["Arrays", "can_be_saved", "decode", "encode"]
@@ -60,6 +61,8 @@ def encode(value: Any, arrays: Arrays, place: str = "model") -> Any:
     of: Any
     if type(value) is float:
         return value if np.isfinite(value) else {"is": kind, "of": str(value)}
+    if isinstance(value, DeviceArray):
+        value = value.toarray()
     if isinstance(value, np.ndarray):
         return _encode_array(value, arrays, place)
     if type(value) in (list, tuple):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from eigenstream._files import replacing
+from eigenstream._namespaces import on_host
 from eigenstream.subspace import SlowSubspace, StreamPCA, to_sklearn
 
 __all__ = ["ENDINGS", "export"]
@@ -49,7 +50,7 @@ def export(estimator: Any, path: str | PathLike[str]) -> None:
         return
     if not hasattr(estimator, "components_"):
         raise ValueError(f"{estimator!r:.40} has no components_. Pass a fitted subspace.")
-    components = np.ascontiguousarray(estimator.components_)
+    components = np.ascontiguousarray(on_host(estimator.components_))
     with replacing(target) as file:
         if ending == ".npy":
             np.save(file.buffer, components)

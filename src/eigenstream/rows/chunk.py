@@ -11,6 +11,7 @@ from scipy.sparse import vstack
 
 from eigenstream._checks import check_finite, is_sparse, warn_user
 from eigenstream._linalg import Float64s
+from eigenstream._namespaces import DeviceArray, on_host
 from eigenstream._storable import storable
 from eigenstream._types import LabelsLike, Matrix
 
@@ -138,9 +139,14 @@ class Chunk:
         return [self[first:last] for first, last in pairwise(cuts)]
 
     def kept(self) -> "Chunk":
-        """Return a copy of the required rows, since callers may reuse their memory."""
+        """Return a copy of the required rows, since callers may reuse their memory.
+
+        Rows on a device are copied to the host.
+        """
         if self.pairs is None:
-            return replace(self, rows=self.rows.copy(), place=NOWHERE, skipped=NONE_SKIPPED)
+            away = isinstance(self.rows, DeviceArray)
+            rows = on_host(self.rows) if away else self.rows.copy()
+            return replace(self, rows=rows, place=NOWHERE, skipped=NONE_SKIPPED)
         used, pairs = np.unique(self.pairs, return_inverse=True)
         pairs = pairs.reshape(-1, 2).astype(np.intp)
         return Chunk(self.rows[used], self.weights, self.starts, self.targets, pairs)
@@ -162,12 +168,12 @@ class Chunk:
 
 
 def joined(chunks: list[Chunk]) -> Chunk:
-    """Return consecutive chunks as one chunk."""
+    """Return consecutive chunks as one chunk, on the host if there are several."""
     chunks = [chunk for chunk in chunks if len(chunk)] or chunks[:1]
     if len(chunks) == 1:
         return chunks[0]
     places = np.cumsum([0, *map(len, chunks)])
-    rows = [chunk.rows for chunk in chunks]
+    rows = [on_host(chunk.rows) for chunk in chunks]
     weights = targets = pairs = None
     if any(chunk.weights is not None for chunk in chunks):
         weights = np.concatenate([chunk.each_weight() for chunk in chunks])
@@ -249,6 +255,8 @@ def blocks_of(chunks: Iterable[Chunk], size: int) -> Iterator[Chunk]:
 
 def finite_rows(rows: Matrix) -> NDArray[np.bool_]:
     """Return True for each dense or sparse row whose values are all finite."""
+    if isinstance(rows, DeviceArray):
+        return np.asarray(rows.finite_rows())
     if not is_sparse(rows):
         return np.asarray(np.isfinite(rows).all(axis=1))
     entries = rows.tocoo()
@@ -259,7 +267,7 @@ def finite_rows(rows: Matrix) -> NDArray[np.bool_]:
 
 def bad_values(rows: Matrix) -> NDArray[np.bool_]:
     """Return True for each value that is NaN or infinite."""
-    return np.asarray(~np.isfinite(rows.toarray() if is_sparse(rows) else rows))
+    return np.asarray(~np.isfinite(rows.toarray() if is_sparse(rows) else on_host(rows)))
 
 
 def without_nan(rows: Matrix) -> Matrix:
@@ -285,6 +293,8 @@ def with_gaps(rows: Matrix, name: str = "X") -> Matrix:
 
 def without(rows: Matrix, kept: NDArray[np.bool_]) -> Matrix:
     """Return rows with zeros in place of the rows that are not kept."""
+    if isinstance(rows, DeviceArray):
+        return rows.filled(~kept, 0.0)
     if not is_sparse(rows):
         return np.where(kept[:, None], rows, np.zeros((), rows.dtype))
     entries = rows.tocoo()

@@ -16,6 +16,7 @@ from sklearn.utils.validation import validate_data
 from eigenstream._checks import check_finite, check_weights, is_sparse, unmasked
 from eigenstream._linalg import Float64s
 from eigenstream._machine import chunk_rows, physical_memory
+from eigenstream._namespaces import DeviceArray, is_dispatched, needs_numpy
 from eigenstream._refusals import check_is_rows
 from eigenstream._types import LabelsLike, Matrix, RowsLike, StreamLike, WeightsLike
 from eigenstream.rows.chunk import (
@@ -58,6 +59,11 @@ class MapOfRows(Stage, Protocol):
 
     def fit_stream(self, stream: StreamLike) -> None:
         """Fit the map to a stream."""
+
+
+#: The rows of a chunk on a device, as a multiple of those on the host. More rows keep a device busy
+#: for longer between two calls, and take more of its memory (0.5 GB).
+DEVICE_CHUNKS = 8
 
 
 class Rows(ABC):
@@ -160,6 +166,8 @@ class ArrayRows(Rows):
 
 def _step(rows: Matrix) -> int:
     """Return the number of rows in a chunk, by the stored values for sparse rows."""
+    if isinstance(rows, DeviceArray):
+        return DEVICE_CHUNKS * chunk_rows(rows.shape[1])
     if is_sparse(rows):
         return chunk_rows(-(-rows.nnz // max(rows.shape[0], 1)))
     return chunk_rows(rows.shape[1])
@@ -493,6 +501,8 @@ def validated(estimator: BaseEstimator, X: RowsLike, *, reset: bool, sparse: boo
     if not reset and known_rows(estimator, X):
         return X
     check_is_rows(X)
+    if is_dispatched(X):
+        return _validated_on_device(estimator, X, reset=reset)
     if hasattr(X, "collect_schema") and not hasattr(X, "__len__"):
         raise TypeError("X is a lazy data frame without rows. Pass X.collect().")
     kinds = "csr" if sparse else False
@@ -502,6 +512,15 @@ def validated(estimator: BaseEstimator, X: RowsLike, *, reset: bool, sparse: boo
     except (ValueError, TypeError):
         check_columns_are_numbers(X, "X")
         raise
+
+
+def _validated_on_device(estimator: BaseEstimator, X: RowsLike, *, reset: bool) -> DeviceArray:
+    """Return rows on a device; raise if the estimator cannot learn from them there."""
+    reason = getattr(estimator, "_needs_host", type(estimator).__name__)
+    if reason is not None:
+        needs_numpy(reason, X)
+    values = DeviceArray.of_rows(X).values
+    return DeviceArray(validate_data(estimator, values, reset=reset, ensure_all_finite=False))
 
 
 def numbers(values: Matrix) -> Matrix:

@@ -51,7 +51,7 @@ def to_sklearn(estimator: "TimeEstimator", preprocessing: bool = True) -> Any:
         parts += steps.to_sklearn(estimator.n_features_in_)
     if estimator._map is not None:
         parts.append(("features", estimator._map.transformer))
-    mean, scale = estimator._solved().mean, estimator.scale_
+    mean, scale = estimator._solved().mean, estimator._solved().scale
     width = len(mean)
     if scale is not None:
         parts.append(("scale", _scaler(mean, scale, estimator.n_samples_seen_)))

@@ -19,6 +19,7 @@ from eigenstream._checks import check_finite, check_unchanged, real_array, same_
 from eigenstream._hooks import Keeper, Resumption
 from eigenstream._linalg import Float64s
 from eigenstream._machine import chunk_rows
+from eigenstream._namespaces import DeviceArray, is_dispatched, needs_numpy, on_host
 from eigenstream._prepared import maps_back, maps_streams
 from eigenstream._provenance import (
     check_same_input,
@@ -508,7 +509,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
         return transformer if isinstance(transformer, KernelMap | RowSpan) else None
 
     @property
-    def components_(self) -> Float64s:
+    def components_(self) -> Any:
         """The learned directions, one in each row. A kernel has ``features_.coefficients``."""
         kernel, vectors = self._kernel, self._vectors
         if isinstance(kernel, KernelMap):
@@ -516,7 +517,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
                 "kernel='rbf' has no components_, because they are sums of kernel functions at the "
                 "training rows. Use features_.coefficients(result_.vectors)."
             )
-        return vectors.T if kernel is None else vectors.T @ kernel.basis_
+        return self._shown(vectors.T if kernel is None else vectors.T @ kernel.basis_)
 
     @property
     def grid_(self) -> Any:
@@ -527,19 +528,38 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
         return self.feature_grid_  # AttributeError for other rows
 
     @property
-    def eigenvalues_(self) -> Float64s:
+    def eigenvalues_(self) -> Any:
         """The eigenvalues of the components, in descending order."""
-        return self._solved().pairs.values
+        return self._shown(self._solved().pairs.values)
 
     @property
-    def mean_(self) -> Float64s:
+    def mean_(self) -> Any:
         """The mean that is subtracted from each row before projection."""
-        return self._solved().mean
+        return self._shown(self._solved().mean)
 
     @property
-    def scale_(self) -> Float64s | None:
+    def scale_(self) -> Any:
         """The divisor of each feature after centring, or None without ``scale``."""
-        return self._solved().scale
+        scale = self._solved().scale
+        return None if scale is None else self._shown(scale)
+
+    def _shown(self, values: Any) -> Any:
+        """Return values on the device of the last rows, while scikit-learn dispatches there."""
+        home = self._known().home
+        return values if home is None or not is_dispatched(home.values) else home.near(values)
+
+    @property
+    def _needs_host(self) -> str | None:
+        """What keeps the estimator from rows on a device, or None if nothing does."""
+        name, solver = type(self).__name__, getattr(self.solver, "name", self.solver)
+        if self._on_devices and solver not in ("auto", "dense"):
+            return f"{name} with solver={solver!r}"
+        for option, value in (("features", self.features), ("missing", self.missing)):
+            if self._on_devices and value is not None and value not in ("raise", "skip"):
+                return f"{name} with {option}={value!r}"
+        return None if self._on_devices else name
+
+    _on_devices = False
 
     @property
     def _columns(self) -> Float64s:
@@ -566,7 +586,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
     @property
     def n_components_(self) -> int:
         """The number of components learned."""
-        return len(self.eigenvalues_)
+        return len(self._solved().pairs.values)
 
     def _operator_of(self, learner: Learner) -> Any:
         """Return A and B, without D x D matrices for few rows unless columns are scaled."""
@@ -638,6 +658,9 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
         result = self._solved()
         rows, lost = self._completed(validated(self, X, reset=False), result)
         features = self._projected(rows, result.mean, result.columns)
+        if isinstance(features, DeviceArray):
+            chosen = np.isin(np.arange(len(features)), lost)
+            return (features.filled(chosen, np.nan) if len(lost) else features).values
         features[lost] = np.nan
         return features
 
@@ -695,21 +718,25 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
             )
         if is_list_of_sequences(Z):
             return each(self.inverse_transform, Z)
-        vectors, scale = self._vectors, self.scale_
-        Z = real_array(Z, "Z")
-        if Z.ndim != 2 or Z.shape[1] != vectors.shape[1]:
+        vectors, scale = self._vectors, self._solved().scale
+        Z = DeviceArray.of_rows(Z) if is_dispatched(Z) else real_array(Z, "Z")
+        if len(Z.shape) != 2 or Z.shape[1] != vectors.shape[1]:
             raise ValueError(
                 f"Z has shape {Z.shape}. Pass shape (n, {vectors.shape[1]}), one column for each "
                 "component."
             )
-        dtype = Z.dtype if Z.dtype in (np.float32, np.float64) else np.dtype(np.float64)
-        Z = Z.astype(dtype, copy=False)
+        if Z.dtype not in (np.float32, np.float64):
+            Z = Z.astype(np.float64)
         check_finite(Z, name="Z")
         patterns = self._patterns()
         patterns = patterns if scale is None else patterns * scale
-        made = Z @ patterns.astype(dtype) + self.mean_.astype(dtype)
+        mean, steps = on_host(self.mean_), getattr(self, "preprocessing_", None)
+        if isinstance(Z, DeviceArray):
+            if steps is not None or self._map is not None:
+                needs_numpy("inverse_transform with preprocessing steps or features", Z.values)
+            return Z.mapped_back(patterns, mean)
+        made = Z @ patterns.astype(Z.dtype) + mean.astype(Z.dtype)
         made = made if self._map is None else self.features_.inverse_transform(made)
-        steps = getattr(self, "preprocessing_", None)
         return made if steps is None else steps.inverse_transform(made)
 
     # ---- error bars ------------------------------------------------------------------------
@@ -746,6 +773,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
         """Describe the estimator to scikit-learn."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.array_api_support = self._on_devices
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 

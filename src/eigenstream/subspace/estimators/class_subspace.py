@@ -171,6 +171,7 @@ class ClassSubspace(PairwiseEstimator):
     0.99
     """
 
+    _on_devices = True
     _parameter_constraints: ClassVar[Constraints] = PairwiseEstimator._parameter_constraints | {
         "scale": [FLAG, StrOptions({"auto", "within"})]
     }

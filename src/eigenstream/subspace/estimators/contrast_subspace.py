@@ -132,6 +132,7 @@ class ContrastSubspace(SubspaceEstimator):
     array([99. ,  5.3])
     """
 
+    _on_devices = True
     _parameter_constraints: ClassVar[Constraints] = SubspaceEstimator._parameter_constraints | {
         "alpha": [Interval(Real, 0, None, closed="left")],
         "center": [FLAG],
@@ -359,7 +360,7 @@ class ContrastSubspace(SubspaceEstimator):
             The variance of X less alpha times that of the background.
         """
         learned: Any = self._known().ahead().terms
-        apart = (self.mean_ - learned.centers[PENALISED].mean) @ self._columns
+        apart = (self._solved().mean - learned.centers[PENALISED].mean) @ self._columns
         rewarded, penalised = (
             all_rows(Z, "score").rows if is_stream(Z) else Z
             for Z in (self.transform(X), self.transform(background))

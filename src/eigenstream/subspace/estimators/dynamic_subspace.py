@@ -110,6 +110,7 @@ class DynamicSubspace(TimeEstimator):
     (array([7.99, 7.99]), array([48., 48.]))
     """
 
+    _on_devices = True
     _parameter_constraints: ClassVar[Constraints] = {
         **{k: v for k, v in TimeEstimator._parameter_constraints.items() if k != "scale"},
         "lag": [COUNT],
@@ -171,7 +172,7 @@ class DynamicSubspace(TimeEstimator):
         return cast(DynamicResult, self._of_this(self._solved()))
 
     @property
-    def singular_values_(self) -> Float64s:
+    def singular_values_(self) -> Any:
         """The singular values, in descending order."""
         return self.eigenvalues_
 

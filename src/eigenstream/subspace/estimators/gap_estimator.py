@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from eigenstream._checks import is_sparse, warn_user
-from eigenstream._linalg import Float64s
 from eigenstream._types import Matrix, StreamLike
 from eigenstream.rows.chunk import with_gaps
 from eigenstream.subspace.estimators.base import SubspaceEstimator
@@ -57,16 +56,14 @@ class GapEstimator(SubspaceEstimator):
         return stream.keeping_holes() if self._gaps else stream
 
     @property
-    def components_(self) -> Float64s:
+    def components_(self) -> Any:
         """The learned directions, one in each row. NaN for columns that were never seen."""
-        components: Float64s = self._without_unseen(super().components_)
-        return components
+        return self._without_unseen(super().components_)
 
     @property
-    def mean_(self) -> Float64s:
+    def mean_(self) -> Any:
         """The mean that is subtracted from each row. NaN for columns that were never seen."""
-        mean: Float64s = self._without_unseen(super().mean_)
-        return mean
+        return self._without_unseen(super().mean_)
 
     def _without_unseen(self, values: Any) -> Any:
         """Return values with NaN for columns that were never seen."""

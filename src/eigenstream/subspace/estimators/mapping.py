@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from eigenstream._checks import check_finite, is_sparse
 from eigenstream._linalg import Float64s
 from eigenstream._machine import chunk_rows
+from eigenstream._namespaces import DeviceArray
 from eigenstream._provenance import forget_source
 from eigenstream._storable import storable
 from eigenstream._types import Matrix, StreamLike, Transformer
@@ -109,6 +110,8 @@ def projected(rows: Matrix, mean: Float64s, columns: Float64s) -> Matrix:
 
     The mean is subtracted before the product, because float32 would lose digits afterwards.
     """
+    if isinstance(rows, DeviceArray):
+        return rows.projected(mean, columns)
     dtype = rows.dtype
     out = np.empty((rows.shape[0], columns.shape[1]), dtype)
     if is_sparse(rows):

@@ -16,6 +16,7 @@ from eigenstream._checks import (
     is_sparse,
     unmasked,
 )
+from eigenstream._namespaces import on_host
 from eigenstream._provenance import steps_of_stream
 from eigenstream._refusals import check_is_rows
 from eigenstream._types import LabelsLike, Matrix, PairsLike, RowsLike, StreamLike, WeightsLike
@@ -221,6 +222,7 @@ def checked_labels(estimator: Any, y: LabelsLike, n_rows: int | None = None) -> 
             f"{type(estimator).__name__} requires y to be passed, but the target y is None. Pass "
             "one class label for each row."
         )
+    y = on_host(y)
     check_unmasked(y, "y")
     labels = column_or_1d(y, warn=True)
     if n_rows is not None and len(labels) != n_rows:

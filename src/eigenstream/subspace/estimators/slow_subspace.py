@@ -153,6 +153,7 @@ class SlowSubspace(TimeEstimator):
     np.float64(1.0)
     """
 
+    _on_devices = True
     _parameter_constraints: ClassVar[Constraints] = TimeEstimator._parameter_constraints | {
         "n_components": [COUNT, Interval(Real, 0, 1, closed="neither"), None],
         "alpha": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto", "bound"})],
@@ -426,7 +427,7 @@ class SlowSubspace(TimeEstimator):
         >>> SlowSubspace(n_components=2).fit(X).path([0.01, 0.5, 1.0]).n_positive
         array([1, 3, 3])
         """
-        learner, scale = self._stored().ahead(), self.scale_
+        learner, scale = self._stored().ahead(), self._solved().scale
         # No feature is divided by less than the least scale.
         radius = np.nan
         if learner.terms.radius is not None:
@@ -472,7 +473,7 @@ class SlowSubspace(TimeEstimator):
         return self._scores_on(other._known().ahead(), counts)
 
     def _scores_on(self, scored: Learner, counts: list[int]) -> list[float]:
-        forms, scale = self.result_.forms, self.scale_
+        forms, scale = self.result_.forms, self._solved().scale
         scored_moments = self._moments_of(scored, self.result_.pairs.vectors)
         # solver="flow" estimates no second moments.
         learned = scored_moments if forms is None else (forms.variance, forms.velocity)
@@ -488,7 +489,7 @@ class SlowSubspace(TimeEstimator):
         return scores
 
     def _moments_of(self, scored: Learner, vectors: Float64s) -> tuple[Float64s, Float64s]:
-        scale = self.scale_
+        scale = self._solved().scale
         columns = vectors if scale is None else vectors / scale[:, None]
         variance, velocity = scored.thin_operator().forms(columns)
         if self.center is True:

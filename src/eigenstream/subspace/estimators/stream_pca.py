@@ -12,10 +12,11 @@ from eigenstream import theory
 from eigenstream._checks import check_number, is_sparse
 from eigenstream._linalg import Float64s, numerical_rank
 from eigenstream._machine import chunk_rows
+from eigenstream._namespaces import on_host
 from eigenstream._prepared import maps_streams
 from eigenstream._storable import storable
 from eigenstream._streams import is_stream
-from eigenstream._types import Constraints, Count, LabelsLike, RowsLike, Transformer
+from eigenstream._types import Constraints, Count, LabelsLike, Matrix, RowsLike, Transformer
 from eigenstream.rows.guard import reads
 from eigenstream.rows.rows import as_floats, validated
 from eigenstream.subspace.estimators.entries import documented
@@ -102,6 +103,7 @@ class StreamPCA(TimeEstimator):
     array([[1., 0.]])
     """
 
+    _on_devices = True
     _parameter_constraints: ClassVar[Constraints] = TimeEstimator._parameter_constraints | {
         "n_components": [COUNT, Interval(Real, 0, 1, closed="neither"), None],
     }
@@ -157,19 +159,19 @@ class StreamPCA(TimeEstimator):
         return cast(VarianceResult, self._of_this(self._solved()))
 
     @property
-    def explained_variance_(self) -> Float64s:
+    def explained_variance_(self) -> Matrix:
         """The variance of the data along each component, divided by n - 1 if centred."""
+        return self._shown(self._variances())
+
+    def _variances(self) -> Float64s:
         result = self.result_
         return np.asarray(result.pairs.values * result.freedom)
 
-    def _variances(self) -> Float64s:
-        return self.explained_variance_
-
     @property
-    def explained_variance_ratio_(self) -> Float64s:
+    def explained_variance_ratio_(self) -> Matrix:
         """The share of the total variance that each component captures."""
-        total = self.result_.total
-        return self.eigenvalues_ / total if total > 0 else np.zeros_like(self.eigenvalues_)
+        values, total = self.result_.pairs.values, self.result_.total
+        return self._shown(values / total if total > 0 else np.zeros_like(values))
 
     @property
     def noise_variance_(self) -> float:
@@ -234,22 +236,17 @@ class StreamPCA(TimeEstimator):
         """
         check_is_fitted(self)
         check_number(learning_rate, "learning_rate", above=0)
-        width, noise = len(self.mean_), self.noise_variance_
-        if (
-            len(self.components_) + 2 > width
-            or not noise > 0
-            or self.eigenvalues_[-1] <= noise * (1 + 1e-9)
-        ):
+        result, noise = self.result_, self.noise_variance_
+        width, values = len(result.mean), result.pairs.values
+        if len(values) + 2 > width or not noise > 0 or values[-1] <= noise * (1 + 1e-9):
             raise ValueError(
                 f"The theory requires eigenvalues above the noise, and at least 2 more features "
-                f"than components. The {len(self.components_)} components of {width} features have "
-                f"eigenvalues down to {self.eigenvalues_[-1]:g}, and the noise is {noise:g}. Use "
+                f"than components. The {len(values)} components of {width} features have "
+                f"eigenvalues down to {values[-1]:g}, and the noise is {noise:g}. Use "
                 "fewer components."
             )
         units = theory.PrincipalDynamics
-        model = units.of_variances(
-            self.eigenvalues_, learning_rate=learning_rate * width, noise=noise
-        )
+        model = units.of_variances(values, learning_rate=learning_rate * width, noise=noise)
         return model.advise(n_features=width)
 
     def score(self, X: RowsLike, y: LabelsLike = None) -> float:
@@ -290,11 +287,12 @@ class StreamPCA(TimeEstimator):
             The log-likelihood of each row.
         """
         check_is_fitted(self)
-        rows = as_floats(validated(self, X, reset=False))
+        rows = on_host(as_floats(validated(self, X, reset=False)))
         rows = rows if self._map is None else self.features_.transform(rows)
-        variances, noise = self.explained_variance_, self.noise_variance_
-        seen = np.isfinite(self.mean_)  # other columns have no values
-        mean, vectors = self.mean_[seen], self._solved().pairs.vectors[seen]
+        variances, noise = self._variances(), self.noise_variance_
+        seen = np.isfinite(on_host(self.mean_))  # other columns have no values
+        result = self._solved()
+        mean, vectors = result.mean[seen], result.pairs.vectors[seen]
         rows = rows if seen.all() else rows[:, seen]
         rest = rows.shape[1] - len(variances)
         least = variances.max() * len(mean) * np.finfo(np.float64).eps
@@ -304,7 +302,7 @@ class StreamPCA(TimeEstimator):
                 f"Some directions have no variance (rank {rank} of {rows.shape[1]}), so rows "
                 "have no density. Use fewer components or more data."
             )
-        scale = np.ones(rows.shape[1]) if self.scale_ is None else self.scale_[seen]
+        scale = np.ones(rows.shape[1]) if result.scale is None else result.scale[seen]
         scores = np.empty(rows.shape[0])
         step = chunk_rows(rows.shape[1])
         for start in range(0, len(scores), step):

@@ -18,6 +18,7 @@ from eigenstream._checks import check_flag, warn_user
 from eigenstream._documented import documented_by
 from eigenstream._hooks import KEEPING, keeper_of
 from eigenstream._linalg import Float64s, principal_angles, rounding_of_mean
+from eigenstream._namespaces import on_host
 from eigenstream._prepared import learns_rows
 from eigenstream._provenance import forget_source, note_source
 from eigenstream._streams import check_takes_checkpoints, fits_dask, is_stream, note_columns
@@ -385,7 +386,7 @@ class TimeEstimator(CallbackSupportMixin, GapEstimator):
         for whole in Fit(self, rows, feature_map=self._map).reading():
             chunk = whole[:most]
             complete, _ = self._completed(chunk.rows, answer)
-            made = np.asarray(projected(complete, mean, columns), np.float64)
+            made = np.asarray(on_host(projected(complete, mean, columns)), np.float64)
             yield replace(chunk, rows=made)
 
     # ---- error bars ------------------------------------------------------------------------

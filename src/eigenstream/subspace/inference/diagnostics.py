@@ -153,7 +153,7 @@ def n_positive(model: SubspaceEstimator) -> int:
     3
     """
     result = model.result_
-    known = int((model.eigenvalues_ > 0).sum())
+    known = int((model._solved().pairs.values > 0).sum())
     known = result.n_positive if isinstance(result, PairResult) else known
     if result.weights is None or not model._solver.can(MATRIX):
         return known

@@ -12,7 +12,8 @@ from sklearn.base import clone
 
 from eigenstream._checks import check_lags, check_number, warn_user
 from eigenstream._linalg import Float64s, brief
-from eigenstream._streams import opened
+from eigenstream._provenance import note_source
+from eigenstream._streams import is_stream, opened
 from eigenstream._types import BlockCount, RowsLike, WeightsLike
 from eigenstream.evaluation.sums import without_each
 from eigenstream.rows.chunk import Chunk
@@ -392,7 +393,10 @@ def lag_path(
             # All blocks decide whether a time scale is known; the jackknife may join them.
             own = np.einsum("...kkd->...kd", curves_without)
             known = resolved(
-                np.einsum("kkd->kd", curves), jackknife_error(own), len(fitted[0].mean_), len(parts)
+                np.einsum("kkd->kd", curves),
+                jackknife_error(own),
+                len(fitted[0]._solved().mean),
+                len(parts),
             )
             factors = np.where(known, dt, np.nan)
             errors = tuple(
@@ -402,6 +406,8 @@ def lag_path(
             warned(max(errors, key=lambda bars: bars.warning is not None))
         else:
             warn_user("The data have too few rows for error bars. Pass more rows or shorter lags.")
+    for model in fitted if is_stream(X) else ():
+        note_source(model, X, fit.n_sequences)
     scales = np.array([model.timescales_[:kept] * dt for model in fitted])
     for row, bars in zip(scales, errors or (), strict=False):
         assert bars.timescales is not None
@@ -412,7 +418,7 @@ def lag_path(
         np.array([model.lag for model in fitted], np.int64),
         np.array([model.result_.autocorrelations[:kept] for model in fitted]),
         scales,
-        np.array([model.eigenvalues_[:kept] for model in fitted]),
+        np.array([model._solved().pairs.values[:kept] for model in fitted]),
         None if None in alphas else np.array(alphas),
         tuple(fitted),
         errors,

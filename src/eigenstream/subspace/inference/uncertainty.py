@@ -14,6 +14,7 @@ from scipy.stats import t as student
 
 from eigenstream._checks import check_whole, warn_user
 from eigenstream._linalg import Float64s, brief
+from eigenstream._namespaces import on_host
 from eigenstream._storable import storable
 from eigenstream._types import BlockCount
 from eigenstream.evaluation.sums import without_each
@@ -392,7 +393,9 @@ def jackknife(
     others = list(left_out(fitted, parts))
     d = min(each.n_components_ for each in (fitted, *others))
     values = {
-        name: np.array([np.atleast_1d(getattr(each, name))[:d] for each in (fitted, *others)])
+        name: np.array(
+            [np.atleast_1d(on_host(getattr(each, name)))[:d] for each in (fitted, *others)]
+        )
         for name in ("eigenvalues_", "timescales_")
         if hasattr(fitted, name)
     }
@@ -430,8 +433,8 @@ def _loadings(fitted: Any, others: list[Any], d: int) -> Estimate | None:
     """Return the error bars of components, each turned to the side of the fitted one."""
     if not hasattr(fitted, "components_"):
         return None
-    whole = fitted.components_[:d]
-    vectors = [one.components_[:d] for one in others]
+    whole = on_host(fitted.components_)[:d]
+    vectors = [on_host(one.components_)[:d] for one in others]
     signs = [np.where(np.nansum(rows * whole, axis=1) < 0.0, -1.0, 1.0) for rows in vectors]
     turned = [rows * sign[:, None] for rows, sign in zip(vectors, signs, strict=True)]
     return _estimate(np.array([whole, *turned]))

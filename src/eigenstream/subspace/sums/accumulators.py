@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from eigenstream._linalg import Float64s, mirrored, rank_update
+from eigenstream._namespaces import DeviceArray, on_host
 from eigenstream._storable import storable
 from eigenstream.subspace.sums.block import Block, Part, Shares
 from eigenstream.subspace.sums.operators import MatrixOperator
@@ -26,13 +27,21 @@ class PartSum:
 
     def __init__(self, n_features: int) -> None:
         self.n_features = n_features
-        #: The lower triangle of the sum, or None for fewer than n_features / 2 vectors.
-        self.total: Float64s | None = None
+        #: The sum as a lower triangle or a matrix on a device, or None for fewer than
+        #: n_features / 2 vectors.
+        self.total: Any = None
         self.vectors: list[Float64s] = []
         self.n_vectors = 0
 
     def add(self, block: Block, part: Part, edges: Any) -> None:
         """Add the terms of a block."""
+        if block.chunk is not None and isinstance(block.chunk.rows, DeviceArray):
+            for group in edges:
+                if block.on_device(group):
+                    self.total = block.plus_products(group, self.total)
+                else:  # a step between means
+                    self._add_vectors(block.weighted(group))
+            return
         n = sum(map(block._length, edges))
         sparse = any(map(block._is_sparse, edges))
         if (n < WAITING and not sparse) or (
@@ -51,7 +60,9 @@ class PartSum:
 
     def merge(self, later: "PartSum") -> None:
         """Add another sum."""
-        if later.total is not None:
+        if isinstance(later.total, DeviceArray):
+            self.total = later.total + self._matrix()
+        elif later.total is not None:
             self._matrix()[:] += later.total
         for vectors in later.vectors:
             self._add_vectors(vectors)
@@ -65,17 +76,26 @@ class PartSum:
     def _add_vectors(self, vectors: Float64s) -> None:
         self.vectors.append(vectors)
         self.n_vectors += len(vectors)
-        if self.n_vectors >= (self.n_features // 2 if self.total is None else WAITING):
+        if self.n_vectors < (self.n_features // 2 if self.total is None else WAITING):
+            return
+        if isinstance(self.total, DeviceArray):
+            whole = np.concatenate(self.vectors)
+            self.total = self.total + whole.T @ whole
+            self.vectors, self.n_vectors = [], 0
+        else:
             self._matrix()
 
     def _matrix(self) -> Float64s:
-        """Return the lower triangle, with all vectors in it."""
+        """Return the lower triangle on the host, with all vectors in it."""
         if self.total is None:
             self.total = np.zeros((self.n_features, self.n_features), order="F")
+        elif isinstance(self.total, DeviceArray):
+            self.total = np.asfortranarray(self.total.toarray())
         if self.vectors:
             rank_update(self.total, np.concatenate(self.vectors))
             self.vectors, self.n_vectors = [], 0
-        return self.total
+        total: Float64s = self.total
+        return total
 
 
 @storable(n_features="int=W", sums="dict[PartSum]", peaks="-", n_rows="-")
@@ -127,7 +147,10 @@ class Moments:
             self.combined(terms.shares(weights, held_out), closing, sign)
             for weights, sign in (((1.0, 0.0), 1.0), ((0.0, 1.0), -1.0))
         )
-        return MatrixOperator(reward, penalty, floor=terms.floor)
+        operator = MatrixOperator(reward, penalty, floor=terms.floor)
+        totals = (moment.total for moment in self.sums.values())
+        operator.home = next((sum_ for sum_ in totals if isinstance(sum_, DeviceArray)), None)
+        return operator
 
     def vectors(self, terms: Terms) -> Float64s | None:
         """Return all terms as vectors, or None if there are at least as many as features."""
@@ -160,7 +183,7 @@ class Moments:
             if share == 0.0:
                 continue
             if found.total is not None:
-                total += share * found.total
+                total += share * on_host(found.total)
             waiting[share > 0] += [np.sqrt(abs(share)) * scaled for scaled in found.vectors]
         for part in closing.by_part() if closing is not None else ():
             share = sign * shares.get(part, 0.0)

@@ -11,11 +11,13 @@ formulas. The anchor is the mean of the first rows, so a common offset loses no 
 
 from copy import copy
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eigenstream._linalg import Float64s, mirrored, rank_update, weighted_sum
+from eigenstream._namespaces import DeviceArray, on_host
 from eigenstream._storable import storable
 
 Mask = NDArray[np.bool_]
@@ -86,7 +88,8 @@ class AnchoredSums:
     def __init__(self, width: int, center: bool | str = True) -> None:
         self.width, self.center = width, center
         #: The lower triangle of the product: about the means of closed runs, else about anchors.
-        self.product = np.zeros((width, width), order="F")
+        #: It is a matrix on a device if the rows are.
+        self.product: Any = np.zeros((width, width), order="F")
         #: The weight of the closed runs, and for each column their mean, the sum of squares of
         #: their means about it, and their weight.
         self.closed = np.zeros((1, 1))
@@ -98,9 +101,12 @@ class AnchoredSums:
     def _run(self) -> Run:
         return Run.empty(self.width, np.nan if self.center else 0.0)
 
-    def add(self, rows: Float64s, weights: Float64s | None = None, *, gaps: bool = True) -> None:
+    def add(self, rows: Any, weights: Float64s | None = None, *, gaps: bool = True) -> None:
         """Add rows to the last run. Without ``gaps``, no value may be NaN."""
         if len(rows) == 0:
+            return
+        if isinstance(rows, DeviceArray):
+            self._add_on_device(rows, weights)
             return
         self._fix_anchor(rows, weights)
         u = rows - self.last.anchor
@@ -110,6 +116,8 @@ class AnchoredSums:
         u[lost] = np.where(present, u[lost], 0.0)
         if root is not None:
             u *= root[:, None]
+        if isinstance(self.product, DeviceArray):
+            self.product = np.asfortranarray(on_host(self.product))
         rank_update(self.product, u)
         if len(lost):
             roots = None if root is None else root[lost]
@@ -118,6 +126,18 @@ class AnchoredSums:
         ones[lost] = 0.0  # added above
         sums = np.asarray(weighted_sum(ones, u)[:, None], np.float64)
         self.last.add(sums, np.full((1, 1), ones @ ones))
+
+    def _add_on_device(self, rows: DeviceArray, weights: Float64s | None) -> None:
+        total = float(len(rows)) if weights is None else float(weights.sum())
+        if total == 0.0:
+            return
+        if np.isnan(self.last.anchor).any():
+            self.last.fix_anchor(rows.mean(weights))
+        u = rows - self.last.anchor
+        sums = total * u.mean(weights)
+        u = u if weights is None else u * np.sqrt(weights)[:, None]
+        self.product = u.plus_products(self.product)
+        self.last.add(sums[:, None], np.full((1, 1), total))
 
     def add_crossed(self, now: Float64s, past: Float64s, weights: Float64s | None) -> None:
         """Add the symmetric part of the product of two rows, for each present value."""
@@ -141,7 +161,7 @@ class AnchoredSums:
 
     def merge(self, later: "AnchoredSums") -> None:
         """Add the sums of later rows, whose first run continues the last one."""
-        self.product += later.product
+        self.product += on_host(later.product)
         self.closed = self.closed + later.closed
         self._close(later.closed_mean, later.closed_weight, later.closed_square)
         self._extend(later.last if later.first is None else later.first)
@@ -217,7 +237,8 @@ class AnchoredSums:
         It is not positive semidefinite in general if there are gaps. ``less`` is subtracted from
         the product.
         """
-        product = self.product.copy() if less is None else self.product - less
+        product = on_host(self.product)
+        product = product.copy() if less is None else product - less
         if self.center:
             for run in self._open():
                 product -= run.between()

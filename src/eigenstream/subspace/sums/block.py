@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from eigenstream._checks import is_sparse
 from eigenstream._linalg import Float64s, rank_update, weighted_sum
+from eigenstream._namespaces import DeviceArray, on_host
 from eigenstream._types import Matrix
 from eigenstream.rows.chunk import Chunk, Places
 
@@ -96,6 +97,8 @@ class Block:
     def highest(self, edges: Edges) -> Float64s:
         """Return the largest size of the differences of rows to a single row, by column."""
         rows, past = self.rows(edges.now), self.rows(edges.past)
+        if isinstance(rows, DeviceArray):
+            return np.asarray(rows.highest(past), np.float64)
         n, width = rows.shape
         step = max(LONG_ROW // width, 1)
         cut = n - n % step
@@ -121,6 +124,17 @@ class Block:
                 rest.append(group)
         for dense in self._in_steps(rest):
             rank_update(total, self._stacked(dense))
+
+    def on_device(self, edges: Edges) -> bool:
+        """Return whether rows of some terms are on a device."""
+        return any(isinstance(self.pieces[k], DeviceArray) for k, _ in (edges.now, edges.past))
+
+    def plus_products(self, edges: Edges, total: Any) -> Any:
+        """Return a total plus the outer products of some terms, on the device of their rows."""
+        apart = self.rows(edges.now) - self.rows(edges.past)
+        if edges.weights is not None:
+            apart = apart * np.sqrt(edges.weights)[:, None]
+        return apart.plus_products(total)
 
     def apply(self, columns: Float64s, shares: Shares) -> Float64s:
         """Return T @ columns for the given shares of the parts in T."""
@@ -216,7 +230,7 @@ class Block:
         if is_sparse(now) and is_sparse(past):  # the difference is often sparser than the rows
             out[:] = (now - past).toarray()
         else:
-            now, past = (end.toarray() if is_sparse(end) else end for end in (now, past))
+            now, past = (end.toarray() if is_sparse(end) else on_host(end) for end in (now, past))
             np.subtract(now, past, out=out, dtype=np.float64)
         if edges.weights is not None:
             out *= np.sqrt(edges.weights)[:, None]
@@ -276,6 +290,8 @@ def indices(where: Any, n: int) -> Places:
 
 def mean_of(rows: Matrix, weights: Float64s | None) -> Float64s:
     """Return the weighted mean of rows, dense or sparse, in float64."""
+    if isinstance(rows, DeviceArray):
+        return np.asarray(rows.mean(weights), np.float64)
     if weights is None:
         return np.asarray(rows.mean(axis=0, dtype=np.float64)).ravel()
     share = weights / weights.sum()

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eigenstream._checks import is_sparse
+from eigenstream._namespaces import DeviceArray, on_host
 from eigenstream._storable import storable
 from eigenstream.rows.chunk import Chunk, Places
 
@@ -75,13 +76,16 @@ class SuspectColumns:
         if not len(rows):
             return
         if not self.n_rows:
-            self.first = self.last = np.array(rows[0, self.places], np.float64)
+            self.first = self.last = np.array(on_host(rows[:1])[0, self.places], np.float64)
             self.later = self.n_sequences - n_sequences + int(numbers[0]) > 1
         within = np.diff(numbers, prepend=before) == 0
         at, size = 0, len(rows) if self.n_rows else FIRST_ROWS
         while at < len(rows) and len(self.places):
             part = slice(at, at + size)
-            self._compare(rows[part].T[self.places], within[part])
+            block = rows[part]
+            away = isinstance(block, DeviceArray)
+            columns = block.columns(self.places) if away else block.T[self.places]
+            self._compare(columns, within[part])
             at, size = at + size, 8 * size
         self.n_rows += len(rows)
 

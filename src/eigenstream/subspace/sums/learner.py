@@ -9,6 +9,7 @@ from scipy.linalg import qr
 
 from eigenstream._linalg import Float64s
 from eigenstream._machine import blas_threads
+from eigenstream._namespaces import DeviceArray
 from eigenstream._storable import storable
 from eigenstream.rows.chunk import Chunk, joined
 from eigenstream.subspace.sums.terms import NOTHING, Parts, Terms
@@ -40,6 +41,7 @@ def rows_in_cache(n_features: int) -> int:
     waiting="list[Chunk]",
     n_waiting="int",
     further="Learner | None",
+    home="-",
 )
 class Learner:
     """Learner for every kind of data and every solver.
@@ -51,6 +53,8 @@ class Learner:
 
     #: The number of rows of positive weight that the sums still need before they start.
     first_rows: int = 0
+    #: An array on the device of the last rows, or None for rows on the host.
+    home: DeviceArray | None = None
 
     def __init__(
         self,
@@ -77,6 +81,8 @@ class Learner:
         """Learn from checked rows that follow the rows seen so far."""
         if len(chunk) == 0:
             return
+        away = isinstance(chunk.rows, DeviceArray)
+        self.home = chunk.rows.empty() if away else None
         if self.sample is not None:
             self.sample.add(chunk)
         if self.first_rows:
@@ -92,7 +98,8 @@ class Learner:
             if self.stopped or not len(chunk):
                 return
         if self.block_rows is None:
-            step = len(chunk) if chunk.pairs is not None else rows_in_cache(self.terms.n_features)
+            whole_chunk = chunk.pairs is not None or (away and chunk.rows.has_float64)
+            step = len(chunk) if whole_chunk else rows_in_cache(self.terms.n_features)
             for first in range(0, len(chunk), step):
                 self._learn(chunk if step >= len(chunk) else chunk[first : first + step])
                 if self.stopped:
@@ -148,6 +155,7 @@ class Learner:
         # The terms across the border belong to the last sequence of these rows.
         self.sums.add(crossing, self.terms)
         self.sums.merge(later.sums)
+        self.home = later.home or self.home
         if self.sample is not None and later.sample is not None:
             self.sample.merge(later.sample)
         return self

@@ -12,6 +12,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from eigenstream._checks import warn_user
 from eigenstream._linalg import Float64s, canonical_signs, length, numerical_rank, power_of_two
+from eigenstream._namespaces import DeviceArray
 from eigenstream._storable import storable
 from eigenstream.subspace.sums.block import Block
 from eigenstream.subspace.sums.gaps import GapNoise
@@ -55,14 +56,19 @@ def canonical(values: Any, vectors: Any) -> Eigenpairs:
     )
 
 
-def largest(matrix: Float64s, n_components: int) -> Eigenpairs:
+def largest(matrix: Float64s, n_components: int, home: DeviceArray | None = None) -> Eigenpairs:
     """Return the eigenpairs of the largest algebraic eigenvalues of a symmetric matrix.
+
+    They are computed on the device of ``home``.
 
     >>> largest(np.diag([1.0, -5.0, 3.0]), 2).values
     array([3., 1.])
     """
     size = len(matrix)
     unit = power_of_two(float(np.abs(matrix).max(initial=0.0)))
+    if home is not None:
+        values, vectors = home.eigh(matrix / unit, n_components)
+        return canonical(values * unit, vectors)
     options: dict[str, Any] = {"driver": "evd"}
     if n_components < size:
         options = {"subset_by_index": (size - n_components, size - 1)}
@@ -115,6 +121,8 @@ class MatrixOperator:
         self.whole = False
         #: The weights in use, or None.
         self.weights: Weights | None = None
+        #: A sum on the device that computes the eigenpairs, or None for the host.
+        self.home: DeviceArray | None = None
 
     @property
     def rounding(self) -> float:
@@ -130,7 +138,7 @@ class MatrixOperator:
 
     def largest(self, weights: Weights, n_components: int) -> Eigenpairs:
         """Return the largest eigenpairs of T."""
-        pairs = largest(self.matrix(weights), n_components)
+        pairs = largest(self.matrix(weights), n_components, self.home)
         if self.basis is None:
             return pairs
         if self.whole and n_components <= len(self.reward) and pairs.values[-1] < 0.0:
@@ -181,7 +189,7 @@ class MatrixOperator:
         n = min(n_components, white.shape[1])
         if n == 0:
             return 1.0, 0.0
-        found = largest(white.T @ self.reward @ white, n)
+        found = largest(white.T @ self.reward @ white, n, self.home)
         v = white @ found.vectors[:, -1]
         error = float(v @ v * self.rounding * np.abs(both).sum(axis=0).max())
         return float(np.clip(1.0 - found.values[-1], 0.0, 1.0)), error
@@ -197,7 +205,7 @@ class MatrixOperator:
         if n == 0:
             width = len(self.reward) if self.basis is None else self.basis.shape[1]
             return Eigenpairs(np.empty(0), np.empty((width, 0)))
-        pairs = largest(white.T @ self.reward @ white, n)
+        pairs = largest(white.T @ self.reward @ white, n, self.home)
         vectors = white @ pairs.vectors
         return canonical(pairs.values, vectors if self.basis is None else self.basis.T @ vectors)
 
@@ -209,7 +217,7 @@ class MatrixOperator:
         if self.gaps is not None:
             level = share * float(np.diagonal(self.penalty)[self.gaps.seen].mean())
         penalty = (1.0 - share) * self.penalty + level * np.eye(size)
-        return MatrixOperator(self.reward, penalty, basis=self.basis, floor=self.floor)
+        return self._other(self.reward, penalty, basis=self.basis, floor=self.floor)
 
     def principal(self, rank: int | float) -> "MatrixOperator":
         """Return the operator along the first principal directions of A.
@@ -228,7 +236,13 @@ class MatrixOperator:
     def scaled(self, scale: Float64s) -> "MatrixOperator":
         """Return the operator of features divided by ``scale``."""
         reward, penalty = (m / scale / scale[:, None] for m in (self.reward, self.penalty))
-        return MatrixOperator(reward, penalty, floor=self.floor / float((scale**2).min()))
+        return self._other(reward, penalty, floor=self.floor / float((scale**2).min()))
+
+    def _other(self, reward: Float64s, penalty: Float64s, **more: Any) -> "MatrixOperator":
+        """Return an operator of other matrices that is solved on the same device."""
+        other = MatrixOperator(reward, penalty, **more)
+        other.home = self.home
+        return other
 
     def variances(self) -> Float64s:
         """Return the diagonal of A in all directions."""

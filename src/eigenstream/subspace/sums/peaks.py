@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from eigenstream._linalg import Float64s
+from eigenstream._namespaces import on_host
 from eigenstream.subspace.sums.block import Block, Edges, indices
 from eigenstream.subspace.sums.gaps import positive_part
 from eigenstream.subspace.sums.operators import MatrixOperator
@@ -83,7 +84,7 @@ class Peaks:
             rows, numbers = block.rows(group.now), _numbers(block, group.now, n_rows)
             for i in np.argsort(-shares)[:N_PEAKS]:
                 weight = 1.0 if group.weights is None else float(group.weights[i])
-                values = np.array(rows[i], np.float64)
+                values = np.array(on_host(rows[i : i + 1])[0], np.float64)
                 self.peaks.append(Peak(int(numbers[i]), values, weight, float(shares[i])))
         self._keep(self.peaks)
 

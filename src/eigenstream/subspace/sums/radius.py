@@ -41,7 +41,7 @@ class RadiusBound:
         self.about_origin = max(self.about_origin, origin)
         # Expanding |x - c|^2 avoids a matrix of differences. A bound on its rounding is added.
         squares = squares - 2.0 * (rows @ self.first)
-        rounding = 2.0 * (rows.shape[1] + 2) * float(np.finfo(np.float64).eps)
+        rounding = 2.0 * (rows.shape[1] + 2) * float(np.finfo(rows.dtype).eps)
         largest = squares.max() + size**2 + rounding * (origin + size) ** 2
         self.about_first = max(self.about_first, float(np.sqrt(largest)))
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from eigenstream._checks import is_sparse
 from eigenstream._linalg import Float64s, rank_update, rounding_of_mean
+from eigenstream._namespaces import DeviceArray
 from eigenstream._storable import storable
 from eigenstream._types import Matrix
 from eigenstream.subspace.sums.anchored_sums import AnchoredSums, gapped
@@ -123,7 +124,7 @@ class RowMoments:
             self.parts[VARIANCE].add(now, edges.weights, gaps=lost)
             return
         past = _dense_rows(block, edges.past)
-        steps = np.subtract(now, past, dtype=np.float64)
+        steps = _steps(now, past)
         self.parts[VELOCITY].add(steps, edges.weights, gaps=lost)
         if crossed and CROSSED in self.parts:
             self._add_crossed(now, past, steps, edges.weights)
@@ -228,8 +229,9 @@ class PairMoments(RowMoments):
         if edges.part != VELOCITY:
             return
         now, past = (_dense_rows(block, end) for end in (edges.now, edges.past))
-        later = now if self.gaps else np.subtract(now, past, dtype=np.float64)
-        rows = np.hstack([past, later], dtype=np.float64)
+        later = now if self.gaps else _steps(now, past)
+        away = isinstance(later, DeviceArray)
+        rows = later.beside(past) if away else np.hstack([past, later], dtype=np.float64)
         self.parts[PAIR].add(rows, edges.weights, gaps=lost)
 
     def check_gaps(self, names: Any, lag: int) -> None:
@@ -270,6 +272,13 @@ def _dense_rows(block: Block, end: End) -> Matrix:
     """Return the rows at one end of some terms as a dense matrix."""
     rows = block.rows(end)
     return rows.toarray() if is_sparse(rows) else rows
+
+
+def _steps(now: Any, past: Any) -> Any:
+    """Return differences of rows in float64."""
+    if isinstance(now, DeviceArray) or isinstance(past, DeviceArray):
+        return now - past
+    return np.subtract(now, past, dtype=np.float64)
 
 
 def _has_gaps(piece: Any) -> bool:

@@ -12,6 +12,7 @@ from zlib import crc32
 import numpy as np
 
 from eigenstream._linalg import Float64s
+from eigenstream._namespaces import on_host
 from eigenstream._storable import storable
 from eigenstream.evaluation import pair_risk
 from eigenstream.evaluation.base import PairCounts, counts_of_pairs
@@ -44,6 +45,7 @@ class Sample:
         heavy = chunk.heavy()
         if len(heavy) == 0:
             return
+        heavy = replace(heavy, rows=on_host(heavy.rows))
         hashes = hashes_of(heavy)
         self.total += float(heavy.each_weight().sum())
         if not self.complete and len(self.hashes) >= self.size:

@@ -1,0 +1,261 @@
+"""Arrays on a device: those of torch, CuPy or JAX under scikit-learn's ``array_api_dispatch``.
+
+Rows stay in the namespace and on the device of the input, and so do their sums. Means, weights and
+the matrices of a solve are NumPy arrays.
+"""
+
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, NoReturn, Self
+
+import numpy as np
+import sklearn
+
+__all__ = ["DeviceArray", "is_dispatched", "needs_numpy", "on_host"]
+
+#: The float types that all namespaces share, and the shorter ones, which become float32.
+FLOATS, HALVES = ("float32", "float64"), ("float16", "bfloat16")
+
+
+@cache
+def _compat() -> Any:
+    """Return array_api_compat, which scikit-learn contains since version 1.7."""
+    vendored = find_spec("sklearn.externals.array_api_compat") is not None
+    return import_module(f"{'sklearn.externals.' if vendored else ''}array_api_compat")
+
+
+def is_dispatched(values: Any) -> bool:
+    """Return whether values are an array of another namespace, and scikit-learn dispatches.
+
+    >>> is_dispatched(np.zeros(2))
+    False
+    """
+    if isinstance(values, np.ndarray) or not hasattr(type(values), "__dlpack__"):
+        return False
+    return bool(sklearn.get_config()["array_api_dispatch"])
+
+
+def needs_numpy(what: str, values: Any) -> NoReturn:
+    """Raise TypeError for an array on a device."""
+    raise TypeError(
+        f"{what} needs NumPy arrays, and got a {type(values).__name__} under array_api_dispatch. "
+        "Pass a NumPy array, or turn array_api_dispatch off."
+    )
+
+
+def on_host(values: Any) -> Any:
+    """Return an array on a device as a NumPy array, and other values unchanged."""
+    if isinstance(values, DeviceArray):
+        return values.toarray()
+    return DeviceArray(values).toarray() if is_dispatched(values) else values
+
+
+class DeviceArray:
+    """Rows or a matrix on a device. Operations return new arrays.
+
+    Differences and products are in float64 if the device has it. An operation that is not a method
+    raises TypeError.
+    """
+
+    __array_ufunc__ = None  # operators with NumPy arrays are those of this class
+
+    def __init__(self, values: Any) -> None:
+        self.values = values.detach() if hasattr(values, "detach") else values
+        self.xp = _compat().array_namespace(values)
+
+    @classmethod
+    def of_rows(cls, values: Any) -> Self:
+        """Return rows in float32 or float64. Half precision becomes float32."""
+        rows = cls(values)
+        name = rows._type_name
+        if name in FLOATS:
+            return rows
+        if rows.xp.isdtype(rows.values.dtype, "complex floating"):
+            raise ValueError("Complex data not supported: X has complex numbers. Pass real ones.")
+        short = name in HALVES or not rows.has_float64
+        return cls(rows.xp.astype(rows.values, rows.xp.float32 if short else rows.xp.float64))
+
+    # ---- properties ------------------------------------------------------------------------
+
+    @property
+    def _type_name(self) -> str:
+        return str(self.values.dtype).rpartition(".")[2]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The NumPy type of the values."""
+        return np.dtype(self._type_name)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape."""
+        return tuple(self.values.shape)
+
+    def __len__(self) -> int:
+        return int(self.values.shape[0])
+
+    @property
+    def device(self) -> Any:
+        """The device in the words of the namespace."""
+        return _compat().device(self.values)
+
+    @property
+    def has_float64(self) -> bool:
+        """True if the device has float64. Apple's MPS and JAX by default have not."""
+        info = self.xp.__array_namespace_info__()
+        return "float64" in info.dtypes(device=self.device, kind="real floating")
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.values,)
+
+    def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        needs_numpy("This solver or method", self.values)
+
+    # ---- to and from the host --------------------------------------------------------------
+
+    def toarray(self) -> Any:
+        """Return a copy as a NumPy array."""
+        from sklearn.utils._array_api import _convert_to_numpy
+
+        return np.array(_convert_to_numpy(self.values, self.xp))
+
+    def near(self, values: Any) -> Any:
+        """Return values as an array in the namespace, on the device and in the type of this one."""
+        if isinstance(values, DeviceArray):
+            return self.xp.astype(values.values, self.values.dtype, copy=False)
+        return self._put(np.asarray(values, self.dtype))
+
+    def _put(self, values: Any) -> Any:
+        return self.xp.asarray(values, device=self.device)
+
+    def empty(self) -> Self:
+        """Return an array without values, in the widest float type of the device."""
+        xp = self.xp
+        dtype = xp.float64 if self.has_float64 else xp.float32
+        return type(self)(xp.empty((0,), dtype=dtype, device=self.device))
+
+    # ---- rows ------------------------------------------------------------------------------
+
+    def __getitem__(self, places: Any) -> Self:
+        if isinstance(places, slice):
+            return type(self)(self.values[slice(*places.indices(len(self))), ...])
+        places = np.asarray(places)
+        places = np.flatnonzero(places) if places.dtype == bool else places
+        return type(self)(self.xp.take(self.values, self._put(places), axis=0))
+
+    def columns(self, places: Any) -> Any:
+        """Return some columns as the rows of a NumPy array."""
+        return on_host(type(self)(self.xp.take(self.values, self._put(places), axis=1))).T
+
+    def astype(self, dtype: Any = np.float64, copy: bool = False) -> Self:
+        """Return an array in float64 if the device has it, else this array."""
+        if self._type_name == "float64" or not self.has_float64:
+            return self
+        return type(self)(self.xp.astype(self.values, self.xp.float64))
+
+    def within(self, limit: float) -> bool:
+        """Return whether all values are finite and at most this size.
+
+        A maximum would not find NaN, because that of JAX omits NaN on some devices.
+        """
+        most = float(self.xp.finfo(self.values.dtype).max)
+        most /= 1.0 if self.has_float64 else 4.0  # differences of larger numbers overflow
+        return bool(self.xp.all(self.xp.abs(self.values) <= min(limit, most)))
+
+    def finite_rows(self) -> Any:
+        """Return True for each row whose values are all finite, as a NumPy array."""
+        return on_host(type(self)(self.xp.all(self.xp.isfinite(self.values), axis=1)))
+
+    def filled(self, chosen: Any, value: float) -> Self:
+        """Return the rows with a value in place of the chosen rows."""
+        other = self.xp.full_like(self.values, value)
+        return type(self)(self.xp.where(self._put(chosen)[:, None], other, self.values))
+
+    # ---- arithmetic ------------------------------------------------------------------------
+
+    def __sub__(self, other: Any) -> Self:
+        rows = self.astype()
+        return type(self)(rows.values - rows.near(other))
+
+    def __rsub__(self, other: Any) -> Self:
+        rows = self.astype()
+        return type(self)(rows.near(other) - rows.values)
+
+    def __add__(self, other: Any) -> Self:
+        return type(self)(self.values + self.near(other))
+
+    def __mul__(self, factor: Any) -> Self:
+        return type(self)(self.values * self.near(factor))
+
+    def __matmul__(self, columns: Any) -> Any:
+        values, unit = self._scaled()
+        size = float(2.0 ** np.frexp(np.abs(columns).max(initial=0.0))[1])
+        product = on_host(type(self)(values @ type(self)(values).near(columns / size)))
+        return np.asarray(product, np.float64) * (unit * size)
+
+    def beside(self, left: Any) -> Self:
+        """Return rows that begin with the columns of other rows."""
+        return type(self)(self.xp.concat([self.near(left), self.values], axis=1))
+
+    def mean(self, weights: Any = None) -> Any:
+        """Return the weighted mean of the rows as a NumPy array."""
+        rows = self.astype()
+        if weights is None:
+            mean = rows.xp.mean(rows.values, axis=0)
+        else:
+            mean = rows.near(weights / weights.sum()) @ rows.values
+        return np.asarray(on_host(type(self)(mean)), np.float64)
+
+    def highest(self, row: Any) -> Any:
+        """Return the largest distance of the rows to one row in each column."""
+        away = self.xp.max(self.xp.abs((self - row).values), axis=0)
+        return np.asarray(on_host(type(self)(away)), np.float64)
+
+    def squares(self) -> Any:
+        """Return the squared norms of the rows as a NumPy array."""
+        values, unit = self._scaled()
+        squares = on_host(type(self)(self.xp.sum(values * values, axis=1)))
+        return np.asarray(squares, np.float64) * unit**2
+
+    def plus_products(self, total: Any) -> Any:
+        """Return a total plus the sum of the outer products of the rows.
+
+        It stays on the device in float64. If the device has none, it is a NumPy array.
+        """
+        values, unit = self._scaled()
+        product = type(self)(values.T @ values)
+        if not self.has_float64:
+            host = product.toarray() * np.float64(unit**2)
+            return host if total is None else on_host(total) + host
+        return product if total is None else product + total
+
+    def _scaled(self) -> tuple[Any, float]:
+        """Return values whose squares are in the range of their type, and their divisor."""
+        values = self.astype().values
+        if self.has_float64 or not len(self):
+            return values, 1.0
+        unit = float(2.0 ** np.frexp(float(self.xp.max(self.xp.abs(values))))[1])
+        return values / self.near(unit), unit
+
+    def diagonal(self) -> Any:
+        """Return the diagonal of a matrix as a NumPy array."""
+        return on_host(type(self)(self.xp.linalg.diagonal(self.values)))
+
+    def eigh(self, matrix: Any, n: int) -> tuple[Any, Any]:
+        """Return the ``n`` largest eigenpairs of a NumPy matrix, computed on the device."""
+        values, vectors = self.xp.linalg.eigh(self.near(matrix))
+        return on_host(type(self)(values))[-n:], on_host(type(self)(vectors[:, -n:]))
+
+    def projected(self, mean: Any, columns: Any) -> Self:
+        """Return ``(rows - mean) @ columns`` on the device, in the precision of the rows."""
+        shift = mean.astype(self.dtype)
+        rest = self.near((mean - shift) @ columns)
+        return type(self)((self.values - self.near(shift)) @ self.near(columns) - rest)
+
+    def mapped_back(self, patterns: Any, mean: Any) -> Any:
+        """Return ``rows @ patterns + mean`` in the namespace, in the precision of the rows."""
+        return self.values @ self.near(patterns) + self.near(mean)

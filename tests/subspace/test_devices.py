@@ -1,0 +1,297 @@
+"""The dense solver on arrays of other namespaces and devices gives the results of NumPy arrays."""
+
+import numpy as np
+import pytest
+import sklearn
+from sklearn.base import clone
+
+import eigenstream
+from eigenstream import (
+    ClassSubspace,
+    ContrastSubspace,
+    DynamicSubspace,
+    RBFNetwork,
+    Sketch,
+    SlowSubspace,
+    StreamPCA,
+    load,
+    save,
+)
+from eigenstream._namespaces import DeviceArray, is_dispatched, on_host
+
+rng = np.random.default_rng(0)
+ROWS = rng.standard_normal((2000, 12)) * np.linspace(3.0, 0.5, 12) + 5.0
+ROWS[:, :6] = np.cumsum(ROWS[:, :6] - 5.0, axis=0) / 20.0
+LABELS = np.arange(2000) % 4
+
+
+def strict(device="CPU_DEVICE"):
+    xp = pytest.importorskip("array_api_strict")
+    return lambda rows: xp.asarray(rows, device=xp.Device(device))
+
+
+def jax_numbers(wide=True):
+    jax = pytest.importorskip("jax")
+    jax.config.update("jax_enable_x64", wide)
+    return jax.numpy.asarray
+
+
+def torch_tensors():
+    return pytest.importorskip("torch").asarray
+
+
+KINDS = {
+    "strict": strict,
+    "strict on another device": lambda: strict("device1"),
+    "torch": torch_tensors,
+    "jax": jax_numbers,
+}
+
+
+@pytest.fixture(autouse=True)
+def _dispatch(monkeypatch):
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")  # scikit-learn requires it
+    with sklearn.config_context(array_api_dispatch=True):
+        yield
+
+
+@pytest.fixture(params=[kind for kind in KINDS if kind != "jax"])
+def put(request):
+    """Return a function that puts NumPy rows on a device."""
+    return KINDS[request.param]()
+
+
+ESTIMATORS = [
+    StreamPCA(3),
+    StreamPCA(0.9, scale=True),
+    StreamPCA(None, center=False),
+    SlowSubspace(3),
+    SlowSubspace(2, lag=4, alpha=0.3, scale=True),
+    SlowSubspace(3, criterion="ratio"),
+    SlowSubspace(2, criterion="ratio", reversible=True, center=False),
+    ClassSubspace(2, criterion="difference", eta=10.0),
+    ClassSubspace(2),
+    ContrastSubspace(2),
+    DynamicSubspace(3),
+    DynamicSubspace(2, lag=4, center=False),
+]
+#: JAX compiles each operation for each shape, which takes seconds.
+CASES = [
+    (kind, k) for kind in KINDS for k in range(len(ESTIMATORS)) if kind != "jax" or k in (0, 3)
+]
+
+
+def fitted(estimator, rows, put=np.asarray):
+    estimator, X = clone(estimator), put(rows)
+    if isinstance(estimator, ClassSubspace):
+        return estimator.fit(X, put(LABELS[: len(rows)]))
+    if isinstance(estimator, ContrastSubspace):
+        return estimator.fit(X, background=put(rows[::-1, ::-1].copy()))
+    return estimator.fit(X)
+
+
+def assert_same(found, plain, rtol=1e-9, atol=1e-10):
+    for name in ("eigenvalues_", "components_", "mean_"):
+        values = on_host(getattr(found, name))
+        np.testing.assert_allclose(values, getattr(plain, name), rtol=rtol, atol=atol)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize(("kind", "k"), CASES)
+def test_results_equal_those_of_numpy(kind, k, dtype):
+    put, estimator, rows = KINDS[kind](), ESTIMATORS[k], ROWS.astype(dtype)
+    plain, found, X = fitted(estimator, rows), fitted(estimator, rows, put), put(rows)
+    assert_same(found, plain)
+    Z = found.transform(X)
+    home = DeviceArray(X)
+    for values in (Z, found.components_, found.eigenvalues_, found.mean_):
+        assert DeviceArray(values).xp is home.xp
+        assert DeviceArray(values).device == home.device
+    assert Z.dtype == X.dtype
+    near = 1e-9 if dtype == "float64" else 1e-4
+    np.testing.assert_allclose(on_host(Z), plain.transform(rows), rtol=near, atol=near)
+    back = found.inverse_transform(Z)
+    assert back.dtype == X.dtype
+    assert DeviceArray(back).device == home.device
+    expected = plain.inverse_transform(on_host(Z))
+    np.testing.assert_allclose(on_host(back), expected, rtol=near, atol=10 * near)
+
+
+CONTINUED = [StreamPCA(3), SlowSubspace(3, lag=2), DynamicSubspace(3, lag=2)]
+
+
+@pytest.mark.parametrize("estimator", CONTINUED, ids=repr)
+def test_chunks_and_merged_parts_equal_one_fit(estimator, put):
+    whole = fitted(estimator, ROWS)
+    by_parts = clone(estimator)
+    for part in np.array_split(ROWS, 5):
+        by_parts.partial_fit(put(part))
+    first, second = (fitted(estimator, part, put) for part in (ROWS[:700], ROWS[700:]))
+    for found in (by_parts, first.merge(second), first.merge(fitted(estimator, ROWS[700:]))):
+        assert is_dispatched(found.components_)
+        assert_same(found, whole)
+    # The results are on the device of the last rows.
+    assert isinstance(by_parts.partial_fit(ROWS).components_, np.ndarray)
+
+
+def test_steps_between_means_and_other_parts_stay_on_the_device():
+    X, found = strict()(ROWS), StreamPCA(3)
+    for first in range(0, 1800, 3):
+        found.partial_fit(X[first : first + 3, :])
+    assert_same(found, StreamPCA(3).fit(ROWS[:1800]))
+    [total] = [part.total for part in found._learner.sums.sums.values()]
+    assert isinstance(total, DeviceArray)
+    both = StreamPCA(3).fit(ROWS[1800:]).merge(found)
+    assert_same(both, StreamPCA(3).fit(np.concatenate([ROWS[1800:], ROWS[:1800]])))
+
+
+def test_a_file_holds_numpy_arrays(put, tmp_path):
+    found = fitted(ESTIMATORS[0], ROWS, put)
+    save(found, tmp_path / "model.eigs")
+    again = load(tmp_path / "model.eigs")
+    assert isinstance(again.components_, np.ndarray)
+    np.testing.assert_array_equal(again.components_, on_host(found.components_))
+    again.partial_fit(put(ROWS[:50]))
+    assert is_dispatched(again.components_)
+    assert_same(again, clone(found).fit(ROWS).partial_fit(ROWS[:50]))
+
+
+def test_other_rows_and_scores(put):
+    found, plain = fitted(ESTIMATORS[0], ROWS, put), fitted(ESTIMATORS[0], ROWS)
+    Z = found.transform(ROWS)
+    assert isinstance(Z, np.ndarray)
+    np.testing.assert_allclose(Z, plain.transform(ROWS), atol=1e-9)
+    assert is_dispatched(plain.transform(put(ROWS)))
+    np.testing.assert_allclose(found.score(put(ROWS)), plain.score(ROWS))
+    two = [put(ROWS[:300]), put(ROWS[300:])]
+    np.testing.assert_allclose(on_host(found.transform(two)[1]), Z[300:], atol=1e-9)
+
+
+@pytest.mark.parametrize("estimator", [StreamPCA(2), SlowSubspace(2), DynamicSubspace(2)], ids=repr)
+def test_sequences_with_their_own_means(estimator, put):
+    estimator = clone(estimator).set_params(center="sequences")
+    parts = np.split(ROWS, [300, 900])
+    plain = clone(estimator).fit(parts)
+    found = clone(estimator).fit([put(part) for part in parts])
+    assert_same(found, plain)
+    assert_same(found.partial_fit(ROWS[:200]), plain.partial_fit(ROWS[:200]))
+
+
+@pytest.mark.filterwarnings("ignore:Blocks of 400 rows")
+@pytest.mark.parametrize("estimator", [StreamPCA(2), SlowSubspace(2), DynamicSubspace(2)], ids=repr)
+def test_questions_on_the_host(estimator, put):
+    plain, found, X = fitted(estimator, ROWS), fitted(estimator, ROWS, put), put(ROWS)
+    np.testing.assert_allclose(found.score(X), plain.score(ROWS))
+    theirs, ours = (model.uncertainty(rows) for model, rows in ((plain, ROWS), (found, X)))
+    np.testing.assert_allclose(ours.eigenvalues.error, theirs.eigenvalues.error, rtol=1e-6)
+    np.testing.assert_allclose(ours.loadings.error, theirs.loadings.error, rtol=1e-6, atol=1e-9)
+    if isinstance(estimator, DynamicSubspace):
+        np.testing.assert_allclose(found.predict(X), plain.predict(ROWS), rtol=1e-7)
+        np.testing.assert_allclose(found.koopman_weights(X), plain.koopman_weights(ROWS))
+        np.testing.assert_allclose(found.timescales_, plain.timescales_)
+
+
+def test_without_dispatch_the_results_are_numpy_arrays():
+    X = strict()(ROWS)
+    found = StreamPCA(3).fit(X)
+    with sklearn.config_context(array_api_dispatch=False):
+        assert isinstance(found.components_, np.ndarray)
+        assert isinstance(StreamPCA(3).fit(X).transform(X), np.ndarray)
+    assert is_dispatched(found.components_)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_missing_values_and_weights(value, put):
+    rows = ROWS.copy()
+    rows[17, 3] = value
+    word = "NaN" if np.isnan(value) else "infinity"
+    with pytest.raises(ValueError, match=f"{word} at row 17, column 3"):
+        StreamPCA(3).fit(put(rows))
+    weights = np.linspace(0.5, 2.0, len(rows))
+    for skip in (StreamPCA(3, missing="skip"), SlowSubspace(3, missing="skip")):
+        plain = clone(skip).fit(rows, sample_weight=weights)
+        found = clone(skip).fit(put(rows), sample_weight=put(weights))
+        assert_same(found, plain)
+        assert found.n_samples_skipped_ == 1
+        Z = on_host(found.transform(put(rows)))
+        np.testing.assert_allclose(Z, plain.transform(rows), atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["strict", "jax"])
+@pytest.mark.parametrize("unit", [1.0, 1e-25, 1e25])
+def test_a_device_without_float64_adds_in_float64_on_the_host(kind, unit):
+    put = strict("no_float64") if kind == "strict" else jax_numbers(wide=False)
+    rows = (unit * ROWS).astype(np.float32)
+    plain, found = StreamPCA(3).fit(rows), StreamPCA(3).fit(put(rows))
+    assert str(found.components_.dtype).endswith("float32")
+    result = found.result_
+    assert result.pairs.values.dtype == np.float64
+    np.testing.assert_allclose(result.pairs.values, plain.eigenvalues_, rtol=1e-5)
+    np.testing.assert_allclose(result.pairs.vectors.T, plain.components_, atol=1e-5)
+    assert found.transform(put(rows)).dtype == put(rows).dtype
+
+
+def test_half_precision_and_gradients_of_torch():
+    torch = pytest.importorskip("torch")
+    half = torch.asarray(ROWS).to(torch.bfloat16).requires_grad_()
+    found = StreamPCA(3).fit(half)
+    assert_same(found, StreamPCA(3).fit(half.detach().float().numpy()))
+    assert not found.components_.requires_grad
+    assert found.transform(half).dtype == torch.float32
+
+
+def test_half_precision_of_jax():
+    jax = pytest.importorskip("jax")
+    half = jax_numbers()(ROWS).astype(jax.numpy.bfloat16)
+    found = StreamPCA(3).fit(half)
+    assert_same(found, StreamPCA(3).fit(np.asarray(half, np.float32)))
+    assert found.transform(half).dtype == np.float32
+
+
+def test_the_caller_may_reuse_the_memory():
+    xp = pytest.importorskip("array_api_strict")
+    found, chunk = StreamPCA(3), xp.empty((100, 12))
+    for first in range(0, 2000, 100):
+        chunk[:, :] = xp.asarray(ROWS[first : first + 100])
+        found.partial_fit(chunk)
+    assert_same(found, StreamPCA(3).fit(ROWS))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"solver": "sketch"}, "solver='sketch'"),
+        ({"solver": Sketch()}, "solver='sketch'"),
+        ({"solver": "krylov"}, "solver='krylov'"),
+        ({"solver": "flow"}, "solver='flow'"),
+        ({"solver": "kernel"}, "solver='kernel'"),
+        ({"missing": "available"}, "missing='available'"),
+        ({"features": RBFNetwork(5)}, "features="),
+    ],
+)
+def test_other_options_need_numpy(options, words):
+    with pytest.raises(TypeError, match=f"{words}.* needs NumPy arrays, and got a "):
+        StreamPCA(2, **options).fit(strict()(ROWS))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "SelfOrganizingMap",
+        "SangerNetwork",
+        "Perceptron",
+        "RBFNetwork",
+        "PairSubspace",
+        "PairMetric",
+    ],
+)
+def test_other_estimators_need_numpy(name):
+    with pytest.raises(TypeError, match="needs NumPy arrays"):
+        getattr(eigenstream, name)().fit(strict()(ROWS), LABELS)
+
+
+def test_numpy_functions_raise_for_rows_on_a_device():
+    rows = DeviceArray(strict()(ROWS))
+    for function in (np.asarray, np.isfinite, lambda rows: np.concatenate([rows, rows])):
+        with pytest.raises(TypeError):
+            function(rows)
