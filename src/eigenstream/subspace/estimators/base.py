@@ -773,7 +773,6 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
         """Describe the estimator to scikit-learn."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.array_api_support = self._on_devices
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
