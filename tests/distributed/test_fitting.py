@@ -71,6 +71,7 @@ def assert_equal_sums(one, other):
 
 
 @given(st.data())
+@pytest.mark.filterwarnings("ignore:only .* eigenvalues are positive")
 def test_rows_in_time(data):
     lag, draw = data.draw(st.sampled_from([0, 1, 3, 10])), data.draw
     model = StreamPCA(2, missing="skip")
@@ -155,6 +156,7 @@ def test_blocks_of_columns_are_joined_with_a_warning():
 
 
 @pytest.mark.parametrize("lag", [1, 10])
+@pytest.mark.filterwarnings("ignore:only .* eigenvalues are positive")
 def test_krylov_makes_its_products_on_the_blocks(lag):
     lengths = (3, 0, 50, 100, 87)
     model = SlowSubspace(2, alpha=0.3, lag=lag, solver="krylov")
