@@ -74,7 +74,8 @@ test-lowest: $(LOWEST)/.installed ## tests with the oldest versions that pyproje
 	OMP_NUM_THREADS=1 $(LOWEST)/bin/python -m pytest -n auto $(TESTS)
 
 test-papers: $(VENV)/.installed-dev ## small versions of the papers' pages
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadfile papers
+	@# One fixture makes all pages: it may take longer than a test.
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadfile --timeout 1200 -o faulthandler_timeout=1300 papers
 
 bench: $(VENV)/.installed-bench ## the time of a dozen pieces of work, beside the stored baseline
 	$(BIN)/python -m benchmarks
