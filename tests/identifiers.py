@@ -10,26 +10,6 @@ from pathlib import Path
 
 SRC = Path(__file__).parents[1] / "src" / "eigenstream"
 BANNED = {"due", "found", "given", "goes_on", "held", "made", "mine", "one", "some", "told"}
-#: Folders and modules without banned names; a new one is added when it is clean.
-CLEAN = (
-    *("distributed", "evaluation", "features", "kernels", "monitor", "neurons", "processes"),
-    *(
-        "online",
-        "prototypes",
-        "rows",
-        "theory",
-        "_checks.py",
-        "_constraints.py",
-        "_history.py",
-        "_hooks.py",
-    ),
-    *("_prepared.py", "_refusals.py", "_streams.py"),
-    *("_documented.py", "_files.py", "_machine.py", "_provenance.py", "_storable.py"),
-    *("demo.py", "pair_sampling.py", "streams/outliers.py"),
-    *(f"subspace/inference/{name}.py" for name in ("decays", "timescales")),
-    *(f"subspace/sums/{name}.py" for name in ("columns", "peaks", "row_moments")),
-    *(f"persistence/{name}.py" for name in ("checkpoints", "exports", "model_file")),
-)
 
 
 def names(tree: ast.AST) -> Iterator[tuple[int, str]]:
@@ -42,10 +22,6 @@ def names(tree: ast.AST) -> Iterator[tuple[int, str]]:
                 yield node.lineno, name
 
 
-#: Further folders without banned names.
-ROOMS = ("cli", "persistence", "plotting", "reports", "streams")
-
-
 def faults(path: Path) -> Iterator[str]:
     """Yield a line for each banned name of a module."""
     for line, name in names(ast.parse(path.read_text(encoding="utf-8"))):
@@ -54,14 +30,12 @@ def faults(path: Path) -> Iterator[str]:
             yield f"{path.relative_to(SRC.parent)}:{line}: rename {name} after what it is"
 
 
-def main(places: list[str]) -> int:
-    """Print the faults of some places, or of all clean ones; return whether there are any."""
-    paths = [SRC / place for place in places or (*CLEAN, *ROOMS)]
-    files = [file for path in paths for file in ([path] if path.is_file() else path.rglob("*.py"))]
-    lines = [line for file in sorted(files) for line in faults(file)]
+def main() -> int:
+    """Print the faults of the package; return whether there are any."""
+    lines = [line for file in sorted(SRC.rglob("*.py")) for line in faults(file)]
     print("\n".join(lines) if lines else "ok")
     return bool(lines)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -102,7 +102,7 @@ def build(out):
     """Write all pages, without running the gallery. Warnings and dead links are errors."""
     options = ["--fail-on-warning", "--keep-going", "-q", "-D", "plot_gallery=0", "-b", "html"]
     command = [sys.executable, "-m", "sphinx", *options, "-d", str(out / "doctrees"), str(DOCS)]
-    built = subprocess.run([*command, str(out)], capture_output=True, text=True, timeout=280)
+    built = subprocess.run([*command, str(out)], capture_output=True, text=True, timeout=580)
     assert built.returncode == 0, built.stderr
 
 

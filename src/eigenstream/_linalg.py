@@ -201,7 +201,7 @@ def brief(result: Any) -> str:
     'Answer(values=array (100, 3))'
     """
     names = getattr(result, "_fields", None) or [
-        one.name for one in fields(result) if one.repr and not one.name.startswith("_")
+        entry.name for entry in fields(result) if entry.repr and not entry.name.startswith("_")
     ]
     values = {name: getattr(result, name) for name in names}
     shown = (

@@ -735,9 +735,9 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
             if steps is not None or self._map is not None:
                 needs_numpy("inverse_transform with preprocessing steps or features", Z.values)
             return Z.mapped_back(patterns, mean)
-        made = Z @ patterns.astype(Z.dtype) + mean.astype(Z.dtype)
-        made = made if self._map is None else self.features_.inverse_transform(made)
-        return made if steps is None else steps.inverse_transform(made)
+        rows = Z @ patterns.astype(Z.dtype) + mean.astype(Z.dtype)
+        rows = rows if self._map is None else self.features_.inverse_transform(rows)
+        return rows if steps is None else steps.inverse_transform(rows)
 
     # ---- error bars ------------------------------------------------------------------------
 

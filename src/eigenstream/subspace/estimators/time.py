@@ -386,8 +386,8 @@ class TimeEstimator(CallbackSupportMixin, GapEstimator):
         for whole in Fit(self, rows, feature_map=self._map).reading():
             chunk = whole[:most]
             complete, _ = self._completed(chunk.rows, answer)
-            made = np.asarray(on_host(projected(complete, mean, columns)), np.float64)
-            yield replace(chunk, rows=made)
+            features = np.asarray(on_host(projected(complete, mean, columns)), np.float64)
+            yield replace(chunk, rows=features)
 
     # ---- error bars ------------------------------------------------------------------------
 

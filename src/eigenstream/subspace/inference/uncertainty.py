@@ -434,7 +434,7 @@ def _loadings(fitted: Any, others: list[Any], d: int) -> Estimate | None:
     if not hasattr(fitted, "components_"):
         return None
     whole = on_host(fitted.components_)[:d]
-    vectors = [on_host(one.components_)[:d] for one in others]
+    vectors = [on_host(other.components_)[:d] for other in others]
     signs = [np.where(np.nansum(rows * whole, axis=1) < 0.0, -1.0, 1.0) for rows in vectors]
     turned = [rows * sign[:, None] for rows, sign in zip(vectors, signs, strict=True)]
     return _estimate(np.array([whole, *turned]))

@@ -178,13 +178,13 @@ class Moments:
         size = self.n_features
         total = np.zeros((size, size), order="F")
         waiting: dict[bool, list[Float64s]] = {True: [], False: []}
-        for part, found in self.sums.items():
+        for part, sums in self.sums.items():
             share = sign * shares.get(part, 0.0)
             if share == 0.0:
                 continue
-            if found.total is not None:
-                total += share * on_host(found.total)
-            waiting[share > 0] += [np.sqrt(abs(share)) * scaled for scaled in found.vectors]
+            if sums.total is not None:
+                total += share * on_host(sums.total)
+            waiting[share > 0] += [np.sqrt(abs(share)) * scaled for scaled in sums.vectors]
         for part in closing.by_part() if closing is not None else ():
             share = sign * shares.get(part, 0.0)
             if share != 0.0:

@@ -189,10 +189,10 @@ class MatrixOperator:
         n = min(n_components, white.shape[1])
         if n == 0:
             return 1.0, 0.0
-        found = largest(white.T @ self.reward @ white, n, self.home)
-        v = white @ found.vectors[:, -1]
+        pairs = largest(white.T @ self.reward @ white, n, self.home)
+        v = white @ pairs.vectors[:, -1]
         error = float(v @ v * self.rounding * np.abs(both).sum(axis=0).max())
-        return float(np.clip(1.0 - found.values[-1], 0.0, 1.0)), error
+        return float(np.clip(1.0 - pairs.values[-1], 0.0, 1.0)), error
 
     def ratios(self, n_components: int) -> Eigenpairs:
         """Return the largest ratios of A to B, with vectors v of v^T B v = 1.
