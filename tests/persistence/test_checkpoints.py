@@ -125,6 +125,7 @@ def test_stopped_and_gone_on_again_and_again(model, tmp_path):
     np.testing.assert_allclose(load(path).components_, whole.components_, atol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore:the sum of the ratios")
 @pytest.mark.parametrize(
     "model",
     [

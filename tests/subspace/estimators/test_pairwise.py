@@ -389,6 +389,8 @@ class TestRisks:
         learned.fit(PAIRS, SIGNS)
         assert learned.threshold_ == fitted, "a new fit forgets the calibration"
 
+    @pytest.mark.filterwarnings("ignore:7 of 7 classes were learned from")
+    @pytest.mark.filterwarnings("ignore:New classes may have")
     def test_calibration_by_labels_is_that_of_all_pairs(self):
         for learned in (
             ClassSubspace(2, criterion="difference", eta=0.5).fit(X, Y),
@@ -619,6 +621,7 @@ class TestFlowFromLabels:
             with pytest.raises(ValueError, match="stores no matrices"):
                 matrices(flow)
 
+    @pytest.mark.filterwarnings("ignore:missing='skip' left out 100")
     def test_missing_values_sparse_rows_and_a_map_in_front(self):
         spoiled = self.ROWS[:900].copy()
         spoiled[::9, 2] = np.nan

@@ -90,6 +90,7 @@ class TestPairsOfAnyWeight:
         assert (heavy.m, heavy.gap) == (expected.m, pytest.approx(expected.gap, rel=1e-12))
 
 
+@pytest.mark.filterwarnings("ignore:PairMetric did not converge")
 def test_balanced_or_not_is_what_the_bound_is_about():
     model = PairSubspace(2, criterion="difference", eta=5.0, preprocessor=POINTS).fit(INDEX, SIGNS)
     assert risk_bound(model, balanced=False).gap == pytest.approx(
@@ -171,6 +172,8 @@ class TestRowsInTrueProportions:
             assert risk_bound(model, margin=0.5).m == risk_bound(repeated, margin=0.5).m
 
 
+@pytest.mark.filterwarnings("ignore:learning_rate='auto' did not converge")
+@pytest.mark.filterwarnings("ignore:The square of one row is")
 class TestDiameter:
     def test_no_two_rows_are_farther_apart(self):
         rng = np.random.default_rng(3)

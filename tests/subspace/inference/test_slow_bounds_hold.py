@@ -60,6 +60,7 @@ def problems():
         yield rows + offset, *truth, alpha, n_components, bool(seed % 2)
 
 
+@pytest.mark.filterwarnings("ignore:alpha='bound' selects")
 def test_the_bounds_of_slow_subspaces_hold():
     """The true objective of the learned subspace, and of the worst subspace there is."""
     wrong, told, largest = Counter(), 0, 0.0

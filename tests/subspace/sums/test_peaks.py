@@ -134,6 +134,7 @@ def test_rows_of_any_unit(process, unit):
         assert named == [50, 900]
 
 
+@pytest.mark.filterwarnings("ignore:row.s. 5000 of huge size")
 def test_a_resumed_fit_numbers_the_rows_from_the_first(tmp_path):
     rows = Autoregressive([0.9, 0.5, 0.4], random_state=0).take(6000)
     rows[5000] += 1e3
