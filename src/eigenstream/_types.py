@@ -8,20 +8,27 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import Any, TypeAlias
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
+    "Array",
     "BlockCount",
     "Checkpoint",
     "Constraints",
     "Count",
+    "DType",
+    "Estimator",
     "LabelsLike",
     "Matrix",
     "PairsLike",
+    "Parameters",
+    "RandomState",
     "RowsLike",
     "Setting",
     "StreamLike",
     "Transformer",
+    "Values",
     "WeightsLike",
 ]
 
@@ -37,6 +44,14 @@ WeightsLike: TypeAlias = ArrayLike | Sequence[ArrayLike] | None
 PairsLike: TypeAlias = Any
 #: A checked dense or sparse array, which have no common type.
 Matrix: TypeAlias = Any
+#: An array of NumPy, or of the library of the rows that were learned from.
+Values: TypeAlias = Any
+#: An array of numbers, text or dates.
+Array: TypeAlias = NDArray[Any]
+#: The type of the elements of an array.
+DType: TypeAlias = np.dtype[Any]
+#: An estimator with the interface of scikit-learn, whose base class has no type.
+Estimator: TypeAlias = Any
 #: A transformer of scikit-learn, which has no type.
 Transformer: TypeAlias = Any
 #: A number, or the name of a rule that chooses it.
@@ -45,6 +60,12 @@ Setting: TypeAlias = float | str
 Count: TypeAlias = int | float | str | None
 #: The number of blocks of error bars, or "sequences".
 BlockCount: TypeAlias = int | str | None
+#: A seed or a generator of random numbers.
+RandomState: TypeAlias = (
+    int | np.random.RandomState | np.random.Generator | np.random.SeedSequence | None
+)
+#: The parameters of an estimator or the options of a call, by name.
+Parameters: TypeAlias = dict[str, Any]
 #: The path of a checkpoint.
 Checkpoint: TypeAlias = str | PathLike[str] | None
 #: The constraints of parameters that scikit-learn checks.

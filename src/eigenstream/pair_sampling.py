@@ -16,6 +16,7 @@ from eigenstream._checks import (
     real_array,
 )
 from eigenstream._machine import check_fits
+from eigenstream._types import RandomState
 from eigenstream.kernels.pairs import nth_alike, window_counts
 
 __all__ = ["LabelledPairs", "TemporalPairs", "sample_pairs"]
@@ -34,7 +35,7 @@ def sample_pairs(
     *,
     balanced: bool = True,
     groups: ArrayLike | None = None,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> IndexPairs:
     """Draw independent pairs of labelled rows.
 
@@ -198,7 +199,7 @@ class LabelledPairs:
         per_row: float = 1.0,
         memory: int = 2000,
         balanced: bool = True,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.per_row = check_number(per_row, "per_row", above=0)
         self.memory = check_whole(memory, "memory")
@@ -321,7 +322,7 @@ class TemporalPairs:
         *,
         far: int = 200,
         memory: int = 2000,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.near = check_lags(near, "near")
         if not self.near:

@@ -7,7 +7,7 @@ mean that ``Auto`` divides by. Both therefore survive ``partial_fit`` and pickli
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -293,7 +293,11 @@ class Steps(Schedule):
         return Verdict(False, "unknown: the schedule is a function")
 
 
-def as_schedule(value: Any, name: str = "learning_rate") -> Schedule:
+#: A learning rate: a number, "auto", a schedule or a function of the step number.
+LearningRate: TypeAlias = float | str | Schedule | Callable[[int], float]
+
+
+def as_schedule(value: object, name: str = "learning_rate") -> Schedule:
     """Return the schedule that a parameter stands for; errors use its name.
 
     >>> as_schedule("auto"), as_schedule(0.1)

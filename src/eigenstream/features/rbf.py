@@ -18,6 +18,7 @@ from eigenstream._linalg import Float64s, Floats
 from eigenstream._prepared import learns_rows, maps_streams
 from eigenstream._storable import FITTED, storable
 from eigenstream._streams import fits_dask, is_stream
+from eigenstream._types import RandomState
 from eigenstream.rows.fit import Fit, fit_of
 from eigenstream.rows.guard import Guarded, changing, publishes
 from eigenstream.rows.rows import as_floats, validated
@@ -135,7 +136,7 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded):
         prototypes: Any = None,
         gamma: float | Literal["scale", "median"] = 4.0,
         spacing: int = 1,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.n_prototypes = n_prototypes
         self.prototypes = prototypes

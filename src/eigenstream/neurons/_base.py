@@ -21,6 +21,7 @@ from eigenstream._linalg import Float64s
 from eigenstream._prepared import learns_rows, maps_streams
 from eigenstream._storable import FITTED, storable
 from eigenstream._streams import fits_dask, is_stream, labelled_stream
+from eigenstream._types import RandomState
 from eigenstream.online import UnstableStepError
 from eigenstream.rows.chunk import Chunk, blocks_of
 from eigenstream.rows.fit import Fit, fit_of
@@ -51,7 +52,7 @@ class Neurons(Guarded, ABC):
 
     max_iter: int
     record_every: int | None
-    random_state: Any
+    random_state: RandomState
 
     #: The parameters at the first row; empty before.
     _begun: Mapping[str, Any] = MappingProxyType({})

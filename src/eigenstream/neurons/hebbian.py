@@ -17,6 +17,7 @@ from eigenstream._linalg import Float64s
 from eigenstream._prepared import learns_rows, maps_streams
 from eigenstream._storable import storable
 from eigenstream._streams import fits_dask
+from eigenstream._types import RandomState
 from eigenstream.neurons._base import Neurons
 from eigenstream.neurons._entries import documented
 from eigenstream.rows.chunk import Chunk
@@ -296,7 +297,7 @@ class OjaNeuron(OnlineNeurons):
         max_iter: int = 10,
         tol: float = 1e-2,
         record_every: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.form = form
         self.learning_rate = learning_rate
@@ -376,7 +377,7 @@ class SangerNetwork(OnlineNeurons):
         max_iter: int = 10,
         tol: float = 1e-2,
         record_every: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components
         self.normalize = normalize

@@ -12,6 +12,7 @@ from eigenstream._constraints import words
 from eigenstream._linalg import Float64s
 from eigenstream._prepared import maps_streams
 from eigenstream._storable import storable
+from eigenstream._types import RandomState
 from eigenstream.kernels.base import njit
 from eigenstream.neurons._base import (
     Block,
@@ -243,7 +244,7 @@ class Perceptron(LinearClassifying):
         max_iter: int = 1000,
         shuffle: bool = True,
         record_every: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
@@ -390,7 +391,7 @@ class _WidrowHoff(LinearUnits):
         n_iter_no_change: int = 5,
         shuffle: bool = True,
         record_every: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.learning_rate = learning_rate
         self.rule = rule

@@ -15,6 +15,7 @@ from eigenstream._linalg import Float64s
 from eigenstream._machine import blas_threads
 from eigenstream._prepared import maps_streams
 from eigenstream._storable import storable
+from eigenstream._types import RandomState
 from eigenstream.kernels.base import njit
 from eigenstream.neurons._base import (
     Block,
@@ -265,7 +266,7 @@ class _Backpropagating(SupervisedNeurons):
         tol: float = 1e-4,
         n_iter_no_change: int = 10,
         record_every: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.hidden_layer_sizes = hidden_layer_sizes
         self.activation = activation
@@ -459,7 +460,7 @@ class MultilayerPerceptron(Classifying, _Backpropagating):
         tol: float = 1e-4,
         n_iter_no_change: int = 10,
         record_every: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         values = locals()
         shared = {name: values[name] for name in _Backpropagating._get_param_names()}

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from eigenstream._checks import check_number, check_numbers, check_whole
 from eigenstream._linalg import Float64s, Floats
+from eigenstream._types import RandomState
 from eigenstream.processes.base import (
     BLOCK,
     Process,
@@ -69,7 +70,7 @@ class Autoregressive(Process):
         n_features: int | None = None,
         variances: float | ArrayLike = 1.0,
         noise: float = 0.0,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.coefficients = check_numbers(coefficients, "coefficients")
         if (np.abs(self.coefficients) >= 1).any() or (np.diff(self.coefficients) > 0).any():

@@ -9,13 +9,14 @@ from numpy.typing import DTypeLike, NDArray
 
 from eigenstream._checks import check_whole
 from eigenstream._linalg import Float64s, Floats, orthonormalized
+from eigenstream._types import RandomState
 
 #: Rows drawn at a time, so that random numbers do not depend on the chunks. 1024 views of 28 x 28
 #: take 6 MB.
 BLOCK = 1024
 
 
-def seed_sequence(random_state: Any) -> np.random.SeedSequence:
+def seed_sequence(random_state: RandomState) -> np.random.SeedSequence:
     """Return a fixed seed, so that a process gives the same rows at every reading.
 
     >>> seed_sequence(3).entropy

@@ -16,6 +16,7 @@ from eigenstream._checks import (
     check_whole,
 )
 from eigenstream._linalg import Float64s
+from eigenstream._types import RandomState
 from eigenstream.processes._drawing import (
     FONT,
     STYLE,
@@ -52,7 +53,7 @@ def characters(
     rotation: float = 0.0,
     magnification: tuple[float, float] = (1.0, 1.0),
     style: Style = STYLE,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> tuple[Float64s, Labels]:
     """Draw printed characters, each at a random angle and magnification.
 
@@ -106,7 +107,7 @@ def digit_set(
     *,
     fonts: Sequence[str | Path] = (FONT,),
     style: Style = STYLE,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> tuple[Float64s, Labels]:
     """Draw the digits that test an invariance: 0-8 for rotation or both, 0-9 for scale.
 
@@ -155,7 +156,7 @@ def letter_set(
     *,
     fonts: Sequence[str | Path] = (FONT,),
     style: Style = STYLE,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> tuple[Float64s, Labels]:
     """Draw the letters for learning an invariance from pairs: 20 classes, or 44 for scale.
 
@@ -209,7 +210,7 @@ def motions(
     *,
     rotation: float = 0.0,
     magnification: tuple[float, float] = (1.0, 1.0),
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> tuple[Float64s, Float64s, np.random.Generator]:
     """Draw n angles and magnifications; also return a generator for further draws."""
     rotation = check_number(rotation, "rotation", least=0)

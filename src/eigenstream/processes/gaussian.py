@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from eigenstream._checks import check_finite, check_number, check_numbers, check_whole, real_array
 from eigenstream._linalg import Floats
+from eigenstream._types import RandomState
 from eigenstream.processes.base import (
     BLOCK,
     Process,
@@ -57,7 +58,7 @@ class GaussianMixture(Process):
         *,
         spread: float | ArrayLike = 1.0,
         weights: ArrayLike | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.means = real_array(means, "means").astype(np.float64)
         if self.means.ndim != 2 or not self.means.size:
@@ -140,7 +141,7 @@ class SpikedGaussian(Process):
         spikes: ArrayLike = (5.0, 4.0, 3.0, 2.0, 1.0),
         *,
         noise: float = 1.0,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.n_features = check_whole(n_features, "n_features")
         self.spikes = check_numbers(spikes, "spikes", above=0)

@@ -8,6 +8,7 @@ from scipy.signal import lfilter
 
 from eigenstream._checks import check_number, check_whole
 from eigenstream._linalg import Float64s, Floats
+from eigenstream._types import RandomState
 from eigenstream.processes.base import BLOCK, Process, generators, seed_sequence
 
 #: Time scales in rows, means and standard deviations of the two inlet temperatures and two flows.
@@ -62,7 +63,7 @@ class HeatExchanger(Process):
     )
 
     def __init__(
-        self, *, start: int | None = None, growth: float = 0.02, random_state: Any = None
+        self, *, start: int | None = None, growth: float = 0.02, random_state: RandomState = None
     ) -> None:
         self.start = None if start is None else check_whole(start, "start", least=0)
         self.growth = check_number(growth, "growth", least=0)

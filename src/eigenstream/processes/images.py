@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from pathlib import Path
 from string import ascii_letters
-from typing import Any
 
 import numpy as np
 from PIL import Image, ImageDraw
 
 from eigenstream._checks import check_choice, check_number, check_pair, check_whole
 from eigenstream._linalg import Float64s
+from eigenstream._types import RandomState
 from eigenstream.processes._drawing import POLARITIES, TEXT_FACES, Polarity, font
 from eigenstream.processes.base import generators, seed_sequence
 
@@ -22,7 +22,7 @@ def page_image(
     fonts: Sequence[str | Path] = TEXT_FACES,
     polarity: Polarity = "black_on_white",
     supersample: int = 4,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> Float64s:
     """Draw a periodic page of rows of random letters in random fonts.
 
@@ -93,7 +93,9 @@ def page_image(
     return 1.0 - ink if polarity == "black_on_white" else ink
 
 
-def noise_image(size: int = 512, *, exponent: float = 1.0, random_state: Any = None) -> Float64s:
+def noise_image(
+    size: int = 512, *, exponent: float = 1.0, random_state: RandomState = None
+) -> Float64s:
     """Draw periodic noise with an amplitude proportional to 1/frequency, as in natural images.
 
     Parameters

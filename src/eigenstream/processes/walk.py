@@ -17,6 +17,7 @@ from eigenstream._checks import (
     real_array,
 )
 from eigenstream._linalg import Float64s, Floats, brief
+from eigenstream._types import RandomState
 from eigenstream.kernels.views import bounded_walk, sample_views
 from eigenstream.processes.base import (
     BLOCK,
@@ -60,7 +61,7 @@ class ViewProcess(Process):
     """A stream of views of one periodic gray image; subclasses define the states."""
 
     def __init__(
-        self, image: ArrayLike, size: int, bounds: tuple[float, float], random_state: Any
+        self, image: ArrayLike, size: int, bounds: tuple[float, float], random_state: RandomState
     ) -> None:
         self.size = check_whole(size, "size")
         self.bounds = _checked_bounds(bounds)
@@ -172,7 +173,7 @@ class ImageViews(ViewProcess):
         *,
         size: int = 28,
         bounds: tuple[float, float] = (0.5, 1.5),
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         super().__init__(image, size, bounds, random_state)
 
@@ -234,7 +235,7 @@ class ImageWalk(ViewProcess):
         scale: float = 0.01,
         translation: float | Law = 0.5,
         bounds: tuple[float, float] = (0.5, 1.5),
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         super().__init__(image, size, bounds, random_state)
         self.rotation = check_number(rotation, "rotation", least=0)

@@ -17,6 +17,7 @@ from eigenstream._checks import check_names, check_weights, check_whole
 from eigenstream._linalg import Float64s, brief
 from eigenstream._prepared import reads_rows
 from eigenstream._streams import is_stream, labelled_stream
+from eigenstream._types import RandomState
 from eigenstream.prototypes._nearest import nearest, nearest_units
 from eigenstream.prototypes.grids import Grid
 from eigenstream.rows.chunk import Chunk
@@ -163,7 +164,7 @@ class MapReading:
     _rows_to_read: Any
     _scaled: Any
     missing: str
-    random_state: Any
+    random_state: RandomState
 
     if TYPE_CHECKING:
 

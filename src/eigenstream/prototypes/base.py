@@ -22,6 +22,7 @@ from eigenstream._prepared import learns_rows
 from eigenstream._refusals import offered_if
 from eigenstream._storable import FITTED, check_form, storable
 from eigenstream._streams import fits_dask
+from eigenstream._types import RandomState
 from eigenstream.prototypes._quantiser import Quantiser
 from eigenstream.prototypes._steps import learn
 from eigenstream.prototypes._sums import Shares, Tally
@@ -83,7 +84,7 @@ class PrototypeEstimator(
     """
 
     missing: str
-    random_state: Any
+    random_state: RandomState
 
     #: The parameters at the first row; empty before.
     _begun: Mapping[str, Any] = MappingProxyType({})

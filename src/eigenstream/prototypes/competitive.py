@@ -18,6 +18,7 @@ from eigenstream._linalg import Float64s
 from eigenstream._machine import blas_threads, check_fits
 from eigenstream._provenance import NOTED, check_same_input, merge_sources
 from eigenstream._storable import storable
+from eigenstream._types import RandomState
 from eigenstream.prototypes._nearest import nearest
 from eigenstream.prototypes._pace import as_pace, values_of
 from eigenstream.prototypes._steps import RULES
@@ -193,7 +194,7 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         tol: float = 1e-4,
         record_every: int | None = None,
         missing: str = "raise",
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.n_prototypes = n_prototypes
         self.assignment = assignment

@@ -11,6 +11,7 @@ from eigenstream._constraints import COUNT, words
 from eigenstream._linalg import Float64s, canonical_signs
 from eigenstream._machine import blas_threads
 from eigenstream._storable import storable
+from eigenstream._types import RandomState
 from eigenstream.prototypes._map_reading import MapReading
 from eigenstream.prototypes._pace import as_pace, values_of
 from eigenstream.prototypes._steps import MAP
@@ -182,7 +183,7 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
         max_iter: int = 10,
         shuffle: bool = True,
         missing: str = "raise",
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.shape = shape
         self.scale = scale

@@ -13,7 +13,7 @@ from eigenstream._checks import check_finite, is_sparse, warn_user
 from eigenstream._linalg import Float64s
 from eigenstream._namespaces import DeviceArray, on_host
 from eigenstream._storable import storable
-from eigenstream._types import LabelsLike, Matrix
+from eigenstream._types import Array, LabelsLike, Matrix
 
 Places = NDArray[np.intp]
 
@@ -103,7 +103,7 @@ class Chunk:
     #: The indices at which a new sequence begins.
     starts: Places = field(default_factory=lambda: NO_PLACES)
     #: The class of each row, or the sign of each pair.
-    targets: NDArray[Any] | None = None
+    targets: Array | None = None
     #: The two rows of each pair, shape (n_pairs, 2).
     pairs: Places | None = None
     place: Place = NOWHERE

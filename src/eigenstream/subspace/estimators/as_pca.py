@@ -1,17 +1,18 @@
 """Subspace estimators as a plain PCA of scikit-learn."""
 
 from copy import copy
-from typing import Any
 
 import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from eigenstream._checks import check_flag
+from eigenstream._linalg import Float64s
+from eigenstream._types import Transformer
 from eigenstream.subspace.estimators.time import TimeEstimator
 
 
-def to_sklearn(estimator: "TimeEstimator", preprocessing: bool = True) -> Any:
+def to_sklearn(estimator: "TimeEstimator", preprocessing: bool = True) -> Transformer:
     """Return a scikit-learn PCA with the same projection as ``transform``, to rounding.
 
     With ``scale=True``, a feature map or preprocessing steps, it is a pipeline that ends in the
@@ -45,7 +46,7 @@ def to_sklearn(estimator: "TimeEstimator", preprocessing: bool = True) -> Any:
     """
     check_flag(preprocessing, "preprocessing")
     variances = np.asarray(estimator._variances(), np.float64)
-    parts: list[tuple[str, Any]] = []
+    parts: list[tuple[str, Transformer]] = []
     steps = getattr(estimator, "preprocessing_", None) if preprocessing else None
     if steps is not None:
         parts += steps.to_sklearn(estimator.n_features_in_)
@@ -68,14 +69,14 @@ def to_sklearn(estimator: "TimeEstimator", preprocessing: bool = True) -> Any:
     return parts[0][1] if len(parts) == 1 else Pipeline(parts)
 
 
-def _scaler(mean: Any, scale: Any, n_rows: int) -> StandardScaler:
+def _scaler(mean: Float64s, scale: Float64s, n_rows: int) -> StandardScaler:
     scaler = StandardScaler()
     scaler.mean_, scaler.scale_, scaler.var_ = mean.copy(), scale.copy(), scale**2
     scaler.n_samples_seen_, scaler.n_features_in_ = n_rows, len(mean)
     return scaler
 
 
-def _pca(estimator: Any, mean: Any, variances: Any) -> Any:
+def _pca(estimator: TimeEstimator, mean: Float64s, variances: Float64s) -> Transformer:
     from sklearn.decomposition import PCA  # takes 0.2 s to import
 
     components = estimator._vectors.T.copy()

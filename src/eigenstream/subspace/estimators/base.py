@@ -27,9 +27,17 @@ from eigenstream._provenance import (
     note_source,
 )
 from eigenstream._storable import FITTED, storable
-from eigenstream._types import Constraints, Matrix, RowsLike, StreamLike
+from eigenstream._types import (
+    Constraints,
+    Matrix,
+    Parameters,
+    RowsLike,
+    StreamLike,
+    Transformer,
+    Values,
+)
 from eigenstream.online import UnstableStepError
-from eigenstream.rows.chunk import FIRST, Skipped, finite_rows, without
+from eigenstream.rows.chunk import FIRST, Places, Skipped, finite_rows, without
 from eigenstream.rows.fit import Fit
 from eigenstream.rows.guard import Guarded, changing, reads
 from eigenstream.rows.rows import Rows, as_floats, each, is_list_of_sequences, validated
@@ -76,7 +84,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
     # Set by __init__ of the subclasses.
     n_components: Any
     solver: Any
-    features: Any
+    features: Transformer
     missing: str
     #: The grid of a labelled array, which only fits of these set.
     feature_grid_: Any
@@ -98,7 +106,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
     _answer: Result | None = None
     _result_class: ClassVar[type[Result]]
     _skipped: Skipped
-    _begun: dict[str, Any]
+    _begun: Parameters
 
     @abstractmethod
     def _terms(self, width: int) -> Terms:
@@ -113,7 +121,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
         """Return the answer of a learner that has no pending rows."""
 
     @abstractmethod
-    def _rows(self, *rows: Any, **named: Any) -> Rows:
+    def _rows(self, *rows: RowsLike, **named: Any) -> Rows:
         """Return the checked rows of a call; ``reset=True`` for the first rows."""
 
     @abstractmethod
@@ -127,7 +135,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
         names: list[str] = super()._get_param_names()
         return names
 
-    def set_params(self, **params: Any) -> Self:
+    def set_params(self, **params: object) -> Self:
         """Set parameters of the estimator.
 
         Parameters of the solver, such as ``solver__passes``, need a solver object.
@@ -255,7 +263,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
         for chunk in chunks:
             self._learner.add(chunk)
 
-    def _continued(self, *rows: Any) -> Self:
+    def _continued(self, *rows: RowsLike) -> Self:
         """Learn from more rows, or change nothing if that fails."""
         with changing(self) as model:
             model._check_once(model._check_step)
@@ -357,7 +365,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
         if self._learner is not None:
             self._check_continuation()
 
-    def _parameters(self) -> dict[str, Any]:
+    def _parameters(self) -> Parameters:
         """Return a copy of the parameters that must not change while learning continues."""
         return deepcopy(
             {
@@ -494,7 +502,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
         return operator
 
     @property
-    def features_(self) -> Any:
+    def features_(self) -> Transformer:
         """The fitted feature map."""
         if self._map is None:
             raise AttributeError(
@@ -509,7 +517,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
         return transformer if isinstance(transformer, KernelMap | RowSpan) else None
 
     @property
-    def components_(self) -> Any:
+    def components_(self) -> Values:
         """The learned directions, one in each row. A kernel has ``features_.coefficients``."""
         kernel, vectors = self._kernel, self._vectors
         if isinstance(kernel, KernelMap):
@@ -528,22 +536,22 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
         return self.feature_grid_  # AttributeError for other rows
 
     @property
-    def eigenvalues_(self) -> Any:
+    def eigenvalues_(self) -> Values:
         """The eigenvalues of the components, in descending order."""
         return self._shown(self._solved().pairs.values)
 
     @property
-    def mean_(self) -> Any:
+    def mean_(self) -> Values:
         """The mean that is subtracted from each row before projection."""
         return self._shown(self._solved().mean)
 
     @property
-    def scale_(self) -> Any:
+    def scale_(self) -> Values:
         """The divisor of each feature after centring, or None without ``scale``."""
         scale = self._solved().scale
         return None if scale is None else self._shown(scale)
 
-    def _shown(self, values: Any) -> Any:
+    def _shown(self, values: Values) -> Values:
         """Return values on the device of the last rows, while scikit-learn dispatches there."""
         home = self._known().home
         return values if home is None or not is_dispatched(home.values) else home.near(values)
@@ -605,7 +613,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
         return self.n_components_
 
     @reads
-    def solved_with(self, **parameters: Any) -> Self:
+    def solved_with(self, **parameters: object) -> Self:
         """Return a copy that is solved again with other parameters, without reading data.
 
         The sums do not depend on alpha, eta or the number of components.
@@ -676,9 +684,9 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
             parts.append(projected(features, mean, columns))
         return np.concatenate(parts).astype(np.result_type(rows.dtype, np.float32), copy=False)
 
-    def _completed(self, rows: Matrix, result: Result) -> tuple[Any, Any]:
+    def _completed(self, rows: Matrix, result: Result) -> tuple[Matrix, Places | list[int]]:
         """Return rows without missing values, and the indices of rows that have no features."""
-        lost: Any = []
+        lost: Places | list[int] = []
         if self.missing == "skip":
             finite = finite_rows(rows)
             if not finite.all():
@@ -777,7 +785,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
         return tags
 
 
-def continues(estimator: Any) -> None:
+def continues(estimator: "SubspaceEstimator") -> None:
     """Raise AttributeError for a solver that needs all rows at once."""
     if estimator.solver == "kernel" or isinstance(estimator.solver, Kernel):
         raise AttributeError("solver='kernel' needs all rows at once. Use fit, or solver='dense'.")

@@ -1,6 +1,6 @@
 """Distances from labelled rows: all implied pairs, in linear time."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -26,6 +26,7 @@ from eigenstream._streams import (
     note_columns,
 )
 from eigenstream._types import (
+    Array,
     Checkpoint,
     Constraints,
     Count,
@@ -343,7 +344,7 @@ class ClassSubspace(PairwiseEstimator):
         return model._jackknifed(rows, blocks, parts_of_classes)
 
     def _stream_rows(self, stream: StreamLike) -> StreamRows:
-        def labels(names: Any) -> Any:
+        def labels(names: LabelsLike) -> Array:
             return pair_input.checked_labels(self, names)
 
         return stream_rows(self, stream, targets=labels)
@@ -368,7 +369,7 @@ class ClassSubspace(PairwiseEstimator):
         part = Part(rows, weights, targets=targets)
         return ArrayRows([part], missing=self.missing, begins=False, source=X)
 
-    def _check_kinds(self, targets: Any) -> None:
+    def _check_kinds(self, targets: Array) -> None:
         """Raise if labels change from text to numbers, or from numbers to text."""
         kept: Any = self._known().sample.kept  # type: ignore[union-attr]
         if kept is None:
@@ -395,7 +396,9 @@ class ClassSubspace(PairwiseEstimator):
         within = ready.sums.combined(shares)
         return Scatters(within, between, n_features, terms.floor, factored=True)
 
-    def _test_rows(self, learner: Learner, basis: Any = None, scale: Any = None) -> Chunk:
+    def _test_rows(
+        self, learner: Learner, basis: Float64s | None = None, scale: Float64s | None = None
+    ) -> Chunk:
         kept = learner.ahead().sample.kept  # type: ignore[union-attr]
         assert isinstance(kept, Chunk)
         points = kept.rows if scale is None else dense(kept.rows) / scale
@@ -406,7 +409,8 @@ class ClassSubspace(PairwiseEstimator):
         return folds_of_classes(learner, rows)
 
     def _few_identities(self, learner: Learner) -> bool:
-        return few_classes(learner.terms)
+        terms: Any = learner.terms
+        return few_classes(terms)
 
     def _divisors(self, learner: Learner) -> Float64s | None:
         if self.scale is not True:
@@ -458,7 +462,7 @@ class ClassSubspace(PairwiseEstimator):
     def _projected_sample(self, learner: Learner, columns: Float64s) -> TrainingRows:
         return training_rows(learner.sample, columns)  # type: ignore[arg-type]
 
-    def _learned_classes(self) -> set[Any]:
+    def _learned_classes(self) -> set[Hashable]:
         terms: Any = self._known().terms
         return {label for _, label in terms.centers}
 
@@ -481,7 +485,7 @@ class ClassSubspace(PairwiseEstimator):
         return tags
 
 
-def _kinds(targets: Any) -> tuple[str, str]:
+def _kinds(targets: Array) -> tuple[str, str]:
     """Return the kind of the labels and of the groups: "text", "numbers" or "nothing"."""
     label, group = targets[0] if targets.ndim == 2 else (targets[0], None)
     kinds = ["text" if isinstance(name, str) else "numbers" for name in (label, group)]

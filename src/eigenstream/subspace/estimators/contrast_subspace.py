@@ -193,7 +193,7 @@ class ContrastSubspace(SubspaceEstimator):
             note_source(self, X)
         return self
 
-    def _background_after(self, X: RowsLike, background: RowsLike) -> Any:
+    def _background_after(self, X: RowsLike, background: RowsLike) -> RowsLike:
         """Return the background after the preprocessing steps of X; raise for other steps."""
         model = fresh(self)
         model.provenance_ = {}

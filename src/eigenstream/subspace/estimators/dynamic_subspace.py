@@ -1,8 +1,9 @@
 """Subspaces whose present predicts their future, with decay times and periods."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Real
-from typing import Any, ClassVar, cast
+from typing import ClassVar, cast
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -13,7 +14,7 @@ from eigenstream._checks import check_whole
 from eigenstream._linalg import Float64s
 from eigenstream._prepared import maps_streams, reads_rows
 from eigenstream._storable import storable
-from eigenstream._types import Constraints, Count, LabelsLike, Matrix, RowsLike
+from eigenstream._types import Constraints, Count, LabelsLike, Matrix, RowsLike, Values
 from eigenstream.rows.guard import reads
 from eigenstream.rows.rows import each, is_list_of_sequences, validated
 from eigenstream.subspace.estimators.entries import documented
@@ -169,10 +170,10 @@ class DynamicSubspace(TimeEstimator):
     @reads
     def result_(self) -> DynamicResult:
         """The result, a frozen dataclass: singular values and vectors, mean and covariances."""
-        return cast(DynamicResult, self._of_this(self._solved()))
+        return self._of_this(cast(DynamicResult, self._solved()))
 
     @property
-    def singular_values_(self) -> Any:
+    def singular_values_(self) -> Values:
         """The singular values, in descending order."""
         return self.eigenvalues_
 
@@ -208,7 +209,7 @@ class DynamicSubspace(TimeEstimator):
         """The period of each mode in rows, infinite for modes that do not oscillate."""
         return self._modes().periods
 
-    def _matched(self, others: list[Any]) -> list[Modes]:
+    def _matched(self, others: Sequence["DynamicSubspace"]) -> list[Modes]:
         """Return the modes of this fit and of others, in the order of this fit."""
         own = self._modes()
         matched = [own]

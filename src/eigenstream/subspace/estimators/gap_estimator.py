@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from eigenstream._checks import is_sparse, warn_user
-from eigenstream._types import Matrix, StreamLike
-from eigenstream.rows.chunk import with_gaps
+from eigenstream._types import Matrix, StreamLike, Values
+from eigenstream.rows.chunk import Places, with_gaps
 from eigenstream.subspace.estimators.base import SubspaceEstimator
 from eigenstream.subspace.estimators.results import Gaps, Result
 from eigenstream.subspace.sums.gaps import imputed
@@ -33,7 +33,7 @@ class GapEstimator(SubspaceEstimator):
         unseen = np.flatnonzero(~operator.gaps.seen)
         return Gaps(operator.reward, operator.gaps.covariance, unseen)
 
-    def _completed(self, rows: Matrix, result: Result) -> tuple[Any, Any]:
+    def _completed(self, rows: Matrix, result: Result) -> tuple[Matrix, Places | list[int]]:
         gaps = result.gaps
         if gaps is None:
             return super()._completed(rows, result)
@@ -51,21 +51,21 @@ class GapEstimator(SubspaceEstimator):
             known[lost] = 0.0
         return known, np.flatnonzero(lost)
 
-    def _as_read(self, stream: StreamLike) -> Any:
+    def _as_read(self, stream: StreamLike) -> StreamLike:
         """Return the stream with NaN for missing values if the estimator can use them."""
         return stream.keeping_holes() if self._gaps else stream
 
     @property
-    def components_(self) -> Any:
+    def components_(self) -> Values:
         """The learned directions, one in each row. NaN for columns that were never seen."""
         return self._without_unseen(super().components_)
 
     @property
-    def mean_(self) -> Any:
+    def mean_(self) -> Values:
         """The mean that is subtracted from each row. NaN for columns that were never seen."""
         return self._without_unseen(super().mean_)
 
-    def _without_unseen(self, values: Any) -> Any:
+    def _without_unseen(self, values: Values) -> Values:
         """Return values with NaN for columns that were never seen."""
         gaps = self._solved().gaps
         if gaps is None or len(gaps.unseen) == 0:

@@ -22,7 +22,7 @@ from eigenstream.subspace.sums.block import dense, mean_of
 from eigenstream.subspace.sums.hashes import chunk_keys, row_hashes
 from eigenstream.subspace.sums.label_terms import ClassTerms, PairTerms
 from eigenstream.subspace.sums.learner import Learner
-from eigenstream.subspace.sums.terms import NOTHING, Parts
+from eigenstream.subspace.sums.terms import NOTHING, Parts, Terms
 
 #: The number of sets of classes, or of regions of pairs. A fold holds out two of them.
 BUCKETS = 10
@@ -91,7 +91,7 @@ def roc_area_of_pairs(distances: Float64s, same: NDArray[np.bool_]) -> float:
     return float(1.0 - (below + up_to) / (2.0 * len(near) * len(far)))
 
 
-def learner_of(terms: Any, rows: Chunk) -> Learner:
+def learner_of(terms: Terms, rows: Chunk) -> Learner:
     """Return the exact sums of some rows or pairs."""
     learner = Learner(terms, Moments(terms.n_features))
     learner.add(rows)
@@ -162,12 +162,12 @@ def folds_of_classes(learner: Learner, rows: Chunk) -> Folds:
     return Folds(folds, float(slack), EUCLIDEAN if n < BUCKETS else PREFERRED)
 
 
-def few_classes(terms: Any) -> bool:
+def few_classes(terms: ClassTerms) -> bool:
     """Return whether there are too few classes, or tasks, to hold some out."""
     return len(_units(terms, {})) < FEWEST_CLASSES
 
 
-def _units(terms: Any, first_rows: dict[Any, int]) -> list[list[Any]]:
+def _units(terms: ClassTerms, first_rows: dict[Any, int]) -> list[list[Any]]:
     """Return sets of classes to hold out together, by weight and then by their first rows."""
     last = len(terms.centers) + max(first_rows.values(), default=0)
 
@@ -175,7 +175,7 @@ def _units(terms: Any, first_rows: dict[Any, int]) -> list[list[Any]]:
         weight = sum(terms.centers[key].weight for key in unit)
         return -weight, min(first_rows.get(key, last) for key in unit)
 
-    keys = [key for key, center in terms.centers.items() if center.weight > 0.0]
+    keys: list[Any] = [key for key, center in terms.centers.items() if center.weight > 0.0]
     classes = sorted(([key] for key in keys), key=size)
     tasks: dict[Any, list[Any]] = {}
     for (key,) in classes:
@@ -184,7 +184,7 @@ def _units(terms: Any, first_rows: dict[Any, int]) -> list[list[Any]]:
 
 
 def sampled_pairs(
-    codes: Places, tasks: Places, weights: Float64s, n: int, rng: Any
+    codes: Places, tasks: Places, weights: Float64s, n: int, rng: np.random.Generator
 ) -> tuple[Places, Places, NDArray[np.bool_]]:
     """Return up to ``n`` random pairs of each kind, and which are of the same class.
 
@@ -344,7 +344,7 @@ def _fewest(pairs: Chunk) -> int:
     return min(alike, len(pairs) - alike)
 
 
-def _at_most(pairs: Chunk, rng: Any) -> Chunk:
+def _at_most(pairs: Chunk, rng: np.random.Generator) -> Chunk:
     """Return up to PAIRS pairs of each sign, drawn by weight if weights differ."""
     chosen = []
     for sign in (1, -1):

@@ -1,6 +1,6 @@
 """Classification from one example of each class, with an undecided label."""
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from eigenstream._provenance import forget_source, note_source
 from eigenstream._refusals import check_is_rows
 from eigenstream._storable import FITTED, storable
 from eigenstream._streams import fits_dask, is_stream, labelled_stream, note_columns
-from eigenstream._types import LabelsLike, RowsLike
+from eigenstream._types import Array, LabelsLike, RowsLike
 from eigenstream.rows.guard import publishes
 from eigenstream.rows.rows import all_rows
 
@@ -63,7 +63,7 @@ class ThresholdClassifier(ClassifierMixin, Documented):
     [[0, -1], [1, -1]]
     """
 
-    def __init__(self, threshold: float | None = None, *, undecided: Any = None) -> None:
+    def __init__(self, threshold: float | None = None, *, undecided: object = None) -> None:
         self.threshold = threshold
         self.undecided = undecided
 
@@ -166,7 +166,7 @@ class ThresholdClassifier(ClassifierMixin, Documented):
         return -distances
 
     @maps_streams
-    def predict(self, X: RowsLike) -> NDArray[Any]:
+    def predict(self, X: RowsLike) -> Array:
         """Return the class of the nearest example, or ``undecided``.
 
         Parameters
@@ -197,7 +197,7 @@ class ThresholdClassifier(ClassifierMixin, Documented):
             return np.inf
         return float(check_number(self.threshold, "threshold", above=0))
 
-    def _check_undecided(self, labels: NDArray[Any]) -> None:
+    def _check_undecided(self, labels: Array) -> None:
         """Raise if ``undecided`` and the labels are not both numbers or both text."""
         if self.undecided is None or labels.dtype == object:
             return

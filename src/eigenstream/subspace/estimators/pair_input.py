@@ -1,9 +1,11 @@
 """Checks of pairs of rows and of labelled rows."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_feature_names, column_or_1d
 
@@ -16,10 +18,20 @@ from eigenstream._checks import (
     is_sparse,
     unmasked,
 )
+from eigenstream._linalg import Float64s
 from eigenstream._namespaces import on_host
 from eigenstream._provenance import steps_of_stream
 from eigenstream._refusals import check_is_rows
-from eigenstream._types import LabelsLike, Matrix, PairsLike, RowsLike, StreamLike, WeightsLike
+from eigenstream._types import (
+    Array,
+    LabelsLike,
+    Matrix,
+    PairsLike,
+    RowsLike,
+    StreamLike,
+    WeightsLike,
+)
+from eigenstream.rows.chunk import Places
 from eigenstream.rows.rows import ArrayRows, IndexPairs, Part, Rows, check_columns_are_numbers
 
 SHAPES = (
@@ -31,12 +43,12 @@ class CheckedPairs(NamedTuple):
     """The rows of pairs side by side, or rows and pairs of their numbers; weights and signs."""
 
     rows: Matrix
-    weights: Any
-    signs: Any
-    pairs: Any
+    weights: Float64s | None
+    signs: Array | None
+    pairs: Places | None
 
 
-def pair_tags(tags: Any, preprocessor: RowsLike) -> Any:
+def pair_tags(tags: Tags, preprocessor: RowsLike) -> Tags:
     """Return scikit-learn tags for an estimator that learns from pairs with signs."""
     input_tags = tags.input_tags
     input_tags.three_d_array, input_tags.two_d_array = True, preprocessor is not None
@@ -49,7 +61,7 @@ def pair_tags(tags: Any, preprocessor: RowsLike) -> Any:
 def checked_points(preprocessor: RowsLike) -> Matrix:
     """Return the rows that index pairs refer to."""
     check_is_rows(preprocessor, "preprocessor")
-    points: Any = preprocessor if is_sparse(preprocessor) else np.asarray(unmasked(preprocessor))
+    points: Matrix = preprocessor if is_sparse(preprocessor) else np.asarray(unmasked(preprocessor))
     if points.ndim != 2 or 0 in points.shape:
         raise ValueError(
             f"preprocessor has shape {points.shape}. Pass the rows that index pairs refer to, of "
@@ -105,7 +117,7 @@ def checked_pairs(
     return CheckedPairs(rows, weights, signs, index)
 
 
-def rows_of_pairs(estimator: Any, raw: CheckedPairs, source: Any = None) -> Rows:
+def rows_of_pairs(estimator: BaseEstimator, raw: CheckedPairs, source: RowsLike = None) -> Rows:
     """Return checked pairs, chunk by chunk."""
     rows, missing = raw.rows if raw.pairs is None else raw.pairs, estimator.missing
     parts = [Part(rows, raw.weights, "pairs", raw.signs)]
@@ -115,7 +127,7 @@ def rows_of_pairs(estimator: Any, raw: CheckedPairs, source: Any = None) -> Rows
     return IndexPairs(numbers, raw.rows, index_pairs_of, missing=missing)
 
 
-def remember_names(estimator: Any, raw: CheckedPairs, preprocessor: RowsLike) -> None:
+def remember_names(estimator: BaseEstimator, raw: CheckedPairs, preprocessor: RowsLike) -> None:
     """Store the number of features, and the column names of a data frame."""
     estimator.n_features_in_ = raw.rows.shape[1] // (1 if raw.pairs is not None else 2)
     _check_feature_names(estimator, np.empty((0, 0)), reset=True)
@@ -215,7 +227,7 @@ def index_pairs_of(rows: Matrix) -> Matrix:
 # ---- labels --------------------------------------------------------------------------------
 
 
-def checked_labels(estimator: Any, y: LabelsLike, n_rows: int | None = None) -> NDArray[Any]:
+def checked_labels(estimator: BaseEstimator, y: LabelsLike, n_rows: int | None = None) -> Array:
     """Return class labels as an array, or raise for invalid labels."""
     if y is None:
         raise ValueError(
@@ -237,7 +249,7 @@ def checked_labels(estimator: Any, y: LabelsLike, n_rows: int | None = None) -> 
     return np.asarray(labels)
 
 
-def targets_of(estimator: Any, y: LabelsLike, groups: LabelsLike, n_rows: int) -> NDArray[Any]:
+def targets_of(estimator: BaseEstimator, y: LabelsLike, groups: LabelsLike, n_rows: int) -> Array:
     """Return the label of each row, or its label and task with ``groups``."""
     labels = checked_labels(estimator, y, n_rows)
     if groups is None:

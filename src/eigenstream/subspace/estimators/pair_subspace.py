@@ -24,6 +24,7 @@ from eigenstream._streams import (
     note_columns,
 )
 from eigenstream._types import (
+    Array,
     Checkpoint,
     Constraints,
     Count,
@@ -249,7 +250,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
     def _stream_rows(self, stream: StreamLike) -> Rows:
         """Return the pairs of a stream: two rows side by side, or two row numbers."""
 
-        def signs(labels: Any) -> Any:
+        def signs(labels: LabelsLike) -> Array:
             return pair_input.checked_signs(labels, len(labels))
 
         pair_input.check_without_steps(stream)
@@ -259,7 +260,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         else:
             points = pair_input.checked_points(self.preprocessor)
 
-            def pairs(rows: Matrix) -> Any:
+            def pairs(rows: Matrix) -> PairsLike:
                 index = pair_input.index_pairs_of(rows)
                 return check_index_pairs(index, points.shape[0], "the preprocessor")
 
@@ -377,7 +378,9 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
     def _graph(self, learner: Learner) -> PairGraph:
         return PairGraph.of(learner.ahead().sample.kept)  # type: ignore[union-attr, arg-type]
 
-    def _test_rows(self, learner: Learner, basis: Any = None, scale: Any = None) -> PairGraph:
+    def _test_rows(
+        self, learner: Learner, basis: Float64s | None = None, scale: Float64s | None = None
+    ) -> PairGraph:
         graph = self._graph(learner)
         if basis is None:
             return graph

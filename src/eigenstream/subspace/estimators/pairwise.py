@@ -1,6 +1,7 @@
 """Base of the estimators that learn from pairs and from labels."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar, cast
 
@@ -14,9 +15,10 @@ from eigenstream._prepared import maps_streams
 from eigenstream._refusals import check_is_rows
 from eigenstream._storable import storable
 from eigenstream._streams import is_stream
-from eigenstream._types import Constraints, Matrix, RowsLike
+from eigenstream._types import Constraints, Matrix, RowsLike, Setting
 from eigenstream.evaluation import pair_risk
 from eigenstream.evaluation.pair_risk import TrainingRows
+from eigenstream.rows.chunk import Chunk
 from eigenstream.rows.fit import Fit
 from eigenstream.rows.guard import reads
 from eigenstream.subspace.estimators.base import SubspaceEstimator
@@ -38,6 +40,7 @@ from eigenstream.subspace.estimators.held_out import (
     EUCLIDEAN,
     REGION_SHRINKAGE,
     Folds,
+    PairGraph,
     roc_area_of_pairs,
 )
 from eigenstream.subspace.estimators.pair_input import check_no_pairs
@@ -45,6 +48,7 @@ from eigenstream.subspace.estimators.results import PairResult
 from eigenstream.subspace.inference.decisions import PairDecisions
 from eigenstream.subspace.inference.pair_risks import PAPER_MARGIN
 from eigenstream.subspace.inference.uncertainty import (
+    RowBlock,
     Uncertainty,
     check_blocks,
     fit_blocks,
@@ -55,7 +59,7 @@ from eigenstream.subspace.solvers.kernels import check_map
 from eigenstream.subspace.solvers.solver import COUNT, Task
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.operators import Eigenpairs, canonical
-from eigenstream.subspace.sums.sample import TrainingPairs
+from eigenstream.subspace.sums.sample import PairSample, Sample, TrainingPairs
 from eigenstream.subspace.sums.terms import NOTHING, Parts, Weights
 from eigenstream.theory import RiskBound
 
@@ -70,9 +74,9 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
 
     eta: Any
     criterion: str
-    shrinkage: Any
-    mixing: Any
-    scale: Any
+    shrinkage: Setting
+    mixing: Setting
+    scale: bool | str
 
     _parameter_constraints: ClassVar[Constraints] = SubspaceEstimator._parameter_constraints | {
         "eta": [
@@ -91,13 +95,13 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
     #: The cached training pairs (or rows) after projection.
     _trained: TrainingPairs | TrainingRows | None = None
 
-    def _fit_maps(self, fit: Any) -> None:
+    def _fit_maps(self, fit: Fit) -> None:
         super()._fit_maps(fit)
         if fit.map is not None and fit.map.ready:
             check_map(fit.map.transformer)
 
     @abstractmethod
-    def _sample(self, width: int) -> Any:
+    def _sample(self, width: int) -> Sample | PairSample:
         """Return an empty sample."""
 
     @abstractmethod
@@ -127,7 +131,9 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         """Return the covariances within and between classes, without the held-out parts."""
 
     @abstractmethod
-    def _test_rows(self, learner: Learner, basis: Any = None, scale: Any = None) -> Any:
+    def _test_rows(
+        self, learner: Learner, basis: Float64s | None = None, scale: Float64s | None = None
+    ) -> Chunk | PairGraph:
         """Return the sampled rows or pairs of a learner, along a basis if there is one.
 
         Their order depends on ``scale``, so that it does not depend on units.
@@ -262,7 +268,13 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         return Family((float(self.shrinkage),) if alone else SHRINKAGES, mixings, numbers)
 
     def _chosen(
-        self, learner: Learner, inside: Learner, basis: Any, operator: Any, n: int, scale: Any
+        self,
+        learner: Learner,
+        inside: Learner,
+        basis: Float64s | None,
+        operator: Any,
+        n: int,
+        scale: Float64s | None,
     ) -> Choice:
         etas: Any = ETAS if isinstance(self.eta, str) else np.ravel(self.eta)
         if len(etas) == 0 or not (np.asarray(etas, np.float64) > 0).all():
@@ -319,7 +331,9 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
             )
         return pairs.first(positive)
 
-    def _jackknifed(self, rows: Matrix, blocks: int, cut: Any) -> Uncertainty:
+    def _jackknifed(
+        self, rows: Matrix, blocks: int, cut: Callable[..., list[RowBlock]]
+    ) -> Uncertainty:
         """Learn from rows in blocks, and return the error bars."""
         check_blocks(blocks)
         fit = Fit(self, rows)

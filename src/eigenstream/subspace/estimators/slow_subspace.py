@@ -333,7 +333,9 @@ class SlowSubspace(TimeEstimator):
         return Forms(variance, velocity, turn, noise)
 
     @staticmethod
-    def _correlations(variance: Float64s, velocity: Float64s, turn: Any = None) -> Float64s:
+    def _correlations(
+        variance: Float64s, velocity: Float64s, turn: Float64s | None = None
+    ) -> Float64s:
         """Return the autocorrelations of features of unit variance, from their moments."""
         turn = np.eye(len(variance)) if turn is None else turn
         return np.diagonal(_timescales.lagged(turn, variance, velocity))
@@ -373,7 +375,7 @@ class SlowSubspace(TimeEstimator):
     @reads
     def result_(self) -> SlowResult:
         """The result, a frozen dataclass: eigenpairs, mean, scale, alpha and second moments."""
-        return cast(SlowResult, self._of_this(self._solved()))
+        return self._of_this(cast(SlowResult, self._solved()))
 
     @property
     def alpha_(self) -> float | None:

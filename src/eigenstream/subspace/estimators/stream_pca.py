@@ -156,7 +156,7 @@ class StreamPCA(TimeEstimator):
     @reads
     def result_(self) -> VarianceResult:
         """The result, a frozen dataclass: eigenpairs, mean, scale and variances."""
-        return cast(VarianceResult, self._of_this(self._solved()))
+        return self._of_this(cast(VarianceResult, self._solved()))
 
     @property
     def explained_variance_(self) -> Matrix:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from copy import copy
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from scipy.linalg import orth
@@ -27,6 +27,7 @@ from eigenstream._types import (
     Checkpoint,
     Constraints,
     LabelsLike,
+    Parameters,
     RowsLike,
     StreamLike,
     WeightsLike,
@@ -39,6 +40,7 @@ from eigenstream.subspace.estimators.base import SubspaceEstimator
 from eigenstream.subspace.estimators.entries import FLAG
 from eigenstream.subspace.estimators.gap_estimator import GapEstimator
 from eigenstream.subspace.estimators.mapping import projected
+from eigenstream.subspace.estimators.results import DynamicResult, SlowResult, VarianceResult
 from eigenstream.subspace.inference.uncertainty import (
     LEAST_TIMESCALES,
     Uncertainty,
@@ -55,6 +57,8 @@ from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.peaks import HUGE, OperatorSums
 from eigenstream.subspace.sums.row_moments import RowMoments
 from eigenstream.subspace.sums.terms import TimeTerms, Weights
+
+TimeResult = TypeVar("TimeResult", VarianceResult, SlowResult, DynamicResult)
 
 #: ``missing="skip"`` raises if it leaves fewer rows for each column. Covariances of fewer rows are
 #: mostly noise.
@@ -108,7 +112,7 @@ class TimeEstimator(CallbackSupportMixin, GapEstimator):
         """True if the sums subtract means themselves."""
         return self._gaps or self.center == "sequences"
 
-    def _sums_at(self, width: int, lag: int) -> Any:
+    def _sums_at(self, width: int, lag: int) -> RowMoments:
         """Return empty sums that subtract means themselves."""
         return RowMoments(width, self.center, lag=lag, gaps=self._gaps)
 
@@ -195,7 +199,7 @@ class TimeEstimator(CallbackSupportMixin, GapEstimator):
                 "maps need complete rows. Use missing='skip', or impute the values first."
             )
 
-    def _parameters(self) -> dict[str, Any]:
+    def _parameters(self) -> Parameters:
         complete = "available" if self._gaps else "raise or skip"
         return super()._parameters() | {"missing": complete}
 
@@ -341,12 +345,12 @@ class TimeEstimator(CallbackSupportMixin, GapEstimator):
 
     # ---- use -------------------------------------------------------------------------------
 
-    def _variances(self) -> Any:
+    def _variances(self) -> Float64s:
         """Return the variance along each component, with n - 1; NaN where it is not known."""
         learner, columns = self._known().ahead(), self._columns
         if not self._solver.can(MATRIX) or not self.center:
             return np.full(columns.shape[1], np.nan)
-        moments = learner.thin_operator().moments(columns)[0]
+        moments: Float64s = learner.thin_operator().moments(columns)[0]
         n = learner.terms.n_terms
         return moments * (n / (n - 1)) if n > 1 else moments
 
@@ -429,7 +433,8 @@ class TimeEstimator(CallbackSupportMixin, GapEstimator):
         """
         model: Self = clone(self)
         model.fit(X, blocks=blocks)
-        error_bars: Uncertainty = model._of_this(model._solved()).uncertainty
+        result: Any = model._solved()
+        error_bars: Uncertainty = model._of_this(result).uncertainty
         return error_bars
 
     def _learn_blocks(self, X: RowsLike, sample_weight: WeightsLike, blocks: int | str) -> None:
@@ -443,14 +448,15 @@ class TimeEstimator(CallbackSupportMixin, GapEstimator):
         (fitted,), parts = fit_blocks([self], fit, lambda n: (begin(n),), blocks, n_rows, cut)
         error_bars = warned(jackknife(fitted, parts, independent=by_sequence))
         self._learner = fitted._learner
-        self._answer = replace(fitted.result_, uncertainty=replace(error_bars, estimator=None))
+        result: Any = fitted.result_
+        self._answer = replace(result, uncertainty=replace(error_bars, estimator=None))
         self._warn_of_runs()
         forget_source(self)
         if is_stream(X):
             note_source(self, X, fit.n_sequences)
         self._after_fit(X)
 
-    def _of_this(self, result: Any) -> Any:
+    def _of_this(self, result: TimeResult) -> TimeResult:
         """Return a result whose error bars have this estimator."""
         if result.uncertainty is None:
             return result

@@ -1,7 +1,6 @@
 """The decay of features over several lags: time scales, noise shares and tests of a single rate."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,7 +111,9 @@ class ChapmanKolmogorov:
     __repr__ = brief
 
 
-def autocorrelations_of_moments(variance: Float64s, velocity: Float64s, noise: Any) -> Float64s:
+def autocorrelations_of_moments(
+    variance: Float64s, velocity: Float64s, noise: Float64s | float
+) -> Float64s:
     """Return ``1 - velocity / (2 variance)`` of each feature; 0 where there is no variance.
 
     For a stationary process, E|v|^2 = 2 (C(0) - C(lag)). Variances up to ``noise`` count as zero.

@@ -2,6 +2,7 @@
 
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Hashable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,7 +14,7 @@ from eigenstream._checks import check_choice, check_number, warn_user
 from eigenstream._linalg import Float64s
 from eigenstream._prepared import prepared, without_steps
 from eigenstream._streams import is_stream, labelled_stream
-from eigenstream._types import LabelsLike, Matrix, PairsLike, RowsLike
+from eigenstream._types import Array, LabelsLike, Matrix, PairsLike, RowsLike
 from eigenstream.evaluation import pair_risk
 from eigenstream.evaluation.base import (
     PairCounts,
@@ -44,8 +45,8 @@ class PairDecisions(ABC):
     ``calibrate_threshold`` sets another one.
     """
 
-    missing: Any
-    preprocessor: Any = None
+    missing: str
+    preprocessor: RowsLike = None
 
     #: The counted distances of the training pairs, and the threshold of calibrate_threshold.
     _counted: PairCounts | None = None
@@ -193,7 +194,7 @@ class PairDecisions(ABC):
         self._calibrated = threshold
         return self
 
-    def _check_rate(self, Z: Float64s, labels: NDArray[Any], threshold: float) -> None:
+    def _check_rate(self, Z: Float64s, labels: Array, threshold: float) -> None:
         """Warn if the false-positive rate at a threshold may be wrong for new classes."""
         names, codes = np.unique(labels, return_inverse=True)
         rate = rate_interval(Z, codes.astype(np.intp), threshold)
@@ -210,7 +211,7 @@ class PairDecisions(ABC):
                 f"it is estimated from {rate.n_classes} classes. Use rows of more classes."
             )
 
-    def _learned_classes(self) -> set[Any]:
+    def _learned_classes(self) -> set[Hashable]:
         """Return the names of the classes that were learned from, if they are known."""
         return set()
 
@@ -238,7 +239,7 @@ class PairDecisions(ABC):
 
     def _measured(
         self, X: RowsLike, y: LabelsLike, preprocessor: RowsLike = None, *, both: bool = True
-    ) -> tuple[PairCounts, tuple[Float64s, NDArray[Any]] | None]:
+    ) -> tuple[PairCounts, tuple[Float64s, Array] | None]:
         """Return the counted distances of pairs, and the features and labels of labelled rows."""
         check_is_fitted(self)
         points = self.preprocessor if preprocessor is None else preprocessor

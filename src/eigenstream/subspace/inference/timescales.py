@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from sys import maxsize
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigh
 from sklearn.base import clone
 
@@ -43,6 +43,9 @@ from eigenstream.subspace.inference.uncertainty import (
 from eigenstream.subspace.solvers.solver import ADD, Dense, Need, Task
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.terms import TimeTerms
+
+if TYPE_CHECKING:
+    from eigenstream.subspace.estimators.slow_subspace import SlowSubspace
 
 #: A warning needs implied time scales that differ by this factor, and autocorrelations larger than
 #: this multiple of their standard error.
@@ -169,7 +172,7 @@ class LagPath:
     timescales: Float64s
     eigenvalues: Float64s
     alphas: Float64s | None
-    estimators: tuple[Any, ...]
+    estimators: tuple["SlowSubspace", ...]
     errors: tuple[Uncertainty, ...] | None = None
     curves: Float64s | None = None
     curves_without: Float64s | None = None
@@ -195,7 +198,7 @@ class LagPath:
         """
         rho, longest = self.autocorrelations, 1.0 - np.finfo(np.float64).eps
         scales = np.array(list(map(implied, np.clip(rho, 0.0, longest), self.lags)))
-        terms = [model._known().ahead().terms for model in self.estimators]
+        terms: list[Any] = [model._known().ahead().terms for model in self.estimators]
         counts = np.array([[max(of.n_velocities, 1)] for of in terms])
         # Bartlett's formula for an exponential autocorrelation.
         spread = scales * (1.0 - rho**2) - 2.0 * self.lags[:, None] * rho**2
@@ -303,9 +306,9 @@ class LagPath:
 
 
 def lag_path(
-    estimator: Any,
+    estimator: "SlowSubspace",
     X: RowsLike,
-    lags: Any = None,
+    lags: ArrayLike | None = None,
     sample_weight: WeightsLike = None,
     *,
     blocks: BlockCount = None,
@@ -384,7 +387,7 @@ def lag_path(
     else:
         apart = isinstance(blocks, str) and blocks == "sequences"
         n_blocks, cut = (0, parts_of_sequences) if apart else (check_blocks(blocks), parts_in_time)
-        how: dict[str, Any] = {"shorter": lags is None}
+        how: dict[str, bool] = {"shorter": lags is None}
         fitted, parts = fit_blocks(fitted, fit, begin, n_blocks, n_rows, cut, **how)
         kept = min(model.n_components_ for model in fitted)
         sizes = [part.learners[0].n_rows for part in parts]
@@ -429,7 +432,9 @@ def lag_path(
     )
 
 
-def _curves(fitted: list[Any], parts: list[RowBlock], kept: int) -> tuple[Float64s, Float64s]:
+def _curves(
+    fitted: list["SlowSubspace"], parts: list[RowBlock], kept: int
+) -> tuple[Float64s, Float64s]:
     """Return the autocorrelations of the features of each lag at each lag, whole and by block."""
     n, columns = len(fitted), np.hstack([model._columns[:, :kept] for model in fitted])
 

@@ -6,7 +6,7 @@ from copy import copy
 from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from scipy.linalg import eigh
@@ -16,12 +16,16 @@ from eigenstream._checks import check_whole, warn_user
 from eigenstream._linalg import Float64s, brief
 from eigenstream._namespaces import on_host
 from eigenstream._storable import storable
-from eigenstream._types import BlockCount
+from eigenstream._types import BlockCount, Parameters
 from eigenstream.evaluation.sums import without_each
 from eigenstream.rows.chunk import Chunk
 from eigenstream.subspace.inference.decays import jackknife_error, of_learner, resolved
 from eigenstream.subspace.solvers.solver import MATRIX, MERGE, Need
 from eigenstream.subspace.sums.learner import Learner
+
+if TYPE_CHECKING:
+    from eigenstream.rows.fit import Fit
+    from eigenstream.subspace.estimators.base import SubspaceEstimator
 
 #: The probability that an interval covers the true value.
 CONFIDENCE = 0.95
@@ -172,6 +176,7 @@ def merged_blocks(parts: Sequence[RowBlock], *, gap: bool = False) -> RowBlock:
 
 
 #: A function of the number of features that returns empty learners.
+Model = TypeVar("Model", bound="SubspaceEstimator")
 Begin = Callable[[int], tuple[Learner, ...]]
 
 
@@ -228,7 +233,7 @@ def parts_in_time(
 
 
 def parts_of_sequences(
-    chunks: Iterable[Chunk], begin: Begin, n_blocks: Any, n_rows: int | None
+    chunks: Iterable[Chunk], begin: Begin, n_blocks: int | str, n_rows: int | None
 ) -> list[RowBlock]:
     """Return the learners of separate sequences."""
     parts: list[RowBlock] = []
@@ -246,7 +251,7 @@ def parts_of_classes(
 ) -> list[RowBlock]:
     """Return the learners of blocks of classes, which take turns in the order of appearance."""
     parts: list[RowBlock] = []
-    places: dict[Any, int] = {}
+    places: dict[tuple[object, ...], int] = {}
     for chunk in chunks:
         assert chunk.targets is not None
         targets = [tuple(np.atleast_1d(label).tolist()) for label in chunk.targets]
@@ -259,15 +264,15 @@ def parts_of_classes(
 
 
 def fit_blocks(
-    estimators: list[Any],
-    fit: Any,
+    estimators: list[Model],
+    fit: "Fit",
     begin: Begin,
     n_blocks: int | str,
     n_rows: int | None,
-    cut: Any = parts_in_time,
+    cut: Callable[..., list[RowBlock]] = parts_in_time,
     *,
     shorter: bool = False,
-) -> tuple[list[Any], list[RowBlock]]:
+) -> tuple[list[Model], list[RowBlock]]:
     """Return estimators that have learned all rows, and the learners of their blocks.
 
     With ``shorter``, estimators whose lag leaves velocities for less than half of the rows are left
@@ -279,8 +284,9 @@ def fit_blocks(
         seen: list[Any] = [model.ahead().terms for model in whole]
         enough = max(1, sum(2 * terms.n_velocities >= terms.n_rows for terms in seen))
         estimators, whole = estimators[:enough], whole[:enough]
+    feature_map: Any = fit.map
     for model in estimators:
-        model._map, model._skipped = fit.map, fit.skipped
+        model._map, model._skipped = feature_map, fit.skipped
     fitted = [with_sums(*both) for both in zip(estimators, whole, strict=True)]
     for model, learner in zip(fitted, whole, strict=True):
         model._check_enough(learner.ahead())
@@ -296,7 +302,7 @@ def check_blocks(blocks: BlockCount) -> int:
     return check_whole(blocks, "blocks", least=2)
 
 
-def learners_of(estimator: Any, width: int, call: str) -> Learner:
+def learners_of(estimator: "SubspaceEstimator", width: int, call: str) -> Learner:
     """Return a learner whose exact sums can be merged, or raise for other solvers."""
     learner: Learner = estimator._begin(width, None, Need(call, MERGE), Need(call, MATRIX))
     if learner.forgetting:
@@ -307,20 +313,20 @@ def learners_of(estimator: Any, width: int, call: str) -> Learner:
     return learner
 
 
-def with_sums(estimator: Any, learner: Learner) -> Any:
+def with_sums(estimator: Model, learner: Learner) -> Model:
     """Return a copy of an estimator with other sums."""
     model = copy(estimator)
     model._learner, model._answer = learner, None
     return model
 
 
-def held_parameters(fitted: Any) -> dict[str, Any]:
+def held_parameters(fitted: "SubspaceEstimator") -> Parameters:
     """Return the parameters that a fit has estimated, as numbers, except the automatic alpha.
 
     Each set of rows has its own threshold of alpha. A fixed one may leave the last component
     without a positive eigenvalue.
     """
-    fixed = {"n_components": fitted.n_components_}
+    fixed: Parameters = {"n_components": fitted.n_components_}
     for name in ("alpha", "eta", "shrinkage", "mixing"):
         if name == "alpha" and getattr(fitted, "alpha", None) == "auto":
             continue
@@ -331,7 +337,7 @@ def held_parameters(fitted: Any) -> dict[str, Any]:
     return fixed
 
 
-def left_out(fitted: Any, parts: list[RowBlock]) -> Iterator[Any]:
+def left_out(fitted: Model, parts: list[RowBlock]) -> Iterator[Model]:
     """Yield the estimator without each block, with ``held_parameters`` of the whole fit."""
     fixed = copy(fitted).set_params(**held_parameters(fitted))
     for part in parts:
@@ -363,7 +369,7 @@ def short_blocks(size: float, least: float) -> str | None:
     )
 
 
-def _mean_size(fitted: Any, parts: list[RowBlock]) -> float:
+def _mean_size(fitted: "SubspaceEstimator", parts: list[RowBlock]) -> float:
     return float(np.mean([fitted._block_size(part.learners[0]) for part in parts]))
 
 
@@ -374,7 +380,7 @@ def _joined_blocks(parts: list[RowBlock], n: int) -> list[RowBlock]:
 
 
 def jackknife(
-    fitted: Any, parts: list[RowBlock], place: int = 0, *, independent: bool = False
+    fitted: "SubspaceEstimator", parts: list[RowBlock], place: int = 0, *, independent: bool = False
 ) -> Uncertainty:
     """Return the error bars of a fitted estimator from the learners of its blocks.
 
@@ -412,7 +418,8 @@ def jackknife(
     elif "timescales_" in values:
         columns = fitted._columns[:, :d]
         errors = jackknife_error(np.array([of_learner(each._known(), columns) for each in others]))
-        rho = fitted.result_.autocorrelations[:d]
+        result: Any = fitted.result_
+        rho = result.autocorrelations[:d]
         known = resolved(rho, errors, len(columns), len(others))
         scales = _estimate(np.where(known, values["timescales_"], np.nan), positive=True)
     return Uncertainty(
@@ -429,7 +436,9 @@ def jackknife(
     )
 
 
-def _loadings(fitted: Any, others: list[Any], d: int) -> Estimate | None:
+def _loadings(
+    fitted: "SubspaceEstimator", others: list["SubspaceEstimator"], d: int
+) -> Estimate | None:
     """Return the error bars of components, each turned to the side of the fitted one."""
     if not hasattr(fitted, "components_"):
         return None
@@ -457,7 +466,9 @@ def _estimate(values: Float64s, *, positive: bool = False) -> Estimate:
     return Estimate(values[0], *shown)
 
 
-def _angles(fitted: Any, others: list[Any], d: int) -> tuple[Float64s, Float64s, Float64s]:
+def _angles(
+    fitted: "SubspaceEstimator", others: list["SubspaceEstimator"], d: int
+) -> tuple[Float64s, Float64s, Float64s]:
     """Return the angles of the components and of their spans, and their overlaps."""
     metric, whole = fitted._metric(), fitted._vectors[:, :d]
     own = whole.T @ metric @ whole

@@ -1,15 +1,21 @@
 """The online solver: the Oja-Karhunen flow, with one step for each term of the blocks it adds."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy, deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from eigenstream._checks import check_flag, check_whole, is_sparse, warn_user
-from eigenstream._linalg import Float64s, orthonormalized, principal_angles, rounding_of_mean
+from eigenstream._linalg import (
+    Float64s,
+    Floats,
+    orthonormalized,
+    principal_angles,
+    rounding_of_mean,
+)
 from eigenstream._machine import blas_threads
 from eigenstream._storable import storable
 from eigenstream._types import Matrix
@@ -84,7 +90,7 @@ class FlowMonitor:
         every: int = 1000,
         *,
         exact: bool = False,
-        stop: Callable[[Progress], Any] | None = None,
+        stop: Callable[[Progress], object] | None = None,
     ) -> None:
         self.every = check_whole(every, "every")
         self.exact = check_flag(exact, "exact")
@@ -114,7 +120,7 @@ class Inputs:
     lighter: Float64s
 
     @classmethod
-    def of(cls, block: Block, dtype: Any) -> "Inputs":
+    def of(cls, block: Block, dtype: DTypeLike) -> "Inputs":
         """Return the steps of a block of a time series, in the order of its rows."""
         rows, tail = (piece.toarray() if is_sparse(piece) else piece for piece in block.pieces[:2])
         first, n = len(tail), len(tail) + len(rows)
@@ -204,7 +210,7 @@ class FlowSums:
     ) -> None:
         self.n_features, self.plan, self._rule, self.exact = n_features, plan, rule.name, exact
         self._follow_plan()
-        self.answer = self._new_answer()
+        self.answer: Any = self._new_answer()
         self._adapt = automatic(self.rate.c if isinstance(self.rate, Auto) else 0.0, self._keep)
         self.steps, self._collect_next = 0, 0
         self.gain = self._total = 0.0  # the last rate, and the weight of the terms in the mean
@@ -226,7 +232,7 @@ class FlowSums:
         #: True if a hook or an unstable step ended the last call.
         self.stopped = False
 
-    def _new_answer(self) -> Any:
+    def _new_answer(self) -> RunningAnswer | RunningMean:
         kind = RunningAnswer if self.rule.orthonormal else RunningMean
         averaging = self.rate.averaging if isinstance(self.rate, Auto) else None
         return kind(self.plan.n_components, averaging, self._keep)
@@ -252,7 +258,7 @@ class FlowSums:
         ):
             raise ValueError("the arrays of an online learner do not fit to its plan.")
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return vars(self) | {"_room": np.zeros((0, 0))}
 
     def learner(self, terms: TimeTerms | None = None) -> Learner:
@@ -279,7 +285,7 @@ class FlowSums:
             if self.stopped and len(rest.now):
                 terms.drop(len(rest.rows) - int(rest.now[0]), rest.weights, rest.lighter)
 
-    def _dtype_for(self, rows: Matrix) -> Any:
+    def _dtype_for(self, rows: Matrix) -> DTypeLike:
         """Return the precision of the next steps, after changing the vectors to it."""
         dtype = np.float32 if rows.dtype == np.float32 else np.float64
         if len(self._frame) == 0 or dtype == self._frame.dtype:
@@ -402,7 +408,7 @@ class FlowSums:
         """Choose the start vectors."""
         plan, columns, D = self.plan, self._columns, self.n_features
         random = np.random.default_rng(plan.seed)
-        start: Any = np.zeros((0, D))
+        start: Floats = np.zeros((0, D))
         if not isinstance(plan.init, str):
             start = np.asarray(plan.init, np.float64)
             start = orthonormalized(start.T).T if self.rule.orthonormal else start
@@ -423,15 +429,15 @@ class FlowSums:
     # ---- results ---------------------------------------------------------------------------
 
     @property
-    def weights(self) -> Any:
+    def weights(self) -> Floats:
         """The weight vectors after the last step, one a row."""
         return self._frame[:-1]
 
     @property
-    def vectors(self) -> Any:
+    def vectors(self) -> Floats:
         """The learned vectors, one a row, averaged where the schedule averages."""
         now = self._collected()
-        return now.answer.vectors(now)
+        return np.asarray(now.answer.vectors(now))
 
     @property
     def mean(self) -> Float64s | None:
@@ -492,7 +498,7 @@ class FlowOperator:
         return self.pairs.first(n_components)
 
 
-def completed(frame: Float64s, d: int, vectors: Any) -> Float64s:
+def completed(frame: Floats, d: int, vectors: Sequence[Floats] | Floats) -> Floats:
     """Return ``d`` orthonormal rows: those of a frame, and what the vectors add to them.
 
     >>> completed(

@@ -24,10 +24,12 @@ import scipy.sparse as sp
 from scipy.linalg import lapack, qr, solve_triangular
 
 from eigenstream._checks import is_sparse
-from eigenstream._linalg import Float64s
+from eigenstream._linalg import Float64s, Floats
 from eigenstream._storable import storable
+from eigenstream._types import DType, Matrix
+from eigenstream.rows.chunk import Places
 from eigenstream.subspace.solvers.probes import Probes, share_of_probes
-from eigenstream.subspace.sums.block import Block, Part, Shares
+from eigenstream.subspace.sums.block import Block, End, Part, Shares
 from eigenstream.subspace.sums.operators import MatrixOperator
 from eigenstream.subspace.sums.terms import NOTHING, Parts, Terms, Weights
 
@@ -274,7 +276,7 @@ class Frame:
 
     def _widen(
         self, block: Block, closing: Block | None, terms: Terms, full: bool
-    ) -> tuple[Any, Float64s, Float64s]:
+    ) -> tuple[Floats, Float64s, Float64s]:
         """Add terms along the frame and the new directions T @ G.
 
         Return G, T, and the closing terms along the enlarged frame.
@@ -297,7 +299,7 @@ class Frame:
         T = _orthonormal(G, self.n_features - len(basis))
         C = np.concatenate([K, Y @ T.T], axis=1)
         self._extend(self._starting_values(rows, K, terms, learns=bool(block.edges)), len(T))
-        last = [np.zeros((0, C.shape[1]))]
+        last: list[Floats] = [np.zeros((0, C.shape[1]))]
         for edges in rows.edges:
             along = edges.weighted(C)
             self._add_form(edges.part, np.asarray(along.T @ along), edges.closes)
@@ -307,7 +309,7 @@ class Frame:
 
     def _gradients(
         self, rows: "_Rows", K: Float64s, terms: Terms
-    ) -> tuple[Float64s, Callable[[Float64s], Float64s]]:
+    ) -> tuple[Floats, Callable[[Floats], Floats]]:
         """Return the rows along leading vectors, and a function that gives their gradients.
 
         A gradient is a combination of the rows. The function returns its coefficients.
@@ -315,7 +317,7 @@ class Frame:
         top = min(self.highest, self.n_components + EXTRA)
         return K[:, -top:], rows.laplacian(self._of_parts(terms)).__matmul__
 
-    def _dtype(self, block: Block) -> Any:
+    def _dtype(self, block: Block) -> DType:
         """Return float32 if all rows so far have this precision, else float64."""
         single = self.basis is None or self.basis.dtype == np.float32
         rows = [piece for piece in block.pieces if np.ndim(piece) == 2 and piece.shape[0]]
@@ -349,7 +351,7 @@ class Frame:
         name = BEFORE[1] if BEFORE[1] in outer else START
         return outer | {name: outer.get(name, 0.0) + start}
 
-    def _cut(self, G: Any, T: Float64s, last: Float64s, terms: Terms) -> None:
+    def _cut(self, G: Floats, T: Float64s, last: Float64s, terms: Terms) -> None:
         """Cut the enlarged frame to the ends of the spectrum of T and the closing terms."""
         total = self._combined(self._scaled(terms))
         Z = np.linalg.eigh(total)[1]
@@ -363,7 +365,7 @@ class Frame:
                 Z = Q @ np.linalg.eigh(Q.T @ total @ Q)[1]
         self._turn(Z, G, T)
 
-    def _turn(self, Z: Float64s, G: Any, T: Float64s) -> None:
+    def _turn(self, Z: Float64s, G: Floats, T: Float64s) -> None:
         """Replace the enlarged frame by orthonormal columns Z along it."""
         r, dtype = len(self.basis), self.basis.dtype
         self.forms = {name: Z.T @ form @ Z for name, form in self.forms.items()}
@@ -443,16 +445,16 @@ class _Ends(NamedTuple):
     """Terms of one part, as differences of rows of one matrix."""
 
     part: Part
-    now: Any
-    past: Any
+    now: Places | slice | int
+    past: Places | slice | int
     weights: Float64s | None
     closes: bool
 
-    def of(self, C: Any) -> Any:
+    def of(self, C: Floats) -> Floats:
         """Return the differences of the rows of C."""
         return np.atleast_2d(C[self.now] - C[self.past])
 
-    def weighted(self, C: Any) -> Any:
+    def weighted(self, C: Floats) -> Floats:
         """Return the differences of the rows of C, times the roots of their weights."""
         apart = self.of(C)
         return apart if self.weights is None else np.sqrt(self.weights)[:, None] * apart
@@ -461,7 +463,7 @@ class _Ends(NamedTuple):
 class _Rows:
     """The rows of blocks as one matrix, minus a point near their mean."""
 
-    def __init__(self, blocks: list[Block], dtype: Any) -> None:
+    def __init__(self, blocks: list[Block], dtype: DType) -> None:
         n_features = blocks[0].n_features
         matrices, apart, self.edges, n = [np.zeros((1, n_features))], [], [], 1
         of_pairs = []
@@ -496,7 +498,7 @@ class _Rows:
             first += len(rows)
         self.squares = np.einsum("ij,ij->i", self.values, self.values).astype(float)
 
-    def laplacian(self, shares: Shares) -> Any:
+    def laplacian(self, shares: Shares) -> Matrix:
         """Return H such that ``values^T H values`` is the sum of all terms times their shares."""
         n = len(self.values)
         data, places = [np.empty(0)], [np.empty((2, 0), np.intp)]
@@ -508,7 +510,7 @@ class _Rows:
             places += [np.array(ij) for ij in ((now, now), (past, past), (now, past), (past, now))]
         return sp.csr_array((np.concatenate(data), np.concatenate(places, axis=1)), (n, n))
 
-    def residual(self, H: Any, K: Float64s, basis: Any) -> Any:
+    def residual(self, H: Floats | None, K: Float64s, basis: Floats) -> Floats:
         """Return ``H^T values`` outside the frame, scaled by the size of the combined rows.
 
         If H is None, it is the identity.
@@ -525,7 +527,7 @@ class _Rows:
             G -= (G @ basis.T) @ basis  # again, to remove rounding errors
         return G
 
-    def concentration(self, shares: Shares, K: Float64s, basis: Any) -> tuple[float, int]:
+    def concentration(self, shares: Shares, K: Float64s, basis: Floats) -> tuple[float, int]:
         """Return the concentration of penalised terms outside the frame, and their number.
 
         The concentration is the mean square of a term along another term, divided by its mean
@@ -550,14 +552,15 @@ class _Rows:
         return float(squares.sum(dtype=float) if edges.weights is None else edges.weights @ squares)
 
 
-def _placed(end: Any, places: dict[int, int]) -> Any:
+def _placed(end: End, places: dict[int, int]) -> Places | slice | int:
     """Return an end of terms as indices into the stacked pieces."""
     k, where = end
     if where is None:
         return places[k]
     if isinstance(where, slice):
         return slice(where.start + places[k], where.stop + places[k])
-    return where + places[k]
+    shifted: Places = where + places[k]
+    return shifted
 
 
 def _each(weights: Float64s | None, n: int) -> Float64s:
@@ -569,13 +572,13 @@ def _inverse(sizes: Float64s) -> Float64s:
     return np.divide(1.0, sizes, out=np.zeros_like(sizes), where=sizes > 0.0)
 
 
-def _corrected(basis: Any) -> Any:
+def _corrected(basis: Floats) -> Floats:
     """Return nearly (U U^T)^(-1/2) U, which removes rounding errors of orthonormal rows."""
     near = 1.5 * np.eye(len(basis)) - 0.5 * (basis @ basis.T)
     return near.astype(basis.dtype) @ basis
 
 
-def _orthonormal(G: Any, most: int) -> Float64s:
+def _orthonormal(G: Floats, most: int) -> Float64s:
     """Return T such that T @ G has at most ``most`` orthonormal rows, by pivoted Cholesky.
 
     Rows of G that are rounding errors, or in the span of others, are excluded.

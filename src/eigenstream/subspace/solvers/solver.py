@@ -10,6 +10,8 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -18,17 +20,19 @@ from eigenstream._documented import Documented
 from eigenstream._machine import physical_memory
 from eigenstream._storable import storable
 from eigenstream._streams import is_stream
-from eigenstream._types import Constraints
+from eigenstream._types import Constraints, RandomState, Transformer
 from eigenstream.online import OJA_FLOW, Plan, check_options
+from eigenstream.online.plan import Progress
 from eigenstream.rows.chunk import joined
-from eigenstream.schedules import Auto, Schedule, as_schedule
+from eigenstream.rows.fit import Fit
+from eigenstream.schedules import Auto, LearningRate, Schedule, as_schedule
 from eigenstream.subspace.solvers.couples import CoupleSums
 from eigenstream.subspace.solvers.flow import FlowOperator, FlowSums
 from eigenstream.subspace.solvers.frame import BLOCK_VALUES, MOST_CLOSING, Frame, block_rows
 from eigenstream.subspace.solvers.kernels import KernelMap, RowSpan
 from eigenstream.subspace.solvers.ratio_frame import RatioFrame
 from eigenstream.subspace.sums.accumulators import Moments
-from eigenstream.subspace.sums.learner import Learner
+from eigenstream.subspace.sums.learner import Learner, Sums
 from eigenstream.subspace.sums.operators import MatrixOperator, Passes, PassOperator
 from eigenstream.subspace.sums.row_moments import RowMoments
 from eigenstream.subspace.sums.terms import Terms, TimeTerms, Weights
@@ -86,7 +90,7 @@ class Task:
     weights: Weights | None
     sample: Any = None
     #: Returns the exact sums, by default ``Moments``.
-    sums: Callable[[], Any] | None = None
+    sums: Callable[[], Sums] | None = None
     #: The shrinkage of ratios, or None for T.
     shrinkage: float | None = None
 
@@ -134,7 +138,7 @@ class Solver(Documented):
         """Return whether "auto" may use this solver; ``n_rows`` is None for rows read once."""
         return False
 
-    def own_map(self) -> Any:
+    def own_map(self) -> Transformer:
         """Return the feature map of the solver, or None."""
         return None
 
@@ -148,7 +152,7 @@ class Solver(Documented):
             forgetting=self.forgetting,
         )
 
-    def learn(self, learner: Learner, fit: Any, task: Task) -> Learner:
+    def learn(self, learner: Learner, fit: Fit, task: Task) -> Learner:
         """Learn from all rows, and return the learner."""
         learned: Learner = fit.learn(learner)
         return learned
@@ -156,7 +160,7 @@ class Solver(Documented):
     def _block_rows(self, terms: Terms, task: Task) -> int | None:
         return None
 
-    def _sums(self, terms: Terms, task: Task) -> Any:
+    def _sums(self, terms: Terms, task: Task) -> Sums:
         raise NotImplementedError
 
 
@@ -192,7 +196,7 @@ class Dense(Solver):
         """Return whether "auto" may take this solver."""
         return fits_dense(n_features, n_rows)
 
-    def _sums(self, terms: Terms, task: Task) -> Any:
+    def _sums(self, terms: Terms, task: Task) -> Sums:
         return Moments(terms.n_features) if task.sums is None else task.sums()
 
 
@@ -257,7 +261,7 @@ class Sketch(Solver):
         """Return whether "auto" may take this solver."""
         return n_rows is None
 
-    def learn(self, learner: Learner, fit: Any, task: Task) -> Learner:
+    def learn(self, learner: Learner, fit: Fit, task: Task) -> Learner:
         """Learn from all rows, in one pass or several."""
         again = self.passes > 1 or (self.tol is not None and fit.rows.rereadable)
         if not again or fit.turn == 0:
@@ -296,7 +300,7 @@ class Sketch(Solver):
         n_vectors = sum(self._vectors(terms, task))
         return self.block_size or block_rows(terms.n_features, n_vectors)
 
-    def _sums(self, terms: Terms, task: Task) -> Any:
+    def _sums(self, terms: Terms, task: Task) -> Sums:
         if self._whole(terms, task):
             return Moments(terms.n_features)
         n_vectors = self._vectors(terms, task)
@@ -353,7 +357,7 @@ class Krylov(Solver):
         """Return whether "auto" may take this solver."""
         return n_rows is not None
 
-    def learn(self, learner: Learner, fit: Any, task: Task) -> Learner:
+    def learn(self, learner: Learner, fit: Fit, task: Task) -> Learner:
         """Learn from all rows."""
         learner = super().learn(learner, fit, task)  # means, and the number of terms
         learner.sums.source = fit
@@ -403,13 +407,13 @@ class Flow(Solver):
 
     def __init__(
         self,
-        learning_rate: Any = "auto",
+        learning_rate: LearningRate = "auto",
         *,
-        init: Any = "data",
+        init: ArrayLike = "data",
         forgetting: float = 0.0,
         block_size: int | None = None,
-        hook: Any = None,
-        random_state: Any = 0,
+        hook: Callable[[Progress], object] | None = None,
+        random_state: RandomState = 0,
     ) -> None:
         self.learning_rate, self.init, self.forgetting = learning_rate, init, forgetting
         self.block_size, self.hook, self.random_state = block_size, hook, random_state
@@ -433,7 +437,7 @@ class Flow(Solver):
         sums = CoupleSums(terms.n_features, OJA_FLOW, self._plan(task, 1, rate, center=False))
         return Learner(terms, sums, block_rows=COUPLES, sample=task.sample)
 
-    def learn(self, learner: Learner, fit: Any, task: Task) -> Learner:
+    def learn(self, learner: Learner, fit: Fit, task: Task) -> Learner:
         """Learn from all rows, in random order for labelled rows in memory."""
         if not learner.terms.closes or is_stream(fit.source):
             return super().learn(learner, fit, task)
@@ -445,7 +449,7 @@ class Flow(Solver):
                 break
         return learner
 
-    def _plan(self, task: Task, lag: int, rate: Any, *, center: bool) -> Plan:
+    def _plan(self, task: Task, lag: int, rate: LearningRate, *, center: bool) -> Plan:
         assert task.weights is not None
         return Plan(
             task.n_components,
@@ -515,7 +519,7 @@ class Need(NamedTuple):
     otherwise: str = ""
 
 
-def needs_of(estimator: Any) -> list[Need]:
+def needs_of(estimator: BaseEstimator) -> list[Need]:
     """Return the methods that the parameters of an estimator use."""
     params = estimator.get_params(deep=False)
     needs = []
@@ -537,7 +541,9 @@ def needs_of(estimator: Any) -> list[Need]:
     return needs
 
 
-def chosen_solver(estimator: Any, n_features: int, n_rows: int | None, *calls: Need) -> Solver:
+def chosen_solver(
+    estimator: BaseEstimator, n_features: int, n_rows: int | None, *calls: Need
+) -> Solver:
     """Return the estimator's solver, or raise if it lacks a required ability.
 
     ``n_rows`` is None for rows that can be read only once. ``calls`` are further requirements, such

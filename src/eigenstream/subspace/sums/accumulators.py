@@ -4,14 +4,13 @@ An accumulator does not depend on means, lags, pairs or labels. ``Moments`` is e
 ``frame.py`` and ``FlowSums`` in ``flow.py`` store a few vectors at given weights.
 """
 
-from typing import Any
-
 import numpy as np
 
 from eigenstream._linalg import Float64s, mirrored, rank_update
 from eigenstream._namespaces import DeviceArray, on_host
 from eigenstream._storable import storable
-from eigenstream.subspace.sums.block import Block, Part, Shares
+from eigenstream._types import Values
+from eigenstream.subspace.sums.block import Block, Edges, Part, Shares
 from eigenstream.subspace.sums.operators import MatrixOperator
 from eigenstream.subspace.sums.peaks import Peaks
 from eigenstream.subspace.sums.terms import NOTHING, VARIANCE, VELOCITY, Parts, Terms
@@ -29,11 +28,11 @@ class PartSum:
         self.n_features = n_features
         #: The sum as a lower triangle or a matrix on a device, or None for fewer than
         #: n_features / 2 vectors.
-        self.total: Any = None
+        self.total: Values = None
         self.vectors: list[Float64s] = []
         self.n_vectors = 0
 
-    def add(self, block: Block, part: Part, edges: Any) -> None:
+    def add(self, block: Block, part: Part, edges: list[Edges]) -> None:
         """Add the terms of a block."""
         if block.chunk is not None and isinstance(block.chunk.rows, DeviceArray):
             for group in edges:

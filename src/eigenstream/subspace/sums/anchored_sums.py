@@ -11,7 +11,6 @@ formulas. The anchor is the mean of the first rows, so a common offset loses no 
 
 from copy import copy
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from eigenstream._linalg import Float64s, mirrored, rank_update, weighted_sum
 from eigenstream._namespaces import DeviceArray, on_host
 from eigenstream._storable import storable
+from eigenstream._types import Matrix, Values
 
 Mask = NDArray[np.bool_]
 
@@ -89,7 +89,7 @@ class AnchoredSums:
         self.width, self.center = width, center
         #: The lower triangle of the product: about the means of closed runs, else about anchors.
         #: It is a matrix on a device if the rows are.
-        self.product: Any = np.zeros((width, width), order="F")
+        self.product: Values = np.zeros((width, width), order="F")
         #: The weight of the closed runs, and for each column their mean, the sum of squares of
         #: their means about it, and their weight.
         self.closed = np.zeros((1, 1))
@@ -101,7 +101,7 @@ class AnchoredSums:
     def _run(self) -> Run:
         return Run.empty(self.width, np.nan if self.center else 0.0)
 
-    def add(self, rows: Any, weights: Float64s | None = None, *, gaps: bool = True) -> None:
+    def add(self, rows: Matrix, weights: Float64s | None = None, *, gaps: bool = True) -> None:
         """Add rows to the last run. Without ``gaps``, no value may be NaN."""
         if len(rows) == 0:
             return

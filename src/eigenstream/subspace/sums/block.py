@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from eigenstream._checks import is_sparse
 from eigenstream._linalg import Float64s, rank_update, weighted_sum
 from eigenstream._namespaces import DeviceArray, on_host
-from eigenstream._types import Matrix
+from eigenstream._types import Matrix, Values
 from eigenstream.rows.chunk import Chunk, Places
 
 #: Terms of one part have a common share in T; see ``Terms.shares``.
@@ -50,7 +50,7 @@ class Block:
     A piece is a dense or sparse matrix of rows, or a single row such as a mean.
     """
 
-    def __init__(self, n_features: int, *pieces: Any) -> None:
+    def __init__(self, n_features: int, *pieces: Matrix) -> None:
         self.n_features = n_features
         self.pieces = list(pieces)
         self.edges: list[Edges] = []
@@ -64,9 +64,9 @@ class Block:
         self.pieces.append(row)
         return len(self.pieces) - 1, None
 
-    def add(self, part: Part, now: End, past: End, weights: Any = None) -> None:
+    def add(self, part: Part, now: End, past: End, weights: Float64s | float | None = None) -> None:
         """Add terms."""
-        if np.isscalar(weights):
+        if isinstance(weights, int | float | np.number):
             weights = np.array([weights], np.float64)
         self.edges.append(Edges(part, now, past, weights))
 
@@ -81,7 +81,7 @@ class Block:
         """Return the differences of a part times the roots of their weights, as a new array."""
         return self._stacked(self.by_part()[part])
 
-    def differences(self, edges: Edges) -> Any:
+    def differences(self, edges: Edges) -> Matrix:
         """Return the differences of some terms, without their weights."""
         now, past = self.rows(edges.now), self.rows(edges.past)
         return (now - past).toarray() if is_sparse(now) else now - past
@@ -129,7 +129,7 @@ class Block:
         """Return whether rows of some terms are on a device."""
         return any(isinstance(self.pieces[k], DeviceArray) for k, _ in (edges.now, edges.past))
 
-    def plus_products(self, edges: Edges, total: Any) -> Any:
+    def plus_products(self, edges: Edges, total: Values) -> Values:
         """Return a total plus the outer products of some terms, on the device of their rows."""
         apart = self.rows(edges.now) - self.rows(edges.past)
         if edges.weights is not None:
@@ -197,7 +197,7 @@ class Block:
     def _many(self, edges: Edges) -> int:
         return PAIRS_PER_POINT * int(self.pieces[edges.now[0]].shape[0])
 
-    def rows(self, end: End) -> Any:
+    def rows(self, end: End) -> Matrix:
         """Return the rows at one end of some terms."""
         return _at(self.pieces[end[0]], end[1])
 
@@ -274,7 +274,7 @@ class Block:
         return np.asarray(rows.T @ (laplacian @ rows))
 
 
-def _at(rows: Matrix, where: Any) -> Any:
+def _at(rows: Matrix, where: Places | slice | None) -> Matrix:
     return rows if where is None else rows[where]
 
 
@@ -283,7 +283,7 @@ def dense(rows: Matrix) -> Float64s:
     return np.asarray(rows.toarray() if is_sparse(rows) else rows, np.float64)
 
 
-def indices(where: Any, n: int) -> Places:
+def indices(where: Places | slice, n: int) -> Places:
     """Return the numbers of the rows that a slice or an array chooses of ``n`` rows."""
     return np.arange(n)[where] if isinstance(where, slice) else where
 

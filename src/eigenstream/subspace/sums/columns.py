@@ -1,12 +1,14 @@
 """Columns that may be no measurements: clocks, counters, meters and constants of a sequence."""
 
+from collections.abc import Sequence
 from copy import copy
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eigenstream._checks import is_sparse
+from eigenstream._linalg import Floats
 from eigenstream._namespaces import DeviceArray, on_host
 from eigenstream._storable import storable
 from eigenstream.rows.chunk import Chunk, Places
@@ -111,7 +113,7 @@ class SuspectColumns:
         both._keep(~(both.rises & both.falls))
         return both
 
-    def _compare(self, columns: Any, within: NDArray[np.bool_]) -> None:
+    def _compare(self, columns: Floats, within: NDArray[np.bool_]) -> None:
         """Compare rows with those before them; ``within`` is False where a sequence begins."""
         values = np.empty((len(columns), len(within) + 1))  # each column in a row, for speed
         values[:, 0], values[:, 1:] = self.last, columns
@@ -128,7 +130,7 @@ class SuspectColumns:
         for name in "places", "rises", "falls", "differs", "steps", "first", "last":
             setattr(self, name, getattr(self, name)[kept])
 
-    def warning(self, names: Any = None) -> str | None:
+    def warning(self, names: Sequence[object] | None = None) -> str | None:
         """Return a warning about clocks and about constants of several sequences, or None."""
         n = self.n_sequences
         clocks = (self.rises | self.falls) & (self.steps >= STEPS * n)
@@ -150,7 +152,7 @@ class SuspectColumns:
         )
 
 
-def _named(places: Places, names: Any) -> str:
+def _named(places: Places, names: Sequence[object] | None) -> str:
     """Return the names of columns, and a verb.
 
     >>> (

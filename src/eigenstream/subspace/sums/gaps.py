@@ -6,7 +6,6 @@ estimated from the number of rows of each pair of columns.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,7 +81,7 @@ class GapNoise:
         )
 
 
-def check_together(weight: Float64s, names: Sequence[Any] | None, apart: int = 0) -> None:
+def check_together(weight: Float64s, names: Sequence[object] | None, apart: int = 0) -> None:
     """Raise if two of the columns are never present together.
 
     ``apart`` is the number of rows between the two values, and ``names`` are those of the columns.

@@ -1,14 +1,13 @@
 """Classes of labelled rows, and hashes of the values of rows and pairs."""
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import NDArray
 
 from eigenstream._types import Matrix
 from eigenstream.rows.chunk import Chunk, Places
 
 
-def chunk_keys(chunk: Chunk) -> tuple[list[tuple[Any, Any]], Places]:
+def chunk_keys(chunk: Chunk) -> tuple[list[tuple[object, object]], Places]:
     """Return the (task, label) classes of a chunk, and the index of each row's class.
 
     Targets are labels of shape (n,), or labels and tasks of shape (n, 2).
@@ -25,7 +24,7 @@ def chunk_keys(chunk: Chunk) -> tuple[list[tuple[Any, Any]], Places]:
     return keys, codes.astype(np.intp)
 
 
-def row_hashes(rows: Matrix) -> Any:
+def row_hashes(rows: Matrix) -> NDArray[np.uint64]:
     """Return a hash of the values of each row, rounded to 23 significant bits.
 
     The rounding is needed because the last bits of a feature map may depend on the chunk size.
@@ -37,14 +36,14 @@ def row_hashes(rows: Matrix) -> Any:
     return mixed((bits * odd).sum(axis=1, dtype=np.uint64))
 
 
-def pair_hashes(chunk: Chunk) -> Any:
+def pair_hashes(chunk: Chunk) -> NDArray[np.uint64]:
     """Return a hash of the values of each pair, which does not depend on the order in it."""
     assert chunk.pairs is not None
     hashes = row_hashes(chunk.rows)[chunk.pairs]
     return mixed(hashes[:, 0] + hashes[:, 1])
 
 
-def mixed(h: Any) -> Any:
+def mixed(h: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return hashes in which each bit depends on all input bits (splitmix64)."""
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
         h = (h ^ (h >> np.uint64(shift))) * np.uint64(factor)

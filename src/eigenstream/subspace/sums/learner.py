@@ -2,7 +2,7 @@
 
 from contextlib import nullcontext
 from copy import copy, deepcopy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from scipy.linalg import qr
@@ -12,6 +12,7 @@ from eigenstream._machine import blas_threads
 from eigenstream._namespaces import DeviceArray
 from eigenstream._storable import storable
 from eigenstream.rows.chunk import Chunk, joined
+from eigenstream.subspace.sums.block import Block
 from eigenstream.subspace.sums.terms import NOTHING, Parts, Terms
 
 if TYPE_CHECKING:
@@ -28,6 +29,13 @@ NARROW = 64
 def rows_in_cache(n_features: int) -> int:
     """Return the number of rows in a block of exact sums."""
     return int(np.clip(BLOCK_VALUES // max(n_features, 1), 256, 8192))
+
+
+class Sums(Protocol):
+    """The sums of a solver. Their other methods are its abilities, see ``Solver.can``."""
+
+    def add(self, block: Block, terms: Terms) -> None:
+        """Add the terms of a block."""
 
 
 @storable(
@@ -59,7 +67,7 @@ class Learner:
     def __init__(
         self,
         terms: Terms,
-        sums: Any,
+        sums: Sums,
         *,
         block_rows: int | None = None,
         first_rows: int = 0,
@@ -67,7 +75,9 @@ class Learner:
         forgetting: float = 0.0,
     ) -> None:
         self.n_features = terms.n_features
-        self.terms, self.sums, self.block_rows = terms, sums, block_rows
+        self.terms, self.block_rows = terms, block_rows
+        #: Other methods of the sums are abilities of the solver, see ``Solver.can``.
+        self.sums: Any = sums
         self.first_rows = first_rows
         #: The sample on which weights are compared and errors are counted.
         self.sample = sample

@@ -14,6 +14,7 @@ from eigenstream._checks import warn_user
 from eigenstream._linalg import Float64s, canonical_signs, length, numerical_rank, power_of_two
 from eigenstream._namespaces import DeviceArray
 from eigenstream._storable import storable
+from eigenstream._types import Parameters, Values
 from eigenstream.subspace.sums.block import Block
 from eigenstream.subspace.sums.gaps import GapNoise
 from eigenstream.subspace.sums.learner import Learner
@@ -47,7 +48,7 @@ class Eigenpairs:
         return Eigenpairs(self.values[: max(n, 1)], self.vectors[:, : max(n, 1)])
 
 
-def canonical(values: Any, vectors: Any) -> Eigenpairs:
+def canonical(values: Float64s, vectors: Float64s) -> Eigenpairs:
     """Return eigenpairs in descending order, with a positive largest entry in each vector."""
     order = np.argsort(-values, kind="stable")
     vectors_of_sign = canonical_signs(vectors[:, order])
@@ -69,7 +70,7 @@ def largest(matrix: Float64s, n_components: int, home: DeviceArray | None = None
     if home is not None:
         values, vectors = home.eigh(matrix / unit, n_components)
         return canonical(values * unit, vectors)
-    options: dict[str, Any] = {"driver": "evd"}
+    options: Parameters = {"driver": "evd"}
     if n_components < size:
         options = {"subset_by_index": (size - n_components, size - 1)}
     values, vectors = eigh(matrix / unit, check_finite=False, **options)
@@ -265,8 +266,9 @@ class MatrixOperator:
 class Total:
     """The accumulator of a pass that sums a function of the blocks of terms."""
 
-    def __init__(self, function: Callable[[Block], Any]) -> None:
-        self.function, self.total = function, 0.0
+    def __init__(self, function: Callable[[Block], Values]) -> None:
+        self.function = function
+        self.total: Any = 0.0
 
     def add(self, block: Block, terms: Terms) -> None:
         """Add the terms of a block."""
@@ -283,7 +285,7 @@ class PassOperator:
     def __init__(self, source: Any, terms: Terms, tol: float = 0.0) -> None:
         self.source, self.terms, self.tol = source, terms, tol
 
-    def _sum(self, function: Callable[[Block], Any]) -> Any:
+    def _sum(self, function: Callable[[Block], Values]) -> Any:
         """Return the sum of a function over all terms, about the final means, in one pass."""
         settled = self.terms.settled()
         settled.radius = None
@@ -332,7 +334,7 @@ class PassOperator:
             seeded = {"rng": np.random.default_rng(0)}
         for beside, restarts in zip(BESIDE, (RESTARTS, None), strict=True):
             most = min(size, max(2 * n_components + 1, n_components + beside))
-            how: dict[str, Any] = {
+            how: Parameters = {
                 "which": "LA",
                 "v0": start,
                 "ncv": most,

@@ -1,13 +1,13 @@
 """Rows of huge size in time, and the sums without them."""
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from eigenstream._linalg import Float64s
 from eigenstream._namespaces import on_host
-from eigenstream.subspace.sums.block import Block, Edges, indices
+from eigenstream.rows.chunk import Places
+from eigenstream.subspace.sums.block import Block, Edges, End, indices
 from eigenstream.subspace.sums.gaps import positive_part
 from eigenstream.subspace.sums.operators import MatrixOperator
 from eigenstream.subspace.sums.terms import NOTHING, Parts, TimeTerms
@@ -155,7 +155,7 @@ def _inverse(squares: Float64s) -> Float64s:
     return np.where(normal, 1.0 / np.where(normal, squares, 1.0), 0.0)
 
 
-def _numbers(block: Block, end: Any, n_rows: int) -> Any:
+def _numbers(block: Block, end: End, n_rows: int) -> Places:
     """Return the numbers of the rows at one end of some terms; an earlier piece ends before."""
     k, where = end
     size = int(block.pieces[k].shape[0])

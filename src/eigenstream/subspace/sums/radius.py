@@ -1,7 +1,6 @@
 """A bound on the distances of rows."""
 
 from copy import copy
-from typing import Any
 
 import numpy as np
 
@@ -54,7 +53,7 @@ class RadiusBound:
         both.about_first = max(self.about_first, later.reach(self.first))
         return both
 
-    def reach(self, point: Any) -> float:
+    def reach(self, point: Float64s) -> float:
         """Return an upper bound on the distance of rows from a point, exact at the origin."""
         if self.first is None:
             return 0.0

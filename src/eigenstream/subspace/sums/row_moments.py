@@ -1,9 +1,10 @@
 """Exact sums of rows in time that subtract means themselves: with gaps, runs or direction."""
 
+from collections.abc import Hashable, Sequence
 from copy import copy
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from eigenstream._checks import is_sparse
 from eigenstream._linalg import Float64s, rank_update, rounding_of_mean
@@ -83,7 +84,7 @@ class RowMoments:
         if not np.array_equal(variance.anchor, crossed.anchor, equal_nan=True):
             return None
         pieces = [np.zeros(piece.shape[0]) for piece in block.pieces if np.ndim(piece) == 2]
-        counts: dict[Any, int] = dict.fromkeys(self.parts, 0)
+        counts: dict[Hashable, int] = dict.fromkeys(self.parts, 0)
         for edges in block.edges:
             counts[edges.part] += block.count([edges])
             if edges.weights is not None:
@@ -129,7 +130,9 @@ class RowMoments:
         if crossed and CROSSED in self.parts:
             self._add_crossed(now, past, steps, edges.weights)
 
-    def _add_crossed(self, now: Any, past: Any, steps: Float64s, weights: Float64s | None) -> None:
+    def _add_crossed(
+        self, now: Matrix, past: Matrix, steps: Float64s, weights: Float64s | None
+    ) -> None:
         sums, lost = self.parts[CROSSED], gapped(steps)
         if len(lost):
             w = None if weights is None else weights[lost]
@@ -163,11 +166,11 @@ class RowMoments:
         return first.mean[: self.n_features] if first.center else np.zeros(self.n_features)
 
     @property
-    def seen(self) -> Any:
+    def seen(self) -> NDArray[np.bool_]:
         """True for each column that was present in some row."""
         return np.diagonal(self._first.weight)[: self.n_features] > 0.0
 
-    def check_gaps(self, names: Any, lag: int) -> None:
+    def check_gaps(self, names: Sequence[object] | None, lag: int) -> None:
         """Raise if the gaps leave too few rows; ``names`` are those of the columns."""
         seen = self.seen
         names = np.flatnonzero(seen).tolist() if names is None else list(np.array(names)[seen])
@@ -234,7 +237,7 @@ class PairMoments(RowMoments):
         rows = later.beside(past) if away else np.hstack([past, later], dtype=np.float64)
         self.parts[PAIR].add(rows, edges.weights, gaps=lost)
 
-    def check_gaps(self, names: Any, lag: int) -> None:
+    def check_gaps(self, names: Sequence[object] | None, lag: int) -> None:
         """Raise if the gaps leave too few rows; ``names`` are those of the columns."""
         weight, size, seen = self._first.weight, self.n_features, self.seen
         names = np.flatnonzero(seen).tolist() if names is None else list(np.array(names)[seen])
@@ -274,14 +277,14 @@ def _dense_rows(block: Block, end: End) -> Matrix:
     return rows.toarray() if is_sparse(rows) else rows
 
 
-def _steps(now: Any, past: Any) -> Any:
+def _steps(now: Matrix, past: Matrix) -> Matrix:
     """Return differences of rows in float64."""
     if isinstance(now, DeviceArray) or isinstance(past, DeviceArray):
         return now - past
     return np.subtract(now, past, dtype=np.float64)
 
 
-def _has_gaps(piece: Any) -> bool:
+def _has_gaps(piece: Matrix) -> bool:
     """Return whether a piece of a block has NaN."""
     values = piece.data if is_sparse(piece) else piece
     return bool(np.isnan(values.sum()))

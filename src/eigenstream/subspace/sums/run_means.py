@@ -1,7 +1,6 @@
 """The means of sequences, which show whether one mean suits them all."""
 
 from copy import copy, deepcopy
-from typing import Any
 
 import numpy as np
 
@@ -57,7 +56,7 @@ class RunMeans:
     def _close(self, run: "RunMean") -> None:
         self._add(run.mean, run.weight, 0.0, 1)
 
-    def _add(self, mean: Float64s, weight: float, square: Any, n_runs: int) -> None:
+    def _add(self, mean: Float64s, weight: float, square: Float64s | float, n_runs: int) -> None:
         both = self.weight + weight
         away = mean - self.mean
         self.square = self.square + square + self.weight * weight / both * away**2

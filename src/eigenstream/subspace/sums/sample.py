@@ -10,10 +10,12 @@ from typing import Any
 from zlib import crc32
 
 import numpy as np
+from numpy.typing import NDArray
 
 from eigenstream._linalg import Float64s
 from eigenstream._namespaces import on_host
 from eigenstream._storable import storable
+from eigenstream._types import Array
 from eigenstream.evaluation import pair_risk
 from eigenstream.evaluation.base import PairCounts, counts_of_pairs
 from eigenstream.evaluation.pair_risk import TrainingRows
@@ -60,7 +62,7 @@ class Sample:
         if later.kept is not None:
             self._take(later.hashes, later.kept)
 
-    def _take(self, hashes: Any, rows: Chunk) -> None:
+    def _take(self, hashes: NDArray[np.uint64], rows: Chunk) -> None:
         hashes = np.concatenate([self.hashes, hashes])
         whole = rows if self.kept is None else joined([self.kept, rows])
         distinct, first, place = np.unique(hashes, return_index=True, return_inverse=True)
@@ -106,7 +108,7 @@ class PairSample:
         return joined(parts) if parts else None
 
 
-def hashes_of(chunk: Chunk) -> Any:
+def hashes_of(chunk: Chunk) -> NDArray[np.uint64]:
     """Return a hash of each pair, or of each row and its class."""
     if chunk.pairs is not None:
         return pair_hashes(chunk)
@@ -117,7 +119,7 @@ def hashes_of(chunk: Chunk) -> Any:
     return mixed(hashes + _of_keys(keys)[codes])
 
 
-def _of_keys(keys: list[Any]) -> Any:
+def _of_keys(keys: list[tuple[object, object]]) -> NDArray[np.uint64]:
     """Return a hash of each (task, label), the same in every process."""
     return np.array([crc32(repr(key).encode()) for key in keys], np.uint64)
 
@@ -161,10 +163,10 @@ class TrainingPairs:
     @classmethod
     def of_all(cls, chunks: Iterable[Chunk], columns: Float64s) -> "TrainingPairs":
         """Return all pairs of chunks after projection, where equal pairs count as one."""
-        lengths: list[Any] = []
+        lengths: list[Float64s] = []
         signs: list[Any] = []
-        weights: list[Any] = []
-        hashes: list[Any] = []
+        weights: list[Float64s] = []
+        hashes: list[NDArray[np.uint64]] = []
         for chunk in chunks:
             lengths.append(lengths_of(chunk, columns))
             signs.append(chunk.targets)
@@ -192,7 +194,7 @@ def training_rows(sample: Sample, columns: Float64s) -> TrainingRows:
     kept = sample.kept
     assert kept is not None
     keys, codes = chunk_keys(kept)
-    numbers: dict[Any, int] = {}
+    numbers: dict[object, int] = {}
     tasks = np.array([numbers.setdefault(key[0], len(numbers)) for key in keys], np.intp)
     Z = np.asarray(kept.rows @ columns, np.float64)
     weights = kept.each_weight()
@@ -208,7 +210,7 @@ def lengths_of(chunk: Chunk, columns: Float64s) -> Float64s:
     return np.asarray(np.sqrt(np.einsum("ij,ij->i", apart, apart)))
 
 
-def kinds_of(hashes: Any, signs: Any, weights: Float64s) -> tuple[Kind, Kind]:
+def kinds_of(hashes: NDArray[np.uint64], signs: Array, weights: Float64s) -> tuple[Kind, Kind]:
     """Return the kinds of positive and of negative pairs, where equal hashes count as one pair."""
     kinds = []
     for sign in (1, -1):

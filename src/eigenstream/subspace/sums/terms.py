@@ -42,7 +42,7 @@ class Center:
     fixed: bool = False
 
     def add(
-        self, block: Block, part: Part, chunk: Chunk, now: End, weights: Any
+        self, block: Block, part: Part, chunk: Chunk, now: End, weights: Float64s | None
     ) -> "Center | None":
         """Add the terms of some rows of a block about the mean, and return their own mean."""
         k, where = now
@@ -109,7 +109,7 @@ class Terms(ABC):
     def _take(self, chunk: Chunk) -> Block: ...
 
     @abstractmethod
-    def _join(self, later: Any, new_sequence: bool) -> Block: ...
+    def _join(self, later: Self, new_sequence: bool) -> Block: ...
 
     @abstractmethod
     def forget(self, share: float) -> None:
@@ -240,7 +240,7 @@ class TimeTerms(Terms):
         """Add the terms of the rows ``now``, or of all rows if it is None."""
         weights = chunk.weights
         if now is None or len(now) == len(chunk):
-            chosen: Any = slice(0, len(chunk))
+            chosen: Places | slice = slice(0, len(chunk))
         else:
             chosen = as_slice(now)
         if not self.reversible:
@@ -259,7 +259,12 @@ class TimeTerms(Terms):
         self._add_velocities(block, chunk, before, (1, places), self.tail.weights)
 
     def _add_velocities(
-        self, block: Block, chunk: Chunk, now: Places, past: tuple[int, Places], weights: Any
+        self,
+        block: Block,
+        chunk: Chunk,
+        now: Places,
+        past: tuple[int, Places],
+        weights: Float64s | None,
     ) -> None:
         if len(now) == 0:
             return
@@ -367,7 +372,7 @@ class TimeTerms(Terms):
         return self.center.weight == self.n_variances == self.n_velocities == self.velocity
 
 
-def as_slice(places: Places) -> Any:
+def as_slice(places: Places) -> Places | slice:
     """Return ascending indices, as a slice if they are consecutive."""
     if len(places) and int(places[-1]) - int(places[0]) + 1 == len(places):
         return slice(int(places[0]), int(places[-1]) + 1)

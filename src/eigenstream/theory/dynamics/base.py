@@ -14,6 +14,7 @@ import numpy as np
 
 from eigenstream._checks import check_number, check_numbers, check_whole, real_array
 from eigenstream._linalg import brief
+from eigenstream._types import RandomState
 from eigenstream.theory.dynamics.states import POSSIBLE, check_state
 from eigenstream.theory.mixing import Float64s
 
@@ -354,7 +355,14 @@ class Dynamics(ABC):
         return state
 
     def simulate(
-        self, R: Any, Q: Any, t: Any, *, n_features: int, runs: int = 20, random_state: Any = 0
+        self,
+        R: Any,
+        Q: Any,
+        t: Any,
+        *,
+        n_features: int,
+        runs: int = 20,
+        random_state: RandomState = 0,
     ) -> SimulatedRuns:
         """Run the exact chain of the order parameters for data of ``n_features`` entries.
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from eigenstream._checks import check_number, check_whole, real_array
 from eigenstream._linalg import brief
+from eigenstream._types import RandomState
 from eigenstream.theory.mixing import Float64s
 
 __all__ = ["OrderParameters", "random_overlaps"]
@@ -59,7 +60,7 @@ def random_overlaps(
     n_features: int,
     runs: int = 1,
     length: float = 1.0,
-    random_state: Any = 0,
+    random_state: RandomState = 0,
 ) -> tuple[Float64s, Float64s]:
     """Draw R and Q of students with random directions and equal length, without vectors.
 
