@@ -43,7 +43,7 @@ FLOORS = {
     "_provenance": 0,
     "_refusals": 0,
     "_storable": 0,
-    "_types": 0,
+    "_types": -2,
     "_prepared": 3,
     "_streams": 1,
     "kernels": 1,

@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from eigenstream._types import Estimator
     from eigenstream.features import RBFNetwork
     from eigenstream.monitor import Monitor
     from eigenstream.neurons import (
@@ -104,7 +105,7 @@ _HOMES = (
 )
 
 
-def merge_all(estimators: Iterable[Any], **how: Any) -> Any:
+def merge_all(estimators: "Iterable[Estimator]", **how: bool) -> "Estimator":
     """Merge fitted estimators into one that has learned from the rows of all.
 
     Parameters

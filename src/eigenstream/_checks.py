@@ -19,6 +19,7 @@ from joblib import hash as hash_of
 from numpy.typing import NDArray
 
 from eigenstream._namespaces import DeviceArray, is_dispatched, needs_numpy, on_host
+from eigenstream._types import Array, Matrix, WeightsLike
 
 #: Packages that warnings skip to find the line of the caller.
 OURS = ("eigenstream", "sklearn", "joblib", "numba", "contextlib")
@@ -55,12 +56,12 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn(message, category, stacklevel=level)
 
 
-def is_sparse(values: Any) -> bool:
+def is_sparse(values: Matrix) -> bool:
     """Report whether values are a scipy.sparse matrix or array."""
     return bool(sp.issparse(values))
 
 
-def is_field(values: Any) -> bool:
+def is_field(values: Matrix) -> bool:
     """Report whether values are a Dataset of xarray, or a DataArray of two or more dimensions.
 
     >>> is_field(np.zeros((3, 2)))
@@ -72,23 +73,23 @@ def is_field(values: Any) -> bool:
     return hasattr(kind, "data_vars") or len(values.dims) > 1
 
 
-def is_annotated(values: Any) -> bool:
+def is_annotated(values: Matrix) -> bool:
     """Report whether values are an AnnData object."""
     return all(hasattr(type(values), name) for name in ("obs_names", "var_names", "obsm", "X"))
 
 
-def is_backed(values: Any) -> bool:
+def is_backed(values: Matrix) -> bool:
     """Report whether values are a sparse matrix of AnnData on disk."""
     return all(hasattr(type(values), name) for name in ("backend", "to_memory", "append"))
 
 
-def native(values: Any) -> Any:
+def native(values: Matrix) -> Matrix:
     """Return the data frame inside a frame of narwhals, and other values unchanged."""
     wrapped = hasattr(type(values), "to_native") and hasattr(type(values), "implementation")
     return values.to_native() if wrapped else values
 
 
-def unmasked(values: Any) -> Any:
+def unmasked(values: Matrix) -> Matrix:
     """Return a masked array with NaN at masked values, and other values unchanged.
 
     NumPy functions often ignore masks silently and use the fill values under them.
@@ -104,7 +105,7 @@ def unmasked(values: Any) -> Any:
     return values.astype(dtype).filled(np.nan)
 
 
-def real_array(values: Any, name: str) -> NDArray[Any]:
+def real_array(values: object, name: str) -> Array:
     """Return values as an array of real numbers; raise for text, complex and sparse ones.
 
     >>> real_array("page.png", "image")
@@ -128,7 +129,7 @@ def real_array(values: Any, name: str) -> NDArray[Any]:
     return array
 
 
-def first_nonfinite(values: Any) -> tuple[int, int] | None:
+def first_nonfinite(values: Matrix) -> tuple[int, int] | None:
     """Return (row, column) of the first value that is NaN or infinite, or None.
 
     >>> first_nonfinite(np.array([[1.0, 2.0], [np.nan, 4.0]]))
@@ -149,7 +150,7 @@ def first_nonfinite(values: Any) -> tuple[int, int] | None:
 
 
 def check_finite(
-    values: Any, *, name: str = "X", first_row: int = 0, remedy: str = "", members: int = 1
+    values: Matrix, *, name: str = "X", first_row: int = 0, remedy: str = "", members: int = 1
 ) -> None:
     """Raise for NaN, infinity and numbers whose squares overflow, with row and column.
 
@@ -193,7 +194,7 @@ def check_finite(
     raise ValueError(f"{name} contains {what} at {place}. {remedy}")
 
 
-def check_index_pairs(pairs: NDArray[Any], n_points: int, of: str) -> NDArray[np.intp]:
+def check_index_pairs(pairs: Array, n_points: int, of: str) -> NDArray[np.intp]:
     """Return pairs of row numbers; raise if a number is not a row.
 
     >>> check_index_pairs(np.array([[0, 1], [2, -1]]), 3, "X")
@@ -217,7 +218,7 @@ def check_index_pairs(pairs: NDArray[Any], n_points: int, of: str) -> NDArray[np
     return pairs.astype(np.intp, copy=False)
 
 
-def check_names(values: Any, name: str, n_rows: int) -> NDArray[Any]:
+def check_names(values: object, name: str, n_rows: int) -> Array:
     """Return the names of classes or tasks as a sortable array, one for each row.
 
     >>> check_names(["a", None], "labels", 2)
@@ -268,14 +269,14 @@ def _raise_missing(what: str, name: str, row: int) -> NoReturn:
     )
 
 
-def _is_missing(value: Any) -> bool:
+def _is_missing(value: object) -> bool:
     try:
         return value is None or bool(value != value)
     except TypeError:  # comparing pandas' NA raises
         return True
 
 
-def check_whole(value: Any, name: str, *, least: int = 1) -> int:
+def check_whole(value: object, name: str, *, least: int = 1) -> int:
     """Return ``value`` as an int, or raise if it is not a whole number of at least ``least``.
 
     >>> check_whole(2.5, "lag")
@@ -290,7 +291,7 @@ def check_whole(value: Any, name: str, *, least: int = 1) -> int:
     return int(value)
 
 
-def check_lags(values: Any, name: str) -> tuple[int, ...]:
+def check_lags(values: object, name: str) -> tuple[int, ...]:
     """Return positive whole numbers, given as one or as several of them.
 
     >>> check_lags(5, "lags"), check_lags(range(1, 3), "lags")
@@ -301,7 +302,7 @@ def check_lags(values: Any, name: str) -> tuple[int, ...]:
     return tuple(check_whole(value, name) for value in values)
 
 
-def check_flag(value: Any, name: str) -> bool:
+def check_flag(value: object, name: str) -> bool:
     """Return ``value`` if it is True or False; the text "False" would count as True.
 
     >>> check_flag("no", "center")
@@ -315,7 +316,7 @@ def check_flag(value: Any, name: str) -> bool:
 
 
 def check_number(
-    value: Any,
+    value: object,
     name: str,
     *,
     above: float | None = None,
@@ -349,7 +350,7 @@ def check_number(
 
 
 def check_numbers(
-    values: Any,
+    values: object,
     name: str,
     *,
     count: int | None = None,
@@ -392,7 +393,7 @@ def check_pair(value: Any, name: str, ends: str = "(low, high)") -> tuple[Any, A
     return first, second
 
 
-def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
+def check_choice(value: object, name: str, choices: tuple[str, ...]) -> str:
     """Return ``value``, or raise if it is not one of the choices.
 
     >>> check_choice("fast", "solver", ("auto", "dense"))
@@ -406,7 +407,7 @@ def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
     return value
 
 
-def check_unchanged(begun: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+def check_unchanged(begun: Mapping[str, object], now: Mapping[str, object]) -> None:
     """Raise if parameters have changed since learning began.
 
     >>> check_unchanged({"lag": 1}, {"lag": 2, "alpha": 0.5})
@@ -424,7 +425,7 @@ def check_unchanged(begun: Mapping[str, Any], now: Mapping[str, Any]) -> None:
             )
 
 
-def same_value(new: Any, old: Any) -> bool:
+def same_value(new: object, old: object) -> bool:
     """Return whether two parameters are equal. Arrays and estimators are compared by content."""
     if new is old or type(new) is not type(old) or isinstance(new, FunctionType):
         return new is old
@@ -434,7 +435,7 @@ def same_value(new: Any, old: Any) -> bool:
         return False
 
 
-def check_weights(weights: Any, n_rows: int) -> NDArray[np.float64]:
+def check_weights(weights: WeightsLike, n_rows: int) -> NDArray[np.float64]:
     """Return finite, non-negative sample weights as float64, one for each row.
 
     >>> check_weights([1.0, -2.0], 2)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol
 
+from eigenstream._types import Estimator, StreamLike
+
 __all__ = ["KEEPING", "Keeper", "Resumption", "keeper_of"]
 
 #: The parameters of checkpoints in every ``fit`` that learns from a stream, and their docs.
@@ -30,7 +32,7 @@ resume : bool, default=False
 class Resumption:
     """The contents of a checkpoint: the estimator and its position in the stream."""
 
-    estimator: Any
+    estimator: Estimator
     #: The number of learned rows of the pass. ``chunks(skip=rows)`` continues after them.
     rows: int
     #: The number of the pass, from 0.
@@ -45,17 +47,19 @@ class Keeper(Protocol):
     #: True during a pass that learns. Stopping at any other time loses nothing.
     learning: bool
 
-    def begin(self, estimator: Any, stream: Any, **settings: Any) -> Resumption | None:
+    def begin(
+        self, estimator: Estimator, stream: StreamLike, **settings: object
+    ) -> Resumption | None:
         """Return the position to resume from, or None for a new fit.
 
         Different data, parameters or settings raise an error.
         """
 
-    def began(self, learned: Callable[[], Any]) -> None:
+    def began(self, learned: Callable[[], object]) -> None:
         """Write a checkpoint after work before the first chunk, such as fitting a feature map."""
 
     def after(
-        self, chunk: Any, learned: Callable[[], Any], turn: int = 0, whole: bool = False
+        self, chunk: Any, learned: Callable[[], object], turn: int = 0, whole: bool = False
     ) -> None:
         """Note a learned chunk, and write a checkpoint if one is scheduled.
 
@@ -63,7 +67,7 @@ class Keeper(Protocol):
         at the end of a pass, and an interrupted pass is repeated.
         """
 
-    def complete(self, learned: Callable[[], Any]) -> None:
+    def complete(self, learned: Callable[[], object]) -> None:
         """Write the final checkpoint of a complete fit."""
 
 
@@ -75,7 +79,7 @@ def upper(path: str) -> Callable[..., Any]:
     """
     module, name = path.rsplit(".", 1)
 
-    def call(*what: Any, **how: Any) -> Any:
+    def call(*what: object, **how: object) -> Any:
         return getattr(import_module(module), name)(*what, **how)
 
     return call

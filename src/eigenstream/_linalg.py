@@ -4,11 +4,12 @@ from dataclasses import fields
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from scipy.linalg import blas, qr, subspace_angles
 
 from eigenstream._checks import is_sparse
 from eigenstream._namespaces import DeviceArray
+from eigenstream._types import Matrix
 
 Floats = NDArray[np.floating[Any]]
 Float64s = NDArray[np.float64]
@@ -62,7 +63,11 @@ def lower_product(rows: Floats, weight: float = 1.0, spare: Floats | None = None
 
 
 def _syrk(
-    syrk: Any, rows: Floats, weight: float, total: Floats | None = None, keep: float = 0.0
+    syrk: Any,
+    rows: Floats,
+    weight: float,
+    total: Floats | None = None,
+    keep: float = 0.0,
 ) -> Any:
     """Call BLAS syrk without copying the rows, and update a total in place."""
     if len(rows) == 0:  # BLAS prints an error
@@ -102,7 +107,7 @@ def mirrored(lower: Float64s) -> Float64s:
     return full
 
 
-def row_squares(rows: Any) -> Float64s:
+def row_squares(rows: Matrix) -> Float64s:
     """Return the squared Euclidean norms of dense or sparse rows in float64."""
     if isinstance(rows, DeviceArray):
         return np.asarray(rows.squares(), np.float64)
@@ -124,7 +129,7 @@ def power_of_two(size: float) -> float:
     return float(2.0 ** (np.frexp(size)[1] - 1))
 
 
-def rounding_of_mean(mean: Floats, dtype: Any = np.float64) -> float:
+def rounding_of_mean(mean: Floats, dtype: DTypeLike = np.float64) -> float:
     """Return the largest eigenvalue that rounding of the mean can cause, as for constant rows.
 
     >>> (

@@ -7,10 +7,14 @@ the matrices of a solve are NumPy arrays.
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
+from types import ModuleType
 from typing import Any, NoReturn, Self
 
 import numpy as np
 import sklearn
+from numpy.typing import DTypeLike
+
+from eigenstream._types import Array, DType, Values
 
 __all__ = ["DeviceArray", "is_dispatched", "needs_numpy", "on_host"]
 
@@ -19,13 +23,13 @@ FLOATS, HALVES = ("float32", "float64"), ("float16", "bfloat16")
 
 
 @cache
-def _compat() -> Any:
+def _compat() -> ModuleType:
     """Return array_api_compat, which scikit-learn contains since version 1.7."""
     vendored = find_spec("sklearn.externals.array_api_compat") is not None
     return import_module(f"{'sklearn.externals.' if vendored else ''}array_api_compat")
 
 
-def is_dispatched(values: Any) -> bool:
+def is_dispatched(values: Values) -> bool:
     """Return whether values are an array of another namespace, and scikit-learn dispatches.
 
     >>> is_dispatched(np.zeros(2))
@@ -36,7 +40,7 @@ def is_dispatched(values: Any) -> bool:
     return bool(sklearn.get_config()["array_api_dispatch"])
 
 
-def needs_numpy(what: str, values: Any) -> NoReturn:
+def needs_numpy(what: str, values: Values) -> NoReturn:
     """Raise TypeError for an array on a device."""
     raise TypeError(
         f"{what} needs NumPy arrays, and got a {type(values).__name__} under array_api_dispatch. "
@@ -44,7 +48,7 @@ def needs_numpy(what: str, values: Any) -> NoReturn:
     )
 
 
-def on_host(values: Any) -> Any:
+def on_host(values: Values) -> Values:
     """Return an array on a device as a NumPy array, and other values unchanged."""
     if isinstance(values, DeviceArray):
         return values.toarray()
@@ -60,12 +64,12 @@ class DeviceArray:
 
     __array_ufunc__ = None  # operators with NumPy arrays are those of this class
 
-    def __init__(self, values: Any) -> None:
+    def __init__(self, values: Values) -> None:
         self.values = values.detach() if hasattr(values, "detach") else values
         self.xp = _compat().array_namespace(values)
 
     @classmethod
-    def of_rows(cls, values: Any) -> Self:
+    def of_rows(cls, values: Values) -> Self:
         """Return rows in float32 or float64. Half precision becomes float32."""
         rows = cls(values)
         name = rows._type_name
@@ -83,7 +87,7 @@ class DeviceArray:
         return str(self.values.dtype).rpartition(".")[2]
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> DType:
         """The NumPy type of the values."""
         return np.dtype(self._type_name)
 
@@ -96,7 +100,7 @@ class DeviceArray:
         return int(self.values.shape[0])
 
     @property
-    def device(self) -> Any:
+    def device(self) -> object:
         """The device in the words of the namespace."""
         return _compat().device(self.values)
 
@@ -106,30 +110,30 @@ class DeviceArray:
         info = self.xp.__array_namespace_info__()
         return "float64" in info.dtypes(device=self.device, kind="real floating")
 
-    def __deepcopy__(self, memo: Any) -> Self:
+    def __deepcopy__(self, memo: object) -> Self:
         return self
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[type, tuple[Values]]:
         return type(self), (self.values,)
 
-    def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
+    def __array__(self, *args: object, **kwargs: object) -> NoReturn:
         needs_numpy("This solver or method", self.values)
 
     # ---- to and from the host --------------------------------------------------------------
 
-    def toarray(self) -> Any:
+    def toarray(self) -> Array:
         """Return a copy as a NumPy array."""
         from sklearn.utils._array_api import _convert_to_numpy
 
         return np.array(_convert_to_numpy(self.values, self.xp))
 
-    def near(self, values: Any) -> Any:
+    def near(self, values: Values) -> Values:
         """Return values as an array in the namespace, on the device and in the type of this one."""
         if isinstance(values, DeviceArray):
             return self.xp.astype(values.values, self.values.dtype, copy=False)
         return self._put(np.asarray(values, self.dtype))
 
-    def _put(self, values: Any) -> Any:
+    def _put(self, values: Values) -> Values:
         return self.xp.asarray(values, device=self.device)
 
     def empty(self) -> Self:
@@ -140,18 +144,18 @@ class DeviceArray:
 
     # ---- rows ------------------------------------------------------------------------------
 
-    def __getitem__(self, places: Any) -> Self:
+    def __getitem__(self, places: Values) -> Self:
         if isinstance(places, slice):
             return type(self)(self.values[slice(*places.indices(len(self))), ...])
         places = np.asarray(places)
         places = np.flatnonzero(places) if places.dtype == bool else places
         return type(self)(self.xp.take(self.values, self._put(places), axis=0))
 
-    def columns(self, places: Any) -> Any:
+    def columns(self, places: Values) -> Values:
         """Return some columns as the rows of a NumPy array."""
         return on_host(type(self)(self.xp.take(self.values, self._put(places), axis=1))).T
 
-    def astype(self, dtype: Any = np.float64, copy: bool = False) -> Self:
+    def astype(self, dtype: DTypeLike = np.float64, copy: bool = False) -> Self:
         """Return an array in float64 if the device has it, else this array."""
         if self._type_name == "float64" or not self.has_float64:
             return self
@@ -170,38 +174,38 @@ class DeviceArray:
         """Return True for each row whose values are all finite, as a NumPy array."""
         return on_host(type(self)(self.xp.all(self.xp.isfinite(self.values), axis=1)))
 
-    def filled(self, chosen: Any, value: float) -> Self:
+    def filled(self, chosen: Values, value: float) -> Self:
         """Return the rows with a value in place of the chosen rows."""
         other = self.xp.full_like(self.values, value)
         return type(self)(self.xp.where(self._put(chosen)[:, None], other, self.values))
 
     # ---- arithmetic ------------------------------------------------------------------------
 
-    def __sub__(self, other: Any) -> Self:
+    def __sub__(self, other: Values) -> Self:
         rows = self.astype()
         return type(self)(rows.values - rows.near(other))
 
-    def __rsub__(self, other: Any) -> Self:
+    def __rsub__(self, other: Values) -> Self:
         rows = self.astype()
         return type(self)(rows.near(other) - rows.values)
 
-    def __add__(self, other: Any) -> Self:
+    def __add__(self, other: Values) -> Self:
         return type(self)(self.values + self.near(other))
 
-    def __mul__(self, factor: Any) -> Self:
+    def __mul__(self, factor: Values) -> Self:
         return type(self)(self.values * self.near(factor))
 
-    def __matmul__(self, columns: Any) -> Any:
+    def __matmul__(self, columns: Values) -> Values:
         values, unit = self._scaled()
         size = float(2.0 ** np.frexp(np.abs(columns).max(initial=0.0))[1])
         product = on_host(type(self)(values @ type(self)(values).near(columns / size)))
         return np.asarray(product, np.float64) * (unit * size)
 
-    def beside(self, left: Any) -> Self:
+    def beside(self, left: Values) -> Self:
         """Return rows that begin with the columns of other rows."""
         return type(self)(self.xp.concat([self.near(left), self.values], axis=1))
 
-    def mean(self, weights: Any = None) -> Any:
+    def mean(self, weights: Values = None) -> Values:
         """Return the weighted mean of the rows as a NumPy array."""
         rows = self.astype()
         if weights is None:
@@ -210,18 +214,18 @@ class DeviceArray:
             mean = rows.near(weights / weights.sum()) @ rows.values
         return np.asarray(on_host(type(self)(mean)), np.float64)
 
-    def highest(self, row: Any) -> Any:
+    def highest(self, row: Values) -> Values:
         """Return the largest distance of the rows to one row in each column."""
         away = self.xp.max(self.xp.abs((self - row).values), axis=0)
         return np.asarray(on_host(type(self)(away)), np.float64)
 
-    def squares(self) -> Any:
+    def squares(self) -> Array:
         """Return the squared norms of the rows as a NumPy array."""
         values, unit = self._scaled()
         squares = on_host(type(self)(self.xp.sum(values * values, axis=1)))
         return np.asarray(squares, np.float64) * unit**2
 
-    def plus_products(self, total: Any) -> Any:
+    def plus_products(self, total: Values) -> Values:
         """Return a total plus the sum of the outer products of the rows.
 
         It stays on the device in float64. If the device has none, it is a NumPy array.
@@ -233,7 +237,7 @@ class DeviceArray:
             return host if total is None else on_host(total) + host
         return product if total is None else product + total
 
-    def _scaled(self) -> tuple[Any, float]:
+    def _scaled(self) -> tuple[Values, float]:
         """Return values whose squares are in the range of their type, and their divisor."""
         values = self.astype().values
         if self.has_float64 or not len(self):
@@ -245,17 +249,17 @@ class DeviceArray:
         """Return the diagonal of a matrix as a NumPy array."""
         return on_host(type(self)(self.xp.linalg.diagonal(self.values)))
 
-    def eigh(self, matrix: Any, n: int) -> tuple[Any, Any]:
+    def eigh(self, matrix: Values, n: int) -> tuple[Array, Array]:
         """Return the ``n`` largest eigenpairs of a NumPy matrix, computed on the device."""
         values, vectors = self.xp.linalg.eigh(self.near(matrix))
         return on_host(type(self)(values))[-n:], on_host(type(self)(vectors[:, -n:]))
 
-    def projected(self, mean: Any, columns: Any) -> Self:
+    def projected(self, mean: Values, columns: Values) -> Self:
         """Return ``(rows - mean) @ columns`` on the device, in the precision of the rows."""
         shift = mean.astype(self.dtype)
         rest = self.near((mean - shift) @ columns)
         return type(self)((self.values - self.near(shift)) @ self.near(columns) - rest)
 
-    def mapped_back(self, patterns: Any, mean: Any) -> Any:
+    def mapped_back(self, patterns: Values, mean: Values) -> Values:
         """Return ``rows @ patterns + mean`` in the namespace, in the precision of the rows."""
         return self.values @ self.near(patterns) + self.near(mean)

@@ -29,6 +29,7 @@ from eigenstream._namespaces import is_dispatched, needs_numpy
 from eigenstream._provenance import NOTED, steps_of_stream
 from eigenstream._refusals import check_is_rows
 from eigenstream._streams import is_dask, is_labelled, is_stream, opened
+from eigenstream._types import Estimator, RowsLike, StreamLike, Values
 from eigenstream.rows.guard import reading
 from eigenstream.rows.rows import is_list_of_sequences
 
@@ -60,7 +61,7 @@ def without_steps(model: Model) -> Model:
     return bare
 
 
-def prepared(model: Any, X: Any) -> Any:
+def prepared(model: Estimator, X: RowsLike) -> RowsLike:
     """Return rows or a stream after the steps of a model.
 
     A stream that has the same steps is not changed. A stream with other steps raises an error.
@@ -99,7 +100,7 @@ def reads_rows(method: Method) -> Method:
     """Let a method of rows ``X`` read them after the steps of the model."""
 
     @wraps(method)
-    def read(self: Any, X: Any = None, *rest: Any, **more: Any) -> Any:
+    def read(self: Estimator, X: RowsLike = None, *rest: object, **more: object) -> Values:
         rows = prepared(self, X)
         with reading(self):
             return method(without_steps(self), rows, *rest, **more)
@@ -112,7 +113,7 @@ def learns_rows(method: Method) -> Method:
     """Let ``partial_fit`` learn from rows after the steps of the model."""
 
     @wraps(method)
-    def learn(self: Any, X: Any = None, *rest: Any, **more: Any) -> Any:
+    def learn(self: Estimator, X: RowsLike = None, *rest: object, **more: object) -> Values:
         steps = _steps_of(self)
         if steps is None:
             return method(self, X, *rest, **more)
@@ -141,12 +142,12 @@ def maps_streams(method: Method) -> Method:
     [(2, 1), (1, 1)]
     """
 
-    def answer(self: Any, rows: Any, *rest: Any, **more: Any) -> Any:
+    def answer(self: Estimator, rows: RowsLike, *rest: object, **more: object) -> Values:
         with reading(self) if _steps_of(self) is not None else nullcontext():
             return method(without_steps(self), rows, *rest, **more)
 
     @wraps(method)
-    def mapped(self: Any, X: Any, *rest: Any, **more: Any) -> Any:
+    def mapped(self: Estimator, X: RowsLike, *rest: object, **more: object) -> Values:
         if isinstance(X, list | tuple) and X and is_labelled(X[0]):
             return [mapped(self, part, *rest, **more) for part in X]
         steps, source, X = _steps_of(self), X, opened(X, self)
@@ -162,7 +163,7 @@ def maps_streams(method: Method) -> Method:
             if hasattr(self, "_as_read"):
                 stream = self._as_read(stream)
 
-            def answers(rows: Any) -> Any:
+            def answers(rows: RowsLike) -> Values:
                 with warnings.catch_warnings():  # the column names have been compared
                     warnings.filterwarnings("ignore", message="X does not have valid feature names")
                     return answer(self, rows, *rest, **more)
@@ -188,7 +189,7 @@ def maps_back(method: Method) -> Method:
     """Let a method that returns rows return maps for a DataArray of features or codes."""
 
     @wraps(method)
-    def rebuilt(self: Any, Z: Any) -> Any:
+    def rebuilt(self: Estimator, Z: RowsLike) -> Values:
         grid = vars(self).get("feature_grid_")
         if grid is None or not hasattr(type(Z), "dims"):
             return method(self, Z)
@@ -197,7 +198,7 @@ def maps_back(method: Method) -> Method:
     return cast(Method, rebuilt)
 
 
-def _answers_of(stream: Any, source: Any, grid: Any) -> Any:
+def _answers_of(stream: StreamLike, source: RowsLike, grid: Any) -> Values:
     """Return the results for a labelled array, which has a grid, or for an AnnData object.
 
     Rows that were skipped give NaN.
@@ -212,12 +213,12 @@ def _answers_of(stream: Any, source: Any, grid: Any) -> Any:
     return answers if grid is None else grid.series(answers, source)
 
 
-def _steps_of(model: Any) -> Any:
+def _steps_of(model: Estimator) -> Any:
     """Return the fitted steps of a model, or None."""
     return vars(model).get("preprocessing_")
 
 
-def _check_row_by_row(model: Any, steps: Any, what: str) -> None:
+def _check_row_by_row(model: Estimator, steps: Any, what: str) -> None:
     """Raise if a step needs the rows before each row."""
     names = ", ".join(repr(step) for step in steps.steps if step.remembers)
     if names:
@@ -227,7 +228,7 @@ def _check_row_by_row(model: Any, steps: Any, what: str) -> None:
         )
 
 
-def _prepared_stream(model: Any, stream: Any) -> Any:
+def _prepared_stream(model: Estimator, stream: StreamLike) -> StreamLike:
     """Return a stream with the steps of a model, each once; raise for other steps."""
     steps, own = _steps_of(model), steps_of_stream(stream)
     known = () if steps is None else steps.steps
@@ -271,7 +272,7 @@ def _check_columns(model: Any, stream: Any) -> None:
         )
 
 
-def _columns_of(model: Any, X: Any) -> Any:
+def _columns_of(model: Estimator, X: RowsLike) -> RowsLike:
     """Return rows as an array, with the columns of the stream that the model learned from."""
     if is_sparse(X):
         return X

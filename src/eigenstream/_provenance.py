@@ -4,6 +4,8 @@ from typing import Any
 
 from joblib import hash as hash_of
 
+from eigenstream._types import Estimator, StreamLike, Transformer
+
 __all__ = [
     "NOTED",
     "check_same_input",
@@ -20,7 +22,7 @@ MOST_SOURCES = 100
 NOTED = ("provenance_", "preprocessing_", "feature_grid_")
 
 
-def note_source(estimator: Any, stream: Any, sequences: int | None = None) -> None:
+def note_source(estimator: Estimator, stream: StreamLike, sequences: int | None = None) -> None:
     """Store the sources and the fitted preprocessing steps of a stream in an estimator.
 
     ``provenance_`` contains the names of the first sources, the number of sources, the columns and
@@ -43,12 +45,12 @@ def note_source(estimator: Any, stream: Any, sequences: int | None = None) -> No
         estimator.feature_grid_ = grid
 
 
-def steps_of_stream(stream: Any) -> tuple[Any, ...]:
+def steps_of_stream(stream: StreamLike) -> tuple[Transformer, ...]:
     """Return the steps of the rows of a stream; none for the results of an estimator."""
     preprocessing = getattr(stream, "preprocessing", None)
     if preprocessing is None or stream.n_features is None:
         return ()
-    steps: tuple[Any, ...] = preprocessing.fresh().steps
+    steps: tuple[Transformer, ...] = preprocessing.fresh().steps
     return steps
 
 

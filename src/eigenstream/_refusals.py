@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterator, Mapping
 from numbers import Real
 from os import PathLike
 from types import MethodType
-from typing import Any
+from typing import Any, Self
 
 from eigenstream._checks import is_annotated, is_backed, is_field, is_sparse
+from eigenstream._types import Estimator, RowsLike
 
 __all__ = ["check_is_rows", "offered_if"]
 
@@ -31,16 +32,16 @@ class offered_if:
     AttributeError: solver='kernel' needs all rows at once. Use fit.
     """
 
-    def __init__(self, check: Callable[[Any], Any]) -> None:
+    def __init__(self, check: Callable[[Estimator], object]) -> None:
         self._check = check
 
-    def __call__(self, method: Callable[..., Any]) -> Any:
+    def __call__(self, method: Callable[..., object]) -> Self:
         """Decorate a method."""
         self._method = method
         self.__doc__ = method.__doc__
         return self
 
-    def __get__(self, owner: Any, kind: Any = None) -> Any:
+    def __get__(self, owner: Estimator, kind: type | None = None) -> Callable[..., Any]:
         """Return the method of an object that passes the check, or of the class."""
         if owner is None:
             return self._method
@@ -48,7 +49,7 @@ class offered_if:
         return MethodType(self._method, owner)
 
 
-def check_is_rows(values: Any, name: str = "X") -> None:
+def check_is_rows(values: RowsLike, name: str = "X") -> None:
     """Raise TypeError if values are a source of rows, such as a file name, instead of rows.
 
     >>> check_is_rows((chunk for chunk in [[[1.0]]]))

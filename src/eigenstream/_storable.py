@@ -69,7 +69,7 @@ def layout_of(cls: type) -> dict[str, str]:
     return forms
 
 
-def check_form(form: str, value: Any, sizes: dict[str, int], place: str) -> None:
+def check_form(form: str, value: object, sizes: dict[str, int], place: str) -> None:
     """Raise if a value does not have a form; add the sizes that it sets to ``sizes``.
 
     >>> check_form("f8 n 2", np.zeros((3, 3)), {}, "rows")

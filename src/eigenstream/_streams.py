@@ -17,6 +17,7 @@ from eigenstream import _hooks
 from eigenstream._checks import is_annotated, is_backed, is_field, native, warn_user
 from eigenstream._provenance import note_source
 from eigenstream._refusals import check_is_rows
+from eigenstream._types import Estimator, LabelsLike, RowsLike, StreamLike
 
 __all__ = [
     "check_takes_checkpoints",
@@ -35,7 +36,7 @@ Learner = TypeVar("Learner")
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-def is_stream(X: Any) -> bool:
+def is_stream(X: RowsLike) -> bool:
     """Return whether X is a stream, and not an array of rows.
 
     >>> is_stream(np.zeros((3, 2)))
@@ -44,7 +45,7 @@ def is_stream(X: Any) -> bool:
     return hasattr(X, "chunks") and hasattr(X, "rereadable")
 
 
-def labelled_stream(stream: Any, y: Any, estimator: Any) -> Any:
+def labelled_stream(stream: StreamLike, y: LabelsLike, estimator: Estimator) -> StreamLike:
     """Return the stream with the labels ``y``, or with its own; raise an error without labels."""
     stream = stream if y is None else stream.with_labels(y)
     if not stream.labelled:
@@ -72,7 +73,7 @@ def fresh(estimator: Learner) -> Learner:
 UNNAMED = ("", "Unnamed: 0")
 
 
-def note_columns(estimator: Any, stream: Any) -> None:
+def note_columns(estimator: Estimator, stream: StreamLike) -> None:
     """Set ``feature_names_in_`` from a stream, and warn if the first column is a pandas index."""
     names = name_columns(estimator, stream)
     if names and names[0] in UNNAMED:
@@ -92,7 +93,7 @@ def name_columns(estimator: Any, stream: Any) -> tuple[str, ...] | None:
     return names
 
 
-def is_dask(X: Any) -> bool:
+def is_dask(X: RowsLike) -> bool:
     """Return whether X is a Dask collection, or a list of these.
 
     >>> is_dask([np.zeros((3, 2))])
@@ -102,7 +103,7 @@ def is_dask(X: Any) -> bool:
     return hasattr(type(part), "__dask_graph__") and not hasattr(type(part), "dims")
 
 
-def is_labelled(X: Any) -> bool:
+def is_labelled(X: RowsLike) -> bool:
     """Return whether X is an object of xarray or AnnData that is opened as a stream of rows.
 
     >>> is_labelled(np.zeros((3, 2)))
@@ -111,7 +112,7 @@ def is_labelled(X: Any) -> bool:
     return is_field(X) or is_annotated(X) or is_backed(X)
 
 
-def opened(X: Any, model: Any = None, *, refit: bool = False) -> Any:
+def opened(X: RowsLike, model: Estimator = None, *, refit: bool = False) -> RowsLike:
     """Return a stream of an Arrow source, of a labelled array, or of a list of labelled arrays.
 
     Other values are returned unchanged. A labelled array has the cells of ``model``, except in a
@@ -123,7 +124,7 @@ def opened(X: Any, model: Any = None, *, refit: bool = False) -> Any:
     X = native(X)
     first = _first(X)
     if is_labelled(first):
-        options: dict[str, Any] = {}
+        options: dict[str, object] = {}
         if getattr(model, "missing", None) == "skip":
             options["missing"] = "skip"
         if is_field(first) and not refit and "feature_grid_" in vars(model):
@@ -133,11 +134,11 @@ def opened(X: Any, model: Any = None, *, refit: bool = False) -> Any:
     return _hooks.open_stream(X) if lazy and not hasattr(X, "__array__") else X
 
 
-def _first(X: Any) -> Any:
+def _first(X: RowsLike) -> RowsLike:
     return X[0] if isinstance(X, list | tuple) and X else X
 
 
-def _at_once(source: Any, stream: Any) -> Any:
+def _at_once(source: RowsLike, stream: StreamLike) -> RowsLike:
     """Return the rows of labelled arrays in memory as arrays, and other values unchanged."""
     arrays = stream.arrays() if is_labelled(_first(source)) else None
     if arrays is None:
@@ -184,7 +185,7 @@ def fits_dask(method: Method) -> Method:
     return cast(Method, fit)
 
 
-def check_takes_checkpoints(X: Any) -> NoReturn:
+def check_takes_checkpoints(X: RowsLike) -> NoReturn:
     """Raise an error for checkpoints of an array."""
     check_is_rows(X)
     raise ValueError("checkpoint= requires a stream, and X is an array. Pass open_stream(X).")

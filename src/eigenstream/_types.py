@@ -69,4 +69,4 @@ Parameters: TypeAlias = dict[str, Any]
 #: The path of a checkpoint.
 Checkpoint: TypeAlias = str | PathLike[str] | None
 #: The constraints of parameters that scikit-learn checks.
-Constraints: TypeAlias = dict[str, list[Any]]
+Constraints: TypeAlias = dict[str, list[Any] | str]

@@ -18,6 +18,7 @@ from threadpoolctl import threadpool_limits
 from eigenstream import plotting
 from eigenstream._checks import check_whole
 from eigenstream._linalg import Float64s, Floats
+from eigenstream._types import Array
 from eigenstream.evaluation import PairROC, one_shot_error, pair_roc
 from eigenstream.processes import ImageWalk, Style, digit_set, page_image
 from eigenstream.reports.base import Drawing, PageTable, Report, Section, Tiles
@@ -81,7 +82,7 @@ class Judged:
         return self.curve.area
 
 
-def judge(features: Floats, labels: NDArray[Any]) -> Judged:
+def judge(features: Floats, labels: Array) -> Judged:
     """Measure how well the distance of features tells whether classes are equal.
 
     >>> import numpy as np

@@ -16,7 +16,7 @@ from eigenstream._checks import (
     real_array,
 )
 from eigenstream._machine import check_fits
-from eigenstream._types import RandomState
+from eigenstream._types import Array, RandomState
 from eigenstream.kernels.pairs import nth_alike, window_counts
 
 __all__ = ["LabelledPairs", "TemporalPairs", "sample_pairs"]
@@ -206,14 +206,14 @@ class LabelledPairs:
         self.balanced = check_flag(balanced, "balanced")
         # Separate generators for counts and for partners make the draws independent of chunks.
         self._how_many, *self._whom = np.random.default_rng(random_state).spawn(3)
-        self._rows: NDArray[Any] | None = None
+        self._rows: Array | None = None
         self._keys: tuple[dict[Hashable, int], dict[Hashable, int]] = ({}, {})
         self._codes = np.empty((0, 2), np.intp)
         self._seen = 0
 
     def pairs(
         self, chunk: ArrayLike, labels: ArrayLike, groups: ArrayLike | None = None
-    ) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    ) -> tuple[Array, NDArray[np.int64]]:
         """Return the pairs of the next rows of the stream.
 
         Parameters
@@ -266,7 +266,7 @@ class LabelledPairs:
         self._rows, self._codes = (values[-self.memory :].copy() for values in (both, codes))
         return pairs, np.repeat([1, -1], [len(ends) for ends in first])
 
-    def _coded(self, names: NDArray[Any], groups: Any) -> NDArray[np.intp]:
+    def _coded(self, names: Array, groups: Any) -> NDArray[np.intp]:
         """Return the numbers of the class and the group of each row."""
         tasks: list[Any] = [None] * len(names)
         if groups is not None:
@@ -330,13 +330,13 @@ class TemporalPairs:
         self.far = check_whole(far, "far", least=max(self.near) + 1)
         self.memory = check_whole(memory, "memory", least=self.far)
         self._rng = np.random.default_rng(random_state)
-        self._rows: NDArray[Any] | None = None
+        self._rows: Array | None = None
         self._seen = 0
         self._start = 0
 
     def pairs(
         self, chunk: ArrayLike, *, new_sequence: bool = False
-    ) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    ) -> tuple[Array, NDArray[np.int64]]:
         """Return the pairs of the next rows of the stream.
 
         Parameters
@@ -382,7 +382,7 @@ class TemporalPairs:
         return pairs, np.repeat([1, -1], [n_same, len(newer) - n_same])
 
 
-def _checked(chunk: ArrayLike, before: NDArray[Any] | None, first_row: int) -> NDArray[Any]:
+def _checked(chunk: ArrayLike, before: Array | None, first_row: int) -> Array:
     """Return the next rows of a stream as a float array."""
     rows = real_array(chunk, "a chunk")
     if rows.ndim != 2:

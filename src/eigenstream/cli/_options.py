@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from eigenstream._types import Estimator, StreamLike
 from eigenstream.cli._output import check_output
 
 # ---- texts and their values --------------------------------------------------------------------
@@ -132,7 +133,7 @@ Json = Annotated[bool, "Print one JSON object."]
 ImageShape = Annotated[Any, image_size, "Show rows as images of 28x28 pixels, say."]
 
 
-def without_text(stream: Any) -> Any:
+def without_text(stream: StreamLike) -> Any:
     """Return the stream without columns of text or dates, and print their names."""
     readable, others = stream.of_numbers()
     decimals = any(what.startswith("decimal") for what in others.values())
@@ -177,7 +178,9 @@ class ReadingOptions:
             how["sequence"] = False
         return open_stream(data[0] if len(data) == 1 else data, **how)
 
-    def matching(self, estimator: Any, data: list[str], missing: str | None, **more: Any) -> Any:
+    def matching(
+        self, estimator: Estimator, data: list[str], missing: str | None, **more: Any
+    ) -> Any:
         """Return the stream with the columns and the options that a model stores."""
         fitted = getattr(estimator, "provenance_", {})
         names = fitted.get("columns")
@@ -267,7 +270,7 @@ class LearningOptions:
     passes: Annotated[int | None, "Passes of --solver sketch; each one improves the answer."] = None
     features: Annotated[str | None, "A map in front: rbf:SIZE:GAMMA or gradients:CELLS."] = None
 
-    def estimator(self, kind: Any, stream: Any, run: RunOptions, **parameters: Any) -> Any:
+    def estimator(self, kind: Any, stream: StreamLike, run: RunOptions, **parameters: Any) -> Any:
         """Return an estimator with these options."""
         from eigenstream import RBFNetwork, Sketch
         from eigenstream.features import GradientOrientation

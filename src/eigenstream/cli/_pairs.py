@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from eigenstream._types import Array, StreamLike
+
 __all__ = ["pairs_of"]
 
 #: The words for pairs of one class, and for other pairs.
@@ -14,7 +16,7 @@ UNEQUAL = ("-1", "0", "unequal", "different", "false", "no", "negative")
 OPPOSITES = dict(zip(EQUAL + UNEQUAL, UNEQUAL + EQUAL, strict=True))
 
 
-def pairs_of(stream: Any, path: Path) -> tuple[Any, NDArray[np.int64], NDArray[np.int64]]:
+def pairs_of(stream: StreamLike, path: Path) -> tuple[Any, NDArray[np.int64], NDArray[np.int64]]:
     """Return all rows of a stream, the pairs of them that a table names, and their signs.
 
     Rows with missing values become NaN.
@@ -23,7 +25,7 @@ def pairs_of(stream: Any, path: Path) -> tuple[Any, NDArray[np.int64], NDArray[n
 
     first, second, kind = columns_of(path, 3, "pairs", OPPOSITES)
     words = [str(word).strip().lower().removesuffix(".0") for word in kind.tolist()]
-    rows: list[NDArray[Any]] = []
+    rows: list[Array] = []
     names: list[str] = []
     for chunk in stream.chunks():
         part = chunk.rows

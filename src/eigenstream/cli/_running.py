@@ -8,13 +8,14 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
+from eigenstream._types import Estimator, StreamLike
 from eigenstream.cli._options import RunOptions
 from eigenstream.cli._output import Watched, show, waiting
 
 __all__ = ["UNDER_WAY", "fitted", "watched"]
 
 
-def _share(estimator: Any) -> float | None:
+def _share(estimator: Estimator) -> float | None:
     """Return the estimated share of the optimum, or None if there is no estimate."""
     from eigenstream.subspace import estimated_share
 
@@ -23,7 +24,7 @@ def _share(estimator: Any) -> float | None:
     return None
 
 
-def _risk(estimator: Any) -> float | None:
+def _risk(estimator: Estimator) -> float | None:
     """Return the smallest balanced risk on the training pairs, or None without pairs."""
     from eigenstream.subspace import pair_risks
 
@@ -57,7 +58,7 @@ RESULTS: dict[str, str | Callable[[Any], float | None]] = {
 UNDER_WAY: list[Any] = []
 
 
-def watched(stream: Any, run: RunOptions) -> Watched:
+def watched(stream: StreamLike, run: RunOptions) -> Watched:
     """Return a stream that shows its progress, and that samples its rows for the report."""
     if run.report is None:
         return Watched(stream)
@@ -67,8 +68,8 @@ def watched(stream: Any, run: RunOptions) -> Watched:
 
 
 def fitted(
-    estimator: Any,
-    stream: Any,
+    estimator: Estimator,
+    stream: StreamLike,
     run: RunOptions,
     passes: int | None = None,
     items: Any = None,
@@ -148,7 +149,7 @@ def _client(run: RunOptions) -> Iterator[Any]:
             yield client
 
 
-def _results(estimator: Any, passes: int | None, dt: float) -> dict[str, Any]:
+def _results(estimator: Estimator, passes: int | None, dt: float) -> dict[str, Any]:
     """Return the results of a fit by name."""
     facts: dict[str, Any] = {}
     for name, path in RESULTS.items():
@@ -170,7 +171,7 @@ def _results(estimator: Any, passes: int | None, dt: float) -> dict[str, Any]:
 
 
 def _write_page(
-    estimator: Any, rows: Watched, run: RunOptions, facts: dict[str, Any], **units: Any
+    estimator: Estimator, rows: Watched, run: RunOptions, facts: dict[str, Any], **units: Any
 ) -> None:
     from eigenstream.reports import SeenRows, report
 

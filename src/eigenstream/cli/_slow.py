@@ -5,6 +5,8 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from eigenstream._types import Estimator, StreamLike
+
 #: Columns that are named for each feature, and features that are printed.
 MOST_COLUMNS, MOST_FEATURES = 3, 10
 
@@ -17,7 +19,7 @@ Step = Annotated[float, "The time from one row to the next, in --unit."]
 Unit = Annotated[str, "The unit of time scales."]
 
 
-def recommended_lag(estimator: Any, stream: Any) -> int | None:
+def recommended_lag(estimator: Estimator, stream: StreamLike) -> int | None:
     """Return the lag that ``eigenstream lags`` would choose, or None if it takes long to find."""
     from sklearn.base import clone
 
@@ -32,7 +34,7 @@ def recommended_lag(estimator: Any, stream: Any) -> int | None:
         return lag_path(clone(estimator), stream).recommended_lag
 
 
-def slow_features(estimator: Any, dt: float) -> list[dict[str, Any]]:
+def slow_features(estimator: Estimator, dt: float) -> list[dict[str, Any]]:
     """Return the time scale of each feature and its largest weights by column.
 
     Weights are in units of the columns' deviations. Solvers that only estimate have no time scales.

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from eigenstream._prepared import without_steps
+from eigenstream._types import Estimator, StreamLike
 from eigenstream.cli._options import Data, Json, MissingAsFitted, ModelFile, ReadingOptions, column
 from eigenstream.cli._output import Watched, show, waiting
 from eigenstream.cli._pairs import pairs_of
@@ -60,7 +61,7 @@ def evaluate(
     show(f"{model}: {type(estimator).__name__}", facts, json)
 
 
-def _drawn(stream: Any, max_rows: int, seed: int) -> tuple[Any, Any, int]:
+def _drawn(stream: StreamLike, max_rows: int, seed: int) -> tuple[Any, Any, int]:
     """Return a random sample of rows with their labels, in order, and the number of all rows."""
     rng = np.random.default_rng(seed)
     kept: tuple[Any, ...] = ()
@@ -80,7 +81,7 @@ def _drawn(stream: Any, max_rows: int, seed: int) -> tuple[Any, Any, int]:
     return kept[0], kept[1], n_rows
 
 
-def _of_labels(estimator: Any, rows: Any, names: Any, n_rows: int) -> dict[str, Any]:
+def _of_labels(estimator: Estimator, rows: Any, names: Any, n_rows: int) -> dict[str, Any]:
     """Return the counts of the rows, and the measures of features and columns."""
     from eigenstream.evaluation import one_shot_error
     from eigenstream.evaluation.base import all_pairs, labelled
@@ -94,7 +95,7 @@ def _of_labels(estimator: Any, rows: Any, names: Any, n_rows: int) -> dict[str, 
     return counts | _both(estimator, rows, measured)
 
 
-def _at_rate(estimator: Any, rows: Any, names: Any, rate: float) -> dict[str, Any]:
+def _at_rate(estimator: Estimator, rows: Any, names: Any, rate: float) -> dict[str, Any]:
     """Return the threshold of a false-positive rate, and the rate to expect for new classes."""
     from eigenstream.subspace import false_positive_interval
 
@@ -106,7 +107,7 @@ def _at_rate(estimator: Any, rows: Any, names: Any, rate: float) -> dict[str, An
     return {"threshold": estimator.threshold_, **measures, "classes": known.n_classes}
 
 
-def _of_pairs(estimator: Any, items: Any, index: Any, signs: Any) -> dict[str, Any]:
+def _of_pairs(estimator: Estimator, items: Any, index: Any, signs: Any) -> dict[str, Any]:
     """Return the same for a table of pairs, without pairs of rows that lack values."""
     from eigenstream.evaluation.base import counts_of_pairs, distances_of
 
@@ -124,7 +125,7 @@ def _of_pairs(estimator: Any, items: Any, index: Any, signs: Any) -> dict[str, A
     return counts | _both(estimator, items[there], measured)
 
 
-def _both(estimator: Any, rows: Any, measured: Any) -> dict[str, Any]:
+def _both(estimator: Estimator, rows: Any, measured: Any) -> dict[str, Any]:
     """Return the measures of the features and of the columns."""
     features = without_steps(estimator).transform(rows)  # the stream has applied them
     threshold = getattr(estimator, "threshold_", None)

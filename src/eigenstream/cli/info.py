@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from eigenstream._types import StreamLike
 from eigenstream.cli._options import Data, Json, ReadingOptions, column
 from eigenstream.cli._output import Watched, print_json, show
 
@@ -51,7 +52,7 @@ def info(
 ADVICE = {"decimal": "--decimal ,", "dates": "--time COLUMN", "text": "--sequence COLUMN"}
 
 
-def _passed(stream: Any) -> dict[str, Any]:
+def _passed(stream: StreamLike) -> dict[str, Any]:
     """Read all rows, and return the facts that need a pass."""
     lengths: list[int] = []
     n_missing, first = 0, None

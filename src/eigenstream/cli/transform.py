@@ -9,6 +9,7 @@ import numpy as np
 from eigenstream._files import full_disk_named, replacing
 from eigenstream._machine import chunk_rows
 from eigenstream._prepared import without_steps
+from eigenstream._types import Estimator
 from eigenstream.cli._options import Data, Json, MissingAsFitted, ModelFile, ReadingOptions
 from eigenstream.cli._output import Watched, check_output, say
 
@@ -46,7 +47,7 @@ def transform(
 
 
 def _features(
-    estimator: Any, steps: Any, chunks: Iterator[Any], width: int
+    estimator: Estimator, steps: Any, chunks: Iterator[Any], width: int
 ) -> Iterator[tuple[Any, Any]]:
     """Yield the times and features of blocks of rows, NaN for rows that have no features."""
     for chunk in chunks:

@@ -15,6 +15,7 @@ import numpy as np
 from eigenstream._checks import warn_user
 from eigenstream._provenance import forget_source, note_source
 from eigenstream._streams import is_stream, labelled_stream, note_columns
+from eigenstream._types import LabelsLike, RowsLike, WeightsLike
 from eigenstream.distributed import parts
 from eigenstream.distributed.parts import Cluster, Piece, merged_in_order
 from eigenstream.rows.chunk import Chunk, Skipped
@@ -39,11 +40,11 @@ MERGES = Need("fit of Dask data", MERGE)
 
 def fit(
     estimator: Estimator,
-    X: Any,
-    y: Any = None,
+    X: RowsLike,
+    y: LabelsLike = None,
     *,
     client: Any = None,
-    sample_weight: Any = None,
+    sample_weight: WeightsLike = None,
     groups: Any = None,
     background: Any = None,
     progress: bool = False,
@@ -127,7 +128,7 @@ def fit(
     return estimator
 
 
-def _fit_collection(model: Any, X: Any, arguments: dict[str, Any], cluster: Cluster) -> None:
+def _fit_collection(model: Any, X: RowsLike, arguments: dict[str, Any], cluster: Cluster) -> None:
     second = _background(model, X, arguments)
     template = parts.template_of(X, cluster.run)
     labels = {"y": np.ones(len(template), np.int64)} if "y" in arguments else {}
@@ -143,7 +144,7 @@ def _fit_collection(model: Any, X: Any, arguments: dict[str, Any], cluster: Clus
     forget_source(model)
 
 
-def _background(model: Any, X: Any, arguments: dict[str, Any]) -> Any:
+def _background(model: Any, X: RowsLike, arguments: dict[str, Any]) -> Any:
     """Return the background after the preprocessing steps of X, or None."""
     second = arguments.pop("background", None)
     return None if second is None else model._background_after(X, second)
@@ -162,7 +163,7 @@ def _alternating(pieces: list[Piece], background: Any) -> list[Piece]:
     return [piece for piece in chain(*zip_longest(pieces, others)) if piece is not None]
 
 
-def _fit_stream(model: Any, X: Any, arguments: dict[str, Any], cluster: Cluster) -> None:
+def _fit_stream(model: Any, X: RowsLike, arguments: dict[str, Any], cluster: Cluster) -> None:
     stream = X if "y" not in arguments else X.with_labels(arguments.pop("y"))
     second = _background(model, X, arguments)
     if arguments:
@@ -179,7 +180,7 @@ def _fit_stream(model: Any, X: Any, arguments: dict[str, Any], cluster: Cluster)
     note_source(model, stream, fit.n_sequences)
 
 
-def _learn(model: Any, pieces: list[Piece], width: int, cluster: Cluster, X: Any) -> Fit:
+def _learn(model: Any, pieces: list[Piece], width: int, cluster: Cluster, X: RowsLike) -> Fit:
     """Learn from pieces of rows, and warn if parts of a sketch are short."""
     rows = sum(piece.n_rows for piece in pieces)
     n_rows = None if isnan(rows) else int(rows)

@@ -20,6 +20,7 @@ from dask.highlevelgraph import HighLevelGraph
 
 from eigenstream._checks import warn_user
 from eigenstream._streams import is_dask
+from eigenstream._types import RowsLike, StreamLike
 
 #: The number of values in the rows that a task learns (16 MB). Larger parts make fewer and longer
 #: tasks.
@@ -67,7 +68,7 @@ class Piece:
         return replace(self, arguments=self.arguments | values, tasks=None, inputs={})
 
 
-def pieces_of(X: Any, others: dict[str, Any], name: str = "X") -> list[Piece]:
+def pieces_of(X: RowsLike, others: dict[str, Any], name: str = "X") -> list[Piece]:
     """Return the pieces of a collection, or of a list of arrays that are separate sequences."""
     if not is_dask(X):
         X = da.from_array(np.asarray(X))
@@ -80,7 +81,7 @@ def pieces_of(X: Any, others: dict[str, Any], name: str = "X") -> list[Piece]:
     return pieces
 
 
-def _pieces(X: Any, others: dict[str, Any], name: str) -> Iterator[Piece]:
+def _pieces(X: RowsLike, others: dict[str, Any], name: str) -> Iterator[Piece]:
     blocks, lengths = blocks_of(whole_rows(X, name))
     beside = {key: _beside(values, lengths, key) for key, values in others.items()}
     before = 0.0
@@ -101,7 +102,7 @@ def blocks_of(values: Any) -> tuple[list[Any], list[float]]:
     return blocks, [nan] * len(blocks)
 
 
-def whole_rows(X: Any, name: str) -> Any:
+def whole_rows(X: RowsLike, name: str) -> Any:
     """Return an array whose blocks hold all columns of their rows."""
     if not isinstance(X, da.Array) or X.numblocks[1:] == (1,) * (X.ndim - 1):
         return X
@@ -133,7 +134,7 @@ def _beside(values: Any, lengths: list[float], name: str) -> list[Any]:
     return blocks
 
 
-def pieces_of_stream(stream: Any, n_parts: int) -> list[Piece]:
+def pieces_of_stream(stream: StreamLike, n_parts: int) -> list[Piece]:
     """Return consecutive parts of a stream, which the workers open."""
     if not stream.rereadable:
         raise ValueError(
@@ -265,7 +266,7 @@ def filled(call: Callable[..., None], shape: tuple[int, ...], first: int, last: 
     return out
 
 
-def template_of(X: Any, run: Callable[[Any], Any]) -> Any:
+def template_of(X: RowsLike, run: Callable[[Any], Any]) -> Any:
     """Return one row with the columns and the type of a collection."""
     if isinstance(X, list | tuple):
         X = X[0]
@@ -280,7 +281,7 @@ def _first_row(block: Any) -> Any:
     return block.iloc[:1] if hasattr(block, "iloc") else np.asarray(block)[:1]
 
 
-def mapped(method: Callable[..., Any], X: Any, *rest: Any) -> Any:
+def mapped(method: Callable[..., Any], X: RowsLike, *rest: Any) -> Any:
     """Return the lazy results of a method of rows, such as ``transform``, for each block."""
     if isinstance(X, list | tuple):
         return [mapped(method, part, *rest) for part in X]

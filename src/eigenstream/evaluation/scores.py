@@ -8,11 +8,12 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
 from eigenstream._checks import check_finite, check_number, check_whole, real_array
 from eigenstream._linalg import Float64s, brief, orthonormalized, principal_angles
+from eigenstream._types import Array
 from eigenstream.evaluation.base import (
     EXACT_PAIRS,
     Labelled,
@@ -238,7 +239,7 @@ def _add_misses(
 # ---- recordings ------------------------------------------------------------------------------
 
 
-def time_blocks(X: ArrayLike, n_blocks: int, *, gap: int = 0) -> list[NDArray[Any]]:
+def time_blocks(X: ArrayLike, n_blocks: int, *, gap: int = 0) -> list[Array]:
     """Return a recording as a list of blocks, for cross-validation with ``KFold``.
 
     Estimators fit the blocks as separate sequences, so no velocity joins two blocks.

@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from eigenstream._checks import check_lags, check_number, check_whole
 from eigenstream._linalg import Float64s, brief
+from eigenstream._types import Estimator
 
 Part = TypeVar("Part")
 
@@ -97,7 +98,7 @@ class SumScores:
 
 
 def cross_validate_sums(
-    estimator: Any,
+    estimator: Estimator,
     sequences: Sequence[Any],
     *,
     n_components: Any = None,

@@ -2,12 +2,13 @@
 
 from math import isqrt
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 from scipy import ndimage
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,6 +19,7 @@ from eigenstream._linalg import Float64s, Floats
 from eigenstream._prepared import maps_streams
 from eigenstream._storable import FITTED, storable
 from eigenstream._streams import fits_dask
+from eigenstream._types import Array, Constraints, LabelsLike, RowsLike
 from eigenstream.rows.fit import fit_of
 from eigenstream.rows.guard import publishes
 from eigenstream.rows.rows import as_floats, validated
@@ -74,7 +76,7 @@ class GradientOrientation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Doc
     0.0
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
+    _parameter_constraints: ClassVar[Constraints] = {
         "cells": "no_validation",
         "orientations": [Interval(Integral, 2, None, closed="left")],
         "power": [POSITIVE],
@@ -83,7 +85,7 @@ class GradientOrientation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Doc
 
     def __init__(
         self,
-        cells: Any = 7,
+        cells: ArrayLike = 7,
         *,
         orientations: int = 8,
         power: float = 0.5,
@@ -96,7 +98,7 @@ class GradientOrientation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Doc
 
     @fits_dask
     @publishes
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: RowsLike, y: LabelsLike = None) -> Self:
         """Check the rows and store the shape of the images.
 
         Parameters
@@ -129,7 +131,7 @@ class GradientOrientation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Doc
                 raise ValueError(f"images of {self.shape_} have other features.")
 
     @maps_streams
-    def transform(self, X: Any) -> NDArray[Any]:
+    def transform(self, X: RowsLike) -> Array:
         """Return the features of each image.
 
         Parameters
@@ -153,7 +155,7 @@ class GradientOrientation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Doc
             out[part] = self._features(pixels[part].astype(np.float64))
         return out
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         """Describe the estimator to scikit-learn."""
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]

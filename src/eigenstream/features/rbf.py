@@ -5,12 +5,12 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.utils import check_random_state
+from sklearn.utils import Tags, check_random_state
 
 from eigenstream._checks import check_finite, check_unchanged, real_array, warn_user
 from eigenstream._constraints import COUNT, POSITIVE, words
@@ -18,7 +18,7 @@ from eigenstream._linalg import Float64s, Floats
 from eigenstream._prepared import learns_rows, maps_streams
 from eigenstream._storable import FITTED, storable
 from eigenstream._streams import fits_dask, is_stream
-from eigenstream._types import RandomState
+from eigenstream._types import Array, Constraints, Estimator, LabelsLike, RandomState, RowsLike
 from eigenstream.rows.fit import Fit, fit_of
 from eigenstream.rows.guard import Guarded, changing, publishes
 from eigenstream.rows.rows import as_floats, validated
@@ -121,7 +121,7 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded):
     #: The prototypes collected so far; None once they are complete.
     _collected: Any = None
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
+    _parameter_constraints: ClassVar[Constraints] = {
         "n_prototypes": [COUNT],
         "prototypes": "no_validation",
         "gamma": [POSITIVE, words("scale", "median")],
@@ -133,7 +133,7 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded):
         self,
         n_prototypes: int = 500,
         *,
-        prototypes: Any = None,
+        prototypes: ArrayLike | None = None,
         gamma: float | Literal["scale", "median"] = 4.0,
         spacing: int = 1,
         random_state: RandomState = None,
@@ -146,7 +146,7 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded):
 
     @fits_dask
     @publishes
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: RowsLike, y: LabelsLike = None) -> Self:
         """Draw the prototypes from every ``spacing``-th row.
 
         Parameters
@@ -180,7 +180,7 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded):
         fit.end()
         return self
 
-    def _passed(self, own: Any, rows: Floats) -> Floats:
+    def _passed(self, own: Estimator, rows: Floats) -> Floats:
         """Return the given prototypes in the precision of the rows."""
         if _has_learned(own):
             own = own.cluster_centers_
@@ -232,7 +232,7 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded):
         return count
 
     @learns_rows
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
+    def partial_fit(self, X: RowsLike, y: LabelsLike = None) -> Self:
         """Collect prototypes from the next rows of a stream.
 
         Once all prototypes are collected, further rows change nothing.
@@ -283,7 +283,7 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded):
         self._begun = {name: getattr(self, name) for name in OF_PROTOTYPES}
 
     @maps_streams
-    def transform(self, X: Any) -> NDArray[Any]:
+    def transform(self, X: RowsLike) -> Array:
         """Return the features tau(x) of each row.
 
         Parameters
@@ -333,7 +333,7 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded):
         """Return True once all prototypes are collected."""
         return self.is_ready_
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         """Declare that float32 stays float32."""
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
@@ -382,6 +382,6 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded):
         return 1.0 / unit if unit > 0 else 1.0  # equal prototypes have no scale
 
 
-def _has_learned(own: Any) -> bool:
+def _has_learned(own: Estimator) -> bool:
     """Return whether an estimator has cluster centres."""
     return hasattr(own, "cluster_centers_")

@@ -14,6 +14,7 @@ from eigenstream._linalg import Float64s
 from eigenstream._prepared import prepared
 from eigenstream._storable import storable
 from eigenstream._streams import is_stream
+from eigenstream._types import Constraints, Estimator, LabelsLike, RowsLike, StreamLike
 from eigenstream.monitor.ranks import (
     changes_of,
     common_scale,
@@ -114,7 +115,7 @@ class Monitor(Documented):
     (True, 'x3')
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
+    _parameter_constraints: ClassVar[Constraints] = {
         "estimator": "no_validation",
         "window": [Interval(Integral, 2, None, closed="left")],
         "rate": [Interval(Real, 0, 1, closed="neither")],
@@ -131,7 +132,7 @@ class Monitor(Documented):
     _n_rows: int
 
     def __init__(
-        self, estimator: Any, *, window: int, rate: float = 0.01, outliers: str = "report"
+        self, estimator: Estimator, *, window: int, rate: float = 0.01, outliers: str = "report"
     ) -> None:
         self.estimator = estimator
         self.window = window
@@ -140,7 +141,7 @@ class Monitor(Documented):
 
     # ---- learning --------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: RowsLike, y: LabelsLike = None) -> Self:
         """Store the features of each window of a reference without faults.
 
         Parameters
@@ -229,12 +230,12 @@ class Monitor(Documented):
 
     # ---- rows ------------------------------------------------------------------------------
 
-    def _stream(self, X: Any) -> Any:
+    def _stream(self, X: RowsLike) -> Any:
         """Return the stream of prepared rows, with NaN for missing values."""
         stream = prepared(self.estimator, X if is_stream(X) else open_stream(X))
         return stream if stream.preprocessing.steps else stream.keeping_holes()
 
-    def _blocks(self, stream: Any) -> Iterator[tuple[Float64s, Any]]:
+    def _blocks(self, stream: StreamLike) -> Iterator[tuple[Float64s, Any]]:
         """Yield rows in float64 with their times. Missing values are NaN."""
         width = len(self._weights())
         for chunk in stream.chunks():
@@ -266,7 +267,7 @@ class Monitor(Documented):
 
     # ---- use -------------------------------------------------------------------------------
 
-    def update(self, X: Any) -> list[WindowRecord]:
+    def update(self, X: RowsLike) -> list[WindowRecord]:
         """Continue with the next rows, and return the records of the windows that they complete.
 
         Parameters
@@ -291,7 +292,7 @@ class Monitor(Documented):
             n_rows += self.window
             records.append(self._record(rows, n_rows, time))
 
-    def watch(self, X: Any) -> Iterator[WindowRecord]:
+    def watch(self, X: RowsLike) -> Iterator[WindowRecord]:
         """Yield the record of each complete window of rows, as soon as its rows are read.
 
         The rows do not continue those of ``update``.

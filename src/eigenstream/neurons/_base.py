@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.multiclass import _check_partial_fit_first_call, check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
@@ -21,7 +21,15 @@ from eigenstream._linalg import Float64s
 from eigenstream._prepared import learns_rows, maps_streams
 from eigenstream._storable import FITTED, storable
 from eigenstream._streams import fits_dask, is_stream, labelled_stream
-from eigenstream._types import RandomState
+from eigenstream._types import (
+    Array,
+    Constraints,
+    LabelsLike,
+    Matrix,
+    RandomState,
+    RowsLike,
+    WeightsLike,
+)
 from eigenstream.online import UnstableStepError
 from eigenstream.rows.chunk import Chunk, blocks_of
 from eigenstream.rows.fit import Fit, fit_of
@@ -43,7 +51,7 @@ OF_ROWS = "margin_", "radius_", "mistake_bound_", "separable_", "rate_limit_"
 class Neurons(Guarded, ABC):
     """Base of all neurons."""
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
+    _parameter_constraints: ClassVar[Constraints] = {
         "max_iter": [COUNT],
         "tol": [NOT_NEGATIVE],
         "record_every": [COUNT, None],
@@ -124,7 +132,7 @@ Start = Callable[[], Iterable[Block]]
 class SupervisedNeurons(Neurons):
     """Base of the neurons that learn from rows with targets, one row at a time."""
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = Neurons._parameter_constraints | {
+    _parameter_constraints: ClassVar[Constraints] = Neurons._parameter_constraints | {
         "shuffle": ["boolean"],
         "learning_rate": "no_validation",
         "n_iter_no_change": [COUNT],
@@ -138,15 +146,15 @@ class SupervisedNeurons(Neurons):
     _units: Any
 
     @abstractmethod
-    def _new_units(self, random: Any) -> Any:
+    def _new_units(self, random: np.random.RandomState) -> Any:
         """Return units that have learned nothing."""
 
     @abstractmethod
-    def _learn(self, start: Start, random: Any) -> None:
+    def _learn(self, start: Start, random: np.random.RandomState) -> None:
         """Learn from passes over the rows, and warn if they do not converge."""
 
     @abstractmethod
-    def _advance(self, block: Block, order: Any) -> float:
+    def _advance(self, block: Block, order: NDArray[np.int64]) -> float:
         """Take the steps of some rows in this order; return the sum of their losses."""
 
     @abstractmethod
@@ -167,22 +175,22 @@ class SupervisedNeurons(Neurons):
         """The number of outputs."""
 
     @abstractmethod
-    def _as_targets(self, y: Any) -> NDArray[Any]:
+    def _as_targets(self, y: LabelsLike) -> Array:
         """Return checked labels or numbers as an array."""
 
     @abstractmethod
-    def _note_targets(self, targets: NDArray[Any]) -> None:
+    def _note_targets(self, targets: Array) -> None:
         """Set the classes, or the number of targets."""
 
     @abstractmethod
-    def _targets(self, targets: NDArray[Any]) -> Float64s:
+    def _targets(self, targets: Array) -> Float64s:
         """Return the targets of the units, one in each column."""
 
     # ---- learning --------------------------------------------------------------------------
 
     @fits_dask
     @publishes
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: RowsLike, y: LabelsLike = None, sample_weight: WeightsLike = None) -> Self:
         """Learn from passes over the rows.
 
         The fit ends when passes no longer improve, or after ``max_iter`` passes.
@@ -212,7 +220,7 @@ class SupervisedNeurons(Neurons):
         fit.end()
         return self
 
-    def _blocks(self, fit: Fit, y: Any) -> Start:
+    def _blocks(self, fit: Fit, y: LabelsLike) -> Start:
         """Return a function that starts a pass over the blocks of the rows."""
         if fit.array is not None:
             whole = self._block(self._labelled(fit.array, y, first=True), whole=True)
@@ -244,7 +252,7 @@ class SupervisedNeurons(Neurons):
         for name in names:
             self.__dict__.pop(name, None)
 
-    def _passes(self, start: Start, random: Any, settled: Callable[[], bool]) -> bool:
+    def _passes(self, start: Start, random: RandomState, settled: Callable[[], bool]) -> bool:
         """Learn from at most ``max_iter`` passes. Return True if they converged."""
         order: Any = np.arange(0)
         for _ in range(self.max_iter):
@@ -259,7 +267,7 @@ class SupervisedNeurons(Neurons):
                 return True
         return False
 
-    def _show(self, block: Block, order: Any) -> float:
+    def _show(self, block: Block, order: NDArray[np.int64]) -> float:
         """Take a step on each ``batch_size`` rows; return the sum of the losses."""
         total, size = 0.0, self.batch_size
         while len(order):
@@ -322,7 +330,7 @@ class SupervisedNeurons(Neurons):
                 "schedule, or a function of the step number."
             )
 
-    def _labelled(self, chunk: Chunk, y: Any, *, first: bool) -> Chunk:
+    def _labelled(self, chunk: Chunk, y: LabelsLike, *, first: bool) -> Chunk:
         """Return the rows of positive weight, with the targets of the units."""
         if y is None:
             raise ValueError(
@@ -344,7 +352,7 @@ class SupervisedNeurons(Neurons):
         targets = np.ascontiguousarray(chunk.targets, np.float64)
         return Block(rows, targets, weights, self._factors(rows, weights), whole)
 
-    def _inputs(self, rows: Any) -> Float64s:
+    def _inputs(self, rows: Matrix) -> Float64s:
         """Return the inputs of the units as float64, contiguous in memory."""
         return np.ascontiguousarray(rows, np.float64)
 
@@ -352,7 +360,7 @@ class SupervisedNeurons(Neurons):
         """Return the learning rates of the rows, relative to those of the steps."""
         return weights
 
-    def _answers(self, X: Any) -> Float64s:
+    def _answers(self, X: RowsLike) -> Float64s:
         check_is_fitted(self)
         rows = as_floats(validated(self, X, reset=False, sparse=False))
         return np.asarray(self._respond(self._inputs(rows)))
@@ -368,13 +376,17 @@ class SupervisedNeurons(Neurons):
 class Classifying(ClassifierMixin, SupervisedNeurons):  # type: ignore[misc, unused-ignore]
     """Neurons whose targets are classes. The first chunk names all of them."""
 
-    classes_: NDArray[Any]
+    classes_: Array
     #: A single unit answers with the second class above this response.
     _threshold: ClassVar[float] = 0.0
 
     @learns_rows
     def partial_fit(
-        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+        self,
+        X: RowsLike,
+        y: LabelsLike = None,
+        classes: LabelsLike = None,
+        sample_weight: WeightsLike = None,
     ) -> Self:
         """Learn from one pass over a chunk of rows, in their order.
 
@@ -399,7 +411,7 @@ class Classifying(ClassifierMixin, SupervisedNeurons):  # type: ignore[misc, unu
         return self._continue(X, y, sample_weight, classes)
 
     @maps_streams
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: RowsLike) -> Array:
         """Return the class of the unit with the largest response.
 
         Two classes have one unit, whose sign decides.
@@ -428,16 +440,16 @@ class Classifying(ClassifierMixin, SupervisedNeurons):  # type: ignore[misc, unu
         n = len(self.classes_)
         return n if n > 2 else n - 1
 
-    def _as_targets(self, y: Any) -> NDArray[Any]:
+    def _as_targets(self, y: LabelsLike) -> Array:
         checks.check_unmasked(y, "y")
         labels = column_or_1d(y, warn=True)
         return checks.check_names(labels, "y", len(labels))
 
-    def _note_targets(self, targets: NDArray[Any]) -> None:
+    def _note_targets(self, targets: Array) -> None:
         check_classification_targets(targets)
         self.classes_ = np.unique(np.append(vars(self).get("classes_", targets[:0]), targets))
 
-    def _targets(self, targets: NDArray[Any]) -> Float64s:
+    def _targets(self, targets: Array) -> Float64s:
         """Return 1 for the class of each row and 0 for others, in one column for two classes."""
         labels, classes = targets, self.classes_
         if len(classes) < 2:
@@ -461,7 +473,9 @@ class Regressing(RegressorMixin, SupervisedNeurons):  # type: ignore[misc, unuse
     _targets_: int
 
     @learns_rows
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: RowsLike, y: LabelsLike = None, sample_weight: WeightsLike = None
+    ) -> Self:
         """Learn from one pass over a chunk of rows, in their order.
 
         The result does not depend on the chunking.
@@ -483,7 +497,7 @@ class Regressing(RegressorMixin, SupervisedNeurons):  # type: ignore[misc, unuse
         return self._continue(X, y, sample_weight)
 
     @maps_streams
-    def predict(self, X: Any) -> Float64s:
+    def predict(self, X: RowsLike) -> Float64s:
         """Return the responses of the units.
 
         Parameters
@@ -503,13 +517,13 @@ class Regressing(RegressorMixin, SupervisedNeurons):  # type: ignore[misc, unuse
     def _n_units(self) -> int:
         return self._targets_
 
-    def _as_targets(self, y: Any) -> NDArray[Any]:
+    def _as_targets(self, y: LabelsLike) -> Array:
         return checks.real_array(y, "y").astype(np.float64)
 
-    def _note_targets(self, targets: NDArray[Any]) -> None:
+    def _note_targets(self, targets: Array) -> None:
         self._flat, self._targets_ = targets.ndim == 1, int(targets[:1].size)
 
-    def _targets(self, targets: NDArray[Any]) -> Float64s:
+    def _targets(self, targets: Array) -> Float64s:
         columns = np.ascontiguousarray(targets.reshape(len(targets), -1))
         checks.check_finite(columns, name="y")
         if targets.ndim > 2 or columns.shape[1] != self._targets_:
@@ -519,7 +533,7 @@ class Regressing(RegressorMixin, SupervisedNeurons):  # type: ignore[misc, unuse
             )
         return columns
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         """Describe the estimator to scikit-learn."""
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True

@@ -2,11 +2,12 @@
 
 from abc import abstractmethod
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream import online
@@ -17,14 +18,14 @@ from eigenstream._linalg import Float64s
 from eigenstream._prepared import learns_rows, maps_streams
 from eigenstream._storable import storable
 from eigenstream._streams import fits_dask
-from eigenstream._types import RandomState
+from eigenstream._types import Checkpoint, Constraints, LabelsLike, RandomState, RowsLike, Values
 from eigenstream.neurons._base import Neurons
 from eigenstream.neurons._entries import documented
 from eigenstream.rows.chunk import Chunk
 from eigenstream.rows.fit import fit_of
 from eigenstream.rows.guard import changing, publishes, reads
 from eigenstream.rows.rows import as_floats, chunk_of, validated
-from eigenstream.schedules import Auto
+from eigenstream.schedules import Auto, LearningRate
 from eigenstream.subspace.solvers.flow import FlowSums
 from eigenstream.subspace.sums.learner import Learner
 
@@ -39,7 +40,7 @@ FORMS = {
 class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
     """Base of the estimators whose units learn by a Hebbian rule, one observation at a time."""
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = Neurons._parameter_constraints | {
+    _parameter_constraints: ClassVar[Constraints] = Neurons._parameter_constraints | {
         "learning_rate": "no_validation",
         "center": ["boolean"],
         "init": "no_validation",
@@ -48,9 +49,9 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
     AUTO: ClassVar[Auto]
 
     n_components: int = 1
-    learning_rate: Any
+    learning_rate: LearningRate
     center: bool
-    init: Any
+    init: ArrayLike
     tol: float
 
     _learner: Learner
@@ -69,10 +70,10 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
     @publishes
     def fit(
         self,
-        X: Any,
-        y: Any = None,
+        X: RowsLike,
+        y: LabelsLike = None,
         *,
-        checkpoint: Any = None,
+        checkpoint: Checkpoint = None,
         every: int | None = None,
         resume: bool = False,
     ) -> Self:
@@ -115,7 +116,7 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
         return self
 
     @learns_rows
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
+    def partial_fit(self, X: RowsLike, y: LabelsLike = None) -> Self:
         """Learn from one pass over a chunk of rows.
 
         The result does not depend on the chunking. ``n_iter_`` counts the chunks.
@@ -195,7 +196,7 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
         return self._learner.n_rows
 
     @maps_streams
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: RowsLike) -> Values:
         """Return the responses <w, x - mean> of the units.
 
         Parameters
@@ -237,7 +238,7 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
         if begun.record_every is not None:
             sums.plan = replace(sums.plan, hook=self._record, hook_every=begun.record_every)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         """Describe the estimator to scikit-learn."""
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
@@ -283,7 +284,7 @@ class OjaNeuron(OnlineNeurons):
 
     AUTO = Auto(c=1.0, averaging=1.0)
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = OnlineNeurons._parameter_constraints | {
+    _parameter_constraints: ClassVar[Constraints] = OnlineNeurons._parameter_constraints | {
         "form": [words(*FORMS)]
     }
 
@@ -291,9 +292,9 @@ class OjaNeuron(OnlineNeurons):
         self,
         *,
         form: str = "normalized",
-        learning_rate: Any = "auto",
+        learning_rate: LearningRate = "auto",
         center: bool = True,
-        init: Any = "random",
+        init: ArrayLike = "random",
         max_iter: int = 10,
         tol: float = 1e-2,
         record_every: int | None = None,
@@ -359,7 +360,7 @@ class SangerNetwork(OnlineNeurons):
     #: Later units learn from the residual of earlier ones, and need longer steps.
     AUTO = Auto(c=4.0, averaging=1.0)
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = OnlineNeurons._parameter_constraints | {
+    _parameter_constraints: ClassVar[Constraints] = OnlineNeurons._parameter_constraints | {
         "n_components": [COUNT],
         "normalize": ["boolean"],
         "unit_rates": "no_validation",
@@ -370,10 +371,10 @@ class SangerNetwork(OnlineNeurons):
         n_components: int = 2,
         *,
         normalize: bool = False,
-        unit_rates: Any = None,
-        learning_rate: Any = "auto",
+        unit_rates: ArrayLike | None = None,
+        learning_rate: LearningRate = "auto",
         center: bool = True,
-        init: Any = "random",
+        init: ArrayLike = "random",
         max_iter: int = 10,
         tol: float = 1e-2,
         record_every: int | None = None,

@@ -3,6 +3,7 @@
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import linprog
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
@@ -12,7 +13,7 @@ from eigenstream._constraints import words
 from eigenstream._linalg import Float64s
 from eigenstream._prepared import maps_streams
 from eigenstream._storable import storable
-from eigenstream._types import RandomState
+from eigenstream._types import Array, Constraints, Matrix, RandomState, RowsLike, Values
 from eigenstream.kernels.base import njit
 from eigenstream.neurons._base import (
     Block,
@@ -24,6 +25,7 @@ from eigenstream.neurons._base import (
     target_spread,
 )
 from eigenstream.neurons._entries import documented
+from eigenstream.schedules import LearningRate
 
 #: The number of entries up to which ``separable_`` is computed. More entries take seconds.
 LARGEST = 200_000
@@ -56,7 +58,7 @@ class LinearUnits(SupervisedNeurons):
     The last input is 1, or 0 without intercept. Its weight is the intercept.
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = SupervisedNeurons._parameter_constraints | {
+    _parameter_constraints: ClassVar[Constraints] = SupervisedNeurons._parameter_constraints | {
         "fit_intercept": ["boolean"]
     }
 
@@ -66,7 +68,7 @@ class LinearUnits(SupervisedNeurons):
         """Return the learned weights, one unit in each row, with the intercepts last."""
         return np.asarray(self._units)
 
-    def _inputs(self, rows: Any) -> Float64s:
+    def _inputs(self, rows: Matrix) -> Float64s:
         last = np.full(len(rows), float(self.fit_intercept))
         return np.column_stack([np.asarray(rows, np.float64), last])
 
@@ -90,7 +92,7 @@ class LinearUnits(SupervisedNeurons):
         return self._predicting()[..., :-1]
 
     @property
-    def intercept_(self) -> Any:
+    def intercept_(self) -> Values:
         """The intercepts, one for each unit."""
         return self._predicting()[..., -1]
 
@@ -107,7 +109,7 @@ class LinearClassifying(Classifying, LinearUnits):
     """One unit for two classes, or one unit for each class against the rest."""
 
     @maps_streams
-    def decision_function(self, X: Any) -> Float64s:
+    def decision_function(self, X: RowsLike) -> Float64s:
         """Return the responses of the units.
 
         Parameters
@@ -123,7 +125,7 @@ class LinearClassifying(Classifying, LinearUnits):
         responses = self._answers(X)
         return responses[:, 0] if responses.shape[1] == 1 else responses
 
-    def _targets(self, targets: Any) -> Float64s:
+    def _targets(self, targets: Array) -> Float64s:
         """Return +1 and -1, one unit in each column."""
         return 2.0 * super()._targets(targets) - 1.0
 
@@ -132,8 +134,8 @@ class LinearClassifying(Classifying, LinearUnits):
 class Units(NamedTuple):
     """Threshold units that learn from the same rows. The loop updates the arrays in place."""
 
-    weights: Any  # (units, D + 1)
-    mistakes: Any  # (units,)
+    weights: Array  # (units, D + 1)
+    mistakes: Array  # (units,)
 
     @classmethod
     def zeros(cls, n_units: int, n_inputs: int) -> "Units":
@@ -252,16 +254,16 @@ class Perceptron(LinearClassifying):
         self.record_every = record_every
         self.random_state = random_state
 
-    def _new_units(self, random: Any) -> Units:
+    def _new_units(self, random: np.random.RandomState) -> Units:
         return Units.zeros(self._n_units, self.n_features_in_ + 1)
 
     def _weights(self) -> Float64s:
         return np.asarray(self._units.weights)
 
-    def _advance(self, block: Block, order: Any) -> float:
+    def _advance(self, block: Block, order: NDArray[np.int64]) -> float:
         return float(perceptron_steps(self._units, block, order))
 
-    def _learn(self, start: Start, random: Any) -> None:
+    def _learn(self, start: Start, random: np.random.RandomState) -> None:
         """Learn until a pass has no mistake, and compute the margins."""
         self.converged_ = self._passes(start, random, lambda: self.loss_curve_[-1] == 0.0)
         self.separable_: bool | None = True if self.converged_ else None
@@ -284,7 +286,7 @@ class Perceptron(LinearClassifying):
         if not self.converged_:
             self._explain(block, reach, np.flatnonzero(~right))
 
-    def _explain(self, block: Block, reach: float, wrong: Any) -> None:
+    def _explain(self, block: Block, reach: float, wrong: Array) -> None:
         """Warn that the last pass had a mistake. ``wrong`` are the units with mistakes."""
         most = reach / np.sqrt(self._units.mistakes.max())
         why = f"If a plane separates the rows, its margin is {most:.3g} at most"
@@ -305,7 +307,7 @@ class Perceptron(LinearClassifying):
         self.converged_ = self.loss_curve_[-1] == 0.0
 
     @property
-    def n_mistakes_(self) -> Any:
+    def n_mistakes_(self) -> Values:
         """The number of mistakes of each unit while learning."""
         check_is_fitted(self)
         return self._units.mistakes.copy()
@@ -374,16 +376,16 @@ def adaline_steps(units: Any, block: Block, order: Any, gains: Any, limit: float
 class _WidrowHoff(LinearUnits):
     """Base of the Adalines: w += lr e x / |x|^2, or w += lr e x, with e = d - <w, x> - b."""
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = LinearUnits._parameter_constraints | {
+    _parameter_constraints: ClassVar[Constraints] = LinearUnits._parameter_constraints | {
         "rule": [words("nlms", "lms")]
     }
 
-    learning_rate: Any
+    learning_rate: LearningRate
 
     def __init__(
         self,
         *,
-        learning_rate: Any = 0.1,
+        learning_rate: LearningRate = 0.1,
         rule: str = "nlms",
         fit_intercept: bool = True,
         max_iter: int = 1000,
@@ -403,7 +405,7 @@ class _WidrowHoff(LinearUnits):
         self.record_every = record_every
         self.random_state = random_state
 
-    def _new_units(self, random: Any) -> Float64s:
+    def _new_units(self, random: np.random.RandomState) -> Float64s:
         return np.zeros((self._n_units, self.n_features_in_ + 1))
 
     def _factors(self, rows: Float64s, weights: Float64s) -> Float64s:
@@ -416,7 +418,7 @@ class _WidrowHoff(LinearUnits):
         self.safe_rate_ = min(known, 2.0 / longest if longest > 0 else np.inf)
         return factors
 
-    def _advance(self, block: Block, order: Any) -> float:
+    def _advance(self, block: Block, order: NDArray[np.int64]) -> float:
         gains = self._gains(len(order))
         limit = EXPLODED * (float(np.abs(block.targets).max()) or 1.0)
         done, total = adaline_steps(self._units, block, order, gains, limit)
@@ -424,7 +426,7 @@ class _WidrowHoff(LinearUnits):
         self._check_stable(done, gains, remedy)
         return float(total) / self._n_units
 
-    def _learn(self, start: Start, random: Any) -> None:
+    def _learn(self, start: Start, random: np.random.RandomState) -> None:
         """Learn until passes make no progress, and compare the error with least squares."""
         losses, tol = self.loss_curve_, self.tol
         settled = self._passes(

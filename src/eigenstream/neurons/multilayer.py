@@ -1,10 +1,12 @@
 """Multilayer perceptrons: layers of units that learn by backpropagation."""
 
+from collections.abc import Sequence
 from itertools import pairwise
 from numbers import Real
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
@@ -15,7 +17,7 @@ from eigenstream._linalg import Float64s
 from eigenstream._machine import blas_threads
 from eigenstream._prepared import maps_streams
 from eigenstream._storable import storable
-from eigenstream._types import RandomState
+from eigenstream._types import Array, Constraints, RandomState, RowsLike
 from eigenstream.kernels.base import njit
 from eigenstream.neurons._base import (
     Block,
@@ -27,6 +29,7 @@ from eigenstream.neurons._base import (
     target_spread,
 )
 from eigenstream.neurons._entries import documented
+from eigenstream.schedules import LearningRate
 
 #: The size of the largest product of a batch above which several threads are faster.
 SHARED = 1e8
@@ -60,9 +63,9 @@ class Network(NamedTuple):
     [((2, 3), (3,)), ((3, 1), (1,))]
     """
 
-    sizes: Any  # units of each layer, the inputs first
-    weights: Any
-    velocity: Any  # the last change of the weights
+    sizes: Array  # units of each layer, the inputs first
+    weights: Array
+    velocity: Array  # the last change of the weights
     activation: int  # of the hidden units, in ACTIVATIONS
     output: int  # in OUTPUTS
     momentum: float
@@ -99,7 +102,7 @@ class Network(NamedTuple):
         return self._replace(weights=self.weights.copy(), velocity=self.velocity.copy())
 
 
-def _layers(sizes: Any, flat: Any) -> Any:
+def _layers(sizes: Array, flat: Any) -> Any:
     layers, at = [], 0
     for k in range(len(sizes) - 1):
         n, m = sizes[k], sizes[k + 1]
@@ -243,7 +246,7 @@ def network_answers(net: Network, rows: Any) -> Float64s:
 class _Backpropagating(SupervisedNeurons):
     """Base of the multilayer perceptrons."""
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = SupervisedNeurons._parameter_constraints | {
+    _parameter_constraints: ClassVar[Constraints] = SupervisedNeurons._parameter_constraints | {
         "hidden_layer_sizes": "no_validation",
         "activation": [words("tanh", "logistic", "relu")],
         "batch_size": [COUNT],
@@ -255,11 +258,11 @@ class _Backpropagating(SupervisedNeurons):
 
     def __init__(
         self,
-        hidden_layer_sizes: Any = (32,),
+        hidden_layer_sizes: int | Sequence[int] = (32,),
         activation: str = "tanh",
         *,
         batch_size: int = 1,
-        learning_rate: Any = 0.01,
+        learning_rate: LearningRate = 0.01,
         momentum: float = 0.0,
         max_iter: int = 200,
         shuffle: bool = True,
@@ -294,7 +297,7 @@ class _Backpropagating(SupervisedNeurons):
             sizes = (sizes,)
         return tuple(check_whole(size, "hidden_layer_sizes") for size in sizes)
 
-    def _new_units(self, random: Any) -> Network:
+    def _new_units(self, random: np.random.RandomState) -> Network:
         """Draw the weights within the bounds of Glorot and Bengio, in scikit-learn's order."""
         sizes = self.n_features_in_, *self._hidden(), self._n_units
         self.n_layers_, self.n_outputs_, self._waiting = len(sizes), self._n_units, None
@@ -305,7 +308,7 @@ class _Backpropagating(SupervisedNeurons):
             intercepts[:] = random.uniform(-bound, bound, intercepts.shape)
         return net
 
-    def _learn(self, start: Start, random: Any) -> None:
+    def _learn(self, start: Start, random: np.random.RandomState) -> None:
         """Learn until the loss no longer improves."""
         losses = self.loss_curve_
         self.converged_ = self._passes(
@@ -334,7 +337,7 @@ class _Backpropagating(SupervisedNeurons):
         shares = np.append(mean, 1.0 - mean) if len(mean) == 1 else mean
         return -float(shares @ np.log(shares, out=np.zeros_like(shares), where=shares > 0))
 
-    def _advance(self, block: Block, order: Any) -> float:
+    def _advance(self, block: Block, order: NDArray[np.int64]) -> float:
         net, gains = self._units, self._gains(-(-len(order) // self.batch_size))
         work = self.batch_size * float(np.prod(np.sort(net.sizes)[-2:]))
         with blas_threads(1 if work < SHARED else np.iinfo(np.int32).max):
@@ -441,19 +444,19 @@ class MultilayerPerceptron(Classifying, _Backpropagating):
     [0, 1, 1, 0]
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = _Backpropagating._parameter_constraints | {
+    _parameter_constraints: ClassVar[Constraints] = _Backpropagating._parameter_constraints | {
         "loss": [words("log_loss", "squared_error")]
     }
     _threshold = 0.5
 
     def __init__(
         self,
-        hidden_layer_sizes: Any = (32,),
+        hidden_layer_sizes: int | Sequence[int] = (32,),
         activation: str = "tanh",
         *,
         loss: str = "log_loss",
         batch_size: int = 1,
-        learning_rate: Any = 0.01,
+        learning_rate: LearningRate = 0.01,
         momentum: float = 0.0,
         max_iter: int = 200,
         shuffle: bool = True,
@@ -468,7 +471,7 @@ class MultilayerPerceptron(Classifying, _Backpropagating):
         self.loss = loss
 
     @maps_streams
-    def predict_proba(self, X: Any) -> Float64s:
+    def predict_proba(self, X: RowsLike) -> Float64s:
         """Return the shares of the classes.
 
         With ``loss="squared_error"`` they are the responses of the units, divided by their sum.

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from eigenstream._checks import check_choice, check_number, check_whole, real_array
 from eigenstream._linalg import brief
 from eigenstream._storable import storable
-from eigenstream.schedules import as_schedule
+from eigenstream.schedules import LearningRate, as_schedule
 
 __all__ = ["Plan", "Progress", "check_options", "check_start"]
 
@@ -88,7 +89,7 @@ class Plan:
     weights: tuple[float, float] = (1.0, 0.0)
     lag: int = 0
     center: bool = True
-    learning_rate: Any = "auto"
+    learning_rate: LearningRate = "auto"
     init: Any = "data"
     forgetting: float | None = None
     seed: int = 0
@@ -110,8 +111,8 @@ class Plan:
 
 
 def check_options(
-    learning_rate: Any = "auto",
-    init: Any = "data",
+    learning_rate: LearningRate = "auto",
+    init: ArrayLike = "data",
     forgetting: Any = None,
     block_size: Any = None,
     hook: Any = None,

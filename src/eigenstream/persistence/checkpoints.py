@@ -13,6 +13,7 @@ from eigenstream._files import check_writable, remove_abandoned
 from eigenstream._hooks import Resumption
 from eigenstream._provenance import forget_source
 from eigenstream._streams import fresh
+from eigenstream._types import Estimator, StreamLike
 from eigenstream.persistence.codec import Arrays, can_be_saved, encode
 from eigenstream.persistence.model_file import ModelError, read, read_header, write
 from eigenstream.rows.fit import Fit
@@ -133,7 +134,9 @@ class Checkpoint:
         """
         self._stopping = True
 
-    def begin(self, estimator: Any, stream: Any, **settings: Any) -> Resumption | None:
+    def begin(
+        self, estimator: Estimator, stream: StreamLike, **settings: object
+    ) -> Resumption | None:
         """Return the checkpoint to resume from, or None; raise if data or parameters differ."""
         _check_parameters(estimator)
         check_writable(self.path)
@@ -153,12 +156,12 @@ class Checkpoint:
             return None
         return self._resumption(estimator, stream)
 
-    def began(self, learned: Callable[[], Any]) -> None:
+    def began(self, learned: Callable[[], object]) -> None:
         """Save a state that was reached before the first chunk, such as a feature map."""
         self._write(learned(), complete=False)
 
     def after(
-        self, chunk: Any, learned: Callable[[], Any], turn: int = 0, whole: bool = False
+        self, chunk: Any, learned: Callable[[], object], turn: int = 0, whole: bool = False
     ) -> None:
         """Write a checkpoint after a chunk, if one is required.
 
@@ -186,7 +189,7 @@ class Checkpoint:
         """
         return learned_rows(self.rows, self.passes)
 
-    def learn(self, estimator: Any, stream: Any, **first: Any) -> Any:
+    def learn(self, estimator: Estimator, stream: StreamLike, **first: Any) -> Any:
         """Return an estimator trained in one pass of ``partial_fit``, with checkpoints.
 
         Use it for neurons whose ``fit`` makes several passes and has no ``checkpoint=``.
@@ -239,11 +242,11 @@ class Checkpoint:
         fit.end()
         return learned
 
-    def complete(self, learned: Callable[[], Any]) -> None:
+    def complete(self, learned: Callable[[], object]) -> None:
         """Write the final checkpoint of a complete fit."""
         self._write(learned(), complete=True)
 
-    def _write(self, estimator: Any, complete: bool) -> None:
+    def _write(self, estimator: Estimator, complete: bool) -> None:
         begun = monotonic()
         where = {"rows": self._seen, "turn": self._turn, "complete": complete}
         write(estimator, self.path, without=AGAIN, checkpoint=self._facts | where)
@@ -262,7 +265,7 @@ class Checkpoint:
             raise ModelError(f"{self.path} is a model, not a checkpoint. Use another file.")
         return header
 
-    def _resumption(self, estimator: Any, stream: Any) -> Resumption:
+    def _resumption(self, estimator: Estimator, stream: StreamLike) -> Resumption:
         """Return the content of the file, after comparing it with the estimator and the stream."""
         learned, place = read(self.path)
         if type(learned) is not type(estimator):
@@ -293,7 +296,7 @@ class Checkpoint:
         raise ModelError(f"{self.path} is a checkpoint of other {other}: {what} {advice}")
 
 
-def _check_parameters(estimator: Any) -> None:
+def _check_parameters(estimator: Estimator) -> None:
     """Raise if the parameters cannot be saved in a checkpoint."""
     if not can_be_saved(estimator):
         raise TypeError(f"{type(estimator).__name__} cannot be saved. Leave checkpoint= out.")

@@ -14,6 +14,7 @@ import eigenstream.streams
 import eigenstream.subspace  # noqa: F401  the classes register themselves
 from eigenstream._namespaces import DeviceArray
 from eigenstream._storable import CLASSES, check_form, layout_of
+from eigenstream._types import Array, DType
 
 __all__ = ["Arrays", "can_be_saved", "decode", "encode"]
 
@@ -107,7 +108,7 @@ def _parameters(cls: Any) -> list[str]:
     return list(cls._get_param_names()) if hasattr(cls, "_get_param_names") else []
 
 
-def _encode_array(values: NDArray[Any], arrays: Arrays, place: str) -> Any:
+def _encode_array(values: Array, arrays: Arrays, place: str) -> Any:
     if values.dtype.kind in "OU":
         if values.dtype.kind == "O" and not all(_is_plain(item) for item in values.flat):
             raise TypeError(f"{place} cannot be saved, since it has objects. Use numbers or text.")
@@ -198,7 +199,7 @@ def _object(cls: Any, nodes: Any, arrays: Arrays, place: str, around: dict[str, 
     return restored
 
 
-def _checked_dtype(name: str) -> np.dtype[Any]:
+def _checked_dtype(name: str) -> DType:
     dtype = np.dtype(name)
     if dtype.kind not in "biuf":
         raise ValueError(f"{name!r:.40} is not a type of numbers.")

@@ -3,12 +3,12 @@
 import csv
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from eigenstream._files import replacing
 from eigenstream._namespaces import on_host
+from eigenstream._types import Estimator
 from eigenstream.subspace import SlowSubspace, StreamPCA, to_sklearn
 
 __all__ = ["ENDINGS", "export"]
@@ -17,7 +17,7 @@ __all__ = ["ENDINGS", "export"]
 ENDINGS = (".npy", ".csv", ".onnx")
 
 
-def export(estimator: Any, path: str | PathLike[str]) -> None:
+def export(estimator: Estimator, path: str | PathLike[str]) -> None:
     """Write components as numbers, or the projection as an ONNX graph.
 
     Parameters
@@ -62,7 +62,7 @@ def export(estimator: Any, path: str | PathLike[str]) -> None:
         np.savetxt(file, components, fmt="%.17g", delimiter=",")
 
 
-def _onnx(estimator: Any) -> bytes:
+def _onnx(estimator: Estimator) -> bytes:
     """Return the graph of the projection."""
     if not isinstance(estimator, StreamPCA | SlowSubspace):
         kind = type(estimator).__name__

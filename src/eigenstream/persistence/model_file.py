@@ -19,6 +19,7 @@ from safetensors.numpy import save_file
 from eigenstream import __version__
 from eigenstream._files import folder_beside, remove_abandoned, replacing
 from eigenstream._storable import check_form
+from eigenstream._types import Estimator
 from eigenstream.persistence.codec import Arrays, can_be_saved, decode, encode
 from eigenstream.rows.guard import reading
 
@@ -77,7 +78,7 @@ class ModelError(ValueError):
 
 
 def save(
-    estimator: Any,
+    estimator: Estimator,
     path: str | PathLike[str],
     *,
     date: date | str | None = None,
@@ -128,7 +129,7 @@ def save(
 
 
 def write(
-    estimator: Any,
+    estimator: Estimator,
     path: Path,
     *,
     date: date | str | None = None,
@@ -141,7 +142,7 @@ def write(
 
 
 def _write(
-    estimator: Any,
+    estimator: Estimator,
     path: Path,
     date: date | str | None,
     without: Collection[str],
@@ -188,7 +189,7 @@ def _write(
         os.replace(complete, file.name)
 
 
-def _at_defaults(estimator: Any, names: Collection[str]) -> Any:
+def _at_defaults(estimator: Estimator, names: Collection[str]) -> Any:
     """Return an estimator with some parameters, also of its solver, set to their defaults."""
     if not names or not hasattr(estimator, "get_params"):
         return estimator
@@ -203,7 +204,7 @@ def _at_defaults(estimator: Any, names: Collection[str]) -> Any:
     return twin
 
 
-def _plain_parameters(estimator: Any) -> dict[str, Any]:
+def _plain_parameters(estimator: Estimator) -> dict[str, Any]:
     """Return the parameters that are numbers or text, and the ``repr`` of all others."""
     parameters = estimator.get_params(deep=False) if hasattr(estimator, "get_params") else {}
     for name, value in parameters.items():
@@ -214,7 +215,7 @@ def _plain_parameters(estimator: Any) -> dict[str, Any]:
     return dict(parameters)
 
 
-def _rows_seen(estimator: Any) -> int | None:
+def _rows_seen(estimator: Estimator) -> int | None:
     """Return the number of rows or pairs that the estimator has learned from, or None."""
     owners = (getattr(estimator, "_learner", None), estimator)
     names = ("n_rows", "n_samples_seen_", "n_steps_")

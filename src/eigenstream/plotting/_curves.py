@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, SymmetricalLogLocator
 from numpy.typing import ArrayLike
 
+from eigenstream._types import Estimator
 from eigenstream.evaluation.base import roc_area
 from eigenstream.plotting._axes import COLOURS, INK, axes, colours, dashes, legend, literal, thinned
 from eigenstream.theory import MixingProfile, slow_bound
@@ -85,11 +86,11 @@ FEW = 40
 WIDEST = 2000
 
 
-def _is_ratio(model: Any) -> bool:
+def _is_ratio(model: Estimator) -> bool:
     return getattr(model, "criterion", None) == "ratio"
 
 
-def _operator_of(model: Any) -> Any:
+def _operator_of(model: Estimator) -> Any:
     """Return the operator whose eigenvalues can all be drawn, or None."""
     components = getattr(model, "components_", None)
     if components is None or components.shape[1] > WIDEST or _is_ratio(model):
@@ -461,7 +462,7 @@ def roc(curves: Any, *, ax: Axes | None = None) -> Axes:
 
 
 def distances(
-    model: Any, threshold: float | None = None, *, bins: int = 60, ax: Axes | None = None
+    model: Estimator, threshold: float | None = None, *, bins: int = 60, ax: Axes | None = None
 ) -> Axes:
     """Draw the distances of same and of different pairs, and the threshold between them.
 

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 
 from eigenstream._checks import check_finite
+from eigenstream._types import Estimator
 from eigenstream.plotting._axes import COLOURS, INK, axes, colours, legend, literal
 
 #: The size of the names of classes on a map, in points, times the units of its longer side.
@@ -153,7 +154,9 @@ def _rows(
 MOST_NAMES = 24
 
 
-def loadings(model: Any, names: Sequence[str] | None = None, *, ax: Axes | None = None) -> Axes:
+def loadings(
+    model: Estimator, names: Sequence[str] | None = None, *, ax: Axes | None = None
+) -> Axes:
     """Draw each component as a row of bars, one bar for each column.
 
     Each row has a separate scale.
@@ -253,7 +256,7 @@ def embedding(features: ArrayLike, labels: ArrayLike, *, ax: Axes | None = None)
 MOST_BARS = 200
 
 
-def sizes(model: Any, dead: Sequence[int] | None = None, *, ax: Axes | None = None) -> Axes:
+def sizes(model: Estimator, dead: Sequence[int] | None = None, *, ax: Axes | None = None) -> Axes:
     """Draw the sizes of prototypes from the largest to the smallest.
 
     Dead prototypes have another colour.
@@ -299,7 +302,7 @@ def sizes(model: Any, dead: Sequence[int] | None = None, *, ax: Axes | None = No
 
 
 def map_plane(
-    som: Any, values: ArrayLike | None = None, *, label: str = "", ax: Axes | None = None
+    som: Estimator, values: ArrayLike | None = None, *, label: str = "", ax: Axes | None = None
 ) -> Axes:
     """Draw a value at each unit of a map: the U-matrix, hits, or the plane of a column.
 
@@ -395,7 +398,11 @@ def map_classes(som: Any, class_map: Any, *, ax: Axes | None = None) -> Axes:
 
 
 def map_net(
-    som: Any, rows: ArrayLike = (), *, prototypes: ArrayLike | None = None, ax: Axes | None = None
+    som: Any,
+    rows: ArrayLike = (),
+    *,
+    prototypes: ArrayLike | None = None,
+    ax: Axes | None = None,
 ) -> Axes:
     """Draw a map of the plane as the net of its units.
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from eigenstream._checks import check_number, check_numbers, check_whole
 from eigenstream._linalg import Float64s, Floats
-from eigenstream._types import RandomState
+from eigenstream._types import DType, RandomState
 from eigenstream.processes.base import (
     BLOCK,
     Process,
@@ -123,7 +123,7 @@ class Autoregressive(Process):
         # Independent sources: the lagged covariance is symmetric.
         return 2.0 * (self.lagged_covariance(0) - self.lagged_covariance(lag))
 
-    def _blocks(self, dtype: np.dtype[Any]) -> Iterator[Floats]:
+    def _blocks(self, dtype: DType) -> Iterator[Floats]:
         drive, spray = generators(self._seed, 2)
         sources = self.coefficients.size
         spread = np.sqrt(self.variances)

@@ -2,14 +2,13 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 
 from eigenstream._checks import check_whole
 from eigenstream._linalg import Float64s, Floats, orthonormalized
-from eigenstream._types import RandomState
+from eigenstream._types import Array, DType, RandomState
 
 #: Rows drawn at a time, so that random numbers do not depend on the chunks. 1024 views of 28 x 28
 #: take 6 MB.
@@ -50,7 +49,7 @@ def random_basis(seed: np.random.SeedSequence, n_features: int, d: int) -> Float
     return np.asarray(orthonormalized(rng.standard_normal((n_features, d))), np.float64)
 
 
-def check_dtype(dtype: DTypeLike) -> np.dtype[Any]:
+def check_dtype(dtype: DTypeLike) -> DType:
     """Return the dtype of the rows, which must be float32 or float64."""
     kind = np.dtype(dtype)
     if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
@@ -69,12 +68,10 @@ class Process(ABC):
     n_features: int
 
     @abstractmethod
-    def _blocks(self, dtype: np.dtype[Any]) -> Iterator[Floats]:
+    def _blocks(self, dtype: DType) -> Iterator[Floats]:
         """Yield the rows from the first one, ``BLOCK`` at a time, without end."""
 
-    def chunks(
-        self, m: int, rows: int = BLOCK, dtype: DTypeLike = np.float64
-    ) -> Iterator[NDArray[Any]]:
+    def chunks(self, m: int, rows: int = BLOCK, dtype: DTypeLike = np.float64) -> Iterator[Array]:
         """Yield the first ``m`` rows in chunks, in constant memory.
 
         Parameters
@@ -95,7 +92,7 @@ class Process(ABC):
         rows = check_whole(rows, "rows")
         return self._cut(self._blocks(check_dtype(dtype)), m, rows)
 
-    def _cut(self, blocks: Iterator[Floats], m: int, rows: int) -> Iterator[NDArray[Any]]:
+    def _cut(self, blocks: Iterator[Floats], m: int, rows: int) -> Iterator[Array]:
         block = next(blocks)
         for start in range(0, m, rows):
             wanted, pieces = min(rows, m - start), []
@@ -107,7 +104,7 @@ class Process(ABC):
             # Each row is yielded once, so the caller may write into a slice of a block.
             yield pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
 
-    def take(self, m: int, dtype: DTypeLike = np.float64) -> NDArray[Any]:
+    def take(self, m: int, dtype: DTypeLike = np.float64) -> Array:
         """Return the first ``m`` rows.
 
         Parameters
@@ -129,7 +126,7 @@ class Process(ABC):
         return out
 
 
-def fill(out: NDArray[Any], blocks: Iterator[NDArray[Any]]) -> None:
+def fill(out: Array, blocks: Iterator[Array]) -> None:
     """Copy blocks into ``out`` until it is full."""
     done = 0
     while done < len(out):

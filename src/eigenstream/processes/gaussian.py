@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator
 from math import sqrt
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from eigenstream._checks import check_finite, check_number, check_numbers, check_whole, real_array
 from eigenstream._linalg import Floats
-from eigenstream._types import RandomState
+from eigenstream._types import DType, RandomState
 from eigenstream.processes.base import (
     BLOCK,
     Process,
@@ -99,7 +98,7 @@ class GaussianMixture(Process):
         while True:
             yield np.searchsorted(edges, choose.random(BLOCK), side="right"), spray
 
-    def _blocks(self, dtype: np.dtype[Any]) -> Iterator[Floats]:
+    def _blocks(self, dtype: DType) -> Iterator[Floats]:
         for labels, spray in self._draws():
             noise = spray.standard_normal((BLOCK, self.n_features))
             yield (self.means[labels] + self.spread[labels, None] * noise).astype(dtype)
@@ -156,7 +155,7 @@ class SpikedGaussian(Process):
         self.covariance = (self.subspace * self.spikes) @ self.subspace.T
         self.covariance[np.diag_indices(self.n_features)] += self.noise
 
-    def _blocks(self, dtype: np.dtype[Any]) -> Iterator[Floats]:
+    def _blocks(self, dtype: DType) -> Iterator[Floats]:
         signal, spray = generators(self._seed, 2)
         lift = (self.subspace * np.sqrt(self.spikes)).T
         while True:

@@ -1,14 +1,14 @@
 """A heat exchanger with seven sensors, which fouls from a chosen row on."""
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.signal import lfilter
 
 from eigenstream._checks import check_number, check_whole
 from eigenstream._linalg import Float64s, Floats
-from eigenstream._types import RandomState
+from eigenstream._types import DType, RandomState
 from eigenstream.processes.base import BLOCK, Process, generators, seed_sequence
 
 #: Time scales in rows, means and standard deviations of the two inlet temperatures and two flows.
@@ -90,7 +90,7 @@ class HeatExchanger(Process):
         rows = np.arange(first, first + m, dtype=np.float64)
         return np.maximum(rows - self.start, 0.0) * self.growth / 1000.0
 
-    def _blocks(self, dtype: np.dtype[Any]) -> Iterator[Floats]:
+    def _blocks(self, dtype: DType) -> Iterator[Floats]:
         drive, spray = generators(self._seed, 2)
         decay = np.exp(-1.0 / TIMESCALES)
         state = drive.standard_normal(4) * decay

@@ -4,10 +4,9 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import ceil, pi, sqrt
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike
 
 from eigenstream._checks import (
     check_finite,
@@ -17,7 +16,7 @@ from eigenstream._checks import (
     real_array,
 )
 from eigenstream._linalg import Float64s, Floats, brief
-from eigenstream._types import RandomState
+from eigenstream._types import Array, DType, RandomState
 from eigenstream.kernels.views import bounded_walk, sample_views
 from eigenstream.processes.base import (
     BLOCK,
@@ -77,7 +76,7 @@ class ViewProcess(Process):
     def _state_blocks(self) -> Iterator[Float64s]:
         """Yield ``BLOCK`` rows (row, column, angle, scale) at a time, without end."""
 
-    def _blocks(self, dtype: np.dtype[Any]) -> Iterator[Floats]:
+    def _blocks(self, dtype: DType) -> Iterator[Floats]:
         for states in self._state_blocks():
             yield self._sampled(states, dtype)
 
@@ -98,7 +97,7 @@ class ViewProcess(Process):
         fill(table, self._state_blocks())
         return ViewStates(table[:, :2].copy(), table[:, 2].copy(), table[:, 3].copy())
 
-    def view(self, states: ViewStates, dtype: DTypeLike = np.float64) -> NDArray[Any]:
+    def view(self, states: ViewStates, dtype: DTypeLike = np.float64) -> Array:
         """Return the views at the given states, one in each row.
 
         Parameters
@@ -132,7 +131,7 @@ class ViewProcess(Process):
             )
         return self._sampled(table, check_dtype(dtype))
 
-    def _sampled(self, states: Float64s, dtype: np.dtype[Any]) -> Floats:
+    def _sampled(self, states: Float64s, dtype: DType) -> Floats:
         out = np.empty((len(states), self.n_features), dtype=dtype)
         rows, columns, angles, scales = states.T.copy()
         rows, columns = rows + self._margin, columns + self._margin

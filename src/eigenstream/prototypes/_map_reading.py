@@ -17,7 +17,15 @@ from eigenstream._checks import check_names, check_weights, check_whole
 from eigenstream._linalg import Float64s, brief
 from eigenstream._prepared import reads_rows
 from eigenstream._streams import is_stream, labelled_stream
-from eigenstream._types import RandomState
+from eigenstream._types import (
+    Array,
+    LabelsLike,
+    Matrix,
+    RandomState,
+    RowsLike,
+    StreamLike,
+    WeightsLike,
+)
 from eigenstream.prototypes._nearest import nearest, nearest_units
 from eigenstream.prototypes.grids import Grid
 from eigenstream.rows.chunk import Chunk
@@ -83,7 +91,7 @@ class ClassMap:
         The share of all rows that belong to the most frequent class of their unit.
     """
 
-    classes: NDArray[Any]
+    classes: Array
     counts: Float64s
     shape: tuple[int, ...]
 
@@ -96,9 +104,9 @@ class ClassMap:
         return numbers.reshape(self.shape)
 
     @property
-    def labels(self) -> NDArray[Any]:
+    def labels(self) -> Array:
         """The most frequent class of each unit; None without rows."""
-        labels: NDArray[Any] = self.classes[self.counts.argmax(axis=1)].astype(object)
+        labels: Array = self.classes[self.counts.argmax(axis=1)].astype(object)
         labels[self.counts.sum(axis=1) == 0] = None
         return labels.reshape(self.shape)
 
@@ -131,19 +139,21 @@ class Quality:
         heavy = chunk.heavy()
         self.see(*self.nearest(heavy.rows), heavy.each_weight())
 
-    def nearest(self, rows: Any) -> tuple[NDArray[np.int64], Float64s, Any]:
+    def nearest(self, rows: Matrix) -> tuple[NDArray[np.int64], Float64s, NDArray[np.int64]]:
         """Return the nearest unit of each row, its distance, and the second nearest."""
         labels, squares = nearest_units(rows, self.units, 2)
         return labels[0], np.sqrt(squares[0]), labels[1]
 
-    def see(self, first: Any, far: Float64s, second: Any, weights: Float64s) -> None:
+    def see(
+        self, first: NDArray[np.int64], far: Float64s, second: NDArray[np.int64], weights: Float64s
+    ) -> None:
         """Add rows by their nearest units."""
         astray = weights @ ~self.grid.adjacent(first, second)
         self.sums += weights.sum(), weights @ far, astray, weights @ far**2
         self.hits += np.bincount(first, weights, self.grid.n_units)
         self.n_rows += len(first)
 
-    def absorb(self, later: "Quality", **_: Any) -> None:
+    def absorb(self, later: "Quality", **_: object) -> None:
         """Add the sums of later rows."""
         self.sums, self.hits = self.sums + later.sums, self.hits + later.hits
         self.n_rows += later.n_rows
@@ -184,11 +194,11 @@ class MapReading:
         grid: Grid = self._grid()
         return grid
 
-    def _as_read(self, stream: Any) -> Any:
+    def _as_read(self, stream: StreamLike) -> StreamLike:
         """Return the stream with NaN for missing values if ``missing="partial"``."""
         return stream.keeping_holes() if self.missing == "partial" else stream
 
-    def _stream_rows(self, X: Any) -> StreamRows:
+    def _stream_rows(self, X: RowsLike) -> StreamRows:
         """Return the rows of a stream with their labels."""
         partial = self.missing == "partial"
         return StreamRows(X, targets=lambda labels: labels, partial=partial, sparse=False)
@@ -198,7 +208,7 @@ class MapReading:
         return Quality(self._units, self.grid_)
 
     @reads_rows
-    def positions(self, X: Any) -> Float64s:
+    def positions(self, X: RowsLike) -> Float64s:
         """Return the position on the map of the nearest unit of each row.
 
         Parameters
@@ -216,7 +226,7 @@ class MapReading:
     # ---- quality -----------------------------------------------------------------------------
 
     @reads_rows
-    def evaluate(self, X: Any, sample_weight: Any = None) -> MapQuality:
+    def evaluate(self, X: RowsLike, sample_weight: WeightsLike = None) -> MapQuality:
         """Return the quality of the map for given rows, in one pass and bounded memory.
 
         Parameters
@@ -244,7 +254,7 @@ class MapReading:
         return quality.result()
 
     @reads_rows
-    def trustworthiness(self, X: Any, n_neighbors: int = 5, max_rows: int = 2000) -> float:
+    def trustworthiness(self, X: RowsLike, n_neighbors: int = 5, max_rows: int = 2000) -> float:
         """Return a measure of whether neighbours on the map are neighbours in the data.
 
         It is 1 if all of them are [1]_. For rows at the same unit it is the mean over their orders.
@@ -283,7 +293,7 @@ class MapReading:
         return trustworthiness(rows, self.grid_.squared_distances(labels)[:, labels], n_neighbors)
 
     @reads_rows
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(self, X: RowsLike, y: LabelsLike = None, sample_weight: WeightsLike = None) -> float:
         """Return the mean log-likelihood of the rows in a mixture of Gaussians at the units.
 
         The variance is the mean squared distance of the rows of ``fit`` to their nearest units, for
@@ -348,7 +358,7 @@ class MapReading:
         counts = np.bincount(pairs.ravel(), minlength=grid.n_units)
         return np.asarray((sums / np.maximum(counts, 1)).reshape(grid.shape))
 
-    def hits(self, X: Any = None) -> Float64s:
+    def hits(self, X: RowsLike = None) -> Float64s:
         """Return the number of rows nearest to each unit.
 
         Parameters
@@ -380,7 +390,7 @@ class MapReading:
         return np.asarray(self.prototypes_.T.reshape(-1, *self.grid_.shape))
 
     @reads_rows
-    def class_map(self, X: Any, y: Any = None) -> ClassMap:
+    def class_map(self, X: RowsLike, y: LabelsLike = None) -> ClassMap:
         """Return the number of rows of each class at each unit.
 
         Parameters
@@ -429,7 +439,7 @@ class MapReading:
         return ClassMap(classes, np.asarray(table, np.float64), self.grid_.shape)
 
 
-def trustworthiness(rows: Any, squares: Float64s, k: int) -> float:
+def trustworthiness(rows: Matrix, squares: Float64s, k: int) -> float:
     """Return 1 - 2 / (n k (2n - 3k - 1)) sum (rank - k) over false neighbours.
 
     ``squares`` are the squared distances of the projected rows. For rows at equal distances the

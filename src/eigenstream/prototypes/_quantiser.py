@@ -1,15 +1,16 @@
 """Prototypes as a code book: the nearest prototypes of rows, and their distances."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics.pairwise import euclidean_distances, nan_euclidean_distances
 
 from eigenstream._checks import check_weights
 from eigenstream._linalg import Float64s
 from eigenstream._machine import chunk_rows
 from eigenstream._prepared import maps_back, maps_streams, reads_rows
+from eigenstream._types import Array, LabelsLike, Matrix, RowsLike, Values, WeightsLike
 from eigenstream.prototypes._nearest import nearest
 from eigenstream.rows.chunk import checked_chunk
 from eigenstream.rows.rows import as_floats, validated
@@ -36,7 +37,7 @@ class Quantiser:
         return float(np.log2(self._n_features_out))
 
     @maps_streams
-    def predict(self, X: Any) -> NDArray[np.int64]:
+    def predict(self, X: RowsLike) -> NDArray[np.int64]:
         """Return the number of the nearest prototype of each row.
 
         Parameters
@@ -53,7 +54,7 @@ class Quantiser:
         return labels
 
     @maps_streams
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: RowsLike) -> Values:
         """Return the distance of each row to each prototype.
 
         If a row lacks values, its distances are scaled up from the values that are present.
@@ -79,7 +80,7 @@ class Quantiser:
         return out
 
     @reads_rows
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(self, X: RowsLike, y: LabelsLike = None, sample_weight: WeightsLike = None) -> float:
         """Return minus the sum of the squared distances of rows to their nearest prototypes.
 
         Parameters
@@ -100,7 +101,7 @@ class Quantiser:
         return -float(_weights(sample_weight, len(rows)) @ nearest(rows, vectors)[1])
 
     @maps_streams
-    def quantise(self, X: Any) -> NDArray[Any]:
+    def quantise(self, X: RowsLike) -> Array:
         """Return the number of the nearest prototype of each row as a code.
 
         Parameters
@@ -133,7 +134,7 @@ class Quantiser:
         return np.asarray(labels, np.min_scalar_type(len(vectors) - 1))
 
     @maps_back
-    def reconstruct(self, codes: Any) -> Float64s:
+    def reconstruct(self, codes: ArrayLike) -> Float64s:
         """Return the prototypes of given codes, which approximate the quantised rows.
 
         Parameters
@@ -161,7 +162,7 @@ class Quantiser:
         return np.asarray(vectors[numbers])
 
     @reads_rows
-    def distortion(self, X: Any, sample_weight: Any = None) -> float:
+    def distortion(self, X: RowsLike, sample_weight: WeightsLike = None) -> float:
         """Return the mean squared distance of rows to their nearest prototypes.
 
         Parameters
@@ -182,7 +183,7 @@ class Quantiser:
             raise ValueError("sample_weight is zero for every row. Give some rows a weight.")
         return float(np.average(nearest(rows, vectors)[1], weights=weights))
 
-    def _rows_to_read(self, X: Any) -> tuple[Any, Float64s]:
+    def _rows_to_read(self, X: RowsLike) -> tuple[Matrix, Float64s]:
         """Return rows, and the prototypes to compare them with."""
         vectors, rows = self.prototypes_, validated(self, X, reset=False, sparse=False)
         if self.missing == "partial":
@@ -190,5 +191,5 @@ class Quantiser:
         return as_floats(rows), vectors
 
 
-def _weights(sample_weight: Any, n: int) -> Float64s:
+def _weights(sample_weight: WeightsLike, n: int) -> Float64s:
     return np.ones(n) if sample_weight is None else check_weights(sample_weight, n)

@@ -11,6 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 from eigenstream._linalg import Float64s
 from eigenstream._machine import chunk_rows
+from eigenstream._types import Matrix
 from eigenstream.prototypes._nearest import nearest
 from eigenstream.rows.chunk import Chunk, without_nan
 
@@ -61,7 +62,7 @@ class Tally:
             part = chunk[first : first + most]
             self._add(part.rows, part.each_weight())
 
-    def _add(self, rows: Any, weights: Float64s) -> None:
+    def _add(self, rows: Matrix, weights: Float64s) -> None:
         n, K = len(rows), len(self.vectors)
         labels, squares = nearest(rows, self.units)
         if self.shares is None:
@@ -80,7 +81,7 @@ class Tally:
         self.weight += float(weights.sum())
         self.n_rows += n
 
-    def absorb(self, later: "Tally", **_: Any) -> None:
+    def absorb(self, later: "Tally", **_: object) -> None:
         """Add the sums of later rows."""
         self.wins = np.where(later.wins < 0, self.wins, self.n_rows + later.wins)
         for name in ("sums", "heights", "counts", "error", "weight", "n_rows"):
@@ -105,7 +106,7 @@ class Moments:
         self.squares += float(weights @ (centred**2).sum(axis=1))
         self.n_rows += len(chunk)
 
-    def absorb(self, later: "Moments", **_: Any) -> None:
+    def absorb(self, later: "Moments", **_: object) -> None:
         """Add the sums of later rows."""
         for name in ("total", "squares", "weight", "n_rows"):
             setattr(self, name, getattr(self, name) + getattr(later, name))
@@ -132,7 +133,7 @@ class Spread:
         if self.scaler is not None:
             self.scaler.partial_fit(chunk.rows, sample_weight=weights)
 
-    def absorb(self, later: "Spread", **_: Any) -> None:
+    def absorb(self, later: "Spread", **_: object) -> None:
         """Add the number of later rows."""
         self.n_rows += later.n_rows
 

@@ -7,22 +7,32 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_finite, check_unchanged, real_array
 from eigenstream._constraints import words
 from eigenstream._documented import documented_by
 from eigenstream._history import History
-from eigenstream._hooks import KEEPING, keeper_of
+from eigenstream._hooks import KEEPING, Resumption, keeper_of
 from eigenstream._linalg import Float64s
 from eigenstream._machine import blas_threads
 from eigenstream._prepared import learns_rows
 from eigenstream._refusals import offered_if
 from eigenstream._storable import FITTED, check_form, storable
 from eigenstream._streams import fits_dask
-from eigenstream._types import RandomState
+from eigenstream._types import (
+    Checkpoint,
+    Constraints,
+    LabelsLike,
+    Matrix,
+    Parameters,
+    RandomState,
+    RowsLike,
+    WeightsLike,
+)
 from eigenstream.prototypes._quantiser import Quantiser
 from eigenstream.prototypes._steps import learn
 from eigenstream.prototypes._sums import Shares, Tally
@@ -42,7 +52,7 @@ OF_FIT = ("max_iter", "tol", "missing", "random_state")
 STRETCH = 2**19
 
 
-def _learns_in_steps(self: Any) -> None:
+def _learns_in_steps(self: "PrototypeEstimator") -> None:
     """Raise if the estimator learns in batches."""
     if self._by_passes():
         raise AttributeError(
@@ -92,7 +102,7 @@ class PrototypeEstimator(
 
     # ---- the differences between the estimators ----------------------------------------------
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
+    _parameter_constraints: ClassVar[Constraints] = {
         "missing": [words("raise", "skip")],
         "random_state": ["random_state"],
     }
@@ -114,7 +124,7 @@ class PrototypeEstimator(
         """Return the rates and widths of ``n`` steps. Negative rates mean 1 / count."""
 
     @abstractmethod
-    def _rule(self) -> tuple[int, dict[str, Any]]:
+    def _rule(self) -> tuple[int, Parameters]:
         """Return the rule of ``learn`` and its further arguments."""
 
     @abstractmethod
@@ -144,11 +154,11 @@ class PrototypeEstimator(
     @publishes
     def fit(
         self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
+        X: RowsLike,
+        y: LabelsLike = None,
+        sample_weight: WeightsLike = None,
         *,
-        checkpoint: Any = None,
+        checkpoint: Checkpoint = None,
         every: int | None = None,
         resume: bool = False,
     ) -> Self:
@@ -179,7 +189,7 @@ class PrototypeEstimator(
             fit.end()
         return self
 
-    def _learn_all(self, fit: Fit, resumption: Any = None) -> None:
+    def _learn_all(self, fit: Fit, resumption: Resumption | None = None) -> None:
         """Learn from the passes of ``fit``."""
         fit.whole = self._by_passes()
         if fit.whole or self._passes() > 1:
@@ -263,7 +273,7 @@ class PrototypeEstimator(
         learned = len(rows) if self._place(rows, weights) else 0
         return rows[learned:], weights[learned:]
 
-    def _learn(self, rows: Any, weights: Float64s) -> None:
+    def _learn(self, rows: Matrix, weights: Float64s) -> None:
         """Take the steps of rows, in blocks that fit into memory and end at pauses."""
         most, start = max(STRETCH // rows.shape[1], 1), 0
         with blas_threads(1):
@@ -280,7 +290,7 @@ class PrototypeEstimator(
     def _pause(self) -> None:
         """Reseed or record, if required after this number of steps."""
 
-    def _advance(self, rows: Any, weights: Float64s) -> None:
+    def _advance(self, rows: Matrix, weights: Float64s) -> None:
         n, (kind, more) = len(rows), self._rule()
         centred = np.subtract(rows, self._mean, dtype=np.float64, order="C")
         pace = np.stack([*self._pace(self._steps, n), weights])
@@ -290,7 +300,9 @@ class PrototypeEstimator(
         self._steps += n
         self._note(centred, weights, labels, squares)
 
-    def _note(self, rows: Float64s, weights: Float64s, labels: Any, squares: Float64s) -> None:
+    def _note(
+        self, rows: Float64s, weights: Float64s, labels: LabelsLike, squares: Float64s
+    ) -> None:
         """Add the errors and wins of rows that were just learned."""
         self._error += float(weights @ squares)
         self._weight += float(weights.sum())
@@ -298,7 +310,9 @@ class PrototypeEstimator(
 
     @offered_if(_learns_in_steps)
     @learns_rows
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: RowsLike, y: LabelsLike = None, sample_weight: WeightsLike = None
+    ) -> Self:
         """Learn from a chunk of rows, in their order.
 
         The result does not depend on the chunking. Attributes that describe the rows of ``fit``,
@@ -460,7 +474,7 @@ class PrototypeEstimator(
 
     # ---- rows --------------------------------------------------------------------------------
 
-    def _rows(self, X: Any, sample_weight: Any = None, *, reset: bool) -> Rows:
+    def _rows(self, X: RowsLike, sample_weight: WeightsLike = None, *, reset: bool) -> Rows:
         """Return the rows of an array."""
         return KeptRows(chunk_of(self, X, sample_weight, reset=reset), X)
 
@@ -472,7 +486,7 @@ class PrototypeEstimator(
         """Return True after the first row."""
         return bool(self._begun) and self._n_seen + len(self._vectors) > 0
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         """Describe the estimator to scikit-learn."""
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
@@ -480,7 +494,9 @@ class PrototypeEstimator(
         return tags
 
 
-def vectors_of(value: Any, name: str, n: int | None, n_features: int | None) -> Float64s:
+def vectors_of(
+    value: ArrayLike | None, name: str, n: int | None, n_features: int | None
+) -> Float64s:
     """Return the vectors of a parameter as an array; None allows any size.
 
     >>> vectors_of([[1, 2]], "init", 1, None)

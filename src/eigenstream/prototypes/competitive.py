@@ -5,6 +5,7 @@ from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import ClusterMixin
 from sklearn.cluster import KMeans, kmeans_plusplus
 from sklearn.utils._param_validation import Interval
@@ -18,7 +19,7 @@ from eigenstream._linalg import Float64s
 from eigenstream._machine import blas_threads, check_fits
 from eigenstream._provenance import NOTED, check_same_input, merge_sources
 from eigenstream._storable import storable
-from eigenstream._types import RandomState
+from eigenstream._types import Constraints, LabelsLike, Matrix, Parameters, RandomState
 from eigenstream.prototypes._nearest import nearest
 from eigenstream.prototypes._pace import as_pace, values_of
 from eigenstream.prototypes._steps import RULES
@@ -27,6 +28,7 @@ from eigenstream.prototypes.base import PrototypeEstimator, vectors_of
 from eigenstream.rows.chunk import Chunk
 from eigenstream.rows.fit import Fit
 from eigenstream.rows.guard import reads
+from eigenstream.schedules import LearningRate
 
 __all__ = ["CompetitiveLearning"]
 
@@ -183,9 +185,9 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         n_prototypes: int = 8,
         *,
         assignment: str = "winner",
-        width: Any = "auto",
-        learning_rate: Any = "count",
-        init: Any = "k-means",
+        width: ArrayLike = "auto",
+        learning_rate: LearningRate = "count",
+        init: ArrayLike = "k-means",
         init_size: int | None = None,
         forgetting: float | None = None,
         reseed: int | None = None,
@@ -211,7 +213,7 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         self.missing = missing
         self.random_state = random_state
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = (
+    _parameter_constraints: ClassVar[Constraints] = (
         PrototypeEstimator._parameter_constraints
         | {name: [COUNT, None] for name in ("init_size", "reseed", "max_iter", "record_every")}
         | {
@@ -287,7 +289,7 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         time = FALLING * (1 if self.method == "batch" else K)
         return np.asarray(np.sqrt(K) * np.exp(-steps / time), np.float64)
 
-    def _rule(self) -> tuple[int, dict[str, Any]]:
+    def _rule(self) -> tuple[int, Parameters]:
         return RULES[self.assignment], {"keep": 1.0 - (self._used("forgetting") or 0.0)}
 
     # ---- the start ---------------------------------------------------------------------------
@@ -343,7 +345,7 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
 
     # ---- steps -------------------------------------------------------------------------------
 
-    def _advance(self, rows: Any, weights: Float64s) -> None:
+    def _advance(self, rows: Matrix, weights: Float64s) -> None:
         """Take the steps of rows. Rows that differ from all prototypes become missing ones."""
         while len(rows):
             n = len(rows)
@@ -361,7 +363,7 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
                 self._steps += 1
             rows, weights = rows[n:], weights[n:]
 
-    def _n_known(self, rows: Any) -> int:
+    def _n_known(self, rows: Matrix) -> int:
         """Return the number of rows before the first one that equals no prototype."""
         if not len(self._vectors):
             return 0
@@ -371,7 +373,7 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         new = squares > SAME * sizes
         return int(new.argmax()) if new.any() else len(rows)
 
-    def _learn(self, rows: Any, weights: Float64s) -> None:
+    def _learn(self, rows: Matrix, weights: Float64s) -> None:
         self._records = self._records.copy()  # a call that raises must not extend it
         super()._learn(rows, weights)
 
@@ -396,7 +398,9 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         if self._used("record_every") is not None and len(self._vectors) == self.n_prototypes:
             self._records.append((self._steps, self._vectors + self._mean))
 
-    def _note(self, rows: Float64s, weights: Float64s, labels: Any, squares: Float64s) -> None:
+    def _note(
+        self, rows: Float64s, weights: Float64s, labels: LabelsLike, squares: Float64s
+    ) -> None:
         super()._note(rows, weights, labels, squares)
         reseed = self._used("reseed")
         if reseed is None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from eigenstream._checks import check_choice, check_flag, check_whole
@@ -113,7 +113,7 @@ class Grid:
         numbers = np.arange(self.n_units)
         return self._between(numbers[units, None], numbers)
 
-    def adjacent(self, left: Any, right: Any) -> NDArray[np.bool_]:
+    def adjacent(self, left: ArrayLike | slice, right: ArrayLike | slice) -> NDArray[np.bool_]:
         """Return whether units are neighbours, or the same unit.
 
         Parameters
@@ -192,7 +192,7 @@ def as_grid(shape: Any, topology: str = "rectangular", periodic: bool = False) -
     return Grid(rows, columns, topology, periodic)
 
 
-def smooth(values: Any, grid: Grid, neighborhood: str, radius: float) -> Any:
+def smooth(values: Float64s, grid: Grid, neighborhood: str, radius: float) -> Float64s:
     """Return for each unit the sum of the values at all units, weighted by their influence.
 
     A Gaussian is computed as a product of one along rows and one between rows.

@@ -4,14 +4,16 @@ from math import isqrt
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 
 from eigenstream._checks import warn_user
 from eigenstream._constraints import COUNT, words
+from eigenstream._hooks import Resumption
 from eigenstream._linalg import Float64s, canonical_signs
 from eigenstream._machine import blas_threads
 from eigenstream._storable import storable
-from eigenstream._types import RandomState
+from eigenstream._types import Constraints, LabelsLike, Matrix, Parameters, RandomState, RowsLike
 from eigenstream.prototypes._map_reading import MapReading
 from eigenstream.prototypes._pace import as_pace, values_of
 from eigenstream.prototypes._steps import MAP
@@ -22,6 +24,7 @@ from eigenstream.rows.chunk import Chunk
 from eigenstream.rows.fit import Fit
 from eigenstream.rows.guard import reads
 from eigenstream.rows.rows import KeptRows
+from eigenstream.schedules import LearningRate
 
 __all__ = ["SelfOrganizingMap"]
 
@@ -168,17 +171,17 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
 
     def __init__(
         self,
-        shape: Any = "auto",
+        shape: ArrayLike = "auto",
         *,
         scale: bool = False,
         topology: str = "rectangular",
         periodic: bool = False,
         neighborhood: str = "gaussian",
         training: str = "sequential",
-        radius: Any = "auto",
-        learning_rate: Any = "auto",
+        radius: ArrayLike = "auto",
+        learning_rate: LearningRate = "auto",
         n_steps: int | None = None,
-        init: Any = "pca",
+        init: ArrayLike = "pca",
         init_size: int | None = None,
         max_iter: int = 10,
         shuffle: bool = True,
@@ -206,7 +209,7 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
     #: The divisors of the columns, or None.
     _deviations: Float64s | None = None
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = (
+    _parameter_constraints: ClassVar[Constraints] = (
         PrototypeEstimator._parameter_constraints
         | dict.fromkeys(
             ("shape", "topology", "periodic", "radius", "learning_rate"), "no_validation"
@@ -305,7 +308,7 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
         share = 0.1 if ordered and self._horizon else 0.5
         return max(share * max(grid.rows, grid.columns), 1.0), last
 
-    def _rule(self) -> tuple[int, dict[str, Any]]:
+    def _rule(self) -> tuple[int, Parameters]:
         grid, (reach, gaussian) = self._grid(), NEIGHBORHOODS[self.neighborhood]
         place = grid.rows, grid.columns, grid.hexagonal, bool(grid.periodic), gaussian, reach
         # Blocks of inner products need whole rows.
@@ -338,7 +341,9 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
         self._placed = True
         return False
 
-    def _note(self, rows: Float64s, weights: Float64s, labels: Any, squares: Float64s) -> None:
+    def _note(
+        self, rows: Float64s, weights: Float64s, labels: LabelsLike, squares: Float64s
+    ) -> None:
         super()._note(rows, weights, labels, squares)
         if self.training == "sequential":
             self._counts += np.bincount(labels, weights, len(self._counts))
@@ -368,7 +373,7 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
             last = max(self.max_iter - 1, 1)
             self._horizon = last if fit.whole else self.max_iter * spread.n_rows
 
-    def _learn_all(self, fit: Fit, resumption: Any = None) -> None:
+    def _learn_all(self, fit: Fit, resumption: Resumption | None = None) -> None:
         if resumption is not None:
             self._divide(fit)
         super()._learn_all(fit, resumption)
@@ -423,7 +428,7 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
         """The units that rows are compared with, divided by the deviations of ``scale``."""
         return super().prototypes_
 
-    def _rows_to_read(self, X: Any) -> tuple[Any, Float64s]:
+    def _rows_to_read(self, X: RowsLike) -> tuple[Matrix, Float64s]:
         rows = super()._rows_to_read(X)[0]
         return self._scaled(Chunk(rows)).rows, self._units
 
@@ -441,7 +446,13 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
 class ShuffledRows(KeptRows):
     """Some rows of an array, in a new random order after each call of ``shuffle``."""
 
-    def __init__(self, whole: Chunk, source: Any, places: Any, random: Any) -> None:
+    def __init__(
+        self,
+        whole: Chunk,
+        source: Any,
+        places: Any,
+        random: Any,
+    ) -> None:
         super().__init__(whole, source)
         self.order = self.places = places
         self.random = random

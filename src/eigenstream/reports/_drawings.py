@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from eigenstream import plotting
 from eigenstream._checks import check_whole
 from eigenstream._linalg import Float64s
+from eigenstream._types import Estimator
 from eigenstream.prototypes import CompetitiveLearning, SelfOrganizingMap
 from eigenstream.reports.base import Drawing
 from eigenstream.subspace import pair_risks
@@ -46,20 +47,20 @@ class Vectors(NamedTuple):
     images: Callable[..., Any]
 
 
-def known(estimator: Any, name: str) -> Any:
+def known(estimator: Estimator, name: str) -> Any:
     """Return an attribute, such as ``"result_.shrinkage"``, or None if there is none."""
     for part in name.split("."):
         estimator = getattr(estimator, part, None)
     return estimator
 
 
-def column_names(estimator: Any) -> list[str] | None:
+def column_names(estimator: Estimator) -> list[str] | None:
     """Return the names of the columns, or None if they have none."""
     names = known(estimator, "feature_names_in_")
     return None if names is None else [str(name) for name in names]
 
 
-def bar_names(estimator: Any) -> list[str] | None:
+def bar_names(estimator: Estimator) -> list[str] | None:
     """Return the names below bars; the outputs of a feature map have none."""
     return None if known(estimator, "features") is not None else column_names(estimator)
 
@@ -69,7 +70,7 @@ def first_of(shown: int, total: int) -> str:
     return f" The first {shown} of {total:,}." if shown < total else ""
 
 
-def overview(estimator: Any) -> list[Panel]:
+def overview(estimator: Estimator) -> list[Panel]:
     """Return the first drawings about an estimator."""
     if isinstance(estimator, SelfOrganizingMap):
         plane = partial(plotting.map_plane, estimator.grid_)
@@ -110,7 +111,7 @@ def planes(som: SelfOrganizingMap, most: int = MOST_PLANES) -> list[Panel]:
     return [Panel(names[k], "", partial(draw, values[k], label=names[k])) for k in np.sort(order)]
 
 
-def alpha_path(estimator: Any) -> Any:
+def alpha_path(estimator: Estimator) -> Any:
     """Return the path over alpha, or None without matrices or if it would take too long."""
     if known(estimator, "alpha_") is None or known(estimator, "solver_") not in ("dense", "kernel"):
         return None
@@ -129,7 +130,7 @@ def pair_panels(counts: Any, threshold: float) -> list[Panel]:
     ]
 
 
-def vectors(estimator: Any, rows: Float64s | None = None) -> Vectors | None:
+def vectors(estimator: Estimator, rows: Float64s | None = None) -> Vectors | None:
     """Return the learned vectors, or None without any; ``rows`` give the spread of the columns."""
     if isinstance(estimator, CompetitiveLearning):
         order = np.argsort(-estimator.counts_, kind="stable")
@@ -184,7 +185,7 @@ def apart(vectors: Float64s, counts: Float64s, rows: Float64s) -> Float64s:
     return np.asarray(np.divide(away, spread, out=np.zeros_like(away), where=spread > 0))
 
 
-def checked_shape(shape: Any, estimator: Any) -> tuple[int, int] | None:
+def checked_shape(shape: Any, estimator: Estimator) -> tuple[int, int] | None:
     """Return the height and width of an image, or raise if the rows have another size."""
     if shape is None:
         return None
@@ -197,7 +198,7 @@ def checked_shape(shape: Any, estimator: Any) -> tuple[int, int] | None:
     return height, width
 
 
-def image_hint(estimator: Any, shape: Any) -> str:
+def image_hint(estimator: Estimator, shape: Any) -> str:
     """Return a sentence about ``shape`` if the rows could be square images."""
     side = round(estimator.n_features_in_**0.5)
     if shape is not None or side < 8 or side * side != estimator.n_features_in_:
@@ -212,7 +213,7 @@ ACROSS, PLANES_ACROSS, MOST_IN_FIGURE = 12, 3, 12
 Rows = list[tuple[float, list[Callable[..., Any]]]]
 
 
-def picture(estimator: Any, *, shape: tuple[int, int] | None = None) -> Any:
+def picture(estimator: Estimator, *, shape: tuple[int, int] | None = None) -> Any:
     """Draw the results of an estimator as one figure.
 
     Subspaces show the spectrum, the path over alpha or the distances of pairs, and the components.
@@ -263,7 +264,7 @@ def picture(estimator: Any, *, shape: tuple[int, int] | None = None) -> Any:
 
 
 def _vector_panel(
-    estimator: Any, shown: Vectors, shape: tuple[int, int] | None
+    estimator: Estimator, shown: Vectors, shape: tuple[int, int] | None
 ) -> tuple[float, list[Callable[..., Any]]]:
     """Return a row with one panel: vectors as bars or as images."""
     if shape is None or known(estimator, "features") is not None:

@@ -21,6 +21,7 @@ from eigenstream._checks import check_number
 from eigenstream._files import replacing
 from eigenstream._linalg import Float64s
 from eigenstream._prepared import prepared, without_steps
+from eigenstream._types import Estimator, LabelsLike, RowsLike
 from eigenstream.evaluation import balanced_risk, one_shot_error, pair_roc
 from eigenstream.evaluation.base import counts_of_pairs, roc_area
 from eigenstream.evaluation.pair_risk import risk_at
@@ -69,17 +70,17 @@ MOST_UNITS = 900
 class Subject(NamedTuple):
     """An estimator with the data of its page."""
 
-    estimator: Any
+    estimator: Estimator
     rows: SeenRows | None
-    X: Any
-    y: Any
+    X: RowsLike
+    y: LabelsLike
     shape: tuple[int, int] | None
     seconds: Mapping[str, float]
     dt: float
     unit: str
 
 
-def sections_of(estimator: Any) -> Sequence[Callable[[Subject], Section | None]]:
+def sections_of(estimator: Estimator) -> Sequence[Callable[[Subject], Section | None]]:
     """Return the functions that make the sections of a page."""
     if isinstance(estimator, SelfOrganizingMap):
         return data, quality, overview, vectors, planes
@@ -88,7 +89,7 @@ def sections_of(estimator: Any) -> Sequence[Callable[[Subject], Section | None]]
     return data, overview, vectors, features, errors, training_pairs, evaluation
 
 
-def learned(estimator: Any) -> tuple[int, str]:
+def learned(estimator: Estimator) -> tuple[int, str]:
     """Return how many vectors an estimator has, and their kind."""
     if isinstance(estimator, CompetitiveLearning | SelfOrganizingMap):
         is_map = isinstance(estimator, SelfOrganizingMap)
@@ -405,7 +406,7 @@ def errors(subject: Subject) -> Section | None:
     return Section("Error bars", f"{text} {bars.warning or ''}".strip(), panels)
 
 
-def are_pairs(estimator: Any, X: Any) -> bool:
+def are_pairs(estimator: Estimator, X: RowsLike) -> bool:
     """Report whether ``X`` holds pairs."""
     if not hasattr(estimator, "decision_function"):
         return False
@@ -473,7 +474,7 @@ def evaluation(subject: Subject) -> Section | None:
     return Section(title, "", [PageTable(header, table, frozenset({1}), caption), *panels])
 
 
-def _sampled(X: Any, y: Any) -> Any:
+def _sampled(X: RowsLike, y: LabelsLike) -> Any:
     """Return labelled rows in random order, at most ``MOST_LABELLED``."""
     if isinstance(X, list | tuple) and len(X) and np.ndim(X[0]) == 2:
         X = np.concatenate(list(map(np.asarray, X)))
@@ -482,10 +483,10 @@ def _sampled(X: Any, y: Any) -> Any:
 
 
 def report(
-    estimator: Any,
+    estimator: Estimator,
     path: Any,
-    X: Any = None,
-    y: Any = None,
+    X: RowsLike = None,
+    y: LabelsLike = None,
     *,
     shape: tuple[int, int] | None = None,
     seconds: Mapping[str, float] | None = None,

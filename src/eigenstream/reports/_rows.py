@@ -4,10 +4,10 @@ from contextlib import closing
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from eigenstream._checks import is_sparse
 from eigenstream._streams import is_stream
+from eigenstream._types import Array, RowsLike, StreamLike
 from eigenstream.streams import open_stream
 
 #: Sequences and thinned rows in a sample: more are not visible in a drawing.
@@ -60,11 +60,11 @@ class SeenRows:
         self.whole = True
         self.step = 1
         self._count = self._shortest = self._longest = self._running = 0
-        self._first: list[list[NDArray[Any]]] = []
-        self._kept: list[NDArray[Any]] = []
+        self._first: list[list[Array]] = []
+        self._kept: list[Array] = []
 
     @classmethod
-    def of(cls, X: Any) -> "SeenRows":
+    def of(cls, X: RowsLike) -> "SeenRows":
         """Read the input of ``fit``. Only the first rows of a stream are read.
 
         A stream that can be read only once is not read.
@@ -80,7 +80,7 @@ class SeenRows:
             The counts and the sample.
         """
         streamed = is_stream(X)
-        stream: Any = X if streamed else open_stream(X, missing="skip")
+        stream: StreamLike = X if streamed else open_stream(X, missing="skip")
         seen = cls(tuple(stream.sources) if streamed else ())
         seen.whole = stream.rereadable
         if not stream.rereadable:
@@ -133,17 +133,17 @@ class SeenRows:
         return self._count + 1, shortest, max(self._longest, self._running)
 
     @property
-    def first(self) -> list[NDArray[Any]]:
+    def first(self) -> list[Array]:
         """Return the first rows of the first sequences."""
         return [np.concatenate(parts) for parts in self._first[:MOST_SEQUENCES] if parts]
 
     @property
-    def thin(self) -> NDArray[Any]:
+    def thin(self) -> Array:
         """Return every ``step``-th row."""
         return np.concatenate(self._kept)
 
 
-def _dense(chunk: Any, which: slice) -> NDArray[Any]:
+def _dense(chunk: Any, which: slice) -> Array:
     """Return a copy of rows of a chunk as a dense array; skipped rows are NaN."""
     rows = chunk.rows[which]
     rows = rows.toarray() if is_sparse(rows) else np.array(rows)

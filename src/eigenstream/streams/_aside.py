@@ -6,8 +6,8 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from eigenstream._types import Array
 from eigenstream.streams.base import Request, StreamError, plain
 from eigenstream.streams.cleaning import joined_labels
 from eigenstream.streams.files import kind_of, resolved, tables_of
@@ -21,7 +21,7 @@ def columns_of(
     count: int,
     what: str,
     opposites: Mapping[str, str] = MappingProxyType({}),
-) -> list[NDArray[Any]]:
+) -> list[Array]:
     """Return the columns of a short table, as numbers if all values are numbers, else as text.
 
     Parameters
@@ -76,7 +76,7 @@ def columns_of(
     return [joined_labels(each) for each in zip(*pieces, strict=True)]
 
 
-def labels_of(path: str | PathLike[str]) -> NDArray[Any]:
+def labels_of(path: str | PathLike[str]) -> Array:
     """Return the labels in a file of one column, as text or numbers.
 
     Parameters
@@ -103,9 +103,7 @@ def labels_of(path: str | PathLike[str]) -> NDArray[Any]:
     return columns_of(path, 1, "labels")[0]
 
 
-def _without_names(
-    columns: Sequence[NDArray[Any]], opposites: Mapping[str, str]
-) -> list[NDArray[Any]]:
+def _without_names(columns: Sequence[Array], opposites: Mapping[str, str]) -> list[Array]:
     """Return the columns without a first row of names."""
     last = columns[-1].astype(np.str_)
     numbers = any(_numbers(column[:1]).dtype.kind != "U" for column in columns)
@@ -114,7 +112,7 @@ def _without_names(
     return [_numbers(column if data else column[1:]) for column in columns]
 
 
-def _numbers(column: NDArray[Any]) -> NDArray[Any]:
+def _numbers(column: Array) -> Array:
     """Return text as numbers if all cells are numbers or empty. Empty cells become NaN."""
     if column.dtype.kind != "U":
         return plain(column)
@@ -124,7 +122,7 @@ def _numbers(column: NDArray[Any]) -> NDArray[Any]:
         return column
 
 
-def _text_array(path: Any) -> NDArray[Any] | None:
+def _text_array(path: Any) -> Array | None:
     """Return the text in an .npy file, or None if the file holds numbers."""
     try:
         stored = np.load(path, mmap_mode="r", allow_pickle=False)

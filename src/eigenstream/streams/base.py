@@ -10,11 +10,12 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import vstack
 
 from eigenstream._checks import is_sparse, unmasked
 from eigenstream._linalg import brief
+from eigenstream._types import Array, DType, LabelsLike
 
 #: The most bytes of one chunk. Up to four chunks are in memory at a time. The usual chunk takes a
 #: quarter of this, which stays in the cache while the chunk is learned.
@@ -124,7 +125,7 @@ class Chunk:
     new_sequence: bool = False
     source: str = "X"
     first_row: int = 0
-    labels: Any = None
+    labels: LabelsLike = None
     end: int = 0
     stride: int = field(default=1, repr=False)
     times: Any = field(default=None, repr=False, compare=False)
@@ -236,7 +237,7 @@ class RowTable(ABC):
     name: str
     width: int
     #: The type of the stored numbers.
-    dtype: np.dtype[Any] = np.dtype(np.float64)
+    dtype: DType = np.dtype(np.float64)
     #: None if only a pass can count the rows.
     n_rows: int | None = None
     #: The names of the columns, or an empty tuple.
@@ -261,7 +262,7 @@ class RowTable(ABC):
     #: The options of ``open_stream`` for this reader.
     options: ClassVar[tuple[str, ...]] = ()
 
-    def describe(self, shape: Sequence[int], dtype: Any) -> None:
+    def describe(self, shape: Sequence[int], dtype: DTypeLike) -> None:
         """Check the shape and type of an array, and set the attributes that follow from them."""
         shape, dtype = tuple(map(int, shape)), np.dtype(dtype)
         check_kind(dtype, self.name)
@@ -285,7 +286,7 @@ class RowTable(ABC):
         part = slice(places[0], places[-1] + 1) if isinstance(places, range) else list(places)
         rows = values if places == range(values.shape[1]) else values[:, part]
 
-        def column(place: int) -> NDArray[Any]:
+        def column(place: int) -> Array:
             column = values[:, [place]]
             return np.asarray(column.toarray() if is_sparse(column) else column).ravel()
 
@@ -351,7 +352,7 @@ def flat(values: Any) -> Any:
     return values if values.ndim == 2 else values.reshape(len(values), prod(values.shape[1:]))
 
 
-def plain(column: Any) -> NDArray[Any]:
+def plain(column: Any) -> Array:
     """Return labels as integers, floats, text or flags, with NaN or empty text where missing.
 
     Whole numbers that are stored as floats become integers.
@@ -386,14 +387,14 @@ def check_width(row_bytes: int, what: str) -> None:
 KINDS = {"O": "Python objects", "c": "complex numbers", "V": "records", "M": "dates", "m": "spans"}
 
 
-def check_kind(dtype: np.dtype[Any], name: str) -> None:
+def check_kind(dtype: DType, name: str) -> None:
     """Raise an error if values of this type are not real numbers."""
     if dtype.kind not in "biuf":
         what = KINDS.get(dtype.kind, "text")
         raise StreamError(f"{name} holds {what} ({str(dtype)[:40]}), not real numbers. Convert it.")
 
 
-def as_floats(values: Any, dtype: np.dtype[Any], name: str, first_row: int = 0) -> Any:
+def as_floats(values: Any, dtype: DType, name: str, first_row: int = 0) -> Any:
     """Return rows as floats of a type in native byte order, without a copy if possible."""
     values = unmasked(values)
     if values.dtype.kind == "O":
@@ -408,7 +409,7 @@ def as_floats(values: Any, dtype: np.dtype[Any], name: str, first_row: int = 0) 
     return np.ascontiguousarray(values, dtype)
 
 
-def float_type(kinds: Sequence[np.dtype[Any]]) -> np.dtype[Any]:
+def float_type(kinds: Sequence[DType]) -> DType:
     """Return float32 if all numbers are float32, else float64."""
     single = all(kind.kind == "f" and kind.itemsize == 4 for kind in kinds)
     return np.dtype(np.float32 if single else np.float64)

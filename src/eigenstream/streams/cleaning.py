@@ -12,6 +12,7 @@ import pyarrow
 from numpy.typing import NDArray
 
 from eigenstream._checks import LARGEST_VALUE, check_unmasked, first_nonfinite, is_sparse
+from eigenstream._types import Array
 from eigenstream.rows.chunk import finite_rows
 from eigenstream.streams.base import Chunk, StreamError, one_line, plain, stacked, zeroed
 
@@ -89,7 +90,7 @@ def _check_none_missing(values: Any, block: Chunk, what: str) -> None:
         raise StreamError(f"{block.source}: the {what} column has no value at row {row}. Fix it.")
 
 
-def _times(block: Chunk) -> tuple[NDArray[Any], bool]:
+def _times(block: Chunk) -> tuple[Array, bool]:
     """Return the times as numbers, and whether these are dates in nanoseconds."""
     times = np.asarray(block.times)
     try:
@@ -106,7 +107,7 @@ def _times(block: Chunk) -> tuple[NDArray[Any], bool]:
     return times.view(np.int64) if dates else times, dates
 
 
-def _parsed(times: NDArray[Any]) -> NDArray[Any]:
+def _parsed(times: Array) -> Array:
     """Return text as numbers or as ISO 8601 dates, in UTC if they have time zones.
 
     >>> _parsed(np.array(["2024-05-31T18:00+02:00"])).astype(str).tolist()
@@ -115,16 +116,16 @@ def _parsed(times: NDArray[Any]) -> NDArray[Any]:
     text = pyarrow.array([None if time is None else str(time) for time in times.tolist()])
     for kind in (pyarrow.float64(), pyarrow.timestamp("ns")):
         with suppress(ValueError):
-            plain_times: NDArray[Any] = text.cast(kind).to_numpy(zero_copy_only=False)
+            plain_times: Array = text.cast(kind).to_numpy(zero_copy_only=False)
             return plain_times
-    zoned: NDArray[Any] = text.cast(pyarrow.timestamp("ns", "UTC")).to_numpy(zero_copy_only=False)
+    zoned: Array = text.cast(pyarrow.timestamp("ns", "UTC")).to_numpy(zero_copy_only=False)
     return zoned
 
 
 # ---- labels --------------------------------------------------------------------------------------
 
 
-def joined_labels(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+def joined_labels(parts: Sequence[Array]) -> Array:
     """Return consecutive labels as one array. NaN among text becomes empty text.
 
     >>> joined_labels([np.array([np.nan]), np.array(["a"])]).tolist()
@@ -283,7 +284,7 @@ def _joined(first: Chunk, second: Chunk) -> Chunk:
     return replace(first, rows=rows, times=times, raw_times=raw, labels=labels, sequence=None)
 
 
-def _fill(rows: NDArray[Any], at: Any, longest: int, count: Callable[[int], object]) -> int:
+def _fill(rows: Array, at: Any, longest: int, count: Callable[[int], object]) -> int:
     """Fill closed holes in place. Return the first row of a hole that reaches the end."""
     lacking = np.isnan(rows)
     open_from = len(rows)

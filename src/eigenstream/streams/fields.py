@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from eigenstream._linalg import brief
 from eigenstream._storable import storable
+from eigenstream._types import Array, RowsLike
 from eigenstream.streams.base import SlicedTable, StreamError
 
 #: Names of the coordinate of latitudes, in lower case.
@@ -163,7 +164,7 @@ class FeatureGrid:
         last = source.isel({self.dim: slice(source.sizes[self.dim] - n_rows, None)})
         return {name: coord for name, coord in last.coords.items() if coord.dims == (self.dim,)}
 
-    def stacked(self, X: Any, rows: slice) -> NDArray[Any]:
+    def stacked(self, X: RowsLike, rows: slice) -> Array:
         """Return some rows of a labelled array as a matrix of features.
 
         Parameters
@@ -212,12 +213,12 @@ class FeatureGrid:
             raise ValueError(f"other cells than in the fit have no values. {advice}")
 
 
-def arrays_of(X: Any) -> list[Any]:
+def arrays_of(X: RowsLike) -> list[Any]:
     """Return the arrays of a DataArray or Dataset."""
     return list(X.data_vars.values()) if hasattr(type(X), "data_vars") else [X]
 
 
-def row_dim(X: Any, dim: str | None) -> str:
+def row_dim(X: RowsLike, dim: str | None) -> str:
     """Return the dimension that counts rows: the requested one, else the only one of times."""
     dims = list(map(str, X.dims))
     if dim is not None:
@@ -260,7 +261,7 @@ def latitude_weights(array: Any) -> Any:
     return np.sqrt(np.cos(np.deg2rad(array.coords[name])).clip(0.0, None))
 
 
-def factors_of(X: Any, weights: Any, variables: tuple[GridVariable, ...], dim: str) -> Any:
+def factors_of(X: RowsLike, weights: Any, variables: tuple[GridVariable, ...], dim: str) -> Any:
     """Return the weight of each cell of all arrays."""
     factors = (
         arrays_of(weights) if hasattr(type(weights), "data_vars") else [weights] * len(variables)

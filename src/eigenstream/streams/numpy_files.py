@@ -13,6 +13,7 @@ import numpy as np
 from numpy.lib import format as npy_format
 
 from eigenstream._machine import physical_memory
+from eigenstream._types import DType
 from eigenstream.streams.base import (
     Chunk,
     Request,
@@ -38,7 +39,7 @@ class Header:
 
     shape: tuple[int, ...]
     by_columns: bool
-    dtype: np.dtype[Any]
+    dtype: DType
     #: The byte at which the numbers begin, and the number of their bytes.
     offset: int
     n_bytes: int

@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 
 from eigenstream._files import replacing
+from eigenstream._types import DType, StreamLike
 from eigenstream.streams.base import StreamError
 
 #: Times, or None, and rows.
 Blocks = Iterator[tuple[Any, Any]]
 
 
-def write_npy(file: Any, names: Sequence[str], dtype: Any, blocks: Blocks) -> None:
+def write_npy(file: Any, names: Sequence[str], dtype: DType, blocks: Blocks) -> None:
     """Write an array without times. The header is written again with the number of rows."""
     n_rows = 0
 
@@ -37,7 +38,7 @@ def write_npy(file: Any, names: Sequence[str], dtype: Any, blocks: Blocks) -> No
     header()
 
 
-def write_csv(file: Any, names: Sequence[str], dtype: Any, blocks: Blocks) -> None:
+def write_csv(file: Any, names: Sequence[str], dtype: DType, blocks: Blocks) -> None:
     """Write text with a header. The digits suffice to read back the same numbers."""
     text = TextIOWrapper(file, "utf-8", newline="", write_through=True)
     lines = csv.writer(text, lineterminator="\n")
@@ -53,7 +54,7 @@ def write_csv(file: Any, names: Sequence[str], dtype: Any, blocks: Blocks) -> No
     text.detach()
 
 
-def write_parquet(file: Any, names: Sequence[str], dtype: Any, blocks: Blocks) -> None:
+def write_parquet(file: Any, names: Sequence[str], dtype: DType, blocks: Blocks) -> None:
     """Write one column for each feature and one row group for each block."""
     import pyarrow
     from pyarrow import parquet
@@ -117,7 +118,9 @@ def write_rows(
     return n_rows
 
 
-def write_stream(stream: Any, path: str | PathLike[str], names: Sequence[str] | None = None) -> int:
+def write_stream(
+    stream: StreamLike, path: str | PathLike[str], names: Sequence[str] | None = None
+) -> int:
     """Write the rows of a stream to a file, chunk by chunk.
 
     If writing fails, no file is left. Rows of weight zero are written as NaN, so that every row
@@ -166,7 +169,7 @@ def write_stream(stream: Any, path: str | PathLike[str], names: Sequence[str] | 
         return write_rows(binary.buffer, ending, own, blocks, stream.time_name)
 
 
-def _blocks(stream: Any) -> Generator[tuple[Any, Any]]:
+def _blocks(stream: StreamLike) -> Generator[tuple[Any, Any]]:
     """Yield the times and rows of chunks, with NaN in rows of weight zero."""
     with closing(stream.chunks()) as chunks:
         for chunk in chunks:

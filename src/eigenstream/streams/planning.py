@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from eigenstream._types import DType
 from eigenstream.streams.base import Request, RowTable, StreamError
 
 
@@ -27,7 +28,7 @@ class Reading:
     gap: Any
     missing: str
     chunk_rows: int | None
-    dtype: np.dtype[Any] | None
+    dtype: DType | None
     #: The columns of labels. ``several`` is True if they were given as a list.
     labels: tuple[Any, ...] = ()
     several: bool = False

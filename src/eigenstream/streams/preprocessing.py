@@ -13,6 +13,7 @@ from sklearn.preprocessing import Normalizer, PolynomialFeatures, StandardScaler
 
 from eigenstream._checks import check_finite, check_whole, is_sparse, real_array
 from eigenstream._storable import storable
+from eigenstream._types import Array, Estimator
 from eigenstream.streams.base import Chunk, StreamError, as_floats, float_type, stacked, zeroed
 
 
@@ -87,7 +88,7 @@ class Step:
         advice = "Call to_sklearn(preprocessing=False) and preprocess by a stream."
         raise StreamError(f"{self!r} has no equivalent in scikit-learn. {advice}")
 
-    def inverse_transform(self, rows: NDArray[Any]) -> NDArray[Any]:
+    def inverse_transform(self, rows: Array) -> Array:
         """Return the rows that the step maps to ``rows``; raise if it has no inverse.
 
         Parameters
@@ -107,11 +108,11 @@ class Step:
         return copy(self)
 
 
-def dense_rows(rows: Chunk, what: str) -> NDArray[Any]:
+def dense_rows(rows: Chunk, what: str) -> Array:
     """Return dense rows, or raise an error if they are sparse."""
     if is_sparse(rows.rows):
         raise StreamError(f"{rows.source} is sparse, and {what} would fill it. Pass dense rows.")
-    values: NDArray[Any] = rows.rows
+    values: Array = rows.rows
     return values
 
 
@@ -322,7 +323,7 @@ class Preprocessing:
         ]
 
 
-def preprocessing_of(model: Any) -> Preprocessing:
+def preprocessing_of(model: Estimator) -> Preprocessing:
     """Return the preprocessing steps of the stream that an estimator learned from.
 
     Parameters
@@ -418,7 +419,7 @@ class Standardize(Step):
         rounding = (8 * np.finfo(np.float64).eps * np.abs(self._mean)) ** 2
         return np.where(variance > rounding, np.sqrt(variance), np.inf)
 
-    def inverse_transform(self, rows: NDArray[Any]) -> NDArray[Any]:
+    def inverse_transform(self, rows: Array) -> Array:
         """Multiply by the deviation, and add the mean. A constant feature becomes its mean."""
         if self._n == 0:
             return super().inverse_transform(rows)
@@ -473,7 +474,7 @@ class Weighting(Step):
     def __repr__(self) -> str:
         return f"Weighting({len(self.weights)} weights of mean {self.weights.mean():.6g})"
 
-    def inverse_transform(self, rows: NDArray[Any]) -> NDArray[Any]:
+    def inverse_transform(self, rows: Array) -> Array:
         """Divide by the weights."""
         return np.asarray(rows / self.weights, rows.dtype)
 

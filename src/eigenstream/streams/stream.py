@@ -12,6 +12,7 @@ import numpy as np
 from joblib import hash as hash_of
 
 from eigenstream._checks import check_whole, is_sparse
+from eigenstream._types import DType, Estimator, LabelsLike
 from eigenstream.streams._ahead import read_ahead
 from eigenstream.streams.base import (
     CHUNK_BYTES,
@@ -157,7 +158,7 @@ class Stream:
         return None if self._answers else self.preprocessing.widths(self._width)[-1]
 
     @property
-    def dtype(self) -> np.dtype[Any] | None:
+    def dtype(self) -> DType | None:
         """Return the type of the rows, or None for results of an estimator."""
         return None if self._answers else self._dtype
 
@@ -266,7 +267,7 @@ class Stream:
         check_width(8 * widest, f"these steps return rows of {widest} numbers")
         return stream
 
-    def prepared(self, model: Any) -> "Stream":
+    def prepared(self, model: Estimator) -> "Stream":
         """Return the stream after the fitted preprocessing steps of an earlier stream.
 
         Parameters
@@ -282,7 +283,7 @@ class Stream:
         steps = model if isinstance(model, Preprocessing) else preprocessing_of(model)
         return self.through(*steps.steps)
 
-    def with_labels(self, labels: Any) -> "Stream":
+    def with_labels(self, labels: LabelsLike) -> "Stream":
         """Return the stream with labels from another source.
 
         Labels stay with their rows through all steps, including steps that omit rows.

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from eigenstream._checks import check_number, check_whole
 from eigenstream.theory.mixing import Float64s, Int64s, MixingProfile, check_profile
@@ -96,7 +97,7 @@ class Blocking:
         value = self.factor / root * (shift * self.radius + self.width * spread)
         return np.where(left > 0, value, np.inf)
 
-    def leak(self, blocks: Any, a: Any, mixing: MixingProfile) -> Float64s:
+    def leak(self, blocks: ArrayLike, a: ArrayLike, mixing: MixingProfile) -> Float64s:
         """Return l beta(a - lag), with beta = 1 at negative distances."""
         distance = np.asarray(a) - self.lag
         beta = np.where(distance >= 0, mixing(np.maximum(distance, 0)), 1.0)
@@ -224,7 +225,7 @@ def check_rows(m: int) -> int:
     return m
 
 
-def _first(true_from: Callable[[Int64s], Any], low: Int64s, high: Int64s) -> Int64s:
+def _first(true_from: Callable[[Int64s], NDArray[np.bool_]], low: Int64s, high: Int64s) -> Int64s:
     """Return the first integers in [low, high] from which a condition is true, else high + 1."""
     low, high = low.copy(), high + 1
     while (low < high).any():

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 from scipy.stats import t as student
 
@@ -109,7 +109,7 @@ class EstimatedMixing(MixingProfile):
 
 
 def estimate_mixing(
-    sequence: Any, lags: Sequence[int] = range(1, 21), *, n_bins: int | None = None
+    sequence: ArrayLike, lags: Sequence[int] = range(1, 21), *, n_bins: int | None = None
 ) -> EstimatedMixing:
     """Estimate mixing coefficients from one long stationary sample by histograms [1]_.
 
@@ -246,7 +246,7 @@ class ClassContinuity:
         return f"{'not continuous' if self.refuted else 'not refuted'}; at worst {text}"
 
 
-def class_continuity(cells: Any, classes: Any, *, blocks: int = 20) -> ClassContinuity:
+def class_continuity(cells: ArrayLike, classes: ArrayLike, *, blocks: int = 20) -> ClassContinuity:
     """Test whether classes are continuous with respect to a process.
 
     Theorem 5 of [1]_ assumes continuity (Definition 2). For all events A and B inside one class,
@@ -338,7 +338,7 @@ def _stretches(states: NDArray[np.intp], blocks: int) -> list[NDArray[np.intp]]:
     return [states[a : b + 1] for a, b in pairwise(edges.tolist())]
 
 
-def _excess(steps: Any) -> Float64s:
+def _excess(steps: Float64s) -> Float64s:
     """Return Pr(A, B) - Pr(A) Pr(B) from the numbers of steps from A to B."""
     shares = (steps.sum(axis=1) + steps.sum(axis=0)) / (2.0 * steps.sum())
     return np.asarray(steps / steps.sum() - np.outer(shares, shares), np.float64)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.csgraph import connected_components
 from scipy.special import ndtr
 
@@ -64,7 +64,7 @@ class MixingProfile(ABC):
     def _beta(self, lags: Int64s) -> Float64s:
         """Return beta at non-negative lags (1-D); the caller clips values to [0, 1]."""
 
-    def __call__(self, lag: Any) -> Any:
+    def __call__(self, lag: ArrayLike) -> Any:
         """Return beta at one lag (a float) or at an array of lags (an array)."""
         lags = np.asarray(lag)
         if lags.size and not np.issubdtype(lags.dtype, np.integer):
@@ -129,7 +129,7 @@ def _parts(profile: MixingProfile) -> tuple[MixingProfile, ...]:
     return profile.parts if isinstance(profile, Sum) else (profile,)
 
 
-def check_profile(mixing: Any) -> MixingProfile:
+def check_profile(mixing: object) -> MixingProfile:
     """Return ``mixing`` if it is a profile, else raise TypeError.
 
     >>> check_profile(0.99)
@@ -412,7 +412,7 @@ class MarkovMixing(MixingProfile):
         return f"MarkovMixing({self.stationary.size} states)"
 
 
-def markov_mixing(transition: Any) -> MarkovMixing:
+def markov_mixing(transition: ArrayLike) -> MarkovMixing:
     """Return the exact profile of a stationary Markov chain.
 
     Parameters

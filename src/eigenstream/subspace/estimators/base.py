@@ -528,7 +528,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
         return self._shown(vectors.T if kernel is None else vectors.T @ kernel.basis_)
 
     @property
-    def grid_(self) -> Any:
+    def grid_(self) -> Values:
         """The grid of the features, if the rows were labelled arrays of xarray.
 
         ``grid_.maps(components_)`` returns the components as maps with coordinates.

@@ -3,6 +3,7 @@
 A fold is a learner, the parts of its sums that are left out, and sampled pairs to test on.
 """
 
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -120,7 +121,9 @@ def folds_of_classes(learner: Learner, rows: Chunk) -> Folds:
     units = _units(terms, dict(zip(keys, first_rows, strict=True)))
     n = len(units)
     # Classes and tasks are numbered by units, whose order does not depend on names.
-    number = {key: place for place, key in enumerate(key for unit in units for key in unit)}
+    number: dict[Any, int] = {
+        key: place for place, key in enumerate(key for unit in units for key in unit)
+    }
     task_number: dict[Any, int] = {}
     for task, _ in number:
         task_number.setdefault(task, len(task_number))
@@ -167,11 +170,11 @@ def few_classes(terms: ClassTerms) -> bool:
     return len(_units(terms, {})) < FEWEST_CLASSES
 
 
-def _units(terms: ClassTerms, first_rows: dict[Any, int]) -> list[list[Any]]:
+def _units(terms: ClassTerms, first_rows: dict[Hashable, int]) -> list[list[Hashable]]:
     """Return sets of classes to hold out together, by weight and then by their first rows."""
     last = len(terms.centers) + max(first_rows.values(), default=0)
 
-    def size(unit: list[Any]) -> tuple[float, int]:
+    def size(unit: list[Hashable]) -> tuple[float, int]:
         weight = sum(terms.centers[key].weight for key in unit)
         return -weight, min(first_rows.get(key, last) for key in unit)
 
@@ -195,7 +198,7 @@ def sampled_pairs(
     weights = weights[order] / np.bincount(tasks, weights[order])[tasks]
     ends = np.cumsum(weights)
 
-    def drawn(low: Any, high: Any) -> Places:
+    def drawn(low: Places | float, high: Places | float) -> Places:
         places = np.searchsorted(ends, low + rng.random(4 * n) * (high - low), side="right")
         return np.asarray(np.minimum(places, len(ends) - 1))
 

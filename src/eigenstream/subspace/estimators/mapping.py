@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -44,7 +43,7 @@ class FeatureMap:
             return False
         return True
 
-    def fit(self, parts: list[Any]) -> None:
+    def fit(self, parts: list[Matrix]) -> None:
         """Fit the map to all rows, unless it is fitted already."""
         if self.ready:
             return

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Options, StrOptions
 
 from eigenstream._checks import check_index_pairs
 from eigenstream._documented import documented_by
-from eigenstream._hooks import KEEPING, keeper_of
+from eigenstream._hooks import KEEPING, Keeper, keeper_of
 from eigenstream._linalg import Float64s
 from eigenstream._provenance import forget_source
 from eigenstream._refusals import offered_if
@@ -241,7 +241,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         forget_source(self)
         return self
 
-    def _fit_stream(self, stream: StreamLike, keeper: Any) -> None:
+    def _fit_stream(self, stream: StreamLike, keeper: Keeper | None) -> None:
         """Learn from a stream of pairs."""
         rows = self._stream_rows(stream)
         note_columns(self, stream)

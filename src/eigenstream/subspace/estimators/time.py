@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_flag, warn_user
 from eigenstream._documented import documented_by
-from eigenstream._hooks import KEEPING, keeper_of
+from eigenstream._hooks import KEEPING, Resumption, keeper_of
 from eigenstream._linalg import Float64s, principal_angles, rounding_of_mean
 from eigenstream._namespaces import on_host
 from eigenstream._prepared import learns_rows
@@ -32,7 +32,7 @@ from eigenstream._types import (
     StreamLike,
     WeightsLike,
 )
-from eigenstream.rows.chunk import MUCH
+from eigenstream.rows.chunk import MUCH, Chunk
 from eigenstream.rows.fit import CallbackSupportMixin, Fit, with_callbacks
 from eigenstream.rows.guard import changing, publishes
 from eigenstream.rows.rows import ArrayRows, Part, Rows, StreamRows, sequences_of, stream_rows
@@ -140,7 +140,7 @@ class TimeEstimator(CallbackSupportMixin, GapEstimator):
         words += ["center='sequences'"] * (self.center == "sequences")
         return [Need(option, PAIRWISE) for option in words]
 
-    def _learn_all(self, fit: Fit, resumption: Any = None) -> None:
+    def _learn_all(self, fit: Fit, resumption: Resumption | None = None) -> None:
         super()._learn_all(fit, resumption)
         self._warn_of_runs()
 
@@ -374,7 +374,7 @@ class TimeEstimator(CallbackSupportMixin, GapEstimator):
         self._check_lengths(parts)
         return ArrayRows(parts, missing=self.missing, source=X)
 
-    def _features_of(self, X: RowsLike, most: int | None = None) -> Iterator[Any]:
+    def _features_of(self, X: RowsLike, most: int | None = None) -> Iterator[Chunk]:
         """Yield chunks of features of rows, or of a stream.
 
         With ``most``, of this number of rows of each sequence in memory, or chunk of a stream.

@@ -16,7 +16,7 @@ from eigenstream._checks import check_whole, warn_user
 from eigenstream._linalg import Float64s, brief
 from eigenstream._namespaces import on_host
 from eigenstream._storable import storable
-from eigenstream._types import BlockCount, Parameters
+from eigenstream._types import BlockCount, Estimator, Parameters
 from eigenstream.evaluation.sums import without_each
 from eigenstream.rows.chunk import Chunk
 from eigenstream.subspace.inference.decays import jackknife_error, of_learner, resolved
@@ -126,7 +126,7 @@ class Uncertainty:
     subspace_angles: Float64s
     overlaps: Float64s
     warning: str | None
-    estimator: Any = None
+    estimator: Estimator = None
     periods: Estimate | None = None
     loadings: Estimate | None = None
 

@@ -15,6 +15,7 @@ from eigenstream._linalg import Float64s, canonical_signs, length, numerical_ran
 from eigenstream._namespaces import DeviceArray
 from eigenstream._storable import storable
 from eigenstream._types import Parameters, Values
+from eigenstream.rows.fit import Fit
 from eigenstream.subspace.sums.block import Block
 from eigenstream.subspace.sums.gaps import GapNoise
 from eigenstream.subspace.sums.learner import Learner
@@ -239,7 +240,7 @@ class MatrixOperator:
         reward, penalty = (m / scale / scale[:, None] for m in (self.reward, self.penalty))
         return self._other(reward, penalty, floor=self.floor / float((scale**2).min()))
 
-    def _other(self, reward: Float64s, penalty: Float64s, **more: Any) -> "MatrixOperator":
+    def _other(self, reward: Float64s, penalty: Float64s, **more: Values) -> "MatrixOperator":
         """Return an operator of other matrices that is solved on the same device."""
         other = MatrixOperator(reward, penalty, **more)
         other.home = self.home
@@ -282,10 +283,10 @@ class Total:
 class PassOperator:
     """A and B applied to vectors by passes over the rows, without a D x D matrix."""
 
-    def __init__(self, source: Any, terms: Terms, tol: float = 0.0) -> None:
+    def __init__(self, source: Fit, terms: Terms, tol: float = 0.0) -> None:
         self.source, self.terms, self.tol = source, terms, tol
 
-    def _sum(self, function: Callable[[Block], Values]) -> Any:
+    def _sum(self, function: Callable[[Block], Values]) -> Values:
         """Return the sum of a function over all terms, about the final means, in one pass."""
         settled = self.terms.settled()
         settled.radius = None

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.integrate import odeint
 from scipy.special import ndtri
 
+from eigenstream._types import Estimator
 from eigenstream.theory.dynamics._averages import sobol
 from eigenstream.theory.dynamics.base import crossing
 from eigenstream.theory.mixing import Float64s
@@ -139,7 +140,7 @@ def pair_advice(pair: Any, lr: float, start: tuple[float | None, float], n: int)
     return Advice(lr, pair.critical_rate, best, examples, times[best], lr < pair.critical_rate)
 
 
-def unit_time(model: Any, start: Any, n_features: int) -> float:
+def unit_time(model: Estimator, start: Any, n_features: int) -> float:
     """Return the mean t at which the last unit of Sanger's rule has half of its overlap.
 
     ``start`` is (R, Q); None for random units.
@@ -178,7 +179,7 @@ def unit_time(model: Any, start: Any, n_features: int) -> float:
     return float(np.mean(ends))
 
 
-def unit_advice(model: Any, start: Any, n_features: int) -> Advice:
+def unit_advice(model: Estimator, start: Any, n_features: int) -> Advice:
     """Return the advice on Sanger's rule; units start from (R, Q), or at random for None."""
 
     def other(lr: Any) -> Any:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from eigenstream._checks import check_number, check_numbers, check_whole, real_array
 from eigenstream._linalg import brief
@@ -68,7 +69,7 @@ class Annealing:
                 "Pass Constant, Power, Exponential or Steps."
             )
 
-    def __call__(self, t: Any) -> Any:
+    def __call__(self, t: ArrayLike) -> Any:
         """Return the rate at a time or at times."""
         place = np.asarray(t) * self.n_features
         first = int(place.min())
@@ -123,7 +124,7 @@ class Trajectory:
 
     __repr__ = brief
 
-    def when(self, values: Any, level: float) -> float:
+    def when(self, values: ArrayLike, level: float) -> float:
         """Return the first time at which values cross a level; NaN if they do not.
 
         Parameters
@@ -257,7 +258,7 @@ class Dynamics(ABC):
     #: True if the students have length 1, so that the diagonal of Q is constant.
     unit_length = False
 
-    def drift(self, R: Any, Q: Any, *, t: float = 0.0) -> tuple[Float64s, Float64s]:
+    def drift(self, R: ArrayLike, Q: ArrayLike, *, t: float = 0.0) -> tuple[Float64s, Float64s]:
         """Return dR/dt and dQ/dt at one state.
 
         They are eqs. 2.6 and 3.6 of Biehl et al. (1998).
@@ -290,7 +291,7 @@ class Dynamics(ABC):
         return self._speed(*self._state(R, Q), self.rate(t))
 
     @abstractmethod
-    def error(self, R: Any, Q: Any) -> float:
+    def error(self, R: ArrayLike, Q: ArrayLike) -> float:
         """Return the error at one state, minus half the mean square of the data.
 
         Parameters
@@ -307,7 +308,7 @@ class Dynamics(ABC):
         """
 
     @abstractmethod
-    def solve(self, R: Any, Q: Any, t: Any) -> Trajectory:
+    def solve(self, R: ArrayLike, Q: ArrayLike, t: ArrayLike) -> Trajectory:
         """Integrate from R and Q at t = 0 and return the states at the given times.
 
         Parameters
@@ -326,10 +327,12 @@ class Dynamics(ABC):
         """
 
     @abstractmethod
-    def _walk(self, R: Float64s, Q: Float64s, factors: Any, n: int, generator: Any) -> None:
+    def _walk(
+        self, R: Float64s, Q: Float64s, factors: Float64s, n: int, generator: np.random.Generator
+    ) -> None:
         """Take a step of the chain for each factor of the rate, in place."""
 
-    def rate(self, t: Any) -> Any:
+    def rate(self, t: ArrayLike) -> Any:
         """Return the factor of the annealing at one or more times.
 
         Parameters
@@ -344,7 +347,7 @@ class Dynamics(ABC):
         """
         return np.ones(np.shape(t)) if self.annealing is None else self.annealing(t)
 
-    def _state(self, R: Any, Q: Any) -> tuple[Float64s, Float64s]:
+    def _state(self, R: ArrayLike, Q: ArrayLike) -> tuple[Float64s, Float64s]:
         """Return one state as new arrays, after checking its shape and that vectors can have it."""
         state = check_state(R, Q, self.n_students, self.n_directions)
         if self.unit_length and np.abs(np.diag(state[1]) - 1.0).max() > POSSIBLE:
@@ -356,9 +359,9 @@ class Dynamics(ABC):
 
     def simulate(
         self,
-        R: Any,
-        Q: Any,
-        t: Any,
+        R: ArrayLike,
+        Q: ArrayLike,
+        t: ArrayLike,
         *,
         n_features: int,
         runs: int = 20,
@@ -426,7 +429,7 @@ class Dynamics(ABC):
         R, Q = (np.stack(part, axis=1) for part in zip(*kept, strict=True))
         return SimulatedRuns(grid, R, Q, n)
 
-    def deviation_rates(self, R: Any, Q: Any, *, t: float = 0.0) -> Any:
+    def deviation_rates(self, R: ArrayLike, Q: ArrayLike, *, t: float = 0.0) -> Float64s:
         """Return the growth rates of small deviations from a state, in descending order.
 
         They are the eigenvalues of the Jacobian of the equations (central differences) in the free
@@ -455,7 +458,7 @@ class Dynamics(ABC):
         """
         return self._deviation_rates(*self._state(R, Q), self.rate(t))
 
-    def _deviation_rates(self, R: Float64s, Q: Float64s, factor: float) -> Any:
+    def _deviation_rates(self, R: Float64s, Q: Float64s, factor: float) -> Float64s:
         """Return the growth rates at an unchecked state, because rounding may put it on an edge."""
         upper = np.triu_indices(self.n_students, k=1 if self.unit_length else 0)
         free = np.concatenate([R.ravel(), Q[upper]])
@@ -482,7 +485,7 @@ class Dynamics(ABC):
         return Trajectory(t, R, Q, np.array(errors), self)
 
 
-def check_times(t: Any) -> Float64s:
+def check_times(t: ArrayLike) -> Float64s:
     """Return a grid of increasing times of at least 0.
 
     >>> check_times([2, 1])
@@ -496,7 +499,7 @@ def check_times(t: Any) -> Float64s:
     return grid
 
 
-def check_annealing(value: Any) -> Annealing | None:
+def check_annealing(value: object) -> Annealing | None:
     """Return an annealing or None.
 
     >>> check_annealing(0.5)

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.integrate import odeint
 from scipy.linalg import block_diag, helmert
 
@@ -137,7 +138,7 @@ class CompetitiveDynamics(Dynamics):
         self.annealing = check_annealing(annealing)
         self._clusters = (self.centres, self.weights, self.variances)
 
-    def averages(self, R: Any, Q: Any) -> tuple[Float64s, Float64s, Float64s]:
+    def averages(self, R: ArrayLike, Q: ArrayLike) -> tuple[Float64s, Float64s, Float64s]:
         """Return P, A and <p p^T>; the first axis is the cluster.
 
         P_nk is the probability that prototype k wins in cluster n. A_nkl is the density of a tie
@@ -172,7 +173,7 @@ class CompetitiveDynamics(Dynamics):
         """
         return self._averages(*self._state(R, Q))
 
-    def error(self, R: Any, Q: Any) -> float:
+    def error(self, R: ArrayLike, Q: ArrayLike) -> float:
         """Return the quantisation error (<min_k d_k> - <xi^2>) / 2.
 
         It is eq. 2.14 of Biehl et al. (1998), also with a neighborhood. For soft prototypes it is
@@ -201,7 +202,7 @@ class CompetitiveDynamics(Dynamics):
         share, _, pulls = self._pulls(R, Q, P, slopes_of_ties(A))
         return float(-0.5 * share @ np.diag(Q) - np.trace(pulls))
 
-    def solve(self, R: Any, Q: Any, t: Any) -> Trajectory:
+    def solve(self, R: ArrayLike, Q: ArrayLike, t: ArrayLike) -> Trajectory:
         """Integrate from R and Q at t = 0 by LSODA, and return the states at ``t``.
 
         In an exactly symmetric state with R_11 - R_21 = R_22 - R_12 = 0, two prototypes never
@@ -258,7 +259,7 @@ class CompetitiveDynamics(Dynamics):
             )
         return self._trajectory(grid, *turned_back(course[len(times) - len(grid) :]))
 
-    def _state(self, R: Any, Q: Any) -> tuple[Float64s, Float64s]:
+    def _state(self, R: ArrayLike, Q: ArrayLike) -> tuple[Float64s, Float64s]:
         """Return a checked state; without softness, coinciding prototypes raise ValueError."""
         R, Q = super()._state(R, Q)
         if self.softness is None:
@@ -347,7 +348,9 @@ class CompetitiveDynamics(Dynamics):
             )
         return shares
 
-    def _walk(self, R: Float64s, Q: Float64s, factors: Any, n: int, generator: Any) -> None:
+    def _walk(
+        self, R: Float64s, Q: Float64s, factors: Float64s, n: int, generator: np.random.Generator
+    ) -> None:
         shares = np.eye(self.n_students) if self.neighborhood is None else self.neighborhood
         softness = 0.0 if self.softness is None else self.softness
         rule = (n, softness, np.atleast_2d(shares), shares.ndim == 1)

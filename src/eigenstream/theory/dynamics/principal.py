@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from eigenstream._checks import (
     check_number,
@@ -100,7 +101,7 @@ class PrincipalDynamics(Dynamics):
 
     @classmethod
     def of_variances(
-        cls, variances: Any, *, learning_rate: Any, noise: float = 1.0
+        cls, variances: ArrayLike, *, learning_rate: Any, noise: float = 1.0
     ) -> "PrincipalDynamics":
         """Return the model of data with these variances, and ``noise`` along all other directions.
 
@@ -129,7 +130,7 @@ class PrincipalDynamics(Dynamics):
         values = check_numbers(variances, "variances", above=noise)
         return cls(np.sqrt(values / noise) - 1.0, learning_rate=np.multiply(learning_rate, noise))
 
-    def error(self, R: Any, Q: Any) -> float:
+    def error(self, R: ArrayLike, Q: ArrayLike) -> float:
         """Return the estimation error (<|xi - sum_k x_k J_k|^2> - <xi^2>) / 2.
 
         It is eq. 3.8 of Biehl et al. (1998). Its value is -M/2 for orthonormal students without
@@ -156,7 +157,7 @@ class PrincipalDynamics(Dynamics):
         C = Q + (R * self.excess) @ R.T
         return float(-np.trace(C) + 0.5 * (Q * C).sum())
 
-    def solve(self, R: Any, Q: Any, t: Any) -> Trajectory:
+    def solve(self, R: ArrayLike, Q: ArrayLike, t: ArrayLike) -> Trajectory:
         """Integrate from R and Q at t = 0 by Lawson's method, and return the states.
 
         Plateaus depend on the linear dependence of the overlaps, which the method preserves to
@@ -371,5 +372,7 @@ class PrincipalDynamics(Dynamics):
         dR, dQ = principal_drift(R, Q, self.excess, factor * self.learning_rate)
         return dR, dQ
 
-    def _walk(self, R: Float64s, Q: Float64s, factors: Any, n: int, generator: Any) -> None:
+    def _walk(
+        self, R: Float64s, Q: Float64s, factors: Float64s, n: int, generator: np.random.Generator
+    ) -> None:
         principal_chain(R, Q, self._model, n, factors, generator)

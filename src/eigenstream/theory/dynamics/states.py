@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from eigenstream._checks import check_number, check_whole, real_array
 from eigenstream._linalg import brief
@@ -46,7 +47,7 @@ def check_state(R: Any, Q: Any, students: int, directions: int) -> tuple[Float64
     return R, Q
 
 
-def _orthonormal(directions: Any) -> Float64s:
+def _orthonormal(directions: ArrayLike) -> Float64s:
     B = np.asarray(directions, np.float64)
     if B.ndim != 2 or np.abs(B @ B.T - np.eye(len(B))).max() > 1e-9:
         raise ValueError("directions are not orthonormal. Pass orthonormal rows.")
