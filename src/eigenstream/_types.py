@@ -15,17 +15,24 @@ __all__ = [
     "Array",
     "BlockCount",
     "Checkpoint",
+    "Column",
+    "Columns",
     "Constraints",
     "Count",
     "DType",
     "Estimator",
+    "Facts",
+    "Handle",
+    "Labelled",
     "LabelsLike",
     "Matrix",
     "PairsLike",
     "Parameters",
+    "Piece",
     "RandomState",
     "RowsLike",
     "Setting",
+    "Source",
     "StreamLike",
     "Transformer",
     "Values",
@@ -70,3 +77,17 @@ Parameters: TypeAlias = dict[str, Any]
 Checkpoint: TypeAlias = str | PathLike[str] | None
 #: The constraints of parameters that scikit-learn checks.
 Constraints: TypeAlias = dict[str, list[Any] | str]
+#: Plain values by name, as JSON stores them.
+Facts: TypeAlias = dict[str, Any]
+#: What a stream is opened from: paths, arrays, data frames, or an iterable of chunks.
+Source: TypeAlias = Any
+#: Rows as a library returns them: an array, a data frame, or records of Arrow.
+Piece: TypeAlias = Any
+#: A file, group or array that an optional library has opened, such as h5py.
+Handle: TypeAlias = Any
+#: A DataArray or Dataset of xarray.
+Labelled: TypeAlias = Any
+#: The name or the number of a column.
+Column: TypeAlias = str | int
+#: Columns by name or number: a list, a slice or a pattern such as "s*".
+Columns: TypeAlias = Any

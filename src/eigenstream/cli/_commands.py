@@ -15,6 +15,8 @@ from typing import Annotated, Any, NoReturn, get_args, get_type_hints
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from eigenstream._types import Facts
+
 __all__ = ["Group", "command", "fail", "grouped"]
 
 #: The short names of options.
@@ -52,7 +54,7 @@ def grouped(function: Callable[..., None]) -> Callable[..., None]:
     a Place(x=1, y=2)
     """
     keyword, none = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.empty
-    groups: dict[str, Any] = {}
+    groups: Facts = {}
     parameters = []
     hints = get_type_hints(function, include_extras=True)
     for name, parameter in inspect.signature(function).parameters.items():
@@ -110,7 +112,7 @@ class Command(_Described, TyperCommand):
         """Run the command, and print the errors of its data and its files."""
         names = [parameter.name or "" for parameter in self.params]
 
-        def say(message: Warning | str, *_: Any, **__: Any) -> None:
+        def say(message: Warning | str, *_: object, **__: object) -> None:
             text = in_options(str(message), names)
             print("eigenstream: warning:", *text.split(), file=sys.stderr)
 

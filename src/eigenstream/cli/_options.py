@@ -133,7 +133,7 @@ Json = Annotated[bool, "Print one JSON object."]
 ImageShape = Annotated[Any, image_size, "Show rows as images of 28x28 pixels, say."]
 
 
-def without_text(stream: StreamLike) -> Any:
+def without_text(stream: StreamLike) -> StreamLike:
     """Return the stream without columns of text or dates, and print their names."""
     readable, others = stream.of_numbers()
     decimals = any(what.startswith("decimal") for what in others.values())
@@ -165,7 +165,7 @@ class ReadingOptions:
         typer.Option(help="The first row of text names the columns, or not.", metavar=""),
     ] = None
 
-    def opened(self, data: list[Any], **more: Any) -> Any:
+    def opened(self, data: list[str], **more: object) -> StreamLike:
         """Return the stream of names of data, or of the tables of an open stream."""
         from eigenstream.streams import open_stream
 
@@ -179,8 +179,8 @@ class ReadingOptions:
         return open_stream(data[0] if len(data) == 1 else data, **how)
 
     def matching(
-        self, estimator: Estimator, data: list[str], missing: str | None, **more: Any
-    ) -> Any:
+        self, estimator: Estimator, data: list[str], missing: str | None, **more: object
+    ) -> StreamLike:
         """Return the stream with the columns and the options that a model stores."""
         fitted = getattr(estimator, "provenance_", {})
         names = fitted.get("columns")
@@ -225,7 +225,7 @@ class RunOptions(ReadingOptions):
         self.missing = "raise"
         return {"missing": policy}
 
-    def started(self, data: list[str], *beside: Any, **more: Any) -> Any:
+    def started(self, data: list[str], *beside: object, **more: object) -> StreamLike:
         """Return the stream, once all files can be written; ``beside`` are other inputs."""
         stream = without_text(self.opened(data, missing=self.missing, **more))
         inputs = [*data, *beside, *stream.sources]
@@ -253,7 +253,7 @@ class FitOptions(RunOptions):
         "differences:LAG, quadratic-expansion, omit-outliers:DEVIATIONS.",
     ] = None
 
-    def opened(self, data: list[Any], **more: Any) -> Any:
+    def opened(self, data: list[str], **more: object) -> StreamLike:
         """Return the stream behind its steps."""
         stream = super().opened(data, **more)
         return stream if self.through is None else stream.through(*self.through)
@@ -270,7 +270,9 @@ class LearningOptions:
     passes: Annotated[int | None, "Passes of --solver sketch; each one improves the answer."] = None
     features: Annotated[str | None, "A map in front: rbf:SIZE:GAMMA or gradients:CELLS."] = None
 
-    def estimator(self, kind: Any, stream: StreamLike, run: RunOptions, **parameters: Any) -> Any:
+    def estimator(
+        self, kind: Any, stream: StreamLike, run: RunOptions, **parameters: object
+    ) -> Estimator:
         """Return an estimator with these options."""
         from eigenstream import RBFNetwork, Sketch
         from eigenstream.features import GradientOrientation

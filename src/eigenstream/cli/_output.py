@@ -2,16 +2,21 @@
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from math import isfinite
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from eigenstream._types import Facts
+
+if TYPE_CHECKING:
+    from eigenstream.streams.base import Chunk
 
 #: The number of values of a list that are shown.
 MOST_SHOWN = 8
@@ -29,7 +34,7 @@ QUIET_SECONDS = 1.0
 LINE_SECONDS = 30.0
 
 
-def check_output(out: Path, inputs: list[Any], endings: tuple[str, ...] = ()) -> None:
+def check_output(out: Path, inputs: Sequence[object], endings: tuple[str, ...] = ()) -> None:
     """Raise an error, before any work, if a file cannot or should not be written."""
     from eigenstream._files import check_writable
 
@@ -53,7 +58,7 @@ def save_figure(drawn: Any, out: Path) -> None:
 # ---- results -----------------------------------------------------------------------------------
 
 
-def say(facts: Mapping[str, Any], sentence: str, as_json: bool) -> None:
+def say(facts: Facts, sentence: str, as_json: bool) -> None:
     """Print results as one JSON object or as a sentence."""
     if as_json:
         print_json(facts)
@@ -61,7 +66,7 @@ def say(facts: Mapping[str, Any], sentence: str, as_json: bool) -> None:
         print(sentence)
 
 
-def show(title: str, facts: Mapping[str, Any], as_json: bool) -> None:
+def show(title: str, facts: Facts, as_json: bool) -> None:
     """Print results as one JSON object, or one a line with the eigenvalues as bars.
 
     >>> show(
@@ -97,7 +102,7 @@ def show(title: str, facts: Mapping[str, Any], as_json: bool) -> None:
         print(f"{place:3} {value:12.5g}  {bar}".rstrip())
 
 
-def words(value: Any) -> str:
+def words(value: object) -> str:
     """Return a value as text; empty for None and for what is empty.
 
     >>> words(1234), words(0.5), words({"equal": 3, "unequal": 4}), words([])
@@ -116,12 +121,12 @@ def words(value: Any) -> str:
     return f"{value:,}" if type(value) is int else str(value)
 
 
-def print_json(facts: Mapping[str, Any]) -> None:
+def print_json(facts: Facts) -> None:
     """Print one JSON object at once, also into a pipe. NaN and infinity become null."""
     print(json.dumps(_plain(facts), allow_nan=False), flush=True)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, Mapping):
         return {str(name): _plain(part) for name, part in value.items()}
     if isinstance(value, np.ndarray | np.generic):
@@ -187,7 +192,7 @@ class Watched:
         self._stream = self._stream.keeping_holes()
         return self
 
-    def chunks(self, skip: int = 0) -> Iterator[Any]:
+    def chunks(self, skip: int = 0) -> Iterator["Chunk"]:
         """Start a pass, behind the passes that steps of preprocessing need."""
         self._begin(0)
         self._stream.learn_steps(self._advance)

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
-from eigenstream._types import Estimator, StreamLike
+from eigenstream._types import Estimator, Facts, StreamLike
 from eigenstream.cli._options import RunOptions
 from eigenstream.cli._output import Watched, show, waiting
 
@@ -112,7 +112,7 @@ def fitted(
         note_columns(estimator, items)
         rows = items
     with waiting("solving"):
-        facts = {"sources": list(rows.sources)} | _results(estimator, passes, dt)
+        facts: Facts = {"sources": list(rows.sources)} | _results(estimator, passes, dt)
         further = results()
     done = facts["rows"] * (facts["passes"] or 1)
     if keeper is not None and keeper.resumed:
@@ -149,9 +149,9 @@ def _client(run: RunOptions) -> Iterator[Any]:
             yield client
 
 
-def _results(estimator: Estimator, passes: int | None, dt: float) -> dict[str, Any]:
+def _results(estimator: Estimator, passes: int | None, dt: float) -> Facts:
     """Return the results of a fit by name."""
-    facts: dict[str, Any] = {}
+    facts: Facts = {}
     for name, path in RESULTS.items():
         if callable(path):
             facts[name] = path(estimator)

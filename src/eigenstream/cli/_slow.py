@@ -1,11 +1,11 @@
 """Time scales of slow features with their columns, and the lag to choose, for fit and lags."""
 
 import warnings
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
-from eigenstream._types import Estimator, StreamLike
+from eigenstream._types import Estimator, Facts, StreamLike
 
 #: Columns that are named for each feature, and features that are printed.
 MOST_COLUMNS, MOST_FEATURES = 3, 10
@@ -34,7 +34,7 @@ def recommended_lag(estimator: Estimator, stream: StreamLike) -> int | None:
         return lag_path(clone(estimator), stream).recommended_lag
 
 
-def slow_features(estimator: Estimator, dt: float) -> list[dict[str, Any]]:
+def slow_features(estimator: Estimator, dt: float) -> list[Facts]:
     """Return the time scale of each feature and its largest weights by column.
 
     Weights are in units of the columns' deviations. Solvers that only estimate have no time scales.
@@ -51,7 +51,7 @@ def slow_features(estimator: Estimator, dt: float) -> list[dict[str, Any]]:
     for k, scale in enumerate(estimator.timescales_ * dt):
         order = np.argsort(-abs(weights[k]), kind="stable")[:MOST_COLUMNS]
         columns = {str(j if names is None else names[j]): float(weights[k, j]) for j in order}
-        feature: dict[str, Any] = {"timescale": float(scale)}
+        feature: Facts = {"timescale": float(scale)}
         if bars is not None and bars.timescales is not None and k < len(bars.timescales.value):
             low, value, high = (
                 float(getattr(bars.timescales, name)[k] * dt) for name in ("low", "value", "high")
@@ -61,7 +61,7 @@ def slow_features(estimator: Estimator, dt: float) -> list[dict[str, Any]]:
     return features
 
 
-def print_features(features: list[dict[str, Any]], unit: str) -> None:
+def print_features(features: list[Facts], unit: str) -> None:
     """Print time scales with the columns of the largest weights."""
     if not features:
         return

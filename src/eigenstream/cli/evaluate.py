@@ -1,16 +1,20 @@
 """``eigenstream evaluate``: measures of the features of a model on labelled rows."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
 from eigenstream._prepared import without_steps
-from eigenstream._types import Estimator, StreamLike
+from eigenstream._types import Array, Estimator, Facts, Matrix, StreamLike
 from eigenstream.cli._options import Data, Json, MissingAsFitted, ModelFile, ReadingOptions, column
 from eigenstream.cli._output import Watched, show, waiting
 from eigenstream.cli._pairs import pairs_of
 from eigenstream.cli.transform import feature_model
+
+if TYPE_CHECKING:
+    from eigenstream.evaluation.base import PairCounts
 
 
 def evaluate(
@@ -81,12 +85,12 @@ def _drawn(stream: StreamLike, max_rows: int, seed: int) -> tuple[Any, Any, int]
     return kept[0], kept[1], n_rows
 
 
-def _of_labels(estimator: Estimator, rows: Any, names: Any, n_rows: int) -> dict[str, Any]:
+def _of_labels(estimator: Estimator, rows: Matrix, names: Array, n_rows: int) -> Facts:
     """Return the counts of the rows, and the measures of features and columns."""
     from eigenstream.evaluation import one_shot_error
     from eigenstream.evaluation.base import all_pairs, labelled
 
-    def measured(points: Any, threshold: float | None) -> dict[str, float]:
+    def measured(points: Array, threshold: float | None) -> dict[str, float]:
         data = labelled(points, names)
         unit = threshold and threshold / data.scale
         return {"one_shot_error": one_shot_error(points, names)} | _measures(all_pairs(data), unit)
@@ -95,7 +99,7 @@ def _of_labels(estimator: Estimator, rows: Any, names: Any, n_rows: int) -> dict
     return counts | _both(estimator, rows, measured)
 
 
-def _at_rate(estimator: Estimator, rows: Any, names: Any, rate: float) -> dict[str, Any]:
+def _at_rate(estimator: Estimator, rows: Matrix, names: Array, rate: float) -> Facts:
     """Return the threshold of a false-positive rate, and the rate to expect for new classes."""
     from eigenstream.subspace import false_positive_interval
 
@@ -117,7 +121,7 @@ def _of_pairs(estimator: Estimator, items: Any, index: Any, signs: Any) -> dict[
     if len(np.unique(signs)) < 2:
         raise ValueError("All pairs are of one kind. Pass equal and unequal pairs.")
 
-    def measured(points: Any, threshold: float | None) -> dict[str, float]:
+    def measured(points: Array, threshold: float | None) -> dict[str, float]:
         distances = distances_of(np.asarray(points, np.float64), index)
         return _measures(counts_of_pairs(distances, signs), threshold)
 
@@ -125,14 +129,14 @@ def _of_pairs(estimator: Estimator, items: Any, index: Any, signs: Any) -> dict[
     return counts | _both(estimator, items[there], measured)
 
 
-def _both(estimator: Estimator, rows: Any, measured: Any) -> dict[str, Any]:
+def _both(estimator: Estimator, rows: Matrix, measured: Callable[..., Facts]) -> Facts:
     """Return the measures of the features and of the columns."""
     features = without_steps(estimator).transform(rows)  # the stream has applied them
     threshold = getattr(estimator, "threshold_", None)
     return {"features": measured(features, threshold), "columns": measured(rows, None)}
 
 
-def _measures(counts: Any, threshold: float | None) -> dict[str, float]:
+def _measures(counts: "PairCounts", threshold: float | None) -> dict[str, float]:
     """Return the measures of pairs that were counted by distance."""
     from eigenstream.evaluation.base import roc_area
     from eigenstream.evaluation.pair_risk import risk_at, risk_curve

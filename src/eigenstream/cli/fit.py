@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from eigenstream._types import Facts
 from eigenstream.cli import _options as options
 from eigenstream.cli._commands import Group, command
 from eigenstream.cli._options import Data, FitOptions, LearningOptions, RunOptions
@@ -68,14 +69,14 @@ def fit_slow(
     parameters |= {"criterion": criterion, "reversible": reversible}
     estimator = learning.estimator(SlowSubspace, stream, run, **parameters)
 
-    def results() -> dict[str, Any]:
+    def results() -> Facts:
         return {
             "unit": unit,
             "features": slow_features(estimator, dt),
             "recommended_lag": recommended_lag(estimator, stream),
         }
 
-    how: dict[str, Any] = {"blocks": blocks, "dt": dt, "unit": unit, "results": results}
+    how: Facts = {"blocks": blocks, "dt": dt, "unit": unit, "results": results}
     facts = fitted(estimator, stream, run, learning.passes or 1, **how)
     if not run.json:
         print_features(facts["features"], unit)
@@ -149,7 +150,7 @@ def fit_classes(
     fitted(estimator, stream, run, learning.passes)
 
 
-def _weight(criterion: str, eta: Any) -> dict[str, Any]:
+def _weight(criterion: str, eta: Any) -> Facts:
     """Return the criterion, which is "difference" if an eta is given."""
     return {"criterion": criterion} if eta is None else {"criterion": "difference", "eta": eta}
 
@@ -227,7 +228,7 @@ def fit_som(
     """
     from eigenstream import SelfOrganizingMap
 
-    parameters: dict[str, Any] = {"topology": topology, "periodic": periodic, "training": training}
+    parameters: Facts = {"topology": topology, "periodic": periodic, "training": training}
     parameters["scale"] = standardize
     parameters |= run.of_estimator("partial")
     estimator = SelfOrganizingMap(grid, max_iter=max_iter, random_state=run.seed, **parameters)

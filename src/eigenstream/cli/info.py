@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from eigenstream._types import StreamLike
+from eigenstream._types import Facts, StreamLike
 from eigenstream.cli._options import Data, Json, ReadingOptions, column
 from eigenstream.cli._output import Watched, print_json, show
 
@@ -30,7 +30,7 @@ def info(
     stream, others = stream.of_numbers()
     readable = not others or len(others) < width
     kinds = {what.split()[0] for what in others.values()}
-    facts: dict[str, Any] = {
+    facts: Facts = {
         "sources": list(stream.sources),
         "rows": stream.n_rows,
         "columns": stream.n_features if readable else 0,
@@ -52,7 +52,7 @@ def info(
 ADVICE = {"decimal": "--decimal ,", "dates": "--time COLUMN", "text": "--sequence COLUMN"}
 
 
-def _passed(stream: StreamLike) -> dict[str, Any]:
+def _passed(stream: StreamLike) -> Facts:
     """Read all rows, and return the facts that need a pass."""
     lengths: list[int] = []
     n_missing, first = 0, None

@@ -66,7 +66,7 @@ def _features(
             yield part.raw_times, features
 
 
-def feature_model(path: Path) -> Any:
+def feature_model(path: Path) -> Estimator:
     """Return the model of a file, if it makes features."""
     from eigenstream.persistence import load
 

@@ -1,7 +1,6 @@
 """Clients of Dask clusters, on this machine or on others."""
 
 from logging import CRITICAL
-from typing import Any
 
 from dask.distributed import Client
 
@@ -9,7 +8,7 @@ from dask.distributed import Client
 CONNECTION_SECONDS = 15
 
 
-def client_of(workers: int | None, address: str | None, folder: str, **how: Any) -> Client:
+def client_of(workers: int | None, address: str | None, folder: str, **how: object) -> Client:
     """Return a client of new processes on this machine, or of a scheduler at an address.
 
     Each process has one thread and writes to the folder only. Errors of its tasks are raised here

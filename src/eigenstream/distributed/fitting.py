@@ -6,25 +6,29 @@ from dataclasses import dataclass, field, replace
 from inspect import signature
 from itertools import chain, pairwise, zip_longest
 from math import isnan
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import dask
 import dask.array as da
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from eigenstream._checks import warn_user
 from eigenstream._provenance import forget_source, note_source
 from eigenstream._streams import is_stream, labelled_stream, note_columns
-from eigenstream._types import LabelsLike, RowsLike, WeightsLike
+from eigenstream._types import LabelsLike, Matrix, Parameters, RowsLike, WeightsLike
 from eigenstream.distributed import parts
 from eigenstream.distributed.parts import Cluster, Piece, merged_in_order
 from eigenstream.rows.chunk import Chunk, Skipped
 from eigenstream.rows.fit import Fit
 from eigenstream.rows.guard import replacing
-from eigenstream.rows.rows import Part, Rows
+from eigenstream.rows.rows import MapOfRows, Part, Rows
 from eigenstream.subspace.solvers.frame import Frame
 from eigenstream.subspace.solvers.solver import MERGE, Krylov, Need, chosen_solver
 from eigenstream.subspace.sums.learner import Learner
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 Estimator = TypeVar("Estimator")
 
@@ -43,12 +47,12 @@ def fit(
     X: RowsLike,
     y: LabelsLike = None,
     *,
-    client: Any = None,
+    client: "Client | None" = None,
     sample_weight: WeightsLike = None,
-    groups: Any = None,
-    background: Any = None,
+    groups: LabelsLike = None,
+    background: RowsLike = None,
     progress: bool = False,
-    **others: Any,
+    **others: object,
 ) -> Estimator:
     """Fit an estimator to data that are spread over workers, and return it.
 
@@ -99,7 +103,7 @@ def fit(
     >>> np.allclose(slow.components_, SlowSubspace(2).fit(rows).components_)
     True
     """
-    model: Any = estimator
+    model: BaseEstimator = estimator
     prototypes = hasattr(model, "_by_passes")
     if not hasattr(model, "_learn_all") or (prototypes and not model._by_passes()):
         raise TypeError(
@@ -128,7 +132,9 @@ def fit(
     return estimator
 
 
-def _fit_collection(model: Any, X: RowsLike, arguments: dict[str, Any], cluster: Cluster) -> None:
+def _fit_collection(
+    model: BaseEstimator, X: RowsLike, arguments: Parameters, cluster: Cluster
+) -> None:
     second = _background(model, X, arguments)
     template = parts.template_of(X, cluster.run)
     labels = {"y": np.ones(len(template), np.int64)} if "y" in arguments else {}
@@ -144,13 +150,13 @@ def _fit_collection(model: Any, X: RowsLike, arguments: dict[str, Any], cluster:
     forget_source(model)
 
 
-def _background(model: Any, X: RowsLike, arguments: dict[str, Any]) -> Any:
+def _background(model: BaseEstimator, X: RowsLike, arguments: Parameters) -> RowsLike:
     """Return the background after the preprocessing steps of X, or None."""
     second = arguments.pop("background", None)
     return None if second is None else model._background_after(X, second)
 
 
-def _alternating(pieces: list[Piece], background: Any) -> list[Piece]:
+def _alternating(pieces: list[Piece], background: RowsLike) -> list[Piece]:
     """Return pieces of X and of a background in turn, as a sketch needs."""
     if is_stream(background):
         others = parts.pieces_of_stream(background, len(pieces))
@@ -163,7 +169,7 @@ def _alternating(pieces: list[Piece], background: Any) -> list[Piece]:
     return [piece for piece in chain(*zip_longest(pieces, others)) if piece is not None]
 
 
-def _fit_stream(model: Any, X: RowsLike, arguments: dict[str, Any], cluster: Cluster) -> None:
+def _fit_stream(model: BaseEstimator, X: RowsLike, arguments: Parameters, cluster: Cluster) -> None:
     stream = X if "y" not in arguments else X.with_labels(arguments.pop("y"))
     second = _background(model, X, arguments)
     if arguments:
@@ -180,7 +186,9 @@ def _fit_stream(model: Any, X: RowsLike, arguments: dict[str, Any], cluster: Clu
     note_source(model, stream, fit.n_sequences)
 
 
-def _learn(model: Any, pieces: list[Piece], width: int, cluster: Cluster, X: RowsLike) -> Fit:
+def _learn(
+    model: BaseEstimator, pieces: list[Piece], width: int, cluster: Cluster, X: RowsLike
+) -> Fit:
     """Learn from pieces of rows, and warn if parts of a sketch are short."""
     rows = sum(piece.n_rows for piece in pieces)
     n_rows = None if isnan(rows) else int(rows)
@@ -221,7 +229,7 @@ class SpreadRows(Rows):
 
     def __init__(
         self,
-        estimator: Any,
+        estimator: BaseEstimator,
         width: int,
         groups: list[list[Piece]],
         n_parts: int,
@@ -247,7 +255,7 @@ class SpreadRows(Rows):
                 )
             yield from (chunk for chunk in self.cluster.run(part[0]) if len(chunk))
 
-    def first_row(self) -> Any:
+    def first_row(self) -> Matrix:
         """Return one row."""
         return np.zeros((1, self.width))
 
@@ -259,7 +267,7 @@ class SpreadRows(Rows):
                 "Fit it to some rows, and pass features=FrozenEstimator(map)."
             )
 
-    def learned(self, learner: Any, turn: int | None, feature_map: Any) -> "Learned":
+    def learned(self, learner: Any, turn: int | None, feature_map: MapOfRows | None) -> "Learned":
         """Return a learner of all rows, in one pass on the workers."""
         if isinstance(learner, Learner):
             if learner.forgetting:
@@ -284,7 +292,7 @@ class SpreadRows(Rows):
         result: Learned = self.cluster.run(merged_in_order(merged, states))
         return result
 
-    def _tasks(self, feature_map: Any) -> list[Any]:
+    def _tasks(self, feature_map: MapOfRows | None) -> list[Any]:
         """Return the arguments of each task: lazy rows, or rows in the memory of the workers."""
         if self.tasks:
             return self.tasks
@@ -306,12 +314,12 @@ class SpreadRows(Rows):
 class PartRows:
     """The checked rows of a task: blocks in memory, or a stream that is read when iterated."""
 
-    def __init__(self, estimator: Any, part: list[Piece]) -> None:
+    def __init__(self, estimator: BaseEstimator, part: list[Piece]) -> None:
         self.estimator, self.part = estimator, part
         self.chunks: list[Chunk] | None = None
 
     @classmethod
-    def read(cls, estimator: Any, part: list[Piece]) -> "PartRows":
+    def read(cls, estimator: BaseEstimator, part: list[Piece]) -> "PartRows":
         """Return the rows in memory."""
         rows = cls(estimator, part)
         rows.chunks = [replace(chunk.kept(), skipped=chunk.skipped) for chunk in rows]
@@ -375,7 +383,7 @@ class Learned:
         self.learner.add(replace(chunk, starts=starts))
 
 
-def learned(begun: Learned, rows: Any, *pieces: Any) -> Learned:
+def learned(begun: Learned, rows: RowsLike, *pieces: RowsLike) -> Learned:
     """Return a learner of a part that has also learned the next rows, in memory or lazy."""
     rows = PartRows(rows, *pieces) if pieces else rows
     result = deepcopy(begun)

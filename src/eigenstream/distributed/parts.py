@@ -2,13 +2,13 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from itertools import pairwise, zip_longest
 from math import isnan, nan
 from operator import add
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dask
 import dask.array as da
@@ -20,7 +20,10 @@ from dask.highlevelgraph import HighLevelGraph
 
 from eigenstream._checks import warn_user
 from eigenstream._streams import is_dask
-from eigenstream._types import RowsLike, StreamLike
+from eigenstream._types import Parameters, RowsLike, StreamLike
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 #: The number of values in the rows that a task learns (16 MB). Larger parts make fewer and longer
 #: tasks.
@@ -33,10 +36,10 @@ RANGES_PER_THREAD = 8
 class Tasks:
     """Tasks of a Dask graph that run inside another task. Dask does not look into this class."""
 
-    def __init__(self, tasks: dict[Any, Any], keys: dict[str, Any]) -> None:
+    def __init__(self, tasks: dict[Hashable, object], keys: Parameters) -> None:
         self.tasks, self.keys = tasks, keys
 
-    def run(self, inputs: dict[Any, Any]) -> dict[str, Any]:
+    def run(self, inputs: dict[Hashable, object]) -> Parameters:
         """Return the values of the keys by their names."""
         values = dask.get(self.tasks | inputs, list(self.keys.values()))
         return dict(zip(self.keys, values, strict=True))
@@ -46,7 +49,7 @@ class Tasks:
 class Piece:
     """The arguments of one block, lazy or a stream, and its place in the data."""
 
-    arguments: dict[str, Any]
+    arguments: Parameters
     #: The name of the data in errors, and the number of the first row.
     name: str = "X"
     first_row: int = 0
@@ -55,7 +58,7 @@ class Piece:
     begins: bool = False
     #: The tasks that make the lazy arguments, and lazy values that these tasks need.
     tasks: Tasks | None = None
-    inputs: dict[Any, Any] = field(default_factory=dict)
+    inputs: dict[Hashable, object] = field(default_factory=dict)
 
     @property
     def where(self) -> str:
@@ -68,7 +71,7 @@ class Piece:
         return replace(self, arguments=self.arguments | values, tasks=None, inputs={})
 
 
-def pieces_of(X: RowsLike, others: dict[str, Any], name: str = "X") -> list[Piece]:
+def pieces_of(X: RowsLike, others: Parameters, name: str = "X") -> list[Piece]:
     """Return the pieces of a collection, or of a list of arrays that are separate sequences."""
     if not is_dask(X):
         X = da.from_array(np.asarray(X))
@@ -81,7 +84,7 @@ def pieces_of(X: RowsLike, others: dict[str, Any], name: str = "X") -> list[Piec
     return pieces
 
 
-def _pieces(X: RowsLike, others: dict[str, Any], name: str) -> Iterator[Piece]:
+def _pieces(X: RowsLike, others: Parameters, name: str) -> Iterator[Piece]:
     blocks, lengths = blocks_of(whole_rows(X, name))
     beside = {key: _beside(values, lengths, key) for key, values in others.items()}
     before = 0.0
@@ -93,7 +96,7 @@ def _pieces(X: RowsLike, others: dict[str, Any], name: str) -> Iterator[Piece]:
         before += n_rows
 
 
-def blocks_of(values: Any) -> tuple[list[Any], list[float]]:
+def blocks_of(values: RowsLike) -> tuple[list[Any], list[float]]:
     """Return the lazy blocks of a collection along its rows, and their numbers of rows or NaN."""
     if isinstance(values, da.Array):
         lengths = [float(n) for n in values.chunks[0]]
@@ -102,7 +105,7 @@ def blocks_of(values: Any) -> tuple[list[Any], list[float]]:
     return blocks, [nan] * len(blocks)
 
 
-def whole_rows(X: RowsLike, name: str) -> Any:
+def whole_rows(X: RowsLike, name: str) -> RowsLike:
     """Return an array whose blocks hold all columns of their rows."""
     if not isinstance(X, da.Array) or X.numblocks[1:] == (1,) * (X.ndim - 1):
         return X
@@ -114,7 +117,7 @@ def whole_rows(X: RowsLike, name: str) -> Any:
     return X.rechunk(along if isnan(sum(X.chunks[0])) else along | {0: "auto"})
 
 
-def _beside(values: Any, lengths: list[float], name: str) -> list[Any]:
+def _beside(values: RowsLike, lengths: list[float], name: str) -> list[Any]:
     """Return the parts of labels or weights that belong to the blocks of the rows."""
     n_rows = sum(lengths)  # NaN if one is unknown
     if not is_dask(values):
@@ -162,7 +165,7 @@ def fuse_reading(pieces: list[Piece]) -> list[Piece]:
         for value in piece.arguments.values()
         if isinstance(value, Delayed)
     ]
-    graph: dict[Any, Any] = {}
+    graph: dict[Hashable, object] = {}
     for part in {id(value.dask): value.dask for value in lazy}.values():
         graph |= dict(part)
     dependents = get_deps(graph)[1]
@@ -223,7 +226,7 @@ def merged_in_order(merge: Callable[[Any, Any], Any], states: list[Any]) -> Any:
 class Cluster:
     """A Dask client, or the scheduler of this process, and whether it shows progress."""
 
-    def __init__(self, client: Any, progress: bool) -> None:
+    def __init__(self, client: "Client", progress: bool) -> None:
         if client is None and "distributed" in sys.modules:
             with suppress(ValueError):  # there is no current client
                 client = sys.modules["distributed"].get_client()
@@ -249,7 +252,7 @@ class Cluster:
         return list(self.client.persist(values) if self.client else dask.persist(*values))
 
 
-def spread(call: Callable[..., None], out: Any, n: int) -> None:
+def spread(call: Callable[..., None], out: RowsLike, n: int) -> None:
     """Let the workers call ``call(out, first, last)`` for ranges of rows, and add the results."""
     cluster = Cluster(None, False)
     ends = np.linspace(0, n, min(RANGES_PER_THREAD * cluster.n_threads, n) + 1).astype(int)
@@ -259,14 +262,14 @@ def spread(call: Callable[..., None], out: Any, n: int) -> None:
     out += cluster.run(merged_in_order(add, states))
 
 
-def filled(call: Callable[..., None], shape: tuple[int, ...], first: int, last: int) -> Any:
+def filled(call: Callable[..., None], shape: tuple[int, ...], first: int, last: int) -> RowsLike:
     """Return an array of zeros to which a function has added."""
     out = np.zeros(shape)
     call(out, first, last)
     return out
 
 
-def template_of(X: RowsLike, run: Callable[[Any], Any]) -> Any:
+def template_of(X: RowsLike, run: Callable[[Any], Any]) -> RowsLike:
     """Return one row with the columns and the type of a collection."""
     if isinstance(X, list | tuple):
         X = X[0]
@@ -277,11 +280,11 @@ def template_of(X: RowsLike, run: Callable[[Any], Any]) -> Any:
     return run(dask.delayed(_first_row)(X))
 
 
-def _first_row(block: Any) -> Any:
+def _first_row(block: RowsLike) -> RowsLike:
     return block.iloc[:1] if hasattr(block, "iloc") else np.asarray(block)[:1]
 
 
-def mapped(method: Callable[..., Any], X: RowsLike, *rest: Any) -> Any:
+def mapped(method: Callable[..., Any], X: RowsLike, *rest: object) -> RowsLike:
     """Return the lazy results of a method of rows, such as ``transform``, for each block."""
     if isinstance(X, list | tuple):
         return [mapped(method, part, *rest) for part in X]

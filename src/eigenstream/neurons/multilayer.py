@@ -292,7 +292,7 @@ class _Backpropagating(SupervisedNeurons):
         self._hidden()
 
     def _hidden(self) -> tuple[int, ...]:
-        sizes = self.hidden_layer_sizes
+        sizes: Any = self.hidden_layer_sizes
         if isinstance(sizes, str) or not np.iterable(sizes):
             sizes = (sizes,)
         return tuple(check_whole(size, "hidden_layer_sizes") for size in sizes)

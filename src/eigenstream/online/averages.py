@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenstream._linalg import Float64s
+from eigenstream._linalg import Float64s, Floats
 from eigenstream._storable import storable
 
 __all__ = ["ProjectorAverage", "RunningAnswer", "RunningMean"]
@@ -37,7 +37,7 @@ class ProjectorAverage:
     def __init__(self, rank: int, values: Float64s, vectors: Float64s) -> None:
         self.rank, self.values, self.vectors = rank, values, vectors
 
-    def add(self, frame: Any, share: float) -> Float64s:
+    def add(self, frame: Floats, share: float) -> Float64s:
         """Give a frame of orthonormal rows its share, and the past the remaining share.
 
         Return the inner products of the new vectors with the old ones.
@@ -213,6 +213,6 @@ class RunningMean:
                 average /= np.linalg.norm(average, axis=1, keepdims=True)
         self.steps = steps
 
-    def vectors(self, learner: Any) -> Any:
+    def vectors(self, learner: Any) -> Floats:
         """Return the mean, or the weights themselves where nothing is averaged."""
         return learner.weights if self.power is None else self.watched

@@ -95,7 +95,7 @@ class Plan:
     seed: int = 0
     block_size: int | None = None
     rates: Any = None
-    hook: Callable[[Progress], Any] | None = None
+    hook: Callable[[Progress], object] | None = None
     hook_every: int = 1000
 
     def __post_init__(self) -> None:
@@ -113,9 +113,9 @@ class Plan:
 def check_options(
     learning_rate: LearningRate = "auto",
     init: ArrayLike = "data",
-    forgetting: Any = None,
-    block_size: Any = None,
-    hook: Any = None,
+    forgetting: float | None = None,
+    block_size: int | None = None,
+    hook: Callable[[Progress], object] | None = None,
 ) -> None:
     """Check the options of online learning that do not depend on the data.
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 from time import monotonic
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from joblib import hash as hash_of
 
@@ -13,9 +13,10 @@ from eigenstream._files import check_writable, remove_abandoned
 from eigenstream._hooks import Resumption
 from eigenstream._provenance import forget_source
 from eigenstream._streams import fresh
-from eigenstream._types import Estimator, StreamLike
+from eigenstream._types import Estimator, Facts, Matrix, StreamLike
 from eigenstream.persistence.codec import Arrays, can_be_saved, encode
 from eigenstream.persistence.model_file import ModelError, read, read_header, write
+from eigenstream.rows.chunk import Chunk
 from eigenstream.rows.fit import Fit
 from eigenstream.rows.rows import StreamRows
 from eigenstream.subspace.estimators.time import TimeEstimator
@@ -117,7 +118,7 @@ class Checkpoint:
         self.rows = self.passes = self.rows_since = 0
         self.learning = self.resumed = False
         #: The identity of the stream and the settings of the fit.
-        self._facts: dict[str, Any] = {}
+        self._facts: Facts = {}
         self._turn = 0
         #: The rows seen in this pass, and since the last checkpoint.
         self._seen = self._since = 0
@@ -161,7 +162,7 @@ class Checkpoint:
         self._write(learned(), complete=False)
 
     def after(
-        self, chunk: Any, learned: Callable[[], object], turn: int = 0, whole: bool = False
+        self, chunk: Chunk, learned: Callable[[], object], turn: int = 0, whole: bool = False
     ) -> None:
         """Write a checkpoint after a chunk, if one is required.
 
@@ -189,7 +190,7 @@ class Checkpoint:
         """
         return learned_rows(self.rows, self.passes)
 
-    def learn(self, estimator: Estimator, stream: StreamLike, **first: Any) -> Any:
+    def learn(self, estimator: Estimator, stream: StreamLike, **first: Matrix) -> Estimator:
         """Return an estimator trained in one pass of ``partial_fit``, with checkpoints.
 
         Use it for neurons whose ``fit`` makes several passes and has no ``checkpoint=``.
@@ -256,7 +257,7 @@ class Checkpoint:
 
     # ---- resuming ----------------------------------------------------------------------------
 
-    def _header(self) -> dict[str, Any] | None:
+    def _header(self) -> Facts | None:
         """Return the checkpoint in an existing file's header, or raise if it is only a model."""
         if not self.path.exists():
             return None
@@ -305,7 +306,7 @@ def _check_parameters(estimator: Estimator) -> None:
             encode(value, {}, name)
 
 
-def _same(left: Any, right: Any) -> bool:
+def _same(left: object, right: object) -> bool:
     """Return whether two values are equal in saved form."""
     arrays: tuple[Arrays, Arrays] = {}, {}
     trees = [encode(value, into) for value, into in zip((left, right), arrays, strict=True)]

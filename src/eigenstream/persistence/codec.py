@@ -14,7 +14,7 @@ import eigenstream.streams
 import eigenstream.subspace  # noqa: F401  the classes register themselves
 from eigenstream._namespaces import DeviceArray
 from eigenstream._storable import CLASSES, check_form, layout_of
-from eigenstream._types import Array, DType
+from eigenstream._types import Array, DType, Facts
 
 __all__ = ["Arrays", "can_be_saved", "decode", "encode"]
 
@@ -40,7 +40,7 @@ REMEDIES = {
 }
 
 
-def can_be_saved(value: Any) -> bool:
+def can_be_saved(value: object) -> bool:
     """Return whether the class of a value can be saved."""
     return CLASSES.get(type(value).__name__) is type(value)
 
@@ -88,7 +88,7 @@ def encode(value: Any, arrays: Arrays, place: str = "model") -> Any:
     raise TypeError(f"{name}={value!r:.200} is a {kind}, which cannot be saved. {remedy}")
 
 
-def _attributes(value: Any) -> dict[str, Any]:
+def _attributes(value: object) -> Facts:
     """Return the attributes to save."""
     if hasattr(value, "_asdict"):
         return cast(dict[str, Any], value._asdict())
@@ -104,7 +104,7 @@ def _attributes(value: Any) -> dict[str, Any]:
     return attributes
 
 
-def _parameters(cls: Any) -> list[str]:
+def _parameters(cls: type) -> list[str]:
     return list(cls._get_param_names()) if hasattr(cls, "_get_param_names") else []
 
 
@@ -123,7 +123,7 @@ def _encode_array(values: Array, arrays: Arrays, place: str) -> Any:
     return node
 
 
-def _is_plain(value: Any) -> bool:
+def _is_plain(value: object) -> bool:
     return type(value) in (str, int, bool) or (type(value) is float and np.isfinite(value))
 
 

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from hashlib import blake2b
@@ -19,7 +19,7 @@ from safetensors.numpy import save_file
 from eigenstream import __version__
 from eigenstream._files import folder_beside, remove_abandoned, replacing
 from eigenstream._storable import check_form
-from eigenstream._types import Estimator
+from eigenstream._types import Estimator, Facts, Handle
 from eigenstream.persistence.codec import Arrays, can_be_saved, decode, encode
 from eigenstream.rows.guard import reading
 
@@ -134,7 +134,7 @@ def write(
     *,
     date: date | str | None = None,
     without: Collection[str] = (),
-    checkpoint: Mapping[str, Any] | None = None,
+    checkpoint: Facts | None = None,
 ) -> None:
     """Write an estimator and its optional position in a stream to a file."""
     with reading(estimator):
@@ -146,12 +146,12 @@ def _write(
     path: Path,
     date: date | str | None,
     without: Collection[str],
-    checkpoint: Mapping[str, Any] | None,
+    checkpoint: Facts | None,
 ) -> None:
     arrays: Arrays = {}
     when = datetime.now(UTC) if date is None else date
     names = getattr(estimator, "feature_names_in_", None)
-    provenance: dict[str, Any] = {"date": str(when), "rows_seen": _rows_seen(estimator)}
+    provenance: Facts = {"date": str(when), "rows_seen": _rows_seen(estimator)}
     provenance |= getattr(estimator, "provenance_", None) or {}
     steps = getattr(estimator, "preprocessing_", None)
     if steps is not None:
@@ -189,7 +189,7 @@ def _write(
         os.replace(complete, file.name)
 
 
-def _at_defaults(estimator: Estimator, names: Collection[str]) -> Any:
+def _at_defaults(estimator: Estimator, names: Collection[str]) -> Estimator:
     """Return an estimator with some parameters, also of its solver, set to their defaults."""
     if not names or not hasattr(estimator, "get_params"):
         return estimator
@@ -204,7 +204,7 @@ def _at_defaults(estimator: Estimator, names: Collection[str]) -> Any:
     return twin
 
 
-def _plain_parameters(estimator: Estimator) -> dict[str, Any]:
+def _plain_parameters(estimator: Estimator) -> Facts:
     """Return the parameters that are numbers or text, and the ``repr`` of all others."""
     parameters = estimator.get_params(deep=False) if hasattr(estimator, "get_params") else {}
     for name, value in parameters.items():
@@ -223,11 +223,11 @@ def _rows_seen(estimator: Estimator) -> int | None:
     return next((int(n) for n in counts if n is not None), None)
 
 
-def _as_text(header: dict[str, Any]) -> str:
+def _as_text(header: Facts) -> str:
     return json.dumps(header, allow_nan=False, sort_keys=True)
 
 
-def _checksum(header: dict[str, Any], arrays: Arrays) -> str:
+def _checksum(header: Facts, arrays: Arrays) -> str:
     """Return a digest of the header and of all arrays with their names, types and shapes."""
     digest = blake2b(_as_text(header).encode(), digest_size=16)
     for name, values in sorted(arrays.items()):
@@ -236,7 +236,7 @@ def _checksum(header: dict[str, Any], arrays: Arrays) -> str:
     return digest.hexdigest()
 
 
-def load(path: str | PathLike[str]) -> Any:
+def load(path: str | PathLike[str]) -> Estimator:
     """Return the estimator in a model file.
 
     Loading is safe for files from untrusted sources. It runs no code from the file, creates only
@@ -270,7 +270,7 @@ def load(path: str | PathLike[str]) -> Any:
     return read(path)[0]
 
 
-def read(path: str | PathLike[str]) -> tuple[Any, dict[str, Any]]:
+def read(path: str | PathLike[str]) -> tuple[Estimator, Facts]:
     """Return the estimator in a file, and the position in the stream for a checkpoint."""
     header, arrays = _read(path)
     try:
@@ -291,7 +291,7 @@ def read(path: str | PathLike[str]) -> tuple[Any, dict[str, Any]]:
     return model, place
 
 
-def describe(path: str | PathLike[str]) -> dict[str, Any]:
+def describe(path: str | PathLike[str]) -> Facts:
     """Return the header of a model file, without reading its arrays.
 
     Parameters
@@ -325,7 +325,7 @@ def describe(path: str | PathLike[str]) -> dict[str, Any]:
     return shown | {"n_arrays": n_arrays, "n_bytes": os.path.getsize(Path(path).expanduser())}
 
 
-def read_header(path: str | PathLike[str]) -> tuple[dict[str, Any], int]:
+def read_header(path: str | PathLike[str]) -> tuple[Facts, int]:
     """Return the header of a model file and its number of arrays."""
     path = Path(path).expanduser()
     with _opened(path) as file:
@@ -333,7 +333,7 @@ def read_header(path: str | PathLike[str]) -> tuple[dict[str, Any], int]:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[Any]:
+def _opened(path: Path) -> Iterator[Handle]:
     """Open a safetensors file, and raise ModelError for an invalid one."""
     if path.exists() and not path.is_file() and not path.is_dir():
         raise OSError(f"cannot read {path}: it is a device or a pipe, not a file")
@@ -346,10 +346,10 @@ def _opened(path: Path) -> Iterator[Any]:
         raise _wrong(path, error) from None
 
 
-def _header(path: Path, file: Any) -> dict[str, Any]:
+def _header(path: Path, file: Handle) -> Facts:
     try:
         text = (file.metadata() or {})["eigenstream"]
-        header: dict[str, Any] = json.loads(text)
+        header: Facts = json.loads(text)
         _check_levels(header)
         version = header["format_version"]
         if version in READABLE:
@@ -377,7 +377,7 @@ def _check_levels(header: Any) -> None:
         nodes = [part for part in parts if type(part) in (dict, list)]
 
 
-def _read(path: str | PathLike[str]) -> tuple[dict[str, Any], Arrays]:
+def _read(path: str | PathLike[str]) -> tuple[Facts, Arrays]:
     """Return the header and the arrays of a file, after comparing the checksum."""
     path = Path(path).expanduser()
     with _opened(path) as file:

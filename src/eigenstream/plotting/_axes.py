@@ -118,7 +118,7 @@ def panels(rows: Sequence[int], heights: Sequence[float], width: float = 8.6) ->
     return drawn
 
 
-def legend(ax: Axes, where: Any, **options: Any) -> None:
+def legend(ax: Axes, where: Any, **options: object) -> None:
     legend = ax.legend(loc=where, frameon=False, labelcolor=INK, **options)
     legend.get_title().set_color(INK)
 

@@ -1,7 +1,7 @@
 """Curves: bounds, spectra, paths over a weight or a lag, ROC curves, courses and runs."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -12,6 +12,11 @@ from eigenstream._types import Estimator
 from eigenstream.evaluation.base import roc_area
 from eigenstream.plotting._axes import COLOURS, INK, axes, colours, dashes, legend, literal, thinned
 from eigenstream.theory import MixingProfile, slow_bound
+
+if TYPE_CHECKING:
+    from eigenstream.evaluation.base import PairCounts
+    from eigenstream.monitor import Monitor
+    from eigenstream.subspace.inference.uncertainty import Uncertainty
 
 
 def bounds(
@@ -105,7 +110,7 @@ def _operator_of(model: Estimator) -> Any:
         return None
 
 
-def _counts_of(pairs: Any) -> Any:
+def _counts_of(pairs: Any) -> "PairCounts":
     """Return the counted training pairs of an estimator; counts are returned as they are."""
     from eigenstream.subspace import pair_risks
 
@@ -371,7 +376,7 @@ def timescales(
     return ax
 
 
-def stability(uncertainty: Any, *, ax: Axes | None = None) -> Axes:
+def stability(uncertainty: "Uncertainty", *, ax: Axes | None = None) -> Axes:
     """Draw the error of the components: their angles, and those of the spans of the first ones.
 
     A component with a large angle in a span with a small angle is confused with another component
@@ -665,7 +670,7 @@ def runs(
     return ax
 
 
-def control_chart(monitor: Any, records: Sequence[Any], *, ax: Axes | None = None) -> Axes:
+def control_chart(monitor: "Monitor", records: Sequence[Any], *, ax: Axes | None = None) -> Axes:
     """Draw the score of each window, and the score that raises an alarm.
 
     Grey points are the windows of the reference. The first of consecutive alarms is named.

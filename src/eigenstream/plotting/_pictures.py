@@ -3,7 +3,7 @@
 from base64 import b64encode
 from collections.abc import Sequence
 from io import BytesIO
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 import numpy as np
@@ -15,6 +15,9 @@ from PIL import Image
 from eigenstream._checks import check_finite
 from eigenstream._types import Estimator
 from eigenstream.plotting._axes import COLOURS, INK, axes, colours, legend, literal
+
+if TYPE_CHECKING:
+    from eigenstream.prototypes import ClassMap
 
 #: The size of the names of classes on a map, in points, times the units of its longer side.
 NAME_SIZE = 160.0
@@ -347,7 +350,7 @@ def map_plane(
     return ax
 
 
-def map_classes(som: Any, class_map: Any, *, ax: Axes | None = None) -> Axes:
+def map_classes(som: Any, class_map: "ClassMap", *, ax: Axes | None = None) -> Axes:
     """Draw the most frequent class of each unit of a map.
 
     Colours are paler for units of mixed classes. Units without rows are left out. With more classes

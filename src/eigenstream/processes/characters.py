@@ -16,7 +16,7 @@ from eigenstream._checks import (
     check_whole,
 )
 from eigenstream._linalg import Float64s
-from eigenstream._types import RandomState
+from eigenstream._types import Facts, RandomState
 from eigenstream.processes._drawing import (
     FONT,
     STYLE,
@@ -31,7 +31,7 @@ Invariance = Literal["rotation", "scale", "both"]
 Labels = NDArray[np.str_]
 
 #: The ranges of angles and magnifications for each invariance.
-MOTIONS: dict[str, dict[str, Any]] = {
+MOTIONS: dict[str, Facts] = {
     "rotation": {"rotation": pi},
     "scale": {"magnification": (0.5, 1.5)},
     "both": {"rotation": pi, "magnification": (0.5, 1.5)},
@@ -198,7 +198,12 @@ def letter_set(
 
 
 def _set(
-    classes: dict[str, str], invariance: str, n_per_class: int, fonts: Any, style: Style, seed: Any
+    classes: dict[str, str],
+    invariance: str,
+    n_per_class: int,
+    fonts: Any,
+    style: Style,
+    seed: RandomState,
 ) -> tuple[Float64s, Labels]:
     check_choice(invariance, "invariance", tuple(MOTIONS))
     how = MOTIONS[invariance] | {"fonts": fonts, "style": style, "random_state": seed}

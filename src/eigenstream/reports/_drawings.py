@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -11,10 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 from eigenstream import plotting
 from eigenstream._checks import check_whole
 from eigenstream._linalg import Float64s
-from eigenstream._types import Estimator
+from eigenstream._types import Array, Estimator
 from eigenstream.prototypes import CompetitiveLearning, SelfOrganizingMap
 from eigenstream.reports.base import Drawing
 from eigenstream.subspace import pair_risks
+
+if TYPE_CHECKING:
+    from eigenstream.evaluation.base import PairCounts
 
 #: Vectors drawn as bars, vectors drawn as images, and planes of a map: more are not readable.
 MOST_BARS, MOST_IMAGES, MOST_PLANES = 12, 60, 24
@@ -44,7 +47,7 @@ class Vectors(NamedTuple):
     #: The values of the bars: the vectors, or their differences from the mean.
     bars: Float64s
     #: The colours of images: ``plotting.signed`` or ``plotting.gray``.
-    images: Callable[..., Any]
+    images: Callable[..., Array]
 
 
 def known(estimator: Estimator, name: str) -> Any:
@@ -119,7 +122,7 @@ def alpha_path(estimator: Estimator) -> Any:
     return None if count < 8 else estimator.path(np.geomspace(estimator.alpha_ / 10, 1.0, count))
 
 
-def pair_panels(counts: Any, threshold: float) -> list[Panel]:
+def pair_panels(counts: "PairCounts", threshold: float) -> list[Panel]:
     """Return the distances of pairs as a histogram, and the ROC curve."""
     below = "A pair is predicted to be the same if its distance is below the threshold."
     shares = "The shares of different and of same pairs below each threshold."
@@ -185,7 +188,7 @@ def apart(vectors: Float64s, counts: Float64s, rows: Float64s) -> Float64s:
     return np.asarray(np.divide(away, spread, out=np.zeros_like(away), where=spread > 0))
 
 
-def checked_shape(shape: Any, estimator: Estimator) -> tuple[int, int] | None:
+def checked_shape(shape: tuple[int, int] | None, estimator: Estimator) -> tuple[int, int] | None:
     """Return the height and width of an image, or raise if the rows have another size."""
     if shape is None:
         return None
@@ -198,7 +201,7 @@ def checked_shape(shape: Any, estimator: Estimator) -> tuple[int, int] | None:
     return height, width
 
 
-def image_hint(estimator: Estimator, shape: Any) -> str:
+def image_hint(estimator: Estimator, shape: tuple[int, int] | None) -> str:
     """Return a sentence about ``shape`` if the rows could be square images."""
     side = round(estimator.n_features_in_**0.5)
     if shape is not None or side < 8 or side * side != estimator.n_features_in_:

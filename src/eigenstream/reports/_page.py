@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -21,7 +21,7 @@ from eigenstream._checks import check_number
 from eigenstream._files import replacing
 from eigenstream._linalg import Float64s
 from eigenstream._prepared import prepared, without_steps
-from eigenstream._types import Estimator, LabelsLike, RowsLike
+from eigenstream._types import Estimator, LabelsLike, Matrix, RowsLike
 from eigenstream.evaluation import balanced_risk, one_shot_error, pair_roc
 from eigenstream.evaluation.base import counts_of_pairs, roc_area
 from eigenstream.evaluation.pair_risk import risk_at
@@ -36,6 +36,9 @@ from eigenstream.subspace import PairMetric, estimated_share, pair_risks
 from eigenstream.subspace.estimators.base import SubspaceEstimator
 from eigenstream.subspace.inference.decays import autocorrelations_of_moments
 from eigenstream.subspace.inference.timescales import implied
+
+if TYPE_CHECKING:
+    from eigenstream.evaluation.base import PairCounts
 
 #: Components in a table, columns named in it, and features drawn over time.
 MOST_LISTED, MOST_NAMED, MOST_FEATURES = 12, 10, 8
@@ -334,7 +337,7 @@ def features(subject: Subject) -> Section | None:
     every = [str(name) for name in estimator.get_feature_names_out()]
     names = every[:MOST_FEATURES]
 
-    def transformed(rows: Any) -> Float64s:
+    def transformed(rows: Matrix) -> Float64s:
         complete = np.isfinite(rows).all(axis=1)
         out = np.full((len(rows), len(names)), np.nan)
         if complete.any():
@@ -429,7 +432,7 @@ def training_pairs(subject: Subject) -> Section | None:
     return Section("Training pairs", text, [PageTable(("", ""), table), *panels])
 
 
-def _counted(counts: Any, threshold: float) -> list[tuple[str, str]]:
+def _counted(counts: "PairCounts", threshold: float) -> list[tuple[str, str]]:
     return [
         ("same pairs", f"{counts.same[-1]:,.0f}"),
         ("different pairs", f"{counts.different[-1]:,.0f}"),
@@ -474,7 +477,7 @@ def evaluation(subject: Subject) -> Section | None:
     return Section(title, "", [PageTable(header, table, frozenset({1}), caption), *panels])
 
 
-def _sampled(X: RowsLike, y: LabelsLike) -> Any:
+def _sampled(X: RowsLike, y: LabelsLike) -> RowsLike:
     """Return labelled rows in random order, at most ``MOST_LABELLED``."""
     if isinstance(X, list | tuple) and len(X) and np.ndim(X[0]) == 2:
         X = np.concatenate(list(map(np.asarray, X)))

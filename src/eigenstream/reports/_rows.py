@@ -1,7 +1,6 @@
 """Counts and a bounded sample of the rows of a pass."""
 
 from contextlib import closing
-from typing import Any
 
 import numpy as np
 
@@ -9,6 +8,7 @@ from eigenstream._checks import is_sparse
 from eigenstream._streams import is_stream
 from eigenstream._types import Array, RowsLike, StreamLike
 from eigenstream.streams import open_stream
+from eigenstream.streams.base import Chunk
 
 #: Sequences and thinned rows in a sample: more are not visible in a drawing.
 MOST_SEQUENCES, MOST_ROWS = 4, 1200
@@ -94,7 +94,7 @@ class SeenRows:
         seen.n_filled = getattr(stream, "n_filled", 0)
         return seen
 
-    def add(self, chunk: Any) -> None:
+    def add(self, chunk: Chunk) -> None:
         """Count and sample the rows of the next chunk.
 
         Parameters
@@ -143,7 +143,7 @@ class SeenRows:
         return np.concatenate(self._kept)
 
 
-def _dense(chunk: Any, which: slice) -> Array:
+def _dense(chunk: Chunk, which: slice) -> Array:
     """Return a copy of rows of a chunk as a dense array; skipped rows are NaN."""
     rows = chunk.rows[which]
     rows = rows.toarray() if is_sparse(rows) else np.array(rows)

@@ -5,10 +5,11 @@ from datetime import timedelta
 from functools import partial
 from io import IOBase
 from os import PathLike, fspath
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pyarrow
+from numpy.typing import ArrayLike, DTypeLike
 
 from eigenstream._checks import (
     check_choice,
@@ -19,6 +20,7 @@ from eigenstream._checks import (
     native,
     warn_user,
 )
+from eigenstream._types import Columns, Facts, LabelsLike, Source
 from eigenstream.streams.base import RowTable
 from eigenstream.streams.cleaning import POLICIES
 from eigenstream.streams.files import reader_of, resolved, tables_of
@@ -27,18 +29,21 @@ from eigenstream.streams.planning import Reading, check_columns, check_gap, chec
 from eigenstream.streams.preprocessing import Weighting
 from eigenstream.streams.stream import Stream
 
+if TYPE_CHECKING:
+    from eigenstream.streams.fields import FeatureGrid
+
 
 def open_stream(
-    source: Any,
+    source: Source,
     *,
     chunk_rows: int | Literal["auto"] = "auto",
-    columns: Any = None,
-    exclude: Any = None,
-    dtype: Any = None,
+    columns: Columns = None,
+    exclude: Columns = None,
+    dtype: DTypeLike | None = None,
     sequence: str | int | bool | None = None,
-    rows: Any = None,
+    rows: int | slice | None = None,
     missing: str = "raise",
-    labels: Any = None,
+    labels: LabelsLike = None,
     time: str | int | None = None,
     gap: float | timedelta | np.timedelta64 | None = None,
     size: tuple[int, int] | None = None,
@@ -48,8 +53,8 @@ def open_stream(
     decimal: str = ".",
     header: Literal["infer", 0] | None = "infer",
     dim: str | None = None,
-    weights: Any = None,
-    grid: Any = None,
+    weights: ArrayLike | None = None,
+    grid: "FeatureGrid | None" = None,
 ) -> Stream:
     """Open files, arrays or iterables of rows in time order as a stream of chunks.
 
@@ -150,7 +155,7 @@ def open_stream(
         raise TypeError(f"dtype must be float32 or float64, got {np.dtype(dtype)}.")
     if isinstance(chunk_rows, str):
         check_choice(chunk_rows, "chunk_rows", ("auto",))
-    options: dict[str, Any] = {"size": size, "window": window, "hop": hop, "delimiter": delimiter}
+    options: Facts = {"size": size, "window": window, "hop": hop, "delimiter": delimiter}
     options = {name: value for name, value in options.items() if value is not None}
     options |= {} if decimal == "." else {"decimal": decimal}
     options |= {} if header == "infer" else {"header": header}
@@ -183,7 +188,7 @@ def open_stream(
     return stream if factors is None else stream.through(Weighting(factors))
 
 
-def _tables(source: Any, options: Mapping[str, Any], name: str = "the source") -> list[RowTable]:
+def _tables(source: Source, options: Facts, name: str = "the source") -> list[RowTable]:
     """Return the tables of a source. Those of a dict are named by its keys."""
     if isinstance(source, RowTable):  # of an open stream
         return [source]
@@ -213,21 +218,21 @@ def _tables(source: Any, options: Mapping[str, Any], name: str = "the source") -
     return [reader_of(kind, options, name)(rows, name, **options)]
 
 
-def _continued(options: Mapping[str, Any], tables: list[RowTable]) -> Mapping[str, Any]:
+def _continued(options: Facts, tables: list[RowTable]) -> Facts:
     """Return the options of later sources, which have the cells of the first one."""
     grid = getattr(tables[0], "grid", None)
     return options if grid is None else {**options, "grid": grid}
 
 
-def _is_numbers(source: Sequence[Any]) -> bool:
+def _is_numbers(source: Sequence[object]) -> bool:
     """Return whether nested lists hold rows of numbers, and not a list of sources."""
-    first: Any = source
+    first: Source = source
     while isinstance(first, list | tuple) and first:
         first = first[0]
     return isinstance(first, int | float | np.number)
 
 
-def _kind_of(source: Any, name: str) -> tuple[str, Any]:
+def _kind_of(source: Source, name: str) -> tuple[str, Source]:
     """Return the reader of a source in memory, and the object that this reader takes."""
     if is_field(source):
         return "fields.Field", source

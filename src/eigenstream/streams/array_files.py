@@ -1,13 +1,15 @@
 """Readers of arrays in HDF5, NetCDF and Zarr files, and their conventions for missing values."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.io import netcdf_file
 
+from eigenstream._types import Array, Facts, Handle
 from eigenstream.streams.base import SlicedTable, StreamError, damaged, needed, one_line
 from eigenstream.streams.files import File, chosen
 
@@ -24,7 +26,7 @@ FILLS = {
 }
 
 
-def numbers_of(attributes: Mapping[str, Any], *names: str) -> list[Any]:
+def numbers_of(attributes: Facts, *names: str) -> list[float]:
     """Return the numbers in the named attributes as one list."""
     values = [np.asarray(attributes.get(name, ())) for name in names]
     return [
@@ -32,7 +34,7 @@ def numbers_of(attributes: Mapping[str, Any], *names: str) -> list[Any]:
     ]
 
 
-def decoded(stored: Any, attributes: Mapping[str, Any], *, netcdf: bool = False) -> Any:
+def decoded(stored: ArrayLike, attributes: Facts, *, netcdf: bool = False) -> Array:
     """Return stored numbers scaled and with NaN for fill values (CF conventions, 2.5.1 and 8.1).
 
     Only NetCDF has valid ranges, and default fill values without an attribute.
@@ -84,19 +86,19 @@ class ArrayFile(SlicedTable):
 
     @staticmethod
     @abstractmethod
-    def root(file: File) -> AbstractContextManager[Any]:
+    def root(file: File) -> AbstractContextManager[Handle]:
         """Open the file."""
 
     @staticmethod
     @abstractmethod
-    def arrays(root: Any) -> Iterator[tuple[str, Any]]:
+    def arrays(root: Handle) -> Iterator[tuple[str, Handle]]:
         """Yield the name and the array of all arrays, with None for arrays that are only axes."""
 
     @abstractmethod
-    def array_of(self, root: Any) -> tuple[Any, dict[str, Any]]:
+    def array_of(self, root: Handle) -> tuple[Handle, Facts]:
         """Return the array of this table, and its attributes."""
 
-    def decoded(self, stored: Any) -> Any:
+    def decoded(self, stored: ArrayLike) -> Array:
         """Return stored numbers with scales and missing values applied."""
         return decoded(stored, self.attributes)
 
@@ -114,7 +116,7 @@ class ArrayFile(SlicedTable):
         return chosen(file, shapes)
 
     @contextmanager
-    def opened(self) -> Iterator[Any]:
+    def opened(self) -> Iterator[Handle]:
         """Open the array for slicing."""
         with self.root(self.file) as root:
             yield _Slices(self, root)
@@ -123,10 +125,10 @@ class ArrayFile(SlicedTable):
 class _Slices:
     """Copies of slices of an array, so that nothing points into the closed file."""
 
-    def __init__(self, table: ArrayFile, root: Any) -> None:
+    def __init__(self, table: ArrayFile, root: Handle) -> None:
         self.table, self.root = table, root
 
-    def __getitem__(self, rows: slice) -> Any:
+    def __getitem__(self, rows: slice) -> Array:
         try:
             return self.table.decoded(np.array(self.table.array_of(self.root)[0][rows]))
         except Exception as error:  # each library and codec raises different errors
@@ -135,7 +137,9 @@ class _Slices:
 
 
 @contextmanager
-def closed_after(file: File, what: str, opened: Callable[[Any], Any]) -> Iterator[Any]:
+def closed_after(
+    file: File, what: str, opened: Callable[[Any], AbstractContextManager[Handle]]
+) -> Iterator[Handle]:
     """Open a file with a library, given its path or its stream, and close both at the end."""
     with ExitStack() as stack:
         try:
@@ -152,15 +156,15 @@ class Hdf5(ArrayFile):
     """The rows of one HDF5 dataset, also of NetCDF 4."""
 
     @staticmethod
-    def root(file: File) -> AbstractContextManager[Any]:
+    def root(file: File) -> AbstractContextManager[Handle]:
         """Open the file."""
         h5py = needed("h5py", "h5py", "HDF5 files")
         return closed_after(file, "an HDF5 file", lambda stream: h5py.File(stream, "r"))
 
     @staticmethod
-    def arrays(root: Any) -> Iterator[tuple[str, Any]]:
+    def arrays(root: Handle) -> Iterator[tuple[str, Handle]]:
         """Yield the datasets."""
-        items: list[tuple[str, Any]] = []
+        items: list[tuple[str, Handle]] = []
         root.visititems(lambda path, item: items.append((path, item)))
         for path, item in items:
             if getattr(item, "shape", None) is not None:
@@ -175,12 +179,12 @@ class Hdf5(ArrayFile):
                 return [file.part]
         return super().parts(file)
 
-    def array_of(self, root: Any) -> tuple[Any, dict[str, Any]]:
+    def array_of(self, root: Handle) -> tuple[Handle, Facts]:
         """Return the dataset and its attributes."""
         self.netcdf = self.file.suffix in (".nc", ".nc4", ".cdf") or "_NCProperties" in root.attrs
         return root[self.file.part], dict(root[self.file.part].attrs)
 
-    def decoded(self, stored: Any) -> Any:
+    def decoded(self, stored: ArrayLike) -> Array:
         """Return stored numbers with scales and missing values applied."""
         return decoded(stored, self.attributes, netcdf=self.netcdf)
 
@@ -189,7 +193,7 @@ class NetCdf(ArrayFile):
     """The rows of one variable of NetCDF 3."""
 
     @staticmethod
-    def root(file: File) -> AbstractContextManager[Any]:
+    def root(file: File) -> AbstractContextManager[Handle]:
         """Open the file."""
         if file.start(4) not in (b"CDF\x01", b"CDF\x02"):
             kinds = "a NetCDF file of a supported kind. Convert CDF-5 with nccopy -k nc4"
@@ -198,17 +202,17 @@ class NetCdf(ArrayFile):
         return closed_after(file, "a NetCDF file", lambda stream: netcdf_file(stream, "r", **how))
 
     @staticmethod
-    def arrays(root: Any) -> Iterator[tuple[str, Any]]:
+    def arrays(root: Handle) -> Iterator[tuple[str, Handle]]:
         """Yield the variables. A variable that is named as a dimension is an axis."""
         for name, variable in root.variables.items():
             yield name, None if name in root.dimensions else variable.data
 
-    def array_of(self, root: Any) -> tuple[Any, dict[str, Any]]:
+    def array_of(self, root: Handle) -> tuple[Handle, Facts]:
         """Return the variable and its attributes."""
         variable = root.variables[self.file.part]
         return variable.data, dict(variable._attributes)
 
-    def decoded(self, stored: Any) -> Any:
+    def decoded(self, stored: ArrayLike) -> Array:
         """Return stored numbers with scales and missing values applied."""
         return decoded(stored, self.attributes, netcdf=True)
 
@@ -217,10 +221,10 @@ class Zarr(ArrayFile):
     """The rows of one Zarr array."""
 
     @staticmethod
-    def root(file: File) -> AbstractContextManager[Any]:
+    def root(file: File) -> AbstractContextManager[Handle]:
         """Open the array or the group."""
         zarr = needed("zarr", "zarr", "Zarr arrays")
-        store: Any = file.path
+        store: Handle = file.path
         if not file.here:
             system = file.system
             if not getattr(system, "async_impl", False):  # zarr requires an asynchronous system
@@ -235,11 +239,11 @@ class Zarr(ArrayFile):
             raise damaged(file.path, "a Zarr array or group", error) from None
 
     @staticmethod
-    def arrays(root: Any) -> Iterator[tuple[str, Any]]:
+    def arrays(root: Handle) -> Iterator[tuple[str, Handle]]:
         """Yield the arrays of a group and of the groups inside it."""
         yield from ((path, item) for path, item in root.members(None) if hasattr(item, "shape"))
 
-    def array_of(self, root: Any) -> tuple[Any, dict[str, Any]]:
+    def array_of(self, root: Handle) -> tuple[Handle, Facts]:
         """Return the array and its attributes."""
         data = root[self.file.part] if self.file.part else root
         if "pickle" in str(data.metadata.to_dict()):

@@ -1,7 +1,7 @@
 """The interface of all readers: a table yields chunks of its requested columns and rows."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from importlib import import_module
@@ -10,12 +10,12 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy.sparse import vstack
 
 from eigenstream._checks import is_sparse, unmasked
 from eigenstream._linalg import brief
-from eigenstream._types import Array, DType, LabelsLike
+from eigenstream._types import Array, DType, LabelsLike, Matrix, Parameters, Piece
 
 #: The most bytes of one chunk. Up to four chunks are in memory at a time. The usual chunk takes a
 #: quarter of this, which stays in the cache while the chunk is learned.
@@ -120,7 +120,7 @@ class Chunk:
     [(0, 2), (2, 3)]
     """
 
-    rows: Any
+    rows: Matrix
     weights: NDArray[np.float64] | None = None
     new_sequence: bool = False
     source: str = "X"
@@ -128,9 +128,9 @@ class Chunk:
     labels: LabelsLike = None
     end: int = 0
     stride: int = field(default=1, repr=False)
-    times: Any = field(default=None, repr=False, compare=False)
-    raw_times: Any = field(default=None, repr=False, compare=False)
-    sequence: Any = field(default=None, repr=False, compare=False)
+    times: Array | None = field(default=None, repr=False, compare=False)
+    raw_times: Array | None = field(default=None, repr=False, compare=False)
+    sequence: Array | None = field(default=None, repr=False, compare=False)
 
     __repr__ = brief
 
@@ -156,7 +156,7 @@ class Chunk:
         """
         optional = ("weights", "labels", "times", "raw_times", "sequence")
         columns = {name: getattr(self, name) for name in optional}
-        cut: dict[str, Any] = {
+        cut: Parameters = {
             k: None if column is None else column[start:stop:step] for k, column in columns.items()
         }
         return replace(
@@ -169,7 +169,7 @@ class Chunk:
         )
 
 
-def stacked(pieces: Sequence[Any]) -> Any:
+def stacked(pieces: Sequence[Piece]) -> Matrix:
     """Return consecutive dense or sparse rows as one array."""
     filled = [piece for piece in pieces if piece.shape[0]] or list(pieces[-1:])
     if len(filled) == 1:
@@ -177,7 +177,7 @@ def stacked(pieces: Sequence[Any]) -> Any:
     return vstack(filled, format="csr") if is_sparse(filled[0]) else np.concatenate(filled)
 
 
-def zeroed(rows: Any, kept: NDArray[np.bool_]) -> Any:
+def zeroed(rows: Matrix, kept: NDArray[np.bool_]) -> Matrix:
     """Return dense or sparse rows, with zeros in the rows where ``kept`` is False."""
     if not is_sparse(rows):
         return np.where(kept[:, None], rows, np.zeros((), rows.dtype))
@@ -217,7 +217,7 @@ class Request:
         """
         return range(n_rows)[self.start : self.stop : self.step]
 
-    def chunk(self, rows: Any, column: Any) -> Chunk:
+    def chunk(self, rows: Matrix, column: Callable[[int], Array]) -> Chunk:
         """Return a chunk of feature rows. ``column(place)`` returns any other column."""
         sequence, times = (
             None if place is None else column(place) for place in (self.sequence, self.time)
@@ -276,11 +276,11 @@ class RowTable(ABC):
             raise StreamError(f"{self.name} has shape {shape}: its rows are empty. Pass columns.")
         check_width(self.width * dtype.itemsize, f"{self.name} has shape {shape}")
 
-    def pieces(self, request: Request) -> Iterator[Any]:
+    def pieces(self, request: Request) -> Iterator[Piece]:
         """Yield all rows of the table in order, in pieces of any size."""
         raise NotImplementedError
 
-    def picked(self, piece: Any, request: Request) -> Chunk:
+    def picked(self, piece: Piece, request: Request) -> Chunk:
         """Return the requested columns of a piece."""
         values, places = flat(piece), request.features
         part = slice(places[0], places[-1] + 1) if isinstance(places, range) else list(places)
@@ -321,7 +321,7 @@ class SlicedTable(RowTable):
     grain: int = 1
 
     @abstractmethod
-    def opened(self) -> AbstractContextManager[Any]:
+    def opened(self) -> AbstractContextManager[Piece]:
         """Open an object that can be sliced by rows, for one pass."""
 
     def blocks(self, request: Request) -> Iterator[Chunk]:
@@ -341,7 +341,7 @@ class SlicedTable(RowTable):
                 at += len(part)
 
 
-def flat(values: Any) -> Any:
+def flat(values: Piece) -> Piece:
     """Return a series, a table, or a stack of images as rows of two dimensions.
 
     >>> flat(np.zeros((5, 2, 3))).shape, flat(np.zeros(4)).shape
@@ -352,7 +352,7 @@ def flat(values: Any) -> Any:
     return values if values.ndim == 2 else values.reshape(len(values), prod(values.shape[1:]))
 
 
-def plain(column: Any) -> Array:
+def plain(column: ArrayLike) -> Array:
     """Return labels as integers, floats, text or flags, with NaN or empty text where missing.
 
     Whole numbers that are stored as floats become integers.
@@ -394,7 +394,7 @@ def check_kind(dtype: DType, name: str) -> None:
         raise StreamError(f"{name} holds {what} ({str(dtype)[:40]}), not real numbers. Convert it.")
 
 
-def as_floats(values: Any, dtype: DType, name: str, first_row: int = 0) -> Any:
+def as_floats(values: Piece, dtype: DType, name: str, first_row: int = 0) -> Matrix:
     """Return rows as floats of a type in native byte order, without a copy if possible."""
     values = unmasked(values)
     if values.dtype.kind == "O":

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from eigenstream._checks import LARGEST_VALUE, check_unmasked, first_nonfinite, is_sparse
-from eigenstream._types import Array
+from eigenstream._types import Array, Matrix
 from eigenstream.rows.chunk import finite_rows
 from eigenstream.streams.base import Chunk, StreamError, one_line, plain, stacked, zeroed
 
@@ -81,7 +81,7 @@ class Sequences:
         return gap / np.timedelta64(1, "ns")
 
 
-def _check_none_missing(values: Any, block: Chunk, what: str) -> None:
+def _check_none_missing(values: Array, block: Chunk, what: str) -> None:
     missing = values != values  # NaN and NaT
     if values.dtype.kind == "O":
         missing = missing | np.array([value is None for value in values])
@@ -150,7 +150,7 @@ def lacking_labels(chunk: Chunk) -> NDArray[np.bool_]:
 class Labels:
     """Labels from another source, one for each row that a stream reads."""
 
-    def __init__(self, values: Any) -> None:
+    def __init__(self, values: ArrayLike) -> None:
         if isinstance(values, str | PathLike):
             raise TypeError("y is the name of a file. Pass eigenstream.streams.labels_of(path).")
         check_unmasked(values, "y")
@@ -204,7 +204,7 @@ def cleaned(
         yield chunk
 
 
-def _largest(rows: Any) -> float:
+def _largest(rows: Matrix) -> float:
     """Return an upper bound on the absolute values, or NaN if a value is NaN."""
     stored = (rows.data if is_sparse(rows) else rows).ravel()
     # The norm bounds every value and needs a single pass.

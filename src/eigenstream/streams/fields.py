@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from eigenstream._linalg import brief
 from eigenstream._storable import storable
-from eigenstream._types import Array, RowsLike
+from eigenstream._types import Array, Facts, Labelled, Piece, RowsLike
 from eigenstream.streams.base import SlicedTable, StreamError
 
 #: Names of the coordinate of latitudes, in lower case.
@@ -38,7 +37,7 @@ class GridVariable:
     name: str | None
     dims: tuple[str, ...]
     shape: tuple[int, ...]
-    coords: Mapping[str, Any]
+    coords: Mapping[str, Array]
     coord_dims: Mapping[str, tuple[str, ...]]
 
     __repr__ = brief
@@ -84,7 +83,7 @@ class FeatureGrid:
         if len(self.kept) != n_cells:
             raise ValueError(f"the grid has {n_cells} cells, and kept has {len(self.kept)} values.")
 
-    def maps(self, components: Any) -> Any:
+    def maps(self, components: Array) -> Labelled:
         """Return vectors over the features as maps, with NaN at the other cells.
 
         Parameters
@@ -100,7 +99,7 @@ class FeatureGrid:
         rows = np.atleast_2d(np.asarray(components))
         return self._unstacked(rows, "component", {"component": np.arange(len(rows))})
 
-    def fields(self, rows: Any, source: Any) -> Any:
+    def fields(self, rows: Array, source: Labelled) -> Labelled:
         """Return rows as fields, with the row coordinates of another labelled array.
 
         Parameters
@@ -117,7 +116,7 @@ class FeatureGrid:
         """
         return self._unstacked(np.asarray(rows), self.dim, self._row_coords(source, len(rows)))
 
-    def _unstacked(self, rows: Any, dim: str, own: Mapping[str, Any]) -> Any:
+    def _unstacked(self, rows: Array, dim: str, own: Facts) -> Labelled:
         import xarray
 
         n_features = int(self.kept.sum())
@@ -137,7 +136,7 @@ class FeatureGrid:
             first += size
         return next(iter(arrays.values())) if len(arrays) == 1 else xarray.Dataset(arrays)
 
-    def series(self, answers: Any, source: Any) -> Any:
+    def series(self, answers: Array, source: Labelled) -> Labelled:
         """Return the results for rows as a DataArray, with the row coordinates of ``source``.
 
         Parameters
@@ -159,7 +158,7 @@ class FeatureGrid:
             coords["component"] = np.arange(answers.shape[1])
         return xarray.DataArray(answers, coords, (self.dim, "component")[: answers.ndim])
 
-    def _row_coords(self, source: Any, n_rows: int) -> dict[str, Any]:
+    def _row_coords(self, source: Labelled, n_rows: int) -> Facts:
         """Return the coordinates of the last rows."""
         last = source.isel({self.dim: slice(source.sizes[self.dim] - n_rows, None)})
         return {name: coord for name, coord in last.coords.items() if coord.dims == (self.dim,)}
@@ -213,7 +212,7 @@ class FeatureGrid:
             raise ValueError(f"other cells than in the fit have no values. {advice}")
 
 
-def arrays_of(X: RowsLike) -> list[Any]:
+def arrays_of(X: RowsLike) -> list[Labelled]:
     """Return the arrays of a DataArray or Dataset."""
     return list(X.data_vars.values()) if hasattr(type(X), "data_vars") else [X]
 
@@ -234,12 +233,12 @@ def row_dim(X: RowsLike, dim: str | None) -> str:
     return dated[0]
 
 
-def variable_of(array: Any, dim: str) -> GridVariable:
+def variable_of(array: Labelled, dim: str) -> GridVariable:
     """Return an array of a grid, without the dimension of rows."""
     if dim not in array.dims:
         raise ValueError(f"{array.name!r} has no dimension {dim!r}. Drop the variable.")
     dims = tuple(str(other) for other in array.dims if other != dim)
-    coords: dict[str, Any] = {}
+    coords: Facts = {}
     for name, coord in array.coords.items():
         values = np.asarray(coord.values)
         if values.dtype.kind == "O" and all(isinstance(text, str) for text in values.flat):
@@ -252,7 +251,7 @@ def variable_of(array: Any, dim: str) -> GridVariable:
     return GridVariable(name, dims, shape, coords, coord_dims)
 
 
-def latitude_weights(array: Any) -> Any:
+def latitude_weights(array: Labelled) -> Labelled:
     """Return sqrt(cos(latitude)), so that squares count by the area of their cells."""
     name = next((coord for coord in array.coords if str(coord).lower() in LATITUDES), None)
     if name is None:
@@ -261,7 +260,9 @@ def latitude_weights(array: Any) -> Any:
     return np.sqrt(np.cos(np.deg2rad(array.coords[name])).clip(0.0, None))
 
 
-def factors_of(X: RowsLike, weights: Any, variables: tuple[GridVariable, ...], dim: str) -> Any:
+def factors_of(
+    X: RowsLike, weights: ArrayLike | None, variables: tuple[GridVariable, ...], dim: str
+) -> Array:
     """Return the weight of each cell of all arrays."""
     factors = (
         arrays_of(weights) if hasattr(type(weights), "data_vars") else [weights] * len(variables)
@@ -293,7 +294,12 @@ class Field(SlicedTable):
     options = ("dim", "weights", "grid")
 
     def __init__(
-        self, source: Any, name: str, dim: Any = None, weights: Any = None, grid: Any = None
+        self,
+        source: Labelled,
+        name: str,
+        dim: str | None = None,
+        weights: ArrayLike | None = None,
+        grid: "FeatureGrid | None" = None,
     ) -> None:
         self.source, self.name = source, name
         dim = row_dim(source, dim if grid is None else grid.dim)
@@ -314,24 +320,24 @@ class Field(SlicedTable):
         chunks = getattr(arrays[0], "chunksizes", {}).get(dim)
         self.grain = int(chunks[0]) if chunks else 1
 
-    def opened(self) -> AbstractContextManager[Any]:
+    def opened(self) -> AbstractContextManager[Piece]:
         """Return an object that is sliced by rows."""
         return nullcontext(self)
 
-    def array(self) -> Any:
+    def array(self) -> Piece:
         """Return all rows if they are in memory."""
         lazy = any(map(_is_lazy, arrays_of(self.source)))
         return None if lazy else self[slice(0, self.n_rows)]
 
-    def __getitem__(self, rows: slice) -> Any:
+    def __getitem__(self, rows: slice) -> Piece:
         return self.grid.stacked(self.source, rows)
 
 
-def _is_lazy(array: Any) -> bool:
+def _is_lazy(array: Labelled) -> bool:
     return getattr(array, "chunks", None) is not None
 
 
-def _present(arrays: list[Any], variables: tuple[GridVariable, ...], dim: str) -> Any:
+def _present(arrays: list[Labelled], variables: tuple[GridVariable, ...], dim: str) -> Array:
     """Return True for each cell that has a value, in the first row of lazy data."""
     parts = []
     for array, own in zip(arrays, variables, strict=True):
@@ -340,7 +346,7 @@ def _present(arrays: list[Any], variables: tuple[GridVariable, ...], dim: str) -
     return np.concatenate(parts)
 
 
-def _names_of(variables: tuple[GridVariable, ...], kept: Any) -> tuple[str, ...]:
+def _names_of(variables: tuple[GridVariable, ...], kept: Array) -> tuple[str, ...]:
     """Return the names of features that are series of a Dataset, or labels of one dimension."""
     names = [str(variable.name) for variable in variables if not variable.dims]
     if len(variables) == 1 and len(variables[0].dims) == 1:

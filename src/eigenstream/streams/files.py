@@ -13,7 +13,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from eigenstream._types import StreamLike
+from eigenstream._types import Facts, Handle, StreamLike
 from eigenstream.streams.base import RowTable, StreamError, needed, one_line
 
 #: The endings of compressed files, and Arrow's names of the codecs.
@@ -89,7 +89,7 @@ class File:
 
     path: str
     part: str = ""
-    system: Any = DISK
+    system: Handle = DISK
 
     rereadable = True
 
@@ -214,7 +214,7 @@ def resolved(name: str) -> list[File]:
     return [File(path, part) if plain else Pipe(path)]
 
 
-def _remote(url: str) -> tuple[Any, str]:
+def _remote(url: str) -> tuple[Handle, str]:
     """Return the fsspec file system of a URL, and the path in it."""
     fsspec = needed("fsspec", "fsspec", f"URLs such as {url!r:.60}")
     try:
@@ -225,7 +225,7 @@ def _remote(url: str) -> tuple[Any, str]:
     return system, path
 
 
-def _check_reached(system: Any, path: str, url: str) -> None:
+def _check_reached(system: Handle, path: str, url: str) -> None:
     """Raise an error if the file does not exist, or if its server does not answer."""
     try:
         system.info(path)
@@ -239,7 +239,7 @@ def _check_reached(system: Any, path: str, url: str) -> None:
 # ---- formats -------------------------------------------------------------------------------------
 
 
-def tables_of(files: Sequence[File], options: Mapping[str, Any]) -> list[RowTable]:
+def tables_of(files: Sequence[File], options: Facts) -> list[RowTable]:
     """Return the tables of files, in order. Consecutive images are one table."""
     tables: list[RowTable] = []
     whole = [part for file in files for part in _unfolded(file)]
@@ -310,7 +310,7 @@ def _unknown(file: File) -> str:
     return f"{path} is a folder without files of a known format. For subfolders, pass {path}/*/*."
 
 
-def reader_of(kind: str, options: Mapping[str, Any], name: str) -> Any:
+def reader_of(kind: str, options: Facts, name: str) -> Any:
     """Import and return a reader, or raise an error if it does not take the given options."""
     module, _, name_of_class = kind.partition(".")
     reader: Any = getattr(import_module(f"eigenstream.streams.{module}"), name_of_class)

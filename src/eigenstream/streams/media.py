@@ -5,12 +5,12 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import islice
-from typing import Any
 
 import numpy as np
 from PIL import Image, ImageSequence
 
 from eigenstream._checks import check_pair, check_whole
+from eigenstream._types import Handle, Piece
 from eigenstream.streams.base import (
     Request,
     RowTable,
@@ -29,7 +29,9 @@ class Pictures(RowTable):
     options = ("size",)
     dtype = np.dtype(np.float32)
 
-    def __init__(self, files: Sequence[File], name: str, size: Any = None) -> None:
+    def __init__(
+        self, files: Sequence[File], name: str, size: tuple[int, int] | None = None
+    ) -> None:
         self.files, self.name = files, name
         self.size: tuple[int, int] | None = None
         if size is not None:
@@ -40,11 +42,11 @@ class Pictures(RowTable):
             raise StreamError(f"{name} contains no pictures. Pass another file.")
         self.row_shape, self.width = first.shape, first.size
 
-    def pictures(self) -> Iterator[Any]:
+    def pictures(self) -> Iterator[Piece]:
         """Yield the pictures as arrays of gray values."""
         raise NotImplementedError
 
-    def pieces(self, request: Request) -> Iterator[Any]:
+    def pieces(self, request: Request) -> Iterator[Piece]:
         """Yield stacks of pictures."""
         pictures = self.pictures()
         while stack := list(islice(pictures, request.block_rows)):
@@ -54,11 +56,13 @@ class Pictures(RowTable):
 class Images(Pictures):
     """Images in natural order of their names, or the pages of one file."""
 
-    def __init__(self, files: Sequence[File], name: str, size: Any = None) -> None:
+    def __init__(
+        self, files: Sequence[File], name: str, size: tuple[int, int] | None = None
+    ) -> None:
         super().__init__(files, name, size)
         self.n_rows = len(files) if len(files) > 1 else None
 
-    def pictures(self) -> Iterator[Any]:
+    def pictures(self) -> Iterator[Piece]:
         """Yield the first page of each image, or all pages of a single image."""
         shape = None
         for file in self.files:
@@ -69,7 +73,7 @@ class Images(Pictures):
                     raise StreamError(f"{file.name} has shape {sizes}. Pass size={shape}.")
                 yield pixels
 
-    def _pages(self, file: File) -> Iterator[Any]:
+    def _pages(self, file: File) -> Iterator[Piece]:
         """Yield the pages of an image as gray values."""
         if file.size() == 0:
             raise StreamError(f"{file.name} is empty. Remove it.")
@@ -95,11 +99,11 @@ class Images(Pictures):
 class Video(Pictures):
     """The frames of the first video stream in a file."""
 
-    def __init__(self, file: File, size: Any = None) -> None:
+    def __init__(self, file: File, size: tuple[int, int] | None = None) -> None:
         self.n_bytes = file.size() or 1
         super().__init__([file], file.name, size)
 
-    def pictures(self) -> Iterator[Any]:
+    def pictures(self) -> Iterator[Piece]:
         """Yield the frames as gray values."""
         av = needed("av", "av", "videos")
         (file,) = self.files
@@ -163,7 +167,7 @@ class Sound(SlicedTable):
         self.columns = names if len(set(names)) == self.width else ()
 
     @contextmanager
-    def _sound(self) -> Iterator[Any]:
+    def _sound(self) -> Iterator[Piece]:
         soundfile = needed("soundfile", "soundfile", "sound files")
         try:
             with self.file.open() as stream, soundfile.SoundFile(stream) as sound:
@@ -172,7 +176,7 @@ class Sound(SlicedTable):
             raise damaged(self.name, "a sound file", error) from None
 
     @contextmanager
-    def opened(self) -> Iterator[Any]:
+    def opened(self) -> Iterator[Piece]:
         """Open the sound for slices of spectra."""
         with self._sound() as sound:
             yield _Spectra(sound, self)
@@ -181,11 +185,11 @@ class Sound(SlicedTable):
 class _Spectra:
     """Slices of the spectra of a sound."""
 
-    def __init__(self, sound: Any, table: Sound) -> None:
+    def __init__(self, sound: Handle, table: Sound) -> None:
         self.sound, self.table = sound, table
         self.taper = np.hanning(table.window + 1)[:-1]
 
-    def __getitem__(self, rows: slice) -> Any:
+    def __getitem__(self, rows: slice) -> Piece:
         window, hop = self.table.window, self.table.hop
         count = (rows.stop - rows.start - 1) * hop + window
         self.sound.seek(rows.start * hop)

@@ -5,11 +5,11 @@ from contextlib import AbstractContextManager, nullcontext
 from io import IOBase
 from itertools import chain
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from eigenstream._checks import is_sparse, native
+from eigenstream._types import Piece, Source
 from eigenstream.streams.base import Chunk, Request, RowTable, SlicedTable, StreamError, one_line
 from eigenstream.streams.tables import ColumnTable, names_of, of_frame
 
@@ -17,11 +17,11 @@ from eigenstream.streams.tables import ColumnTable, names_of, of_frame
 class Held(SlicedTable):
     """The rows of an array, a sparse matrix, or another object that is sliced by rows."""
 
-    def __init__(self, rows: Any, name: str) -> None:
+    def __init__(self, rows: Piece, name: str) -> None:
         self.rows, self.name = rows, name
         self.describe(rows.shape, np.float64 if rows.dtype.kind == "O" else rows.dtype)
 
-    def opened(self) -> AbstractContextManager[Any]:
+    def opened(self) -> AbstractContextManager[Piece]:
         """Return the rows themselves."""
         return nullcontext(self.rows)
 
@@ -29,14 +29,14 @@ class Held(SlicedTable):
 class Annotated(Held):
     """The matrix ``X`` of an AnnData object in memory or on disk, with the names of the genes."""
 
-    def __init__(self, source: Any, name: str) -> None:
+    def __init__(self, source: Source, name: str) -> None:
         if source.X is None:
             raise StreamError(f"{name} has no X. Pass a layer, such as adata.layers['a'].")
         super().__init__(source.X, name)
         names = tuple(map(str, source.var_names))
         self.columns = names if len(set(names)) == len(names) else ()
 
-    def array(self) -> Any:
+    def array(self) -> Piece:
         """Return the matrix if it is in memory."""
         return self.rows if is_sparse(self.rows) or isinstance(self.rows, np.ndarray) else None
 
@@ -47,7 +47,7 @@ class Chunks(ColumnTable):
     An iterator can be read once. Of pairs (inputs, labels) of a loader, the inputs are used.
     """
 
-    def __init__(self, source: Iterable[Any] | Callable[[], Iterable[Any]], name: str) -> None:
+    def __init__(self, source: Iterable[Piece] | Callable[[], Iterable[Piece]], name: str) -> None:
         self.source, self.name = source, name
         self.rereadable = callable(source) or not isinstance(source, Iterator)
         # With this sampler of torch, every pass has another order.
@@ -58,7 +58,7 @@ class Chunks(ColumnTable):
         if first is None:
             raise StreamError(f"{name} yields no chunks. Pass an iterable with at least one.")
         rows = rows_of(first, f"chunk 0 of {name}")
-        self._begun: Iterator[Any] | None = chain([rows], chunks)
+        self._begun: Iterator[Piece] | None = chain([rows], chunks)
         if hasattr(rows, "columns"):
             self.name_columns(names_of(rows))
         else:
@@ -68,10 +68,10 @@ class Chunks(ColumnTable):
             if rows.shape[2:] == (3,):  # points in space, such as the atoms of a trajectory
                 self.columns = tuple(f"{c}{k}" for k in range(rows.shape[1]) for c in "xyz")
 
-    def _started(self) -> Iterator[Any]:
+    def _started(self) -> Iterator[Piece]:
         return iter(self.source() if callable(self.source) else self.source)
 
-    def pieces(self, request: Request) -> Iterator[Any]:
+    def pieces(self, request: Request) -> Iterator[Piece]:
         """Yield the chunks as data frames, Arrow records or arrays."""
         chunks, self._begun = self._begun or self._started(), None
         for number, chunk in enumerate(chunks):
@@ -85,14 +85,14 @@ class Chunks(ColumnTable):
                 raise StreamError(f"{name} has {columns}.")
             yield rows
 
-    def picked(self, piece: Any, request: Request) -> Chunk:
+    def picked(self, piece: Piece, request: Request) -> Chunk:
         """Return the requested columns of a chunk."""
         if hasattr(piece, "columns"):
             return of_frame(piece, self.columns, request, self.name)
         return RowTable.picked(self, piece, request)
 
 
-def rows_of(chunk: Any, name: str) -> Any:
+def rows_of(chunk: Piece, name: str) -> Piece:
     """Return a chunk of an iterable as a data frame, Arrow records or an array of rows."""
     if isinstance(chunk, list | tuple) and chunk and hasattr(chunk[0], "detach"):
         chunk = chunk[0]
@@ -106,12 +106,12 @@ def rows_of(chunk: Any, name: str) -> Any:
     return rows
 
 
-def is_tensor(rows: Any) -> bool:
+def is_tensor(rows: Piece) -> bool:
     """Return whether rows are a torch tensor on any device."""
     return hasattr(rows, "detach") and not isinstance(rows, IOBase)
 
 
-def array_of(rows: Any, name: str) -> Any:
+def array_of(rows: Piece, name: str) -> Piece:
     """Return lists and tensors as arrays. Other objects with rows are returned unchanged."""
     if is_tensor(rows):
         rows = rows.detach().cpu()
@@ -127,7 +127,7 @@ def array_of(rows: Any, name: str) -> Any:
         raise StreamError(f"{name} has rows of different lengths: {one_line(error)}.") from None
 
 
-def blocks_of_dask(data: Any, name: str) -> Callable[[], Iterator[Any]]:
+def blocks_of_dask(data: Piece, name: str) -> Callable[[], Iterator[Piece]]:
     """Return a function that computes the blocks of a Dask array or frame in order."""
     if hasattr(type(data), "numblocks"):  # one block has all columns of its rows
         return lambda: (data.blocks[k].compute() for k in range(data.numblocks[0]))

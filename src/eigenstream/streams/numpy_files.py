@@ -7,13 +7,13 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from math import prod
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.lib import format as npy_format
 
 from eigenstream._machine import physical_memory
-from eigenstream._types import DType
+from eigenstream._types import DType, Piece
 from eigenstream.streams.base import (
     Chunk,
     Request,
@@ -45,7 +45,7 @@ class Header:
     n_bytes: int
 
 
-def read_header(stream: Any, name: str, size: int | None) -> Header:
+def read_header(stream: IO[bytes], name: str, size: int | None) -> Header:
     """Return the header of an .npy file of ``size`` bytes, or None if the size is unknown.
 
     >>> file = BytesIO()
@@ -80,7 +80,7 @@ def read_header(stream: Any, name: str, size: int | None) -> Header:
     return Header(shape, by_columns and len(shape) > 1, dtype, offset, n_bytes)
 
 
-def _read(stream: Any, count: int) -> bytearray:
+def _read(stream: IO[bytes], count: int) -> bytearray:
     """Return the next ``count`` bytes of a stream, or fewer at its end."""
     content = bytearray()
     while piece := stream.read(min(READ_BYTES, count - len(content))):
@@ -104,7 +104,7 @@ class Npy(SlicedTable):
             return super().blocks(request)
         return RowTable.blocks(self, request)
 
-    def pieces(self, request: Request) -> Iterator[Any]:
+    def pieces(self, request: Request) -> Iterator[Piece]:
         """Yield all rows."""
         with closing(self.file.open()) as stream:
             if self.rereadable:
@@ -112,11 +112,11 @@ class Npy(SlicedTable):
             yield from unpacked(stream, self.header, self.name, request.block_rows)
 
     @contextmanager
-    def opened(self) -> Iterator[Any]:
+    def opened(self) -> Iterator[Piece]:
         """Return the rows for slicing."""
         yield self
 
-    def __getitem__(self, rows: slice) -> Any:
+    def __getitem__(self, rows: slice) -> Piece:
         """Return a slice through a new memory map, so that its pages are freed with the slice."""
         header, order, offset, shape = self.header, "F", self.header.offset, self.header.shape
         if not header.by_columns:
@@ -131,7 +131,7 @@ class Npy(SlicedTable):
         return np.asarray(values)[rows]
 
 
-def unpacked(stream: Any, header: Header, name: str, count: int) -> Iterator[Any]:
+def unpacked(stream: IO[bytes], header: Header, name: str, count: int) -> Iterator[Piece]:
     """Yield the rows of an array from an open file, ``count`` rows at a time."""
     total, order = header.shape[0], "C"
     if header.by_columns:  # whole columns are stored in order
@@ -174,7 +174,7 @@ class Npz(RowTable):
                 shapes[name] = None
         return chosen(file, shapes)
 
-    def pieces(self, request: Request) -> Iterator[Any]:
+    def pieces(self, request: Request) -> Iterator[Piece]:
         """Yield all rows."""
         with _member(self.file) as (stream, _):
             stream.read(self.header.offset)
@@ -195,7 +195,7 @@ def _archive(file: File) -> Iterator[zipfile.ZipFile]:
 
 
 @contextmanager
-def _member(file: File) -> Iterator[tuple[Any, int]]:
+def _member(file: File) -> Iterator[tuple[IO[bytes], int]]:
     """Open one array of an archive. Return its stream and the number of its bytes."""
     name = f"{file.part}.npy"
     with _archive(file) as archive, archive.open(name) as stream:

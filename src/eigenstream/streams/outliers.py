@@ -9,6 +9,7 @@ from sklearn.preprocessing import FunctionTransformer
 from eigenstream._checks import check_number
 from eigenstream._linalg import Float64s
 from eigenstream._storable import storable
+from eigenstream._types import Matrix, Transformer
 from eigenstream.streams.base import Chunk, StreamError
 from eigenstream.streams.preprocessing import Step, dense_rows
 
@@ -88,10 +89,10 @@ class OmitOutliers(Step):
         weights = np.ones(len(kept)) if rows.weights is None else rows.weights
         return replace(rows, weights=np.where(kept, weights, 0.0))
 
-    def inverse_transform(self, rows: Any) -> Any:
+    def inverse_transform(self, rows: Matrix) -> Matrix:
         """Return the rows unchanged."""
         return rows
 
-    def to_sklearn(self, n_features: int) -> Any:
+    def to_sklearn(self, n_features: int) -> Transformer:
         """Return a transformer that does not change the rows."""
         return FunctionTransformer().fit(np.zeros((1, n_features)))

@@ -7,19 +7,19 @@ from io import TextIOWrapper
 from itertools import chain
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
 from eigenstream._files import replacing
-from eigenstream._types import DType, StreamLike
+from eigenstream._types import Array, DType, StreamLike
 from eigenstream.streams.base import StreamError
 
 #: Times, or None, and rows.
 Blocks = Iterator[tuple[Any, Any]]
 
 
-def write_npy(file: Any, names: Sequence[str], dtype: DType, blocks: Blocks) -> None:
+def write_npy(file: IO[bytes], names: Sequence[str], dtype: DType, blocks: Blocks) -> None:
     """Write an array without times. The header is written again with the number of rows."""
     n_rows = 0
 
@@ -38,7 +38,7 @@ def write_npy(file: Any, names: Sequence[str], dtype: DType, blocks: Blocks) -> 
     header()
 
 
-def write_csv(file: Any, names: Sequence[str], dtype: DType, blocks: Blocks) -> None:
+def write_csv(file: IO[bytes], names: Sequence[str], dtype: DType, blocks: Blocks) -> None:
     """Write text with a header. The digits suffice to read back the same numbers."""
     text = TextIOWrapper(file, "utf-8", newline="", write_through=True)
     lines = csv.writer(text, lineterminator="\n")
@@ -54,7 +54,7 @@ def write_csv(file: Any, names: Sequence[str], dtype: DType, blocks: Blocks) -> 
     text.detach()
 
 
-def write_parquet(file: Any, names: Sequence[str], dtype: DType, blocks: Blocks) -> None:
+def write_parquet(file: IO[bytes], names: Sequence[str], dtype: DType, blocks: Blocks) -> None:
     """Write one column for each feature and one row group for each block."""
     import pyarrow
     from pyarrow import parquet
@@ -169,7 +169,7 @@ def write_stream(
         return write_rows(binary.buffer, ending, own, blocks, stream.time_name)
 
 
-def _blocks(stream: StreamLike) -> Generator[tuple[Any, Any]]:
+def _blocks(stream: StreamLike) -> Generator[tuple[Array, Array | None]]:
     """Yield the times and rows of chunks, with NaN in rows of weight zero."""
     with closing(stream.chunks()) as chunks:
         for chunk in chunks:

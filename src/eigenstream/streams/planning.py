@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenstream._types import DType
+from eigenstream._types import Column, Columns, DType
 from eigenstream.streams.base import Request, RowTable, StreamError
 
 
@@ -19,9 +19,9 @@ class Reading:
     """The options of ``open_stream`` that hold for all tables."""
 
     #: Names or numbers of the features. None means all columns without another use.
-    columns: tuple[Any, ...] | None
-    sequence: Any
-    time: Any
+    columns: tuple[Column, ...] | None
+    sequence: Column | None
+    time: Column | None
     #: True if the tables form one sequence.
     joined: bool
     rows: slice
@@ -30,10 +30,10 @@ class Reading:
     chunk_rows: int | None
     dtype: DType | None
     #: The columns of labels. ``several`` is True if they were given as a list.
-    labels: tuple[Any, ...] = ()
+    labels: tuple[Column, ...] = ()
     several: bool = False
     #: Columns that are no features.
-    exclude: tuple[Any, ...] = ()
+    exclude: tuple[Column, ...] = ()
 
     def request(self, table: RowTable) -> Request:
         """Return the requested columns and rows of a table."""
@@ -96,7 +96,7 @@ def only_numbers(plan: Reading, tables: Sequence[RowTable]) -> tuple[Reading, di
     others: dict[str | int, str] = {}
     named: list[str | int] = []
     for table, request in zip(tables, planned(plan, tables), strict=True):
-        names: Any = table.columns or range(table.width)
+        names: Columns = table.columns or range(table.width)
         named = named or [names[number] for number in request.features]
         for number in request.features:
             if number in table.no_numbers:
@@ -105,7 +105,7 @@ def only_numbers(plan: Reading, tables: Sequence[RowTable]) -> tuple[Reading, di
     return (replace(plan, columns=kept) if others and kept else plan), others
 
 
-def places(columns: Sequence[Any], table: RowTable, marks: Any = ()) -> Sequence[int]:
+def places(columns: Sequence[Any], table: RowTable, marks: Columns = ()) -> Sequence[int]:
     """Return the numbers of columns that are given by names, patterns, numbers or slices.
 
     Patterns and slices do not match ``marks``, the columns of labels, times and sequences.
@@ -124,7 +124,7 @@ def places(columns: Sequence[Any], table: RowTable, marks: Any = ()) -> Sequence
     return list(dict.fromkeys(numbers))
 
 
-def place(column: Any, table: RowTable) -> int:
+def place(column: Column | None, table: RowTable) -> int:
     """Return the number of a column, given its name or number."""
     names, width = table.columns, table.width
     if isinstance(column, str):
@@ -140,7 +140,7 @@ def place(column: Any, table: RowTable) -> int:
     raise StreamError(f"{table.name} has no column {column!r}. It has {known}.")
 
 
-def check_columns(columns: Any, option: str = "columns") -> tuple[Any, ...] | None:
+def check_columns(columns: Columns, option: str = "columns") -> tuple[Column, ...] | None:
     """Return the given columns as a tuple of names, numbers and slices."""
     if columns is None:
         return None
@@ -170,7 +170,7 @@ def check_rows(rows: Any) -> slice:
     raise ValueError(f"rows={rows!r} is not valid. Pass a slice with start >= 0 and step > 0.")
 
 
-def check_gap(gap: Any) -> float | np.timedelta64:
+def check_gap(gap: object) -> float | np.timedelta64:
     """Return ``gap=`` as a number or as a NumPy time span.
 
     >>> check_gap(datetime.timedelta(minutes=1))

@@ -7,13 +7,13 @@ from inspect import signature
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import hstack
 from sklearn.preprocessing import Normalizer, PolynomialFeatures, StandardScaler
 
 from eigenstream._checks import check_finite, check_whole, is_sparse, real_array
 from eigenstream._storable import storable
-from eigenstream._types import Array, Estimator
+from eigenstream._types import Array, Estimator, Matrix, Piece, Transformer
 from eigenstream.streams.base import Chunk, StreamError, as_floats, float_type, stacked, zeroed
 
 
@@ -72,7 +72,7 @@ class Step:
         values = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
         return f"{type(self).__name__}({values})"
 
-    def to_sklearn(self, n_features: int) -> Any:
+    def to_sklearn(self, n_features: int) -> Transformer:
         """Return the equivalent scikit-learn transformer.
 
         Parameters
@@ -165,7 +165,7 @@ class Windowed(Step):
         """The delays of the rows of a window, in rows."""
         raise NotImplementedError
 
-    def combined(self, pieces: list[Any]) -> Any:
+    def combined(self, pieces: list[Piece]) -> Matrix:
         """Return the windows, given the rows at each delay."""
         raise NotImplementedError
 
@@ -255,7 +255,7 @@ class Preprocessing:
             rows = step.push(rows)
         return rows
 
-    def transform(self, rows: Any) -> Any:
+    def transform(self, rows: Matrix) -> Matrix:
         """Return the result for one complete sequence, by the fitted steps.
 
         Parameters
@@ -278,7 +278,7 @@ class Preprocessing:
         floats = as_floats(checked, float_type([checked.dtype]), "rows")
         return self.fresh().push(Chunk(floats, None, True)).rows
 
-    def inverse_transform(self, rows: Any) -> Any:
+    def inverse_transform(self, rows: Matrix) -> Matrix:
         """Undo the steps, the last one first. A step without an inverse raises an error.
 
         Parameters
@@ -299,7 +299,7 @@ class Preprocessing:
         """Return copies for another stream, with the fitted parameters and no stored rows."""
         return Preprocessing(step.fresh() for step in self.steps)
 
-    def to_sklearn(self, n_features: int) -> list[tuple[str, Any]]:
+    def to_sklearn(self, n_features: int) -> list[tuple[str, Transformer]]:
         """Return named scikit-learn transformers for a pipeline.
 
         Steps that use other rows, such as delays, raise an error.
@@ -427,7 +427,7 @@ class Standardize(Step):
         undone = rows * np.where(np.isinf(scale), 0.0, scale) + self._mean
         return np.asarray(undone, rows.dtype)
 
-    def to_sklearn(self, n_features: int) -> Any:
+    def to_sklearn(self, n_features: int) -> Transformer:
         """Return a StandardScaler."""
         if self._n == 0:
             return super().to_sklearn(n_features)
@@ -466,7 +466,7 @@ class Weighting(Step):
 
     keeps_holes = True
 
-    def __init__(self, weights: Any) -> None:
+    def __init__(self, weights: ArrayLike) -> None:
         self.weights = real_array(weights, "weights").astype(np.float64)
         if self.weights.ndim != 1 or not (np.isfinite(self.weights) & (self.weights > 0)).all():
             raise ValueError("weights must be positive numbers. Drop features without a weight.")
@@ -478,7 +478,7 @@ class Weighting(Step):
         """Divide by the weights."""
         return np.asarray(rows / self.weights, rows.dtype)
 
-    def to_sklearn(self, n_features: int) -> Any:
+    def to_sklearn(self, n_features: int) -> Transformer:
         """Return a StandardScaler without a mean."""
         if n_features != len(self.weights):
             raise StreamError(f"the rows have {n_features} features, and {self!r}.")
@@ -505,7 +505,7 @@ class UnitNorm(Step):
     array([[0.6, 0.8]])
     """
 
-    def to_sklearn(self, n_features: int) -> Any:
+    def to_sklearn(self, n_features: int) -> Transformer:
         """Return a Normalizer."""
         return Normalizer().fit(np.zeros((1, n_features)))
 
@@ -557,7 +557,7 @@ class LagEmbedding(Windowed):
         """The delays of the rows of a window, in rows."""
         return range(0, self.lost + 1, self.lag)
 
-    def combined(self, pieces: list[Any]) -> Any:
+    def combined(self, pieces: list[Piece]) -> Matrix:
         """Return the rows joined along the columns."""
         return hstack(pieces, format="csr") if is_sparse(pieces[0]) else np.hstack(pieces)
 
@@ -602,7 +602,7 @@ class Differences(Windowed):
         """The delays of the rows of a window, in rows."""
         return 0, self.lag
 
-    def combined(self, pieces: list[Any]) -> Any:
+    def combined(self, pieces: list[Piece]) -> Matrix:
         """Return the newer rows minus the older rows."""
         return pieces[0] - pieces[1]
 
@@ -639,6 +639,6 @@ class QuadraticExpansion(Step):
         expansion = self.to_sklearn(len(names))
         return tuple(expansion.get_feature_names_out(np.array(names, object)))
 
-    def to_sklearn(self, n_features: int) -> Any:
+    def to_sklearn(self, n_features: int) -> Transformer:
         """Return PolynomialFeatures of degree 2 without a bias."""
         return PolynomialFeatures(2, include_bias=False).fit(np.zeros((1, n_features)))

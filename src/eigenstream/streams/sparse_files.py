@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import csr_array
 
+from eigenstream._types import Handle, Matrix
 from eigenstream.streams.array_files import ArrayFile, Hdf5, Zarr
 from eigenstream.streams.base import SlicedTable, StreamError, one_line
 from eigenstream.streams.files import File
@@ -32,7 +33,7 @@ class SparseFile(SlicedTable):
             raise StreamError(f"{self.name} is damaged: its indptr does not match its shape.")
 
     @contextmanager
-    def opened(self) -> Iterator[Any]:
+    def opened(self) -> Iterator[Handle]:
         """Open the group for slicing."""
         with self.reader.root(self.file) as root:
             yield _Slices(self, root[self.file.part])
@@ -41,10 +42,10 @@ class SparseFile(SlicedTable):
 class _Slices:
     """Slices of a CSR group as matrices."""
 
-    def __init__(self, table: SparseFile, group: Any) -> None:
+    def __init__(self, table: SparseFile, group: Handle) -> None:
         self.table, self.group = table, group
 
-    def __getitem__(self, rows: slice) -> Any:
+    def __getitem__(self, rows: slice) -> Matrix:
         ends = self.table.ends[rows.start : rows.stop + 1]
         inside = slice(int(ends[0]), int(ends[-1]))
         shape = len(ends) - 1, self.table.width
@@ -58,7 +59,7 @@ class _Slices:
         return matrix[:: rows.step]
 
 
-def _shape(group: Any, name: str) -> tuple[int, int]:
+def _shape(group: Handle, name: str) -> tuple[int, int]:
     """Return the shape of a CSR matrix; raise an error for CSC."""
     about = dict(group.attrs)
     layout = about.get("encoding-type", about.get("h5sparse_format", ""))
@@ -107,7 +108,7 @@ class ZarrAnnData(AnnDataFile):
     reader = Zarr
 
 
-def _is_sparse(node: Any) -> bool:
+def _is_sparse(node: Handle) -> bool:
     return not hasattr(node, "dtype") and all(name in node for name in ARRAYS)
 
 
@@ -117,14 +118,14 @@ def holds_sparse(file: File) -> bool:
         return file.part in root and _is_sparse(root[file.part])
 
 
-def _gene_names(root: Any) -> tuple[str, ...]:
+def _gene_names(root: Handle) -> tuple[str, ...]:
     """Return the names of the columns, from the index of ``var``."""
     if "var" not in root:
         return ()
     index = root["var"].attrs.get("_index", "_index")
     if index not in root["var"]:
         return ()
-    stored: Any = root["var"][index]
+    stored: Handle = root["var"][index]
     stored = stored if hasattr(stored, "dtype") else stored["values"]  # with a mask
     values = stored.asstr()[:] if hasattr(stored, "asstr") else np.asarray(stored[:])
     return tuple(map(str, values))

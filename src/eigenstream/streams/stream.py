@@ -1,18 +1,18 @@
 """The stream: tables read in order, cut into sequences, cleaned and preprocessed."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from copy import copy
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from joblib import hash as hash_of
 
 from eigenstream._checks import check_whole, is_sparse
-from eigenstream._types import DType, Estimator, LabelsLike
+from eigenstream._types import Array, DType, Estimator, Facts, LabelsLike, Matrix
 from eigenstream.streams._ahead import read_ahead
 from eigenstream.streams.base import (
     CHUNK_BYTES,
@@ -36,6 +36,9 @@ from eigenstream.streams.cleaning import (
 )
 from eigenstream.streams.planning import Reading, only_numbers, planned
 from eigenstream.streams.preprocessing import Preprocessing, Step, preprocessing_of
+
+if TYPE_CHECKING:
+    from eigenstream.streams.fields import FeatureGrid
 
 #: Rows of sources in memory that a resumed fit compares. More rows take more time.
 COMPARED_ROWS = 1000
@@ -121,7 +124,7 @@ class Stream:
         #: The first row of a part of the stream, and the row after its last one.
         self._part: tuple[int, int | None] = (0, None)
         #: The functions of estimators whose results replace the rows.
-        self._answers: tuple[Callable[[Any], Any], ...] = ()
+        self._answers: tuple[Callable[[Matrix], Matrix], ...] = ()
 
     def __repr__(self) -> str:
         facts = [
@@ -175,7 +178,7 @@ class Stream:
         return None if place is None else names[place] if names else str(place)
 
     @property
-    def grid(self) -> Any:
+    def grid(self) -> "FeatureGrid | None":
         """Return the grid of a labelled array, or None for other sources and chosen columns."""
         whole = self._plan.columns is None and not self._plan.exclude and not self._answers
         return getattr(self.tables[0], "grid", None) if whole else None
@@ -188,7 +191,7 @@ class Stream:
         return self.tables[0].row_shape if plain else None
 
     @property
-    def reading(self) -> dict[str, Any]:
+    def reading(self) -> Facts:
         """Return the options that a model stores for reading more data: those with plain values."""
         plan = self._plan
         marks = {"sequence": False if plan.joined else plan.sequence, "time": plan.time}
@@ -316,7 +319,7 @@ class Stream:
             stream._labels.check(sum(count for count in counts if count is not None))
         return stream
 
-    def mapped(self, function: Callable[[Any], Any]) -> "Stream":
+    def mapped(self, function: Callable[[Matrix], Matrix]) -> "Stream":
         """Return the stream of the results of a function of the rows of each chunk.
 
         ``transform`` and ``predict`` of an estimator return such a stream for a stream.
@@ -395,7 +398,7 @@ class Stream:
 
     # ---- passes ------------------------------------------------------------------------------
 
-    def column(self) -> Any:
+    def column(self) -> Array:
         """Read the stream, and return its labels, or its rows if it has no labels.
 
         Rows of one column are returned in one dimension.
@@ -468,7 +471,7 @@ class Stream:
                     f"{step!r} needs a pass over rows that are read once only. {advice}"
                 )
             before = Preprocessing(steps[:place]).fresh()
-            parts: Any = read_ahead(lambda to=before: self._prepared(to))  # type: ignore[misc]
+            parts: Matrix = read_ahead(lambda to=before: self._prepared(to))  # type: ignore[misc]
             with closing(parts):
                 for part in parts:
                     enough = step.learn(part)
@@ -481,7 +484,7 @@ class Stream:
         """Yield the results for chunks. Numbers for rows of weight zero are zero."""
         with closing(cast(Any, chunks)):
             for chunk in chunks:
-                answers: Any = chunk.rows
+                answers: Matrix = chunk.rows
                 for function in self._answers:
                     answers = function(answers)
                 if chunk.weights is not None and not is_sparse(answers):
@@ -584,7 +587,7 @@ class Stream:
 
     # ---- checkpoints -------------------------------------------------------------------------
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> Facts:
         """Return the facts by which a resumed fit recognises its stream.
 
         Files are described by their names without folders, sizes and modification times. Rows in
@@ -598,7 +601,7 @@ class Stream:
         """
         if self._answers:
             raise StreamError("results of an estimator have no checkpoints. Write them to a file.")
-        facts: dict[str, Any] = {f"{name}=": str(value) for name, value in vars(self._plan).items()}
+        facts: Facts = {f"{name}=": str(value) for name, value in vars(self._plan).items()}
         del facts["chunk_rows="]
         if self._labels is not None:
             values = self._labels.values
@@ -612,7 +615,7 @@ class Stream:
             facts |= {f"{what} of source {number}, {name},": fact for what, fact in own}
         return facts | {"preprocessing": str(self.preprocessing.steps)}
 
-    def check_identity(self, expected: Mapping[str, Any]) -> None:
+    def check_identity(self, expected: Facts) -> None:
         """Raise an error if a fact differs from the ``identity`` of an earlier stream.
 
         Parameters
@@ -640,7 +643,7 @@ class Stream:
         self.preprocessing = steps.fresh()
 
 
-def _facts(table: RowTable) -> dict[str, Any]:
+def _facts(table: RowTable) -> Facts:
     """Return facts about a source that need no complete pass."""
     if table.files and table.rereadable:
         whole = [part for file in table.files for part in (file.inside() or [file])]
@@ -649,7 +652,7 @@ def _facts(table: RowTable) -> dict[str, Any]:
         return {"size in bytes": size, "time of the last change": max(here, default=0.0)}
     if table.files:
         raise StreamError(f"{table.name} cannot be read again. Write it to a file first.")
-    facts: dict[str, Any] = {"number of rows": table.n_rows, "number of columns": table.width}
+    facts: Facts = {"number of rows": table.n_rows, "number of columns": table.width}
     if table.rereadable and table.n_rows is not None:
         with closing(cast(Any, table.blocks(Request(range(table.width))))) as blocks:
             facts["digest of the first rows"] = hash_of(next(blocks).rows[:COMPARED_ROWS])

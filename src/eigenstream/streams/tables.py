@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow
 from pyarrow import dataset, types
 
+from eigenstream._types import Parameters, Piece
 from eigenstream.streams.base import (
     Chunk,
     Request,
@@ -59,7 +60,7 @@ def of_records(records: Any, request: Request, name: str) -> Chunk:
 class ColumnTable(RowTable):
     """A table of Arrow records, whose columns have names."""
 
-    def name_columns(self, names: Sequence[Any]) -> None:
+    def name_columns(self, names: Sequence[object]) -> None:
         """Set the names of the columns, which must be unique."""
         self.columns, self.width = tuple(map(str, names)), len(names)
         if len(set(self.columns)) < self.width:
@@ -67,12 +68,12 @@ class ColumnTable(RowTable):
             advice = "Rename one, or pass header=None if the first row is data."
             raise StreamError(f"{self.name} has two columns called {twice!r}. {advice}")
 
-    def picked(self, piece: Any, request: Request) -> Chunk:
+    def picked(self, piece: Piece, request: Request) -> Chunk:
         """Return records, which have the requested columns only, as a chunk."""
         return of_records(piece, request, self.name)
 
 
-def of_frame(piece: Any, columns: Sequence[str], request: Request, name: str) -> Chunk:
+def of_frame(piece: Piece, columns: Sequence[str], request: Request, name: str) -> Chunk:
     """Return the requested columns of a data frame or of records, found by name."""
     own = names_of(piece)
     places = [own.index(columns[number]) for number in request.places]
@@ -89,7 +90,7 @@ def of_frame(piece: Any, columns: Sequence[str], request: Request, name: str) ->
     return of_records(records, request, name)
 
 
-def names_of(piece: Any) -> list[str]:
+def names_of(piece: Piece) -> list[str]:
     """Return the names of the columns of a data frame or of Arrow records."""
     return list(map(str, piece.schema.names if hasattr(piece, "num_rows") else piece.columns))
 
@@ -107,7 +108,7 @@ class Arrow(ColumnTable):
         self.files, self.name = [file], file.name
         paths: Any = file.path
         form = "parquet" if file.suffix in PARQUET else "ipc"
-        how: dict[str, Any] = {"filesystem": None if file.here else file.system}
+        how: Parameters = {"filesystem": None if file.here else file.system}
         if file.is_folder:
             endings = READERS["tables.Arrow"].split()
             self.files = [part for part in file.inside() if part.suffix in endings]
@@ -126,7 +127,7 @@ class Arrow(ColumnTable):
     def _failed(self, error: Exception) -> StreamError:
         return StreamError(f"{self.name} cannot be read: {one_line(error)}.")
 
-    def _set(self, data: Any) -> None:
+    def _set(self, data: Piece) -> None:
         """Set the dataset, with the columns of all its files.
 
         By default, Arrow reads the columns and types of the first file only.
@@ -166,12 +167,12 @@ class Arrow(ColumnTable):
         for block in super().blocks(replace(request, start=request.start - skipped, stop=stop)):
             yield replace(block, first_row=block.first_row + skipped)
 
-    def _behind(self, row: int) -> tuple[int, Any]:
+    def _behind(self, row: int) -> tuple[int, Piece]:
         """Return the number of rows in the row groups before a row, and the data after them."""
         if not 0 < row < (self.n_rows or 0) or not hasattr(self.data, "files"):
             return 0, self.data
         skipped = 0
-        pieces: list[Any] = []
+        pieces: list[Piece] = []
         for fragment in self.data.get_fragments():
             parquet = hasattr(fragment, "split_by_row_group")
             for piece in fragment.split_by_row_group() if parquet else [fragment]:
@@ -183,7 +184,7 @@ class Arrow(ColumnTable):
         make = type(self.data)
         return skipped, make(pieces, self.data.schema, self.data.format, self.data.filesystem)
 
-    def pieces(self, request: Request) -> Iterator[Any]:
+    def pieces(self, request: Request) -> Iterator[Piece]:
         """Yield batches of records with the requested columns."""
         columns = [self.columns[number] for number in request.places]
         how = {"batch_size": request.block_rows, "batch_readahead": 2, "fragment_readahead": 1}
@@ -213,7 +214,7 @@ def kind_of(kind: Any) -> str:
 class Records(Arrow):
     """The rows of a pyarrow table, batch or dataset."""
 
-    def __init__(self, data: Any, name: str) -> None:
+    def __init__(self, data: Piece, name: str) -> None:
         self.name = name
         if not hasattr(data, "to_batches"):  # a single batch
             data = pyarrow.Table.from_batches([data])
@@ -223,7 +224,7 @@ class Records(Arrow):
 class Frame(ColumnTable, SlicedTable):
     """The rows of a pandas or polars data frame."""
 
-    def __init__(self, frame: Any, name: str) -> None:
+    def __init__(self, frame: Piece, name: str) -> None:
         self.frame, self.name, self.n_rows = frame, name, len(frame)
         self.name_columns(frame.columns)
         if self.n_rows == 0:
@@ -231,10 +232,10 @@ class Frame(ColumnTable, SlicedTable):
         kinds = {str(kind).lower() for kind in frame.dtypes}
         self.dtype = np.dtype(np.float32 if kinds == {"float32"} else np.float64)
 
-    def picked(self, piece: Any, request: Request) -> Chunk:
+    def picked(self, piece: Piece, request: Request) -> Chunk:
         """Return the requested columns of some rows."""
         return of_frame(piece, self.columns, request, self.name)
 
-    def opened(self) -> AbstractContextManager[Any]:
+    def opened(self) -> AbstractContextManager[Piece]:
         """Return the frame for slicing by rows."""
         return nullcontext(getattr(self.frame, "iloc", self.frame))

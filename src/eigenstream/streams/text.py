@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from io import StringIO
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow
 import pyarrow.csv
 
+from eigenstream._types import Piece
 from eigenstream.streams.base import Chunk, Request, StreamError, one_line
 from eigenstream.streams.files import PACKINGS, File, Pipe
 from eigenstream.streams.tables import ColumnTable
@@ -60,7 +61,7 @@ def layout_of(
     suffix: str = ".csv",
     delimiter: str | None = None,
     decimal: str = ".",
-    header: Any = "infer",
+    header: int | str | None = "infer",
 ) -> Layout | None:
     """Return the layout of a table that begins with ``text``, or None if the text has no row.
 
@@ -137,7 +138,11 @@ class Text(ColumnTable):
     options = ("delimiter", "decimal", "header")
 
     def __init__(
-        self, file: File, delimiter: Any = None, decimal: str = ".", header: Any = "infer"
+        self,
+        file: File,
+        delimiter: Any = None,
+        decimal: str = ".",
+        header: Any = "infer",
     ) -> None:
         if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1):
             raise ValueError(f"delimiter={delimiter!r} is not valid. It must be one character.")
@@ -167,12 +172,12 @@ class Text(ColumnTable):
             if place in layout.texts
         }
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Return the attributes without the open file."""
         return {name: value for name, value in vars(self).items() if name != "_raw"}
 
     @contextmanager
-    def _opened(self) -> Iterator[Any]:
+    def _opened(self) -> Iterator[BinaryIO]:
         """Open the file for Arrow, decompressed."""
         packing = PACKINGS.get(self.file.packing)
         local = self.file.here and self.rereadable
@@ -215,7 +220,7 @@ class Text(ColumnTable):
             self.share = min(self._raw.tell() / self.n_bytes, 1.0)
         super().passed(block, stop)
 
-    def pieces(self, request: Request) -> Iterator[Any]:
+    def pieces(self, request: Request) -> Iterator[Piece]:
         """Yield batches of records with the requested columns, named by their numbers."""
         types = {str(place): pyarrow.float64() for place in request.places}
         for column in (request.sequence, request.time, *request.labels):
@@ -284,7 +289,7 @@ class _Squeezed:
     def __init__(self) -> None:
         self._rest = b""
 
-    def __call__(self, piece: Any) -> bytes:
+    def __call__(self, piece: Piece) -> bytes:
         text = self._rest + bytes(piece)
         kept = text.rstrip()
         self._rest = text[len(kept) :]  # a run of blanks may continue in the next piece

@@ -1,7 +1,7 @@
 """Results of the subspace estimators, one frozen class for each family."""
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,10 +11,6 @@ from eigenstream.subspace.inference.decays import autocorrelations_of_moments
 from eigenstream.subspace.sums.operators import Eigenpairs
 from eigenstream.subspace.sums.propagator import LaggedCovariances
 from eigenstream.subspace.sums.terms import Weights
-
-if TYPE_CHECKING:
-    from eigenstream.subspace.estimators.discriminants import Selection
-    from eigenstream.subspace.inference.uncertainty import Uncertainty
 
 __all__ = [
     "Answer",
@@ -142,7 +138,7 @@ class PairResult(Result):
     choice: Any = None
     shrinkage: float | None = None
     mixing: float | None = None
-    selection: "Selection | None" = None
+    selection: Any = None
     n_positive: int = 0
     weights: Weights | None = None
 
@@ -207,7 +203,7 @@ class VarianceResult(Result):
     freedom: float = 1.0
     total: float = 0.0
     noise: float = 0.0
-    uncertainty: "Uncertainty | None" = None
+    uncertainty: Any = None
 
     @property
     def weights(self) -> Weights:
@@ -273,7 +269,7 @@ class SlowResult(Result):
     shrinkage: float | None = None
     forms: Forms | None = None
     basis: str = "slowness"
-    uncertainty: "Uncertainty | None" = None
+    uncertainty: Any = None
 
     @property
     def weights(self) -> Weights | None:
@@ -336,7 +332,7 @@ class DynamicResult(Result):
     """
 
     covariances: LaggedCovariances = field(kw_only=True)
-    uncertainty: "Uncertainty | None" = None
+    uncertainty: Any = None
 
     @property
     def orthonormal(self) -> bool:

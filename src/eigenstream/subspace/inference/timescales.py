@@ -172,7 +172,7 @@ class LagPath:
     timescales: Float64s
     eigenvalues: Float64s
     alphas: Float64s | None
-    estimators: tuple["SlowSubspace", ...]
+    estimators: tuple[Any, ...]
     errors: tuple[Uncertainty, ...] | None = None
     curves: Float64s | None = None
     curves_without: Float64s | None = None

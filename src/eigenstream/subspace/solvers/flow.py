@@ -437,7 +437,8 @@ class FlowSums:
     def vectors(self) -> Floats:
         """The learned vectors, one a row, averaged where the schedule averages."""
         now = self._collected()
-        return np.asarray(now.answer.vectors(now))
+        vectors: Floats = now.answer.vectors(now)
+        return vectors
 
     @property
     def mean(self) -> Float64s | None:
