@@ -20,7 +20,7 @@ from dask.highlevelgraph import HighLevelGraph
 
 from eigenstream._checks import warn_user
 from eigenstream._streams import is_dask
-from eigenstream._types import Parameters, RowsLike, StreamLike
+from eigenstream._types import Parameters, RowsLike, StreamLike, Values
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -252,7 +252,7 @@ class Cluster:
         return list(self.client.persist(values) if self.client else dask.persist(*values))
 
 
-def spread(call: Callable[..., None], out: RowsLike, n: int) -> None:
+def spread(call: Callable[..., None], out: Values, n: int) -> None:
     """Let the workers call ``call(out, first, last)`` for ranges of rows, and add the results."""
     cluster = Cluster(None, False)
     ends = np.linspace(0, n, min(RANGES_PER_THREAD * cluster.n_threads, n) + 1).astype(int)
@@ -262,14 +262,14 @@ def spread(call: Callable[..., None], out: RowsLike, n: int) -> None:
     out += cluster.run(merged_in_order(add, states))
 
 
-def filled(call: Callable[..., None], shape: tuple[int, ...], first: int, last: int) -> RowsLike:
+def filled(call: Callable[..., None], shape: tuple[int, ...], first: int, last: int) -> Values:
     """Return an array of zeros to which a function has added."""
     out = np.zeros(shape)
     call(out, first, last)
     return out
 
 
-def template_of(X: RowsLike, run: Callable[[Any], Any]) -> RowsLike:
+def template_of(X: RowsLike, run: Callable[[Any], Any]) -> Values:
     """Return one row with the columns and the type of a collection."""
     if isinstance(X, list | tuple):
         X = X[0]
@@ -284,7 +284,7 @@ def _first_row(block: RowsLike) -> RowsLike:
     return block.iloc[:1] if hasattr(block, "iloc") else np.asarray(block)[:1]
 
 
-def mapped(method: Callable[..., Any], X: RowsLike, *rest: object) -> RowsLike:
+def mapped(method: Callable[..., Any], X: RowsLike, *rest: object) -> Values:
     """Return the lazy results of a method of rows, such as ``transform``, for each block."""
     if isinstance(X, list | tuple):
         return [mapped(method, part, *rest) for part in X]

@@ -13,7 +13,7 @@ from eigenstream._files import check_writable, remove_abandoned
 from eigenstream._hooks import Resumption
 from eigenstream._provenance import forget_source
 from eigenstream._streams import fresh
-from eigenstream._types import Estimator, Facts, Matrix, StreamLike
+from eigenstream._types import Estimator, Facts, StreamLike
 from eigenstream.persistence.codec import Arrays, can_be_saved, encode
 from eigenstream.persistence.model_file import ModelError, read, read_header, write
 from eigenstream.rows.chunk import Chunk
@@ -190,7 +190,7 @@ class Checkpoint:
         """
         return learned_rows(self.rows, self.passes)
 
-    def learn(self, estimator: Estimator, stream: StreamLike, **first: Matrix) -> Estimator:
+    def learn(self, estimator: Estimator, stream: StreamLike, **first: object) -> Estimator:
         """Return an estimator trained in one pass of ``partial_fit``, with checkpoints.
 
         Use it for neurons whose ``fit`` makes several passes and has no ``checkpoint=``.

@@ -20,7 +20,7 @@ from eigenstream._checks import (
     native,
     warn_user,
 )
-from eigenstream._types import Columns, Facts, LabelsLike, Source
+from eigenstream._types import Columns, Facts, Source
 from eigenstream.streams.base import RowTable
 from eigenstream.streams.cleaning import POLICIES
 from eigenstream.streams.files import reader_of, resolved, tables_of
@@ -43,7 +43,7 @@ def open_stream(
     sequence: str | int | bool | None = None,
     rows: int | slice | None = None,
     missing: str = "raise",
-    labels: LabelsLike = None,
+    labels: Columns = None,
     time: str | int | None = None,
     gap: float | timedelta | np.timedelta64 | None = None,
     size: tuple[int, int] | None = None,

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from eigenstream._linalg import brief
 from eigenstream._storable import storable
-from eigenstream._types import Array, Facts, Labelled, Piece, RowsLike
+from eigenstream._types import Array, Facts, Labelled, Piece
 from eigenstream.streams.base import SlicedTable, StreamError
 
 #: Names of the coordinate of latitudes, in lower case.
@@ -163,7 +163,7 @@ class FeatureGrid:
         last = source.isel({self.dim: slice(source.sizes[self.dim] - n_rows, None)})
         return {name: coord for name, coord in last.coords.items() if coord.dims == (self.dim,)}
 
-    def stacked(self, X: RowsLike, rows: slice) -> Array:
+    def stacked(self, X: Labelled, rows: slice) -> Array:
         """Return some rows of a labelled array as a matrix of features.
 
         Parameters
@@ -212,12 +212,12 @@ class FeatureGrid:
             raise ValueError(f"other cells than in the fit have no values. {advice}")
 
 
-def arrays_of(X: RowsLike) -> list[Labelled]:
+def arrays_of(X: Labelled) -> list[Labelled]:
     """Return the arrays of a DataArray or Dataset."""
     return list(X.data_vars.values()) if hasattr(type(X), "data_vars") else [X]
 
 
-def row_dim(X: RowsLike, dim: str | None) -> str:
+def row_dim(X: Labelled, dim: str | None) -> str:
     """Return the dimension that counts rows: the requested one, else the only one of times."""
     dims = list(map(str, X.dims))
     if dim is not None:
@@ -261,7 +261,7 @@ def latitude_weights(array: Labelled) -> Labelled:
 
 
 def factors_of(
-    X: RowsLike, weights: ArrayLike | None, variables: tuple[GridVariable, ...], dim: str
+    X: Labelled, weights: ArrayLike | None, variables: tuple[GridVariable, ...], dim: str
 ) -> Array:
     """Return the weight of each cell of all arrays."""
     factors = (

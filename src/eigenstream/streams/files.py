@@ -13,7 +13,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from eigenstream._types import Facts, Handle, StreamLike
+from eigenstream._types import Facts, Handle
 from eigenstream.streams.base import RowTable, StreamError, needed, one_line
 
 #: The endings of compressed files, and Arrow's names of the codecs.
@@ -148,7 +148,7 @@ class Pipe(File):
     is_folder = False
     closed = False
 
-    def __init__(self, path: str, stream: StreamLike = None) -> None:
+    def __init__(self, path: str, stream: Any = None) -> None:
         super().__init__(path)
         self._stream, self._seen = stream or io.BufferedReader(io.FileIO(path)), b""
 

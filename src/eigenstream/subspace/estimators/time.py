@@ -54,6 +54,7 @@ from eigenstream.subspace.inference.uncertainty import (
 )
 from eigenstream.subspace.solvers.solver import MATRIX, PAIRWISE, Dense, Need, Task, chosen_solver
 from eigenstream.subspace.sums.learner import Learner
+from eigenstream.subspace.sums.operators import MatrixOperator
 from eigenstream.subspace.sums.peaks import HUGE, OperatorSums
 from eigenstream.subspace.sums.row_moments import RowMoments
 from eigenstream.subspace.sums.terms import TimeTerms, Weights
@@ -554,7 +555,7 @@ class TimeEstimator(CallbackSupportMixin, GapEstimator):
             self._check_gaps(learner)
 
 
-def scale_of(learner: Learner, operator: Any) -> Float64s:
+def scale_of(learner: Learner, operator: MatrixOperator) -> Float64s:
     """Return the standard deviations of the features; 1 for constant ones."""
     squares, floor = np.diagonal(operator.reward), rounding_of_mean(learner.mean)
     # The rounding of its mean may leave a little of a constant feature.
