@@ -17,7 +17,7 @@ from eigenstream.subspace.inference.decays import (
     ChapmanKolmogorov,
     decay,
     jackknife_error,
-    predicted,
+    predicted_correlations,
 )
 from eigenstream.subspace.inference.timescales import LAGS
 
@@ -82,8 +82,10 @@ def departs(rho: Any, without: Any) -> bool:
     lags = np.array(LAGS)
     start, later = LAGS.index(LAG), np.flatnonzero((lags > LAG) & (lags % LAG == 0))
     multiples = lags[later] // LAG
-    due = predicted(rho[[start]], multiples)
-    errors = jackknife_error(without[:, later, None] - predicted(without[:, [start]], multiples))
+    due = predicted_correlations(rho[[start]], multiples)
+    errors = jackknife_error(
+        without[:, later, None] - predicted_correlations(without[:, [start]], multiples)
+    )
     test = ChapmanKolmogorov(LAG, lags[later], due, rho[later, None], errors)
     return bool(test.departs.any())
 

@@ -122,7 +122,7 @@ def opened(X: RowsLike, model: Estimator = None, *, refit: bool = False) -> Rows
     [[1.0]]
     """
     X = native(X)
-    first = _first(X)
+    first = _first_item(X)
     if is_labelled(first):
         options: dict[str, object] = {}
         if getattr(model, "missing", None) == "skip":
@@ -134,13 +134,13 @@ def opened(X: RowsLike, model: Estimator = None, *, refit: bool = False) -> Rows
     return _hooks.open_stream(X) if lazy and not hasattr(X, "__array__") else X
 
 
-def _first(X: RowsLike) -> RowsLike:
+def _first_item(X: RowsLike) -> RowsLike:
     return X[0] if isinstance(X, list | tuple) and X else X
 
 
 def _at_once(source: RowsLike, stream: StreamLike) -> RowsLike:
     """Return the rows of labelled arrays in memory as arrays, and other values unchanged."""
-    arrays = stream.arrays() if is_labelled(_first(source)) else None
+    arrays = stream.arrays() if is_labelled(_first_item(source)) else None
     if arrays is None:
         return stream
     return arrays if isinstance(source, list | tuple) else arrays[0]

@@ -138,7 +138,7 @@ def run(views: int = 20_000, seed: int = 0, clock: Clock | None = None) -> Demo:
     True
     >>> table(found).header
     ('features', 'numbers', 'ROC area', '1-NN error')
-    >>> report(found).title
+    >>> demo_page(found).title
     'Learning to see past rotation, from watching alone'
     """
     views = check_whole(views, "views", least=FEWEST_VIEWS)
@@ -216,7 +216,7 @@ def table(demo: Demo) -> PageTable:
     )
 
 
-def report(demo: Demo) -> Report:
+def demo_page(demo: Demo) -> Report:
     """Return the page about the demo."""
     slow, pca = demo.slow, demo.pca
     values = np.linalg.eigvalsh(matrices(slow).matrix())

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import eigenstream
 from eigenstream import Monitor, RBFNetwork, SlowSubspace, StreamPCA
 from eigenstream.monitor.ranks import hotelling, least_windows, outlying, standardized
-from eigenstream.monitor.windows import Moments, geometry_of
+from eigenstream.monitor.windows import PairwiseMoments, geometry_of
 from eigenstream.processes import Autoregressive, HeatExchanger
 from eigenstream.streams import Standardize, open_stream
 
@@ -104,7 +104,7 @@ def test_moments_with_gaps_equal_loops_over_pairs(seed, step):
     rng = np.random.default_rng(seed)
     rows = rng.standard_normal((60, 3)) + 1e3
     rows[rng.random(rows.shape) < 0.2] = np.nan
-    moments = Moments(3)
+    moments = PairwiseMoments(3)
     for first in range(0, 60, step):
         moments.add(rows[first : first + step])
     covariance = np.empty((3, 3))

@@ -51,7 +51,7 @@ def found():
 
 @pytest.fixture(scope="module")
 def page(found):
-    return demo.report(found).html()
+    return demo.demo_page(found).html()
 
 
 def test_nothing_comes_from_elsewhere(page):

@@ -14,7 +14,7 @@ from eigenstream import StreamPCA
 from eigenstream.streams import StreamError, UnitNorm, open_stream
 from eigenstream.streams._ahead import read_ahead
 from eigenstream.streams.base import CHUNK_BYTES
-from eigenstream.streams.numpy_files import read_header
+from eigenstream.streams.numpy_files import npy_header
 
 ROWS = np.random.default_rng(0).standard_normal((50, 3))
 
@@ -208,7 +208,7 @@ def test_no_header_is_believed(data):
         raw[data.draw(st.integers(0, 127))] = data.draw(st.integers(0, 255))
     raw = bytes(raw[: data.draw(st.integers(0, len(raw)))]) if data.draw(st.booleans()) else raw
     try:
-        header = read_header(io.BytesIO(raw), "x.npy", len(raw))
+        header = npy_header(io.BytesIO(raw), "x.npy", len(raw))
     except StreamError as refused:
         refusal = str(refused)
     else:
@@ -226,7 +226,7 @@ def test_no_header_is_believed(data):
 def test_no_text_in_a_header_does_any_harm(text):
     raw = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode("latin1", "replace")
     with pytest.raises(StreamError, match=r"x\.npy"):
-        read_header(io.BytesIO(raw), "x.npy", len(raw))
+        npy_header(io.BytesIO(raw), "x.npy", len(raw))
 
 
 @given(
@@ -236,7 +236,7 @@ def test_sizes_that_overflow_are_refused(shape, kind):
     text = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {tuple(shape)}}}".encode()
     raw = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
     try:
-        header = read_header(io.BytesIO(raw), "x.npy", len(raw))
+        header = npy_header(io.BytesIO(raw), "x.npy", len(raw))
     except StreamError:
         return
     assert header.n_bytes <= len(raw)

@@ -82,7 +82,7 @@ def show(title: str, facts: Facts, as_json: bool) -> None:
         print_json(facts)
         return
     print(title)
-    lines = {name.replace("_", " "): words(value) for name, value in facts.items()}
+    lines = {name.replace("_", " "): as_text(value) for name, value in facts.items()}
     eigenvalues = facts.get("eigenvalues")
     lines.pop("eigenvalues", None)
     width = max(map(len, lines), default=0)
@@ -102,19 +102,19 @@ def show(title: str, facts: Facts, as_json: bool) -> None:
         print(f"{place:3} {value:12.5g}  {bar}".rstrip())
 
 
-def words(value: object) -> str:
+def as_text(value: object) -> str:
     """Return a value as text; empty for None and for what is empty.
 
-    >>> words(1234), words(0.5), words({"equal": 3, "unequal": 4}), words([])
+    >>> as_text(1234), as_text(0.5), as_text({"equal": 3, "unequal": 4}), as_text([])
     ('1,234', '0.5', 'equal 3, unequal 4', '')
     """
     if value is None:
         return ""
     if isinstance(value, Mapping):
-        parts = [f"{name} {words(part)}".replace("_", " ") for name, part in value.items()]
+        parts = [f"{name} {as_text(part)}".replace("_", " ") for name, part in value.items()]
         return ", ".join(parts[:MOST_SHOWN])
     if isinstance(value, np.ndarray | list | tuple):
-        shown = ", ".join(map(words, value[:MOST_SHOWN])) + ", ..." * (len(value) > MOST_SHOWN)
+        shown = ", ".join(map(as_text, value[:MOST_SHOWN])) + ", ..." * (len(value) > MOST_SHOWN)
         return f"{len(value)}: {shown}" if len(value) > 1 else shown
     if isinstance(value, float | np.floating):
         return f"{value:,.6g}"

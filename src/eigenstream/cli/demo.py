@@ -33,7 +33,7 @@ def demo(
     with progress:
         results = experiment.run(views, seed, Bars())
     with replacing(out) as page:
-        page.write(experiment.report(results).html())
+        page.write(experiment.demo_page(results).html())
     if json:
         judged = {
             name: {"one_shot_error": scores.error, "roc_area": scores.area}

@@ -55,7 +55,7 @@ def evaluate(
         stream = stream.with_labels(labels_of(file))
     if pairs is not None and stream.preprocessing.lost:
         raise ValueError(f"{stream.preprocessing!r} changes the numbers of rows. Use --labels.")
-    measure: Any = _of_labels if pairs is None else _of_pairs
+    measure: Any = _measures_of_labels if pairs is None else _measures_of_pairs
     with Watched(stream) as watched:
         judged: Any = _drawn(watched, max_rows, seed) if pairs is None else pairs_of(watched, pairs)
     with waiting("comparing distances"):
@@ -85,7 +85,7 @@ def _drawn(stream: StreamLike, max_rows: int, seed: int) -> tuple[Any, Any, int]
     return kept[0], kept[1], n_rows
 
 
-def _of_labels(estimator: Estimator, rows: Matrix, names: Array, n_rows: int) -> Facts:
+def _measures_of_labels(estimator: Estimator, rows: Matrix, names: Array, n_rows: int) -> Facts:
     """Return the counts of the rows, and the measures of features and columns."""
     from eigenstream.evaluation import one_shot_error
     from eigenstream.evaluation.base import all_pairs, labelled
@@ -111,7 +111,7 @@ def _at_rate(estimator: Estimator, rows: Matrix, names: Array, rate: float) -> F
     return {"threshold": estimator.threshold_, **measures, "classes": known.n_classes}
 
 
-def _of_pairs(estimator: Estimator, items: Any, index: Any, signs: Any) -> dict[str, Any]:
+def _measures_of_pairs(estimator: Estimator, items: Any, index: Any, signs: Any) -> dict[str, Any]:
     """Return the same for a table of pairs, without pairs of rows that lack values."""
     from eigenstream.evaluation.base import counts_of_pairs, distances_of
 

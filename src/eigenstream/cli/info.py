@@ -42,7 +42,7 @@ def info(
         "advice": [ADVICE[kind] for kind in sorted(kinds & ADVICE.keys())],
     }
     if readable and not quick:
-        facts |= _passed(stream)
+        facts |= _facts_of_pass(stream)
         if facts["rows_with_missing"]:
             facts["advice"].append("--missing skip or --missing interpolate")
     show("Data", facts, json)
@@ -52,7 +52,7 @@ def info(
 ADVICE = {"decimal": "--decimal ,", "dates": "--time COLUMN", "text": "--sequence COLUMN"}
 
 
-def _passed(stream: StreamLike) -> Facts:
+def _facts_of_pass(stream: StreamLike) -> Facts:
     """Read all rows, and return the facts that need a pass."""
     lengths: list[int] = []
     n_missing, first = 0, None

@@ -133,7 +133,7 @@ def advise_prototypes(
     say(asdict(advice), str(advice), json)
 
 
-def numbers(text: str) -> list[float]:
+def as_numbers(text: str) -> list[float]:
     """Return numbers that are separated by commas."""
     return [float(value) for value in text.split(",")]
 
@@ -141,7 +141,7 @@ def numbers(text: str) -> list[float]:
 @command(advise, "research advise components", COMPONENTS)
 def advise_components(
     eigenvalues: Annotated[
-        Any, numbers, "The variances along the components, as 4,2.25: largest first."
+        Any, as_numbers, "The variances along the components, as 4,2.25: largest first."
     ],
     n_features: Width,
     learning_rate: Rate,

@@ -21,7 +21,7 @@ from eigenstream.distributed import parts
 from eigenstream.distributed.parts import Cluster, Piece, merged_in_order
 from eigenstream.rows.chunk import Chunk, Skipped
 from eigenstream.rows.fit import Fit
-from eigenstream.rows.guard import replacing
+from eigenstream.rows.guard import refitting
 from eigenstream.rows.rows import MapOfRows, Part, Rows
 from eigenstream.subspace.solvers.frame import Frame
 from eigenstream.subspace.solvers.solver import MERGE, Krylov, Need, chosen_solver
@@ -123,7 +123,7 @@ def fit(
         )
     arguments = {name: value for name, value in arguments.items() if name in takes}
     cluster = Cluster(client, progress)
-    with replacing(model) as fitted:
+    with refitting(model) as fitted:
         fitted._check_parameters()
         if prototypes and is_stream(X):
             raise TypeError(f"{X!r} is a stream. Call fit of the estimator, or pass Dask data.")
@@ -192,7 +192,7 @@ def _learn(
     """Learn from pieces of rows, and warn if parts of a sketch are short."""
     rows = sum(piece.n_rows for piece in pieces)
     n_rows = None if isnan(rows) else int(rows)
-    groups = parts.grouped(pieces, width)
+    groups = parts.task_groups(pieces, width)
     if not hasattr(model, "solver"):
         fit = Fit(model, SpreadRows(model, width, groups, len(groups), cluster, X))
         model._learn_all(fit)

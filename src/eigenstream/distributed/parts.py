@@ -85,7 +85,7 @@ def pieces_of(X: RowsLike, others: Parameters, name: str = "X") -> list[Piece]:
 
 
 def _pieces(X: RowsLike, others: Parameters, name: str) -> Iterator[Piece]:
-    blocks, lengths = blocks_of(whole_rows(X, name))
+    blocks, lengths = lazy_blocks(whole_rows(X, name))
     beside = {key: _beside(values, lengths, key) for key, values in others.items()}
     before = 0.0
     for k, (block, n_rows) in enumerate(zip(blocks, lengths, strict=True)):
@@ -96,7 +96,7 @@ def _pieces(X: RowsLike, others: Parameters, name: str) -> Iterator[Piece]:
         before += n_rows
 
 
-def blocks_of(values: RowsLike) -> tuple[list[Any], list[float]]:
+def lazy_blocks(values: RowsLike) -> tuple[list[Any], list[float]]:
     """Return the lazy blocks of a collection along its rows, and their numbers of rows or NaN."""
     if isinstance(values, da.Array):
         lengths = [float(n) for n in values.chunks[0]]
@@ -129,7 +129,7 @@ def _beside(values: RowsLike, lengths: list[float], name: str) -> list[Any]:
         return np.split(np.asarray(values), np.cumsum(lengths[:-1]).astype(int))
     if isinstance(values, da.Array) and values.shape[0] == n_rows:
         values = values.rechunk({0: tuple(map(int, lengths))})
-    blocks = blocks_of(values)[0]
+    blocks = lazy_blocks(values)[0]
     if len(blocks) != len(lengths):
         raise ValueError(
             f"X has {len(lengths)} blocks, and {name} has {len(blocks)}. Pass equal blocks."
@@ -195,10 +195,10 @@ def fuse_reading(pieces: list[Piece]) -> list[Piece]:
     return [fused(piece) for piece in pieces]
 
 
-def grouped(pieces: list[Piece], width: int) -> list[list[Piece]]:
+def task_groups(pieces: list[Piece], width: int) -> list[list[Piece]]:
     """Return consecutive pieces in groups of at least ``PART_VALUES`` values, one for each task.
 
-    >>> [len(part) for part in grouped([Piece({}, n_rows=3e5)] * 4, 4)]
+    >>> [len(part) for part in task_groups([Piece({}, n_rows=3e5)] * 4, 4)]
     [2, 2]
     """
     groups: list[list[Piece]] = []

@@ -176,7 +176,7 @@ class GradientOrientation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Doc
             apart = np.abs((place - k + half) % self.orientations - half)
             maps[:, k] = strength * np.maximum(1.0 - apart, 0.0)
         rows, columns = self._grid()
-        left, top = _shares(self.shape_[1], columns), _shares(self.shape_[0], rows)
+        left, top = _cell_shares(self.shape_[1], columns), _cell_shares(self.shape_[0], rows)
         strengths = (top @ (maps @ left.T)).reshape(len(images), -1) ** self.power
         norms = np.linalg.norm(strengths, axis=1, keepdims=True)
         np.divide(strengths, norms, out=strengths, where=norms > 0)
@@ -208,10 +208,10 @@ def _sobel(images: Float64s, along: int) -> Float64s:
     return np.asarray(ndimage.correlate1d(slope, [1.0, 2.0, 1.0], axis=3 - along, mode="nearest"))
 
 
-def _shares(size: int, cells: int) -> Float64s:
+def _cell_shares(size: int, cells: int) -> Float64s:
     """Return the share of each pixel of a line in each cell, linear between centres.
 
-    >>> _shares(4, 2).tolist()
+    >>> _cell_shares(4, 2).tolist()
     [[1.0, 0.75, 0.25, 0.0], [0.0, 0.25, 0.75, 1.0]]
     """
     # Pixels beyond the outer centres belong to the outer cell only.

@@ -28,10 +28,10 @@ from eigenstream.monitor.windows import (
     GROUPS,
     Features,
     Geometry,
-    Moments,
+    PairwiseMoments,
     Window,
     geometry_of,
-    joined,
+    joined_features,
     window_of,
 )
 from eigenstream.streams import open_stream
@@ -160,7 +160,7 @@ class Monitor(Documented):
         weights = self._weights()
         stream = self._stream(X)
         stored = None if stream.rereadable else list(self._blocks(stream))
-        moments = Moments(len(weights))
+        moments = PairwiseMoments(len(weights))
         for rows, _ in self._blocks(stream) if stored is None else stored:
             moments.add(rows)
         if moments.anchor is None:
@@ -172,7 +172,7 @@ class Monitor(Documented):
         each = [window_of(rows, geometry, precision).features for rows, _ in windows]
         n_rows = int(moments.counts.max())
         self._check_enough(len(each), n_rows, geometry)
-        reference = joined(each)
+        reference = joined_features(each)
         scores = self._scores(reference)[0]
         outliers = outlying(scores)
         if outliers:
@@ -314,7 +314,7 @@ class Monitor(Documented):
 
     def _record(self, rows: Float64s, n_rows: int, time: Any) -> WindowRecord:
         window = window_of(rows, self.geometry_, self.geometry_.precision())
-        pool = joined([self.reference_, window.features])
+        pool = joined_features([self.reference_, window.features])
         total, groups, changes = self._scores(pool)
         p = rank_p_value(total)
         named = self._contributions(window, {name: changes[name][-1] for name in GROUPS})

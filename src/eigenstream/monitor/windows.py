@@ -55,7 +55,7 @@ class Features:
         return Features(*(np.delete(self.group(name), list(windows), axis=0) for name in GROUPS))
 
 
-def joined(parts: Iterable[Features]) -> Features:
+def joined_features(parts: Iterable[Features]) -> Features:
     """Return the features of consecutive windows as one object."""
     each = list(parts)
     return Features(*(np.concatenate([part.group(name) for part in each]) for name in GROUPS))
@@ -178,7 +178,7 @@ def log_deviation(variance: Float64s) -> Float64s:
     return np.asarray(np.log(np.maximum(variance, np.finfo(float).tiny)) / 2.0)
 
 
-class Moments:
+class PairwiseMoments:
     """Mean and covariance of rows with gaps: each pair of columns over the rows that have both."""
 
     def __init__(self, width: int) -> None:

@@ -38,7 +38,7 @@ def automatic(factor: float, keep: float) -> Any:
 
 
 @loops
-def _fill(z, first, frame, rows, mean):
+def _fill_inputs(z, first, frame, rows, mean):
     """Write the frame, the rows less the mean, and zeros, from row ``first`` on."""
     d, n = len(frame), len(rows)
     for i in range(len(z) - first):
@@ -85,7 +85,7 @@ def _inputs(table, now, past, shares, shift):
 
 
 @loops
-def _tables(inner, half, gram, r, orthonormal, norms):
+def _rule_tables(inner, half, gram, r, orthonormal, norms):
     """Return what the rule takes for its weights W and for its input vectors U.
 
     In W the first columns are coefficients of the weights on the frame. The column of an input
@@ -214,14 +214,14 @@ def _advance(step, kind, size, z, frame, watched, mean, adapt, units, rows, term
         strain = 0.25 + (0.0 if renew else strain)  # rounding alone renews after 8 blocks
         block = rows[begin[start] : now[stop - 1] + 1]
         height = (w + d + len(block) + 3) // 4 * 4
-        _fill(z[:height], w, frame[:d], block, mean)
+        _fill_inputs(z[:height], w, frame[:d], block, mean)
         inner = _products(z[:height], w if renew else w + d)
         here, there, part = now[start:stop], past[start:stop], shares[start:stop]
         shift = w + d - begin[start]
         half = _inputs(inner, here, there, part, shift).T.copy()
         gram = _inputs(half, here, there, part, shift)
         own = inner[w : w + d, w : w + d]
-        W, U = _tables(own, half[w : w + d], gram, r, renew and orthonormal, norms)
+        W, U = _rule_tables(own, half[w : w + d], gram, r, renew and orthonormal, norms)
         y, c, eta = Y[r * start : r * stop], signs[start:stop], rates[start:stop]
         changed = adapt.copy()
         limit = EXPLODED * np.max(np.diag(inner))

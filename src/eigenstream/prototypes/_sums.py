@@ -15,7 +15,7 @@ from eigenstream._types import Matrix
 from eigenstream.prototypes._nearest import nearest
 from eigenstream.rows.chunk import Chunk, without_nan
 
-__all__ = ["Division", "Moments", "Shares", "Spread", "Tally", "ranked", "soft"]
+__all__ = ["CentredSums", "Division", "Shares", "Spread", "Tally", "ranked", "soft"]
 
 #: Returns the shares of the prototypes from the squared distances of rows.
 Shares = Callable[[Float64s], Float64s]
@@ -88,7 +88,7 @@ class Tally:
             setattr(self, name, getattr(self, name) + getattr(later, name))
 
 
-class Moments:
+class CentredSums:
     """The sum and the sum of squares of rows about a fixed mean."""
 
     stopped = False
@@ -106,7 +106,7 @@ class Moments:
         self.squares += float(weights @ (centred**2).sum(axis=1))
         self.n_rows += len(chunk)
 
-    def absorb(self, later: "Moments", **_: object) -> None:
+    def absorb(self, later: "CentredSums", **_: object) -> None:
         """Add the sums of later rows."""
         for name in ("total", "squares", "weight", "n_rows"):
             setattr(self, name, getattr(self, name) + getattr(later, name))

@@ -23,7 +23,7 @@ from eigenstream._types import Constraints, LabelsLike, Matrix, Parameters, Rand
 from eigenstream.prototypes._nearest import nearest
 from eigenstream.prototypes._pace import as_pace, values_of
 from eigenstream.prototypes._steps import RULES
-from eigenstream.prototypes._sums import Moments, Tally, ranked, soft
+from eigenstream.prototypes._sums import CentredSums, Tally, ranked, soft
 from eigenstream.prototypes.base import PrototypeEstimator, vectors_of
 from eigenstream.rows.chunk import Chunk
 from eigenstream.rows.fit import Fit
@@ -432,7 +432,7 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         rows, weights = self._place_among(fit, max(self._n_first(), FIRST_OF_BATCHES))
         if len(self._vectors) < self.n_prototypes:
             self._learn(rows, weights)
-        self._settles = self.tol * fit.learn(Moments(self._mean), None).variance
+        self._settles = self.tol * fit.learn(CentredSums(self._mean), None).variance
 
     def _batch_pass(self, fit: Fit, turn: int) -> bool:
         """Replace each prototype by the mean of its rows."""

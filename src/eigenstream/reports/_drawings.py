@@ -73,7 +73,7 @@ def first_of(shown: int, total: int) -> str:
     return f" The first {shown} of {total:,}." if shown < total else ""
 
 
-def overview(estimator: Estimator) -> list[Panel]:
+def overview_panels(estimator: Estimator) -> list[Panel]:
     """Return the first drawings about an estimator."""
     if isinstance(estimator, SelfOrganizingMap):
         plane = partial(plotting.map_plane, estimator.grid_)
@@ -95,7 +95,7 @@ def overview(estimator: Estimator) -> list[Panel]:
     if known(estimator, "propagator_eigenvalues_") is not None:
         caption = "Decay is the distance from the circle; the angle is the phase at the lag."
         panels.append(Panel("Propagator", caption, partial(plotting.propagator, estimator)))
-    path = alpha_path(estimator)
+    path = affordable_path(estimator)
     if path is not None:
         caption = (
             "Eigenvalues are divided by alpha and by the largest one. At alpha = 1 the result is "
@@ -105,7 +105,7 @@ def overview(estimator: Estimator) -> list[Panel]:
     return panels
 
 
-def planes(som: SelfOrganizingMap, most: int = MOST_PLANES) -> list[Panel]:
+def plane_panels(som: SelfOrganizingMap, most: int = MOST_PLANES) -> list[Panel]:
     """Return a drawing for each column of a map, at most those with the largest spread."""
     values = som.component_planes()
     names = column_names(som) or [f"column {k}" for k in range(len(values))]
@@ -114,7 +114,7 @@ def planes(som: SelfOrganizingMap, most: int = MOST_PLANES) -> list[Panel]:
     return [Panel(names[k], "", partial(draw, values[k], label=names[k])) for k in np.sort(order)]
 
 
-def alpha_path(estimator: Estimator) -> Any:
+def affordable_path(estimator: Estimator) -> Any:
     """Return the path over alpha, or None without matrices or if it would take too long."""
     if known(estimator, "alpha_") is None or known(estimator, "solver_") not in ("dense", "kernel"):
         return None
@@ -133,7 +133,7 @@ def pair_panels(counts: "PairCounts", threshold: float) -> list[Panel]:
     ]
 
 
-def vectors(estimator: Estimator, rows: Float64s | None = None) -> Vectors | None:
+def learned_vectors(estimator: Estimator, rows: Float64s | None = None) -> Vectors | None:
     """Return the learned vectors, or None without any; ``rows`` give the spread of the columns."""
     if isinstance(estimator, CompetitiveLearning):
         order = np.argsort(-estimator.counts_, kind="stable")
@@ -245,8 +245,8 @@ def picture(estimator: Estimator, *, shape: tuple[int, int] | None = None) -> An
     """
     if isinstance(estimator, BaseEstimator):
         check_is_fitted(estimator)
-    shown = vectors(estimator)
-    panels = overview(estimator)
+    shown = learned_vectors(estimator)
+    panels = overview_panels(estimator)
     if hasattr(estimator, "pair_distance"):
         panels += pair_panels(pair_risks(estimator).counts, estimator.threshold_)[:1]
     if shown is None and not panels:
@@ -255,7 +255,7 @@ def picture(estimator: Estimator, *, shape: tuple[int, int] | None = None) -> An
     shape = checked_shape(shape, estimator)
     rows: Rows = [(3.4, [panel.draw for panel in panels])] if panels else []
     if isinstance(estimator, SelfOrganizingMap) and shape is None:
-        drawn = [panel.draw for panel in planes(estimator, MOST_IN_FIGURE)]
+        drawn = [panel.draw for panel in plane_panels(estimator, MOST_IN_FIGURE)]
         rows += [(2.8, drawn[k : k + PLANES_ACROSS]) for k in range(0, len(drawn), PLANES_ACROSS)]
     elif shown is not None:
         rows.append(_vector_panel(estimator, shown, shape))

@@ -92,7 +92,7 @@ def sections_of(estimator: Estimator) -> Sequence[Callable[[Subject], Section | 
     return data, overview, vectors, features, errors, training_pairs, evaluation
 
 
-def learned(estimator: Estimator) -> tuple[int, str]:
+def vector_count(estimator: Estimator) -> tuple[int, str]:
     """Return how many vectors an estimator has, and their kind."""
     if isinstance(estimator, CompetitiveLearning | SelfOrganizingMap):
         is_map = isinstance(estimator, SelfOrganizingMap)
@@ -115,7 +115,7 @@ def data(subject: Subject) -> Section:
     listed = ": " * bool(names) + ", ".join(names[:12]) + ", …" * (len(names) > 12)
     table.append(("columns", f"{estimator.n_features_in_:,}{listed}"))
     if seen is not None and seen.n_rows:
-        table += list(_passed(seen))
+        table += list(_row_facts(seen))
     table.append(("parameters", " ".join(repr(estimator).split())))
     steps = known(known(estimator, "preprocessing_"), "steps")
     if steps:
@@ -133,7 +133,7 @@ def data(subject: Subject) -> Section:
     return Section("Data", "", (PageTable(("", ""), table, prose=True),))
 
 
-def _passed(seen: SeenRows) -> Iterator[tuple[str, str]]:
+def _row_facts(seen: SeenRows) -> Iterator[tuple[str, str]]:
     if seen.sources:
         more = len(seen.sources) - 5
         yield "sources", ", ".join(seen.sources[:5]) + (f" and {more} more" if more > 0 else "")
@@ -189,7 +189,7 @@ def _complete(subject: Subject) -> Float64s | None:
 def overview(subject: Subject) -> Section | None:
     """Return the first drawings, with the table of components or of prototypes."""
     estimator = subject.estimator
-    blocks: list[Any] = list(_drawings.overview(estimator))
+    blocks: list[Any] = list(_drawings.overview_panels(estimator))
     if isinstance(estimator, SelfOrganizingMap):
         if subject.y is not None:
             classes = without_steps(estimator).class_map(subject.X, subject.y)
@@ -257,7 +257,7 @@ def _modes(subject: Subject) -> PageTable:
 def vectors(subject: Subject) -> Section | None:
     """Return the learned vectors as images, or as bars with their largest columns."""
     estimator, shape = subject.estimator, subject.shape
-    shown = _drawings.vectors(estimator, _complete(subject))
+    shown = _drawings.learned_vectors(estimator, _complete(subject))
     if shown is None:  # of a kernel
         count = estimator.features_.n_rows_
         text = f"A component is a sum of kernels at {count} training rows. It weighs no columns."
@@ -273,7 +273,7 @@ def vectors(subject: Subject) -> Section | None:
         return None
     names = _drawings.column_names(estimator)
     text = _drawings.image_hint(estimator, shape).strip()
-    return Section(title, text, (_drawings.bars(shown, names), _largest(shown, names)))
+    return Section(title, text, (_drawings.bars(shown, names), _largest_columns(shown, names)))
 
 
 def _images(subject: Subject, shown: _drawings.Vectors, shape: tuple[int, int]) -> list[Tiles]:
@@ -303,7 +303,7 @@ def _images(subject: Subject, shown: _drawings.Vectors, shape: tuple[int, int]) 
     return blocks
 
 
-def _largest(shown: _drawings.Vectors, names: list[str] | None) -> PageTable:
+def _largest_columns(shown: _drawings.Vectors, names: list[str] | None) -> PageTable:
     """Return the columns with the largest bars of each vector."""
     bars = shown.bars[:MOST_BARS]
     names = names or [f"column {k}" for k in range(bars.shape[1])]
@@ -320,7 +320,7 @@ def _largest(shown: _drawings.Vectors, names: list[str] | None) -> PageTable:
 
 def planes(subject: Subject) -> Section:
     """Return a drawing for each column of a map."""
-    panels = _drawings.planes(subject.estimator)
+    panels = _drawings.plane_panels(subject.estimator)
     text, total = "The value of each column at each unit.", subject.estimator.n_features_in_
     if len(panels) < total:
         text += f" The {len(panels)} columns of {total:,} with the largest spread."
@@ -424,7 +424,7 @@ def training_pairs(subject: Subject) -> Section | None:
     risks, threshold = pair_risks(estimator), estimator.threshold_
     error = f" ± {risks.error:.4f}" if risks.error else ""
     table = [
-        *_counted(risks.counts, threshold),
+        *_pair_table(risks.counts, threshold),
         ("least balanced risk R*", f"{risks.risk:.4f}{error}"),
     ]
     panels = _drawings.pair_panels(risks.counts, threshold)
@@ -432,7 +432,7 @@ def training_pairs(subject: Subject) -> Section | None:
     return Section("Training pairs", text, [PageTable(("", ""), table), *panels])
 
 
-def _counted(counts: "PairCounts", threshold: float) -> list[tuple[str, str]]:
+def _pair_table(counts: "PairCounts", threshold: float) -> list[tuple[str, str]]:
     return [
         ("same pairs", f"{counts.same[-1]:,.0f}"),
         ("different pairs", f"{counts.different[-1]:,.0f}"),
@@ -450,7 +450,7 @@ def evaluation(subject: Subject) -> Section | None:
     if are_pairs(estimator, X):
         counts = counts_of_pairs(without_steps(estimator).pair_distance(X), np.asarray(y))
         panels = _drawings.pair_panels(counts, estimator.threshold_)
-        measures = PageTable(("", ""), _counted(counts, estimator.threshold_))
+        measures = PageTable(("", ""), _pair_table(counts, estimator.threshold_))
         return Section(title, "", [measures, *panels])
     rows, labels = _sampled(X, y)
     spaces = {
@@ -577,7 +577,7 @@ def page_about(subject: Subject, command: str) -> Report:
         for make in sections_of(estimator)
         if (section := make(subject))
     ]
-    name, count, kind = type(estimator).__name__, *learned(estimator)
+    name, count, kind = type(estimator).__name__, *vector_count(estimator)
     return Report(
         title=f"{name}: {count} {kind}{'s' * (count != 1)} of {estimator.n_features_in_} columns",
         lead=(type(estimator).__doc__ or "").partition("\n")[0],

@@ -31,7 +31,7 @@ __all__ = [
     "publishes",
     "reading",
     "reads",
-    "replacing",
+    "refitting",
 ]
 
 Estimator = TypeVar("Estimator")
@@ -262,7 +262,7 @@ def changing(estimator: Model) -> Iterator[Model]:
 
 
 @contextmanager
-def replacing(estimator: Estimator) -> Iterator[Estimator]:
+def refitting(estimator: Estimator) -> Iterator[Estimator]:
     """Yield a copy to fit. If that succeeds, it replaces the attributes by one assignment."""
     fitted = _shallow(estimator)
     fitted.__dict__["_guard"] = Guard()
@@ -294,7 +294,7 @@ def publishes(fit: Method) -> Method:
 
     @wraps(fit)
     def published(self: object, *rest: object, **named: object) -> object:
-        with replacing(self) as fitted:
+        with refitting(self) as fitted:
             fit(fitted, *rest, **named)
         return self
 

@@ -10,7 +10,7 @@ import numpy as np
 from eigenstream._types import Array
 from eigenstream.streams.base import Request, StreamError, plain
 from eigenstream.streams.cleaning import joined_labels
-from eigenstream.streams.files import kind_of, resolved, tables_of
+from eigenstream.streams.files import files_of, reader_of_file, tables_of
 
 #: Rows that are read at a time. Larger blocks are faster and take more memory.
 BLOCK_ROWS = 1 << 16
@@ -61,15 +61,15 @@ def columns_of(
         return [labels]
     request = Request((), labels=tuple(range(count)), several=True, block_rows=BLOCK_ROWS)
     pieces = []
-    for file in resolved(str(path)):
-        text = kind_of(file) == "text.Text"
+    for file in files_of(str(path)):
+        text = reader_of_file(file) == "text.Text"
         for table in tables_of([file], {"header": None} if text else {}):
             if table.width != count:
                 raise StreamError(
                     f"{table.name} has {table.width} columns, and {what} have {count}."
                 )
             labels = joined_labels([block.labels for block in table.blocks(request)])
-            columns = [_numbers(column) for column in labels.T]
+            columns = [_as_numbers(column) for column in labels.T]
             pieces.append(_without_names(columns, opposites) if text else columns)
             if len(pieces[-1][0]) == 0:
                 raise StreamError(f"{table.name} has no rows.")
@@ -106,13 +106,13 @@ def labels_of(path: str | PathLike[str]) -> Array:
 def _without_names(columns: Sequence[Array], opposites: Mapping[str, str]) -> list[Array]:
     """Return the columns without a first row of names."""
     last = columns[-1].astype(np.str_)
-    numbers = any(_numbers(column[:1]).dtype.kind != "U" for column in columns)
+    numbers = any(_as_numbers(column[:1]).dtype.kind != "U" for column in columns)
     ends = [last[0], opposites.get(last[0].lower(), last[0])]
     data = numbers or np.isin(ends, last[1:]).any()
-    return [_numbers(column if data else column[1:]) for column in columns]
+    return [_as_numbers(column if data else column[1:]) for column in columns]
 
 
-def _numbers(column: Array) -> Array:
+def _as_numbers(column: Array) -> Array:
     """Return text as numbers if all cells are numbers or empty. Empty cells become NaN."""
     if column.dtype.kind != "U":
         return plain(column)

@@ -23,7 +23,7 @@ from eigenstream._checks import (
 from eigenstream._types import Columns, Facts, Source
 from eigenstream.streams.base import RowTable
 from eigenstream.streams.cleaning import POLICIES
-from eigenstream.streams.files import reader_of, resolved, tables_of
+from eigenstream.streams.files import files_of, reader_of, tables_of
 from eigenstream.streams.memory import array_of, blocks_of_dask, is_tensor
 from eigenstream.streams.planning import Reading, check_columns, check_gap, check_rows
 from eigenstream.streams.preprocessing import Weighting
@@ -209,12 +209,12 @@ def _tables(source: Source, options: Facts, name: str = "the source") -> list[Ro
         if not source:
             raise ValueError("the list of sources is empty. Pass at least one source.")
         if all(isinstance(part, str | PathLike) for part in source):
-            return tables_of([file for path in source for file in resolved(fspath(path))], options)
+            return tables_of([file for path in source for file in files_of(fspath(path))], options)
         for k, part in enumerate(source):
             listed += _tables(part, options, f"[{k}]")
             options = _continued(options, listed)
         return listed
-    kind, rows = _kind_of(native(source), name)
+    kind, rows = _memory_reader(native(source), name)
     return [reader_of(kind, options, name)(rows, name, **options)]
 
 
@@ -232,7 +232,7 @@ def _is_numbers(source: Sequence[object]) -> bool:
     return isinstance(first, int | float | np.number)
 
 
-def _kind_of(source: Source, name: str) -> tuple[str, Source]:
+def _memory_reader(source: Source, name: str) -> tuple[str, Source]:
     """Return the reader of a source in memory, and the object that this reader takes."""
     if is_field(source):
         return "fields.Field", source
@@ -243,7 +243,7 @@ def _kind_of(source: Source, name: str) -> tuple[str, Source]:
     if isinstance(source, list | tuple | np.ndarray) or is_sparse(source) or is_tensor(source):
         return "memory.Held", array_of(source, name)
     if hasattr(source, "to_frame") and hasattr(source, "dtype"):  # a column of a data frame
-        return "tables.Frame", source.to_frame()
+        return "tables.DataFrame", source.to_frame()
     if hasattr(type(source), "collect_batches"):  # a lazy frame of polars
         return "memory.Chunks", source.collect_batches
     lazy = hasattr(source, "__arrow_c_stream__") and not hasattr(source, "__array__")
@@ -252,7 +252,7 @@ def _kind_of(source: Source, name: str) -> tuple[str, Source]:
     if hasattr(source, "to_batches") or hasattr(source, "num_rows"):
         return "tables.Records", source
     if hasattr(source, "columns") and hasattr(source, "dtypes"):
-        return "tables.Frame", source
+        return "tables.DataFrame", source
     if all(hasattr(source, name) for name in ("shape", "dtype", "__getitem__")):
         return "memory.Held", source  # also of h5py and Zarr
     no_rows = isinstance(source, bytes | IOBase | Stream)

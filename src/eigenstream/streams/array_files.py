@@ -119,10 +119,10 @@ class ArrayFile(SlicedTable):
     def opened(self) -> Iterator[Handle]:
         """Open the array for slicing."""
         with self.root(self.file) as root:
-            yield _Slices(self, root)
+            yield _ArraySlices(self, root)
 
 
-class _Slices:
+class _ArraySlices:
     """Copies of slices of an array, so that nothing points into the closed file."""
 
     def __init__(self, table: ArrayFile, root: Handle) -> None:

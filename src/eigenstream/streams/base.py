@@ -394,7 +394,7 @@ def check_kind(dtype: DType, name: str) -> None:
         raise StreamError(f"{name} holds {what} ({str(dtype)[:40]}), not real numbers. Convert it.")
 
 
-def as_floats(values: Piece, dtype: DType, name: str, first_row: int = 0) -> Matrix:
+def native_floats(values: Piece, dtype: DType, name: str, first_row: int = 0) -> Matrix:
     """Return rows as floats of a type in native byte order, without a copy if possible."""
     values = unmasked(values)
     if values.dtype.kind == "O":

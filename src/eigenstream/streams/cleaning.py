@@ -192,19 +192,19 @@ def cleaned(
     if policy == "interpolate":
         chunks = _interpolated(chunks, longest, count)
     for chunk in chunks:
-        known, holes = chunk.rows, policy != "raise" and not np.isfinite(_largest(chunk.rows))
+        known, holes = chunk.rows, policy != "raise" and not np.isfinite(_largest_value(chunk.rows))
         if holes and policy != KEEP:
             chunk = _weighed(chunk, finite_rows(chunk.rows))
             known = chunk.rows
         elif holes and not is_sparse(known):
             chunk = _weighed(chunk, ~np.isnan(chunk.rows).all(axis=1))
             known = np.where(np.isnan(chunk.rows), 0.0, chunk.rows)
-        if not (largest := _largest(known)) <= LARGEST_VALUE:
+        if not (largest := _largest_value(known)) <= LARGEST_VALUE:
             raise StreamError(_described(replace(chunk, rows=known), largest, names))
         yield chunk
 
 
-def _largest(rows: Matrix) -> float:
+def _largest_value(rows: Matrix) -> float:
     """Return an upper bound on the absolute values, or NaN if a value is NaN."""
     stored = (rows.data if is_sparse(rows) else rows).ravel()
     # The norm bounds every value and needs a single pass.
@@ -266,7 +266,7 @@ def _interpolated(
             times=times if chunk.times is None else chunk.times,
         )
         whole = chunk if stored is None else _joined(stored, chunk)
-        ready = _fill(whole.rows, whole.times, longest, count)
+        ready = _fill_holes(whole.rows, whole.times, longest, count)
         if ready > n_done:
             yield whole.between(n_done, ready)
             whole, n_done = whole.between(ready - 1, len(whole)), 1
@@ -284,7 +284,7 @@ def _joined(first: Chunk, second: Chunk) -> Chunk:
     return replace(first, rows=rows, times=times, raw_times=raw, labels=labels, sequence=None)
 
 
-def _fill(rows: Array, at: Any, longest: int, count: Callable[[int], object]) -> int:
+def _fill_holes(rows: Array, at: Any, longest: int, count: Callable[[int], object]) -> int:
     """Fill closed holes in place. Return the first row of a hole that reaches the end."""
     lacking = np.isnan(rows)
     open_from = len(rows)

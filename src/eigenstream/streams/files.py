@@ -187,7 +187,7 @@ def natural_order(name: str) -> list[Any]:
     return [int(part) if part.isdecimal() else part for part in parts]
 
 
-def resolved(name: str) -> list[File]:
+def files_of(name: str) -> list[File]:
     """Return the files of a path, a glob or a URL, in natural order."""
     path, _, part = name.partition("::")
     if "\0" in path or not path:
@@ -243,7 +243,7 @@ def tables_of(files: Sequence[File], options: Facts) -> list[RowTable]:
     """Return the tables of files, in order. Consecutive images are one table."""
     tables: list[RowTable] = []
     whole = [part for file in files for part in _unfolded(file)]
-    for kind, group in groupby(whole, key=kind_of):
+    for kind, group in groupby(whole, key=reader_of_file):
         several = list(group)
         first = several[0]
         if kind is None:
@@ -269,10 +269,13 @@ def tables_of(files: Sequence[File], options: Facts) -> list[RowTable]:
 
 def _unfolded(folder: File) -> list[File]:
     """Return the files in a folder, or the folder if it is one Zarr or Parquet table."""
-    if not folder.is_folder or kind_of(folder) in ("array_files.Zarr", "sparse_files.ZarrAnnData"):
+    if not folder.is_folder or reader_of_file(folder) in (
+        "array_files.Zarr",
+        "sparse_files.ZarrAnnData",
+    ):
         return [folder]
-    files = [file for file in folder.inside(1) if kind_of(file)]
-    kinds = {str(kind_of(file)) for file in files}
+    files = [file for file in folder.inside(1) if reader_of_file(file)]
+    kinds = {str(reader_of_file(file)) for file in files}
     if kinds <= {"tables.Arrow"}:
         return [folder]
     if len(kinds) > 1:
@@ -281,7 +284,7 @@ def _unfolded(folder: File) -> list[File]:
     return files
 
 
-def kind_of(file: File) -> str | None:
+def reader_of_file(file: File) -> str | None:
     """Return the name of the reader of a file, or None for an unknown format."""
     if isinstance(file, Pipe):
         return "numpy_files.Npy" if file.start(6) == b"\x93NUMPY" else "text.Text"

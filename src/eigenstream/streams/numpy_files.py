@@ -45,24 +45,24 @@ class Header:
     n_bytes: int
 
 
-def read_header(stream: IO[bytes], name: str, size: int | None) -> Header:
+def npy_header(stream: IO[bytes], name: str, size: int | None) -> Header:
     """Return the header of an .npy file of ``size`` bytes, or None if the size is unknown.
 
     >>> file = BytesIO()
     >>> np.save(file, np.zeros((3, 2)))
-    >>> read_header(BytesIO(file.getvalue()[:-1]), "rows.npy", 175)
+    >>> npy_header(BytesIO(file.getvalue()[:-1]), "rows.npy", 175)
     Traceback (most recent call last):
         ...
     eigenstream.streams.base.StreamError: rows.npy is cut off: its header promises 48 bytes
     (shape (3, 2), float64), and 47 exist.
     """
     try:
-        head = _read(stream, 10)
-        head += _read(stream, 2 if head[6:7] != b"\x01" else 0)
+        head = _read_bytes(stream, 10)
+        head += _read_bytes(stream, 2 if head[6:7] != b"\x01" else 0)
         length = int.from_bytes(head[8:], "little")
         if length > LONGEST_HEADER:
             raise ValueError(f"a header of {length} bytes")
-        whole: Any = BytesIO(head + _read(stream, length))
+        whole: Any = BytesIO(head + _read_bytes(stream, length))
         version = npy_format.read_magic(whole)
         read: Any = npy_format.read_array_header_2_0
         if version == (1, 0):
@@ -80,7 +80,7 @@ def read_header(stream: IO[bytes], name: str, size: int | None) -> Header:
     return Header(shape, by_columns and len(shape) > 1, dtype, offset, n_bytes)
 
 
-def _read(stream: IO[bytes], count: int) -> bytearray:
+def _read_bytes(stream: IO[bytes], count: int) -> bytearray:
     """Return the next ``count`` bytes of a stream, or fewer at its end."""
     content = bytearray()
     while piece := stream.read(min(READ_BYTES, count - len(content))):
@@ -95,7 +95,7 @@ class Npy(SlicedTable):
         self.file, self.files, self.name = file, [file], file.name
         self.rereadable = file.rereadable
         with closing(file.open()) as stream:
-            self.header = read_header(stream, self.name, file.size())
+            self.header = npy_header(stream, self.name, file.size())
         self.describe(self.header.shape, self.header.dtype)
 
     def blocks(self, request: Request) -> Iterator[Chunk]:
@@ -141,7 +141,7 @@ def unpacked(stream: IO[bytes], header: Header, name: str, count: int) -> Iterat
         count, order = total, "F"
     for start in range(0, total, count):
         shape = min(count, total - start), *header.shape[1:]
-        raw = _read(stream, prod(shape) * header.dtype.itemsize)
+        raw = _read_bytes(stream, prod(shape) * header.dtype.itemsize)
         if len(raw) < prod(shape) * header.dtype.itemsize:
             promised = f"its header promises shape {header.shape}, {header.dtype}"
             raise StreamError(f"{name} is cut off: {promised}.")
@@ -155,7 +155,7 @@ class Npz(RowTable):
     def __init__(self, file: File) -> None:
         self.file, self.files, self.name = file, [file], file.name
         with _member(file) as (stream, size):
-            self.header = read_header(stream, self.name, size)
+            self.header = npy_header(stream, self.name, size)
         self.describe(self.header.shape, self.header.dtype)
 
     @classmethod
@@ -167,7 +167,7 @@ class Npz(RowTable):
         for name in names:
             try:
                 with _member(File(file.path, name, file.system)) as (stream, size):
-                    shapes[name] = read_header(stream, f"{file.path}::{name}", size).shape
+                    shapes[name] = npy_header(stream, f"{file.path}::{name}", size).shape
             except StreamError:
                 if len(names) == 1:
                     raise

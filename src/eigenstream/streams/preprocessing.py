@@ -14,7 +14,7 @@ from sklearn.preprocessing import Normalizer, PolynomialFeatures, StandardScaler
 from eigenstream._checks import check_finite, check_whole, is_sparse, real_array
 from eigenstream._storable import storable
 from eigenstream._types import Array, Estimator, Matrix, Piece, Transformer
-from eigenstream.streams.base import Chunk, StreamError, as_floats, float_type, stacked, zeroed
+from eigenstream.streams.base import Chunk, StreamError, float_type, native_floats, stacked, zeroed
 
 
 class Step:
@@ -275,7 +275,7 @@ class Preprocessing:
             raise StreamError(f"rows has shape {checked.shape}. Pass shape (n_rows, n_features).")
         if not self.keeps_holes:
             check_finite(checked, name="rows")
-        floats = as_floats(checked, float_type([checked.dtype]), "rows")
+        floats = native_floats(checked, float_type([checked.dtype]), "rows")
         return self.fresh().push(Chunk(floats, None, True)).rows
 
     def inverse_transform(self, rows: Matrix) -> Matrix:

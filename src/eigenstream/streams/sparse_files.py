@@ -36,10 +36,10 @@ class SparseFile(SlicedTable):
     def opened(self) -> Iterator[Handle]:
         """Open the group for slicing."""
         with self.reader.root(self.file) as root:
-            yield _Slices(self, root[self.file.part])
+            yield _SparseSlices(self, root[self.file.part])
 
 
-class _Slices:
+class _SparseSlices:
     """Slices of a CSR group as matrices."""
 
     def __init__(self, table: SparseFile, group: Handle) -> None:

@@ -22,9 +22,9 @@ from eigenstream.streams.base import (
     Request,
     RowTable,
     StreamError,
-    as_floats,
     check_width,
     float_type,
+    native_floats,
 )
 from eigenstream.streams.cleaning import (
     KEEP,
@@ -567,7 +567,7 @@ class Stream:
             sequences.new_table()
             start, row = request.start + row * request.step, 0
             for raw in table.blocks(replace(request, start=start, block_rows=size)):
-                rows = as_floats(raw.rows, self._dtype, table.name, raw.first_row)
+                rows = native_floats(raw.rows, self._dtype, table.name, raw.first_row)
                 block = replace(raw, rows=rows, source=table.name)
                 table.passed(block, request.stop)
                 if self._labels is not None:

@@ -152,7 +152,7 @@ class Arrow(ColumnTable):
         if self.n_rows == 0:
             raise StreamError(f"{self.name} has no rows.")
         self.no_numbers: Mapping[int, str] = {
-            place: kind_of(field.type)
+            place: type_word(field.type)
             for place, field in enumerate(schema)
             if not (types.is_primitive(field.type) or types.is_decimal(field.type))
             or types.is_temporal(field.type)
@@ -196,12 +196,12 @@ class Arrow(ColumnTable):
             raise self._failed(error) from None
 
 
-def kind_of(kind: Any) -> str:
+def type_word(kind: Any) -> str:
     """Return a word for the values of a type.
 
     >>> (
-    ...     kind_of(pyarrow.dictionary(pyarrow.int8(), pyarrow.string())),
-    ...     kind_of(pyarrow.date32()),
+    ...     type_word(pyarrow.dictionary(pyarrow.int8(), pyarrow.string())),
+    ...     type_word(pyarrow.date32()),
     ... )
     ('text', 'dates')
     """
@@ -221,7 +221,7 @@ class Records(Arrow):
         self._set(data if hasattr(data, "count_rows") else dataset.dataset(data))
 
 
-class Frame(ColumnTable, SlicedTable):
+class DataFrame(ColumnTable, SlicedTable):
     """The rows of a pandas or polars data frame."""
 
     def __init__(self, frame: Piece, name: str) -> None:

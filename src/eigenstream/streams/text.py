@@ -56,7 +56,7 @@ class Layout:
     texts: frozenset[int]
 
 
-def layout_of(
+def table_layout(
     text: str,
     suffix: str = ".csv",
     delimiter: str | None = None,
@@ -69,10 +69,10 @@ def layout_of(
     if it has one word for each column and the first row holds only numbers, as
     ``numpy.savetxt`` writes.
 
-    >>> found = layout_of("# made by hand\\n# x y\\n 1  2\\n30  4\\n", ".txt")
+    >>> found = table_layout("# made by hand\\n# x y\\n 1  2\\n30  4\\n", ".txt")
     >>> found.names, found.width, found.blanks, found.skipped_lines
     (('x', 'y'), 2, True, 2)
-    >>> layout_of("a;b\\n1,5;2\\n", decimal=",").names
+    >>> table_layout("a;b\\n1,5;2\\n", decimal=",").names
     ('a', 'b')
     """
     lines = list(StringIO(text, newline=""))
@@ -156,7 +156,7 @@ class Text(ColumnTable):
         self.rereadable, self.n_bytes = file.rereadable, file.size() or 1
         text, more = self._head()
         try:
-            layout = layout_of(text, file.suffix, delimiter, decimal, header)
+            layout = table_layout(text, file.suffix, delimiter, decimal, header)
         except csv.Error as error:
             raise StreamError(f"{self.name} is not a table: {error}.") from None
         if layout is None:

@@ -107,7 +107,7 @@ class Blocking:
         self, m: int, delta: float, mixing: MixingProfile, a: int | None = None
     ) -> Deviation:
         """Return the bound at m rows and confidence 1 - delta, for the given or the best a."""
-        m = check_rows(m)
+        m = check_sample_size(m)
         delta = check_number(delta, "delta", above=0, below=1)
         check_profile(mixing)
         if a is None:
@@ -143,13 +143,13 @@ class Blocking:
             def enough(a: Int64s) -> Any:
                 return self.bound(high, self.leak(low, a, mixing), delta) <= precision
 
-            a = _first(enough, np.ones_like(cap), cap)
+            a = _first_true(enough, np.ones_like(cap), cap)
             needed = np.maximum(2 * low * np.minimum(a, cap), 2 * np.minimum(a, cap) + 1)
             return np.where((a <= cap) & (needed <= most), needed, most + 1)
 
         lower = np.ones(1, dtype=np.int64)
         least = int(
-            _first(
+            _first_true(
                 lambda blocks: self.bound(blocks, 0.0, delta) <= precision,
                 lower,
                 lower * (MOST // 2),
@@ -194,7 +194,9 @@ class Blocking:
             f"and {mixing!r}. At best the left side is {leak:.3g} and the right {delta / 2:.3g}."
         )
         cap = np.array([MOST // 2 - 1])
-        shortest = int(_first(lambda a: self.leak(1, a, mixing) < delta / 2, np.array([1]), cap)[0])
+        shortest = int(
+            _first_true(lambda a: self.leak(1, a, mixing) < delta / 2, np.array([1]), cap)[0]
+        )
         if shortest <= cap[0]:
             message += f" Use m >= {2 * shortest + 1}."
         raise ValueError(message)
@@ -215,7 +217,7 @@ def statement(text: str, delta: float, details: str, vacuous: bool) -> str:
     return f"{text} with probability > {sure} ({details}){end}"
 
 
-def check_rows(m: int) -> int:
+def check_sample_size(m: int) -> int:
     """Return m as an int; the condition a < m/2 requires m >= 3."""
     m = check_whole(m, "m")
     if m < 3:
@@ -225,7 +227,9 @@ def check_rows(m: int) -> int:
     return m
 
 
-def _first(true_from: Callable[[Int64s], NDArray[np.bool_]], low: Int64s, high: Int64s) -> Int64s:
+def _first_true(
+    true_from: Callable[[Int64s], NDArray[np.bool_]], low: Int64s, high: Int64s
+) -> Int64s:
     """Return the first integers in [low, high] from which a condition is true, else high + 1."""
     low, high = low.copy(), high + 1
     while (low < high).any():

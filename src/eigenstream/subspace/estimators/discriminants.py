@@ -259,9 +259,9 @@ def select(
     def distance(place: int) -> tuple[int, float, int]:
         shrinkage, mixing, number = names[place]
         return (
-            _steps(family.mixings, mixing, preferred[0]),
+            _grid_steps(family.mixings, mixing, preferred[0]),
             -(number or np.inf),
-            _steps(family.shrinkages, shrinkage, preferred[1]),
+            _grid_steps(family.shrinkages, shrinkage, preferred[1]),
         )
 
     best = names[min(near_best(table, slack).tolist(), key=distance)]
@@ -271,7 +271,7 @@ def select(
     return Selection(*best, shrinkages, mixings, numbers, table.mean(axis=0), n_folds)
 
 
-def _steps(values: tuple[float, ...], value: float, preferred: float) -> int:
+def _grid_steps(values: tuple[float, ...], value: float, preferred: float) -> int:
     """Return the number of steps on a grid from a value to the one nearest to another."""
     nearest = min(values, key=lambda other: abs(other - preferred))
     return abs(values.index(value) - values.index(nearest))

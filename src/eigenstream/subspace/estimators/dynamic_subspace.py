@@ -255,7 +255,7 @@ class DynamicSubspace(TimeEstimator):
         rows, lost = self._completed(validated(self, X, reset=False), answer)
         cov = answer.covariances
         rows = rows.toarray() if hasattr(rows, "toarray") else rows
-        predictions = _propagator.predicted(cov, answer.pairs.vectors, rows, steps)
+        predictions = _propagator.predicted_rows(cov, answer.pairs.vectors, rows, steps)
         predictions[lost] = np.nan
         return np.asarray(self._without_unseen(predictions), rows.dtype)
 

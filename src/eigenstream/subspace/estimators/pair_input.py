@@ -202,10 +202,10 @@ def check_stream_of_pairs(stream: StreamLike) -> None:
         )
 
 
-def pairs_of(rows: Matrix, preprocessor: RowsLike) -> Matrix:
+def pairs_in_rows(rows: Matrix, preprocessor: RowsLike) -> Matrix:
     """Return the pairs in rows of a stream: two row numbers, or two rows side by side.
 
-    >>> pairs_of(np.array([[1.0, 2.0, 3.0, 4.0]]), None).tolist()
+    >>> pairs_in_rows(np.array([[1.0, 2.0, 3.0, 4.0]]), None).tolist()
     [[[1.0, 2.0], [3.0, 4.0]]]
     """
     if preprocessor is not None:

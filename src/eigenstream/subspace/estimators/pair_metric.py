@@ -179,7 +179,7 @@ class PairMetric(
             pairs, y = whole.rows, whole.targets
             if self.preprocessor is None:
                 pair_input.check_stream_of_pairs(stream)
-            pairs = pair_input.pairs_of(pairs, self.preprocessor)
+            pairs = pair_input.pairs_in_rows(pairs, self.preprocessor)
         if y is None:
             raise ValueError(
                 "PairMetric requires y to be passed, but the target y is None. Pass +1 and -1."

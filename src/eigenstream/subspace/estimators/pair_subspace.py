@@ -232,7 +232,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
                 return self
             pair_input.check_without_steps(stream)
             chunk = all_rows(stream, "fit of PairSubspace")
-            pairs, y = pair_input.pairs_of(chunk.rows, self.preprocessor), chunk.targets
+            pairs, y = pair_input.pairs_in_rows(chunk.rows, self.preprocessor), chunk.targets
         if keeper is not None:
             check_takes_checkpoints(pairs)
         fit = Fit(self, self._rows(pairs, y, sample_weight, reset=True))

@@ -204,12 +204,12 @@ def _lines(times: Float64s, logs: Float64s, weights: Float64s) -> tuple[Float64s
     return means - slopes * middle, slopes
 
 
-def predicted(rho: Float64s, multiples: NDArray[np.int64]) -> Float64s:
+def predicted_correlations(rho: Float64s, multiples: NDArray[np.int64]) -> Float64s:
     """Return autocorrelations to the power of each multiple, along a new axis before the last.
 
     A negative autocorrelation predicts 0.
 
-    >>> predicted(np.array([0.5, -0.1]), np.array([2, 3]))
+    >>> predicted_correlations(np.array([0.5, -0.1]), np.array([2, 3]))
     array([[0.25 , 0.   ],
            [0.125, 0.   ]])
     """

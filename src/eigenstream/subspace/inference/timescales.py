@@ -24,7 +24,7 @@ from eigenstream.subspace.inference.decays import (
     decay,
     jackknife_error,
     of_learner,
-    predicted,
+    predicted_correlations,
     resolved,
 )
 from eigenstream.subspace.inference.uncertainty import (
@@ -287,8 +287,10 @@ class LagPath:
         if not len(later):
             raise ValueError(f"No multiple of lag={lag} is in lags. Add {2 * lag} to lags.")
         multiples = self.lags[later] // lag
-        expected = predicted(curves[place, place], multiples)
-        spread = without[:, place, later] - predicted(without[:, place, place], multiples)
+        expected = predicted_correlations(curves[place, place], multiples)
+        spread = without[:, place, later] - predicted_correlations(
+            without[:, place, place], multiples
+        )
         comparison = ChapmanKolmogorov(
             lag, self.lags[later], expected, curves[place, later], jackknife_error(spread)
         )

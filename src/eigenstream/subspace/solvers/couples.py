@@ -38,7 +38,7 @@ class CoupleSums(FlowSums):
         elif isinstance(terms, ContrastTerms):
             rewarded, penalised = _of_sets(heavy, terms)
         else:
-            rewarded, penalised = _of_pairs(heavy)
+            rewarded, penalised = _pair_differences(heavy)
         self.rewarded = np.concatenate([self.rewarded, rewarded])
         self.penalised = np.concatenate([self.penalised, penalised])
         n = min(len(self.rewarded), len(self.penalised))
@@ -64,7 +64,7 @@ class CoupleSums(FlowSums):
         return begun.operator(terms, held_out)
 
 
-def _of_pairs(chunk: Chunk) -> tuple[Float64s, Float64s]:
+def _pair_differences(chunk: Chunk) -> tuple[Float64s, Float64s]:
     """Return the differences of negative and of positive pairs."""
     assert chunk.pairs is not None
     apart = dense(chunk.rows[chunk.pairs[:, 0]] - chunk.rows[chunk.pairs[:, 1]])

@@ -81,7 +81,7 @@ class Peaks:
             if (most * block.highest(group) ** 2 * units)[large].max() < LEAST_VALUE:
                 continue
             shares = block.weighted(group) ** 2 @ units
-            rows, numbers = block.rows(group.now), _numbers(block, group.now, n_rows)
+            rows, numbers = block.rows(group.now), _row_numbers(block, group.now, n_rows)
             for i in np.argsort(-shares)[:N_PEAKS]:
                 weight = 1.0 if group.weights is None else float(group.weights[i])
                 values = np.array(on_host(rows[i : i + 1])[0], np.float64)
@@ -92,7 +92,7 @@ class Peaks:
         """Note the velocities of the noted rows in a block that follows ``n_rows`` rows."""
         rows = np.array([peak.row for peak in self.peaks], np.intp)
         for group in edges if len(rows) else ():
-            now, past = (_numbers(block, end, n_rows) for end in (group.now, group.past))
+            now, past = (_row_numbers(block, end, n_rows) for end in (group.now, group.past))
             if rows.max() < past[0] or not block.rows_of(group):
                 continue
             theirs = np.isin(now, rows) | np.isin(past, rows)
@@ -155,7 +155,7 @@ def _inverse(squares: Float64s) -> Float64s:
     return np.where(normal, 1.0 / np.where(normal, squares, 1.0), 0.0)
 
 
-def _numbers(block: Block, end: End, n_rows: int) -> Places:
+def _row_numbers(block: Block, end: End, n_rows: int) -> Places:
     """Return the numbers of the rows at one end of some terms; an earlier piece ends before."""
     k, where = end
     size = int(block.pieces[k].shape[0])

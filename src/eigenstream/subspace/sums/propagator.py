@@ -187,7 +187,7 @@ def eigenmodes(cov: LaggedCovariances, rank: int | float | None = None) -> Modes
     return Modes(values[order], functions[:, order], modes[order], cov.lag)
 
 
-def predicted(cov: LaggedCovariances, left: Float64s, rows: Matrix, steps: int) -> Float64s:
+def predicted_rows(cov: LaggedCovariances, left: Float64s, rows: Matrix, steps: int) -> Float64s:
     """Return the rows expected ``steps * lag`` rows later, from ``n`` features of present rows.
 
     ``left`` are the functions of the features, with unit covariance.

@@ -125,7 +125,7 @@ class RowMoments:
             self.parts[VARIANCE].add(now, edges.weights, gaps=lost)
             return
         past = _dense_rows(block, edges.past)
-        steps = _steps(now, past)
+        steps = _differences(now, past)
         self.parts[VELOCITY].add(steps, edges.weights, gaps=lost)
         if crossed and CROSSED in self.parts:
             self._add_crossed(now, past, steps, edges.weights)
@@ -232,7 +232,7 @@ class PairMoments(RowMoments):
         if edges.part != VELOCITY:
             return
         now, past = (_dense_rows(block, end) for end in (edges.now, edges.past))
-        later = now if self.gaps else _steps(now, past)
+        later = now if self.gaps else _differences(now, past)
         away = isinstance(later, DeviceArray)
         rows = later.beside(past) if away else np.hstack([past, later], dtype=np.float64)
         self.parts[PAIR].add(rows, edges.weights, gaps=lost)
@@ -277,7 +277,7 @@ def _dense_rows(block: Block, end: End) -> Matrix:
     return rows.toarray() if is_sparse(rows) else rows
 
 
-def _steps(now: Matrix, past: Matrix) -> Matrix:
+def _differences(now: Matrix, past: Matrix) -> Matrix:
     """Return differences of rows in float64."""
     if isinstance(now, DeviceArray) or isinstance(past, DeviceArray):
         return now - past

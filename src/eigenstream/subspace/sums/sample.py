@@ -217,7 +217,7 @@ def kinds_of(hashes: NDArray[np.uint64], signs: Array, weights: Float64s) -> tup
         chosen = (signs == sign) & (weights > 0)
         _, place = np.unique(hashes[chosen], return_inverse=True)
         sums = np.bincount(place, weights[chosen])
-        kinds.append(_kind_of(float(sums.sum()), float((sums**2).sum())))
+        kinds.append(_pair_kind(float(sums.sum()), float((sums**2).sum())))
     return kinds[0], kinds[1]
 
 
@@ -231,7 +231,7 @@ def all_alike(weights: Float64s, total: float, n_distinct: float) -> float | Non
     return None
 
 
-def _kind_of(total: float, squares: float) -> Kind:
+def _pair_kind(total: float, squares: float) -> Kind:
     """Return the kind of pairs with a given sum of weights and of squared weights.
 
     Weighted pairs count as (sum w)^2 / (sum w^2) independent ones. For weights p that sum to 1,
@@ -244,7 +244,7 @@ def _kind_of_sample(sample: Sample) -> Kind:
     if sample.kept is None:
         return Kind(0.0)
     weights = sample.kept.each_weight()
-    seen = _kind_of(float(weights.sum()), float((weights**2).sum()))
+    seen = _pair_kind(float(weights.sum()), float((weights**2).sum()))
     if sample.complete:
         return seen
     return Kind(seen.m, all_alike(weights, sample.total, sample.n_distinct))

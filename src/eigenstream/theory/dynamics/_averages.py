@@ -64,7 +64,7 @@ def winners(mean: Float64s, covariance: Float64s) -> tuple[Float64s, Float64s]:
     return P, A
 
 
-def ranked(
+def rank_averages(
     mean: Float64s, covariance: Float64s, shares: Float64s
 ) -> tuple[Float64s, Float64s, Float64s]:
     """Return <p>, <dp_k / dh_l> and <p p^T>, where p_k is the share of the rank of prototype k.

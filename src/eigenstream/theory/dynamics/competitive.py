@@ -10,7 +10,7 @@ from scipy.linalg import block_diag, helmert
 from eigenstream._checks import check_number, check_numbers, check_whole, real_array
 from eigenstream.theory.dynamics._averages import (
     EXACT,
-    ranked,
+    rank_averages,
     soft_pair,
     soft_several,
     soft_triple,
@@ -293,7 +293,7 @@ class CompetitiveDynamics(Dynamics):
         if shares is not None and shares.ndim == 1:
             fields = self.centres @ R.T - 0.5 * np.diag(Q)
             averages = [
-                ranked(h, v * Q, shares) for h, v in zip(fields, self.variances, strict=True)
+                rank_averages(h, v * Q, shares) for h, v in zip(fields, self.variances, strict=True)
             ]
             p, slopes, products = (np.array(part) for part in zip(*averages, strict=True))
             return p, slopes, products

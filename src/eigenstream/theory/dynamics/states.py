@@ -47,7 +47,7 @@ def check_state(R: Any, Q: Any, students: int, directions: int) -> tuple[Float64
     return R, Q
 
 
-def _orthonormal(directions: ArrayLike) -> Float64s:
+def _check_orthonormal(directions: ArrayLike) -> Float64s:
     B = np.asarray(directions, np.float64)
     if B.ndim != 2 or np.abs(B @ B.T - np.eye(len(B))).max() > 1e-9:
         raise ValueError("directions are not orthonormal. Pass orthonormal rows.")
@@ -162,7 +162,7 @@ class OrderParameters(NamedTuple):
         >>> found.t, found.R, found.Q
         (array([12.5]), array([[[0.6, 0.8]]]), array([[[1.]]]))
         """
-        B = _orthonormal(directions)
+        B = _check_orthonormal(directions)
         J = np.asarray(history.weights, np.float64)
         if J.ndim != 3 or J.shape[2] != B.shape[1]:
             raise ValueError(
