@@ -36,6 +36,13 @@ settings.register_profile("quick", deadline=None, max_examples=10)
 settings.load_profile("default")
 
 
+def pytest_configure():
+    """Raise if a listed module of slow tests does not exist, as after it was renamed."""
+    missing = [str(path) for path in sorted(SLOW) if not path.exists()]
+    if missing:
+        raise pytest.UsageError(f"SLOW in {__file__} lists missing files: {', '.join(missing)}")
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     """Mark tests that need real data (``-m needs_data``) and slow tests (``-m slow``)."""

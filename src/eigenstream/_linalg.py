@@ -4,7 +4,7 @@ from dataclasses import fields
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 from scipy.linalg import blas, qr, subspace_angles
 
 from eigenstream._checks import is_sparse
@@ -129,7 +129,17 @@ def power_of_two(size: float) -> float:
     return float(2.0 ** (np.frexp(size)[1] - 1))
 
 
-def rounding_of_mean(mean: Floats, dtype: DTypeLike = np.float64) -> float:
+def reciprocals(sizes: Float64s) -> Float64s:
+    """Return the reciprocals of sizes, and 0 where a size underflows.
+
+    >>> reciprocals(np.array([4.0, 0.0, 5e-324]))
+    array([0.25, 0.  , 0.  ])
+    """
+    normal = sizes >= np.finfo(np.float64).tiny
+    return np.divide(1.0, sizes, out=np.zeros_like(sizes), where=normal)
+
+
+def rounding_of_mean(mean: Floats) -> float:
     """Return the largest eigenvalue that rounding of the mean can cause, as for constant rows.
 
     >>> (
@@ -138,7 +148,7 @@ def rounding_of_mean(mean: Floats, dtype: DTypeLike = np.float64) -> float:
     ... )
     (0.0, True)
     """
-    return float(len(mean) * (float(np.finfo(dtype).eps) * np.linalg.norm(mean)) ** 2)
+    return float(len(mean) * (float(np.finfo(np.float64).eps) * np.linalg.norm(mean)) ** 2)
 
 
 def length(vector: Floats) -> float:

@@ -57,12 +57,10 @@ class Fit:
         rows: Rows,
         keeper: Keeper | None = None,
         feature_map: Stage | None = None,
-        *,
-        whole: bool = False,
     ) -> None:
         self.estimator, self.rows, self.keeper = estimator, rows, keeper
         #: True if the estimator learns only at the end of a pass, which is repeated on resume.
-        self.whole = whole
+        self.whole = False
         #: The feature map, which the chunks of every pass go through.
         self.map = feature_map
         #: The number of the next pass that learns, and the rows of it that are learned already.
@@ -214,8 +212,6 @@ def fit_of(
     y: LabelsLike = None,
     sample_weight: WeightsLike = None,
     keeper: Keeper | None = None,
-    *,
-    whole: bool = False,
 ) -> Fit:
     """Return the fit of an estimator to the dense rows of an array or of a stream.
 
@@ -232,7 +228,7 @@ def fit_of(
     partial = getattr(estimator, "missing", None) == "partial"
     rows = stream_rows(estimator, X, targets=lambda y: y, partial=partial, sparse=False)
     note_columns(estimator, X)
-    return Fit(estimator, rows, keeper, whole=whole)
+    return Fit(estimator, rows, keeper)
 
 
 def reported(

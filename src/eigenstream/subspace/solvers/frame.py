@@ -24,7 +24,7 @@ import scipy.sparse as sp
 from scipy.linalg import lapack, qr, solve_triangular
 
 from eigenstream._checks import is_sparse
-from eigenstream._linalg import Float64s, Floats
+from eigenstream._linalg import Float64s, Floats, reciprocals
 from eigenstream._storable import storable
 from eigenstream._types import DType, Matrix
 from eigenstream.rows.chunk import Places
@@ -516,11 +516,11 @@ class _Rows:
         If H is None, it is the identity.
         """
         if H is None:
-            scale = _inverse(np.sqrt(self.squares))[:, None]
+            scale = reciprocals(np.sqrt(self.squares))[:, None]
             G, inside = self.values * scale.astype(basis.dtype), K * scale
         else:
             H = H / np.maximum(np.abs(H).max(axis=0, initial=0.0), 1e-290)
-            H = (H * _inverse(np.sqrt(self.squares @ H**2))).T
+            H = (H * reciprocals(np.sqrt(self.squares @ H**2))).T
             G, inside = H.astype(basis.dtype) @ self.values, H @ K
         G -= inside.astype(basis.dtype) @ basis
         if (np.einsum("ij,ij->i", inside, inside) > np.einsum("ij,ij->i", G, G)).any():
@@ -565,11 +565,6 @@ def _placed(end: End, places: dict[int, int]) -> Places | slice | int:
 
 def _each(weights: Float64s | None, n: int) -> Float64s:
     return np.ones(n) if weights is None else weights
-
-
-def _inverse(sizes: Float64s) -> Float64s:
-    """Return the reciprocals of the sizes, and 0 for 0."""
-    return np.divide(1.0, sizes, out=np.zeros_like(sizes), where=sizes > 0.0)
 
 
 def _corrected(basis: Floats) -> Floats:

@@ -154,10 +154,9 @@ class MatrixOperator:
         size = length(self.matrix(weights).ravel())
         return max(self.rounding * size, self.floor * sum(weights))
 
-    def count_positive(self, weights: Weights, floor: float | None = None) -> int:
+    def count_positive(self, weights: Weights) -> int:
         """Return the number of eigenvalues of T that are positive beyond rounding."""
-        floor = weights[0] * self.floor if floor is None else floor
-        values = eigenvalues_of(self.matrix(weights))
+        values, floor = eigenvalues_of(self.matrix(weights)), weights[0] * self.floor
         return int((values > max(self.rounding * np.abs(values).max(initial=0.0), floor)).sum())
 
     def rank(self) -> int:

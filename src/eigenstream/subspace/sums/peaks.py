@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from eigenstream._linalg import Float64s
+from eigenstream._linalg import Float64s, reciprocals
 from eigenstream._namespaces import on_host
 from eigenstream.rows.chunk import Places
 from eigenstream.subspace.sums.block import Block, Edges, End, indices
@@ -73,7 +73,7 @@ class Peaks:
         large = (added > SHARE * after) & (added > usual)
         if not large.any():
             return
-        units = _inverse(added)
+        units = reciprocals(added)
         for group in edges:
             if not block.rows_of(group):
                 continue
@@ -116,7 +116,7 @@ class Peaks:
         rows = np.sqrt(weights)[:, None] * self._away(terms)
         rest = reward - float(weights.sum())
         squares = reward * np.diagonal(operator.reward)
-        shares = rows**2 @ _inverse(squares)
+        shares = rows**2 @ reciprocals(squares)
         # The squares of an ordinary row are about those of a mean row.
         if shares.max() < HUGE / N_PEAKS + 2.0 * len(squares) / reward or rest <= 0.0:
             return None
@@ -147,12 +147,6 @@ class Peaks:
 
     def _away(self, terms: TimeTerms) -> Float64s:
         return np.array([peak.values for peak in self.peaks]) - terms.mean
-
-
-def _inverse(squares: Float64s) -> Float64s:
-    """Return 1 / squares, and 0 where they underflow."""
-    normal = squares >= np.finfo(np.float64).tiny
-    return np.where(normal, 1.0 / np.where(normal, squares, 1.0), 0.0)
 
 
 def _row_numbers(block: Block, end: End, n_rows: int) -> Places:

@@ -175,9 +175,9 @@ def vamp2(cov: LaggedCovariances, left: Float64s, right: Float64s) -> float:
     return float(((first.T @ (left.T @ cov.c01 @ right) @ second) ** 2).sum()) + 1.0
 
 
-def eigenmodes(cov: LaggedCovariances, rank: int | float | None = None) -> Modes:
+def eigenmodes(cov: LaggedCovariances) -> Modes:
     """Return the eigenvalues, functions and modes of ``K = C00^+ C01``."""
-    white = principal(cov.c00, rank, cov.floor)
+    white = principal(cov.c00, None, cov.floor)
     shifts, right = eig(white.T @ cov.step @ white)
     values = 1.0 + shifts
     order = np.lexsort((-values.imag, -np.abs(values).round(12)))
