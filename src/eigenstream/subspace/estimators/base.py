@@ -1,6 +1,6 @@
-"""Base of the subspace estimators: fit, partial_fit, merge, transform."""
+"""Base of the subspace estimators: fit, partial_fit, merge."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from copy import copy, deepcopy
 from dataclasses import replace
 from functools import cache
@@ -8,19 +8,13 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import Tags
 from sklearn.utils._param_validation import HasMethods, StrOptions
-from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import check_finite, check_unchanged, real_array, same_value
+from eigenstream._checks import check_unchanged, same_value
 from eigenstream._hooks import Keeper, Resumption
 from eigenstream._linalg import Float64s
-from eigenstream._machine import chunk_rows
-from eigenstream._namespaces import DeviceArray, is_dispatched, needs_numpy, on_host
-from eigenstream._prepared import maps_back, maps_streams
 from eigenstream._provenance import (
     check_same_input,
     merge_sources,
@@ -29,22 +23,19 @@ from eigenstream._provenance import (
 from eigenstream._storable import FITTED, storable
 from eigenstream._types import (
     Constraints,
-    Matrix,
     Parameters,
     RowsLike,
     StreamLike,
-    Transformer,
-    Values,
 )
 from eigenstream.online import UnstableStepError
-from eigenstream.rows.chunk import FIRST, Places, Skipped, finite_rows, without
+from eigenstream.rows.chunk import FIRST, Skipped
 from eigenstream.rows.fit import Fit
-from eigenstream.rows.guard import Guarded, changing, reads
-from eigenstream.rows.rows import Rows, as_floats, each, is_list_of_sequences, validated
+from eigenstream.rows.guard import changing, reads
+from eigenstream.rows.rows import Rows
 from eigenstream.subspace.estimators.entries import DEFAULT
-from eigenstream.subspace.estimators.mapping import FeatureMap, check_same_map, projected
+from eigenstream.subspace.estimators.mapping import FeatureMap, check_same_map
+from eigenstream.subspace.estimators.projection import Projection
 from eigenstream.subspace.estimators.results import Result
-from eigenstream.subspace.solvers.kernels import KernelMap, RowSpan
 from eigenstream.subspace.solvers.ratio_frame import RatioFrame
 from eigenstream.subspace.solvers.solver import (
     ADD,
@@ -74,7 +65,7 @@ from eigenstream.subspace.sums.terms import Terms
     _answer="Result | Answer | None?",
     _begun="dict?",
 )
-class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded, ABC):
+class SubspaceEstimator(Projection):
     """Base of the subspace estimators: parameters, a feature map, a learner and an answer.
 
     After ``partial_fit`` the answer is computed when a result is first read. A stream of small
@@ -84,10 +75,6 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
     # Set by __init__ of the subclasses.
     n_components: Any
     solver: Any
-    features: Transformer
-    missing: str
-    #: The grid of a labelled array, which only fits of these set.
-    feature_grid_: Any
 
     _parameter_constraints: ClassVar[Constraints] = {
         "n_components": [COUNT, None],
@@ -101,8 +88,6 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
 
     # Set by learning.
     _solver: Solver
-    _learner: Learner | None = None
-    _map: FeatureMap | None = None
     _answer: Result | None = None
     _result_class: ClassVar[type[Result]]
     _skipped: Skipped
@@ -438,16 +423,6 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
 
     # ---- results ---------------------------------------------------------------------------
 
-    def _known(self) -> Learner:
-        """Return the learner, or raise if the estimator is not fitted."""
-        with self._guard.reading():
-            learner = self._learner
-        if learner is None:
-            raise NotFittedError(
-                f"This {type(self).__name__} is not fitted yet. Call fit or partial_fit first."
-            )
-        return learner
-
     @reads
     def _solved(self) -> Result:
         """Return the answer, computed again if rows were added since the last call."""
@@ -466,15 +441,6 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
         """Return the result of a learner that has no pending rows."""
         result = self._solve(learner)
         return replace(result, estimated=True) if self._estimates else result
-
-    @property
-    @reads
-    def result_(self) -> Result:
-        """The result, a frozen dataclass with eigenpairs, mean, scale and the weights in use."""
-        return self._solved()
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return self._learner is not None
 
     @property
     def solver_(self) -> str:
@@ -502,61 +468,6 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
         return operator
 
     @property
-    def features_(self) -> Transformer:
-        """The fitted feature map."""
-        if self._map is None:
-            raise AttributeError(
-                f"This {type(self).__name__} has no feature map. Pass features= before fitting."
-            )
-        return self._map.transformer
-
-    @property
-    def _kernel(self) -> KernelMap | RowSpan | None:
-        """The map of the kernel, or None for other solvers."""
-        transformer = None if self._map is None else self._map.transformer
-        return transformer if isinstance(transformer, KernelMap | RowSpan) else None
-
-    @property
-    def components_(self) -> Values:
-        """The learned directions, one in each row. A kernel has ``features_.coefficients``."""
-        kernel, vectors = self._kernel, self._vectors
-        if isinstance(kernel, KernelMap):
-            raise AttributeError(
-                "kernel='rbf' has no components_, because they are sums of kernel functions at the "
-                "training rows. Use features_.coefficients(result_.vectors)."
-            )
-        return self._shown(vectors.T if kernel is None else vectors.T @ kernel.basis_)
-
-    @property
-    def grid_(self) -> Values:
-        """The grid of the features, if the rows were labelled arrays of xarray.
-
-        ``grid_.maps(components_)`` returns the components as maps with coordinates.
-        """
-        return self.feature_grid_  # AttributeError for other rows
-
-    @property
-    def eigenvalues_(self) -> Values:
-        """The eigenvalues of the components, in descending order."""
-        return self._shown(self._solved().pairs.values)
-
-    @property
-    def mean_(self) -> Values:
-        """The mean that is subtracted from each row before projection."""
-        return self._shown(self._solved().mean)
-
-    @property
-    def scale_(self) -> Values:
-        """The divisor of each feature after centring, or None without ``scale``."""
-        scale = self._solved().scale
-        return None if scale is None else self._shown(scale)
-
-    def _shown(self, values: Values) -> Values:
-        """Return values on the device of the last rows, while scikit-learn dispatches there."""
-        home = self._known().home
-        return values if home is None or not is_dispatched(home.values) else home.near(values)
-
-    @property
     def _needs_host(self) -> str | None:
         """What keeps the estimator from rows on a device, or None if nothing does."""
         name, solver = type(self).__name__, getattr(self.solver, "name", self.solver)
@@ -570,16 +481,6 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
     _on_devices = False
 
     @property
-    def _columns(self) -> Float64s:
-        """The matrix by which centred rows are multiplied."""
-        return self._solved().columns
-
-    @property
-    def _vectors(self) -> Float64s:
-        """The components as columns, of rows that are divided by their scale."""
-        return self._solved().vectors
-
-    @property
     @reads
     def n_samples_seen_(self) -> int:
         """The number of rows learned from, without the skipped ones."""
@@ -590,11 +491,6 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
         """The number of rows that ``missing="skip"`` left out."""
         self._known()
         return self._skipped.n_rows
-
-    @property
-    def n_components_(self) -> int:
-        """The number of components learned."""
-        return len(self._solved().pairs.values)
 
     def _operator_of(self, learner: Learner) -> Any:
         """Return A and B, without D x D matrices for few rows unless columns are scaled."""
@@ -607,10 +503,6 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
     def _estimates(self) -> bool:
         """True if the solver only estimates eigenvalues."""
         return self._solver.can(ADD) and not self._solver.can(MATRIX)
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_components_
 
     @reads
     def solved_with(self, **parameters: object) -> Self:
@@ -643,110 +535,6 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
         copied._forget()
         return copied.set_params(**parameters)
 
-    # ---- use -------------------------------------------------------------------------------
-
-    @maps_streams
-    def transform(self, X: RowsLike) -> Matrix:
-        """Project rows onto the components, in the precision of the rows.
-
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n, D), a list of them, or a stream
-            The rows to project.
-
-        Returns
-        -------
-        Z : array of shape (n, n_components), or a list of them
-            The projected rows. With ``missing="skip"``, rows with missing values give NaN. With
-            "available", only rows without any value do.
-        """
-        check_is_fitted(self)
-        if is_list_of_sequences(X):
-            return each(self.transform, X)
-        result = self._solved()
-        rows, lost = self._completed(validated(self, X, reset=False), result)
-        features = self._projected(rows, result.mean, result.columns)
-        if isinstance(features, DeviceArray):
-            chosen = np.isin(np.arange(len(features)), lost)
-            return (features.filled(chosen, np.nan) if len(lost) else features).values
-        features[lost] = np.nan
-        return features
-
-    def _projected(self, rows: Matrix, mean: Float64s, columns: Float64s) -> Matrix:
-        """Return the features of complete rows."""
-        if self._map is None:
-            return projected(rows, mean, columns)
-        step = chunk_rows(max(rows.shape[1], len(mean)))
-        parts = []
-        for first in range(0, rows.shape[0], step):
-            features = self._map.transformer.transform(rows[first : first + step])
-            check_finite(features, name=f"the output of {type(self.features_).__name__}")
-            parts.append(projected(features, mean, columns))
-        return np.concatenate(parts).astype(np.result_type(rows.dtype, np.float32), copy=False)
-
-    def _completed(self, rows: Matrix, result: Result) -> tuple[Matrix, Places | list[int]]:
-        """Return rows without missing values, and the indices of rows that have no features."""
-        lost: Places | list[int] = []
-        if self.missing == "skip":
-            finite = finite_rows(rows)
-            if not finite.all():
-                rows, lost = without(rows, finite), np.flatnonzero(~finite)
-        return as_floats(rows), lost
-
-    # The features are no metadata that scikit-learn could route.
-    __metadata_request__inverse_transform: ClassVar = {"Z": UNUSED}
-
-    @maps_back
-    def inverse_transform(self, Z: Matrix) -> Matrix:
-        """Return the rows in the learned subspace that project to ``Z``.
-
-        With ``features``, the feature map must have an ``inverse_transform``. Of the preprocessing
-        steps of the stream, ``Standardize()`` and ``Weighting`` can be undone. Any other step
-        raises an error.
-
-        Parameters
-        ----------
-        Z : array-like of shape (n, n_components)
-            Features, as returned by ``transform``. A DataArray gives fields.
-
-        Returns
-        -------
-        array of shape (n, n_features)
-            The rows. They equal the original rows up to the part outside the subspace.
-        """
-        check_is_fitted(self)
-        if isinstance(self._kernel, KernelMap):
-            raise ValueError(
-                "inverse_transform is not available with a kernel, because most points of its "
-                "space correspond to no row. Use another solver."
-            )
-        if self._map is not None and not hasattr(self.features_, "inverse_transform"):
-            raise ValueError(
-                f"{self.features_!r} has no inverse_transform. Use features that have one."
-            )
-        if is_list_of_sequences(Z):
-            return each(self.inverse_transform, Z)
-        vectors, scale = self._vectors, self._solved().scale
-        Z = DeviceArray.of_rows(Z) if is_dispatched(Z) else real_array(Z, "Z")
-        if len(Z.shape) != 2 or Z.shape[1] != vectors.shape[1]:
-            raise ValueError(
-                f"Z has shape {Z.shape}. Pass shape (n, {vectors.shape[1]}), one column for each "
-                "component."
-            )
-        if Z.dtype not in (np.float32, np.float64):
-            Z = Z.astype(np.float64)
-        check_finite(Z, name="Z")
-        patterns = self._patterns()
-        patterns = patterns if scale is None else patterns * scale
-        mean, steps = on_host(self.mean_), getattr(self, "preprocessing_", None)
-        if isinstance(Z, DeviceArray):
-            if steps is not None or self._map is not None:
-                needs_numpy("inverse_transform with preprocessing steps or features", Z.values)
-            return Z.mapped_back(patterns, mean)
-        rows = Z @ patterns.astype(Z.dtype) + mean.astype(Z.dtype)
-        rows = rows if self._map is None else self.features_.inverse_transform(rows)
-        return rows if steps is None else steps.inverse_transform(rows)
-
     # ---- error bars ------------------------------------------------------------------------
 
     #: The units of the blocks that error bars come from.
@@ -770,19 +558,6 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guard
         if self._solved().orthonormal:
             return unit
         return np.asarray(operator.reward + operator.rounding * operator.trace * unit)
-
-    def _patterns(self) -> Float64s:
-        """Return the pseudo-inverse of the components, which maps projections back to rows."""
-        result = self._solved()
-        vectors = result.vectors
-        return vectors.T if result.orthonormal else np.asarray(np.linalg.pinv(vectors))
-
-    def __sklearn_tags__(self) -> Tags:
-        """Describe the estimator to scikit-learn."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
 
 def continues(estimator: "SubspaceEstimator") -> None:

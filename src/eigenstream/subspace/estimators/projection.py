@@ -1,0 +1,256 @@
+"""Results of a fitted subspace, and the projection of rows onto it and back."""
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import Tags
+from sklearn.utils.metadata_routing import UNUSED
+from sklearn.utils.validation import check_is_fitted
+
+from eigenstream._checks import check_finite, real_array
+from eigenstream._linalg import Float64s
+from eigenstream._machine import chunk_rows
+from eigenstream._namespaces import DeviceArray, is_dispatched, needs_numpy, on_host
+from eigenstream._prepared import maps_back, maps_streams
+from eigenstream._types import (
+    Matrix,
+    RowsLike,
+    Transformer,
+    Values,
+)
+from eigenstream.rows.chunk import Places, finite_rows, without
+from eigenstream.rows.guard import Guarded, reads
+from eigenstream.rows.rows import as_floats, each, is_list_of_sequences, validated
+from eigenstream.subspace.estimators.mapping import FeatureMap, projected
+from eigenstream.subspace.estimators.results import Result
+from eigenstream.subspace.solvers.kernels import KernelMap, RowSpan
+from eigenstream.subspace.sums.learner import Learner
+
+
+class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded, ABC):
+    """The fitted side of the subspace estimators: components, transform and its inverse."""
+
+    # Set by __init__ of the subclasses.
+    features: Transformer
+    missing: str
+    #: The grid of a labelled array, which only fits of these set.
+    feature_grid_: Any
+
+    # Set by learning.
+    _learner: Learner | None = None
+    _map: FeatureMap | None = None
+
+    @abstractmethod
+    def _solved(self) -> Result:
+        """Return the result, computed again if rows were added since the last call."""
+
+    def _known(self) -> Learner:
+        """Return the learner, or raise if the estimator is not fitted."""
+        with self._guard.reading():
+            learner = self._learner
+        if learner is None:
+            raise NotFittedError(
+                f"This {type(self).__name__} is not fitted yet. Call fit or partial_fit first."
+            )
+        return learner
+
+    @property
+    @reads
+    def result_(self) -> Result:
+        """The result, a frozen dataclass with eigenpairs, mean, scale and the weights in use."""
+        return self._solved()
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._learner is not None
+
+    @property
+    def features_(self) -> Transformer:
+        """The fitted feature map."""
+        if self._map is None:
+            raise AttributeError(
+                f"This {type(self).__name__} has no feature map. Pass features= before fitting."
+            )
+        return self._map.transformer
+
+    @property
+    def _kernel(self) -> KernelMap | RowSpan | None:
+        """The map of the kernel, or None for other solvers."""
+        transformer = None if self._map is None else self._map.transformer
+        return transformer if isinstance(transformer, KernelMap | RowSpan) else None
+
+    @property
+    def components_(self) -> Values:
+        """The learned directions, one in each row. A kernel has ``features_.coefficients``."""
+        kernel, vectors = self._kernel, self._vectors
+        if isinstance(kernel, KernelMap):
+            raise AttributeError(
+                "kernel='rbf' has no components_, because they are sums of kernel functions at the "
+                "training rows. Use features_.coefficients(result_.vectors)."
+            )
+        return self._shown(vectors.T if kernel is None else vectors.T @ kernel.basis_)
+
+    @property
+    def grid_(self) -> Values:
+        """The grid of the features, if the rows were labelled arrays of xarray.
+
+        ``grid_.maps(components_)`` returns the components as maps with coordinates.
+        """
+        return self.feature_grid_  # AttributeError for other rows
+
+    @property
+    def eigenvalues_(self) -> Values:
+        """The eigenvalues of the components, in descending order."""
+        return self._shown(self._solved().pairs.values)
+
+    @property
+    def mean_(self) -> Values:
+        """The mean that is subtracted from each row before projection."""
+        return self._shown(self._solved().mean)
+
+    @property
+    def scale_(self) -> Values:
+        """The divisor of each feature after centring, or None without ``scale``."""
+        scale = self._solved().scale
+        return None if scale is None else self._shown(scale)
+
+    def _shown(self, values: Values) -> Values:
+        """Return values on the device of the last rows, while scikit-learn dispatches there."""
+        home = self._known().home
+        return values if home is None or not is_dispatched(home.values) else home.near(values)
+
+    @property
+    def _columns(self) -> Float64s:
+        """The matrix by which centred rows are multiplied."""
+        return self._solved().columns
+
+    @property
+    def _vectors(self) -> Float64s:
+        """The components as columns, of rows that are divided by their scale."""
+        return self._solved().vectors
+
+    @property
+    def n_components_(self) -> int:
+        """The number of components learned."""
+        return len(self._solved().pairs.values)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    @maps_streams
+    def transform(self, X: RowsLike) -> Matrix:
+        """Project rows onto the components, in the precision of the rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, D), a list of them, or a stream
+            The rows to project.
+
+        Returns
+        -------
+        Z : array of shape (n, n_components), or a list of them
+            The projected rows. With ``missing="skip"``, rows with missing values give NaN. With
+            "available", only rows without any value do.
+        """
+        check_is_fitted(self)
+        if is_list_of_sequences(X):
+            return each(self.transform, X)
+        result = self._solved()
+        rows, lost = self._completed(validated(self, X, reset=False), result)
+        features = self._projected(rows, result.mean, result.columns)
+        if isinstance(features, DeviceArray):
+            chosen = np.isin(np.arange(len(features)), lost)
+            return (features.filled(chosen, np.nan) if len(lost) else features).values
+        features[lost] = np.nan
+        return features
+
+    def _projected(self, rows: Matrix, mean: Float64s, columns: Float64s) -> Matrix:
+        """Return the features of complete rows."""
+        if self._map is None:
+            return projected(rows, mean, columns)
+        step = chunk_rows(max(rows.shape[1], len(mean)))
+        parts = []
+        for first in range(0, rows.shape[0], step):
+            features = self._map.transformer.transform(rows[first : first + step])
+            check_finite(features, name=f"the output of {type(self.features_).__name__}")
+            parts.append(projected(features, mean, columns))
+        return np.concatenate(parts).astype(np.result_type(rows.dtype, np.float32), copy=False)
+
+    def _completed(self, rows: Matrix, result: Result) -> tuple[Matrix, Places | list[int]]:
+        """Return rows without missing values, and the indices of rows that have no features."""
+        lost: Places | list[int] = []
+        if self.missing == "skip":
+            finite = finite_rows(rows)
+            if not finite.all():
+                rows, lost = without(rows, finite), np.flatnonzero(~finite)
+        return as_floats(rows), lost
+
+    # The features are no metadata that scikit-learn could route.
+    __metadata_request__inverse_transform: ClassVar = {"Z": UNUSED}
+
+    @maps_back
+    def inverse_transform(self, Z: Matrix) -> Matrix:
+        """Return the rows in the learned subspace that project to ``Z``.
+
+        With ``features``, the feature map must have an ``inverse_transform``. Of the preprocessing
+        steps of the stream, ``Standardize()`` and ``Weighting`` can be undone. Any other step
+        raises an error.
+
+        Parameters
+        ----------
+        Z : array-like of shape (n, n_components)
+            Features, as returned by ``transform``. A DataArray gives fields.
+
+        Returns
+        -------
+        array of shape (n, n_features)
+            The rows. They equal the original rows up to the part outside the subspace.
+        """
+        check_is_fitted(self)
+        if isinstance(self._kernel, KernelMap):
+            raise ValueError(
+                "inverse_transform is not available with a kernel, because most points of its "
+                "space correspond to no row. Use another solver."
+            )
+        if self._map is not None and not hasattr(self.features_, "inverse_transform"):
+            raise ValueError(
+                f"{self.features_!r} has no inverse_transform. Use features that have one."
+            )
+        if is_list_of_sequences(Z):
+            return each(self.inverse_transform, Z)
+        vectors, scale = self._vectors, self._solved().scale
+        Z = DeviceArray.of_rows(Z) if is_dispatched(Z) else real_array(Z, "Z")
+        if len(Z.shape) != 2 or Z.shape[1] != vectors.shape[1]:
+            raise ValueError(
+                f"Z has shape {Z.shape}. Pass shape (n, {vectors.shape[1]}), one column for each "
+                "component."
+            )
+        if Z.dtype not in (np.float32, np.float64):
+            Z = Z.astype(np.float64)
+        check_finite(Z, name="Z")
+        patterns = self._patterns()
+        patterns = patterns if scale is None else patterns * scale
+        mean, steps = on_host(self.mean_), getattr(self, "preprocessing_", None)
+        if isinstance(Z, DeviceArray):
+            if steps is not None or self._map is not None:
+                needs_numpy("inverse_transform with preprocessing steps or features", Z.values)
+            return Z.mapped_back(patterns, mean)
+        rows = Z @ patterns.astype(Z.dtype) + mean.astype(Z.dtype)
+        rows = rows if self._map is None else self.features_.inverse_transform(rows)
+        return rows if steps is None else steps.inverse_transform(rows)
+
+    def _patterns(self) -> Float64s:
+        """Return the pseudo-inverse of the components, which maps projections back to rows."""
+        result = self._solved()
+        vectors = result.vectors
+        return vectors.T if result.orthonormal else np.asarray(np.linalg.pinv(vectors))
+
+    def __sklearn_tags__(self) -> Tags:
+        """Describe the estimator to scikit-learn."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
