@@ -11,16 +11,13 @@ from eigenstream.plotting._curves import (
     control_chart,
     courses,
     distances,
-    lags,
     overlaps,
     roc,
     runs,
     spectrum,
-    stability,
     sweep,
-    timescales,
 )
-from eigenstream.plotting._modes import propagator
+from eigenstream.plotting._modes import lags, propagator, stability, timescales
 from eigenstream.plotting._pictures import (
     embedding,
     gray,

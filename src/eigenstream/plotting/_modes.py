@@ -1,11 +1,177 @@
-"""Eigenvalues of a propagator in the unit circle."""
+"""Time scales of features, their stability, and eigenvalues of a propagator."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
-from eigenstream.plotting._axes import COLOURS, INK, axes
+from eigenstream.plotting._axes import COLOURS, INK, axes, colours, legend
+
+if TYPE_CHECKING:
+    from eigenstream.subspace.inference.uncertainty import Uncertainty
+
+
+def lags(path: Any, *, ax: Axes | None = None) -> Axes:
+    """Draw the time scale of each feature against the lag.
+
+    A feature with exponential autocorrelation has a horizontal line. Time scales in the shaded
+    area are below their lag, so their estimates are unreliable. A line ends at half the lag.
+    Vertical bars are 95 % intervals, if the path has errors. Dashed lines with bands are the time
+    scales without noise: ``path.decay`` at the recommended lag, over the lags in use.
+
+    Parameters
+    ----------
+    path : LagPath
+        The result of ``lag_path``.
+    ax : Axes, default=None
+        Axes to draw on. By default those of a new figure.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from eigenstream import SlowSubspace, lag_path
+    >>> rows = np.random.default_rng(0).standard_normal((500, 3)).cumsum(axis=0)
+    >>> lags(lag_path(SlowSubspace(2), rows, [1, 2, 5])).get_ylabel()
+    'time scale, in rows'
+    """
+    ax = axes(title="Time scales") if ax is None else ax
+    dt, unit = getattr(path, "dt", 1.0), getattr(path, "unit", "rows")
+    ax.set(xscale="log", yscale="log", xlabel=f"lag, in {unit}", ylabel=f"time scale, in {unit}")
+    times = path.lags * dt
+    least, longest = float(times.min()), 0
+    best = path.recommended_lag if getattr(path, "curves", None) is not None else None
+    decays = [] if best is None else path.decay(best)
+    for k, colour in enumerate(colours(path.timescales.shape[1] + 1)[1:]):
+        scales = path.timescales[:, k]
+        # Autocorrelations below exp(-2) are mostly noise.
+        known = np.logical_and.accumulate(scales >= times / 2)
+        shown = np.flatnonzero(known & np.isfinite(scales))
+        ax.plot(times[shown], scales[shown], "-o", ms=3.5, lw=1.5, color=colour)
+        for place in shown if getattr(path, "errors", None) else ():
+            interval = path.errors[place].timescales
+            ax.vlines(times[place], interval.low[k], interval.high[k], colour, lw=1.0)
+        if len(shown):
+            # The name next to the last point.
+            where = (float(times[shown[-1]]), float(scales[shown[-1]]))
+            ax.annotate(str(k + 1), where, (5, 0), textcoords="offset points", color=colour)
+            least, longest = min(least, float(scales[shown].min())), max(longest, shown[-1])
+        if k < len(decays) and np.isfinite(decays[k].timescale_high):
+            decay = decays[k]
+            span = np.array([decay.first, decay.last]) * dt
+            label = f"{k + 1} without noise ({decay.noise:.0%})"
+            ax.plot(span, [decay.timescale] * 2, "--", lw=1.2, color=colour, label=label)
+            ax.fill_between(
+                span, decay.timescale_low, decay.timescale_high, color=colour, alpha=0.15
+            )
+    if best is not None and any(np.isfinite(decay.timescale_high) for decay in decays):
+        ax.legend(title=f"features of lag {best * dt:g}", frameon=False)
+    ax.margins(x=0.08)  # room for the names
+    across = times[: longest + 1]
+    ax.fill_between(across, across, 0.7 * least, color=COLOURS[0], alpha=0.2, lw=0)
+    ax.set_ylim(bottom=0.7 * least)
+    _plain_ticks(ax.xaxis, *ax.get_xlim())
+    _plain_ticks(ax.yaxis, *ax.get_ylim())
+    return ax
+
+
+def _plain_ticks(axis: Any, low: float, high: float) -> None:
+    """Mark a logarithmic axis at 1, 2, 5, 10 and so on."""
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 300 * low else (1.0,)))
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_locator(NullLocator())
+
+
+#: Components whose error overlaps more than this with another component are marked with its number.
+CONFUSED = 0.3
+
+
+def timescales(
+    uncertainty: Any, *, dt: float = 1.0, unit: str = "rows", ax: Axes | None = None
+) -> Axes:
+    """Draw the time scale of each component with its 95 % interval.
+
+    Parameters
+    ----------
+    uncertainty : Uncertainty
+        The result of ``SlowSubspace.uncertainty``. Components without an interval have no bar.
+    dt : float, default=1.0
+        The time from one row to the next, in ``unit``.
+    unit : str, default="rows"
+        The unit of time scales.
+    ax : Axes, default=None
+        Axes to draw on. By default those of a new figure.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from eigenstream import SlowSubspace
+    >>> from eigenstream.processes import Autoregressive
+    >>> rows = Autoregressive([0.9, 0.5], random_state=0).take(2000)
+    >>> timescales(SlowSubspace(2).uncertainty(rows)).get_ylabel()
+    'time scale, in rows'
+    """
+    ax = axes(title="Time scales") if ax is None else ax
+    scales = uncertainty.timescales
+    places = np.arange(1, len(scales.value) + 1)
+    ends = dt * np.nan_to_num([scales.value - scales.low, scales.high - scales.value])
+    ax.errorbar(places, dt * scales.value, ends, fmt="o", ms=5, capsize=3, color=COLOURS[2])
+    ax.set(xlabel="component", ylabel=f"time scale, in {unit}", yscale="log")
+    _plain_ticks(ax.yaxis, *ax.get_ylim())
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    return ax
+
+
+def stability(uncertainty: "Uncertainty", *, ax: Axes | None = None) -> Axes:
+    """Draw the error of the components: their angles, and those of the spans of the first ones.
+
+    A component with a large angle in a span with a small angle is confused with another component
+    of the span. The numbers name the pairs that are hard to tell apart.
+
+    Parameters
+    ----------
+    uncertainty : Uncertainty
+        The result of ``uncertainty`` of an estimator.
+    ax : Axes, default=None
+        Axes to draw on. By default those of a new figure.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from eigenstream import StreamPCA
+    >>> rows = np.random.default_rng(0).standard_normal((2000, 4)) * [
+    ...     3.0,
+    ...     2.0,
+    ...     2.0,
+    ...     1.0,
+    ... ]
+    >>> stability(StreamPCA(3).uncertainty(rows)).get_legend_handles_labels()[1]
+    ['component', 'span of the first']
+    """
+    ax = axes(title="Stability") if ax is None else ax
+    places = np.arange(1, len(uncertainty.angles) + 1)
+    angles, spans = np.degrees(uncertainty.angles), np.degrees(uncertainty.subspace_angles)
+    ax.plot(places, angles, "o", ms=5, color=COLOURS[2], label="component")
+    ax.plot(places, spans, "-", lw=1.5, color=COLOURS[1], label="span of the first")
+    others = uncertainty.overlaps - np.diag(np.diagonal(uncertainty.overlaps))
+    for k, row in enumerate(others):
+        if row.max() > CONFUSED:
+            where = (places[k], angles[k])
+            ax.annotate(f"{row.argmax() + 1}", where, (6, 2), textcoords="offset points")
+    ax.set(xlabel="component", ylabel="error of the angle, degrees", ylim=(0, 93))
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    legend(ax, "best")
+    return ax
+
 
 #: The number of points of the circle and of each interval.
 POINTS = 181

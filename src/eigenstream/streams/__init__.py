@@ -6,16 +6,14 @@ from eigenstream.streams.base import Chunk, StreamError
 from eigenstream.streams.fields import FeatureGrid
 from eigenstream.streams.outliers import OmitOutliers
 from eigenstream.streams.outputs import write_stream
-from eigenstream.streams.preprocessing import (
+from eigenstream.streams.preprocessing import Preprocessing, Step, preprocessing_of
+from eigenstream.streams.steps import (
     Differences,
     LagEmbedding,
-    Preprocessing,
     QuadraticExpansion,
     Standardize,
-    Step,
     UnitNorm,
     Weighting,
-    preprocessing_of,
 )
 from eigenstream.streams.stream import Stream
 

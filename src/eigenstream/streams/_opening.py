@@ -26,7 +26,7 @@ from eigenstream.streams.cleaning import POLICIES
 from eigenstream.streams.files import files_of, reader_of, tables_of
 from eigenstream.streams.memory import array_of, blocks_of_dask, is_tensor
 from eigenstream.streams.planning import Reading, check_columns, check_gap, check_rows
-from eigenstream.streams.preprocessing import Weighting
+from eigenstream.streams.steps import Weighting
 from eigenstream.streams.stream import Stream
 
 if TYPE_CHECKING:
