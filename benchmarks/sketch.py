@@ -1,4 +1,7 @@
-"""The sketch: its time and memory, its estimate of the share, and the shares of its ratios."""
+"""The sketch: its time and memory, its estimate of the share, and the shares of its ratios.
+
+Letters and faces need the folder EIGENSTREAM_DATA.
+"""
 
 import tracemalloc
 import warnings
@@ -7,12 +10,13 @@ from time import process_time
 from typing import Any
 
 import numpy as np
+from scipy.linalg import eigvalsh
 from sklearn.decomposition import IncrementalPCA
 
 from benchmarks import online
-from benchmarks._tools import console, race, show
+from benchmarks._tools import console, race, show, stored_data
 from benchmarks.shares import fast_channels, turning_walk, walk
-from eigenstream import Sketch, SlowSubspace, StreamPCA
+from eigenstream import ClassSubspace, Sketch, SlowSubspace, StreamPCA
 from eigenstream.subspace import matrices
 
 #: (features, rows).
@@ -119,6 +123,54 @@ def ratios() -> None:
     show("Share of the dense ratios, and the change in the last pass", columns, table)
 
 
+def labelled(D: int, n_classes: int, n: int) -> tuple[Any, Any]:
+    """Return rows of a falling spectrum, with class means of the same spectrum, and labels."""
+    rng = np.random.default_rng(0)
+    scale = (np.arange(1, D + 1) / 10.0 + 1.0) ** -0.5
+    labels, means = rng.integers(n_classes, size=n), 0.3 * rng.standard_normal((n_classes, D))
+    turn = np.linalg.qr(rng.standard_normal((D, D)))[0]
+    return ((rng.standard_normal((n, D)) + means[labels]) * scale) @ turn, labels
+
+
+def classes() -> None:
+    """Print the shares of the dense ratios of classes, d = 10."""
+    data = {
+        "26 classes, D=400, n=4000": labelled(400, 26, 4000),
+        "52 classes, D=600, n=6000": labelled(600, 52, 6000),
+        "100 classes, D=800, n=6000": labelled(800, 100, 6000),
+    }
+    if (letters := stored_data("letters")) is not None:
+        images = letters["images"].reshape(len(letters["images"]), -1) / 255.0
+        order = np.random.default_rng(0).permutation(len(images))
+        data["letters, 52 classes, D=784"] = images[order], letters["labels"][order]
+        data["letters, sorted by class"] = images, letters["labels"]
+    if (faces := stored_data("orl_faces")) is not None:
+        small = faces["images"].reshape(-1, 28, 4, 23, 4).mean(axis=(2, 4)).reshape(-1, 644)
+        data["faces, 40 classes, D=644, n=400"] = small / 255.0, faces["subject"]
+    table = []
+    for name, (X, y) in data.items():
+        values = np.unique(y, return_inverse=True)[1]
+        sizes = np.bincount(values)
+        means = np.array([X[values == k].mean(axis=0) for k in range(len(sizes))])
+        apart, spread = X - means[values], means - X.mean(axis=0)
+        between = (spread.T * sizes) @ spread / (len(X) * (1.0 - ((sizes / len(X)) ** 2).sum()))
+        within = apart.T @ apart / (len(X) - len(sizes))
+        level = float(np.trace(within)) / X.shape[1]
+        table.append([name])
+        for shrinkage in (0.1, 0.5):
+            shrunk = (1.0 - shrinkage) * within + shrinkage * level * np.eye(X.shape[1])
+            best = float(eigvalsh(between, shrunk)[-10:].sum())
+            for solver in (Sketch(passes=2), Sketch(passes=3), Sketch(5.0, passes=2)):
+                model = ClassSubspace(
+                    10, shrinkage=shrinkage, mixing=0, scale=False, solver=solver
+                ).fit(X, y)
+                table[-1].append(f"{share_of(model.components_.T, between, shrunk, best):.3f}")
+    columns = [""]
+    for shrinkage in (0.1, 0.5):
+        columns += [f"shrinkage {shrinkage}, two passes", "three passes", "oversampling 5"]
+    show("Share of the dense ratios of classes, d=10", columns, table)
+
+
 def memory(D: int = 100_000) -> None:
     """The most that learning takes, its chunk of rows aside."""
     rng, peak = np.random.default_rng(0), 0
@@ -139,6 +191,7 @@ def main() -> None:
         warnings.simplefilter("ignore")  # shares that are small are shown
         estimates()
         ratios()
+        classes()
     speed()
     memory()
 

@@ -7,7 +7,16 @@ import pytest
 import scipy.sparse as sp
 
 import oracles
-from eigenstream import Dense, Sketch, SlowSubspace, load, merge_all, save
+from eigenstream import (
+    ClassSubspace,
+    Dense,
+    PairSubspace,
+    Sketch,
+    SlowSubspace,
+    load,
+    merge_all,
+    save,
+)
 from eigenstream._linalg import principal_angles
 from eigenstream.streams import open_stream
 from eigenstream.subspace import estimated_share, matrices
@@ -298,3 +307,119 @@ def test_degenerate_rows_have_finite_answers(name, alpha):
     assert np.isfinite(model.components_).all()
     exact = model.set_params(solver="dense").fit(DEGENERATE[name])
     assert len(model.components_) == len(exact.components_)
+
+
+# ---- ratios of classes ---------------------------------------------------------------------------
+
+
+def labelled_rows(n=3000, n_classes=20, rank=WIDTH, seed=0):
+    """Rows of classes whose means differ as the rows within them do."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(n_classes, size=n)
+    scale = (np.arange(rank) / 10.0 + 1.0) ** -0.5
+    rows = rng.standard_normal((n, rank)) + 0.3 * rng.standard_normal((n_classes, rank))[labels]
+    return rows * scale @ np.linalg.qr(rng.standard_normal((WIDTH, rank)))[0].T, labels
+
+
+LABELLED = labelled_rows()
+
+
+def class_ratios(solver=None, **parameters):
+    parameters = {"shrinkage": 0.5, "mixing": 0, "scale": False} | parameters
+    return ClassSubspace(8, solver=Sketch(passes=2) if solver is None else solver, **parameters)
+
+
+def covariances(rows, labels, weights=None, groups=None):
+    """The covariances between and within classes; all tasks have the same weight."""
+    weights = np.ones(len(rows)) if weights is None else weights
+    groups = np.zeros(len(rows), int) if groups is None else groups
+    S, W, spread, free = 0.0, 0.0, 0.0, 0.0
+    for task in np.unique(groups):
+        own = groups == task
+        total = weights[own].sum()
+        middle = weights[own] @ rows[own] / total
+        spread += 1.0
+        for label in np.unique(labels[own]):
+            chosen = own & (labels == label)
+            m = weights[chosen].sum()
+            mean = weights[chosen] @ rows[chosen] / m
+            apart = rows[chosen] - mean
+            W = W + (apart.T * weights[chosen]) @ apart / total
+            S = S + m / total * np.outer(mean - middle, mean - middle)
+            spread, free = spread - (m / total) ** 2, free + (m - 1.0) / total
+    W = W / free
+    return S / spread, 0.5 * W + 0.5 * np.trace(W) / len(W) * np.eye(len(W))
+
+
+def class_share(model, *data):
+    """The share of the dense quotient of the classes that the learned subspace reaches."""
+    S, W = covariances(*data)
+    V = model.components_.T
+    best = quotient(S, W, V.shape[1])[0].sum()
+    return np.trace(np.linalg.solve(V.T @ W @ V, V.T @ S @ V)) / best
+
+
+CLASS_WEIGHTS = np.random.default_rng(0).uniform(0.5, 2.0, 3000)
+GROUPS = np.random.default_rng(1).integers(2, size=3000)
+
+
+@pytest.mark.parametrize(
+    ("weights", "groups"),
+    [(None, None), (CLASS_WEIGHTS, None), (None, GROUPS)],
+    ids=["plain", "weights", "tasks"],
+)
+def test_class_ratios_reach_the_quotient_of_a_plain_twin(weights, groups):
+    model = class_ratios().fit(*LABELLED, sample_weight=weights, groups=groups)
+    assert class_share(model, *LABELLED, weights, groups) > 0.95
+
+
+def test_class_ratios_of_rows_in_the_frame_equal_the_plain_twin():
+    rows, labels = labelled_rows(rank=60)
+    model = class_ratios(Sketch(8.0, passes=2)).fit(rows, labels)
+    S, W = covariances(rows, labels)
+    values, V = quotient(S, W, 8)
+    V = V * np.sqrt(values / (1.0 + values))
+    metric = model.components_.T @ model.components_
+    np.testing.assert_allclose(metric, V @ V.T, atol=1e-8 * np.abs(metric).max())
+    assert class_share(model, rows, labels) == pytest.approx(1.0, abs=1e-9)
+
+
+def test_class_ratios_of_arrays_and_streams_agree():
+    rows, labels = LABELLED
+    model = class_ratios().fit(rows, labels)
+    for sizes in ([1, 700, 1900], [*range(100, 3000, 100)]):
+        chunks = np.array_split(rows, sizes)
+        stream = open_stream(lambda: iter(chunks)).with_labels(labels)  # noqa: B023
+        other = class_ratios().fit(stream)
+        np.testing.assert_allclose(other.components_, model.components_, atol=1e-7)
+
+
+def test_class_ratios_stay_orthonormal_with_many_means():
+    rows, labels = labelled_rows(4000, 100)
+    model = class_ratios(Sketch(passes=3)).fit(rows, labels)
+    basis = model._learner.operator().basis
+    np.testing.assert_allclose(basis @ basis.T, np.eye(len(basis)), atol=1e-10)
+    assert class_share(model, rows, labels) > 0.85
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{"shrinkage": "auto"}, {"mixing": 0.3}, {"mixing": "auto"}, {"scale": "auto"}],
+    ids=str,
+)
+def test_selection_by_a_sketch_names_the_values_to_pass(parameters):
+    with pytest.raises(ValueError, match=r"Sketch\(passes=2\) with n_components=10, shrinkage=0.5"):
+        class_ratios(**parameters).fit(*LABELLED)
+
+
+def test_a_sketch_has_no_ratios_of_pairs():
+    model = PairSubspace(2, shrinkage=0.5, mixing=0, scale=False, solver=Sketch(passes=2))
+    with pytest.raises(ValueError, match="criterion='ratio' is not supported by solver='sketch'"):
+        model.fit(ROWS[:20].reshape(10, 2, WIDTH), np.resize([1, -1], 10))
+
+
+def test_class_ratios_survive_a_file(tmp_path):
+    model = class_ratios().fit(*LABELLED)
+    save(model, tmp_path / "m.eigs")
+    loaded = load(tmp_path / "m.eigs")
+    np.testing.assert_array_equal(loaded.components_, model.components_)

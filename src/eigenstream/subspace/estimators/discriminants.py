@@ -52,6 +52,8 @@ class Scatters:
     floor: float = 0.0
     #: True if ``between`` contains rows.
     factored: bool = False
+    #: The trace within in all directions, or None if it is that of ``within``.
+    trace: float | None = None
 
     def scaled(self, scale: Float64s | None) -> "Scatters":
         """Return the covariances of features divided by ``scale``."""
@@ -113,7 +115,8 @@ class Axes:
         values, vectors = eigh(scatters.within / unit, check_finite=False, driver="evd")
         self.values, self.vectors = np.maximum(values, 0.0) * unit, vectors
         #: The variance by which shrinkage replaces the variances.
-        self.level = float(self.values.sum()) / scatters.n_features
+        trace = float(self.values.sum()) if scatters.trace is None else scatters.trace
+        self.level = trace / scatters.n_features
         self.between = scatters.between @ vectors
         if not scatters.factored:
             self.between = vectors.T @ self.between

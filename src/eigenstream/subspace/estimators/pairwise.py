@@ -56,6 +56,7 @@ from eigenstream.subspace.inference.uncertainty import (
     learners_of,
 )
 from eigenstream.subspace.solvers.kernels import check_map
+from eigenstream.subspace.solvers.ratio_frame import RatioFrame
 from eigenstream.subspace.solvers.solver import COUNT, Task
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.operators import Eigenpairs, canonical
@@ -159,7 +160,8 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
     def _task(self, width: int) -> Task:
         known = self.criterion == "difference" and isinstance(self.eta, Real)
         weights = _weights_at(float(self.eta), (1.0, 1.0)) if known else None
-        return Task(self._wanted(width), weights, self._sample(width))
+        shrinkage = self.shrinkage if self.criterion == "ratio" else None
+        return Task(self._wanted(width), weights, self._sample(width), shrinkage=shrinkage)
 
     _result_class = PairResult
 
@@ -205,7 +207,12 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         scale = self._divisors(learner)
         if scale is None:
             inside, basis = learner.in_row_span()
-        scatters = self._scatters(inside, width)
+        if isinstance(learner.sums, RatioFrame):
+            sides = learner.operator()
+            basis, trace = sides.basis.T, sides.penalty_trace
+            scatters = Scatters(sides.penalty, sides.reward, width, trace=trace)
+        else:
+            scatters = self._scatters(inside, width)
         if not float(np.trace(scatters.within)) > 0.0:
             raise ValueError(
                 "criterion='ratio' divides by the scatter of positive pairs, but all positive "

@@ -222,9 +222,8 @@ class Frame:
             known.basis = np.concatenate([known.basis, (T @ G).astype(G.dtype)])
         known.basis = _corrected(known.basis.astype(float))
         known._pad()
-        shares = terms.shares((1.0, 0.0), held_out)
+        shares, penalised = self._sides(terms, held_out)
         reward = known._combined(known._of_sums(shares))
-        penalised = terms.shares((0.0, -1.0), held_out)
         penalty = known._combined(known._of_sums(penalised))
         if START in known.forms:
             penalty -= known.forms[START] / (max(terms.n_rows, 1) * self.weights[1])
@@ -236,6 +235,10 @@ class Frame:
             penalty_trace=known._trace(penalised),
             floor=terms.floor,
         )
+
+    def _sides(self, terms: Terms, held_out: Parts) -> list[Shares]:
+        """Return the shares of the parts in A and in B."""
+        return [terms.shares(weights, held_out) for weights in ((1.0, 0.0), (0.0, -1.0))]
 
     def estimated_share(self, terms: Terms) -> float | None:
         """Return the estimated share of the optimum, or None if there is no estimate."""

@@ -18,10 +18,20 @@ from scipy.linalg import qr
 
 from eigenstream._linalg import Float64s, Floats
 from eigenstream._storable import storable
-from eigenstream.subspace.solvers.frame import BEFORE, EXTRA, GAP_SHARE, INSIDE, START, Frame, _Rows
-from eigenstream.subspace.sums.block import Part
+from eigenstream.subspace.solvers.frame import (
+    BEFORE,
+    EXTRA,
+    GAP_SHARE,
+    INSIDE,
+    MOST_CLOSING,
+    START,
+    Frame,
+    _corrected,
+    _Rows,
+)
+from eigenstream.subspace.sums.block import Part, Shares
 from eigenstream.subspace.sums.operators import MatrixOperator, largest
-from eigenstream.subspace.sums.terms import Terms, Weights
+from eigenstream.subspace.sums.terms import Parts, Terms, Weights
 
 #: Least penalised directions are those of A - CAUTION * mu * B. Larger values find slow sources of
 #: small variance; smaller ones suit few sources of large variance.
@@ -32,9 +42,6 @@ PRIOR = 2000
 
 #: The shrinkage of B while alpha is estimated, which has none of its own.
 RIDGE = 1e-4
-
-#: The weights of A, and of B.
-SIDES: tuple[Weights, Weights] = ((1.0, 0.0), (0.0, -1.0))
 
 
 @storable(shrinkage="number", before="number")
@@ -50,7 +57,9 @@ class RatioFrame(Frame):
     def __init__(
         self, n_features: int, n_components: int, n_beside: int, shrinkage: float | None
     ) -> None:
-        super().__init__(n_features, SIDES[0], n_components, n_components + 2 * n_beside, n_beside)
+        super().__init__(
+            n_features, (1.0, 0.0), n_components, n_components + 2 * n_beside, n_beside
+        )
         if shrinkage is not None:  # T has no weights, and no share of the optimum
             self.probes.n_probes = 0
         self.shrinkage = RIDGE if shrinkage is None else shrinkage
@@ -63,8 +72,7 @@ class RatioFrame(Frame):
         fresh = RatioFrame(self.n_features, self.n_components, self.lowest, shrinkage)
         fresh.before = float(self.ratios(terms).sum())
         fresh.basis, fresh.n_blocks, fresh.n_before = self.basis, self.n_blocks, PRIOR
-        for name, weights in zip(BEFORE, SIDES, strict=True):
-            shares = terms.shares(weights)
+        for name, (shares, _) in zip(BEFORE, terms.sides(), strict=True):
             fresh.sums[name], fresh.traces[name] = name, PRIOR * self._trace(shares)
             fresh.forms[name] = PRIOR * self._combined(self._of_sums(shares))
         return fresh
@@ -81,6 +89,9 @@ class RatioFrame(Frame):
         now = float(self.ratios(terms).sum())
         return abs(now - self.before) / max(now, self.before)
 
+    def _sides(self, terms: Terms, held_out: Parts) -> list[Shares]:
+        return [shares for shares, _ in terms.sides(held_out)]
+
     def _weights_of(self, operator: MatrixOperator) -> Weights:
         alpha = operator.automatic_alpha(self.n_components)
         return alpha, 1.0 - alpha
@@ -90,9 +101,10 @@ class RatioFrame(Frame):
     def _guide(self, terms: Terms) -> tuple[MatrixOperator, float, float, float]:
         """Return A and B as they turn the frame, their values outside it, and B's weight."""
         sums, outside, n, trace = [], [], 1.0, 0.0
-        for name, weights, total in zip(BEFORE, SIDES, terms.totals(), strict=True):
+        for name, (shares, total) in zip(BEFORE, terms.sides(), strict=True):
             n = total + self.n_before or 1.0
-            shares = {part: share * total / n for part, share in terms.shares(weights).items()}
+            # Closing terms count the rows of all passes.
+            shares = {k: w if k in self.closing else w * total / n for k, w in shares.items()}
             of_sums = self._of_sums(shares | {name: 1.0 / n})
             outside.append(sum(of_sums[k] * self._outside(k) for k in self.forms))
             trace = self._trace(shares | {name: 1.0 / n})
@@ -116,7 +128,7 @@ class RatioFrame(Frame):
         mu = _last(pairs.values, d)
         theta = np.r_[np.maximum(pairs.values, mu), np.full(d, CAUTION * mu)]
         least = self._ends(guide, mu)[:, -d:]
-        A, B = (rows.laplacian(terms.shares(weights)) for weights in SIDES)
+        A, B = (rows.laplacian(shares) for shares, _ in terms.sides())
         along = K @ np.concatenate([pairs.vectors, least], axis=1)
         return along, lambda Y: A @ Y - (B @ Y) * theta
 
@@ -129,7 +141,7 @@ class RatioFrame(Frame):
     ) -> dict[Part, float]:
         """Return the eigenvalue of each sum along a new direction."""
         outer = {name: self._outside(name) for name in self.forms}
-        if len(self.basis) <= self.n_components or not self.n_blocks:
+        if len(self.basis) <= self.n_components or not self.n_blocks or not learns:
             return outer
         guide, a, b, n = self._guide(terms)
         mu = _last(guide.ratios(self.n_components).values, self.n_components)
@@ -148,8 +160,12 @@ class RatioFrame(Frame):
         ends = self._ends(guide, _last(pairs.values, self.n_components))
         lengths = np.linalg.norm(pairs.vectors, axis=0)
         kinds = [pairs.vectors / lengths, ends[:, -self.lowest :], ends[:, : self.lowest]]
+        if len(last):  # class means
+            kinds.append(np.linalg.svd(last, full_matrices=False)[2][:MOST_CLOSING].T)
         Q, triangle, _ = qr(np.concatenate(kinds, axis=1), mode="economic", pivoting=True)
         self._turn(Q[:, np.abs(triangle.diagonal()) > INSIDE], G, T)
+        if len(last):  # means near the frame lose digits
+            self.basis = _corrected(self.basis)
 
 
 def _last(values: Float64s, n: int) -> float:

@@ -66,6 +66,9 @@ COUPLES = 64
 #: The factor of penalised directions that a sketch of classes keeps. More cost time and memory.
 OF_CLASSES = 3
 
+#: The values with which a sketch has the ratios of classes, for an error.
+OF_NUMBERS = ", or Sketch(passes=2) with n_components=10, shrinkage=0.5, mixing=0, scale=False"
+
 COUNT = Interval(Integral, 1, None, closed="left")
 POSITIVE = Interval(Real, 0, None, closed="neither")
 FRACTION = Interval(Real, 0, 1, closed="left")
@@ -523,10 +526,15 @@ def needs_of(estimator: BaseEstimator) -> list[Need]:
     """Return the methods that the parameters of an estimator use."""
     params = estimator.get_params(deep=False)
     needs = []
-    # A sketch has the ratios of time series, and not those of labels and pairs.
-    ratios = RATIOS if "lag" in params else MATRIX
+    ratios, otherwise = RATIOS, ", or criterion='difference'"
+    if "mixing" in params:  # a sketch compares no values on held-out classes
+        numbers = (params[name] for name in ("n_components", "shrinkage", "scale"))
+        if "preprocessor" in params:
+            ratios = MATRIX
+        elif params["mixing"] != 0 or not all(isinstance(number, Real) for number in numbers):
+            ratios, otherwise = MATRIX, otherwise + OF_NUMBERS
     if params.get("criterion", "difference") != "difference":
-        needs.append(Need("criterion='ratio'", ratios, ", or criterion='difference'"))
+        needs.append(Need("criterion='ratio'", ratios, otherwise))
     else:
         for name in ("alpha", "eta"):
             if not isinstance(params.get(name, 1.0), int | float):

@@ -9,7 +9,7 @@ from eigenstream._storable import storable
 from eigenstream.rows.chunk import Chunk
 from eigenstream.subspace.sums.block import Block, Part, Shares, mean_of
 from eigenstream.subspace.sums.hashes import chunk_keys
-from eigenstream.subspace.sums.terms import NOTHING, Center, Parts, Terms, Weights, as_slice
+from eigenstream.subspace.sums.terms import NOTHING, Center, Parts, Sides, Terms, Weights, as_slice
 
 
 @storable(weights="dict[number]", longest="number")
@@ -191,6 +191,17 @@ class ClassTerms(Terms):
             spread += 1.0 - float((each * m) @ (each * m))
         between = np.concatenate(rows) / np.sqrt(spread or 1.0)
         return {key: share / (free or 1.0) for key, share in shares.items()}, between
+
+    def sides(self, held_out: Parts = NOTHING) -> Sides:
+        """Return the shares of the parts in the covariances between and within classes."""
+        sizes = {task: np.array([*m.values()]) for task, m in self._tasks(held_out).items()}
+        totals = {task: float(m.sum()) for task, m in sizes.items()}
+        spread = sum(1.0 - float(m @ m) / totals[task] ** 2 for task, m in sizes.items()) or 1.0
+        between: Shares = {
+            (BETWEEN, task): 1.0 / (spread * total) for task, total in totals.items()
+        }
+        n = float(sum(totals.values()))
+        return [(between, n), (self.covariances(held_out)[0], n)]
 
     def along(self, basis: Float64s) -> "ClassTerms":
         """Return the state in coordinates along orthonormal columns."""

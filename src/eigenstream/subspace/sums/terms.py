@@ -23,6 +23,8 @@ from eigenstream.subspace.sums.run_means import RunMeans
 #: The weights (reward, penalty) of T = reward * A - penalty * B.
 Weights = tuple[float, float]
 Parts = frozenset[Part]
+#: The shares of the parts in A and in B, each with the total weight of its terms.
+Sides = list[tuple[Shares, float]]
 
 NOTHING: Parts = frozenset()
 
@@ -122,6 +124,12 @@ class Terms(ABC):
     @abstractmethod
     def shares(self, weights: Weights, held_out: Parts = NOTHING) -> Shares:
         """Return the share of each part in T."""
+
+    def sides(self, held_out: Parts = NOTHING) -> Sides:
+        """Return the shares of the parts in both sides of the ratio, and the weight of each."""
+        reward, penalty = self.totals(held_out)
+        pairs = ((1.0, 0.0), reward), ((0.0, -1.0), penalty)
+        return [(self.shares(weights, held_out), total) for weights, total in pairs]
 
     @abstractmethod
     def settled(self) -> "Terms":
