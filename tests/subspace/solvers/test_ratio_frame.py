@@ -423,3 +423,15 @@ def test_class_ratios_survive_a_file(tmp_path):
     save(model, tmp_path / "m.eigs")
     loaded = load(tmp_path / "m.eigs")
     np.testing.assert_array_equal(loaded.components_, model.components_)
+
+
+@pytest.mark.filterwarnings("ignore:The number of unique classes")
+def test_classes_of_single_rows_raise():
+    with pytest.raises(ValueError, match="No class has two different rows"):
+        class_ratios().fit(ROWS[:300], np.arange(300))
+
+
+def test_merged_class_ratios_are_near_the_plain_twin():
+    rows, labels = LABELLED
+    first, second = (class_ratios().fit(rows[k::2], labels[k::2]) for k in (0, 1))
+    assert class_share(first.merge(second), rows, labels) > 0.9

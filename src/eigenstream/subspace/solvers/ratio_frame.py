@@ -79,6 +79,8 @@ class RatioFrame(Frame):
 
     def ratios(self, terms: Terms) -> Float64s:
         """Return the leading ratios, descending."""
+        if self.basis is None:
+            raise ValueError("No class has two different rows. Pass more rows of each class.")
         operator = self.operator(terms).shrunk(self.shrinkage)
         return operator.ratios(self.n_components).values
 
