@@ -160,7 +160,8 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
     def _task(self, width: int) -> Task:
         known = self.criterion == "difference" and isinstance(self.eta, Real)
         weights = _weights_at(float(self.eta), (1.0, 1.0)) if known else None
-        shrinkage = self.shrinkage if self.criterion == "ratio" else None
+        number = self.criterion == "ratio" and not isinstance(self.shrinkage, str)
+        shrinkage = float(self.shrinkage) if number else None
         return Task(self._wanted(width), weights, self._sample(width), shrinkage=shrinkage)
 
     _result_class = PairResult
