@@ -105,7 +105,8 @@ def show(title: str, facts: Facts, as_json: bool) -> None:
 def as_text(value: object) -> str:
     """Return a value as text; empty for None and for what is empty.
 
-    >>> as_text(1234), as_text(0.5), as_text({"equal": 3, "unequal": 4}), as_text([])
+    >>> pairs = {"equal": 3, "unequal": 4}
+    >>> as_text(1234), as_text(0.5), as_text(pairs), as_text([])
     ('1,234', '0.5', 'equal 3, unequal 4', '')
     """
     if value is None:
