@@ -69,8 +69,8 @@ def table_layout(
     if it has one word for each column and the first row holds only numbers, as
     ``numpy.savetxt`` writes.
 
-    >>> found = table_layout("# made by hand\\n# x y\\n 1  2\\n30  4\\n", ".txt")
-    >>> found.names, found.width, found.blanks, found.skipped_lines
+    >>> layout = table_layout("# by hand\\n# x y\\n 1  2\\n30  4\\n", ".txt")
+    >>> layout.names, layout.width, layout.blanks, layout.skipped_lines
     (('x', 'y'), 2, True, 2)
     >>> table_layout("a;b\\n1,5;2\\n", decimal=",").names
     ('a', 'b')
