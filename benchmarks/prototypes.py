@@ -113,20 +113,18 @@ def one_pass() -> None:
 
 
 def records() -> None:
-    """Measure the time that recording order parameters every n steps adds to a run."""
+    """Measure the time that recording prototypes every n steps adds to a run."""
     every, table = (1, 5, 20, 100, 1000, 2000), []
-    for n_prototypes, width, m in ((2, 1000, 2), (16, 1000, 2), (K, D, 0), (K, D, 10)):
+    for n_prototypes, width in ((2, 1000), (16, 1000), (K, D)):
         rng = np.random.default_rng(0)
         rows = rng.standard_normal((10_000, width))
         start = 0.3 * rng.standard_normal((n_prototypes, width))
-        B = np.linalg.qr(rng.standard_normal((width, max(m, 1))))[0].T[:m]
         common: dict[str, Any] = {"init": start, "learning_rate": 0.5 / width}
 
-        def run(n: int | None, rows: Any = rows, common: Any = common, B: Any = B) -> None:
-            given = {} if n is None else {"record_every": n, "directions": B if len(B) else None}
+        def run(n: int | None, rows: Any = rows, common: Any = common) -> None:
             # Records of every step are as large as 100 such runs.
             part = rows[:1000] if n == 1 else rows
-            CompetitiveLearning(len(common["init"]), **common, **given).partial_fit(part)
+            CompetitiveLearning(len(common["init"]), **common, record_every=n).partial_fit(part)
 
         run(1)
         runs: dict[str, Any] = {"": lambda run=run: run(None)}
@@ -137,7 +135,7 @@ def records() -> None:
         )
         plain = times[""]
         shares = [10 * times["1"] / plain - 1] + [times[str(n)] / plain - 1 for n in every[1:]]
-        name = f"{n_prototypes} of {width} features, {m} directions"
+        name = f"{n_prototypes} of {width} features"
         table.append(
             [name, f"{1e6 * plain / len(rows):.1f}", *(f"{100 * s:.0f} %" for s in shares)]
         )
