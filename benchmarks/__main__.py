@@ -1,7 +1,7 @@
 """Run the benchmarks named on the command line; by default the baseline.
 
 ``--store`` stores their tables in ``benchmarks/results``. ``pages`` fills docs/research with them.
-``device`` has options of its own, such as ``--namespace torch``.
+``device`` takes more options, such as ``--namespace torch``.
 """
 
 import sys

@@ -150,7 +150,7 @@ class Found:
 def risk_curve(found: Any) -> tuple[Any, Any]:
     """Return 200 thresholds from 0 to where every pair is called same (1), and their risks.
 
-    The best threshold is one of them.
+    The thresholds include the best one.
 
     >>> levels, risks = risk_curve(balanced_risk([[0.0], [1.0], [5.0], [7.0]], list("aabb")))
     >>> float(levels[-1]), float(risks[0]), float(risks.min())

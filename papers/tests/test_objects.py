@@ -30,7 +30,7 @@ def test_images_are_those_of_marched_rays(monkeypatch):
     rng = np.random.default_rng(0)
     balls, pose = objects.random_object(rng), objects.random_poses(1, "any axis", rng)
     [image] = objects.rendered(balls, pose)
-    # Steps of 0.005 shift the surface by as much, most at the rim.
+    # Steps of 0.005 shift the surface by up to 0.005, most at the rim.
     assert np.abs(image - marched(balls, pose[0])).mean() < 0.01
 
 

@@ -1,7 +1,7 @@
 """Names of the types of arguments.
 
-Arrays come from many libraries, and dense and sparse arrays have no common type. These aliases say
-what a value stands for.
+Arrays come from many libraries, and dense and sparse arrays have no common type. These aliases name
+the role of a value.
 """
 
 from collections.abc import Sequence
@@ -79,7 +79,7 @@ Checkpoint: TypeAlias = str | PathLike[str] | None
 Constraints: TypeAlias = dict[str, list[Any] | str]
 #: Plain values by name, as JSON stores them.
 Facts: TypeAlias = dict[str, Any]
-#: What a stream is opened from: paths, arrays, data frames, or an iterable of chunks.
+#: The source of a stream: paths, arrays, data frames, or an iterable of chunks.
 Source: TypeAlias = Any
 #: Rows as a library returns them: an array, a data frame, or records of Arrow.
 Piece: TypeAlias = Any

@@ -110,7 +110,7 @@ def _operator_of(model: Estimator) -> Any:
 
 
 def _counts_of(pairs: Any) -> "PairCounts":
-    """Return the counted training pairs of an estimator; counts are returned as they are."""
+    """Return the counted training pairs of an estimator; counts are returned unchanged."""
     from eigenstream.subspace import pair_risks
 
     return pair_risks(pairs).counts if hasattr(pairs, "pair_distance") else pairs

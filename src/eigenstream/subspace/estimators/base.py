@@ -469,7 +469,7 @@ class SubspaceEstimator(Projection):
 
     @property
     def _needs_host(self) -> str | None:
-        """What keeps the estimator from rows on a device, or None if nothing does."""
+        """The setting that excludes rows on a device, or None if the estimator accepts them."""
         name, solver = type(self).__name__, getattr(self.solver, "name", self.solver)
         if self._on_devices and solver not in ("auto", "dense"):
             return f"{name} with solver={solver!r}"

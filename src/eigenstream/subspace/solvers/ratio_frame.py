@@ -40,7 +40,7 @@ CAUTION = 5.0
 #: The number of rows that the sums of an earlier pass count for. More rows turn the frame slower.
 PRIOR = 2000
 
-#: The shrinkage of B while alpha is estimated, which has none of its own.
+#: The shrinkage of B while alpha is estimated. alpha="auto" has no parameter for it.
 RIDGE = 1e-4
 
 

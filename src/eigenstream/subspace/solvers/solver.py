@@ -57,7 +57,7 @@ MOST_CHANGE = 0.03
 MEMORY_SHARE, DENSE_MATRICES = 0.25, 4
 
 #: Rows with at least this number of columns for each row are solved in their span. Each row has up
-#: to two terms, and half as many terms as columns are stored as vectors.
+#: to two terms, and n_features / 2 terms are stored as vectors.
 THIN = 4
 
 #: The number of rows or pairs that the flow makes couples of at a time.
