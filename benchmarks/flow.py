@@ -177,7 +177,7 @@ print(time.perf_counter() - start)
 
 def paper_run(n: int = 1_000_000) -> None:
     """[SLOW] section 6: 10^6 rotating views of 28 x 28, d = 10, views included."""
-    walk = ImageWalk(page_image(random_state=0), seed=0)
+    walk = ImageWalk(page_image(random_state=0), random_state=0)
     slow = SlowSubspace(10, alpha=0.2, solver="flow")
     start = perf_counter()
     with threadpool_limits(1):
