@@ -147,7 +147,7 @@ def kernel(n: int = 4160) -> None:
     gamma = 0.5 / median_square(X)
     best = race(
         {
-            "Gram, factor": lambda: KernelMap("rbf", gamma).fit(X),
+            "Gram, factor": lambda: KernelMap(gamma).fit(X),
             "ClassSubspace": lambda: ClassSubspace(
                 COMPONENTS, criterion="difference", eta=1.0, solver=Kernel("rbf", gamma)
             ).fit(X, y),
