@@ -46,10 +46,15 @@ def quality(name: str, call: Callable[[], Any], allowance: float) -> None:
 
 
 def subspace(model: Any) -> tuple[Any, ...]:
-    """Return what a subspace estimator found, without the free signs of its vectors."""
-    C = model.components_
+    """Return what a subspace estimator found, without what is free in it.
+
+    Vectors have free signs. Those of one eigenvalue can be turned into each other, which rounding
+    decides: only the length of a probe in their span is fixed.
+    """
+    C, values = model.components_, model.eigenvalues_
     probes = np.random.default_rng(5).standard_normal((C.shape[1], 2))
-    return model.eigenvalues_, np.abs(C @ probes), model.result_.objective
+    equal = np.abs(values[:, None] - values) <= 1e-9 * np.abs(values).max(initial=0.0)
+    return values, np.sqrt(equal @ (C @ probes) ** 2), model.result_.objective
 
 
 def share(model: Any, T: Any) -> float:
