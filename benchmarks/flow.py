@@ -93,9 +93,8 @@ def against_the_loop(threads: int) -> None:
             ]
         )
     show(
-        f"microseconds a sample, {threads} BLAS thread(s): PCA in float64 and float32 at a given "
-        "rate, then a slow subspace at it, then centred and at 'auto'",
-        ["", "NumPy + QR", "flow", "faster", "/ products", "float32", "slow", "slow auto"],
+        f"Microseconds a row, BLAS threads: {threads} (b: rows of a block; floor: two products)",
+        ["", "NumPy + QR", "PCA", "faster", "of floor", "float32", "slow", "slow, auto"],
         table,
     )
 
@@ -108,7 +107,7 @@ def against_peers() -> None:
         "flow, d=10, 'auto'": lambda: flow(rows, 10),
         "flow, d=1": lambda: flow(rows, 1, center=False, learning_rate=RATE),
         "IncrementalPCA(10, batch_size=100)": lambda: IncrementalPCA(10, batch_size=100).fit(rows),
-        "one linear neuron, a Python call a sample": lambda: linear_oja(rows, w),
+        "one linear neuron, a Python call a row": lambda: linear_oja(rows, w),
     }
     few = 400
     for label, learner in published(10, 784).items():
@@ -119,8 +118,8 @@ def against_peers() -> None:
         for name, time in times.items()
     }
     show(
-        "D=784, 4000 rows, 1 BLAS thread",
-        ["", "us a sample", "x the flow"],
+        "4000 rows of 784 columns, one BLAS thread",
+        ["", "µs a row", "times the flow"],
         [
             [name, f"{each:.2f}", f"{each / per['flow, d=10, centred']:.1f}"]
             for name, each in per.items()

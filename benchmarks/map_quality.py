@@ -73,7 +73,7 @@ def contestants(
         yield "MiniSom()", lambda rows, seed: theirs(rows, steps, seed, 1.0, False)
         for sigma in sigmas:
             yield (
-                f"MiniSom(sigma={sigma:g}), its plane",
+                f"MiniSom(sigma={sigma:g}), initialised by the components",
                 lambda rows, seed, sigma=sigma: theirs(rows, steps, seed, sigma, True),
             )
     yield "SelfOrganizingMap()", lambda rows, seed: ours(rows, passes, seed)
@@ -108,7 +108,7 @@ def main() -> None:
             both = zip(found.mean(axis=0), found.std(axis=0, ddof=1), strict=True)
             table.append([title, *(f"{mean:.3f} ± {spread:.3f}" for mean, spread in both)])
         show(
-            f"{name}: {n} rows, passes: {passes}; means and deviations of three seeds",
+            f"{name}: {n} rows, {passes} pass(es), mean and deviation of three seeds",
             ["", "quantisation error", "topographic error"],
             table,
         )

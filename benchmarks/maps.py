@@ -85,7 +85,7 @@ def steps() -> None:
         console.print(
             f"{width} features: largest difference to MiniSom {np.abs(ours - theirs).max():.1e}"
         )
-    show("a map of 20 x 20, a step a row: microseconds", ["", "µs", "times ours"], table)
+    show("A map of 20 × 20 units: microseconds a row", ["", "µs", "times ours"], table)
 
 
 def radii() -> None:
@@ -101,7 +101,7 @@ def radii() -> None:
         times = race(runs, rounds=5, clock=process_time)
         table.append([f"{width}"] + [f"{1e6 * one / len(rows):.2f}" for one in times.values()])
     show(
-        "µs a step, by the radius",
+        "Microseconds a row, by the radius",
         ["features", "10", "5", "2", "1", "0.5", "0.25", "0"],
         table,
     )
@@ -159,7 +159,7 @@ def batches() -> None:
         for name, each in times.items():
             ratio = each / times["SelfOrganizingMap"]
             table.append([f"{title}: {name}", f"{1e3 * each / EPOCHS:.1f}", f"{ratio:.2f}"])
-    show(f"batch training of {MANY} rows: ms an epoch", ["", "ms", "times ours"], table)
+    show(f"Batch training of {MANY} rows: ms a pass", ["", "ms", "times ours"], table)
 
 
 def main() -> None:

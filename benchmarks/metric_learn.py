@@ -95,16 +95,16 @@ def inside() -> None:
     learners = {
         "raw": None,
         "ClassSubspace()": ClassSubspace(),
-        "ClassSubspace(criterion='difference')": ClassSubspace(24, criterion="difference"),
-        "ClassSubspace(kernel='rbf')": ClassSubspace(24, solver=Kernel("rbf")),
-        "ClassSubspace(shrinkage=0.1)": ClassSubspace(24, shrinkage=0.1),
+        "ClassSubspace(24, criterion='difference')": ClassSubspace(24, criterion="difference"),
+        "ClassSubspace(24, solver=Kernel('rbf'))": ClassSubspace(24, solver=Kernel("rbf")),
+        "ClassSubspace(24, shrinkage=0.1)": ClassSubspace(24, shrinkage=0.1),
         "LDA (scikit-learn)": LinearDiscriminantAnalysis(n_components=24),
         "RCA": ml.RCA_Supervised(n_components=24, n_chunks=1000, chunk_size=2, random_state=0),
         "LFDA": ml.LFDA(n_components=24),
         "ITML": ml.ITML_Supervised(n_constraints=2000, max_iter=200, random_state=0),
-        "MMC": ml.MMC_Supervised(n_constraints=1000, max_iter=20, random_state=0),
-        "NCA": ml.NCA(n_components=24, max_iter=30, random_state=0),
-        "LMNN": ml.LMNN(n_components=24, n_neighbors=3, max_iter=50, random_state=0),
+        "MMC (20 steps)": ml.MMC_Supervised(n_constraints=1000, max_iter=20, random_state=0),
+        "NCA (30 steps)": ml.NCA(n_components=24, max_iter=30, random_state=0),
+        "LMNN (50 steps)": ml.LMNN(n_components=24, n_neighbors=3, max_iter=50, random_state=0),
     }
     rows = []
     for name, learner in learners.items():
@@ -120,7 +120,7 @@ def inside() -> None:
         rows.append([name, f"{seconds:.1f}", f"{risk:.3f}", f"{error:.3f}"])
         print(*rows[-1], flush=True)
     show(
-        f"{len(X)} letters -> {len(T)} digits, {COMPONENTS} components of gradient features",
+        f"{len(X)} letters to {len(T)} digits, {COMPONENTS} components of gradient features",
         ["", "seconds to learn", "risk R", "1-NN error"],
         rows,
     )

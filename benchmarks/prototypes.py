@@ -140,7 +140,7 @@ def records() -> None:
             [name, f"{1e6 * plain / len(rows):.1f}", *(f"{100 * s:.0f} %" for s in shares)]
         )
     show(
-        "what records every n steps add to a run",
+        "Time that records every n steps add",
         ["prototypes", "µs a step", *(f"n = {n}" for n in every)],
         table,
     )
@@ -157,7 +157,7 @@ def memory() -> None:
             model.partial_fit(chunks[0])
         table.append([f"{n}", f"{tracemalloc.get_traced_memory()[1] / 2**20:.1f}"])
         tracemalloc.stop()
-    show("memory of a pass by chunks of 1000 rows", ["rows", "MiB at most"], table)
+    show("Memory of a pass in chunks of 1000 rows", ["rows", "MiB at most"], table)
 
 
 def shares(name: str, rows: Any, n_prototypes: int) -> list[str]:
@@ -187,7 +187,7 @@ def quality() -> None:
                 pixels = held["images"]
             sets.append((name, pixels.reshape(len(pixels), -1).astype(np.float32), count))
     show(
-        "inertia after one pass over that of KMeans(n_init=1) at its end, three seeds",
+        "Inertia after one pass, divided by that of KMeans(n_init=1), three seeds",
         ["", "prototypes", "init='k-means'", "'k-means++'", "'data'"],
         [shares(*one) for one in sets],
     )
@@ -216,7 +216,7 @@ def merging() -> None:
             found.append(-merged.score(rows) / whole)
         table.append([str(count), str(parts), " ".join(f"{one:.3f}" for one in found)])
     show(
-        "inertia of parts learned apart and merged, over that of one pass, three seeds",
+        "Inertia of merged parts, divided by that of one pass, three seeds",
         ["prototypes", "parts", "MNIST"],
         table,
     )
