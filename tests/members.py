@@ -21,7 +21,6 @@ from eigenstream import (
     DynamicSubspace,
     Flow,
     Kernel,
-    LabelledPairs,
     MultilayerPerceptron,
     MultilayerPerceptronRegressor,
     OjaNeuron,
@@ -35,7 +34,6 @@ from eigenstream import (
     SlowSubspace,
     StreamPCA,
     TemporalPairs,
-    ThresholdClassifier,
     online,
     persistence,
     processes,
@@ -306,8 +304,6 @@ ESTIMATORS = [
     # fit reads the background in turns with the rows: no law 4.
     Member(Against(2, solver="flow"), "rows", (6, 7, 8)),
     Member(PairMetric(max_iter=20), "pairs", (7, 8), at_once=True),
-    Member(ThresholdClassifier(), "targets", (SCIKIT_LEARN, 8)),
-    Member(ThresholdClassifier(3.0), "targets", (7, 8), at_once=True),
 ]
 
 FEATURES = [
@@ -472,16 +468,6 @@ def used(pairs, *data):
 
 #: What learns and is neither estimator nor scatter: one that has learned, and what it refuses.
 OTHERS = {
-    LabelledPairs: (
-        lambda: used(LabelledPairs(memory=9, random_state=0), ROWS, LABELS),
-        {
-            "NaN": lambda p: p.pairs(spoiled(ROWS), LABELS),
-            "width": lambda p: p.pairs(ROWS[:, :9], LABELS),
-            "labels": lambda p: p.pairs(ROWS, LABELS[:-1]),
-            "memory": lambda p: LabelledPairs(memory=0),
-            "flag": lambda p: LabelledPairs(balanced="no"),
-        },
-    ),
     TemporalPairs: (
         lambda: used(TemporalPairs(far=20, memory=20, random_state=0), ROWS),
         {

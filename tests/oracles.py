@@ -36,10 +36,8 @@ def pair_scatters(rows, pairs, signs, weights=None):
     return found[0][0], found[1][0], found[0][1], found[1][1]
 
 
-def weights_by_task(tasks, pairs, group_weights="uniform"):
-    """What each pair inside a task weighs: one over the number of pairs of its task, or one."""
-    if group_weights == "pairs":
-        return np.ones(len(pairs))
+def weights_by_task(tasks, pairs):
+    """What each pair inside a task weighs: one over the number of pairs of its task."""
     sizes = np.bincount(tasks)
     n_pairs = sizes * (sizes - 1) / 2
     return n_pairs.sum() / (n_pairs > 0).sum() / n_pairs[tasks[pairs[:, 0]]]

@@ -27,7 +27,6 @@ from eigenstream import (
     SelfOrganizingMap,
     SlowSubspace,
     StreamPCA,
-    ThresholdClassifier,
     load,
     open_stream,
     report,
@@ -92,14 +91,13 @@ MODELS = {
     "regressor": AdalineRegressor(random_state=0),
     "network": MultilayerPerceptron(3, max_iter=3, random_state=0),
     "rbf": RBFNetwork(5, random_state=0),
-    "threshold": ThresholdClassifier(),
     "gradients": GradientOrientation(1, shape=(2, 2)),
 }
 
 #: Questions with a result for each row, and questions about all rows.
 OF_EACH = (
     *("transform", "predict", "predict_proba", "decision_function", "quantise"),
-    *("score_samples", "distances", "decide"),
+    "score_samples",
 )
 OF_ALL = ("score", "objective", "autocorrelations", "timescales")
 OF_ARRAYS = ("distortion", "positions")

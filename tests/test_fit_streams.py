@@ -28,7 +28,6 @@ from eigenstream import (
     SelfOrganizingMap,
     SlowSubspace,
     StreamPCA,
-    ThresholdClassifier,
 )
 from eigenstream.features import GradientOrientation
 from eigenstream.neurons import _base
@@ -258,7 +257,6 @@ def with_holes():
 LEARNERS = [
     ClassSubspace(2, criterion="difference", eta=2.0),
     Perceptron(random_state=0, max_iter=5),
-    ThresholdClassifier(),
 ]
 
 

@@ -6,7 +6,6 @@ import pytest
 import oracles
 from eigenstream import (
     ClassSubspace,
-    LabelledPairs,
     OjaNeuron,
     PairSubspace,
     RBFNetwork,
@@ -41,7 +40,6 @@ PAIRS, SIGNS = sample_pairs(LABELS, 200, random_state=0)
         lambda rows: GradientOrientation(shape=(2, 4)).fit_transform(rows),
         lambda rows: OjaNeuron().fit(rows),
         lambda rows: pair_roc(rows, LABELS),
-        lambda rows: LabelledPairs().pairs(rows, LABELS),
     ],
 )
 def test_masked_values_are_missing_values(learner):

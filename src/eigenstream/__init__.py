@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         Perceptron,
         SangerNetwork,
     )
-    from eigenstream.pair_sampling import LabelledPairs, TemporalPairs, sample_pairs
+    from eigenstream.pair_sampling import TemporalPairs, sample_pairs
     from eigenstream.persistence import load, save
     from eigenstream.prototypes import CompetitiveLearning, SelfOrganizingMap
     from eigenstream.reports import report
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from eigenstream.subspace import (
         AlphaPath,
         ClassSubspace,
-        ContrastPath,
         ContrastSubspace,
         Dense,
         DynamicSubspace,
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
         SlowSubspace,
         StreamPCA,
         SubspaceBound,
-        ThresholdClassifier,
         Uncertainty,
         lag_path,
     )
@@ -55,14 +53,12 @@ __all__ = [
     "AlphaPath",
     "ClassSubspace",
     "CompetitiveLearning",
-    "ContrastPath",
     "ContrastSubspace",
     "Dense",
     "DynamicSubspace",
     "Flow",
     "Kernel",
     "Krylov",
-    "LabelledPairs",
     "LagPath",
     "Monitor",
     "MultilayerPerceptron",
@@ -79,7 +75,6 @@ __all__ = [
     "StreamPCA",
     "SubspaceBound",
     "TemporalPairs",
-    "ThresholdClassifier",
     "Uncertainty",
     "__version__",
     "lag_path",

@@ -6,11 +6,9 @@ import oracles
 from eigenstream import (
     ClassSubspace,
     Kernel,
-    LabelledPairs,
     PairMetric,
     PairSubspace,
     TemporalPairs,
-    ThresholdClassifier,
     sample_pairs,
 )
 from eigenstream.evaluation import (
@@ -20,6 +18,7 @@ from eigenstream.evaluation import (
     pair_roc,
     subspace_angles,
 )
+from eigenstream.evaluation.base import all_pairs, labelled, roc_area
 from eigenstream.subspace import n_positive, pair_risks, risk_bound
 from golden.table import add, quality, share, subspace
 
@@ -217,17 +216,13 @@ add(
     "pairs/risks", lambda: (pair_risks(LEARNED).curve.risks[::20], pair_risks(LEARNED).curve.n_same)
 )
 add("pairs/bound", lambda: ((bound := risk_bound(LEARNED, 0.05, 0.1)).gap, bound.value))
-for strategy, more in {
-    "balanced_risk": {},
-    "accuracy": {},
-    "false_positive_rate": {"false_positive_rate": 0.1},
-}.items():
+for strategy, rate in {"balanced_risk": None, "false_positive_rate": 0.1}.items():
     add(
         f"pairs/threshold by {strategy}",
-        lambda strategy=strategy, more=more: (
+        lambda rate=rate: (
             PairSubspace(2, criterion="difference", eta=0.5)
             .fit(PAIRS, SIGNS)
-            .calibrate_threshold(PAIRS[:200], SIGNS[:200], strategy, **more)
+            .calibrate_threshold(PAIRS[:200], SIGNS[:200], false_positive_rate=rate)
             .threshold_
         ),
     )
@@ -258,10 +253,6 @@ quality(
 METRIC = PairMetric().fit(PAIRS, SIGNS)
 quality("metric/objective", lambda: -METRIC.objective_, 1e-3)
 quality("metric/risk", lambda: (-pair_risks(METRIC).risk, -risk_bound(METRIC, 0.05).gap), 0.01)
-NAMES = np.array(["a", "b", "c", "d", "e", "f"])
-ONE = ThresholdClassifier(3.0, undecided="?").fit(X[:6], NAMES)
-add("one example/predicted", lambda: ONE.predict(X[6:80])[:, None] == [*NAMES, "?"])
-add("one example/decided", lambda: (ONE.decide(X[6:20]), ONE.distances(X[6:20])))
 
 # ---- drawing -------------------------------------------------------------------------------------
 
@@ -274,14 +265,6 @@ def drawn(index):
 
 quality("drawing/balanced pairs", lambda: drawn(sample_pairs(LABELS, 4000)[0]), 3)
 quality(
-    "drawing/labelled stream",
-    lambda: (
-        -abs(np.mean((s := LabelledPairs(memory=50).pairs(X, LABELS))[1])),
-        min(len(s[1]), 200),
-    ),
-    0.15,
-)
-quality(
     "drawing/stream in time",
     lambda: -abs(np.mean(TemporalPairs(far=20, memory=99).pairs(X)[1])),
     0.15,
@@ -291,7 +274,11 @@ quality(
 
 add("evaluation/one example", lambda: one_shot_error(FRESH, FRESH_LABELS))
 add("evaluation/roc", lambda: ((r := pair_roc(X, LABELS)).area, r.standard_error, r.interval))
-add("evaluation/roc of bins", lambda: pair_roc(X, LABELS, exact_pairs=99, bins=4096).area, 1e-3)
+add(
+    "evaluation/roc of bins",
+    lambda: roc_area(all_pairs(labelled(X, LABELS), exact_pairs=0, bins=4096)),
+    1e-3,
+)
 add("evaluation/risk", lambda: ((r := balanced_risk(X, LABELS)).risk, r.threshold, r.risks[::999]))
 add("evaluation/angles", lambda: subspace_angles(CENTRES[:2].T, CENTRES[2:5].T))
 add("evaluation/captured", lambda: captured(CENTRES[:2].T, labels_T(0.5)))

@@ -15,6 +15,7 @@ from eigenstream import (
     Flow,
     Kernel,
     OjaNeuron,
+    PairMetric,
     PairSubspace,
     Perceptron,
     RBFNetwork,
@@ -23,7 +24,6 @@ from eigenstream import (
     Sketch,
     SlowSubspace,
     StreamPCA,
-    ThresholdClassifier,
     open_stream,
 )
 from eigenstream.persistence import Checkpoint, Interrupted, ModelError, describe, load
@@ -454,11 +454,6 @@ def test_what_keeps_nothing_on_the_way_is_refused_by_name(tmp_path):
             r"in one pass with persistence\.Checkpoint\(path\)\.learn",
         ),
         (
-            ThresholdClassifier(1.0),
-            labelled,
-            "fit of ThresholdClassifier does not support checkpoints",
-        ),
-        (
             ClassSubspace(2, solver=Kernel("rbf")),
             labelled,
             "checkpoint= is not supported by solver='kernel'",
@@ -486,7 +481,7 @@ def test_what_does_not_go_on_by_chunks_is_refused(tmp_path):
     with pytest.raises(TypeError, match=r"Use fit\(stream, checkpoint"):
         keeper.learn(StreamPCA(2), stream())
     with pytest.raises(TypeError, match="has no partial_fit"):
-        keeper.learn(ThresholdClassifier(1.0), stream())
+        keeper.learn(PairMetric(), stream())
     labels = np.arange(900) % 2
     beside = [open_stream(ROWS).with_labels(some) for some in (labels, 1 - labels)]
     keeper.learn(Perceptron(), beside[0], classes=[0, 1])

@@ -12,7 +12,6 @@ from eigenstream import (
     RBFNetwork,
     SlowSubspace,
     StreamPCA,
-    ThresholdClassifier,
     open_stream,
 )
 from eigenstream.persistence import export
@@ -153,7 +152,7 @@ def test_what_is_refused_writes_nothing(tmp_path):
     for model, name, words in [
         (StreamPCA(1).fit(ROWS), "c.txt", "Use .npy, .csv, .onnx"),
         (StreamPCA(1), "c.npy", "is not fitted yet|no components"),
-        (ThresholdClassifier(1.0), "c.npy", "has no components"),
+        (RBFNetwork(5), "c.npy", "has no components"),
         (OjaNeuron(random_state=0).fit(ROWS), "c.onnx", "cannot be written as ONNX"),
         (mapped, "c.onnx", "cannot be written as ONNX"),
         (lagged, "c.onnx", "has no equivalent in scikit-learn"),

@@ -34,7 +34,7 @@ def warmup(json: Json = False) -> None:
             for estimator in estimators:
                 estimator.fit(rows.astype(kind), labels)
         one_shot_error(rows, labels)
-        pair_roc(rows, labels, exact_pairs=0)
+        pair_roc(rows, labels)
     seconds = perf_counter() - begun
     text = f"Compiled in {seconds:.0f} s." if NOTICE.done else "All loops are compiled already."
     say({"compiled": NOTICE.done, "seconds": seconds}, text, json)

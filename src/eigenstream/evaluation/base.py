@@ -155,7 +155,6 @@ def counts_of_classes(
     tasks: NDArray[np.intp],
     weights: Float64s | None = None,
     repeats: float = 1.0,
-    group_weights: str = "uniform",
     *,
     exact_pairs: int = EXACT_PAIRS,
     bins: int = BINS,
@@ -167,7 +166,7 @@ def counts_of_classes(
     distance zero, which are multiplied by ``repeats``. In a sample, ``repeats`` is the sampled
     share of the rows. Above ``exact_pairs`` pairs, distances are counted in bins.
     """
-    of_pairs, own_pairs = pairs_of_tasks(tasks, weights, repeats, group_weights)
+    of_pairs, own_pairs = pairs_of_tasks(tasks, weights, repeats)
     weights = np.ones(len(Z)) if weights is None else weights
     parts = [np.flatnonzero(tasks == task) for task in np.unique(tasks)]
     own = float(of_pairs @ own_pairs)
@@ -195,16 +194,21 @@ def counts_of_classes(
 
 
 def pairs_of_tasks(
-    tasks: NDArray[np.intp], weights: Float64s | None, repeats: float, group_weights: str
+    tasks: NDArray[np.intp], weights: Float64s | None, repeats: float
 ) -> tuple[Float64s, Float64s]:
-    """Return the weight of each pair of a task, and the number of pairs of equal rows."""
+    """Return the weight of each pair of a task, and the number of pairs of equal rows.
+
+    All tasks have the same total weight, as if a task were drawn first ([HPCA] section 3).
+    """
     w = np.ones(len(tasks)) if weights is None else weights
     of_row = np.unique(tasks, return_inverse=True)[1]
     alone = np.bincount(of_row, np.maximum(w * (w - 1.0), 0.0))
     own = np.asarray(repeats * alone / 2.0, np.float64)
     apart = (np.bincount(of_row, w) ** 2 - np.bincount(of_row, w**2)) / 2.0
     n_pairs = np.asarray(own + np.maximum(apart, 0.0), np.float64)
-    return weights_of_pairs(n_pairs, group_weights), own
+    present = n_pairs > 0
+    mean = n_pairs.sum() / max(np.count_nonzero(present), 1)
+    return np.divide(mean, n_pairs, out=np.zeros(len(n_pairs)), where=present), own
 
 
 def all_pairs(data: Labelled, *, exact_pairs: int = EXACT_PAIRS, bins: int = BINS) -> PairCounts:
@@ -219,19 +223,3 @@ def roc_area(counts: PairCounts) -> float:
     """Return the probability that a same pair is nearer than a different one (ties: 1/2)."""
     near, far = (np.concatenate([[0.0], share]) for share in counts.shares)
     return float((near[1:] + near[:-1]) @ np.diff(far)) / 2.0
-
-
-def weights_of_pairs(n_pairs: Float64s, group_weights: str) -> Float64s:
-    """Return the weight of a pair of each task, from the numbers of pairs of the tasks.
-
-    "uniform" gives all tasks the same total weight, as if a task were drawn first ([HPCA] section
-    3).
-
-    >>> weights_of_pairs(np.array([1.0, 3.0, 0.0]), "uniform")
-    array([2.        , 0.66666667, 0.        ])
-    """
-    if group_weights == "pairs":
-        return np.ones(len(n_pairs))
-    present = n_pairs > 0
-    mean = n_pairs.sum() / max(np.count_nonzero(present), 1)
-    return np.asarray(np.divide(mean, n_pairs, out=np.zeros(len(n_pairs)), where=present))

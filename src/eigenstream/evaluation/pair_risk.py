@@ -1,31 +1,22 @@
 """Risks of a distance threshold from counts of pairs by distance ([HPCA] sections 2 and 4)."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial.distance import cdist
 
-from eigenstream._checks import check_whole
 from eigenstream._linalg import Float64s, brief
 from eigenstream._storable import storable
 from eigenstream.evaluation.base import (
-    BINS,
-    EXACT_PAIRS,
     PairCounts,
     all_pairs,
     counts_of_classes,
     labelled,
-    pairs_of_tasks,
 )
 from eigenstream.theory.pair_bounds import margin_risks
 
 #: The largest number of corners for an exact margin risk. Above it, a grid of this size is used.
 MARGIN_THRESHOLDS = 2**16
-
-#: Rows whose distances to all rows are computed at a time.
-QUERIES = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +56,6 @@ class BalancedRisk:
     total="number",
     complete="bool",
     n_distinct="number",
-    group_weights="str",
 )
 @dataclass(frozen=True)
 class TrainingRows:
@@ -82,7 +72,6 @@ class TrainingRows:
     total: float
     complete: bool
     n_distinct: float
-    group_weights: str = "uniform"
 
     @property
     def counts(self) -> PairCounts:
@@ -92,30 +81,16 @@ class TrainingRows:
     def counted(self, repeats: float = 1.0) -> PairCounts:
         """Return the counts of the pairs; see ``counts_of_classes``."""
         share = 1.0 if self.complete else float(self.weights.sum()) / self.total
-        repeats *= share
-        return counts_of_classes(
-            self.Z, self.codes, self.tasks, self.weights, repeats, self.group_weights
-        )
-
-    def risk_error(self, threshold: float) -> float:
-        """Return the standard error of the balanced risk at a threshold; 0 for all rows."""
-        if self.complete:
-            return 0.0
-        left = max(1.0 - len(self.Z) / self.n_distinct, 0.0)
-        error = sampling_error(
-            self.Z, self.codes, self.tasks, self.weights, threshold, self.group_weights
-        )
-        return float(np.sqrt(left)) * error
+        return counts_of_classes(self.Z, self.codes, self.tasks, self.weights, repeats * share)
 
 
-def balanced_risk(
-    Z: ArrayLike, labels: ArrayLike, *, exact_pairs: int = EXACT_PAIRS, bins: int = BINS
-) -> BalancedRisk:
+def balanced_risk(Z: ArrayLike, labels: ArrayLike) -> BalancedRisk:
     """Return the smallest balanced risk of a distance threshold, and the whole curve.
 
     A threshold c predicts "same" for pairs at distance < c. Errors are same pairs at distance >= c
     and different pairs at distance <= c, so a pair at distance c is always an error [1]_. Each
-    kind of pairs has the weight one half.
+    kind of pairs has the weight one half. Up to 2^20 pairs (1448 examples) the result is exact.
+    Above that, distances are counted in a histogram, and ``risk_error`` bounds the error.
 
     Parameters
     ----------
@@ -123,11 +98,6 @@ def balanced_risk(
         Features.
     labels : array-like of shape (n,)
         At least two classes. At least one class needs two examples.
-    exact_pairs : int, default=2**20
-        Up to this number of pairs (1448 examples) the result is exact. Above it, distances are
-        counted in a histogram, and ``risk_error`` bounds the error.
-    bins : int, default=2**17
-        The number of bins of the histogram.
 
     Returns
     -------
@@ -153,13 +123,8 @@ def balanced_risk(
     (0.0, 3.0)
     """
     data = labelled(Z, labels)
-    exact_pairs, bins = check_whole(exact_pairs, "exact_pairs", least=0), check_whole(bins, "bins")
-    curve = risk_curve(all_pairs(data, exact_pairs=exact_pairs, bins=bins))
-    return replace(
-        curve,
-        threshold=curve.threshold * data.scale,
-        thresholds=curve.thresholds * data.scale,
-    )
+    curve, scale = risk_curve(all_pairs(data)), data.scale
+    return replace(curve, threshold=curve.threshold * scale, thresholds=curve.thresholds * scale)
 
 
 def risk_at(counts: PairCounts, threshold: float) -> float:
@@ -194,12 +159,6 @@ def risk_curve(counts: PairCounts) -> BalancedRisk:
         n_same=int(counts.same[-1]),
         n_different=int(counts.different[-1]),
     )
-
-
-def accuracy_threshold(counts: PairCounts) -> float:
-    """Return the threshold with the fewest errors, with equal weights of all pairs."""
-    near, far = (np.concatenate([[0.0], side]) for side in (counts.same, counts.different))
-    return _middle(counts.ends, int(np.argmin(counts.same[-1] - near + far)))
 
 
 def rate_threshold(counts: PairCounts, rate: float) -> float:
@@ -259,60 +218,3 @@ def margin_risk(
     blur = 0.0 if counts.exact else float(np.diff(np.minimum(q, largest)).max(initial=0.0))
     error = (blur + spacing / 2.0) / margin
     return MarginRisk(float(risks[best]), float(np.sqrt(t[best])) * unit, min(error, 1.0))
-
-
-def sampling_error(
-    Z: Float64s,
-    codes: NDArray[np.intp],
-    tasks: NDArray[np.intp],
-    weights: Float64s,
-    threshold: float,
-    group_weights: str = "uniform",
-) -> float:
-    """Return the standard error of the balanced risk at a threshold, from a sample of rows.
-
-    It is the infinitesimal jackknife: the derivatives of the risk with respect to the weights of
-    rows.
-    """
-    errors = np.zeros((4, len(Z)))
-    of_pairs, _ = pairs_of_tasks(tasks, weights, 1.0, group_weights)
-    for task, each in zip(np.unique(tasks), of_pairs, strict=True):
-        part = np.flatnonzero(tasks == task)
-        for queries in np.array_split(part, len(part) // QUERIES + 1):
-            distances, alike = cdist(Z[queries], Z[part]), codes[queries, None] == codes[part]
-            kinds = [alike & (queries[:, None] != part), ~alike]
-            wrong = [kinds[0] & (distances >= threshold), kinds[1] & (distances <= threshold)]
-            for k in (0, 1):
-                errors[2 * k : 2 * k + 2, queries] = each * (
-                    np.stack([wrong[k], kinds[k]]) @ weights[part]
-                )
-    slopes = np.zeros(len(Z))
-    for wrong, all_ in ((errors[0], errors[1]), (errors[2], errors[3])):
-        total = float(weights @ all_) / 2.0
-        if total > 0:
-            slopes += (wrong - float(weights @ wrong) / 2.0 / total * all_) / total / 2.0
-    return float(np.sqrt(np.square(weights * slopes).sum()))
-
-
-def pairs_error(
-    distances: Float64s,
-    signs: NDArray[np.int64],
-    weights: Float64s,
-    n_distinct: Sequence[float],
-    threshold: float,
-) -> float:
-    """Return the standard error of the balanced risk at a threshold, from a sample of pairs.
-
-    ``n_distinct`` are the numbers of distinct same and different pairs of the population.
-    """
-    variance = 0.0
-    for sign, n_all in zip((1, -1), n_distinct, strict=True):
-        selected = signs == sign
-        if not selected.any():
-            continue
-        share = weights[selected] / weights[selected].sum()
-        apart = distances[selected]
-        wrong = (apart >= threshold if sign > 0 else apart <= threshold).astype(np.float64)
-        left = max(1.0 - len(apart) / n_all, 0.0)
-        variance += left * float(np.square(share * (wrong - share @ wrong)).sum()) / 4.0
-    return float(np.sqrt(variance))

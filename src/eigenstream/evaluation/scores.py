@@ -69,15 +69,12 @@ class PairROC:
     __repr__ = brief
 
 
-def pair_roc(
-    Z: ArrayLike,
-    labels: ArrayLike,
-    *,
-    level: float = 0.95,
-    exact_pairs: int = EXACT_PAIRS,
-    bins: int = CURVE_BINS,
-) -> PairROC:
+def pair_roc(Z: ArrayLike, labels: ArrayLike, *, level: float = 0.95) -> PairROC:
     """Return the ROC curve of distance as a detector of class equality, over all pairs.
+
+    Up to 2^20 pairs (1448 examples) distances are sorted, and the area is exact. Above that, they
+    are counted in a histogram of constant size. The points of the curve remain exact, and
+    ``area_error`` bounds the error of the area.
 
     Parameters
     ----------
@@ -88,12 +85,6 @@ def pair_roc(
         At least two classes. At least one class needs two examples.
     level : float, default=0.95
         The level of the confidence interval, which is normal and clipped to [0, 1].
-    exact_pairs : int, default=2**20
-        Up to this number of pairs (1448 examples) distances are sorted, and the area is exact.
-        Above it, distances are counted in a histogram of constant size. The points of the curve
-        remain exact, and ``area_error`` bounds the error of the area.
-    bins : int, default=2**14
-        The number of bins of the histogram.
 
     Returns
     -------
@@ -117,10 +108,9 @@ def pair_roc(
     """
     level = check_number(level, "level", above=0, below=1)
     data = labelled(Z, labels)
-    exact_pairs, bins = check_whole(exact_pairs, "exact_pairs", least=0), check_whole(bins, "bins")
-    counts = binned = all_pairs(data, exact_pairs=0, bins=bins)
-    if data.n_same + data.n_different <= exact_pairs:
-        counts = all_pairs(data, exact_pairs=exact_pairs)
+    counts = binned = all_pairs(data, exact_pairs=0, bins=CURVE_BINS)
+    if data.n_same + data.n_different <= EXACT_PAIRS:
+        counts = all_pairs(data)
     positives, negatives = (np.concatenate([[0.0], share]) for share in counts.shares)
     area = roc_area(counts)
     # Inside a bin the curve may be anywhere between the corners of its step.

@@ -422,10 +422,9 @@ def training_pairs(subject: Subject) -> Section | None:
     if not hasattr(estimator, "pair_distance"):
         return None
     risks, threshold = pair_risks(estimator), estimator.threshold_
-    error = f" ± {risks.error:.4f}" if risks.error else ""
     table = [
         *_pair_table(risks.counts, threshold),
-        ("least balanced risk R*", f"{risks.risk:.4f}{error}"),
+        ("least balanced risk R*", f"{risks.risk:.4f}"),
     ]
     panels = _drawings.pair_panels(risks.counts, threshold)
     text = "Training pairs give optimistic figures. Prefer held-out pairs."

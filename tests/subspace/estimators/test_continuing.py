@@ -87,15 +87,15 @@ def test_names_of_another_kind_are_refused(options):
         ROWS, LABELS
     )
     before = estimator.components_.copy()
-    with pytest.raises(ValueError, match="y contains text, but earlier rows had numbers"):
+    with pytest.raises(ValueError, match=r"contain \['text'\], but earlier rows had \['numbers'\]"):
         estimator.partial_fit(ROWS, LABELS.astype(str))
     np.testing.assert_array_equal(estimator.components_, before)
     estimator.partial_fit(ROWS, LABELS.astype(float))
-    with pytest.raises(ValueError, match="groups contains numbers, but earlier rows had nothing"):
+    with pytest.raises(ValueError, match="Use one kind of label"):
         estimator.partial_fit(ROWS, LABELS, groups=LABELS % 2)
     estimator = ClassSubspace(2, criterion="difference", eta=3.0, **options).partial_fit(
         ROWS, LABELS, groups=LABELS % 2
     )
-    with pytest.raises(ValueError, match="groups contains text, but earlier rows had numbers"):
+    with pytest.raises(ValueError, match="Use one kind of label"):
         estimator.partial_fit(ROWS, LABELS, groups=(LABELS % 2).astype(str))
     estimator.fit(ROWS, LABELS.astype(str))

@@ -136,20 +136,6 @@ def test_scale_divides_by_the_deviations_of_x():
     np.testing.assert_allclose(Z, ((X - X.mean(axis=0)) / X.std(axis=0)) @ found.components_.T)
 
 
-def test_a_path_is_a_fit_for_each_alpha():
-    found = ContrastSubspace(2).fit(X, background=BACKGROUND)
-    path = found.path([0.0, 0.5, 3.0])
-    for k, alpha in enumerate(path.alphas):
-        again = ContrastSubspace(2, alpha=alpha).fit(X, background=BACKGROUND)
-        np.testing.assert_allclose(path.eigenvalues[k], again.eigenvalues_)
-        np.testing.assert_allclose(path.components[k], again.components_)
-    np.testing.assert_allclose(path.components[0], StreamPCA(2).fit(X).components_)
-    solved = found.solved_with(alpha=3.0, n_components=1)
-    np.testing.assert_allclose(solved.components_, path.components[2][:1])
-    with pytest.raises(ValueError, match="stores no matrices"):
-        ContrastSubspace(2, solver="krylov").fit(X, background=BACKGROUND).path([1.0])
-
-
 def test_none_keeps_the_positive_directions():
     found = ContrastSubspace(None, alpha=1.5).fit(X, background=BACKGROUND)
     values = top(8, 1.5)[0]
@@ -221,7 +207,6 @@ def test_saved_and_continued(tmp_path):
         (lambda c: c.set_params(alpha=-1.0).fit(X, background=BACKGROUND), "'alpha' parameter"),
         (lambda c: c.partial_fit(X).components_, "No complete row of background"),
         (lambda c: c.partial_fit(background=X).components_, "No complete row of X"),
-        (lambda c: c.fit(X, background=X).path([-1.0]), "alpha must be a number"),
         (lambda c: c.set_params(n_components=9).fit(X, background=BACKGROUND), "9 exceeds"),
     ],
 )

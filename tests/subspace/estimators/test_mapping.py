@@ -134,7 +134,7 @@ LABELS = np.arange(len(ROWS)) % 4
     ],
     ids=lambda value: type(value).__name__,
 )
-@pytest.mark.filterwarnings("ignore:No eigenvalue of T")
+@pytest.mark.filterwarnings("ignore:n_components=")
 def test_maps_that_go_on_learning_are_no_part_of_a_stream(learner, data, features):
     """In one chunk they would be fitted on it, row by row on the first row alone."""
     model = clone(learner).set_params(features=features)
@@ -146,7 +146,7 @@ def test_maps_that_go_on_learning_are_no_part_of_a_stream(learner, data, feature
     model.set_params(features=features).fit(*data)
 
 
-@pytest.mark.filterwarnings("ignore:No eigenvalue of T")
+@pytest.mark.filterwarnings("ignore:n_components=")
 def test_a_map_that_is_too_sharp_for_pairs_warns():
     with pytest.warns(UserWarning, match="nearly the identity"):
         ClassSubspace(1, criterion="difference", eta=0.5, features=RBFNetwork(20, gamma=1e6)).fit(

@@ -56,9 +56,9 @@ def test_merged_counts_add_up():
 def test_no_two_neighbours_give_no_velocity(learner):
     rows = ROWS.copy()
     rows[::2] = np.nan
-    with pytest.raises(ValueError, match=r"Every velocity at lag=1 contains"):
+    with pytest.raises(ValueError, match="No velocity at lag=1 is available"):
         clone(learner).fit(rows)
-    with pytest.raises(ValueError, match="Every velocity at lag"):
+    with pytest.raises(ValueError, match="No velocity at lag"):
         clone(learner).fit(ROWS, sample_weight=np.arange(200) % 2)
     assert clone(learner).set_params(lag=2).fit(rows).n_samples_seen_ == 100
     # PCA needs none.
@@ -67,7 +67,7 @@ def test_no_two_neighbours_give_no_velocity(learner):
         stream = clone(learner)
         for start in range(0, 200, 7):
             stream.partial_fit(rows[start : start + 7])
-        with pytest.raises(NotFittedError, match="Every velocity at lag"):
+        with pytest.raises(NotFittedError, match="No velocity at lag"):
             _ = stream.components_
 
 
@@ -76,7 +76,7 @@ def test_no_two_neighbours_give_no_velocity(learner):
 def test_nor_with_an_automatic_alpha_or_a_ratio(options):
     rows = ROWS.copy()
     rows[::2] = np.nan
-    with pytest.raises(ValueError, match="Every velocity at lag"):
+    with pytest.raises(ValueError, match="No velocity at lag"):
         SlowSubspace(2, missing="skip", **options).fit(rows)
 
 

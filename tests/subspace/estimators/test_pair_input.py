@@ -18,7 +18,7 @@ from eigenstream import (
 )
 from eigenstream.subspace import n_positive, pair_risks
 
-pytestmark = pytest.mark.filterwarnings("ignore:n_components|no eigenvalue")
+pytestmark = pytest.mark.filterwarnings("ignore:n_components")
 
 RNG = np.random.default_rng(0)
 ROWS = RNG.standard_normal((40, 5))
@@ -46,11 +46,11 @@ BAD_PAIRS = [
     (np.full((60, 2, 5), "a"), SIGNS, "Pass real numbers"),
     (PAIRS, None, "requires y to be passed"),
     (PAIRS, SIGNS[:-1], r"got shape \(59,\)"),
-    (PAIRS, (SIGNS + 1) // 2, r"got 0 and 1. Use 2 \* y - 1"),
-    (PAIRS, SIGNS > 0, r"booleans. Use np\.where"),
+    (PAIRS, (SIGNS + 1) // 2, r"got 0 at row \d+. Use np\.where"),
+    (PAIRS, SIGNS > 0, r"got False at row \d+. Use np\.where"),
     (PAIRS, np.where(SIGNS > 0, "same", "different"), "got .*row 0. Use np.where"),
     (PAIRS, spoiled(SIGNS, 5, 3), "got 3 at row 5"),
-    (PAIRS, SIGNS[:, None], r"got shape \(60, 1\)\. Use y\.ravel"),
+    (PAIRS, SIGNS[:, None], r"got shape \(60, 1\)"),
     (PAIRS, spoiled(SIGNS.astype(object), 5, "same"), "got 'same' at row 5. Use np.where"),
 ]
 
@@ -168,7 +168,7 @@ def test_labelled_rows(rows, labels, message):
 @pytest.mark.parametrize("solver", ["auto", "flow"])
 def test_rows_that_are_all_the_same(solver):
     model = ClassSubspace(2, criterion="difference", eta=1.0, solver=solver)
-    with pytest.warns(UserWarning, match="No eigenvalue of T is positive"):
+    with pytest.warns(UserWarning, match="only 0 eigenvalue"):
         found = model.fit(np.full((40, 5), 0.1), LABELS)
     assert np.isfinite(found.components_).all()
     assert n_positive(found) == 0
@@ -196,7 +196,7 @@ def test_a_class_with_one_example_is_harmless():
 @pytest.mark.parametrize(
     "options",
     [
-        *({"eta": eta, "criterion": "difference"} for eta in (-1.0, 0, [1.0, -0.1], [], "best")),
+        *({"eta": eta, "criterion": "difference"} for eta in (-1.0, 0, [1.0, 0.1], "best")),
         {"criterion": "sum"},
         {"criterion": "ratio", "solver": "krylov"},
         {"shrinkage": 2.0, "criterion": "ratio"},

@@ -164,7 +164,7 @@ def test_the_operator_knows_the_weights_that_were_chosen(learner):
 
 
 def test_parameters_of_a_solver_need_its_object():
-    with pytest.raises(ValueError, match=r"Use solver=Sketch\(passes=2\)"):
+    with pytest.raises(ValueError, match=r"an object, such as Sketch\(passes=2\)"):
         StreamPCA(2, solver="sketch").set_params(solver__passes=2)
     learner = StreamPCA(2).set_params(solver=Sketch(), solver__passes=2)
     assert learner.solver.passes == 2

@@ -10,14 +10,10 @@ from sklearn.frozen import FrozenEstimator
 from eigenstream import ClassSubspace, Kernel, PairMetric, PairSubspace
 from eigenstream.features import RBFNetwork
 from eigenstream.subspace import pair_risks, risk_bound
-from eigenstream.theory import (
-    balanced_pair_bound,
-    operator_bound,
-    pair_bound,
-)
+from eigenstream.theory import balanced_pair_bound
 from oracles import with_sample_of
 
-pytestmark = pytest.mark.filterwarnings("ignore:n_components|no eigenvalue|PairMetric stopped")
+pytestmark = pytest.mark.filterwarnings("ignore:n_components|PairMetric stopped")
 
 RNG = np.random.default_rng(8)
 WIDTH = 6
@@ -64,7 +60,6 @@ class TestPairsOfAnyWeight:
         distances = weighted.pair_distance(POINTS[INDEX])
         risk, threshold = least_balanced_risk(distances, SIGNS, self.TIMES)
         for found in (weighted, repeated):
-            assert pair_risks(found).error == 0.0
             assert pair_risks(found).risk == pytest.approx(risk, abs=1e-9)
             assert found.threshold_ == pytest.approx(threshold, rel=1e-6)
             assert pair_risks(found).margin_risk().risk == pytest.approx(
@@ -88,20 +83,6 @@ class TestPairsOfAnyWeight:
         m_like = int(total**2 / (n_like - 5 + 5 * 200**2))
         expected = balanced_pair_bound(m_like, n_unlike, 2, 0.1, 0.05)
         assert (heavy.m, heavy.gap) == (expected.m, pytest.approx(expected.gap, rel=1e-12))
-
-
-@pytest.mark.filterwarnings("ignore:PairMetric did not converge")
-def test_balanced_or_not_is_what_the_bound_is_about():
-    model = PairSubspace(2, criterion="difference", eta=5.0, preprocessor=POINTS).fit(INDEX, SIGNS)
-    assert risk_bound(model, balanced=False).gap == pytest.approx(
-        pair_bound(400, 2, 0.1, 0.05).gap, rel=1e-12
-    )
-    n_like, n_unlike = (SIGNS > 0).sum(), (SIGNS < 0).sum()
-    parts = [operator_bound(m, 2.0, 2.0, 0.2, 0.025).gap for m in (n_like, n_unlike)]
-    metric = PairMetric(norm=2.0, margin=0.2, max_iter=20, preprocessor=POINTS)
-    assert risk_bound(metric.fit(INDEX, SIGNS)).gap == pytest.approx(sum(parts) / 2, rel=1e-12)
-    metric.set_params(balanced=False).fit(INDEX, SIGNS)
-    assert risk_bound(metric).gap == pytest.approx(operator_bound(400, 2.0, 2.0, 0.2, 0.05).gap)
 
 
 def rows_of_classes(n, seed=0):
@@ -130,24 +111,9 @@ class TestRowsInTrueProportions:
     def test_fit_looks_at_all_pairs(self, solver):
         rows, labels = rows_of_classes(1200)
         found = ClassSubspace(2, criterion="difference", eta=0.5, solver=solver).fit(rows, labels)
-        assert pair_risks(found).error == 0.0
         exact = risk_of_all(found, rows, labels, found.threshold_)
         assert pair_risks(found).risk == pytest.approx(exact, abs=1e-9)
         assert pair_risks(found).risk <= risk_of_all(found, rows, labels) + 1e-9
-
-    @pytest.mark.slow
-    def test_a_stream_has_a_sample_and_says_how_good_it_is(self):
-        off, errors = [], []
-        for seed in range(40):
-            rows, labels = rows_of_classes(1200, seed)
-            found = with_sample_of(300, ClassSubspace)(
-                2, criterion="difference", eta=0.5
-            ).partial_fit(rows, labels)
-            off.append(pair_risks(found).risk - risk_of_all(found, rows, labels, found.threshold_))
-            errors.append(pair_risks(found).error)
-        # 40 squares: their root mean square is known to 1 / sqrt(80), and four times that is 0.45.
-        assert 0.55 < np.sqrt(np.mean(np.square(off)) / np.mean(np.square(errors))) < 1.45
-        assert max(errors) < 0.1
 
     @pytest.mark.parametrize("exact", [True, False], ids=["sorted", "binned"])
     def test_weights_count_as_repetitions(self, exact):

@@ -3,7 +3,6 @@
 from abc import abstractmethod
 from copy import copy, deepcopy
 from dataclasses import replace
-from functools import cache
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -45,7 +44,6 @@ from eigenstream.subspace.solvers.solver import (
     SOLVERS,
     Kernel,
     Need,
-    Sketch,
     Solver,
     Task,
     chosen_solver,
@@ -62,7 +60,7 @@ from eigenstream.subspace.sums.terms import Terms
     _solver="Solver?",
     _map="FeatureMap | None?",
     _learner="Learner | None?",
-    _answer="Result | Answer | None?",
+    _answer="Result | None?",
     _begun="dict?",
 )
 class SubspaceEstimator(Projection):
@@ -113,13 +111,6 @@ class SubspaceEstimator(Projection):
     def _check_enough(self, learner: Learner) -> None:
         """Raise ValueError if the learner has too few rows for an answer."""
 
-    @classmethod
-    @cache
-    def _get_param_names(cls) -> list[str]:
-        """Return the names of the parameters. Reading a signature takes 5 % of a small fit."""
-        names: list[str] = super()._get_param_names()
-        return names
-
     def set_params(self, **params: object) -> Self:
         """Set parameters of the estimator.
 
@@ -136,16 +127,11 @@ class SubspaceEstimator(Projection):
             This estimator.
         """
         name = params.get("solver", self.solver)
-        nested = next((key for key in params if key.startswith("solver__")), None)
-        if nested is not None and isinstance(name, str):
-            own = nested.removeprefix("solver__")
-            kinds = [kind for kind in SOLVERS.values() if own in kind().get_params()]
-            kind = next(
-                (candidate for candidate in kinds if candidate.name == name), (*kinds, Sketch)[0]
-            )
+        nested = [key for key in params if key.startswith("solver__")]
+        if nested and isinstance(name, str):
             raise ValueError(
-                f"solver={name!r} is a name, and {nested} needs an object. Use "
-                f"solver={kind.__name__}({own}={params[nested]!r})."
+                f"solver={name!r} is a name, and {nested[0]} needs an object, such as "
+                f"Sketch({nested[0][8:]}={params[nested[0]]!r})."
             )
         configured: Self = super().set_params(**params)
         return configured
@@ -194,20 +180,26 @@ class SubspaceEstimator(Projection):
         """Warn after a fit if many rows were skipped."""
         self._skipped.warn(self, learner.n_rows, self._row_word)
 
+    @property
+    def _named_solver(self) -> Solver | None:
+        """The solver object of ``solver``, or None for "auto"."""
+        named: Any = SOLVERS[self.solver]() if self.solver in SOLVERS else self.solver
+        return None if isinstance(named, str) else named
+
     def _in_memory(self, stream: StreamLike) -> bool:
         """Return whether the solver needs the whole stream in memory."""
-        solver = SOLVERS[self.solver]() if self.solver in SOLVERS else self.solver
-        if isinstance(solver, str) or solver.can(ADD):
+        solver = self._named_solver
+        if solver is None or solver.can(ADD):
             return False
         return solver.own_map() is not None or not stream.rereadable
 
     def _fit_maps(self, fit: Fit) -> None:
         """Fit the feature map, or the map of a kernel, to all rows."""
-        solver = SOLVERS[self.solver]() if self.solver in SOLVERS else self.solver
-        own = None if isinstance(solver, str) else solver.own_map()
+        solver = self._named_solver
+        own = None if solver is None else solver.own_map()
         if own is not None and self.features is not None:
             raise ValueError(
-                f"solver={solver.name!r} cannot be combined with features={self.features!r}, "
+                f"solver={self.solver!r} cannot be combined with features={self.features!r}, "
                 "because it maps the rows itself. Leave features out."
             )
         features = self.features if own is None else own
@@ -271,6 +263,25 @@ class SubspaceEstimator(Projection):
         """True while rows are buffered for the feature map."""
         return self._learner is None and self._map is not None
 
+    def merge(self, other: Self) -> Self:
+        """Return an estimator that has learned from the data of both.
+
+        Neither estimator is changed. The result is exact with solver="dense". With "sketch", the
+        directions that either estimator discarded are lost.
+
+        Parameters
+        ----------
+        other : object
+            A fitted estimator of the same class, with equal parameters and the same number of
+            features.
+
+        Returns
+        -------
+        self : object
+            A new fitted estimator.
+        """
+        return self._merged(other)
+
     def _merged(self, other: Self, *, new_sequence: bool = False) -> Self:
         """Return an estimator that has learned from this one's rows and then from the other's."""
         if type(self) is not type(other):
@@ -329,14 +340,6 @@ class SubspaceEstimator(Projection):
         now._skipped = fit.skipped
         note_source(now, fit.source, fit.n_sequences)
         return now
-
-    def _loaded(self) -> None:
-        """Solve again after loading a file of format 2, whose results have another class."""
-        if self._answer is None or isinstance(self._answer, self._result_class):
-            return
-        if isinstance(self._known().sums, Passes):
-            raise ValueError(f"the file has no {self._result_class.__name__}.")
-        self._answer = None
 
     # ---- checks ----------------------------------------------------------------------------
 

@@ -1,12 +1,11 @@
 """Distances from labelled rows: all implied pairs, in linear time."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
 
@@ -15,22 +14,16 @@ from eigenstream._documented import documented_by
 from eigenstream._hooks import KEEPING, keeper_of
 from eigenstream._linalg import Float64s
 from eigenstream._prepared import learns_rows
-from eigenstream._provenance import forget_source, note_source
 from eigenstream._refusals import offered_if
 from eigenstream._storable import storable
-from eigenstream._streams import (
-    check_takes_checkpoints,
-    fits_dask,
-    is_stream,
-    labelled_stream,
-    note_columns,
-)
+from eigenstream._streams import fits_dask, is_stream
 from eigenstream._types import (
     Array,
     Checkpoint,
     Constraints,
     Count,
     LabelsLike,
+    Matrix,
     PairsLike,
     RowsLike,
     Setting,
@@ -40,7 +33,6 @@ from eigenstream._types import (
 )
 from eigenstream.evaluation.pair_risk import TrainingRows
 from eigenstream.rows.chunk import Chunk
-from eigenstream.rows.fit import Fit
 from eigenstream.rows.guard import publishes
 from eigenstream.rows.rows import (
     ArrayRows,
@@ -91,11 +83,11 @@ class ClassSubspace(PairwiseEstimator):
         Divide each feature by its standard deviation over the rows (True), or within classes. With
         ``groups``, True stands for the deviation within tasks. "auto" is "within" for "ratio" and
         fewer than 5 classes, and False otherwise.
-    eta : float, "auto", "margin_risk" or list of floats, default="auto"
+    eta : float, "auto" or "margin_risk", default="auto"
         For "difference": the weight of pairs of different classes; pairs of the same class have
         the weight 1. "auto" compares 12 weights from 10 to 0.003 by the ROC area of pairs of
-        held-out classes. A list gives other weights to compare. "margin_risk" minimises the
-        training risk at margin 0.01, as the paper does.
+        held-out classes. "margin_risk" minimises the training risk at margin 0.01, as the paper
+        does.
     <solver, features, missing>
 
     Attributes
@@ -127,7 +119,6 @@ class ClassSubspace(PairwiseEstimator):
     PairSubspace : The same method for given pairs.
     eigenstream.subspace.pair_risks : Risks of a threshold on the training pairs.
     eigenstream.subspace.risk_bound : A bound on the risk on new pairs.
-    ThresholdClassifier : Classification from one example of each class.
 
     Notes
     -----
@@ -185,7 +176,7 @@ class ClassSubspace(PairwiseEstimator):
         shrinkage: Setting = "auto",
         mixing: Setting = "auto",
         scale: bool | str = "auto",
-        eta: Setting | Sequence[float] = "auto",
+        eta: Setting = "auto",
         solver: str | Solver = "auto",
         features: Transformer | None = None,
         missing: str = "raise",
@@ -237,23 +228,7 @@ class ClassSubspace(PairwiseEstimator):
             The fitted estimator.
         """
         keeper = keeper_of(checkpoint, every, resume)
-        self._check_parameters()
-        if is_stream(X):
-            stream = labelled_stream(X, y, self)
-            if keeper is None and self._in_memory(stream):
-                chunk = all_rows(stream, "fit of ClassSubspace")
-                self._learn_all(Fit(self, self._rows(chunk.rows, chunk.targets, reset=True)))
-                note_columns(self, stream)
-                note_source(self, stream)
-                return self
-            rows = self._stream_rows(stream)
-            note_columns(self, stream)
-            self._resume(rows, keeper)
-            return self
-        if keeper is not None:
-            check_takes_checkpoints(X)
-        self._learn_all(Fit(self, self._rows(X, y, sample_weight, groups, reset=True)))
-        forget_source(self)
+        self._fit(X, y, keeper, sample_weight=sample_weight, groups=groups)
         return self
 
     @offered_if(continues)
@@ -337,11 +312,11 @@ class ClassSubspace(PairwiseEstimator):
         >>> found.eigenvalues.value.round(2), found.eigenvalues.error.round(2)
         (array([1.32, 0.74]), array([0.25, 0.2 ]))
         """
-        model: Self = clone(self)
-        model._check_parameters()
-        X = labelled_stream(X, y, model) if is_stream(X) else X
-        rows = model._rows(X, y, None, groups, reset=True)
-        return model._jackknifed(rows, blocks, parts_of_classes)
+        return self._error_bars(X, y, blocks, parts_of_classes, groups=groups)
+
+    def _all_of(self, stream: StreamLike) -> tuple[Matrix, LabelsLike]:
+        whole = all_rows(stream, "fit of ClassSubspace")
+        return whole.rows, whole.targets
 
     def _stream_rows(self, stream: StreamLike) -> StreamRows:
         def labels(names: LabelsLike) -> Array:
@@ -370,18 +345,13 @@ class ClassSubspace(PairwiseEstimator):
         return ArrayRows([part], missing=self.missing, begins=False, source=X)
 
     def _check_kinds(self, targets: Array) -> None:
-        """Raise if labels change from text to numbers, or from numbers to text."""
+        """Raise if labels or groups change from text to numbers, or from numbers to text."""
         kept: Any = self._known().sample.kept  # type: ignore[union-attr]
-        if kept is None:
-            return
-        for what, now, before in zip(
-            ("y", "groups"), _kinds(targets), _kinds(kept.targets), strict=True
-        ):
-            if now != before:
-                raise ValueError(
-                    f"{what} contains {now}, but earlier rows had {before}. Use one kind of label "
-                    "in all calls."
-                )
+        if kept is not None and _kinds(targets) != _kinds(kept.targets):
+            raise ValueError(
+                f"y and groups contain {_kinds(targets)}, but earlier rows had "
+                f"{_kinds(kept.targets)}. Use one kind of label in all calls."
+            )
 
     def _terms(self, width: int) -> ClassTerms:
         return ClassTerms(width)
@@ -466,9 +436,7 @@ class ClassSubspace(PairwiseEstimator):
         terms: Any = self._known().terms
         return {label for _, label in terms.centers}
 
-    def _subspace_bound(
-        self, margin: float, delta: float, diameter: float, balanced: bool
-    ) -> RiskBound:
+    def _subspace_bound(self, margin: float, delta: float, diameter: float) -> RiskBound:
         if self.scale_ is not None:
             raise ValueError(
                 "The bound does not hold for scale=True, where the divisors are estimated from the "
@@ -485,8 +453,6 @@ class ClassSubspace(PairwiseEstimator):
         return tags
 
 
-def _kinds(targets: Array) -> tuple[str, str]:
-    """Return the kind of the labels and of the groups: "text", "numbers" or "nothing"."""
-    label, group = targets[0] if targets.ndim == 2 else (targets[0], None)
-    kinds = ["text" if isinstance(name, str) else "numbers" for name in (label, group)]
-    return kinds[0], "nothing" if group is None else kinds[1]
+def _kinds(targets: Array) -> list[str]:
+    """Return "text" or "numbers" for the labels, and for the groups if there are any."""
+    return ["text" if isinstance(name, str) else "numbers" for name in np.atleast_1d(targets[0])]

@@ -1,15 +1,11 @@
 """Contrastive principal component analysis."""
 
-from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval
 
-from eigenstream._checks import check_number
-from eigenstream._linalg import Float64s, brief
 from eigenstream._prepared import learns_rows, prepared
 from eigenstream._provenance import forget_source, note_source
 from eigenstream._storable import storable
@@ -33,27 +29,6 @@ from eigenstream.subspace.estimators.time import scale_of
 from eigenstream.subspace.solvers.solver import Solver, Task
 from eigenstream.subspace.sums.label_terms import PENALISED, ContrastTerms
 from eigenstream.subspace.sums.learner import Learner
-
-
-@dataclass(frozen=True)
-class ContrastPath:
-    """Contrast subspaces of the same data at several alphas.
-
-    Attributes
-    ----------
-    alphas : array of shape (n_alphas,)
-        The weights of the background.
-    eigenvalues : array of shape (n_alphas, n_components)
-        The eigenvalues at each alpha, descending.
-    components : array of shape (n_alphas, n_components, n_features)
-        The components at each alpha.
-    """
-
-    alphas: Float64s
-    eigenvalues: Float64s
-    components: Float64s
-
-    __repr__ = brief
 
 
 @storable()
@@ -128,8 +103,6 @@ class ContrastSubspace(SubspaceEstimator):
     ...     abs(StreamPCA(1).fit(X).components_).round(1),
     ... )
     (array([[1., 0., 0., 0., 0.]]), array([[0., 1., 0., 0., 0.]]))
-    >>> found.path([0.0, 2.0]).eigenvalues.round(1)[:, 0]
-    array([99. ,  5.3])
     """
 
     _on_devices = True
@@ -233,24 +206,6 @@ class ContrastSubspace(SubspaceEstimator):
         """
         return self._continued(X, background)
 
-    def merge(self, other: Self) -> Self:
-        """Return an estimator that has learned from the rows of both.
-
-        Neither estimator is changed. The result is exact with solver="dense". With "sketch", the
-        directions that either estimator discarded are lost.
-
-        Parameters
-        ----------
-        other : ContrastSubspace
-            A fitted estimator with equal parameters and the same number of features.
-
-        Returns
-        -------
-        self : object
-            A new fitted estimator.
-        """
-        return self._merged(other)
-
     def _rows(self, X: RowsLike, background: RowsLike = None, *, reset: bool) -> Sets:
         """Return the rows of X, with the targets 0, and of the background, with the targets 1."""
         sets: dict[int, Rows] = {}
@@ -319,28 +274,6 @@ class ContrastSubspace(SubspaceEstimator):
     def result_(self) -> ContrastResult:
         """The result, a frozen dataclass: eigenpairs, mean, scale and alpha."""
         return cast(ContrastResult, self._solved())
-
-    def path(self, alphas: ArrayLike) -> ContrastPath:
-        """Solve for several alphas without reading the data again.
-
-        Parameters
-        ----------
-        alphas : array-like of numbers of at least 0
-            The weights of the background.
-
-        Returns
-        -------
-        ContrastPath
-            The eigenvalues and components at each alpha.
-        """
-        weights = [check_number(alpha, "alpha", least=0) for alpha in np.ravel(alphas).tolist()]
-        operator, n = self._matrices(), self.n_components_
-        eigenpairs = [operator.largest((1.0, alpha), n) for alpha in weights]
-        values, vectors = (
-            [pairs.values for pairs in eigenpairs],
-            [pairs.vectors.T for pairs in eigenpairs],
-        )
-        return ContrastPath(np.array(weights), np.array(values), np.array(vectors))
 
     def score(self, X: RowsLike, y: LabelsLike = None, *, background: RowsLike) -> float:
         """Return the objective of the subspace on other rows, with the means learned in ``fit``.

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from eigenstream._linalg import Float64s
 from eigenstream._storable import storable
@@ -12,7 +11,7 @@ from eigenstream.subspace.estimators.held_out import Fold, roc_area_of_pairs
 from eigenstream.subspace.sums.operators import MatrixOperator
 from eigenstream.subspace.sums.terms import Weights
 
-#: The weights of negative pairs that "auto" compares. Positive pairs have the weight 1.
+#: The weights of negative pairs that "auto" compares, descending. Positive pairs have the weight 1.
 ETAS = (10.0, 3.2, 1.0, 0.56, 0.32, 0.18, 0.1, 0.056, 0.032, 0.018, 0.01, 0.0032)
 
 
@@ -28,7 +27,6 @@ class Choice:
 
 def choose(
     folds: list[Fold],
-    etas: ArrayLike,
     columns: Callable[[MatrixOperator, float, Weights], Float64s],
     scale: Float64s | None = None,
 ) -> Choice:
@@ -36,22 +34,19 @@ def choose(
 
     ``columns`` solves for one weight. The loss is one minus the ROC area of the test pairs.
     """
-    ordered = np.sort(np.asarray(etas, np.float64))[::-1]
     losses: list[list[float]] = []
     for fold in folds:
-        operator, totals = (
-            fold.learner.operator(fold.left_out),
-            fold.learner.terms.totals(fold.left_out),
-        )
+        operator = fold.learner.operator(fold.left_out)
+        totals = fold.learner.terms.totals(fold.left_out)
         differences = fold.differences
         if scale is not None:
             operator, differences = operator.scaled(scale), differences / scale
-        along = (differences @ columns(operator, eta, totals) for eta in ordered.tolist())
+        along = (differences @ columns(operator, eta, totals) for eta in ETAS)
         losses.append([1.0 - roc_area_of_pairs((Z**2).sum(axis=1), fold.same) for Z in along])
     if not losses:
-        return Choice(1.0, ordered, np.ones(len(ordered)))
+        return Choice(1.0, np.array(ETAS), np.ones(len(ETAS)))
     place = _place(np.array(losses))
-    return Choice(float(ordered[round(place)]), ordered, np.array(losses).mean(axis=0))
+    return Choice(ETAS[round(place)], np.array(ETAS), np.array(losses).mean(axis=0))
 
 
 def _place(losses: Float64s) -> float:
@@ -73,9 +68,8 @@ def _place(losses: Float64s) -> float:
     return float(counts @ np.arange(len(counts)) / counts.sum())
 
 
-def margin_risk_eta(etas: ArrayLike, loss: Callable[[float], float]) -> Choice:
+def margin_risk_eta(loss: Callable[[float], float]) -> Choice:
     """Return the weight with the smallest loss on the training pairs, as in [HPCA]."""
-    ordered = np.sort(np.asarray(etas, np.float64))[::-1]
-    losses = np.array([loss(float(eta)) for eta in ordered])
+    losses = np.array([loss(eta) for eta in ETAS])
     close = np.flatnonzero(losses <= losses.min() + 1e-12)
-    return Choice(float(ordered[close[len(close) // 2]]), ordered, losses)
+    return Choice(ETAS[close[len(close) // 2]], np.array(ETAS), losses)

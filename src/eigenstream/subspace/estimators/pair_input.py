@@ -1,11 +1,11 @@
 """Checks of pairs of rows and of labelled rows."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils import Tags
+from sklearn.utils import Tags, check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_feature_names, column_or_1d
 
@@ -15,7 +15,6 @@ from eigenstream._checks import (
     check_names,
     check_unmasked,
     check_weights,
-    is_sparse,
     unmasked,
 )
 from eigenstream._linalg import Float64s
@@ -32,7 +31,14 @@ from eigenstream._types import (
     WeightsLike,
 )
 from eigenstream.rows.chunk import Places
-from eigenstream.rows.rows import ArrayRows, IndexPairs, Part, Rows, check_columns_are_numbers
+from eigenstream.rows.rows import (
+    ArrayRows,
+    IndexPairs,
+    Part,
+    Rows,
+    all_rows,
+    check_columns_are_numbers,
+)
 
 SHAPES = (
     "pairs must have shape (n, 2, n_features), or shape (n, 2) with row numbers and preprocessor=X"
@@ -61,17 +67,13 @@ def pair_tags(tags: Tags, preprocessor: RowsLike) -> Tags:
 def checked_points(preprocessor: RowsLike) -> Matrix:
     """Return the rows that index pairs refer to."""
     check_is_rows(preprocessor, "preprocessor")
-    points: Matrix = preprocessor if is_sparse(preprocessor) else np.asarray(unmasked(preprocessor))
-    if points.ndim != 2 or 0 in points.shape:
-        raise ValueError(
-            f"preprocessor has shape {points.shape}. Pass the rows that index pairs refer to, of "
-            "shape (n, n_features)."
-        )
-    if np.iscomplexobj(points) or not np.issubdtype(points.dtype, np.number):
+    how = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_all_finite": False}
+    try:
+        points: Matrix = check_array(unmasked(preprocessor), input_name="preprocessor", **how)
+    except (ValueError, TypeError):
         check_columns_are_numbers(preprocessor, "preprocessor")
-        raise TypeError(f"preprocessor has dtype {points.dtype}. Pass real numbers.")
-    rows = points.tocsr() if is_sparse(points) else points
-    return rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float64)
+        raise
+    return points
 
 
 def checked_pairs(
@@ -117,6 +119,26 @@ def checked_pairs(
     return CheckedPairs(rows, weights, signs, index)
 
 
+def learned_pairs(
+    estimator: Any, pairs: PairsLike, y: LabelsLike, sample_weight: WeightsLike, *, reset: bool
+) -> CheckedPairs:
+    """Return checked pairs to learn from; with ``reset``, the estimator notes their columns."""
+    if y is None:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None. Pass "
+            "+1 and -1."
+        )
+    known, points = None if reset else int(estimator.n_features_in_), estimator.preprocessor
+    raw = checked_pairs(pairs, y, points, sample_weight, known)
+    estimator._learned_pairs = (raw.pairs, points) if reset and raw.pairs is not None else None
+    if reset:
+        estimator.n_features_in_ = raw.rows.shape[1] // (1 if raw.pairs is not None else 2)
+        _check_feature_names(estimator, np.empty((0, 0)), reset=True)
+        if raw.pairs is not None and hasattr(points, "columns"):
+            _check_feature_names(estimator, points, reset=True)
+    return raw
+
+
 def rows_of_pairs(estimator: BaseEstimator, raw: CheckedPairs, source: RowsLike = None) -> Rows:
     """Return checked pairs, chunk by chunk."""
     rows, missing = raw.rows if raw.pairs is None else raw.pairs, estimator.missing
@@ -125,14 +147,6 @@ def rows_of_pairs(estimator: BaseEstimator, raw: CheckedPairs, source: RowsLike 
         return ArrayRows(parts, missing=missing, members=2, begins=False, source=source)
     numbers = ArrayRows(parts, begins=False, source=source)
     return IndexPairs(numbers, raw.rows, index_pairs_of, missing=missing)
-
-
-def remember_names(estimator: BaseEstimator, raw: CheckedPairs, preprocessor: RowsLike) -> None:
-    """Store the number of features, and the column names of a data frame."""
-    estimator.n_features_in_ = raw.rows.shape[1] // (1 if raw.pairs is not None else 2)
-    _check_feature_names(estimator, np.empty((0, 0)), reset=True)
-    if raw.pairs is not None and hasattr(preprocessor, "columns"):
-        _check_feature_names(estimator, preprocessor, reset=True)
 
 
 def check_no_pairs(X: RowsLike) -> None:
@@ -150,35 +164,19 @@ def checked_signs(y: LabelsLike, n_pairs: int) -> NDArray[np.int64]:
     >>> checked_signs([0, 1], 2)
     Traceback (most recent call last):
         ...
-    ValueError: y must be +1 (same class) or -1 (different), got 0 and 1. Use 2 * y - 1.
+    ValueError: y must be +1 (same class) or -1 (different), got 0 at row 0. Use ...
     """
     check_unmasked(y, "y")
     signs = np.asarray(y)
     if signs.shape != (n_pairs,):
-        remedy = " Use y.ravel()." if signs.shape == (n_pairs, 1) else ""
         raise ValueError(
-            f"y must have shape ({n_pairs},), one sign a pair; got shape {signs.shape}.{remedy}"
+            f"y must have shape ({n_pairs},), one sign a pair; got shape {signs.shape}."
         )
-    if signs.dtype == bool:
-        raise TypeError(
-            "y must be +1 (same class) or -1 (different), got booleans. Use np.where(y, 1, -1)."
-        )
-    if signs.dtype.kind not in "iuf":
-        listed = signs.tolist()
-        words = [row for row, sign in enumerate(listed) if not isinstance(sign, int | float)]
-        if words:
-            raise TypeError(
-                f"y must be +1 (same class) or -1 (different), got {listed[words[0]]!r} at row "
-                f"{words[0]}. Use np.where(y == 'same', 1, -1), with your label for same pairs."
-            )
-        signs = np.array(listed)  # an object column of numbers
     wrong = np.flatnonzero((signs != 1) & (signs != -1))
-    if wrong.size and set(np.unique(signs).tolist()) <= {0, 1}:
-        raise ValueError("y must be +1 (same class) or -1 (different), got 0 and 1. Use 2 * y - 1.")
     if wrong.size:
         raise ValueError(
-            f"y must be +1 (same class) or -1 (different), got {signs[wrong[0]]} at row "
-            f"{wrong[0]}. For class labels use ClassSubspace, or sample_pairs."
+            f"y must be +1 (same class) or -1 (different), got {signs[wrong].tolist()[0]!r} at row "
+            f"{wrong[0]}. Use np.where(same, 1, -1), or ClassSubspace for class labels."
         )
     return signs.astype(np.int64, copy=False)
 
@@ -202,15 +200,14 @@ def check_stream_of_pairs(stream: StreamLike) -> None:
         )
 
 
-def pairs_in_rows(rows: Matrix, preprocessor: RowsLike) -> Matrix:
-    """Return the pairs in rows of a stream: two row numbers, or two rows side by side.
-
-    >>> pairs_in_rows(np.array([[1.0, 2.0, 3.0, 4.0]]), None).tolist()
-    [[[1.0, 2.0], [3.0, 4.0]]]
-    """
-    if preprocessor is not None:
-        return index_pairs_of(rows)
-    return rows.reshape(len(rows), 2, -1)
+def pairs_of_stream(estimator: Any, stream: StreamLike) -> tuple[PairsLike, LabelsLike]:
+    """Return all pairs of a stream, and their signs."""
+    check_without_steps(stream)
+    whole = all_rows(stream, f"fit of {type(estimator).__name__}")
+    if estimator.preprocessor is not None:
+        return index_pairs_of(whole.rows), whole.targets
+    check_stream_of_pairs(stream)
+    return whole.rows.reshape(len(whole.rows), 2, -1), whole.targets
 
 
 def index_pairs_of(rows: Matrix) -> Matrix:
@@ -254,11 +251,6 @@ def targets_of(estimator: BaseEstimator, y: LabelsLike, groups: LabelsLike, n_ro
     labels = checked_labels(estimator, y, n_rows)
     if groups is None:
         return labels
-    if np.shape(groups) != (n_rows,):
-        raise ValueError(
-            f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows and "
-            f"groups has shape {np.shape(groups)}."
-        )
     tasks = check_names(groups, "groups", n_rows)
     both = np.empty((n_rows, 2), object)
     both[:, 0], both[:, 1] = labels.tolist(), tasks.tolist()

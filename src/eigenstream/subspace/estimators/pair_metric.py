@@ -8,7 +8,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import check_choice, check_flag, check_number, check_whole, warn_user
+from eigenstream._checks import check_choice, check_number, check_whole, warn_user
 from eigenstream._linalg import Float64s, canonical_signs
 from eigenstream._prepared import maps_streams
 from eigenstream._storable import FITTED, storable
@@ -16,7 +16,7 @@ from eigenstream._streams import is_stream, labelled_stream
 from eigenstream._types import LabelsLike, Matrix, PairsLike, RowsLike, WeightsLike
 from eigenstream.rows.chunk import FIRST, Skipped, joined
 from eigenstream.rows.guard import Guarded, publishes
-from eigenstream.rows.rows import all_rows, as_floats, validated
+from eigenstream.rows.rows import as_floats, validated
 from eigenstream.subspace.estimators import pair_input
 from eigenstream.subspace.inference.decisions import FitsPairs
 from eigenstream.subspace.inference.pair_bounds import bound_of_pairs
@@ -67,8 +67,6 @@ class PairMetric(
         The largest Hilbert-Schmidt norm of M. A projection of rank d has the norm sqrt(d).
     margin : float in (0, 1), default=0.1
         The margin of the hinge loss.
-    balanced : bool, default=True
-        Give positive and negative pairs the total weight 1/2 each.
     preprocessor : array of shape (n, D), optional
         The rows that index pairs refer to.
     diameter : float, optional
@@ -103,8 +101,9 @@ class PairMetric(
     Notes
     -----
     The fit minimises the mean hinge loss of ``r (t - (x - x')^T M (x - x'))`` for pairs (x, x') of
-    sign r. The minimum is over thresholds t and over positive semidefinite M of bounded
-    Hilbert-Schmidt norm. The problem is convex, and [1]_ Theorem 3 bounds the risk on new pairs.
+    sign r, and both signs have the same total weight. The minimum is over thresholds t and over
+    positive semidefinite M of bounded Hilbert-Schmidt norm. The problem is convex, and [1]_ Theorem
+    3 bounds the risk on new pairs.
 
     References
     ----------
@@ -128,7 +127,6 @@ class PairMetric(
         *,
         norm: float = 3.0,
         margin: float = 0.1,
-        balanced: bool = True,
         preprocessor: RowsLike = None,
         diameter: float | None = None,
         max_iter: int = 5000,
@@ -137,7 +135,6 @@ class PairMetric(
     ) -> None:
         self.norm = norm
         self.margin = margin
-        self.balanced = balanced
         self.preprocessor = preprocessor
         self.diameter = diameter
         self.max_iter = max_iter
@@ -170,22 +167,10 @@ class PairMetric(
         if self.diameter is not None:
             check_number(self.diameter, "diameter", above=0)
         most = check_whole(self.max_iter, "max_iter")
-        check_flag(self.balanced, "balanced")
         check_choice(self.missing, "missing", ("raise", "skip"))
         if is_stream(pairs):
-            stream = labelled_stream(pairs, y, self)
-            pair_input.check_without_steps(stream)
-            whole = all_rows(stream, "fit of PairMetric")
-            pairs, y = whole.rows, whole.targets
-            if self.preprocessor is None:
-                pair_input.check_stream_of_pairs(stream)
-            pairs = pair_input.pairs_in_rows(pairs, self.preprocessor)
-        if y is None:
-            raise ValueError(
-                "PairMetric requires y to be passed, but the target y is None. Pass +1 and -1."
-            )
-        raw = pair_input.checked_pairs(pairs, y, self.preprocessor, sample_weight)
-        self._learned_pairs = None if raw.pairs is None else (raw.pairs, self.preprocessor)
+            pairs, y = pair_input.pairs_of_stream(self, labelled_stream(pairs, y, self))
+        raw = pair_input.learned_pairs(self, pairs, y, sample_weight, reset=True)
         chunks = [*pair_input.rows_of_pairs(self, raw).chunks()]
         every, skipped = joined(chunks), Skipped()
         for chunk in chunks:
@@ -199,10 +184,8 @@ class PairMetric(
             raise ValueError(
                 "PairMetric needs pairs of both signs. Pass some with y = +1 and some with y = -1."
             )
-        if self.balanced:
-            for sign, total in zip((1, -1), totals, strict=True):
-                weights[signs == sign] *= 0.5 / total
-        weights /= weights.sum()
+        for sign, total in zip((1, -1), totals, strict=True):
+            weights[signs == sign] *= 0.5 / total
         apart = np.asarray(
             weighted.rows[weighted.pairs[:, 0]] - weighted.rows[weighted.pairs[:, 1]], np.float64
         )
@@ -222,7 +205,6 @@ class PairMetric(
         self._forget_counts()
         self._skipped = skipped
         skipped.warn(self, len(every), "pair", FIRST)
-        pair_input.remember_names(self, raw, self.preprocessor)
         self.metric_ = metric / unit**2
         self.diameter_ = unit
         values, vectors = eigh(self.metric_)
@@ -230,7 +212,7 @@ class PairMetric(
         order = np.flatnonzero(kept)[::-1]
         columns = canonical_signs(vectors[:, order])
         self.components_ = (columns * np.sqrt(values[order])).T
-        self._begun = norm, margin, bool(self.balanced)
+        self._begun = norm, margin
         self._trained = TrainingPairs.of_all([weighted], np.asarray(self.components_.T, np.float64))
         return self
 
@@ -259,12 +241,10 @@ class PairMetric(
         rows = as_floats(validated(self, X, reset=False))
         return rows @ self.components_.T.astype(rows.dtype)
 
-    def _risk_bound(
-        self, margin: float, delta: float, diameter: float | None, balanced: bool
-    ) -> RiskBound:
+    def _risk_bound(self, margin: float, delta: float, diameter: float | None) -> RiskBound:
         # |M^(1/2) u|^2 for differences of at most unit length: no further scaling.
-        norm, margin, balanced = self._begun
-        return bound_of_pairs(self._trained, (norm, norm), margin, delta, 1.0, balanced=balanced)
+        norm, margin = self._begun
+        return bound_of_pairs(self._trained, (norm, norm), margin, delta, 1.0)
 
     def _unit(self) -> float:
         return self.diameter_

@@ -1,28 +1,19 @@
 """Distances from pairs marked as same or different."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar, Self
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Options, StrOptions
 
 from eigenstream._checks import check_index_pairs
 from eigenstream._documented import documented_by
-from eigenstream._hooks import KEEPING, Keeper, keeper_of
+from eigenstream._hooks import KEEPING, keeper_of
 from eigenstream._linalg import Float64s
-from eigenstream._provenance import forget_source
 from eigenstream._refusals import offered_if
 from eigenstream._storable import storable
-from eigenstream._streams import (
-    check_takes_checkpoints,
-    fits_dask,
-    is_stream,
-    labelled_stream,
-    note_columns,
-)
+from eigenstream._streams import fits_dask, is_stream
 from eigenstream._types import (
     Array,
     Checkpoint,
@@ -37,9 +28,8 @@ from eigenstream._types import (
     Transformer,
     WeightsLike,
 )
-from eigenstream.rows.fit import Fit
 from eigenstream.rows.guard import publishes
-from eigenstream.rows.rows import IndexPairs, Rows, StreamRows, all_rows
+from eigenstream.rows.rows import IndexPairs, Rows, StreamRows
 from eigenstream.subspace.estimators import pair_input
 from eigenstream.subspace.estimators.base import continues
 from eigenstream.subspace.estimators.discriminants import Scatters
@@ -81,11 +71,10 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         Divide each feature by its standard deviation within positive pairs. "auto" is "within" for
         "ratio" if the two largest sets of connected rows have half of the rows of positive pairs,
         and False otherwise.
-    eta : float, "auto", "margin_risk" or list of floats, default="auto"
+    eta : float, "auto" or "margin_risk", default="auto"
         For "difference": the weight of negative pairs; positive pairs have the weight 1. "auto"
-        compares 12 weights from 10 to 0.003 by the ROC area of held-out pairs. A list gives other
-        weights to compare. "margin_risk" minimises the training risk at margin 0.01, as the paper
-        does.
+        compares 12 weights from 10 to 0.003 by the ROC area of held-out pairs. "margin_risk"
+        minimises the training risk at margin 0.01, as the paper does.
     <solver, features>
     preprocessor : array of shape (n, D), optional
         The rows that index pairs refer to.
@@ -171,7 +160,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         shrinkage: Setting = "auto",
         mixing: Setting = "auto",
         scale: bool | str = "auto",
-        eta: Setting | Sequence[float] = "auto",
+        eta: Setting = "auto",
         solver: str | Solver = "auto",
         features: Transformer | None = None,
         preprocessor: RowsLike = None,
@@ -224,28 +213,13 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
             The fitted estimator.
         """
         keeper = keeper_of(checkpoint, every, resume)
-        self._check_parameters()
-        if is_stream(pairs):
-            stream = labelled_stream(pairs, y, self)
-            if keeper is not None or not self._in_memory(stream):
-                self._fit_stream(stream, keeper)
-                return self
-            pair_input.check_without_steps(stream)
-            chunk = all_rows(stream, "fit of PairSubspace")
-            pairs, y = pair_input.pairs_in_rows(chunk.rows, self.preprocessor), chunk.targets
-        if keeper is not None:
-            check_takes_checkpoints(pairs)
-        fit = Fit(self, self._rows(pairs, y, sample_weight, reset=True))
-        self._learn_all(fit)
-        self._trained = TrainingPairs.of_all(fit.reading(), self._columns)
-        forget_source(self)
+        fit = self._fit(pairs, y, keeper, sample_weight=sample_weight)
+        if fit is not None:
+            self._trained = TrainingPairs.of_all(fit.reading(), self._columns)
         return self
 
-    def _fit_stream(self, stream: StreamLike, keeper: Keeper | None) -> None:
-        """Learn from a stream of pairs."""
-        rows = self._stream_rows(stream)
-        note_columns(self, stream)
-        self._resume(rows, keeper)
+    def _all_of(self, stream: StreamLike) -> tuple[PairsLike, LabelsLike]:
+        return pair_input.pairs_of_stream(self, stream)
 
     def _stream_rows(self, stream: StreamLike) -> Rows:
         """Return the pairs of a stream: two rows side by side, or two row numbers."""
@@ -278,24 +252,6 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         With solver="dense" the result does not depend on the order or the chunking.
         """
         return self._continued(pairs, y, sample_weight)
-
-    def merge(self, other: Self) -> Self:
-        """Return an estimator that has learned from the pairs of both.
-
-        Neither estimator is changed. The result is exact with solver="dense". With "sketch", the
-        directions that either estimator discarded are lost.
-
-        Parameters
-        ----------
-        other : PairSubspace
-            A fitted estimator with equal parameters and the same number of features.
-
-        Returns
-        -------
-        self : object
-            A new fitted estimator.
-        """
-        return self._merged(other)
 
     _block_word = "pairs"
 
@@ -336,10 +292,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         >>> found.eigenvalues.value.round(2), found.eigenvalues.error.round(2)
         (array([1.07]), array([0.05]))
         """
-        model: Self = clone(self)
-        model._check_parameters()
-        pairs = labelled_stream(pairs, y, model) if is_stream(pairs) else pairs
-        return model._jackknifed(model._rows(pairs, y, reset=True), blocks, parts_in_time)
+        return self._error_bars(pairs, y, blocks, parts_in_time)
 
     def _rows(
         self,
@@ -351,17 +304,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
     ) -> Rows:
         if is_stream(pairs):
             return self._stream_rows(pairs)
-        if y is None:
-            raise ValueError(
-                "PairSubspace requires y to be passed, but the target y is None. Pass +1 and -1."
-            )
-        known = None if reset else int(self.n_features_in_)
-        raw = pair_input.checked_pairs(pairs, y, self.preprocessor, sample_weight, known)
-        self._learned_pairs = None
-        if reset:
-            pair_input.remember_names(self, raw, self.preprocessor)
-            if raw.pairs is not None:
-                self._learned_pairs = raw.pairs, self.preprocessor
+        raw = pair_input.learned_pairs(self, pairs, y, sample_weight, reset=reset)
         return pair_input.rows_of_pairs(self, raw, pairs)
 
     def _terms(self, width: int) -> PairTerms:
@@ -431,13 +374,11 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
     def _projected_sample(self, learner: Learner, columns: Float64s) -> TrainingPairs:
         return TrainingPairs.of_sample(learner.sample, columns)  # type: ignore[arg-type]
 
-    def _subspace_bound(
-        self, margin: float, delta: float, diameter: float, balanced: bool
-    ) -> RiskBound:
+    def _subspace_bound(self, margin: float, delta: float, diameter: float) -> RiskBound:
         norms = float(np.sqrt(self.n_components_)), 1.0
         trained = self._training()
         assert isinstance(trained, TrainingPairs)
-        return bound_of_pairs(trained, norms, margin, delta, diameter, balanced=balanced)
+        return bound_of_pairs(trained, norms, margin, delta, diameter)
 
     def __sklearn_tags__(self) -> Tags:
         """Describe the estimator to scikit-learn."""

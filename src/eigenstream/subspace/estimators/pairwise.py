@@ -1,26 +1,35 @@
 """Base of the estimators that learn from pairs and from labels."""
 
 from abc import abstractmethod
-from collections.abc import Callable
+from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import warn_user
+from eigenstream._hooks import Keeper
 from eigenstream._linalg import Float64s
 from eigenstream._prepared import maps_streams
+from eigenstream._provenance import forget_source, note_source
 from eigenstream._refusals import check_is_rows
 from eigenstream._storable import storable
-from eigenstream._streams import is_stream
-from eigenstream._types import Constraints, Matrix, RowsLike, Setting
+from eigenstream._streams import (
+    check_takes_checkpoints,
+    is_stream,
+    labelled_stream,
+    note_columns,
+)
+from eigenstream._types import Constraints, LabelsLike, Matrix, RowsLike, Setting, StreamLike
 from eigenstream.evaluation import pair_risk
 from eigenstream.evaluation.pair_risk import TrainingRows
 from eigenstream.rows.chunk import Chunk
 from eigenstream.rows.fit import Fit
 from eigenstream.rows.guard import reads
+from eigenstream.rows.rows import Rows
 from eigenstream.subspace.estimators.base import SubspaceEstimator
 from eigenstream.subspace.estimators.discriminants import (
     ENERGY,
@@ -35,7 +44,7 @@ from eigenstream.subspace.estimators.discriminants import (
     select,
 )
 from eigenstream.subspace.estimators.entries import CRITERION, DEFAULT
-from eigenstream.subspace.estimators.etas import ETAS, Choice, choose, margin_risk_eta
+from eigenstream.subspace.estimators.etas import Choice, choose, margin_risk_eta
 from eigenstream.subspace.estimators.held_out import (
     EUCLIDEAN,
     REGION_SHRINKAGE,
@@ -48,7 +57,7 @@ from eigenstream.subspace.estimators.results import PairResult
 from eigenstream.subspace.inference.decisions import PairDecisions
 from eigenstream.subspace.inference.pair_risks import PAPER_MARGIN
 from eigenstream.subspace.inference.uncertainty import (
-    RowBlock,
+    BlockCut,
     Uncertainty,
     check_blocks,
     fit_blocks,
@@ -59,7 +68,7 @@ from eigenstream.subspace.solvers.kernels import check_map
 from eigenstream.subspace.solvers.ratio_frame import RatioFrame
 from eigenstream.subspace.solvers.solver import COUNT, Task
 from eigenstream.subspace.sums.learner import Learner
-from eigenstream.subspace.sums.operators import Eigenpairs, canonical
+from eigenstream.subspace.sums.operators import canonical
 from eigenstream.subspace.sums.sample import PairSample, Sample, TrainingPairs
 from eigenstream.subspace.sums.terms import NOTHING, Parts, Weights
 from eigenstream.theory import RiskBound
@@ -80,11 +89,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
     scale: bool | str
 
     _parameter_constraints: ClassVar[Constraints] = SubspaceEstimator._parameter_constraints | {
-        "eta": [
-            Interval(Real, 0, None, closed="neither"),
-            StrOptions({"auto", "margin_risk"}),
-            "array-like",
-        ],
+        "eta": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto", "margin_risk"})],
         "n_components": [COUNT, StrOptions({"auto"}), None],
         "criterion": [CRITERION],
         "shrinkage": [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"})],
@@ -112,9 +117,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         """Return the sampled training pairs (or rows) of a learner after projection."""
 
     @abstractmethod
-    def _subspace_bound(
-        self, margin: float, delta: float, diameter: float, balanced: bool
-    ) -> RiskBound:
+    def _subspace_bound(self, margin: float, delta: float, diameter: float) -> RiskBound:
         """Return the bound of an orthogonal projection."""
 
     # ---- learning --------------------------------------------------------------------------
@@ -126,6 +129,37 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
     def _forget(self) -> None:
         super()._forget()
         self._forget_counts()
+
+    @abstractmethod
+    def _stream_rows(self, stream: StreamLike) -> Rows:
+        """Return the rows or pairs of a labelled stream."""
+
+    @abstractmethod
+    def _all_of(self, stream: StreamLike) -> tuple[Matrix, LabelsLike]:
+        """Return all rows or pairs of a labelled stream, and their labels."""
+
+    def _fit(
+        self, data: Matrix, y: LabelsLike, keeper: Keeper | None, **more: LabelsLike
+    ) -> Fit | None:
+        """Learn from all rows or pairs, and return their fit if they are in memory."""
+        self._check_parameters()
+        stream = labelled_stream(data, y, self) if is_stream(data) else None
+        if stream is not None:
+            if keeper is not None or not self._in_memory(stream):
+                rows = self._stream_rows(stream)
+                note_columns(self, stream)
+                self._resume(rows, keeper)
+                return None
+            data, y = self._all_of(stream)
+        elif keeper is not None:
+            check_takes_checkpoints(data)
+        fit = Fit(self, self._rows(data, y, reset=True, **more))
+        self._learn_all(fit)
+        forget_source(self)
+        if stream is not None:
+            note_columns(self, stream)
+            note_source(self, stream)
+        return fit
 
     @abstractmethod
     def _scatters(self, learner: Learner, n_features: int, held_out: Parts = NOTHING) -> Scatters:
@@ -153,10 +187,6 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
             return min(DEFAULT, width)
         return super()._wanted(width)
 
-    def _searches(self) -> bool:
-        """Return whether held-out classes or pairs choose eta."""
-        return not isinstance(self.eta, Real)
-
     def _task(self, width: int) -> Task:
         known = self.criterion == "difference" and isinstance(self.eta, Real)
         weights = _weights_at(float(self.eta), (1.0, 1.0)) if known else None
@@ -178,7 +208,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         wanted, width = self._wanted(terms.n_features), inside.terms.n_features
         n = width if wanted is None else min(int(wanted), width)
         totals, choice = terms.totals(), None
-        if not self._searches():
+        if isinstance(self.eta, Real):
             eta = float(self.eta)
         elif totals[1] == 0.0:
             eta = 1.0  # without positive pairs the weight has no effect
@@ -187,10 +217,20 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
             eta = choice.eta
         weights = _weights_at(eta, totals)
         pairs = operator.largest(weights, n)
-        positive = self._count(operator, pairs, weights)
+        if hasattr(operator, "cut"):
+            least = operator.cut(weights)
+        else:
+            size = float(np.abs(pairs.values).max(initial=0.0))
+            least = max(1e-12 * size, operator.floor * sum(weights))
+        positive = int((pairs.values > least).sum())
+        if positive < (1 if wanted is None else wanted):
+            warn_user(
+                f"n_components={wanted}, but only {positive} eigenvalue(s) of T are positive at "
+                f"eta={eta:.3g}. Other directions do not separate the pairs. Raise eta for more."
+            )
         if basis is not None:
             pairs = canonical(pairs.values, basis @ pairs.vectors)
-        pairs = self._only_positive(pairs, positive, eta)
+        pairs = pairs.first(positive)
         return PairResult(
             pairs, terms.mean, scale, eta, choice, n_positive=positive, weights=weights
         )
@@ -284,13 +324,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         n: int,
         scale: Float64s | None,
     ) -> Choice:
-        etas: Any = ETAS if isinstance(self.eta, str) else np.ravel(self.eta)
-        if len(etas) == 0 or not (np.asarray(etas, np.float64) > 0).all():
-            raise ValueError(
-                f"eta={self.eta!r} is empty or contains numbers that are not positive. Pass one or "
-                "more positive numbers."
-            )
-        if not (isinstance(self.eta, str) and self.eta == "margin_risk"):
+        if self.eta == "auto":
 
             def columns(operator: Any, eta: float, totals: Weights) -> Float64s:
                 weights = _weights_at(eta, totals)
@@ -298,7 +332,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
                 return np.asarray(pairs.vectors[:, pairs.values > operator.cut(weights)])
 
             folds = self._folds(inside, self._test_rows(learner, basis, scale)).folds
-            return choose(folds, etas, columns, scale)
+            return choose(folds, columns, scale)
         totals = learner.terms.totals()
 
         def loss(eta: float) -> float:
@@ -310,48 +344,23 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
             counts = self._projected_sample(learner, columns).counts
             return pair_risk.margin_risk(counts, PAPER_MARGIN, self._diameter(learner)).risk
 
-        return margin_risk_eta(etas, loss)
+        return margin_risk_eta(loss)
 
-    def _count(self, operator: Any, pairs: Eigenpairs, weights: Weights) -> int:
-        """Return the number of eigenvalues that are positive beyond rounding."""
-        if hasattr(operator, "cut"):
-            least = operator.cut(weights)
-        else:
-            size = float(np.abs(pairs.values).max(initial=0.0))
-            least = max(1e-12 * size, operator.floor * sum(weights))
-        return int((pairs.values > least).sum())
-
-    def _only_positive(self, pairs: Eigenpairs, positive: int, eta: float) -> Eigenpairs:
-        """Drop the directions that lower the objective, with a warning."""
-        n = self._wanted(len(pairs.vectors))
-        if positive == 0:
-            how = "Raise eta, or use eta='auto'."
-            if self._searches():
-                how = "This eta was selected on held-out data. Pass a larger eta."
-            warn_user(
-                f"No eigenvalue of T is positive at eta={eta:.3g}, so no direction separates the "
-                f"negative from the positive pairs. One component is returned. {how}"
-            )
-        elif n is not None and positive < n:
-            warn_user(
-                f"n_components={n}, but only {positive} eigenvalue(s) of T are positive at "
-                f"eta={eta:.3g}. Only these components are returned. Raise eta for more."
-            )
-        return pairs.first(positive)
-
-    def _jackknifed(
-        self, rows: Matrix, blocks: int, cut: Callable[..., list[RowBlock]]
+    def _error_bars(
+        self, data: Matrix, y: LabelsLike, blocks: int, cut: BlockCut, **more: LabelsLike
     ) -> Uncertainty:
-        """Learn from rows in blocks, and return the error bars."""
+        """Return a fit of a copy with error bars, from the rows or pairs in blocks."""
         check_blocks(blocks)
-        fit = Fit(self, rows)
-        self._fit_maps(fit)
-
-        def begin(width: int) -> tuple[Learner, ...]:
-            return (learners_of(self, width, "uncertainty"),)
-
+        model: Self = clone(self)
+        model._check_parameters()
+        rows: Any = model._rows(
+            labelled_stream(data, y, model) if is_stream(data) else data, y, reset=True, **more
+        )
+        fit = Fit(model, rows)
+        model._fit_maps(fit)
+        begin = partial(learners_of, model, call="uncertainty")
         n_rows = rows.source.n_rows if is_stream(rows.source) else rows.n_rows
-        (fitted,), parts = fit_blocks([self], fit, begin, blocks, n_rows, cut)
+        (fitted,), parts = fit_blocks([model], fit, lambda n: (begin(n),), blocks, n_rows, cut)
         return jackknife(fitted, parts)
 
     # ---- results ---------------------------------------------------------------------------
@@ -386,16 +395,13 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
     def _unit(self) -> float:
         return self._diameter(self._known().ahead())
 
-    def _risk_bound(
-        self, margin: float, delta: float, diameter: float | None, balanced: bool
-    ) -> RiskBound:
+    def _risk_bound(self, margin: float, delta: float, diameter: float | None) -> RiskBound:
         if self.result_.eta is None:
             raise ValueError(
                 "The bound holds only for orthogonal projections, not for criterion='ratio'. Use "
                 "criterion='difference' or PairMetric."
             )
-        diameter = self._unit() if diameter is None else diameter
-        return self._subspace_bound(margin, delta, diameter, balanced)
+        return self._subspace_bound(margin, delta, diameter or self._unit())
 
     # ---- use -------------------------------------------------------------------------------
 

@@ -12,18 +12,6 @@ from eigenstream.subspace.sums.operators import Eigenpairs
 from eigenstream.subspace.sums.propagator import LaggedCovariances
 from eigenstream.subspace.sums.terms import Weights
 
-__all__ = [
-    "Answer",
-    "ContrastResult",
-    "DynamicResult",
-    "Forms",
-    "Gaps",
-    "PairResult",
-    "Result",
-    "SlowResult",
-    "VarianceResult",
-]
-
 
 @storable(
     pairs="Eigenpairs", mean="f8 W", scale="f8 W | None", estimated="bool", gaps="Gaps | None"
@@ -168,17 +156,6 @@ class Gaps:
     unseen: Any
 
     __repr__ = brief
-
-
-@storable(pairs="Eigenpairs", mean="f8 W", scale="f8 W | None", details="dict")
-@dataclass(frozen=True)
-class Answer:
-    """The result in a file of format 2."""
-
-    pairs: Eigenpairs
-    mean: Float64s
-    scale: Float64s | None
-    details: dict[str, Any]
 
 
 @storable(freedom="number", total="number", noise="number", uncertainty="Uncertainty | None")

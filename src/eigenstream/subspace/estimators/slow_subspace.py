@@ -204,15 +204,11 @@ class SlowSubspace(TimeEstimator):
                 f"n_components={self.n_components} is a share of the kinetic variance. Use a whole "
                 "number, or criterion='ratio'."
             )
-        if self.scale and self.alpha == "bound" and self.criterion == "difference":
+        unknown = self.criterion == "difference" and (self.scale or self._own_sums)
+        if unknown and self.alpha == "bound":
             raise ValueError(
-                "alpha='bound' needs rows of a known size, and scale=True divides them by "
-                "estimated deviations. Use alpha='auto', or scale the data by constants first."
-            )
-        if self._own_sums and self.alpha == "bound":
-            raise ValueError(
-                "alpha='bound' needs complete rows and one mean. Use alpha='auto', or leave out "
-                "missing='available' and center='sequences'."
+                "alpha='bound' needs complete rows of a known size and one mean. Use alpha='auto', "
+                "or leave out scale, missing='available' and center='sequences'."
             )
 
     @property

@@ -314,8 +314,6 @@ class TimeEstimator(CallbackSupportMixin, GapEstimator):
             model._check_once(model._check_step)
             first = model._learner is None and not model._collecting
             parts = sequences_of(model, X, sample_weight, reset=first)
-            if new_sequence:
-                model._warn_of_short_sequence()
             begins = first or new_sequence
             model._learn_more(ArrayRows(parts, missing=model.missing, begins=begins))
         self._warn_of_skipped()
@@ -506,16 +504,6 @@ class TimeEstimator(CallbackSupportMixin, GapEstimator):
                 "rows that follow each other in time. Load with shuffle=False."
             )
 
-    def _warn_of_short_sequence(self) -> None:
-        if self._learner is None:
-            return
-        terms: Any = self._learner.ahead().terms
-        if 0 < terms.age <= self.lag:
-            warn_user(
-                f"The sequence that ends before this chunk has {terms.age} row(s) and gave no "
-                f"velocity at lag={self.lag}: nothing was learned from it."
-            )
-
     def _check_lengths(self, sequences: list[Part]) -> None:
         for sequence in sequences:
             if sequence.rows.shape[0] <= self.lag:
@@ -537,18 +525,13 @@ class TimeEstimator(CallbackSupportMixin, GapEstimator):
     def _check_terms(self, learner: Learner) -> None:
         """Raise if the learner has too few rows, whatever was skipped."""
         terms: Any = learner.terms
-        if terms.n_terms == 0:
-            if terms.age <= self.lag and terms.n_rows:
-                raise ValueError(
-                    f"No velocity is available after {terms.n_rows} row(s) at lag={self.lag}. "
-                    "Pass more rows, or use a smaller lag."
-                )
+        if terms.n_terms == 0 and (terms.age > self.lag or not terms.n_rows):
             raise ValueError("Every row has weight zero or a missing value. Pass other rows.")
         matters = self.lag > 0 and self._given_weights() != (1.0, 0.0)
-        if matters and terms.n_velocities == 0:
+        if terms.n_terms == 0 or (matters and terms.n_velocities == 0):
             raise ValueError(
-                f"Every velocity at lag={self.lag} contains a row with weight zero or a missing "
-                "value. Impute the values, choose another lag, or use StreamPCA."
+                f"No velocity at lag={self.lag} is available after {terms.n_rows} row(s). Pass "
+                "more rows without missing values, or use another lag."
             )
         self._check_size(learner)
         if self._gaps:

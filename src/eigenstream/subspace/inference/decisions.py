@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import check_choice, check_number, warn_user
+from eigenstream._checks import check_number, warn_user
 from eigenstream._linalg import Float64s
 from eigenstream._prepared import prepared, without_steps
 from eigenstream._streams import is_stream, labelled_stream
@@ -67,9 +67,7 @@ class PairDecisions(ABC):
         """Return an upper bound on the distance within a training pair."""
 
     @abstractmethod
-    def _risk_bound(
-        self, margin: float, delta: float, diameter: float | None, balanced: bool
-    ) -> RiskBound:
+    def _risk_bound(self, margin: float, delta: float, diameter: float | None) -> RiskBound:
         """Return a bound on the risk on new pairs."""
 
     @reads
@@ -141,7 +139,6 @@ class PairDecisions(ABC):
         self,
         X: RowsLike,
         y: LabelsLike,
-        strategy: str | None = None,
         *,
         false_positive_rate: float | None = None,
         preprocessor: RowsLike = None,
@@ -159,12 +156,9 @@ class PairDecisions(ABC):
             ``preprocessor``.
         y : array of shape (n,)
             Class labels of rows. +1 for pairs of the same class, -1 for pairs of different ones.
-        strategy : {"balanced_risk", "accuracy", "false_positive_rate"}, optional
-            The least balanced risk, or the fewest errors with all pairs counting the same. The
-            default is "false_positive_rate" if that is given, else "balanced_risk".
         false_positive_rate : float in [0, 1), optional
             Take the largest threshold at which at most this share of the different pairs is
-            predicted to be of the same class.
+            predicted to be of the same class. The default is the least balanced risk.
         preprocessor : array of shape (m, n_features), optional
             As in ``pair_distance``.
 
@@ -173,24 +167,15 @@ class PairDecisions(ABC):
         self : object
             The fitted estimator.
         """
-        by_rate = false_positive_rate is not None
-        strategy = strategy or ("false_positive_rate" if by_rate else "balanced_risk")
-        check_choice(strategy, "strategy", ("balanced_risk", "accuracy", "false_positive_rate"))
-        if (strategy == "false_positive_rate") != by_rate:
-            raise ValueError(
-                f"strategy={strategy!r} does not go with false_positive_rate="
-                f"{false_positive_rate!r}. Leave strategy out, or the rate."
-            )
-        counts, labelled = self._measured(X, y, preprocessor, both=not by_rate)
-        if by_rate:
-            rate = check_number(false_positive_rate, "false_positive_rate", least=0, below=1)
+        rate = false_positive_rate
+        counts, labelled = self._measured(X, y, preprocessor, both=rate is None)
+        if rate is None:
+            threshold = pair_risk.risk_curve(counts).threshold
+        else:
+            rate = check_number(rate, "false_positive_rate", least=0, below=1)
             threshold = pair_risk.rate_threshold(counts, rate)
             if labelled is not None:
                 self._check_rate(*labelled, threshold)
-        elif strategy == "accuracy":
-            threshold = pair_risk.accuracy_threshold(counts)
-        else:
-            threshold = pair_risk.risk_curve(counts).threshold
         self._calibrated = threshold
         return self
 

@@ -8,7 +8,7 @@ import numpy as np
 from eigenstream._checks import check_number
 from eigenstream.evaluation.base import PairCounts
 from eigenstream.evaluation.pair_risk import TrainingRows, margin_risk
-from eigenstream.subspace.sums.sample import Kind, TrainingPairs, all_alike
+from eigenstream.subspace.sums.sample import TrainingPairs, all_alike
 from eigenstream.theory import RiskBound, operator_bound, pair_bound
 
 
@@ -17,65 +17,18 @@ def check_delta(delta: float) -> float:
     return check_number(delta, "delta", above=0, below=1)
 
 
-def gap_of(
-    kind: Kind, norms: tuple[float, float], margin: float, delta: float
-) -> tuple[int, float]:
-    """Return the number of pairs in a bound, and its gap.
-
-    For a sample there are two valid bounds, and the smaller gap is returned. The first applies the
-    theorem to the sample. The second applies it to all pairs, and adds the difference between their
-    empirical risk and that of the sample.
-    """
-    m = _whole(kind.m)
-    gap = operator_bound(m, *norms, margin, delta).gap
-    if kind.m_all is not None:
-        more = _whole(kind.m_all)
-        price = sampling_price(m, 1.0, delta / 2)
-        both = operator_bound(more, *norms, margin, delta / 2).gap + price
-        if both < gap:
-            return more, both
-    return m, gap
-
-
 def bound_of_pairs(
-    pairs: TrainingPairs,
-    norms: tuple[float, float],
-    margin: float,
-    delta: float,
-    unit: float,
-    *,
-    balanced: bool,
+    pairs: TrainingPairs, norms: tuple[float, float], margin: float, delta: float, unit: float
 ) -> RiskBound:
-    """Bound the risk from independent pairs ([HPCA] Theorem 3).
+    """Bound the balanced risk from independent pairs ([HPCA] Theorem 3).
 
-    ``norms`` are the largest Hilbert-Schmidt and operator norm of the class. The balanced bound is
-    a union bound over the two kinds of pairs, with half of delta for each.
+    ``norms`` are the largest Hilbert-Schmidt and operator norm of the class. With pairs of both
+    signs, it is a union bound with half of delta for each sign.
     """
-    counts, kinds = pairs.counts, pairs.kinds
-    risk = _empirical(counts, margin, unit, balanced=balanced, largest=norms[1])
-    shares = counts.same[-1] > 0, counts.different[-1] > 0
-    if balanced and all(shares):
-        parts = [gap_of(kind, norms, margin, delta / 2) for kind in kinds]
-        return RiskBound(risk, sum(gap for _, gap in parts) / 2, delta, sum(m for m, _ in parts))
-    m, gap = gap_of(_together(counts, kinds), norms, margin, delta)
-    return RiskBound(risk, gap, delta, m)
-
-
-def _together(counts: PairCounts, kinds: tuple[Kind, Kind]) -> Kind:
-    """Return both kinds of pairs as one kind, of size (sum w)^2 / (sum w^2)."""
-    totals = np.array([counts.same[-1], counts.different[-1]])
-    there = np.flatnonzero(totals)
-    known = np.array([kind.m for kind in kinds])[there]
-    if all(kinds[k].m_all is None for k in there):
-        squares = totals[there] ** 2 / known
-        return Kind(float(totals.sum() ** 2 / squares.sum()))
-    # The two kinds were sampled at different rates. A sample in true proportions would be limited
-    # by the scarcer kind.
-    shares = totals[there] / totals.sum()
-    m = float((known / shares).min())
-    every = [kinds[k].m_all or kinds[k].m for k in there]
-    alike = np.ptp(np.array(every) / shares) <= 1e-9 * sum(every)
-    return Kind(m, sum(every) if alike else None)
+    risk = _empirical(pairs.counts, margin, unit, balanced=True, largest=norms[1])
+    m = [_whole(number) for number in pairs.numbers if number > 0.0]
+    gaps = [operator_bound(n, *norms, margin, delta / len(m)).gap for n in m]
+    return RiskBound(risk, sum(gaps) / len(m), delta, sum(m))
 
 
 def _empirical(

@@ -11,10 +11,9 @@ from eigenstream._checks import check_number
 from eigenstream._linalg import brief
 from eigenstream.evaluation import pair_risk
 from eigenstream.evaluation.base import PairCounts
-from eigenstream.evaluation.pair_risk import BalancedRisk, MarginRisk, TrainingRows
+from eigenstream.evaluation.pair_risk import BalancedRisk, MarginRisk
 from eigenstream.evaluation.rates import RateInterval, rate_interval
 from eigenstream.subspace.inference.pair_bounds import check_delta
-from eigenstream.subspace.sums.sample import TrainingPairs
 
 if TYPE_CHECKING:
     from eigenstream.subspace.inference.decisions import PairDecisions
@@ -45,15 +44,12 @@ class PairRisks:
     unit : float
         The unit of ``margin_risk``: the diameter for orthonormal components, and the largest
         learned distance of a training pair for others.
-    training : TrainingPairs or TrainingRows
-        The projected training pairs or rows.
     """
 
     curve: BalancedRisk
     counts: PairCounts
     diameter: float
     unit: float
-    training: TrainingPairs | TrainingRows
 
     __repr__ = brief
 
@@ -61,11 +57,6 @@ class PairRisks:
     def risk(self) -> float:
         """The smallest balanced risk of a threshold."""
         return self.curve.risk
-
-    @property
-    def error(self) -> float:
-        """The standard error of ``risk`` due to sampling, or 0 if all pairs are used."""
-        return float(self.training.risk_error(self.curve.threshold))
 
     def margin_risk(self, margin: float = PAPER_MARGIN) -> MarginRisk:
         """Return the smallest balanced risk at a margin, its threshold and its counting error.
@@ -114,7 +105,7 @@ def pair_risks(model: "PairDecisions") -> PairRisks:
     counts, diameter = model._counts(), model._unit()
     orthonormal = getattr(model, "eta_", None) is not None
     unit = diameter if orthonormal else float(counts.ends[-1])
-    return PairRisks(pair_risk.risk_curve(counts), counts, diameter, unit, model._training())
+    return PairRisks(pair_risk.risk_curve(counts), counts, diameter, unit)
 
 
 def risk_bound(
@@ -123,14 +114,13 @@ def risk_bound(
     margin: float = 0.1,
     *,
     diameter: float | None = None,
-    balanced: bool = True,
 ) -> "RiskBound":
     """Bound the risk of a learned distance on new pairs (Maurer 2006, Theorems 1 and 3).
 
     Learned from pairs, it bounds the balanced risk and assumes that the pairs are independent.
     Repeated pairs count once, with their total weight. Learned from labels, it bounds the risk on
     two new rows. All pairs of m rows count as m // 2 independent pairs. If the risk is estimated
-    from a sample, the bound adds a term that uses part of delta.
+    from a sample of the rows, the bound adds a term that uses part of delta.
 
     Parameters
     ----------
@@ -140,13 +130,10 @@ def risk_bound(
         The probability that the bound fails.
     margin : float in (0, 1), default=0.1
         The margin of the empirical risk. Choose it before looking at the data. ``PairMetric`` has
-        the margin, the diameter and the balance of its fit instead.
+        the margin and the diameter of its fit instead.
     diameter : float, optional
         An upper bound on the distance of any two rows, including new ones. The default is that of
         ``pair_risks``, which holds only for the training rows.
-    balanced : bool, default=True
-        For pairs: bound the balanced risk. If False, bound the risk at the training proportions of
-        the two signs.
 
     Returns
     -------
@@ -173,7 +160,7 @@ def risk_bound(
     check_is_fitted(model)
     if diameter is not None:
         diameter = check_number(diameter, "diameter", above=0)
-    return model._risk_bound(margin, delta, diameter, balanced)
+    return model._risk_bound(margin, delta, diameter)
 
 
 def false_positive_interval(model: "PairDecisions", X: ArrayLike, y: ArrayLike) -> RateInterval:

@@ -150,55 +150,6 @@ class PairRule:
         return np.asarray(row_squares(apart) < self.distance**2)
 
 
-@dataclass(frozen=True)
-class Measured:
-    """The properties of a fit that enter the theorems."""
-
-    m: int
-    d: int
-    alpha: float
-    lag: int
-    objective: float
-    #: The largest distance of a row from the mean.
-    radius: float
-    empirical: bool
-    #: True if alpha, and if the mean, was estimated from the data.
-    chosen: bool
-    center: bool
-
-
-def slow_subspace_bound(
-    fit: Measured, delta: float, mixing: MixingProfile, *, tight: bool
-) -> SubspaceBound:
-    """Apply [SLOW] Theorem 2 to data within ``radius`` of their mean.
-
-    The objective about the learned mean is smaller than the one about the true mean by
-    alpha |P(mean - true mean)|^2. [SLOW] Corollary 1 bounds this difference.
-    """
-    m, d, alpha, lag = fit.m, fit.d, fit.alpha, fit.lag
-    for_mean = MEAN_SHARE * delta if fit.center else 0.0
-    left = delta - for_mean
-    deviations: tuple[Deviation, ...]
-    if not fit.chosen:
-        fixed = slow_bound(m, d, left, mixing, lag=lag, tight=tight, alpha=alpha)
-        deviations, gap, largest = (fixed,), fixed.value, fixed.largest
-    else:
-        # Theorem 2 needs an alpha that does not depend on the data. Bound the mean squares V of Px
-        # and W of its velocity separately, each with probability left / 2. For all P and alpha,
-        # |L^ - L| <= alpha |V^ - V| + (1 - alpha) |W^ - W|.
-        variance = slow_bound(m, d, left / 2, mixing, lag=0, tight=tight, alpha=1.0)
-        velocity = slow_bound(m, d, left / 2, mixing, lag=lag, tight=tight, alpha=0.0)
-        deviations = (variance, velocity)
-        gap = alpha * variance.value + (1.0 - alpha) * velocity.value
-        largest = alpha * variance.largest + (1.0 - alpha) * velocity.largest
-    if fit.center:
-        gap += alpha * mean_bound(m, 0.5, for_mean, mixing, tight=tight).value ** 2
-    unit = (2.0 * fit.radius) ** 2
-    return SubspaceBound(
-        unit * gap, delta, fit.objective, fit.radius, unit * largest, deviations, fit.empirical
-    )
-
-
 def subspace_bound(
     model: "SlowSubspace",
     delta: float,
@@ -257,35 +208,48 @@ def subspace_bound(
     >>> round(bound.objective, 2), round(bound.gap, 2), round(bound.largest, 2)
     (0.24, 0.23, 3.87)
     """
-    if model.result_.alpha is None:
+    alpha = model.result_.alpha
+    if alpha is None:
         raise ValueError(
             "The bound does not hold for criterion='ratio'. Fit with criterion='difference'."
         )
-    if model.scale:
-        raise ValueError(
-            "The bound does not hold for scale=True, where the divisors are estimated from the "
-            "same data. Fit with scale=False, on data scaled by constants."
-        )
     learner = model._stored().ahead()
     terms: Any = learner.terms
-    if not terms.plain or model._own_sums:
+    if model.scale or not terms.plain or model._own_sums:
         raise ValueError(
-            "The bound holds only for unweighted means. Fit without sample_weight, forgetting, "
-            "missing='skip' or 'available', and center='sequences'."
+            "The bound holds only for unweighted means of unscaled rows. Fit without scale, "
+            "sample_weight, forgetting, missing='skip' or 'available', and center='sequences'."
         )
     delta, tight = check_number(delta, "delta", above=0, below=1), check_flag(tight, "tight")
-    fit = Measured(
-        m=terms.n_velocities,
-        d=terms.n_features if model.n_components is None else model.n_components_,
-        alpha=model.result_.alpha,
-        lag=terms.lag,
-        objective=model.result_.objective,
-        radius=_radius(learner, radius),
-        empirical=radius is None,
-        chosen=isinstance(model.alpha, str),
-        center=bool(model.center),
+    m, lag = terms.n_velocities, terms.lag
+    d = terms.n_features if model.n_components is None else model.n_components_
+    # The objective about the learned mean is smaller than the one about the true mean by
+    # alpha |P(mean - true mean)|^2. [SLOW] Corollary 1 bounds this difference.
+    for_mean = MEAN_SHARE * delta if model.center else 0.0
+    left = delta - for_mean
+    if isinstance(model.alpha, str):
+        # Theorem 2 needs an alpha that does not depend on the data. Bound the mean squares V of Px
+        # and W of its velocity separately, each with probability left / 2. For all P and alpha,
+        # |L^ - L| <= alpha |V^ - V| + (1 - alpha) |W^ - W|.
+        parts = ((alpha, 0, 1.0), (1.0 - alpha, lag, 0.0))
+    else:
+        parts = ((1.0, lag, alpha),)
+    deviations = tuple(
+        slow_bound(m, d, left / len(parts), mixing, lag=at, tight=tight, alpha=weight)
+        for _, at, weight in parts
     )
-    return slow_subspace_bound(fit, delta, mixing, tight=tight)
+    shares = [share for share, *_ in parts]
+    gap, largest = (
+        float(np.dot(shares, [getattr(part, name) for part in deviations]))
+        for name in ("value", "largest")
+    )
+    if model.center:
+        gap += alpha * mean_bound(m, 0.5, for_mean, mixing, tight=tight).value ** 2
+    reach = _radius(learner, radius)
+    unit, objective = (2.0 * reach) ** 2, model.result_.objective
+    return SubspaceBound(
+        unit * gap, delta, objective, reach, unit * largest, deviations, radius is None
+    )
 
 
 def pair_rule(

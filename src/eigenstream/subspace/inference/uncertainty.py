@@ -178,6 +178,8 @@ def merged_blocks(parts: Sequence[RowBlock], *, gap: bool = False) -> RowBlock:
 #: A function of the number of features that returns empty learners.
 Model = TypeVar("Model", bound="SubspaceEstimator")
 Begin = Callable[[int], tuple[Learner, ...]]
+#: A function that returns the learners of blocks, such as ``parts_in_time``.
+BlockCut = Callable[..., list["RowBlock"]]
 
 
 class TimeBlocks:
@@ -269,7 +271,7 @@ def fit_blocks(
     begin: Begin,
     n_blocks: int | str,
     n_rows: int | None,
-    cut: Callable[..., list[RowBlock]] = parts_in_time,
+    cut: BlockCut = parts_in_time,
     *,
     shorter: bool = False,
 ) -> tuple[list[Model], list[RowBlock]]:

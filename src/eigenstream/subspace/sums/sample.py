@@ -16,7 +16,6 @@ from eigenstream._linalg import Float64s
 from eigenstream._namespaces import on_host
 from eigenstream._storable import storable
 from eigenstream._types import Array
-from eigenstream.evaluation import pair_risk
 from eigenstream.evaluation.base import PairCounts, counts_of_pairs
 from eigenstream.evaluation.pair_risk import TrainingRows
 from eigenstream.rows.chunk import Chunk, joined
@@ -127,38 +126,16 @@ def _of_keys(keys: list[tuple[object, object]]) -> NDArray[np.uint64]:
 # ---- training pairs by learned distance --------------------------------------------------------
 
 
-@storable(m="number", m_all="number | None")
-@dataclass(frozen=True)
-class Kind:
-    """The number of independent pairs of one kind.
-
-    ``m`` counts the pairs with known distances. If they are a sample of equally weighted pairs,
-    ``m_all`` is the number of all pairs.
-    """
-
-    m: float
-    m_all: float | None = None
-
-
-@storable(counts="PairCounts", kinds="tuple[Kind]", sample="any")
+@storable(counts="PairCounts", numbers="tuple[number]")
 @dataclass(frozen=True)
 class TrainingPairs:
     """All training pairs or a sample of them, counted by distance.
 
-    ``kinds`` are the numbers of positive and of negative pairs.
+    ``numbers`` are the effective numbers of independent positive and negative pairs.
     """
 
     counts: PairCounts
-    kinds: tuple[Kind, Kind]
-    #: For a sample: distances, signs and weights, and the number of distinct pairs of each sign.
-    sample: Any = None
-
-    def risk_error(self, threshold: float) -> float:
-        """Return the standard error of the balanced risk at a threshold, 0 for all pairs."""
-        if self.sample is None:
-            return 0.0
-        distances, signs, weights, distinct = self.sample
-        return pair_risk.pairs_error(distances, signs, weights, distinct, threshold)
+    numbers: tuple[float, float]
 
     @classmethod
     def of_all(cls, chunks: Iterable[Chunk], columns: Float64s) -> "TrainingPairs":
@@ -174,7 +151,7 @@ class TrainingPairs:
             hashes.append(pair_hashes(chunk))
         all_signs, all_weights = np.concatenate(signs), np.concatenate(weights)
         counts = counts_of_pairs(np.concatenate(lengths), all_signs, all_weights)
-        return cls(counts, kinds_of(np.concatenate(hashes), all_signs, all_weights))
+        return cls(counts, numbers_of(np.concatenate(hashes), all_signs, all_weights))
 
     @classmethod
     def of_sample(cls, sample: PairSample, columns: Float64s) -> "TrainingPairs":
@@ -182,11 +159,8 @@ class TrainingPairs:
         kept = sample.kept
         assert kept is not None
         lengths, signs, weights = lengths_of(kept, columns), kept.targets, kept.each_weight()
-        samples = sample.signs[1], sample.signs[-1]
-        kinds = _kind_of_sample(samples[0]), _kind_of_sample(samples[1])
-        distinct = [kind.n_distinct if len(kind.hashes) else 0.0 for kind in samples]
-        counts = counts_of_pairs(lengths, signs, weights)
-        return cls(counts, kinds, (lengths, signs, weights, distinct))
+        numbers = [_effective(weights[signs == sign]) for sign in (1, -1)]
+        return cls(counts_of_pairs(lengths, signs, weights), (numbers[0], numbers[1]))
 
 
 def training_rows(sample: Sample, columns: Float64s) -> TrainingRows:
@@ -210,41 +184,31 @@ def lengths_of(chunk: Chunk, columns: Float64s) -> Float64s:
     return np.asarray(np.sqrt(np.einsum("ij,ij->i", apart, apart)))
 
 
-def kinds_of(hashes: NDArray[np.uint64], signs: Array, weights: Float64s) -> tuple[Kind, Kind]:
-    """Return the kinds of positive and of negative pairs, where equal hashes count as one pair."""
-    kinds = []
+def numbers_of(hashes: NDArray[np.uint64], signs: Array, weights: Float64s) -> tuple[float, float]:
+    """Return the effective numbers of positive and of negative pairs; equal pairs count once."""
+    numbers = []
     for sign in (1, -1):
         chosen = (signs == sign) & (weights > 0)
         _, place = np.unique(hashes[chosen], return_inverse=True)
-        sums = np.bincount(place, weights[chosen])
-        kinds.append(_pair_kind(float(sums.sum()), float((sums**2).sum())))
-    return kinds[0], kinds[1]
+        numbers.append(_effective(np.bincount(place, weights[chosen])))
+    return numbers[0], numbers[1]
 
 
 def all_alike(weights: Float64s, total: float, n_distinct: float) -> float | None:
-    """Return the number of pairs (or rows) sampled from, or None if their weights differ."""
+    """Return the number of rows sampled from, or None if their weights differ."""
     n = total / float(weights[0])
-    # If pairs outside the sample are repeated, there are fewer distinct pairs than n.
+    # If rows outside the sample are repeated, there are fewer distinct rows than n.
     spread = 5.0 / sqrt(len(weights))
     if np.ptp(weights) <= 1e-12 * weights[0] and n_distinct >= n * (1.0 - spread):
         return n
     return None
 
 
-def _pair_kind(total: float, squares: float) -> Kind:
-    """Return the kind of pairs with a given sum of weights and of squared weights.
+def _effective(weights: Float64s) -> float:
+    """Return the number of equally weighted pairs with the same precision.
 
     Weighted pairs count as (sum w)^2 / (sum w^2) independent ones. For weights p that sum to 1,
     McDiarmid's inequality and the Rademacher average have sum p^2 in place of 1 / m.
     """
-    return Kind(total**2 / squares if squares > 0 else 0.0)
-
-
-def _kind_of_sample(sample: Sample) -> Kind:
-    if sample.kept is None:
-        return Kind(0.0)
-    weights = sample.kept.each_weight()
-    seen = _pair_kind(float(weights.sum()), float((weights**2).sum()))
-    if sample.complete:
-        return seen
-    return Kind(seen.m, all_alike(weights, sample.total, sample.n_distinct))
+    squares = float((weights**2).sum())
+    return float(weights.sum()) ** 2 / squares if squares > 0 else 0.0
