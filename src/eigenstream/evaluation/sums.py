@@ -161,7 +161,7 @@ def cross_validate_sums(
     alphas = [estimator.alpha] if alphas is None else alphas
     alphas = [None] if ratio else [_alpha(alpha) for alpha in alphas]
     most = max(counts)
-    _check_lengths(sequences, max(lags))
+    clone(estimator).set_params(lag=max(lags))._sequences(sequences)  # are they long enough?
     scores = np.empty((len(lags), len(alphas), len(counts), len(sequences)))
     for i, lag in enumerate(lags):
         candidate = clone(estimator).set_params(lag=lag, n_components=most)
@@ -173,16 +173,6 @@ def cross_validate_sums(
                 for j, alpha in enumerate(alphas):
                     scores[i, j, :, k] = _scores(rest, parts[k], alpha, counts)
     return SumScores(np.array(lags), tuple(alphas), np.array(counts), scores)
-
-
-def _check_lengths(sequences: Sequence[Any], lag: int) -> None:
-    """Raise if a sequence has no velocity at a lag, so that it has no score."""
-    for k, rows in enumerate(sequences):
-        if len(rows) <= lag:
-            raise ValueError(
-                f"sequence {k} has {len(rows)} rows, and lag={lag} needs at least {lag + 1}. Drop "
-                "the sequence, or use shorter lags."
-            )
 
 
 def _merged(parts: Sequence[Any]) -> Any:

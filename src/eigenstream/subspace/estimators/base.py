@@ -87,7 +87,6 @@ class SubspaceEstimator(Projection):
     # Set by learning.
     _solver: Solver
     _answer: Result | None = None
-    _result_class: ClassVar[type[Result]]
     _skipped: Skipped
     _begun: Parameters
 

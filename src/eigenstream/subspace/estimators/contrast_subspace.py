@@ -254,8 +254,6 @@ class ContrastSubspace(SubspaceEstimator):
                 raise ValueError(f"No complete row of {name} was given yet. Pass complete rows.")
         self._check_size(learner)
 
-    _result_class = ContrastResult
-
     def _solve(self, learner: Learner) -> ContrastResult:
         operator, terms, scale = self._operator_of(learner), learner.terms, None
         if self.scale:

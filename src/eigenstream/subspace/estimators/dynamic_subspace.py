@@ -145,14 +145,12 @@ class DynamicSubspace(TimeEstimator):
     def _needs(self) -> list[Need]:
         return [Need("DynamicSubspace", PAIRWISE)]
 
-    def _sums_at(self, width: int, lag: int) -> PairMoments:
+    def _sums(self, width: int) -> PairMoments:
         return PairMoments(width, self.center, gaps=self._gaps)
 
     def _covariances(self, learner: Learner) -> LaggedCovariances:
         sums: PairMoments = learner.sums
         return sums.covariances(learner.terms, self.lag)[0]
-
-    _result_class = DynamicResult
 
     def _solve(self, learner: Learner) -> DynamicResult:
         operator, cov = learner.operator(), self._covariances(learner)

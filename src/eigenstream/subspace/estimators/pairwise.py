@@ -194,8 +194,6 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         shrinkage = float(self.shrinkage) if number else None
         return Task(self._wanted(width), weights, self._sample(width), shrinkage=shrinkage)
 
-    _result_class = PairResult
-
     def _solve(self, learner: Learner) -> PairResult:
         self._forget_counts()
         if self.criterion == "ratio":

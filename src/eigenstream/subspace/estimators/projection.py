@@ -6,11 +6,11 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import Tags
+from sklearn.utils import Tags, check_array
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import check_finite, real_array
+from eigenstream._checks import check_finite, unmasked
 from eigenstream._linalg import Float64s
 from eigenstream._machine import chunk_rows
 from eigenstream._namespaces import DeviceArray, is_dispatched, needs_numpy, on_host
@@ -222,15 +222,14 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded, ABC
         if is_list_of_sequences(Z):
             return each(self.inverse_transform, Z)
         vectors, scale = self._vectors, self._solved().scale
-        Z = DeviceArray.of_rows(Z) if is_dispatched(Z) else real_array(Z, "Z")
-        if len(Z.shape) != 2 or Z.shape[1] != vectors.shape[1]:
+        if is_dispatched(Z):
+            Z = DeviceArray.of_rows(Z)
+        else:
+            Z = check_array(unmasked(Z), dtype=[np.float64, np.float32], input_name="Z")
+        if Z.shape[1] != vectors.shape[1]:
             raise ValueError(
-                f"Z has shape {Z.shape}. Pass shape (n, {vectors.shape[1]}), one column for each "
-                "component."
+                f"Z has shape {Z.shape}. Pass {vectors.shape[1]} column(s), one for each component."
             )
-        if Z.dtype not in (np.float32, np.float64):
-            Z = Z.astype(np.float64)
-        check_finite(Z, name="Z")
         patterns = self._patterns()
         patterns = patterns if scale is None else patterns * scale
         mean, steps = on_host(self.mean_), getattr(self, "preprocessing_", None)

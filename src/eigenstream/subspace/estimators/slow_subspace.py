@@ -1,5 +1,6 @@
 """Slow subspaces: features with a large variance and small steps in time."""
 
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self, cast
 
@@ -255,11 +256,9 @@ class SlowSubspace(TimeEstimator):
         if (message := _timescales.better_lag(checked.rows - offset, lags)) is not None:
             warn_user(message)
 
-    _result_class = SlowResult
-
     def _solve(self, learner: Learner) -> SlowResult:
         operator, terms, scale = self._operator_of(learner), learner.terms, None
-        gaps = self._gaps_of(operator)
+        result = partial(SlowResult, basis=self.basis, gaps=self._gaps_of(operator))
         if self.scale:
             scale = scale_of(learner, operator)
             operator = operator.scaled(scale)
@@ -270,15 +269,8 @@ class SlowSubspace(TimeEstimator):
             if isinstance(wanted, float):
                 kinetic = np.cumsum(self._correlations(*operator.forms(pairs.vectors)) ** 2)
                 pairs = pairs.first(int(np.searchsorted(kinetic, wanted * kinetic[-1:].sum())) + 1)
-            return SlowResult(
-                pairs,
-                learner.mean,
-                scale,
-                shrinkage=float(self.shrinkage),
-                forms=self._forms(operator, pairs),
-                basis=self.basis,
-                gaps=gaps,
-            )
+            forms, shrinkage = self._forms(operator, pairs), float(self.shrinkage)
+            return result(pairs, learner.mean, scale, shrinkage=shrinkage, forms=forms)
         alpha, bound = self.alpha, None
         if alpha == "auto":
             alpha = operator.automatic_alpha(n)
@@ -300,16 +292,7 @@ class SlowSubspace(TimeEstimator):
         else:
             self._warn_about_sign(pairs, alpha)
         forms = None if isinstance(operator, FlowOperator) else self._forms(operator, pairs)
-        return SlowResult(
-            pairs,
-            learner.mean,
-            scale,
-            alpha,
-            bound,
-            forms=forms,
-            basis=self.basis,
-            gaps=gaps,
-        )
+        return result(pairs, learner.mean, scale, alpha, bound, forms=forms)
 
     def _forms(self, operator: MatrixOperator, pairs: Eigenpairs) -> Forms:
         """Return the features' second moments, and the columns that sort them by slowness."""
@@ -357,12 +340,10 @@ class SlowSubspace(TimeEstimator):
         positive = int((pairs.values > 0).sum())
         if isinstance(self.alpha, str) or positive == len(pairs.values):
             return
-        remedy = "Raise alpha (or use alpha='auto'), or lower n_components."
-        if alpha == 1.0:
-            remedy = "The rows vary in no others. Lower n_components."
         warn_user(
             f"only {positive} of the {len(pairs.values)} eigenvalues are positive at "
-            f"alpha={alpha:.3g}: the other components lower the objective. {remedy}"
+            f"alpha={alpha:.3g}: the other components lower the objective. Raise alpha (or use "
+            "alpha='auto'), or lower n_components."
         )
 
     # ---- results ---------------------------------------------------------------------------

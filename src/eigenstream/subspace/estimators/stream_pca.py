@@ -125,8 +125,6 @@ class StreamPCA(TimeEstimator):
         self.features = features
         self.missing = missing
 
-    _result_class = VarianceResult
-
     def _solve(self, learner: Learner) -> VarianceResult:
         operator, terms, scale = self._operator_of(learner), learner.terms, None
         gaps = self._gaps_of(operator)

@@ -29,7 +29,6 @@ from eigenstream._types import (
     LabelsLike,
     Parameters,
     RowsLike,
-    StreamLike,
     WeightsLike,
 )
 from eigenstream.rows.chunk import MUCH, Chunk
@@ -99,11 +98,8 @@ class TimeEstimator(CallbackSupportMixin, GapEstimator):
         return False
 
     def _terms(self, width: int) -> TimeTerms:
-        return self._terms_at(width, self.lag)
-
-    def _terms_at(self, width: int, lag: int) -> TimeTerms:
         center = self.center is True and not self._own_sums
-        terms = TimeTerms(width, lag=lag, center=center, reversible=self._averages)
+        terms = TimeTerms(width, lag=self.lag, center=center, reversible=self._averages)
         if self._gaps:
             terms.radius = None
         return terms
@@ -113,23 +109,15 @@ class TimeEstimator(CallbackSupportMixin, GapEstimator):
         """True if the sums subtract means themselves."""
         return self._gaps or self.center == "sequences"
 
-    def _sums_at(self, width: int, lag: int) -> RowMoments:
+    def _sums(self, width: int) -> RowMoments:
         """Return empty sums that subtract means themselves."""
-        return RowMoments(width, self.center, lag=lag, gaps=self._gaps)
+        return RowMoments(width, self.center, lag=self.lag, gaps=self._gaps)
 
     def _task(self, width: int) -> Task:
-        return self._task_at(width, self.lag)
-
-    def _task_at(self, width: int, lag: int) -> Task:
-        sums = partial(self._sums_at, width, lag) if self._own_sums else None
-        shrinkage = getattr(self, "shrinkage", None)
+        sums = partial(self._sums, width) if self._own_sums else None
         ratios = getattr(self, "criterion", None) == "ratio"
-        return Task(
-            self._wanted(width),
-            self._given_weights(),
-            sums=sums,
-            shrinkage=shrinkage if ratios else None,
-        )
+        shrinkage = getattr(self, "shrinkage", None) if ratios else None
+        return Task(self._wanted(width), self._given_weights(), sums=sums, shrinkage=shrinkage)
 
     def _begin(self, width: int, n_rows: int | None, *calls: Need) -> Learner:
         return super()._begin(width, n_rows, *self._needs, *calls)
@@ -255,27 +243,21 @@ class TimeEstimator(CallbackSupportMixin, GapEstimator):
         """
         keeper = keeper_of(checkpoint, every, resume)
         self._check_parameters()
-        if is_stream(X):
-            if sample_weight is not None:
-                raise ValueError("A stream has no sample_weight. Leave it out.")
-            self._warn_if_shuffled(X)
         if blocks is not None:
             if keeper is not None:
                 raise ValueError("Pass blocks= or checkpoint=, not both.")
             self._learn_blocks(X, sample_weight, blocks)
             return self
+        rows = self._rows_in_time(X, sample_weight)
         if is_stream(X):
-            rows = stream_rows(self, X, gaps=self._gaps)
-            note_columns(self, X)
             self._resume(rows, keeper)
-            if X.rereadable:
-                self._after_fit(X)
-            return self
-        if keeper is not None:
-            check_takes_checkpoints(X)
-        self._learn_all(Fit(self, self._sequences(X, sample_weight)))
-        forget_source(self)
-        self._after_fit(X)
+        else:
+            if keeper is not None:
+                check_takes_checkpoints(X)
+            self._learn_all(Fit(self, rows))
+            forget_source(self)
+        if not is_stream(X) or X.rereadable:
+            self._after_fit(X)
         return self
 
     def _after_fit(self, X: RowsLike) -> None:
@@ -356,13 +338,13 @@ class TimeEstimator(CallbackSupportMixin, GapEstimator):
     def _scored_terms(self, X: RowsLike, lag: int | None = None) -> Learner:
         """Return a learner of other rows."""
         check_is_fitted(self)
-        rows = self._stream_rows(X) if is_stream(X) else self._sequences(X, reset=False)
-        width, lag = len(self._solved().mean), self.lag if lag is None else lag
-        task = replace(self._task_at(width, lag), sample=None)
-        scored = Dense().begin(self._terms_at(width, lag), task)
-        for chunk in Fit(self, rows, feature_map=self._map).reading():
+        model, width = copy(self), len(self._solved().mean)
+        model.lag = self.lag if lag is None else lag
+        rows = model._stream_rows(X) if is_stream(X) else model._sequences(X, reset=False)
+        scored = Dense().begin(model._terms(width), model._task(width))
+        for chunk in Fit(model, rows, feature_map=self._map).reading():
             scored.add(chunk)
-        self._check_terms(scored)
+        model._check_terms(scored)
         return scored
 
     def _sequences(
@@ -465,16 +447,25 @@ class TimeEstimator(CallbackSupportMixin, GapEstimator):
         self, X: RowsLike, sample_weight: WeightsLike = None
     ) -> tuple[Fit, int | None]:
         """Return a new fit after its feature map, and the number of rows if it is known."""
-        if is_stream(X):
-            rows: Rows = stream_rows(self, X, gaps=self._gaps)
-            n_rows = X.n_rows
-            note_columns(self, X)
-        else:
-            rows = self._sequences(X, sample_weight)
-            n_rows = rows.n_rows
+        rows = self._rows_in_time(X, sample_weight)
         fit = Fit(self, rows)
         self._fit_maps(fit)
-        return fit, n_rows
+        return fit, X.n_rows if is_stream(X) else rows.n_rows
+
+    def _rows_in_time(self, X: RowsLike, sample_weight: WeightsLike) -> Rows:
+        """Return the rows of a fit, whose columns the estimator notes."""
+        if not is_stream(X):
+            return self._sequences(X, sample_weight)
+        if sample_weight is not None:
+            raise ValueError("A stream has no sample_weight. Leave it out.")
+        if getattr(X, "shuffled", False) and self.lag > 0:
+            warn_user(
+                f"{X!r} comes from a loader that shuffles, and velocities are differences of rows "
+                "that follow each other in time. Load with shuffle=False."
+            )
+        rows = stream_rows(self, X, gaps=self._gaps)
+        note_columns(self, X)
+        return rows
 
     def _least_block(self, learners: list[Learner], size: float) -> float:
         """Return ten time scales of the slowest feature."""
@@ -496,13 +487,6 @@ class TimeEstimator(CallbackSupportMixin, GapEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self._gaps
         return tags
-
-    def _warn_if_shuffled(self, stream: StreamLike) -> None:
-        if getattr(stream, "shuffled", False) and self.lag > 0:
-            warn_user(
-                f"{stream!r} comes from a loader that shuffles, and velocities are differences of "
-                "rows that follow each other in time. Load with shuffle=False."
-            )
 
     def _check_lengths(self, sequences: list[Part]) -> None:
         for sequence in sequences:

@@ -11,7 +11,7 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_number, warn_user
-from eigenstream._linalg import Float64s
+from eigenstream._linalg import Float64s, row_squares
 from eigenstream._prepared import prepared, without_steps
 from eigenstream._streams import is_stream, labelled_stream
 from eigenstream._types import Array, LabelsLike, Matrix, PairsLike, RowsLike
@@ -30,9 +30,6 @@ from eigenstream.rows.rows import all_rows
 from eigenstream.subspace.estimators import pair_input as _pair_input
 from eigenstream.subspace.sums.sample import TrainingPairs
 from eigenstream.theory import RiskBound
-
-#: Pairs projected at a time. More pairs take more memory.
-PAIRS_AT_A_TIME = 1 << 16
 
 #: A relative error of the false-positive rate above which calibration warns.
 UNSURE_RATE = 0.5
@@ -117,14 +114,9 @@ class PairDecisions(ABC):
                 used, index = np.unique(pairs, return_inverse=True)
                 mapped, index = self.transform(rows[used]), index.reshape(-1, 2)
                 return distances_of(np.asarray(mapped, np.float64), index)
-            out = np.empty(len(rows))
             sides = rows.reshape(len(rows), 2, -1)
-            for start in range(0, len(out), PAIRS_AT_A_TIME):
-                part = slice(start, start + PAIRS_AT_A_TIME)
-                first, second = (self.transform(sides[part, k]) for k in (0, 1))
-                apart = np.asarray(first, np.float64) - np.asarray(second, np.float64)
-                out[part] = np.sqrt(np.einsum("ij,ij->i", apart, apart))
-            return out
+            first, second = (np.asarray(self.transform(sides[:, k]), np.float64) for k in (0, 1))
+            return np.sqrt(row_squares(first - second))
 
     # ---- thresholds and risks ----------------------------------------------------------------
 

@@ -5,16 +5,10 @@ from math import ceil, log, sqrt
 
 import numpy as np
 
-from eigenstream._checks import check_number
 from eigenstream.evaluation.base import PairCounts
 from eigenstream.evaluation.pair_risk import TrainingRows, margin_risk
 from eigenstream.subspace.sums.sample import TrainingPairs, all_alike
 from eigenstream.theory import RiskBound, operator_bound, pair_bound
-
-
-def check_delta(delta: float) -> float:
-    """Return the checked probability that a bound fails."""
-    return check_number(delta, "delta", above=0, below=1)
 
 
 def bound_of_pairs(

@@ -13,7 +13,6 @@ from eigenstream.evaluation import pair_risk
 from eigenstream.evaluation.base import PairCounts
 from eigenstream.evaluation.pair_risk import BalancedRisk, MarginRisk
 from eigenstream.evaluation.rates import RateInterval, rate_interval
-from eigenstream.subspace.inference.pair_bounds import check_delta
 
 if TYPE_CHECKING:
     from eigenstream.subspace.inference.decisions import PairDecisions
@@ -155,7 +154,7 @@ def risk_bound(
     >>> bound.value > 1.0  # vacuous: 500 pairs are few
     True
     """
-    delta = check_delta(delta)
+    delta = check_number(delta, "delta", above=0, below=1)
     margin = check_number(margin, "margin", above=0, below=1)
     check_is_fitted(model)
     if diameter is not None:
