@@ -32,12 +32,14 @@ from eigenstream._types import (
 )
 from eigenstream.rows.chunk import Places
 from eigenstream.rows.rows import (
+    FLOATS,
     ArrayRows,
     IndexPairs,
     Part,
     Rows,
     all_rows,
     check_columns_are_numbers,
+    numbers,
 )
 
 SHAPES = (
@@ -67,13 +69,13 @@ def pair_tags(tags: Tags, preprocessor: RowsLike) -> Tags:
 def checked_points(preprocessor: RowsLike) -> Matrix:
     """Return the rows that index pairs refer to."""
     check_is_rows(preprocessor, "preprocessor")
-    how = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_all_finite": False}
+    how = {"accept_sparse": "csr", "dtype": "numeric", "ensure_all_finite": False}
     try:
-        points: Matrix = check_array(unmasked(preprocessor), input_name="preprocessor", **how)
+        rows = numbers(check_array(unmasked(preprocessor), input_name="preprocessor", **how))
     except (ValueError, TypeError):
         check_columns_are_numbers(preprocessor, "preprocessor")
         raise
-    return points
+    return rows if rows.dtype in FLOATS else rows.astype(np.float64)
 
 
 def checked_pairs(

@@ -269,7 +269,7 @@ class SlowSubspace(TimeEstimator):
             if isinstance(wanted, float):
                 kinetic = np.cumsum(self._correlations(*operator.forms(pairs.vectors)) ** 2)
                 pairs = pairs.first(int(np.searchsorted(kinetic, wanted * kinetic[-1:].sum())) + 1)
-            forms, shrinkage = self._forms(operator, pairs), float(self.shrinkage)
+            shrinkage, forms = float(self.shrinkage), self._forms(operator, pairs)
             return result(pairs, learner.mean, scale, shrinkage=shrinkage, forms=forms)
         alpha, bound = self.alpha, None
         if alpha == "auto":
@@ -291,8 +291,8 @@ class SlowSubspace(TimeEstimator):
             )
         else:
             self._warn_about_sign(pairs, alpha)
-        forms = None if isinstance(operator, FlowOperator) else self._forms(operator, pairs)
-        return result(pairs, learner.mean, scale, alpha, bound, forms=forms)
+        known = None if isinstance(operator, FlowOperator) else self._forms(operator, pairs)
+        return result(pairs, learner.mean, scale, alpha, bound, forms=known)
 
     def _forms(self, operator: MatrixOperator, pairs: Eigenpairs) -> Forms:
         """Return the features' second moments, and the columns that sort them by slowness."""

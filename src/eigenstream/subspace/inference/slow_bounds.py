@@ -227,22 +227,18 @@ def subspace_bound(
     # alpha |P(mean - true mean)|^2. [SLOW] Corollary 1 bounds this difference.
     for_mean = MEAN_SHARE * delta if model.center else 0.0
     left = delta - for_mean
+    # Theorem 2 needs an alpha that does not depend on the data. If it does, bound the mean squares
+    # V of Px and W of its velocity separately, each with probability left / 2. For all P and alpha,
+    # |L^ - L| <= alpha |V^ - V| + (1 - alpha) |W^ - W|.
+    shares, parts = [1.0], [(lag, alpha)]
     if isinstance(model.alpha, str):
-        # Theorem 2 needs an alpha that does not depend on the data. Bound the mean squares V of Px
-        # and W of its velocity separately, each with probability left / 2. For all P and alpha,
-        # |L^ - L| <= alpha |V^ - V| + (1 - alpha) |W^ - W|.
-        parts = ((alpha, 0, 1.0), (1.0 - alpha, lag, 0.0))
-    else:
-        parts = ((1.0, lag, alpha),)
+        shares, parts = [alpha, 1.0 - alpha], [(0, 1.0), (lag, 0.0)]
     deviations = tuple(
         slow_bound(m, d, left / len(parts), mixing, lag=at, tight=tight, alpha=weight)
-        for _, at, weight in parts
+        for at, weight in parts
     )
-    shares = [share for share, *_ in parts]
-    gap, largest = (
-        float(np.dot(shares, [getattr(part, name) for part in deviations]))
-        for name in ("value", "largest")
-    )
+    gap = float(np.dot(shares, [part.value for part in deviations]))
+    largest = float(np.dot(shares, [part.largest for part in deviations]))
     if model.center:
         gap += alpha * mean_bound(m, 0.5, for_mean, mixing, tight=tight).value ** 2
     reach = _radius(learner, radius)

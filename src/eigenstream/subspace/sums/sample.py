@@ -190,7 +190,8 @@ def numbers_of(hashes: NDArray[np.uint64], signs: Array, weights: Float64s) -> t
     for sign in (1, -1):
         chosen = (signs == sign) & (weights > 0)
         _, place = np.unique(hashes[chosen], return_inverse=True)
-        numbers.append(_effective(np.bincount(place, weights[chosen])))
+        sums = np.bincount(place, weights[chosen]).astype(np.float64)
+        numbers.append(_effective(sums))
     return numbers[0], numbers[1]
 
 
