@@ -176,8 +176,9 @@ def use(model, X):
                 getattr(model, name)(X)
             except ValueError:
                 pass
-            except TypeError as error:  # a forged preprocessor
-                assert "not rows" in str(error)
+            except TypeError as error:
+                if "not rows" not in str(error):  # a forged preprocessor
+                    raise
 
 
 def test_every_flipped_bit_is_noticed(files, tmp_path):
