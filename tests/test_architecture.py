@@ -82,8 +82,6 @@ HOMES = {
     "pyarrow": ("streams",),
     "h5py": ("streams",),
     "zarr": ("streams",),
-    "av": ("streams",),
-    "soundfile": ("streams",),
     "fsspec": ("streams",),
     "xarray": ("streams",),
     "safetensors": ("persistence",),

@@ -1,6 +1,5 @@
 """Checks of input. Each error names the value, its place and the fix."""
 
-import re
 import sys
 import warnings
 from collections.abc import Iterable, Mapping
@@ -10,11 +9,9 @@ from os import PathLike
 from pickle import PicklingError
 from types import FunctionType
 from typing import Any, NoReturn
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import Parallel
 from joblib import hash as hash_of
 from numpy.typing import NDArray
 
@@ -24,9 +21,6 @@ from eigenstream._types import Array, Matrix, WeightsLike
 #: Packages that warnings skip to find the line of the caller.
 OURS = ("eigenstream", "sklearn", "joblib", "numba", "contextlib")
 
-#: The faults that each running search over parameters has warned about.
-SHOWN: WeakKeyDictionary[Parallel, set[str]] = WeakKeyDictionary()
-
 #: The largest valid number. Sums of squares of such numbers do not overflow float64.
 LARGEST_VALUE = 1e150
 
@@ -34,25 +28,15 @@ LARGEST_VALUE = 1e150
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the line of the caller outside the library.
 
-    A search over parameters, or a cross-validation, warns only once about the same fault: its
-    copies of the warning filters would otherwise show the warnings of every fit.
-
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
     ...     warn_user("mind the gap")
     >>> str(caught[0].message)
     'mind the gap'
     """
-    level, frame, search = 2, sys._getframe(1), None
+    level, frame = 2, sys._getframe(1)
     while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] in OURS:
-        owner = frame.f_locals.get("self")
-        search = owner if isinstance(owner, Parallel) else search
         level, frame = level + 1, frame.f_back
-    if search is not None:
-        fault = re.sub(r"[\d.]+", "", message)
-        if fault in SHOWN.setdefault(search, set()):
-            return
-        SHOWN[search].add(fault)
     warnings.warn(message, category, stacklevel=level)
 
 
@@ -149,9 +133,23 @@ def first_nonfinite(values: Matrix) -> tuple[int, int] | None:
     return row, int(np.flatnonzero(~np.isfinite(values[row]))[0])
 
 
-def check_finite(
-    values: Matrix, *, name: str = "X", first_row: int = 0, remedy: str = "", members: int = 1
-) -> None:
+def largest_value(values: Matrix) -> float:
+    """Return an upper bound on the absolute values, or NaN if a value is NaN.
+
+    >>> largest_value(np.array([[3.0, -4.0]])), largest_value(np.array([[np.nan]]))
+    (5.0, nan)
+    """
+    stored = (values.data if is_sparse(values) else values).ravel(order="K")
+    # The norm bounds every value and needs a single pass.
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = float(np.dot(stored, stored))
+    if squares <= LARGEST_VALUE or not stored.size:
+        return float(np.sqrt(squares))
+    # min and max return NaN if one value is NaN.
+    return max(-float(stored.min()), float(stored.max()))
+
+
+def check_finite(values: Matrix, *, name: str = "X", first_row: int = 0, members: int = 1) -> None:
     """Raise for NaN, infinity and numbers whose squares overflow, with row and column.
 
     ``first_row`` is the number of the first row, if the values are a chunk. With ``members=2``, a
@@ -160,23 +158,16 @@ def check_finite(
     >>> check_finite(np.array([[0.0, np.inf]]), first_row=7)
     Traceback (most recent call last):
         ...
-    ValueError: X contains infinity at row 7, column 1. Remove or impute such rows.
+    ValueError: X contains infinity at row 7, column 1. Remove or impute such rows, or open a
+    stream with missing='skip'.
     """
     if isinstance(values, DeviceArray):
         if values.within(LARGEST_VALUE):
             return
         values = values.toarray()
-    stored = values.data if is_sparse(values) else values
-    if stored.size == 0 or not np.issubdtype(stored.dtype, np.floating):
+    if not np.issubdtype(values.dtype, np.floating):
         return
-    # One pass of BLAS finds NaN, infinity and large values in the sum of squares.
-    if stored.flags.forc:
-        flat = stored.ravel(order="K")
-        with np.errstate(over="ignore", invalid="ignore"):
-            if float(np.dot(flat, flat)) <= 1e299:
-                return
-    # min and max return NaN if there is one, and allocate no memory.
-    largest = max(-float(stored.min()), float(stored.max()))
+    largest = largest_value(values)
     if largest <= LARGEST_VALUE:
         return
     where = first_nonfinite(values)
@@ -186,12 +177,12 @@ def check_finite(
         )
     row, column = where
     what = "NaN" if np.isnan(values[row, column]) else "infinity"
-    remedy = remedy or "Remove or impute such rows."
     place = f"row {row + first_row}, column {column}"
     if members > 1:
         member, column = divmod(column, values.shape[1] // members)
         place = f"pair {row + first_row}, member {member}, column {column}"
-    raise ValueError(f"{name} contains {what} at {place}. {remedy}")
+    advice = "Remove or impute such rows, or open a stream with missing='skip'."
+    raise ValueError(f"{name} contains {what} at {place}. {advice}")
 
 
 def check_index_pairs(pairs: Array, n_points: int, of: str) -> NDArray[np.intp]:
@@ -202,13 +193,9 @@ def check_index_pairs(pairs: Array, n_points: int, of: str) -> NDArray[np.intp]:
         ...
     ValueError: pair 1 is [2, -1], but X has rows 0 to 2. Remove or correct such pairs.
     """
-    if pairs.ndim != 2 or pairs.shape[1] != 2:
-        raise ValueError(f"Index pairs must have shape (n, 2), got {pairs.shape}.")
-    if pairs.dtype.kind not in "iu":
-        raise TypeError(
-            f"Index pairs have dtype {pairs.dtype}. Pass whole numbers, the indices of two rows of "
-            f"{of}."
-        )
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
+        form = f"shape {pairs.shape} and dtype {pairs.dtype}"
+        raise ValueError(f"Index pairs have {form}. Pass two row numbers of {of} for each pair.")
     bad = np.flatnonzero(((pairs < 0) | (pairs >= n_points)).any(axis=1))
     if bad.size:
         raise ValueError(
@@ -234,20 +221,20 @@ def check_names(values: object, name: str, n_rows: int) -> Array:
     check_unmasked(values, name)
     if names.dtype.kind not in "fOmM":
         return names
-    listed: Any = names if names.dtype.kind in "mM" else names.tolist()
-    for row, value in enumerate(listed):
-        if _is_missing(value):
-            _raise_missing("NaN" if isinstance(value, float) else str(value), name, row)
+    missing = np.flatnonzero([_is_missing(value) for value in names])
+    if missing.size:
+        value = names[missing[0]]
+        _raise_missing("NaN" if isinstance(value, float) else str(value), name, int(missing[0]))
     if names.dtype.kind != "O":
         return names
-    text = [isinstance(value, str) for value in listed]
+    text = [isinstance(value, str) for value in names]
     if any(text) and not all(text):
         row = text.index(not text[0])
         raise TypeError(
-            f"{name} mix text and other values: {listed[0]!r} at row 0 and {listed[row]!r} at row "
+            f"{name} mix text and other values: {names[0]!r} at row 0 and {names[row]!r} at row "
             f"{row}. Use only text, such as np.array(list(map(str, values)))."
         )
-    plain = np.array(listed)
+    plain = np.array(names.tolist())
     return plain if plain.shape == names.shape else names
 
 

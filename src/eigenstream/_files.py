@@ -7,7 +7,7 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from io import TextIOWrapper
 from pathlib import Path
 from typing import cast
@@ -47,12 +47,8 @@ def replacing(path: Path) -> Iterator[TextIOWrapper]:
     """
     # Replace the target of a link, not the link.
     target = path.resolve()
-    if target.is_dir():
-        raise IsADirectoryError(f"cannot write {path}: it is a folder")
-    if target.exists() and not target.is_file():
-        raise OSError(f"cannot write {path}: it is a device or a pipe, not a file")
-    if target.exists() and not os.access(target, os.W_OK):
-        raise PermissionError(f"cannot write {path}: it is read-only")
+    if target.exists() and not (target.is_file() and os.access(target, os.W_OK)):
+        raise OSError(f"cannot write {path}: it is read-only, or not a file")
     try:
         file = tempfile.NamedTemporaryFile(  # noqa: SIM115
             "w", encoding="utf-8", dir=target.parent, prefix=_mark(target), delete=False
@@ -65,16 +61,11 @@ def replacing(path: Path) -> Iterator[TextIOWrapper]:
             # Write to the disk before replacing, so that a crash leaves a complete file.
             file.flush()
             os.fsync(file.fileno())
-        # Temporary files are private. Give the file the owner and the mode of the one that it
-        # replaces, or else the mode of other new files.
+        # Temporary files are private. Give the file the mode of the one that it replaces, or else
+        # the mode of other new files.
         mask = os.umask(0)
         os.umask(mask)
-        mode = 0o666 & ~mask
-        if target.exists():
-            before = target.stat()
-            mode = stat.S_IMODE(before.st_mode)
-            with suppress(OSError, AttributeError):  # only the superuser changes the owner
-                os.chown(file.name, before.st_uid, before.st_gid)
+        mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~mask
         os.chmod(file.name, mode)
         os.replace(file.name, target)
     except BaseException:

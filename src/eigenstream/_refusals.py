@@ -55,44 +55,26 @@ def check_is_rows(values: RowsLike, name: str = "X") -> None:
     >>> check_is_rows((chunk for chunk in [[[1.0]]]))
     Traceback (most recent call last):
         ...
-    TypeError: X is a generator, not rows. Pass open_stream(X) to fit, or each chunk to partial_fit.
+    TypeError: X is a generator, not rows. Pass open_stream(X) to fit, or the rows of each chunk.
     """
-    kind = type(values).__name__
-    if hasattr(values, "rereadable"):
-        raise TypeError(f"{name} is a stream, not rows. Pass chunk.rows, for chunk in {name}.")
-    if (
-        getattr(getattr(values, "dtype", None), "kind", "") == "c"
-    ):  # scikit-learn's message would print the whole array
+    if getattr(getattr(values, "dtype", None), "kind", "") == "c":
+        # scikit-learn's message would print the whole array
         raise ValueError(f"Complex data not supported: {name} has complex numbers. Pass real ones.")
-    if is_field(values) or is_annotated(values) or is_backed(values):
-        raise TypeError(
-            f"{name} is a {kind}, not rows. Pass open_stream({name}), or each chunk.rows of it to "
-            "partial_fit."
-        )
     listed = isinstance(values, list | tuple) and len(values) > 0 and name in ("X", "pairs")
-    if isinstance(values, str | bytes | PathLike) or (
-        listed and isinstance(values[0], str | PathLike)
-    ):
-        raise TypeError(
-            f"{name} is {str(values)!r:.80}, not rows. If it names files, pass open_stream({name})."
-        )
-    shape = (
-        (len(values),) if listed and isinstance(values[0], Real) else getattr(values, "shape", None)
-    )
-    if name == "X" and shape is not None and len(shape) == 1:
-        raise ValueError(
-            f"X has shape {tuple(shape)}, not (n_rows, n_features). Reshape your data: X[:, None] "
-            "is one feature, X[None] is one row."
-        )
-    if name == "X" and shape is not None and len(shape) > 2:
-        raise ValueError(
-            f"X has shape {tuple(shape)}, not (n_rows, n_features). Pass list(X) if each X[k] is a "
-            "sequence, or X.reshape(len(X), -1) if it is a row."
-        )
+    first = values[0] if listed else values
+    stored = is_field(values) or is_annotated(values) or is_backed(values)
     loader = hasattr(values, "batch_sampler") and hasattr(values, "dataset")  # torch's DataLoader
     source = loader or isinstance(values, Iterator | Mapping) or callable(values)
-    if source and not hasattr(values, "__array__") and not is_sparse(values):
+    source = source and not hasattr(values, "__array__") and not is_sparse(values)
+    named = isinstance(first, str | bytes | PathLike)
+    if stored or source or named or hasattr(values, "rereadable"):
         raise TypeError(
-            f"{name} is a {kind}, not rows. Pass open_stream({name}) to fit, or each chunk to "
-            "partial_fit."
+            f"{name} is a {type(values).__name__}, not rows. Pass open_stream({name}) to fit, or "
+            "the rows of each chunk."
+        )
+    shape = (len(values),) if listed and isinstance(first, Real) else getattr(values, "shape", None)
+    if name == "X" and shape is not None and len(shape) not in (0, 2):
+        raise ValueError(
+            f"X has shape {tuple(shape)}, not (n_rows, n_features). Reshape your data, or pass "
+            "list(X) if each X[k] is a sequence."
         )

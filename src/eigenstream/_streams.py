@@ -158,12 +158,8 @@ def fits_dask(method: Method) -> Method:
     @wraps(method)
     def fit(self: Any, *rest: Any, **named: Any) -> Any:
         if not keeps and named.pop("checkpoint", None) is not None:
-            how = (
-                ", or learn in one pass with persistence.Checkpoint(path).learn(estimator, stream)"
-            )
             raise ValueError(
-                f"fit of {type(self).__name__} does not support checkpoints. Omit checkpoint="
-                f"{how if hasattr(self, 'partial_fit') else ''}."
+                f"fit of {type(self).__name__} does not support checkpoints. Omit checkpoint=."
             )
         passed: dict[Any, Any] = {**dict(enumerate(rest)), **named}
         streams = {name: opened(value, self, refit=True) for name, value in passed.items()}

@@ -7,12 +7,12 @@ import time
 
 import numpy as np
 import pytest
+from eigenstream.streams._ahead import read_ahead
 from hypothesis import given
 from hypothesis import strategies as st
 
 from eigenstream import StreamPCA
 from eigenstream.streams import StreamError, UnitNorm, open_stream
-from eigenstream.streams._ahead import read_ahead
 from eigenstream.streams.base import CHUNK_BYTES
 from eigenstream.streams.numpy_files import npy_header
 

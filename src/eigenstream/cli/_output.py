@@ -208,8 +208,6 @@ class Watched:
                     self.seen.add(chunk)
                 yield chunk
                 self._advance(len(chunk))
-        if self.seen is not None:
-            self.seen.n_filled = self._stream.n_filled
 
     def _begin(self, skipped: int) -> None:
         self._since, self.rows, self._skipped = perf_counter(), 0, skipped

@@ -13,7 +13,6 @@ __all__ = ["pairs_of"]
 #: The words for pairs of one class, and for other pairs.
 EQUAL = ("1", "+1", "equal", "same", "true", "yes", "positive")
 UNEQUAL = ("-1", "0", "unequal", "different", "false", "no", "negative")
-OPPOSITES = dict(zip(EQUAL + UNEQUAL, UNEQUAL + EQUAL, strict=True))
 
 
 def pairs_of(stream: StreamLike, path: Path) -> tuple[Any, NDArray[np.int64], NDArray[np.int64]]:
@@ -23,7 +22,7 @@ def pairs_of(stream: StreamLike, path: Path) -> tuple[Any, NDArray[np.int64], ND
     """
     from eigenstream.streams import columns_of
 
-    first, second, kind = columns_of(path, 3, "pairs", OPPOSITES)
+    first, second, kind = columns_of(path, 3, "pairs")
     words = [str(word).strip().lower().removesuffix(".0") for word in kind.tolist()]
     rows: list[Array] = []
     names: list[str] = []
@@ -43,7 +42,7 @@ def pairs_of(stream: StreamLike, path: Path) -> tuple[Any, NDArray[np.int64], ND
             raise ValueError("Two items have the same name. Names must differ.")
     index = np.empty((len(words), 2), np.int64)
     for pair, (word, *ends) in enumerate(zip(words, first.tolist(), second.tolist(), strict=True)):
-        if word not in OPPOSITES:
+        if word not in EQUAL + UNEQUAL:
             raise ValueError(f"{path} has {word!r:.40} for pair {pair}. Use equal or unequal.")
         for side, end in enumerate(ends):
             if end not in places:

@@ -5,20 +5,20 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils import Tags, check_random_state
 
-from eigenstream._checks import check_finite, check_unchanged, real_array, warn_user
+from eigenstream._checks import check_unchanged, warn_user
 from eigenstream._constraints import COUNT, POSITIVE, words
 from eigenstream._linalg import Float64s, Floats
 from eigenstream._prepared import learns_rows, maps_streams
 from eigenstream._storable import FITTED, storable
-from eigenstream._streams import fits_dask, is_stream
-from eigenstream._types import Array, Constraints, Estimator, LabelsLike, RandomState, RowsLike
+from eigenstream._streams import fits_dask
+from eigenstream._types import Array, Constraints, LabelsLike, RandomState, RowsLike
 from eigenstream.rows.fit import Fit, fit_of
 from eigenstream.rows.guard import Guarded, changing, publishes
 from eigenstream.rows.rows import as_floats, validated
@@ -27,7 +27,7 @@ from eigenstream.rows.rows import as_floats, validated
 KERNEL_VALUES = 2**21
 
 #: The parameters that determine the prototypes.
-OF_PROTOTYPES = ("n_prototypes", "prototypes", "gamma", "spacing")
+OF_PROTOTYPES = ("n_prototypes", "gamma", "spacing")
 
 
 @storable(
@@ -52,14 +52,9 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded):
     n_prototypes : int, default=500
         The number of prototypes and of features. ``fit`` on fewer rows uses all rows and warns.
         ``partial_fit`` waits until it has all prototypes.
-    prototypes : array of shape (p, n_features) or clusterer, default=None
-        Prototypes to use instead of rows of the data. A clusterer has ``cluster_centers_``, such as
-        ``CompetitiveLearning``. ``fit`` on an array fits a copy of an unfitted clusterer. Streams
-        and ``partial_fit`` need a fitted clusterer.
-    gamma : float, "scale" or "median", default=4.0
-        The factor gamma of the kernel exp(-gamma |x - y|^2). "scale" is 1 / (n_features * variance
-        of the entries of the prototypes). "median" is 1 over the median squared distance between
-        prototypes.
+    gamma : float or "median", default=4.0
+        The factor gamma of the kernel exp(-gamma |x - y|^2). "median" is 1 over the median squared
+        distance between prototypes.
     spacing : int, default=1
         Only every ``spacing``-th row can become a prototype. In a time series, a spacing above the
         mixing time makes the prototypes nearly independent.
@@ -123,8 +118,7 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded):
 
     _parameter_constraints: ClassVar[Constraints] = {
         "n_prototypes": [COUNT],
-        "prototypes": "no_validation",
-        "gamma": [POSITIVE, words("scale", "median")],
+        "gamma": [POSITIVE, words("median")],
         "spacing": [COUNT],
         "random_state": ["random_state"],
     }
@@ -133,13 +127,11 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded):
         self,
         n_prototypes: int = 500,
         *,
-        prototypes: ArrayLike | None = None,
-        gamma: float | Literal["scale", "median"] = 4.0,
+        gamma: float | Literal["median"] = 4.0,
         spacing: int = 1,
         random_state: RandomState = None,
     ) -> None:
         self.n_prototypes = n_prototypes
-        self.prototypes = prototypes
         self.gamma = gamma
         self.spacing = spacing
         self.random_state = random_state
@@ -162,41 +154,16 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded):
             The fitted estimator.
         """
         self._validate_params()
-        fit, own = fit_of(self, X), self.prototypes
-        if own is None:
-            fit.several("fit of RBFNetwork")
-            expected = fit.rows.n_rows or fit.source.n_rows
-            if expected is None:
-                expected = sum(len(chunk.heavy()) for chunk in fit.reading())
-            counted = self._draw(fit, expected)
-            if counted != expected:  # rows with missing values were skipped
-                self._draw(fit, counted)
-        else:
-            first = next(iter(fit.reading())).rows
-            if not (is_stream(X) or _has_learned(own)) and hasattr(own, "fit"):
-                own = clone(own).fit(X)
-            counted = sum(len(chunk.heavy()) for chunk in fit.learning())
-            self._keep(self._passed(own, first), counted)
+        fit = fit_of(self, X)
+        fit.several("fit of RBFNetwork")
+        expected = fit.rows.n_rows or fit.source.n_rows
+        if expected is None:
+            expected = sum(len(chunk.heavy()) for chunk in fit.reading())
+        counted = self._draw(fit, expected)
+        if counted != expected:  # rows with missing values were skipped
+            self._draw(fit, counted)
         fit.end()
         return self
-
-    def _passed(self, own: Estimator, rows: Floats) -> Floats:
-        """Return the given prototypes in the precision of the rows."""
-        if _has_learned(own):
-            own = own.cluster_centers_
-        elif hasattr(own, "fit"):
-            raise ValueError(
-                f"prototypes={own!r} is not fitted. For streams, fit it first: "
-                "RBFNetwork(prototypes=clusters.fit(stream))."
-            )
-        places = real_array(own, "prototypes").astype(rows.dtype)
-        if places.ndim != 2 or places.shape[1] != rows.shape[1]:
-            raise ValueError(
-                f"prototypes has shape {places.shape}, and X has {rows.shape[1]} features. Pass "
-                f"prototypes of shape (p, {rows.shape[1]})."
-            )
-        check_finite(places, name="prototypes")
-        return places
 
     def _chosen(self, n_rows: int) -> NDArray[np.intp]:
         """Draw the numbers of the rows that become prototypes, in ascending order."""
@@ -212,13 +179,6 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded):
         rng = check_random_state(self.random_state)
         return np.sort(rng.choice(candidates, n_prototypes, replace=False))
 
-    def _keep(self, prototypes: Floats, n_rows: int) -> None:
-        """Store the prototypes drawn from ``n_rows`` rows."""
-        self.n_samples_seen_ = n_rows
-        self.n_prototypes_seen_ = len(prototypes)
-        self._note_parameters()
-        self._finish(prototypes)
-
     def _draw(self, fit: Fit, expected: int) -> int:
         """Draw prototypes in a pass of ``expected`` rows, and return the number of rows."""
         chosen, drawn, count = self._chosen(expected), [], 0
@@ -228,7 +188,9 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded):
             drawn.append(rows[chosen[inside] - count])
             count += len(rows)
         if count == expected:
-            self._keep(np.concatenate(drawn), count)
+            self.n_samples_seen_, self.n_prototypes_seen_ = count, len(chosen)
+            self._note_parameters()
+            self._finish(np.concatenate(drawn))
         return count
 
     @learns_rows
@@ -259,8 +221,6 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded):
             if first:
                 model.n_samples_seen_ = model.n_prototypes_seen_ = 0
                 model._collected = np.empty((model.n_prototypes, rows.shape[1]), dtype=rows.dtype)
-                if model.prototypes is not None:
-                    model._keep(model._passed(model.prototypes, rows), 0)
             if not model.is_ready_:
                 # Rows are counted from the start of the stream, for any chunking.
                 have, after = model.n_prototypes_seen_, -model.n_samples_seen_ % model.spacing
@@ -324,8 +284,6 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded):
         """The number of rows that ``partial_fit`` still needs."""
         if self.is_ready_:
             return 0
-        if self.prototypes is not None:
-            return 1
         last = (self.n_prototypes - 1) * self.spacing + 1
         return int(last - (self.n_samples_seen_ if self._begun else 0))
 
@@ -357,7 +315,7 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded):
         exact = prototypes.astype(np.float64)
         # Differences, not a product: repeated prototypes are at distance 0, exactly.
         squares = cdist(exact, exact, "sqeuclidean")
-        self.gamma_ = self._resolved_gamma(exact, squares)
+        self.gamma_ = self._resolved_gamma(squares)
         eigenvalues, vectors = np.linalg.eigh(np.exp(-self.gamma_ * squares))
         # The mean eigenvalue is 1 and the largest at most p: the solver's rounding stays below
         # 4 p eps. An eigenvalue as small as that, in the precision that rows will be mapped in,
@@ -370,18 +328,9 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded):
         if self._collected is not None:
             del self._collected
 
-    def _resolved_gamma(self, prototypes: Float64s, squares: Float64s) -> float:
+    def _resolved_gamma(self, squares: Float64s) -> float:
         if not isinstance(self.gamma, str):
             return float(self.gamma)
-        if self.gamma == "scale":
-            unit = prototypes.shape[1] * float(prototypes.var())
-        else:
-            apart = squares[np.tril_indices(len(squares), -1)]
-            apart = apart[apart > 0]
-            unit = float(np.median(apart)) if apart.size else 0.0
-        return 1.0 / unit if unit > 0 else 1.0  # equal prototypes have no scale
-
-
-def _has_learned(own: Estimator) -> bool:
-    """Return whether an estimator has cluster centres."""
-    return hasattr(own, "cluster_centers_")
+        apart = squares[np.tril_indices(len(squares), -1)]
+        apart = apart[apart > 0]
+        return 1.0 / float(np.median(apart)) if apart.size else 1.0  # equal prototypes

@@ -11,15 +11,10 @@ from joblib import hash as hash_of
 from eigenstream._checks import check_flag, check_whole
 from eigenstream._files import check_writable, remove_abandoned
 from eigenstream._hooks import Resumption
-from eigenstream._provenance import forget_source
-from eigenstream._streams import fresh
 from eigenstream._types import Estimator, Facts, StreamLike
 from eigenstream.persistence.codec import Arrays, can_be_saved, encode
 from eigenstream.persistence.model_file import ModelError, read, read_header, write
 from eigenstream.rows.chunk import Chunk
-from eigenstream.rows.fit import Fit
-from eigenstream.rows.rows import StreamRows
-from eigenstream.subspace.estimators.time import TimeEstimator
 
 __all__ = ["Checkpoint", "Interrupted", "learned_rows"]
 
@@ -190,59 +185,6 @@ class Checkpoint:
         """
         return learned_rows(self.rows, self.passes)
 
-    def learn(self, estimator: Estimator, stream: StreamLike, **first: object) -> Estimator:
-        """Return an estimator trained in one pass of ``partial_fit``, with checkpoints.
-
-        Use it for neurons whose ``fit`` makes several passes and has no ``checkpoint=``.
-
-        Parameters
-        ----------
-        estimator : estimator
-            An estimator with ``partial_fit``, which is not changed.
-        stream : stream
-            The rows, with labels if the estimator needs them.
-        **first
-            Arguments of only the first call of ``partial_fit``, such as ``classes``.
-
-        Returns
-        -------
-        object
-            The trained copy of the estimator.
-
-        Examples
-        --------
-        >>> from tempfile import mkdtemp
-        >>> import numpy as np
-        >>> from eigenstream import Perceptron, open_stream
-        >>> stream = open_stream(np.eye(4), chunk_rows=2).with_labels([0, 1, 0, 1])
-        >>> keeper = Checkpoint(mkdtemp() + "/fit.eigs", every=2, resume=True)
-        >>> keeper.learn(Perceptron(), stream, classes=[0, 1]).n_steps_
-        4
-        """
-        if isinstance(estimator, TimeEstimator):
-            name = type(estimator).__name__
-            raise TypeError(f"{name} needs sequences. Use fit(stream, checkpoint=...).")
-        if not hasattr(estimator, "partial_fit"):
-            raise TypeError(f"{estimator!r:.200} has no partial_fit. Fit without checkpoints.")
-        learned = fresh(estimator)
-        fit = Fit(learned, StreamRows(stream, targets=lambda labels: labels), self)
-        resumption = fit.take_up()
-        if resumption is not None:
-            if resumption.complete:
-                return learned
-            # Chunks have passed the steps, and have no column names.
-            forget_source(learned)
-            vars(learned).pop("feature_names_in_", None)
-            first = {}
-        for chunk in fit.learning(fit.turn):
-            heavy = chunk.heavy()
-            if len(heavy):
-                labels = () if heavy.targets is None else (heavy.targets,)
-                learned.partial_fit(heavy.rows, *labels, **first)
-                first = {}
-        fit.end()
-        return learned
-
     def complete(self, learned: Callable[[], object]) -> None:
         """Write the final checkpoint of a complete fit."""
         self._write(learned(), complete=True)
@@ -280,12 +222,10 @@ class Checkpoint:
                     self._differs(f"{name}= has other rows.", "data")
             elif not _same(stored.get(name), value):
                 self._differs(f"{name}={value!r:.200}, but it has {stored.get(name)!r:.200}.")
-        try:
-            stream.check_identity(place["identity"])
-        except (LookupError, TypeError, AttributeError) as error:
-            raise ModelError(f"{self.path} is not valid ({error!r:.80}). Remove it.") from None
-        except ValueError as error:
-            self._differs(f"{str(error).rstrip('.')}.", "data")
+        for name, value in self._facts["identity"].items():
+            if place["identity"].get(name) != value:
+                was = place["identity"].get(name)
+                self._differs(f"{name} was {was}, and is now {value}.", "data")
         if steps := getattr(learned, "preprocessing_", None):
             stream.take_steps(steps)
         self._turn, self._seen = int(place["turn"]), int(place["rows"])

@@ -10,7 +10,6 @@ from importlib.metadata import version
 from math import isfinite
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
@@ -25,8 +24,8 @@ from eigenstream.rows.guard import reading
 
 __all__ = ["ModelError", "describe", "load", "read", "read_header", "save", "write"]
 
-#: The format that this version writes, and those that it reads. Format 2 has other online learners.
-VERSION, READABLE = 3, (2, 3)
+#: The format of the files.
+VERSION = 3
 
 #: Half of the header size that safetensors reads, because quotes are escaped inside its header.
 MOST_HEADER = 50_000_000
@@ -41,9 +40,6 @@ HEADER = {
     "model": "dict",
     "place": "dict",
 }
-
-#: The most levels of a header, through which reading recurses. Files of this library have about 15.
-MOST_LEVELS = 200
 
 #: The parts that ``describe`` leaves out.
 HIDDEN = ("checksum", "model", "place")
@@ -284,9 +280,6 @@ def read(path: str | PathLike[str]) -> tuple[Estimator, Facts]:
         if arrays:
             raise ValueError(f"the array {min(arrays)!r:.80} is not part of the model.")
     except Exception as error:  # an invalid tree may raise any exception
-        if header["format_version"] < VERSION:
-            old = f"{path} has format {header['format_version']}, whose {header['class']!r:.60}"
-            raise ModelError(f"{old} this version does not read. Fit again.") from None
         raise _wrong(Path(path), error) from None
     return model, place
 
@@ -350,31 +343,16 @@ def _header(path: Path, file: Handle) -> Facts:
     try:
         text = (file.metadata() or {})["eigenstream"]
         header: Facts = json.loads(text)
-        _check_levels(header)
-        version = header["format_version"]
-        if version in READABLE:
-            for name, form in HEADER.items():
-                check_form(form, header[name], {}, name)
-            # Each array of the tree is read once. Many more arrays would take long to read.
-            if len(file.keys()) > text.count('"array"'):
-                raise ValueError("it has arrays that are not part of the model.")
+        if header["format_version"] != VERSION:
+            raise ValueError(f"it has format {header['format_version']!r:.20}, not {VERSION}.")
+        for name, form in HEADER.items():
+            check_form(form, header[name], {}, name)
+        # Each array of the tree is read once. Many more arrays would take long to read.
+        if len(file.keys()) > text.count('"array"'):
+            raise ValueError("it has arrays that are not part of the model.")
     except Exception as error:
         raise _wrong(path, error) from None
-    if version not in READABLE:
-        advice = "Use the version that wrote the file, or fit again."
-        raise ModelError(f"{path} has format {version!r:.20}, not one of {READABLE}. {advice}")
     return header
-
-
-def _check_levels(header: Any) -> None:
-    """Raise if a tree of dicts and lists is deeper than MOST_LEVELS."""
-    nodes, levels = [header], 0
-    while nodes:
-        levels += 1
-        if levels > MOST_LEVELS:
-            raise ValueError(f"its header has more than {MOST_LEVELS} levels.")
-        parts = (part for node in nodes for part in (node.values() if type(node) is dict else node))
-        nodes = [part for part in parts if type(part) in (dict, list)]
 
 
 def _read(path: str | PathLike[str]) -> tuple[Facts, Arrays]:

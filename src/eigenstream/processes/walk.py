@@ -305,7 +305,7 @@ def _checked_image(image: ArrayLike, size: int) -> Float64s:
             f"The image of {pixels.shape[0]} x {pixels.shape[1]} pixels is smaller than a view of "
             f"{size} x {size}. Use a larger image or a smaller size."
         )
-    check_finite(pixels, name="image", remedy="Fill such pixels first.")
+    check_finite(pixels, name="image")
     return pixels
 
 

@@ -507,5 +507,5 @@ def vectors_of(
     if len(shape) != 2 or shape != (n or shape[0], n_features or shape[1]):
         expected = f"({n or 'm'}, {n_features or 'n_features'})"
         raise ValueError(f"{name} must have shape {expected}, got {shape}.")
-    check_finite(vectors, name=name, remedy="Give finite vectors.")
+    check_finite(vectors, name=name)
     return vectors

@@ -142,8 +142,6 @@ def _row_facts(seen: SeenRows) -> Iterator[tuple[str, str]]:
         yield "rows read for this page", f"the first {seen.n_rows:,}"
         return
     yield "rows read", f"{seen.n_rows:,}, {seen.n_missing:,} with missing values"
-    if seen.n_filled:
-        yield "interpolated", f"{seen.n_filled:,} missing values"
     span = f"{shortest:,}" if shortest == longest else f"{shortest:,} to {longest:,}"
     yield "sequences", f"{count:,}, of {span} rows"
 

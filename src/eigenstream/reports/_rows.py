@@ -32,8 +32,6 @@ class SeenRows:
         The names of the files.
     n_rows, n_missing : int
         All rows, and the rows with missing values.
-    n_filled : int
-        The number of values that the stream interpolated.
     lengths : (number, shortest, longest)
         The number of sequences and their lengths.
     whole : bool
@@ -56,7 +54,7 @@ class SeenRows:
 
     def begin(self) -> None:
         """Reset all counts at the start of a pass."""
-        self.n_rows = self.n_missing = self.n_filled = 0
+        self.n_rows = self.n_missing = 0
         self.whole = True
         self.step = 1
         self._count = self._shortest = self._longest = self._running = 0
@@ -91,7 +89,6 @@ class SeenRows:
                 if streamed and seen.n_rows >= 100 * MOST_ROWS:
                     seen.whole = False
                     break
-        seen.n_filled = getattr(stream, "n_filled", 0)
         return seen
 
     def add(self, chunk: Chunk) -> None:

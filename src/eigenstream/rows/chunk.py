@@ -19,8 +19,6 @@ Places = NDArray[np.intp]
 
 NO_PLACES: Places = np.empty(0, np.intp)
 
-REMEDY = "Remove or impute such rows, or pass missing='skip'."
-
 #: Warn if this share of the rows is skipped, after at least FIRST rows.
 MUCH, FIRST = 0.1, 10
 #: The warning names a column that causes this share of the skipped rows.
@@ -205,7 +203,7 @@ def checked_chunk(
     """
     if rows.dtype not in (np.float32, np.float64):
         rows = rows.astype(np.float64)
-    skipped, remedy = NONE_SKIPPED, REMEDY if missing == "raise" else ""
+    skipped = NONE_SKIPPED
     if missing == "skip":
         finite = finite_rows(rows)
         if not finite.all():
@@ -226,7 +224,7 @@ def checked_chunk(
             skipped = Skipped(int(empty.sum()))
             weights = (np.ones(len(empty)) if weights is None else weights) * ~empty
     else:
-        check_finite(rows, name=name, first_row=first_row, remedy=remedy, members=members)
+        check_finite(rows, name=name, first_row=first_row, members=members)
     pairs, starts = None, np.zeros(1, np.intp) if new_sequence else NO_PLACES
     if members == 2:
         n = len(rows)

@@ -1,8 +1,7 @@
 """Labels and pairs of rows from short tables, which are read into memory as a whole."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from os import PathLike
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -16,12 +15,7 @@ from eigenstream.streams.files import files_of, reader_of_file, tables_of
 BLOCK_ROWS = 1 << 16
 
 
-def columns_of(
-    path: str | PathLike[str],
-    count: int,
-    what: str,
-    opposites: Mapping[str, str] = MappingProxyType({}),
-) -> list[Array]:
+def columns_of(path: str | PathLike[str], count: int, what: str) -> list[Array]:
     """Return the columns of a short table, as numbers if all values are numbers, else as text.
 
     Parameters
@@ -32,8 +26,6 @@ def columns_of(
         The required number of columns.
     what : str
         The contents of the table, for error messages.
-    opposites : mapping of str to str, default={}
-        Pairs of opposite words, such as ``{"equal": "unequal"}``. See Notes.
 
     Returns
     -------
@@ -46,8 +38,8 @@ def columns_of(
 
     Notes
     -----
-    The first line of a text table is data in two cases. Either it holds a number, or its last word
-    or the opposite of that word occurs below. Otherwise the first line names the columns.
+    The first line of a text table is data if it holds a number, or if its last word occurs again
+    below. Otherwise it names the columns.
 
     Examples
     --------
@@ -70,7 +62,7 @@ def columns_of(
                 )
             labels = joined_labels([block.labels for block in table.blocks(request)])
             columns = [_as_numbers(column) for column in labels.T]
-            pieces.append(_without_names(columns, opposites) if text else columns)
+            pieces.append(_without_names(columns) if text else columns)
             if len(pieces[-1][0]) == 0:
                 raise StreamError(f"{table.name} has no rows.")
     return [joined_labels(each) for each in zip(*pieces, strict=True)]
@@ -103,12 +95,10 @@ def labels_of(path: str | PathLike[str]) -> Array:
     return columns_of(path, 1, "labels")[0]
 
 
-def _without_names(columns: Sequence[Array], opposites: Mapping[str, str]) -> list[Array]:
+def _without_names(columns: Sequence[Array]) -> list[Array]:
     """Return the columns without a first row of names."""
-    last = columns[-1].astype(np.str_)
-    numbers = any(_as_numbers(column[:1]).dtype.kind != "U" for column in columns)
-    ends = [last[0], opposites.get(last[0].lower(), last[0])]
-    data = numbers or np.isin(ends, last[1:]).any()
+    data = any(_as_numbers(column[:1]).dtype.kind != "U" for column in columns)
+    data = data or columns[-1][0] in columns[-1][1:]
     return [_as_numbers(column if data else column[1:]) for column in columns]
 
 
@@ -128,8 +118,5 @@ def _text_array(path: Any) -> Array | None:
         stored = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError):
         return None  # the reader of numbers reports the error
-    if stored.dtype.kind not in "US":
-        return None
-    if stored.ndim != 1:
-        raise StreamError(f"{path} has shape {stored.shape}. Store one label for each row.")
-    return np.array(stored)
+    # The reader of numbers also reports text of two dimensions.
+    return np.array(stored) if stored.dtype.kind in "US" and stored.ndim == 1 else None

@@ -24,7 +24,7 @@ from eigenstream._types import Columns, Facts, Source
 from eigenstream.streams.base import RowTable
 from eigenstream.streams.cleaning import POLICIES
 from eigenstream.streams.files import files_of, reader_of, tables_of
-from eigenstream.streams.memory import array_of, blocks_of_dask, is_tensor
+from eigenstream.streams.memory import array_of, blocks_of_dask
 from eigenstream.streams.planning import Reading, check_columns, check_gap, check_rows
 from eigenstream.streams.steps import Weighting
 from eigenstream.streams.stream import Stream
@@ -47,8 +47,6 @@ def open_stream(
     time: str | int | None = None,
     gap: float | timedelta | np.timedelta64 | None = None,
     size: tuple[int, int] | None = None,
-    window: int | None = None,
-    hop: int | None = None,
     delimiter: str | None = None,
     decimal: str = ".",
     header: Literal["infer", 0] | None = "infer",
@@ -101,11 +99,7 @@ def open_stream(
         A new sequence begins after a longer step in time. If the times are dates, numbers are
         seconds.
     size : tuple (height, width), default=None
-        For videos and images: the size to which each frame is shrunk. By default the size is kept.
-    window : int, default=1024
-        For sound: the number of samples of each spectrum.
-    hop : int, default=window // 2
-        For sound: the number of samples between the starts of two windows.
+        For images: the size to which each image is shrunk. By default the size is kept.
     delimiter : str, default=None
         For text: the character between two columns. By default it is inferred.
     decimal : {".", ","}, default="."
@@ -155,12 +149,11 @@ def open_stream(
         raise TypeError(f"dtype must be float32 or float64, got {np.dtype(dtype)}.")
     if isinstance(chunk_rows, str):
         check_choice(chunk_rows, "chunk_rows", ("auto",))
-    options: Facts = {"size": size, "window": window, "hop": hop, "delimiter": delimiter}
+    options: Facts = {"size": size, "delimiter": delimiter, "dim": dim}
+    options |= {"weights": weights, "grid": grid}
     options = {name: value for name, value in options.items() if value is not None}
     options |= {} if decimal == "." else {"decimal": decimal}
     options |= {} if header == "infer" else {"header": header}
-    labelled = {"dim": dim, "weights": weights, "grid": grid}
-    options |= {name: value for name, value in labelled.items() if value is not None}
     tables = _tables(source, options)
     doubtful = [table for table in tables if getattr(table, "doubtful", False)]
     if doubtful:
@@ -240,7 +233,7 @@ def _memory_reader(source: Source, name: str) -> tuple[str, Source]:
         return "memory.Annotated", source
     if hasattr(type(source), "dask"):
         return "memory.Chunks", blocks_of_dask(source, name)
-    if isinstance(source, list | tuple | np.ndarray) or is_sparse(source) or is_tensor(source):
+    if isinstance(source, list | tuple) or hasattr(source, "__dlpack__") or is_sparse(source):
         return "memory.Held", array_of(source, name)
     if hasattr(source, "to_frame") and hasattr(source, "dtype"):  # a column of a data frame
         return "tables.DataFrame", source.to_frame()

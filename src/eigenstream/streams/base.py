@@ -1,5 +1,6 @@
 """The interface of all readers: a table yields chunks of its requested columns and rows."""
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -10,15 +11,16 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
+from joblib import hash as hash_of
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy.sparse import vstack
 
 from eigenstream._checks import is_sparse, unmasked
 from eigenstream._linalg import brief
-from eigenstream._types import Array, DType, LabelsLike, Matrix, Parameters, Piece
+from eigenstream._types import Array, DType, Facts, LabelsLike, Matrix, Parameters, Piece
 
-#: The most bytes of one chunk. Up to four chunks are in memory at a time. The usual chunk takes a
-#: quarter of this, which stays in the cache while the chunk is learned.
+#: The most bytes of one chunk. The usual chunk takes a quarter of this, which stays in the cache
+#: while the chunk is learned.
 CHUNK_BYTES = 32 << 20
 
 #: A chunk has at least this number of rows if CHUNK_BYTES allows. Fewer rows make slow products.
@@ -26,6 +28,9 @@ MANY_ROWS = 1024
 
 #: The most rows of one chunk of narrow rows. More rows take more memory.
 MOST_ROWS = 1 << 20
+
+#: Rows of sources in memory that a resumed fit compares. More rows take more time.
+COMPARED_ROWS = 1000
 
 #: The most bytes of one row. A larger row is a damaged header or a transposed table.
 LARGEST_ROW = 256 << 20
@@ -242,15 +247,11 @@ class RowTable(ABC):
     n_rows: int | None = None
     #: The names of the columns, or an empty tuple.
     columns: tuple[str, ...] = ()
-    #: For each column that some files of the table lack: the name of one such file.
-    lacking: Mapping[str, str] = MappingProxyType({})
     #: For each column that holds no numbers: its contents, if opening shows them.
     no_numbers: Mapping[int, str] = MappingProxyType({})
     #: The shape of one row, such as that of an image.
     row_shape: tuple[int, ...] | None = None
     rereadable: bool = True
-    #: True if the rows are in no order of time.
-    shuffled: bool = False
     #: True once a pass has begun.
     used: bool = False
     #: The fraction of the table that the pass has read.
@@ -275,6 +276,21 @@ class RowTable(ABC):
         if self.width == 0:
             raise StreamError(f"{self.name} has shape {shape}: its rows are empty. Pass columns.")
         check_width(self.width * dtype.itemsize, f"{self.name} has shape {shape}")
+
+    def facts(self) -> Facts:
+        """Return facts by which a resumed fit recognises the source, without a complete pass."""
+        if self.files and self.rereadable:
+            whole = [part for file in self.files for part in (file.inside() or [file])]
+            here = [os.stat(file.path).st_mtime for file in whole if file.here]
+            size = sum(file.size() or 0 for file in whole)
+            return {"size in bytes": size, "time of the last change": max(here, default=0.0)}
+        if self.files:
+            raise StreamError(f"{self.name} cannot be read again. Write it to a file first.")
+        facts: Facts = {"number of rows": self.n_rows, "number of columns": self.width}
+        if self.rereadable and self.n_rows is not None:
+            first = next(self.blocks(Request(range(self.width))))
+            facts["digest of the first rows"] = hash_of(first.rows[:COMPARED_ROWS])
+        return facts
 
     def pieces(self, request: Request) -> Iterator[Piece]:
         """Yield all rows of the table in order, in pieces of any size."""
@@ -335,7 +351,11 @@ class SlicedTable(RowTable):
                     end = numbers[at] + count
                     count = max(end - end % self.grain - numbers[at], 1)
                 part = numbers[at : at + count]
-                values = rows[part.start : min(part.stop, self.n_rows) : part.step]
+                try:
+                    values = rows[part.start : min(part.stop, self.n_rows) : part.step]
+                except Exception as error:  # each library and codec raises different errors
+                    place = f"{self.name} cannot be read at rows {part.start} to {part.stop}"
+                    raise StreamError(f"{place}: {one_line(error)}.") from None
                 chunk = self.picked(values, request)
                 yield replace(chunk, first_row=part.start, stride=part.step)
                 at += len(part)

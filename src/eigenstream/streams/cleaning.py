@@ -1,6 +1,6 @@
 """Turn blocks of a table into chunks: sequences, times, labels and missing values."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
@@ -11,8 +11,14 @@ import numpy as np
 import pyarrow
 from numpy.typing import ArrayLike, NDArray
 
-from eigenstream._checks import LARGEST_VALUE, check_unmasked, first_nonfinite, is_sparse
-from eigenstream._types import Array, Matrix
+from eigenstream._checks import (
+    LARGEST_VALUE,
+    check_unmasked,
+    first_nonfinite,
+    is_sparse,
+    largest_value,
+)
+from eigenstream._types import Array
 from eigenstream.rows.chunk import finite_rows
 from eigenstream.streams.base import Chunk, StreamError, one_line, plain, stacked, zeroed
 
@@ -35,7 +41,7 @@ class Sequences:
     new sequence.
     """
 
-    def __init__(self, gap: float | np.timedelta64 | None, joined: bool) -> None:
+    def __init__(self, gap: float | None, joined: bool) -> None:
         self.gap, self.joined = gap, joined
         self._begun = False
         #: The sequence and the time of the last row.
@@ -61,7 +67,7 @@ class Sequences:
             steps = np.diff(times, prepend=times[0] if self._time is None else self._time)
             starts |= steps < 0
             if self.gap is not None:
-                starts |= steps > self._limit(dates)
+                starts |= steps > (self.gap * NANOSECONDS if dates else self.gap)
             self._time = times[-1]
             seconds = times / NANOSECONDS if dates else times
             block = replace(block, times=seconds, raw_times=np.asarray(block.times))
@@ -70,15 +76,6 @@ class Sequences:
         for start, stop in pairwise(edges):
             if start < stop:
                 yield replace(block.between(start, stop), new_sequence=bool(starts[start]))
-
-    def _limit(self, dates: bool) -> Any:
-        """Return the gap in the units of the times. Numbers are seconds of dates."""
-        gap: Any = self.gap
-        if not isinstance(gap, np.timedelta64):
-            return gap * NANOSECONDS if dates else gap
-        if not dates:
-            raise StreamError(f"gap={gap!r} is a time span, and times are plain numbers. Use one.")
-        return gap / np.timedelta64(1, "ns")
 
 
 def _check_none_missing(values: Array, block: Chunk, what: str) -> None:
@@ -182,38 +179,24 @@ def cleaned(
     policy: str,
     names: Sequence[str] | None,
     longest: int,
-    count: Callable[[int], object] = lambda n: None,
 ) -> Iterator[Chunk]:
     """Yield chunks of finite rows, or raise an error at a missing value.
 
-    Interpolation fills holes of at most ``longest`` rows, and calls ``count`` with the number of
-    filled values.
+    Interpolation fills holes of at most ``longest`` rows.
     """
     if policy == "interpolate":
-        chunks = _interpolated(chunks, longest, count)
+        chunks = _interpolated(chunks, longest)
     for chunk in chunks:
-        known, holes = chunk.rows, policy != "raise" and not np.isfinite(_largest_value(chunk.rows))
+        known, holes = chunk.rows, policy != "raise" and not np.isfinite(largest_value(chunk.rows))
         if holes and policy != KEEP:
             chunk = _weighed(chunk, finite_rows(chunk.rows))
             known = chunk.rows
         elif holes and not is_sparse(known):
             chunk = _weighed(chunk, ~np.isnan(chunk.rows).all(axis=1))
             known = np.where(np.isnan(chunk.rows), 0.0, chunk.rows)
-        if not (largest := _largest_value(known)) <= LARGEST_VALUE:
+        if not (largest := largest_value(known)) <= LARGEST_VALUE:
             raise StreamError(_described(replace(chunk, rows=known), largest, names))
         yield chunk
-
-
-def _largest_value(rows: Matrix) -> float:
-    """Return an upper bound on the absolute values, or NaN if a value is NaN."""
-    stored = (rows.data if is_sparse(rows) else rows).ravel()
-    # The norm bounds every value and needs a single pass.
-    with np.errstate(over="ignore", invalid="ignore"):
-        squares = float(np.dot(stored, stored))
-    if squares <= LARGEST_VALUE or not stored.size:
-        return float(np.sqrt(squares))
-    # min and max return NaN if one value is NaN.
-    return max(-float(stored.min()), float(stored.max()))
 
 
 def _described(chunk: Chunk, largest: float, names: Sequence[str] | None) -> str:
@@ -240,9 +223,7 @@ def _weighed(chunk: Chunk, kept: NDArray[np.bool_]) -> Chunk:
     return replace(chunk, rows=zeroed(chunk.rows, kept), weights=weights)
 
 
-def _interpolated(
-    chunks: Iterator[Chunk], longest: int, count: Callable[[int], object]
-) -> Iterator[Chunk]:
+def _interpolated(chunks: Iterator[Chunk], longest: int) -> Iterator[Chunk]:
     """Yield rows whose holes are filled on the line between the values before and after.
 
     Rows are stored until a value follows their hole. A hole at an end of a sequence, or of more
@@ -266,7 +247,7 @@ def _interpolated(
             times=times if chunk.times is None else chunk.times,
         )
         whole = chunk if stored is None else _joined(stored, chunk)
-        ready = _fill_holes(whole.rows, whole.times, longest, count)
+        ready = _fill_holes(whole.rows, whole.times, longest)
         if ready > n_done:
             yield whole.between(n_done, ready)
             whole, n_done = whole.between(ready - 1, len(whole)), 1
@@ -284,7 +265,7 @@ def _joined(first: Chunk, second: Chunk) -> Chunk:
     return replace(first, rows=rows, times=times, raw_times=raw, labels=labels, sequence=None)
 
 
-def _fill_holes(rows: Array, at: Any, longest: int, count: Callable[[int], object]) -> int:
+def _fill_holes(rows: Array, at: Any, longest: int) -> int:
     """Fill closed holes in place. Return the first row of a hole that reaches the end."""
     lacking = np.isnan(rows)
     open_from = len(rows)
@@ -298,5 +279,4 @@ def _fill_holes(rows: Array, at: Any, longest: int, count: Callable[[int], objec
                 continue
             ends = [start - 1, stop]
             rows[start:stop, column] = np.interp(at[start:stop], at[ends], rows[ends, column])
-            count(stop - start)
     return open_from

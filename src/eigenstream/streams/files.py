@@ -27,11 +27,8 @@ READERS = {
     "tables.Arrow": ".parquet .pq .arrow .arrows .feather .ipc",
     "sparse_files.AnnDataFile": ".h5ad",
     "array_files.Hdf5": ".h5 .hdf5 .hdf .he5",
-    "array_files.NetCdf": ".nc .cdf .nc4",
     "array_files.Zarr": ".zarr",
-    "media.Video": ".mp4 .avi .mov .mkv .webm .m4v .mpg .mpeg .gif",
-    "media.Sound": ".wav .flac .ogg .opus .aiff .aif .mp3 .au .caf .w64",
-    "media.Images": ".png .jpg .jpeg .bmp .tif .tiff .pgm .ppm .webp",
+    "images.Images": ".png .jpg .jpeg .bmp .gif .tif .tiff .pgm .ppm .webp",
 }
 
 #: The reader of each ending.
@@ -127,12 +124,6 @@ class File:
         """Return the number of bytes, or None for a pipe or a folder."""
         size = self.system.size(self.path)
         return None if size is None else int(size)
-
-    def start(self, count: int) -> bytes:
-        """Return the first bytes."""
-        with self.open() as stream:
-            first: bytes = stream.read(count)
-        return first
 
     def inside(self, maxdepth: int | None = None) -> list["File"]:
         """Return the files in a folder and its subfolders, in natural order."""
@@ -249,7 +240,7 @@ def tables_of(files: Sequence[File], options: Facts) -> list[RowTable]:
         if kind is None:
             raise StreamError(_unknown(first))
         reader = reader_of(kind, options, first.name)
-        if kind == "media.Images":
+        if kind == "images.Images":
             name = first.path if len(several) == 1 else f"{first.path} to {several[-1].path}"
             tables.append(reader(several, name, **options))
             continue
@@ -289,8 +280,6 @@ def reader_of_file(file: File) -> str | None:
     if isinstance(file, Pipe):
         return "numpy_files.Npy" if file.start(6) == b"\x93NUMPY" else "text.Text"
     kind = BY_ENDING.get(file.suffix)
-    if kind == "array_files.NetCdf" and file.start(4) == b"\x89HDF":  # version 4
-        return "array_files.Hdf5"
     sparse = f"{file.path}/{file.part.strip('/') or 'X'}/indptr"
     if kind == "array_files.Zarr" and file.is_folder and file.system.exists(sparse):
         return "sparse_files.ZarrAnnData"

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from io import IOBase
 from itertools import chain
 from math import prod
 
@@ -50,8 +49,6 @@ class Chunks(ColumnTable):
     def __init__(self, source: Iterable[Piece] | Callable[[], Iterable[Piece]], name: str) -> None:
         self.source, self.name = source, name
         self.rereadable = callable(source) or not isinstance(source, Iterator)
-        # With this sampler of torch, every pass has another order.
-        self.shuffled = type(getattr(source, "sampler", None)).__name__ == "RandomSampler"
         # The first chunk determines the columns. The first pass yields it again.
         chunks = self._started()
         first = next(chunks, None)
@@ -106,17 +103,8 @@ def rows_of(chunk: Piece, name: str) -> Piece:
     return rows
 
 
-def is_tensor(rows: Piece) -> bool:
-    """Return whether rows are a torch tensor on any device."""
-    return hasattr(rows, "detach") and not isinstance(rows, IOBase)
-
-
 def array_of(rows: Piece, name: str) -> Piece:
     """Return lists and tensors as arrays. Other objects with rows are returned unchanged."""
-    if is_tensor(rows):
-        rows = rows.detach().cpu()
-        coarse = str(getattr(rows, "dtype", "")) == "torch.bfloat16"  # not a type of NumPy
-        rows = (rows.float() if coarse else rows).numpy()
     if is_sparse(rows):
         return rows.tocsr()
     if hasattr(rows, "columns") and (hasattr(rows, "dtypes") or hasattr(rows, "num_rows")):

@@ -2,8 +2,8 @@
 
 import csv
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import ExitStack, closing
-from io import TextIOWrapper
+from contextlib import closing
+from io import StringIO
 from itertools import chain
 from os import PathLike
 from pathlib import Path
@@ -40,35 +40,35 @@ def write_npy(file: IO[bytes], names: Sequence[str], dtype: DType, blocks: Block
 
 def write_csv(file: IO[bytes], names: Sequence[str], dtype: DType, blocks: Blocks) -> None:
     """Write text with a header. The digits suffice to read back the same numbers."""
-    text = TextIOWrapper(file, "utf-8", newline="", write_through=True)
-    lines = csv.writer(text, lineterminator="\n")
-    lines.writerow(names)
-    digits = "%.9g" if dtype == np.float32 else "%.17g"
-    for times, rows in blocks:
-        if times is None:
-            np.savetxt(text, rows, fmt=digits, delimiter=",")
-            continue
-        shown = times if times.dtype.kind == "f" else times.astype(str)
-        for time, row in zip(shown.tolist(), rows, strict=True):
-            lines.writerow([time, *(digits % value for value in row)])
-    text.detach()
+    from pyarrow import csv as arrow_csv
+
+    header = StringIO()
+    csv.writer(header, lineterminator="\n").writerow(names)
+    file.write(header.getvalue().encode())
+    how = arrow_csv.WriteOptions(include_header=False)
+    for table in _tables(names, blocks):
+        arrow_csv.write_csv(table, file, how)
 
 
 def write_parquet(file: IO[bytes], names: Sequence[str], dtype: DType, blocks: Blocks) -> None:
     """Write one column for each feature and one row group for each block."""
-    import pyarrow
     from pyarrow import parquet
 
-    writer = None
-    with ExitStack() as stack:
-        for times, rows in blocks:
-            columns = [] if times is None else [times]
-            columns += [np.ascontiguousarray(column) for column in rows.T]
-            arrays = [pyarrow.array(column) for column in columns]
-            schema = pyarrow.schema(zip(names, [array.type for array in arrays], strict=True))
-            if writer is None:
-                writer = stack.enter_context(parquet.ParquetWriter(file, schema))
-            writer.write_table(pyarrow.Table.from_arrays(arrays, schema=schema))
+    tables = _tables(names, blocks)
+    first = next(tables)
+    with parquet.ParquetWriter(file, first.schema) as writer:
+        for table in chain([first], tables):
+            writer.write_table(table)
+
+
+def _tables(names: Sequence[str], blocks: Blocks) -> Iterator[Any]:
+    """Yield blocks as tables of Arrow. The times are the first column."""
+    import pyarrow
+
+    for times, rows in blocks:
+        columns = [] if times is None else [times]
+        columns += [np.ascontiguousarray(column) for column in rows.T]
+        yield pyarrow.table(columns, names=list(names))
 
 
 WRITERS = {".npy": write_npy, ".csv": write_csv, ".parquet": write_parquet}
@@ -95,7 +95,7 @@ def write_rows(
     ... )
     1
     >>> file.getvalue()
-    b'x,y\\n1,0.10000000000000001\\n'
+    b'x,y\\n1,0.1\\n'
     """
     first = next(blocks, None)
     if first is None:

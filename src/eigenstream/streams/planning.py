@@ -4,12 +4,13 @@ import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from numbers import Integral, Real
+from numbers import Integral
 from operator import index
 from typing import Any
 
 import numpy as np
 
+from eigenstream._checks import check_number
 from eigenstream._types import Column, Columns, DType
 from eigenstream.streams.base import Request, RowTable, StreamError
 
@@ -50,12 +51,7 @@ class Reading:
         if len(features) == 0:
             raise StreamError(f"{table.name} has no column for features. Add a column.")
         rows = self.rows.start, self.rows.stop, self.rows.step
-        request = Request(side_by_side(features), sequence, time, labels, self.several, *rows)
-        for number in request.places if table.lacking else ():
-            if (name := table.columns[number]) in table.lacking:
-                lacks = f"{table.lacking[name]} has no column {name!r}, and other files have it"
-                raise StreamError(f"{lacks}. Select common columns with columns=[...].")
-        return request
+        return Request(side_by_side(features), sequence, time, labels, self.several, *rows)
 
 
 def side_by_side(places: Sequence[int]) -> Sequence[int]:
@@ -170,15 +166,13 @@ def check_rows(rows: Any) -> slice:
     raise ValueError(f"rows={rows!r} is not valid. Pass a slice with start >= 0 and step > 0.")
 
 
-def check_gap(gap: object) -> float | np.timedelta64:
-    """Return ``gap=`` as a number or as a NumPy time span.
+def check_gap(gap: object) -> float:
+    """Return ``gap=`` as a number. Time spans are converted to seconds.
 
     >>> check_gap(datetime.timedelta(minutes=1))
-    np.timedelta64(60000000,'us')
+    60.0
     """
     span: Any = np.timedelta64(gap) if isinstance(gap, datetime.timedelta) else gap
-    if isinstance(span, np.timedelta64) and span >= np.timedelta64(0):
-        return span
-    if not isinstance(span, Real) or not 0 <= float(span) < np.inf:
-        raise ValueError(f"gap={gap!r} is not a time span. Pass a number >= 0 or a timedelta.")
-    return float(span)
+    if isinstance(span, np.timedelta64):
+        span = float(span / np.timedelta64(1, "s"))
+    return check_number(span, "gap", least=0)

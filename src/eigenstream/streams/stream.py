@@ -2,24 +2,21 @@
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
 from copy import copy
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from joblib import hash as hash_of
 
 from eigenstream._checks import check_whole, is_sparse
 from eigenstream._types import Array, DType, Estimator, Facts, LabelsLike, Matrix
-from eigenstream.streams._ahead import read_ahead
 from eigenstream.streams.base import (
     CHUNK_BYTES,
     MANY_ROWS,
     MOST_ROWS,
     Chunk,
-    Request,
     RowTable,
     StreamError,
     check_width,
@@ -40,15 +37,11 @@ from eigenstream.streams.preprocessing import Preprocessing, Step, preprocessing
 if TYPE_CHECKING:
     from eigenstream.streams.fields import FeatureGrid
 
-#: Rows of sources in memory that a resumed fit compares. More rows take more time.
-COMPARED_ROWS = 1000
-
 
 class Stream:
     """Rows in time order that are read chunk by chunk.
 
-    ``open_stream`` returns a stream. Each iteration reads it from the start. A thread reads the
-    next chunk while the current chunk is in use.
+    ``open_stream`` returns a stream. Each iteration reads it from the start.
 
     Parameters
     ----------
@@ -56,8 +49,6 @@ class Stream:
         The sources.
     plan : Reading
         The options of ``open_stream``.
-    chunk_bytes : int, default=2**25
-        The most bytes of a chunk.
 
     Attributes
     ----------
@@ -81,8 +72,6 @@ class Stream:
         True if the chunks have labels.
     preprocessing : Preprocessing
         The preprocessing steps, fitted if a pass has begun.
-    n_filled : int
-        The number of missing values that the last pass has interpolated.
     share_read : float or None
         The approximate fraction of the bytes that the current pass has read.
 
@@ -103,10 +92,8 @@ class Stream:
     Stream(2 sources, 5 rows, 2 features, float64)
     """
 
-    def __init__(
-        self, tables: Sequence[RowTable], plan: Reading, *, chunk_bytes: int = CHUNK_BYTES
-    ) -> None:
-        self.tables, self._plan, self._chunk_bytes = tuple(tables), plan, chunk_bytes
+    def __init__(self, tables: Sequence[RowTable], plan: Reading) -> None:
+        self.tables, self._plan = tuple(tables), plan
         self._requests = planned(plan, self.tables)
         self._width = len(self._requests[0].features)
         self._dtype = plan.dtype or float_type([table.dtype for table in tables])
@@ -117,8 +104,6 @@ class Stream:
         )
         self.sources = tuple(table.name for table in tables)
         self.rereadable = all(table.rereadable for table in tables)
-        self.shuffled = any(table.shuffled for table in tables)
-        self.n_filled = 0
         self.preprocessing = Preprocessing()
         self._labels: Labels | None = None
         #: The first row of a part of the stream, and the row after its last one.
@@ -415,9 +400,7 @@ class Stream:
         return self.chunks()
 
     def chunks(self, skip: int = 0) -> Iterator[Chunk]:
-        """Start a pass over all rows, which a separate thread reads ahead.
-
-        Closing the iterator, or leaving a loop over it, ends the thread.
+        """Start a pass over all rows.
 
         Parameters
         ----------
@@ -431,7 +414,7 @@ class Stream:
 
         Notes
         -----
-        To skip rows, the pass seeks in .npy, Parquet, HDF5, Zarr, NetCDF, arrays and data frames.
+        To skip rows, the pass seeks in .npy, Parquet, HDF5, Zarr, arrays and data frames.
         It reads the skipped rows in other formats, and if a preprocessing step or interpolation
         needs them.
 
@@ -450,7 +433,7 @@ class Stream:
                 advice = "Open it again, or write it to a file if a fit needs several passes."
                 raise StreamError(f"{table.name} can be read once only, and was read. {advice}")
             table.used = True
-        chunks = read_ahead(lambda: self._pass(skip))
+        chunks = self._pass(skip)
         return self._answered(chunks) if self._answers else chunks
 
     def learn_steps(self, report: Callable[[int], object] = lambda n: None) -> None:
@@ -471,27 +454,24 @@ class Stream:
                     f"{step!r} needs a pass over rows that are read once only. {advice}"
                 )
             before = Preprocessing(steps[:place]).fresh()
-            parts: Matrix = read_ahead(lambda to=before: self._prepared(to))  # type: ignore[misc]
-            with closing(parts):
-                for part in parts:
-                    enough = step.learn(part)
-                    report(len(part))
-                    if enough:
-                        break
+            for part in self._prepared(before):
+                enough = step.learn(part)
+                report(len(part))
+                if enough:
+                    break
             step.learned()
 
     def _answered(self, chunks: Iterator[Chunk]) -> Iterator[Chunk]:
         """Yield the results for chunks. Numbers for rows of weight zero are zero."""
-        with closing(cast(Any, chunks)):
-            for chunk in chunks:
-                answers: Matrix = chunk.rows
-                for function in self._answers:
-                    answers = function(answers)
-                if chunk.weights is not None and not is_sparse(answers):
-                    answers = np.array(answers)
-                    if answers.dtype.kind in "biuf":
-                        answers[chunk.weights == 0] = 0
-                yield replace(chunk, rows=answers)
+        for chunk in chunks:
+            answers: Matrix = chunk.rows
+            for function in self._answers:
+                answers = function(answers)
+            if chunk.weights is not None and not is_sparse(answers):
+                answers = np.array(answers)
+                if answers.dtype.kind in "biuf":
+                    answers[chunk.weights == 0] = 0
+            yield replace(chunk, rows=answers)
 
     def _pass(self, skip: int) -> Iterator[Chunk]:
         """Yield the chunks of a pass after the first ``skip`` rows."""
@@ -532,18 +512,14 @@ class Stream:
         self, steps: Preprocessing, table: int = 0, row: int = 0, before: int = 0
     ) -> Iterator[Chunk]:
         """Yield chunks of bounded size, cleaned and preprocessed."""
-        self.n_filled = 0
         longest, size = self._automatic_rows(), self._plan.chunk_rows or self._automatic_rows()
         parts, names, missing = self._cut(table, row, before), self.column_names, self._plan.missing
-        for part in cleaned(parts, missing, names, longest, self._count_filled):
+        for part in cleaned(parts, missing, names, longest):
             for at in range(0, len(part), size):
                 rows = steps.push(part.between(at, min(at + size, len(part))))
                 if len(rows):
                     # Rows without labels are removed last, because windows need their values.
                     yield rows if rows.labels is None else self._labelled(rows)
-
-    def _count_filled(self, n_values: int) -> None:
-        self.n_filled += n_values
 
     def _labelled(self, chunk: Chunk) -> Chunk:
         """Return the chunk with weight zero for rows without a label, or raise an error."""
@@ -582,7 +558,7 @@ class Stream:
     def _automatic_rows(self) -> int:
         """Return the number of rows, at the largest width of all steps, that fill a chunk."""
         widest = max(self.preprocessing.widths(self._width))
-        most = self._chunk_bytes // (widest * self._dtype.itemsize)
+        most = CHUNK_BYTES // (widest * self._dtype.itemsize)
         return min(max(most // 4, min(most, MANY_ROWS), 1), MOST_ROWS)
 
     # ---- checkpoints -------------------------------------------------------------------------
@@ -611,26 +587,9 @@ class Stream:
             path, mark, part = table.name.partition("::")
             name = os.path.basename(path.rstrip("/")) + mark + part
             facts[f"name of source {number}"] = name
-            own = _facts(table).items()
+            own = table.facts().items()
             facts |= {f"{what} of source {number}, {name},": fact for what, fact in own}
         return facts | {"preprocessing": str(self.preprocessing.steps)}
-
-    def check_identity(self, expected: Facts) -> None:
-        """Raise an error if a fact differs from the ``identity`` of an earlier stream.
-
-        Parameters
-        ----------
-        expected : mapping
-            The ``identity`` of the earlier stream.
-
-        Raises
-        ------
-        ValueError
-            If a fact differs. The message names it.
-        """
-        for name, value in self.identity().items():
-            if expected.get(name) != value:
-                raise StreamError(f"{name} was {expected.get(name)}, and is now {value}.")
 
     def take_steps(self, steps: Preprocessing) -> None:
         """Set the preprocessing steps to equal steps that were fitted in an earlier pass.
@@ -641,19 +600,3 @@ class Stream:
             The fitted steps.
         """
         self.preprocessing = steps.fresh()
-
-
-def _facts(table: RowTable) -> Facts:
-    """Return facts about a source that need no complete pass."""
-    if table.files and table.rereadable:
-        whole = [part for file in table.files for part in (file.inside() or [file])]
-        here = [os.stat(file.path).st_mtime for file in whole if file.here]
-        size = sum(file.size() or 0 for file in whole)
-        return {"size in bytes": size, "time of the last change": max(here, default=0.0)}
-    if table.files:
-        raise StreamError(f"{table.name} cannot be read again. Write it to a file first.")
-    facts: Facts = {"number of rows": table.n_rows, "number of columns": table.width}
-    if table.rereadable and table.n_rows is not None:
-        with closing(cast(Any, table.blocks(Request(range(table.width))))) as blocks:
-            facts["digest of the first rows"] = hash_of(next(blocks).rows[:COMPARED_ROWS])
-    return facts

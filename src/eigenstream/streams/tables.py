@@ -1,7 +1,7 @@
 """Readers of tables with typed columns: Parquet, Arrow and Feather files, and data frames."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -33,11 +33,6 @@ def of_records(records: Any, request: Request, name: str) -> Chunk:
             values = values.cast(pyarrow.float64())
         return values.to_numpy(zero_copy_only=False)
 
-    kinds = {records.schema.field(order[number]).type for number in request.features}
-    rows = np.empty(
-        (records.num_rows, len(request.features)),
-        np.float32 if kinds == {pyarrow.float32()} else np.float64,
-    )
     columns = []
     for place in request.features:
         field = records.schema.field(order[place])
@@ -48,12 +43,7 @@ def of_records(records: Any, request: Request, name: str) -> Chunk:
             values = f"values of type {field.type} in column {field.name!r}"
             raise StreamError(f"{name} has {values}, not numbers. Omit it with exclude=[...].")
         columns.append(values)
-    # Blocks of rows stay in the cache while all columns are copied.
-    step = max((1 << 17) // max(len(columns), 1), 64)
-    for start in range(0, len(rows), step):
-        part = slice(start, start + step)
-        for at, values in enumerate(columns):
-            rows[part, at] = values[part]
+    rows = np.stack(columns, axis=1) if columns else np.empty((records.num_rows, 0))
     return request.chunk(rows, column)
 
 
@@ -128,24 +118,16 @@ class Arrow(ColumnTable):
         return StreamError(f"{self.name} cannot be read: {one_line(error)}.")
 
     def _set(self, data: Piece) -> None:
-        """Set the dataset, with the columns of all its files.
-
-        By default, Arrow reads the columns and types of the first file only.
-        """
+        """Set the dataset. The files must have the same columns, and their types are combined."""
         files = list(data.get_fragments()) if hasattr(data, "files") else []
         schema = data.schema
         if len(files) > 1:
-            theirs = {part.path: part.physical_schema for part in files}
-            for own in theirs.values():
-                with suppress(pyarrow.ArrowException):  # raised when such a column is read
-                    schema = pyarrow.unify_schemas([schema, own], promote_options="permissive")
-            by_folder = set(data.schema.names) - set(files[0].physical_schema.names)
-            lacking = [
-                (name, path)
-                for path, own in theirs.items()
-                for name in set(schema.names) - set(own.names) - by_folder
-            ]
-            self.lacking: Mapping[str, str] = dict(reversed(lacking))
+            # By default, Arrow reads the columns and types of the first file only.
+            schemas = [part.physical_schema for part in files]
+            for part, own in zip(files, schemas, strict=True):
+                if set(own.names) != set(schemas[0].names):
+                    raise StreamError(f"{part.path} has other columns than {files[0].path}.")
+            schema = pyarrow.unify_schemas([schema, *schemas], promote_options="permissive")
             data = type(data)(files, schema, data.format, data.filesystem)
         self.data, self.n_rows = data, data.count_rows()
         self.name_columns(schema.names)

@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 import pyarrow
 import pyarrow.csv
 
+from eigenstream._checks import check_choice
 from eigenstream._types import Piece
 from eigenstream.streams.base import Chunk, Request, StreamError, one_line
 from eigenstream.streams.files import PACKINGS, File, Pipe
@@ -50,9 +51,9 @@ class Layout:
     #: The number of lines before the first row of numbers.
     skipped_lines: int
     has_rows: bool
-    #: For each column that holds not only numbers: the first other value, and its row.
-    words: dict[int, tuple[str, int]]
-    #: The columns with more other values than numbers, or with decimal commas.
+    #: For each column that holds not only numbers: the first other value.
+    words: dict[int, str]
+    #: The columns with more other values than numbers.
     texts: frozenset[int]
 
 
@@ -108,17 +109,16 @@ def table_layout(
     if headed:
         names = [cell.strip() for cell in rows.pop(0)]
         at += n_lines
-    words: dict[int, tuple[str, int]] = {}
-    excess: Counter[int] = Counter()
-    for row, line in enumerate(rows):
+    words: dict[int, str] = {}
+    n_words: Counter[int] = Counter()
+    for line in rows:
         for place, cell in enumerate(line[: len(first)]):
-            number = _is_number(cell, decimal)
-            if not number:
-                words.setdefault(place, (cell, row))
-            if cell.strip() not in NOTHING:
-                excess[place] += -1 if number else 1
-    commas = {place for place, (word, _) in words.items() if _kind(word) == "decimal commas"}
-    texts = frozenset(place for place in words if excess[place] > 0 or place in commas)
+            if not _is_number(cell, decimal):
+                words.setdefault(place, cell)
+                n_words[place] += 1
+            elif cell.strip() not in NOTHING:
+                n_words[place] -= 1
+    texts = frozenset(place for place in words if n_words[place] > 0)
     doubtful = headed and numbers and header == "infer"
     size = len(first), at, bool(rows)
     return Layout(delimiter, blanks, tuple(names), doubtful, *size, words, texts)
@@ -146,10 +146,7 @@ class Text(ColumnTable):
     ) -> None:
         if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1):
             raise ValueError(f"delimiter={delimiter!r} is not valid. It must be one character.")
-        if decimal not in (".", ","):
-            raise ValueError(f"decimal={decimal!r} is not valid. It must be '.' or ','.")
-        if decimal == delimiter:
-            raise ValueError(f"delimiter and decimal are both {decimal!r}. Use two characters.")
+        check_choice(decimal, "decimal", (".", ","))
         if isinstance(header, bool) or header not in ("infer", 0, None):
             raise ValueError(f"header={header!r} is not valid. It must be 'infer', 0 or None.")
         self.file, self.files, self.name, self.decimal = file, [file], file.name, decimal
@@ -167,9 +164,8 @@ class Text(ColumnTable):
         if layout.names:
             self.name_columns(layout.names)
         self.no_numbers = {
-            place: f"{_kind(word)} ({word!r:.40} in row {row})"
-            for place, (word, row) in layout.words.items()
-            if place in layout.texts
+            place: f"{_kind(layout.words[place])} ({layout.words[place]!r:.40})"
+            for place in layout.texts
         }
 
     def __getstate__(self) -> dict[str, object]:
@@ -180,12 +176,7 @@ class Text(ColumnTable):
     def _opened(self) -> Iterator[BinaryIO]:
         """Open the file for Arrow, decompressed."""
         packing = PACKINGS.get(self.file.packing)
-        local = self.file.here and self.rereadable
-        raw = (
-            pyarrow.OSFile(self.file.path)
-            if local
-            else pyarrow.PythonFile(self.file.open(), mode="r")
-        )
+        raw = pyarrow.PythonFile(self.file.open(), mode="r")
         with closing(raw) as self._raw:
             yield pyarrow.CompressedInputStream(raw, packing) if packing else raw
 
@@ -261,14 +252,10 @@ class Text(ColumnTable):
         place, line, word = int(cell[1]), int(cell[2]), cell[3]
         column: Any = self.columns[place] if self.columns else place
         row = line - self.layout.skipped_lines - 1
-        advice = {
-            "dates": "Pass dates as time=",
-            "decimal commas": "Pass decimal=',' if numbers have commas",
-            "text": "Leave the cell empty and pass missing='skip'",
-        }[_kind(word)]
         return (
-            f"{self.name} has {one_line(ValueError(word))!r:.60} in row {row} (line {line}) of "
-            f"column {column!r}, not a number. {advice}, or exclude=[{column!r}]."
+            f"{self.name} has {word!r:.60} in row {row} (line {line}) of column {column!r}, not a "
+            f"number. Empty the cell and pass missing='skip', or pass decimal=',', time= or "
+            f"exclude=[{column!r}]."
         )
 
 
