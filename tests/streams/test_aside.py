@@ -24,12 +24,6 @@ def test_numbers_and_arrays(tmp_path):
     assert labels_of(tmp_path / "words.npy").tolist() == WORDS
 
 
-def test_other_tables(tmp_path):
-    pandas = pytest.importorskip("pandas")
-    pandas.DataFrame({"species": WORDS}).to_parquet(tmp_path / "y.parquet")
-    assert labels_of(tmp_path / "y.parquet").tolist() == WORDS
-
-
 @pytest.mark.parametrize("first", [["one,two,kind"], []], ids=["named", "unnamed"])
 def test_pairs(tmp_path, first):
     rows = [(0, 1, "equal"), (4, 2, "unequal"), (3, 3, "equal")]
@@ -47,21 +41,14 @@ def test_pairs(tmp_path, first):
         ("only.csv", "species\n", "no rows"),
         ("latin.csv", b"name\nsch\xf6n\n", "UTF-8"),
         ("broken.npy", b"\x93NUMPY", "broken.npy"),
+        ("two.npy", np.array([["a", "b"]]), "not real numbers"),
+        ("objects.npy", np.array(["a", 1], dtype=object), "Python objects"),
     ],
 )
 def test_what_is_no_column_is_refused(tmp_path, name, what, words):
-    (tmp_path / name).write_bytes(what if isinstance(what, bytes) else what.encode())
+    if isinstance(what, np.ndarray):
+        np.save(tmp_path / name, what, allow_pickle=True)
+    else:
+        (tmp_path / name).write_bytes(what if isinstance(what, bytes) else what.encode())
     with pytest.raises(ValueError, match=words):
         labels_of(tmp_path / name)
-
-
-def test_pickles_are_not_loaded(tmp_path):
-    np.save(tmp_path / "y.npy", np.array(["a", 1], dtype=object), allow_pickle=True)
-    with pytest.raises(ValueError, match="Python objects"):
-        labels_of(tmp_path / "y.npy")
-
-
-def test_text_of_two_dimensions_is_refused(tmp_path):
-    np.save(tmp_path / "y.npy", np.array([["a", "b"]]))
-    with pytest.raises(ValueError, match="one label for each row"):
-        labels_of(tmp_path / "y.npy")

@@ -133,42 +133,32 @@ def test_files_are_not_read_again_where_that_can_be_helped(tmp_path):
 # ---- what tells streams apart --------------------------------------------------------------------
 
 
-def test_what_differs_is_named(tmp_path):
+def differing(stream, told):
+    """The names of the facts that differ from those of an earlier stream."""
+    return [name for name, fact in stream.identity().items() if told.get(name) != fact]
+
+
+def test_the_identity_of_a_stream(tmp_path):
     path = saved(tmp_path, "x.npy", np.save)
     stream = open_stream(path)
     told = stream.identity()
-    open_stream(path, chunk_rows=60).check_identity(told)
     (tmp_path / "moved").mkdir()
     path.rename(tmp_path / "moved/x.npy")
-    open_stream(tmp_path / "moved/x.npy").check_identity(told)
+    assert not differing(open_stream(tmp_path / "moved/x.npy", chunk_rows=60), told)
     (tmp_path / "moved/x.npy").rename(path)
-    for other, words in [
-        (open_stream(path, missing="skip"), "missing= was raise, and is now skip"),
-        (open_stream(path, columns=[0]), r"columns= was None, and is now \(0,\)"),
-        (open_stream({"y.npy": ROWS}), "name of source 0 was x.npy, and is now y.npy"),
-        (open_stream([path, path]), "number of sources was 1, and is now 2"),
-        (stream.through(UnitNorm()), r"preprocessing was \(\), and is now \(UnitNorm\(\),\)"),
+    for other, name in [
+        (open_stream(path, missing="skip"), "missing="),
+        (open_stream(path, columns=[0]), "columns="),
+        (open_stream({"y.npy": ROWS}), "name of source 0"),
+        (open_stream([path, path]), "number of sources"),
+        (stream.through(UnitNorm()), "preprocessing"),
     ]:
-        with pytest.raises(StreamError, match=words):
-            other.check_identity(told)
-
-
-def test_a_file_that_was_written_to_is_refused(tmp_path):
-    path = saved(tmp_path, "x.npy", np.save)
-    told = open_stream(path).identity()
+        assert differing(other, told)[0] == name
     os.utime(path, (1, 1))
-    with pytest.raises(StreamError, match=r"time of the last change of .*x\.npy, was"):
-        open_stream(path).check_identity(told)
-    np.save(path, ROWS[:100])
-    with pytest.raises(StreamError, match=r"size in bytes of .*x\.npy, was 5648"):
-        open_stream(path).check_identity(told)
+    assert differing(open_stream(path), told) == ["time of the last change of source 0, x.npy,"]
     rows = ROWS.copy()
     told = open_stream(rows).identity()
     rows[0] += 1
-    with pytest.raises(StreamError, match=r"digest of the first rows of .*the source, was"):
-        open_stream(rows).check_identity(told)
-
-
-def test_rows_behind_the_end_of_a_parquet_file(tmp_path):
-    with pytest.raises(StreamError, match="has no rows"):
-        list(open_stream(parquet(tmp_path), rows=slice(300, None)))
+    assert differing(open_stream(rows), told) == [
+        "digest of the first rows of source 0, the source,"
+    ]

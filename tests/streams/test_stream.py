@@ -1,120 +1,17 @@
-"""Streams read ahead, end, continue and use bounded memory."""
+"""Streams end, continue and use bounded memory. Headers of .npy files are not believed."""
 
-import gc
 import io
-import threading
-import time
 
 import numpy as np
 import pytest
-from eigenstream.streams._ahead import read_ahead
 from hypothesis import given
 from hypothesis import strategies as st
 
 from eigenstream import StreamPCA
 from eigenstream.streams import StreamError, UnitNorm, open_stream
 from eigenstream.streams.base import CHUNK_BYTES
-from eigenstream.streams.numpy_files import npy_header
 
 ROWS = np.random.default_rng(0).standard_normal((50, 3))
-
-
-def readers():
-    return [one for one in threading.enumerate() if one.name == "eigenstream reader"]
-
-
-class Source:
-    """Numbers, and what became of them."""
-
-    def __init__(self, n, fail_at=None):
-        self.n, self.fail_at = n, fail_at
-        self.made, self.closed = 0, False
-        self.progress = threading.Condition()
-
-    def items(self):
-        try:
-            for k in range(self.n):
-                if k == self.fail_at:
-                    raise OSError("the disk is gone")
-                with self.progress:
-                    self.made += 1
-                    self.progress.notify_all()
-                yield k
-        finally:
-            self.closed = True
-
-    def wait_for(self, count):
-        with self.progress:
-            return self.progress.wait_for(lambda: self.made >= count, timeout=10)
-
-
-# ---- reading ahead ----------------------------------------------------------------------------
-
-
-@pytest.mark.threads
-def test_it_reads_ahead_and_not_too_far():
-    source = Source(100)
-    items = read_ahead(source.items, queued=2)
-    assert next(items) == 0
-    # One handed out, two that wait, one in the reader's hands.
-    assert source.wait_for(4)
-    time.sleep(0.05)
-    assert source.made == 4
-    assert list(items) == list(range(1, 100))
-    assert source.closed
-    assert not readers()
-
-
-@pytest.mark.threads
-@pytest.mark.parametrize("waiting", [1, 2, 5])
-@pytest.mark.parametrize("taken", [0, 1, 7])
-def test_an_early_end_ends_the_thread(waiting, taken):
-    source = Source(1000)
-    items = read_ahead(source.items, waiting)
-    for _ in range(taken):
-        next(items)
-    items.close()
-    assert not readers()
-    assert source.closed == (taken > 0)
-
-
-@pytest.mark.threads
-def test_leaving_a_loop_ends_the_thread(tmp_path):
-    np.save(tmp_path / "x.npy", ROWS)
-    for _ in open_stream(tmp_path / "x.npy", chunk_rows=1):
-        break
-    gc.collect()
-    assert not readers()
-
-    def interrupted():
-        for _ in open_stream(tmp_path / "x.npy", chunk_rows=1):
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        interrupted()
-    gc.collect()
-    assert not readers()
-
-
-@pytest.mark.threads
-def test_an_error_comes_after_what_was_read_before_it():
-    source = Source(10, fail_at=4)
-    items = read_ahead(source.items)
-    assert [next(items) for _ in range(4)] == [0, 1, 2, 3]
-    with pytest.raises(OSError, match="the disk is gone"):
-        next(items)
-    assert not readers()
-
-
-@pytest.mark.threads
-def test_reading_overlaps_with_learning():
-    """While a chunk is worked on the next one is made: this waits for it with the chunk in hand."""
-    source = Source(5)
-    for item in read_ahead(source.items):
-        assert source.wait_for(min(item + 2, 5))
-
-
-# ---- going on, and again ----------------------------------------------------------------------
 
 
 def test_what_can_be_read_once_says_so():
@@ -122,10 +19,9 @@ def test_what_can_be_read_once_says_so():
     assert not stream.rereadable
     assert "readable once" in repr(stream)
     assert len(list(stream)) == 1
-    with pytest.raises(StreamError, match="can be read once only"):
-        stream.chunks()
-    with pytest.raises(StreamError, match="can be read once only"):
-        stream.through(UnitNorm()).chunks()
+    for again in (stream, stream.through(UnitNorm())):
+        with pytest.raises(StreamError, match="can be read once only"):
+            again.chunks()
 
 
 def test_places_of_chunks_are_told(tmp_path):
@@ -168,9 +64,6 @@ def test_sources_count_by_their_bytes_in_how_far_a_pass_has_come(tmp_path):
     assert StreamPCA(1).fit(stream).transform(stream).share_read == 1.0
 
 
-# ---- memory -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("shape", [(3_000_000, 4), (40, 1 << 20), (9, 4 << 20)])
 def test_chunks_are_bounded_by_memory(tmp_path, shape):
     """A sparse file: it takes no space, and no memory but that of the chunks."""
@@ -191,52 +84,24 @@ def test_a_cut_while_reading_is_refused(tmp_path):
     stream = open_stream(tmp_path / "x.npy", chunk_rows=10_000)
     with open(tmp_path / "x.npy", "r+b") as file:
         file.truncate(1000)
-    with pytest.raises(StreamError, match="has changed since it was opened"):
+    with pytest.raises(StreamError, match=r"x\.npy cannot be read at rows 0 to 10000"):
         list(stream)
 
 
-# ---- headers ----------------------------------------------------------------------------------
-
-
 @given(st.data())
-def test_no_header_is_believed(data):
-    """A changed .npy file raises an error, or gives the same rows or fewer."""
-    file = io.BytesIO()
+def test_no_header_is_believed(tmp_path_factory, data):
+    """A changed .npy file raises an error, or gives numbers."""
+    path, file = tmp_path_factory.getbasetemp() / "changed.npy", io.BytesIO()
     np.save(file, ROWS)
     raw = bytearray(file.getvalue())
     for _ in range(data.draw(st.integers(1, 4))):
         raw[data.draw(st.integers(0, 127))] = data.draw(st.integers(0, 255))
-    raw = bytes(raw[: data.draw(st.integers(0, len(raw)))]) if data.draw(st.booleans()) else raw
+    path.write_bytes(raw[: data.draw(st.integers(1, len(raw)))])
+    said = str(path)
     try:
-        header = npy_header(io.BytesIO(raw), "x.npy", len(raw))
-    except StreamError as refused:
-        refusal = str(refused)
-    else:
-        refusal = None
-    if refusal is not None:
-        assert "x.npy" in refusal
-        assert "\n" not in refusal
-        return
-    assert header.n_bytes <= len(raw) - header.offset
-    assert header.dtype.kind in "biuf"
-    assert all(extent >= 0 for extent in header.shape)
-
-
-@given(st.text("(){}[],:' 0123456789<>f8descr'shapefortran_orderTrueFalse-\n", max_size=200))
-def test_no_text_in_a_header_does_any_harm(text):
-    raw = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode("latin1", "replace")
-    with pytest.raises(StreamError, match=r"x\.npy"):
-        npy_header(io.BytesIO(raw), "x.npy", len(raw))
-
-
-@given(
-    st.lists(st.integers(0, 2**62), min_size=1, max_size=4), st.sampled_from(["<f8", "|u1", ">c16"])
-)
-def test_sizes_that_overflow_are_refused(shape, kind):
-    text = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {tuple(shape)}}}".encode()
-    raw = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
-    try:
-        header = npy_header(io.BytesIO(raw), "x.npy", len(raw))
-    except StreamError:
-        return
-    assert header.n_bytes <= len(raw)
+        for chunk in open_stream(path, missing="skip"):
+            assert chunk.rows.dtype.kind == "f"
+    except StreamError as error:
+        said = str(error)
+    assert str(path) in said
+    assert "\n" not in said

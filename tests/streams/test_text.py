@@ -11,7 +11,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from eigenstream import StreamPCA
 from eigenstream.cli import app
 from eigenstream.streams import StreamError, open_stream
 
@@ -77,27 +76,6 @@ def test_a_first_row_of_numbers_is_a_header_unless_told_otherwise(label, tmp_pat
     np.testing.assert_array_equal(rows_of(stream), DUE)
 
 
-def test_one_warning_for_many_files_without_names(tmp_path):
-    for k in range(3):
-        (tmp_path / f"{k}.csv").write_text("1,2\n3,4\n")
-    with pytest.warns(UserWarning, match=r"0\.csv and 2 more") as told:
-        open_stream(tmp_path)
-    assert len(told) == 1
-
-
-def test_years_above_their_columns_are_not_learned(tmp_path):
-    rows = np.random.default_rng(0).standard_normal((300, 3))
-    for quote in ("", '"'):
-        head = ",".join(f"{quote}{year}{quote}" for year in (1990, 1991, 1992))
-        text = "\n".join([head, *(",".join(map(repr, row)) for row in rows.tolist())])
-        with pytest.warns(UserWarning, match="only numbers"):
-            stream = opened(tmp_path, text)
-        found = StreamPCA(1).fit(stream)
-        np.testing.assert_allclose(
-            found.explained_variance_, StreamPCA(1).fit(rows).explained_variance_, rtol=1e-12
-        )
-
-
 def test_blanks_far_on_and_the_row_of_an_error(tmp_path):
     lines = "".join(f"{k:8d} {2 * k:9d}\n" for k in range(200_000))
     stream = opened(tmp_path, "# k  twice\n" + lines, "x.txt")
@@ -112,21 +90,15 @@ def test_decimal_commas(tmp_path):
     stream = opened(tmp_path, "a;b\n1,5;2\n-3,25;4e1\n", decimal=",")
     assert stream.feature_names == ("a", "b")
     np.testing.assert_array_equal(rows_of(stream), [[1.5, 2], [-3.25, 40]])
-    stream = opened(tmp_path, "1,5;2,5\n3,5;4,5\n", decimal=",", header=None)
-    assert stream.feature_names is None
-    np.testing.assert_array_equal(rows_of(stream), [[1.5, 2.5], [3.5, 4.5]])
     times = "when;v\n0,5;1\n1,5;2\n9,5;3\n"
     stream = opened(tmp_path, times, decimal=",", time="when", gap=2.0)
     assert [len(chunk) for chunk in stream] == [2, 1]
-    with pytest.raises(ValueError, match="both ','"):
-        opened(tmp_path, "a;b\n", decimal=",", delimiter=",")
-    with pytest.raises(ValueError, match=r"must be '\.' or ','"):
-        opened(tmp_path, "a;b\n", decimal="comma")
 
 
 REFUSED = {
-    "decimal comma": ("a;b\n1,5;2\n", "'1,5'"),
+    "decimal comma": ("a;b\n1,5;2\n", "'1,5'.*decimal=','"),
     "dates": ("when,b\n2024-05-31,2\n", "'2024-05-31'.*time="),
+    "cut off": (gzip.compress(b"a,b\n" + b"1,2\n" * 100_000)[:100], "not text"),
     "UTF-16": ("a,b\n1,2\n".encode("utf-16"), "not text in UTF-8.*iconv"),
     "UTF-16 without a mark": ("a,b\n1,2\n".encode("utf-16-le"), "not text in UTF-8"),
     "notes only": ("# nothing\n# here\n", "no rows"),
@@ -141,20 +113,15 @@ def test_what_is_refused_says_what_to_do(label, tmp_path):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("zone", ["", "Z", "+01:00", "-0530"])
-def test_dates_in_any_zone_are_times(zone, tmp_path):
-    hours = (0, 1, 5)
-    text = "when,v\n" + "".join(f"2024-05-31T{hour:02}:00:00{zone},{hour}\n" for hour in hours)
-    stream = opened(tmp_path, text, time="when", gap=datetime.timedelta(hours=2))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+def test_dates_in_any_zone_are_times(tmp_path):
+    for zone in ("", "Z", "+01:00", "-0530"):
+        lines = [f"2024-05-31T{hour:02}:00:00{zone},{hour}\n" for hour in (0, 1, 5)]
+        how = {"time": "when", "gap": datetime.timedelta(hours=2)}
+        stream = opened(tmp_path, "when,v\n" + "".join(lines), **how)
         assert [len(chunk) for chunk in stream] == [2, 1]
     # The end of daylight-saving time is not a step back.
     text = "when,v\n2024-10-27T02:30+02:00,1\n2024-10-27T02:10+01:00,2\n2024-10-27T02:20+01:00,3\n"
     assert [len(c) for c in opened(tmp_path, text, time="when")] == [3]
-
-
-def test_other_dates_are_refused_with_the_way_to_write_them(tmp_path):
     with pytest.raises(ValueError, match="2024-05-31T18:00:00"):
         list(opened(tmp_path, "when,v\n31.05.2024,1\n", time="when"))
 
@@ -205,17 +172,9 @@ def test_one_bad_cell_is_an_error_and_drops_no_column(row, tmp_path):
 def test_a_column_is_text_if_most_of_its_cells_are(tmp_path):
     cells = ["ok", "bad", "1", "", "ok"]
     stream = opened(tmp_path, "a,b\n" + "".join(f"1,{cell}\n" for cell in cells))
-    assert stream.of_numbers()[1] == {"b": "text ('ok' in row 0)"}
+    assert stream.of_numbers()[1] == {"b": "text ('ok')"}
     labels = [c.labels.tolist() for c in opened(tmp_path, "a,b\n1,x\n2,3\n4,5\n", labels="b")]
     assert labels == [["x", "3", "5"]]
-
-
-def test_advice_fits_the_error(tmp_path):
-    whole = gzip.compress(("a,b\n" + "1,2\n" * 100_000).encode())
-    with pytest.raises(StreamError, match="cannot be read") as caught:
-        list(opened(tmp_path, whole[: len(whole) // 2], "x.csv.gz"))
-    assert "time=" not in str(caught.value)
-    assert "exclude" not in str(caught.value)
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])

@@ -14,7 +14,7 @@ import eigenstream.streams
 import eigenstream.subspace  # noqa: F401  the classes register themselves
 from eigenstream._namespaces import DeviceArray
 from eigenstream._storable import CLASSES, check_form, layout_of
-from eigenstream._types import Array, DType, Facts
+from eigenstream._types import Array, Facts
 
 __all__ = ["Arrays", "can_be_saved", "decode", "encode"]
 
@@ -29,15 +29,6 @@ PASSING = ("_skl_", "_callback")
 OUTPUT = "_sklearn_output_config"
 
 SPARSE: dict[str, Any] = {"csr_array": csr_array, "csr_matrix": csr_matrix}
-
-#: The fix for each parameter that cannot be saved.
-REMEDIES = {
-    "learning_rate": "Use a schedule of eigenstream.schedules, such as Power(c0, t0).",
-    "features": "Use RBFNetwork or GradientOrientation, or transform the rows first.",
-    "hook": 'Fit without a hook if you use checkpoints, or save with without=["hook"].',
-    "preprocessor": 'Save with without=["preprocessor"].',
-    "random_state": 'Use a whole number, or save with without=["random_state"].',
-}
 
 
 def can_be_saved(value: object) -> bool:
@@ -82,10 +73,10 @@ def encode(value: Any, arrays: Arrays, place: str = "model") -> Any:
         attributes = _attributes(value)
         of = {name: encode(item, arrays, f"{place}.{name}") for name, item in attributes.items()}
         return {"is": kind, "of": of}
-    parts = place.split(".")
-    name = next((part for part in parts if part in REMEDIES), parts[-1])
-    remedy = REMEDIES.get(name, "Use numbers, text, arrays and objects of eigenstream.")
-    raise TypeError(f"{name}={value!r:.200} is a {kind}, which cannot be saved. {remedy}")
+    raise TypeError(
+        f"{place}={value!r:.200} is a {kind}, which cannot be saved. Use numbers, text, arrays and "
+        "objects of eigenstream, or omit some parameters with save(..., without=)."
+    )
 
 
 def _attributes(value: object) -> Facts:
@@ -146,8 +137,8 @@ def decode(
         return np.array(of, object if node["type"] == "O" else np.str_)
     if kind == "float":
         return float(of)
-    if kind == "dtype":
-        return _checked_dtype(of)
+    if kind == "dtype" and np.dtype(of).kind in "biuf":
+        return np.dtype(of)
     if kind == "tuple":
         return tuple(decode(of, arrays, place, sizes))
     if kind == "dict":
@@ -197,10 +188,3 @@ def _object(cls: Any, nodes: Any, arrays: Arrays, place: str, around: dict[str, 
     if hasattr(restored, "_loaded"):
         restored._loaded()
     return restored
-
-
-def _checked_dtype(name: str) -> DType:
-    dtype = np.dtype(name)
-    if dtype.kind not in "biuf":
-        raise ValueError(f"{name!r:.40} is not a type of numbers.")
-    return dtype

@@ -134,55 +134,45 @@ def write(
 ) -> None:
     """Write an estimator and its optional position in a stream to a file."""
     with reading(estimator):
-        _write(estimator, path, date, without, checkpoint)
-
-
-def _write(
-    estimator: Estimator,
-    path: Path,
-    date: date | str | None,
-    without: Collection[str],
-    checkpoint: Facts | None,
-) -> None:
-    arrays: Arrays = {}
-    when = datetime.now(UTC) if date is None else date
-    names = getattr(estimator, "feature_names_in_", None)
-    provenance: Facts = {"date": str(when), "rows_seen": _rows_seen(estimator)}
-    provenance |= getattr(estimator, "provenance_", None) or {}
-    steps = getattr(estimator, "preprocessing_", None)
-    if steps is not None:
-        provenance["preprocessing"] = [repr(step) for step in steps.steps]
-    header = {
-        "format_version": VERSION,
-        "class": type(estimator).__name__,
-        "versions": {"eigenstream": __version__}
-        | {name: version(name) for name in ("numpy", "scipy", "scikit-learn")},
-        "feature_names": None if names is None else [str(name) for name in names],
-        "provenance": provenance,
-        "parameters": _plain_parameters(estimator),
-        "model": encode(_at_defaults(estimator, without), arrays),
-        "place": encode(dict(checkpoint or {}), arrays, "place"),
-    }
-    if checkpoint:
-        header["checkpoint"] = {
-            "rows": checkpoint["rows"],
-            "passes": checkpoint["turn"],
-            "complete": checkpoint["complete"],
+        arrays: Arrays = {}
+        when = datetime.now(UTC) if date is None else date
+        names = getattr(estimator, "feature_names_in_", None)
+        provenance: Facts = {"date": str(when), "rows_seen": _rows_seen(estimator)}
+        provenance |= getattr(estimator, "provenance_", None) or {}
+        steps = getattr(estimator, "preprocessing_", None)
+        if steps is not None:
+            provenance["preprocessing"] = [repr(step) for step in steps.steps]
+        header = {
+            "format_version": VERSION,
+            "class": type(estimator).__name__,
+            "versions": {"eigenstream": __version__}
+            | {name: version(name) for name in ("numpy", "scipy", "scikit-learn")},
+            "feature_names": None if names is None else [str(name) for name in names],
+            "provenance": provenance,
+            "parameters": _plain_parameters(estimator),
+            "model": encode(_at_defaults(estimator, without), arrays),
+            "place": encode(dict(checkpoint or {}), arrays, "place"),
         }
-    text = _as_text(header | {"checksum": _checksum(header, arrays)})
-    if len(text) > MOST_HEADER:
-        size = f"{len(text)} bytes, more than {MOST_HEADER}"
-        raise ValueError(f"The header of this model has {size}. Shorten names, or pass arrays.")
-    # safetensors writes a temporary file, which must be removed as well.
-    with replacing(path) as file, folder_beside(path) as folder:
-        complete = folder / "model"
-        try:
-            save_file(arrays, complete, {"eigenstream": text})
-        except SafetensorError as error:
-            raise OSError(f"cannot write {path}: {error}") from None
-        with complete.open("rb") as stored:
-            os.fsync(stored.fileno())
-        os.replace(complete, file.name)
+        if checkpoint:
+            header["checkpoint"] = {
+                "rows": checkpoint["rows"],
+                "passes": checkpoint["turn"],
+                "complete": checkpoint["complete"],
+            }
+        text = _as_text(header | {"checksum": _checksum(header, arrays)})
+        if len(text) > MOST_HEADER:
+            size = f"{len(text)} bytes, more than {MOST_HEADER}"
+            raise ValueError(f"The header of this model has {size}. Shorten names, or pass arrays.")
+        # safetensors writes a temporary file, which must be removed as well.
+        with replacing(path) as file, folder_beside(path) as folder:
+            complete = folder / "model"
+            try:
+                save_file(arrays, complete, {"eigenstream": text})
+            except SafetensorError as error:
+                raise OSError(f"cannot write {path}: {error}") from None
+            with complete.open("rb") as stored:
+                os.fsync(stored.fileno())
+            os.replace(complete, file.name)
 
 
 def _at_defaults(estimator: Estimator, names: Collection[str]) -> Estimator:

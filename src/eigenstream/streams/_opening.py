@@ -61,8 +61,8 @@ def open_stream(
     Parameters
     ----------
     source : path, array-like, data frame, iterable, list or dict
-        - A path, a glob, a folder, a URL that fsspec supports, ``"-"`` for standard input, or
-          ``file::part`` for an array inside a file.
+        - A path, a glob, a folder, ``"-"`` for standard input, or ``file::part`` for an array in a
+          file.
         - An array, sparse matrix or data frame, or another object with ``__arrow_c_stream__``.
         - A DataArray or Dataset of xarray, whose cells are features, or an AnnData object.
         - An iterable of chunks, or a function that returns a new one for each pass.
@@ -143,12 +143,8 @@ def open_stream(
     check_choice(missing, "missing", POLICIES)
     if gap is not None and time is None:
         raise ValueError("gap= requires times. Pass the column of times as time=.")
-    if sequence is True:
-        raise TypeError("sequence is True. Pass the name or number of a column, or False.")
     if dtype is not None and np.dtype(dtype) not in (np.float32, np.float64):
         raise TypeError(f"dtype must be float32 or float64, got {np.dtype(dtype)}.")
-    if isinstance(chunk_rows, str):
-        check_choice(chunk_rows, "chunk_rows", ("auto",))
     options: Facts = {"size": size, "delimiter": delimiter, "dim": dim}
     options |= {"weights": weights, "grid": grid}
     options = {name: value for name, value in options.items() if value is not None}

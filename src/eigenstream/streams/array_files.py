@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import numpy as np
 
@@ -71,12 +71,11 @@ class Hdf5(ArrayFile):
     def root(file: File) -> Iterator[Handle]:
         """Open the file."""
         h5py = needed("h5py", "h5py", "HDF5 files")
-        with ExitStack() as stack:
-            try:
-                stream = file.path if file.here else stack.enter_context(file.open())
-                root = stack.enter_context(h5py.File(stream, "r"))
-            except OSError as error:
-                raise damaged(file.path, "an HDF5 file", error) from None
+        try:
+            root = h5py.File(file.path, "r")
+        except OSError as error:
+            raise damaged(file.path, "an HDF5 file", error) from None
+        with root:
             yield root
 
     @staticmethod
@@ -106,15 +105,8 @@ class Zarr(ArrayFile):
     def root(file: File) -> AbstractContextManager[Handle]:
         """Open the array or the group."""
         zarr = needed("zarr", "zarr", "Zarr arrays")
-        store: Handle = file.path
-        if not file.here:
-            system = file.system
-            if not getattr(system, "async_impl", False):  # zarr requires an asynchronous system
-                wrapping = needed("fsspec.implementations.asyn_wrapper", "fsspec", "Zarr by URL")
-                system = wrapping.AsyncFileSystemWrapper(system, asynchronous=True)
-            store = zarr.storage.FsspecStore(system, True, file.path)
         try:
-            return nullcontext(zarr.open(store, mode="r"))
+            return nullcontext(zarr.open(file.path, mode="r"))
         except PermissionError:
             raise
         except Exception as error:

@@ -267,23 +267,19 @@ class RowTable(ABC):
         """Check the shape and type of an array, and set the attributes that follow from them."""
         shape, dtype = tuple(map(int, shape)), np.dtype(dtype)
         check_kind(dtype, self.name)
-        if len(shape) == 0:
-            raise StreamError(f"{self.name} holds a single number. Pass an array of rows.")
-        if shape[0] == 0:
-            raise StreamError(f"{self.name} has no rows: its shape is {shape}. Pass some rows.")
+        if len(shape) == 0 or 0 in shape:
+            raise StreamError(f"{self.name} has shape {shape} and no values. Pass some rows.")
         self.n_rows, self.width, self.dtype = shape[0], prod(shape[1:]), dtype
         self.row_shape = shape[1:] if len(shape) > 2 else None
-        if self.width == 0:
-            raise StreamError(f"{self.name} has shape {shape}: its rows are empty. Pass columns.")
         check_width(self.width * dtype.itemsize, f"{self.name} has shape {shape}")
 
     def facts(self) -> Facts:
         """Return facts by which a resumed fit recognises the source, without a complete pass."""
         if self.files and self.rereadable:
             whole = [part for file in self.files for part in (file.inside() or [file])]
-            here = [os.stat(file.path).st_mtime for file in whole if file.here]
-            size = sum(file.size() or 0 for file in whole)
-            return {"size in bytes": size, "time of the last change": max(here, default=0.0)}
+            about = [os.stat(file.path) for file in whole]
+            size, last = sum(each.st_size for each in about), max(each.st_mtime for each in about)
+            return {"size in bytes": size, "time of the last change": last}
         if self.files:
             raise StreamError(f"{self.name} cannot be read again. Write it to a file first.")
         facts: Facts = {"number of rows": self.n_rows, "number of columns": self.width}
@@ -403,15 +399,10 @@ def check_width(row_bytes: int, what: str) -> None:
         raise StreamError(f"{what}, and one row takes {row_bytes >> 20} MB. Use fewer columns.")
 
 
-#: Names of the NumPy kinds that are not real numbers.
-KINDS = {"O": "Python objects", "c": "complex numbers", "V": "records", "M": "dates", "m": "spans"}
-
-
 def check_kind(dtype: DType, name: str) -> None:
     """Raise an error if values of this type are not real numbers."""
     if dtype.kind not in "biuf":
-        what = KINDS.get(dtype.kind, "text")
-        raise StreamError(f"{name} holds {what} ({str(dtype)[:40]}), not real numbers. Convert it.")
+        raise StreamError(f"{name} has the type {str(dtype)[:40]}, not real numbers. Convert it.")
 
 
 def native_floats(values: Piece, dtype: DType, name: str, first_row: int = 0) -> Matrix:

@@ -1,4 +1,4 @@
-"""Files: resolve paths, globs and URLs, and choose the reader of each format."""
+"""Files: resolve paths and globs, and choose the reader of each format."""
 
 import io
 import os
@@ -7,14 +7,14 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from glob import has_magic
+from glob import glob, has_magic
 from importlib import import_module
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from eigenstream._types import Facts, Handle
-from eigenstream.streams.base import RowTable, StreamError, needed, one_line
+from eigenstream._types import Facts
+from eigenstream.streams.base import RowTable, StreamError
 
 #: The endings of compressed files, and Arrow's names of the codecs.
 PACKINGS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
@@ -38,55 +38,12 @@ BY_ENDING = {end: reader for reader, endings in READERS.items() for end in endin
 ZARR = (".zgroup", ".zarray", "zarr.json")
 
 
-class Disk:
-    """The local file system, with the methods of an fsspec file system."""
-
-    def __reduce__(self) -> str:
-        return "DISK"
-
-    def isdir(self, path: str) -> bool:
-        """Return whether the path is a folder."""
-        return os.path.isdir(path)
-
-    def exists(self, path: str) -> bool:
-        """Return whether the path exists."""
-        return os.path.exists(path)
-
-    def size(self, path: str) -> int | None:
-        """Return the number of bytes, or None for a folder."""
-        return os.path.getsize(path) if os.path.isfile(path) else None
-
-    def open(self, path: str, mode: str) -> Any:
-        """Open a file."""
-        return open(path, mode)
-
-    def find(self, path: str, maxdepth: int | None = None) -> list[str]:
-        """Return the files in a folder and its subfolders, without following links."""
-        paths = []
-        for where, folders, names in os.walk(path):
-            paths += [os.path.join(where, name) for name in names]
-            if maxdepth == 1:
-                folders.clear()
-        return paths
-
-    def glob(self, pattern: str) -> list[str]:
-        """Return the files that match. ``**`` does not follow links to folders."""
-        parts = Path(pattern).parts
-        fixed = next(at for at, part in enumerate(parts) if has_magic(part))
-        paths = Path(*parts[:fixed]).glob(str(Path(*parts[fixed:])))
-        return [str(path) for path in paths if not path.name.startswith(".")]
-
-
-DISK = Disk()
-
-
 @dataclass
 class File:
     """A file or a folder, and the part of it after ``::``."""
 
     path: str
     part: str = ""
-    system: Handle = DISK
 
     rereadable = True
 
@@ -94,11 +51,6 @@ class File:
     def name(self) -> str:
         """The name for error messages."""
         return f"{self.path}::{self.part}" if self.part else self.path
-
-    @property
-    def here(self) -> bool:
-        """True for a local file."""
-        return self.system is DISK
 
     @property
     def packing(self) -> str:
@@ -114,22 +66,17 @@ class File:
     @property
     def is_folder(self) -> bool:
         """True for a folder."""
-        return bool(self.system.isdir(self.path))
+        return os.path.isdir(self.path)
 
     def open(self) -> Any:
         """Open the file for reading bytes."""
-        return self.system.open(self.path, "rb")
+        return open(self.path, "rb")
 
-    def size(self) -> int | None:
-        """Return the number of bytes, or None for a pipe or a folder."""
-        size = self.system.size(self.path)
-        return None if size is None else int(size)
-
-    def inside(self, maxdepth: int | None = None) -> list["File"]:
+    def inside(self, pattern: str = "**/*") -> list["File"]:
         """Return the files in a folder and its subfolders, in natural order."""
-        names = sorted(self.system.find(self.path, maxdepth=maxdepth), key=natural_order)
-        seen = [name for name in names if not os.path.basename(name).startswith((".", "_"))]
-        return [File(name, self.part, self.system) for name in seen]
+        paths = [path for path in Path(self.path).glob(pattern) if path.is_file()]
+        seen = [str(path) for path in paths if not path.name.startswith((".", "_"))]
+        return [File(name, self.part) for name in sorted(seen, key=natural_order)]
 
 
 class Pipe(File):
@@ -146,10 +93,6 @@ class Pipe(File):
     def open(self) -> Any:
         """Return the pipe itself."""
         return self
-
-    def size(self) -> int | None:
-        """Return None, because a pipe has no size."""
-        return None
 
     def start(self, count: int, end: bytes = b"") -> bytes:
         """Return the first bytes, up to ``end`` if given. ``read`` returns them again."""
@@ -179,22 +122,18 @@ def natural_order(name: str) -> list[Any]:
 
 
 def files_of(name: str) -> list[File]:
-    """Return the files of a path, a glob or a URL, in natural order."""
+    """Return the files of a path or a glob, in natural order."""
     path, _, part = name.partition("::")
     if "\0" in path or not path:
-        raise StreamError(f"{name!r} is not a file name. Pass a path, a glob or a URL.")
+        raise StreamError(f"{name!r} is not a file name. Pass a path or a glob.")
     if path == "-":
         return [Pipe("standard input", sys.stdin.buffer)]
-    remote = "://" in path
-    system, path = _remote(path) if remote else (DISK, os.path.expanduser(path))
-    if has_magic(path) and (remote or not os.path.lexists(path)):
-        matches = sorted(system.glob(path), key=natural_order)
+    path = os.path.expanduser(path)
+    if has_magic(path) and not os.path.lexists(path):
+        matches = sorted(glob(path, recursive=True), key=natural_order)
         if not matches:
             raise FileNotFoundError(f"no file matches {name!r}. Check the path.")
-        return [File(match, part, system) for match in matches]
-    if remote:
-        _check_reached(system, path, name)
-        return [File(path, part, system)]
+        return [File(match, part) for match in matches]
     try:
         os.stat(path)
     except OSError as error:
@@ -203,28 +142,6 @@ def files_of(name: str) -> list[File]:
         raise PermissionError(f"cannot read {path}: Permission denied.")
     plain = part or os.path.isfile(path) or os.path.isdir(path)
     return [File(path, part) if plain else Pipe(path)]
-
-
-def _remote(url: str) -> tuple[Handle, str]:
-    """Return the fsspec file system of a URL, and the path in it."""
-    fsspec = needed("fsspec", "fsspec", f"URLs such as {url!r:.60}")
-    try:
-        system, path = fsspec.core.url_to_fs(url)
-    except (ImportError, ValueError) as error:  # a missing package, or an unknown protocol
-        kind = ModuleNotFoundError if isinstance(error, ImportError) else StreamError
-        raise kind(f"cannot read {url}: {error}") from error
-    return system, path
-
-
-def _check_reached(system: Handle, path: str, url: str) -> None:
-    """Raise an error if the file does not exist, or if its server does not answer."""
-    try:
-        system.info(path)
-    except Exception as error:  # each file system raises different errors
-        absent = isinstance(error, FileNotFoundError) and error.__cause__ is None
-        reason = "No such file" if absent else one_line(error.__cause__ or error)
-        kind = FileNotFoundError if absent else OSError
-        raise kind(f"cannot read {url}: {reason}.") from None
 
 
 # ---- formats -------------------------------------------------------------------------------------
@@ -247,7 +164,7 @@ def tables_of(files: Sequence[File], options: Facts) -> list[RowTable]:
         for file in several:
             if file.packing and kind != "text.Text":
                 raise StreamError(f"{file.path} is compressed ({file.packing}). Unpack it first.")
-            if not file.is_folder and file.size() == 0:
+            if os.path.isfile(file.path) and os.path.getsize(file.path) == 0:
                 raise StreamError(f"{file.path} is empty. Pass a file with rows.")
             if hasattr(reader, "parts"):
                 tables += [reader(replace(file, part=part)) for part in reader.parts(file)]
@@ -265,7 +182,7 @@ def _unfolded(folder: File) -> list[File]:
         "sparse_files.ZarrAnnData",
     ):
         return [folder]
-    files = [file for file in folder.inside(1) if reader_of_file(file)]
+    files = [file for file in folder.inside("*") if reader_of_file(file)]
     kinds = {str(reader_of_file(file)) for file in files}
     if kinds <= {"tables.Arrow"}:
         return [folder]
@@ -281,13 +198,13 @@ def reader_of_file(file: File) -> str | None:
         return "numpy_files.Npy" if file.start(6) == b"\x93NUMPY" else "text.Text"
     kind = BY_ENDING.get(file.suffix)
     sparse = f"{file.path}/{file.part.strip('/') or 'X'}/indptr"
-    if kind == "array_files.Zarr" and file.is_folder and file.system.exists(sparse):
+    if kind == "array_files.Zarr" and os.path.exists(sparse):
         return "sparse_files.ZarrAnnData"
     if kind == "array_files.Hdf5" and file.part:
         holds = import_module("eigenstream.streams.sparse_files").holds_sparse
         return "sparse_files.AnnDataFile" if holds(file) else kind
     if kind is None and file.is_folder:
-        if any(file.system.exists(f"{file.path}/{name}") for name in ZARR):
+        if any(os.path.exists(f"{file.path}/{name}") for name in ZARR):
             return "array_files.Zarr"
         kinds = [BY_ENDING.get(inner.suffix) for inner in file.inside()]
         return "tables.Arrow" if "tables.Arrow" in kinds else None

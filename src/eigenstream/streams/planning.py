@@ -68,18 +68,16 @@ def planned(plan: Reading, tables: Sequence[RowTable]) -> list[Request]:
         request = plan.request(table)
         own = [table.columns[number] for number in request.features] if table.columns else []
         names = own if names is None else names
-        if own and names and own != names:  # the order of the columns may differ between files
-            if odd := sorted(set(names) ^ set(own)):
-                has, lacks = (first, table) if odd[0] in names else (table, first)
-                differs = f"{has.name} has {odd[0]!r}, and {lacks.name} has not"
-                raise StreamError(f"columns differ: {differs}. Select common ones with columns=.")
+        odd = sorted(set(names) ^ set(own)) if own and names else []
+        if odd or (requests and len(request.features) != len(requests[0].features)):
+            which = f" Only one has {odd[0]!r}." if odd else ""
+            raise StreamError(
+                f"{table.name} has other columns than {first.name}.{which} Select common columns "
+                "with columns=."
+            )
+        if own and names:  # the order of the columns may differ between files
             places = [table.columns.index(name) for name in names]
             request = replace(request, features=side_by_side(places))
-        if requests and len(request.features) != len(requests[0].features):
-            widths = (
-                f"{len(request.features)} columns, and {first.name} has {len(requests[0].features)}"
-            )
-            raise StreamError(f"{table.name} has {widths}. Pass tables with equal columns.")
         requests.append(request)
     return requests
 
@@ -143,9 +141,6 @@ def check_columns(columns: Columns, option: str = "columns") -> tuple[Column, ..
     listed = (columns,) if isinstance(columns, str | Integral | slice) else tuple(columns)
     if not listed:
         raise ValueError(f"{option} is empty. Name at least one column, or omit {option}=.")
-    twice = [column for at, column in enumerate(listed) if column in listed[:at]]
-    if twice:
-        raise ValueError(f"{option} names {twice[0]!r} twice. Name each column once.")
     return listed
 
 

@@ -1,6 +1,7 @@
 """The reader of CSV, TSV and other text tables, which Arrow decompresses and parses."""
 
 import csv
+import os
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -99,12 +100,10 @@ def table_layout(
     n_lines = reader.line_num
     rows = [first, *(line for line in reader if line)]
     numbers = all(_is_number(cell, decimal) for cell in first)
-    names: list[str] = []
-    if numbers:
-        notes = [line.strip().removeprefix("#").strip() for line in lines[:at] if line.strip()]
-        titles = [cell.strip() for cell in next(cells_of(notes[-1:]), [])]
-        named = len(titles) == len(set(titles)) == len(first) and all(titles)
-        names = titles if named and not any(_is_number(word, decimal) for word in titles) else []
+    notes = [line.strip().removeprefix("#").strip() for line in lines[:at] if line.strip()]
+    titles = [cell.strip() for cell in next(cells_of(notes[-1:]), [])]
+    named = numbers and len(titles) == len(set(titles)) == len(first)
+    names = titles if named and not any(_is_number(word, decimal) for word in titles) else []
     headed = header is not None and not names
     if headed:
         names = [cell.strip() for cell in rows.pop(0)]
@@ -150,7 +149,8 @@ class Text(ColumnTable):
         if isinstance(header, bool) or header not in ("infer", 0, None):
             raise ValueError(f"header={header!r} is not valid. It must be 'infer', 0 or None.")
         self.file, self.files, self.name, self.decimal = file, [file], file.name, decimal
-        self.rereadable, self.n_bytes = file.rereadable, file.size() or 1
+        self.rereadable = file.rereadable
+        self.n_bytes = os.path.getsize(file.path) if file.rereadable else 1
         text, more = self._head()
         try:
             layout = table_layout(text, file.suffix, delimiter, decimal, header)
