@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from bad_sources import CASES, ROWS
-from eigenstream.streams import Standardize, open_stream
+from eigenstream.streams import OmitOutliers, Standardize, open_stream
 from eigenstream.streams.files import READERS
 
 #: The most bytes that an error may allocate. Some headers promise 2^60 bytes.
@@ -141,11 +141,14 @@ def test_steps_refuse_what_they_cannot_do():
     import scipy.sparse as sp
 
     sparse = open_stream(sp.csr_array(ROWS))
-    with pytest.raises(ValueError, match="sparse, and standardising would fill it"):
+    with pytest.raises(ValueError, match=r"sparse, and Standardize\(\) would fill it"):
         list(sparse.through(Standardize()))
     with pytest.raises(ValueError, match="sparse rows are not interpolated"):
         list(open_stream(sp.csr_array(ROWS), missing="interpolate"))
-    learned = open_stream(ROWS).through(Standardize())
-    list(learned)
-    with pytest.raises(ValueError, match="2 columns, and Standardize has learned 3"):
-        list(open_stream(ROWS[:, :2]).prepared(learned.preprocessing))
+    for step in (Standardize(), OmitOutliers()):
+        learned = open_stream(ROWS).through(step)
+        list(learned)
+        with pytest.raises(ValueError, match=r"2 columns, and .* has learned 3"):
+            list(open_stream(ROWS[:, :2]).prepared(learned.preprocessing))
+        with pytest.raises(ValueError, match="every row has missing values"):
+            list(open_stream(ROWS * np.nan, missing="skip").through(step))

@@ -5,7 +5,7 @@ import pytest
 
 from eigenstream import SlowSubspace, StreamPCA, load, save
 from eigenstream.processes import Autoregressive
-from eigenstream.streams import OmitOutliers, StreamError, open_stream, outliers
+from eigenstream.streams import OmitOutliers, open_stream, outliers
 
 SPIKES = [700, 4100, 4101, 5900]
 
@@ -21,18 +21,16 @@ def weights_of(stream):
     return np.concatenate([np.ones(len(c)) if c.weights is None else c.weights for c in stream])
 
 
-@pytest.mark.parametrize("size", [1, 64, 6000])
+@pytest.mark.parametrize("size", [17, 6000])
 @pytest.mark.parametrize("first", [500, 10_000])
 def test_limits_are_those_of_the_first_rows(rows, size, first, monkeypatch):
     monkeypatch.setattr(outliers, "FIRST_ROWS", first)
+    stream = open_stream(rows, chunk_rows=size).through(OmitOutliers())
+    assert np.flatnonzero(weights_of(stream) == 0).tolist() == SPIKES
+    (step,) = stream.preprocessing.steps
     middle = np.median(rows[:first], axis=0)
     scale = 1.4826 * np.median(np.abs(rows[:first] - middle), axis=0)
-    outside = (np.abs(rows - middle) > 20.0 * scale).any(axis=1)
-    data = rows[:1500] if size == 1 else rows
-    stream = open_stream(data, chunk_rows=size).through(OmitOutliers())
-    if first <= len(data):
-        assert (weights_of(stream) == 0).tolist() == outside[: len(data)].tolist()
-    assert np.flatnonzero(outside).tolist() == SPIKES
+    np.testing.assert_allclose(step._high, middle + 20.0 * scale)
 
 
 @pytest.mark.parametrize("model", [SlowSubspace(2), StreamPCA(2)], ids=repr)
@@ -58,13 +56,3 @@ def test_columns_of_mostly_one_value_have_no_limits():
     rows[:200, 0] = 0.0
     rows[7, 0] = 1e6
     assert weights_of(open_stream(rows).through(OmitOutliers())).all()
-
-
-def test_bad_input():
-    rows = np.random.default_rng(0).standard_normal((30, 2))
-    stream = open_stream(rows).through(OmitOutliers())
-    list(stream)
-    with pytest.raises(StreamError, match="has 3 columns, and OmitOutliers has learned 2"):
-        list(open_stream(np.ones((9, 3))).prepared(stream.preprocessing))
-    with pytest.raises(StreamError, match="every row has missing values"):
-        list(open_stream(np.full((9, 2), np.nan), missing="skip").through(OmitOutliers()))

@@ -58,7 +58,7 @@ class OmitOutliers(Step):
 
     def learn(self, rows: Chunk) -> bool:
         """Add rows of the preparatory pass, and return whether they suffice."""
-        values = dense_rows(rows, "comparing values")
+        values = dense_rows(rows, self)
         values = values if rows.weights is None else values[rows.weights > 0]
         missing = FIRST_ROWS - sum(map(len, self._rows))
         self._rows = (*self._rows, np.array(values[:missing], np.float64))
@@ -77,12 +77,7 @@ class OmitOutliers(Step):
 
     def push(self, rows: Chunk) -> Chunk:
         """Return the rows, with weight zero for outliers."""
-        values = dense_rows(rows, "comparing values")
-        if len(values) and values.shape[1] != len(self._low):
-            raise StreamError(
-                f"{rows.source} has {values.shape[1]} columns, and OmitOutliers has learned "
-                f"{len(self._low)}. Pass the same columns."
-            )
+        values = dense_rows(rows, self, len(self._low))
         kept: Any = ((values >= self._low) & (values <= self._high)).all(axis=1)
         if kept.all():
             return rows

@@ -105,11 +105,14 @@ class Step:
         return copy(self)
 
 
-def dense_rows(rows: Chunk, what: str) -> Array:
-    """Return dense rows, or raise an error if they are sparse."""
-    if is_sparse(rows.rows):
-        raise StreamError(f"{rows.source} is sparse, and {what} would fill it. Pass dense rows.")
+def dense_rows(rows: Chunk, step: Step, width: int | None = None) -> Array:
+    """Return dense rows, or raise an error if they are sparse or of another width."""
     values: Array = rows.rows
+    if is_sparse(values):
+        raise StreamError(f"{rows.source} is sparse, and {step!r} would fill it. Pass dense rows.")
+    if width not in (None, values.shape[1]):
+        widths = f"{values.shape[1]} columns, and {step!r} has learned {width}"
+        raise StreamError(f"{rows.source} has {widths}. Pass the same columns.")
     return values
 
 

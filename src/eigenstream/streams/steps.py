@@ -44,7 +44,7 @@ class Standardize(Step):
 
     def learn(self, rows: Chunk) -> None:
         """Add rows of the preparatory pass."""
-        values = dense_rows(rows, "standardising").astype(np.float64, copy=False)
+        values = dense_rows(rows, self).astype(np.float64, copy=False)
         values = values if rows.weights is None else values[rows.weights > 0]
         if len(values) == 0:
             return
@@ -65,12 +65,7 @@ class Standardize(Step):
 
     def push(self, rows: Chunk) -> Chunk:
         """Return standardised rows."""
-        values = dense_rows(rows, "standardising")
-        if len(values) == 0:
-            return rows
-        if values.shape[1] != len(self._mean):
-            widths = f"{values.shape[1]} columns, and Standardize has learned {len(self._mean)}"
-            raise StreamError(f"{rows.source} has {widths}. Pass the same columns.")
+        values = dense_rows(rows, self, len(self._mean))
         scaled = (values - self._mean) / self._scale()
         if rows.weights is not None:
             scaled = np.where(rows.weights[:, None] > 0, scaled, 0.0)
