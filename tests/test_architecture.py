@@ -82,7 +82,6 @@ HOMES = {
     "pyarrow": ("streams",),
     "h5py": ("streams",),
     "zarr": ("streams",),
-    "fsspec": ("streams",),
     "xarray": ("streams",),
     "safetensors": ("persistence",),
     "skl2onnx": ("persistence",),
