@@ -1,6 +1,7 @@
 """Fits to Dask data: each thread learns a part of the rows, and their learners are merged."""
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from copy import copy, deepcopy
 from dataclasses import dataclass, field, replace
 from inspect import signature
@@ -9,11 +10,9 @@ from math import isnan
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import dask
-import dask.array as da
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from eigenstream._checks import warn_user
 from eigenstream._provenance import forget_source, note_source
 from eigenstream._streams import is_stream, labelled_stream, note_columns
 from eigenstream._types import LabelsLike, Matrix, Parameters, RowsLike, WeightsLike
@@ -22,8 +21,7 @@ from eigenstream.distributed.parts import Cluster, Piece, merged_in_order
 from eigenstream.rows.chunk import Chunk, Skipped
 from eigenstream.rows.fit import Fit
 from eigenstream.rows.guard import refitting
-from eigenstream.rows.rows import MapOfRows, Part, Rows
-from eigenstream.subspace.solvers.frame import Frame
+from eigenstream.rows.rows import MapOfRows, Rows, errors_name
 from eigenstream.subspace.solvers.solver import MERGE, Krylov, Need, chosen_solver
 from eigenstream.subspace.sums.learner import Learner
 
@@ -90,7 +88,7 @@ def fit(
     Each thread of the cluster learns one part of the rows, block by block. A worker with one thread
     holds two learners, and a third for a moment at the end. The parts of a sketch have at least 40
     rows for each feature, so there may be fewer parts than threads. If the number of rows is
-    unknown and parts are shorter, ``fit`` warns, and ``Sketch(passes=2)`` helps.
+    unknown, parts may be shorter. ``Sketch(passes=2)`` helps then.
 
     Examples
     --------
@@ -139,10 +137,6 @@ def _fit_collection(
     template = parts.template_of(X, cluster.run)
     labels = {"y": np.ones(len(template), np.int64)} if "y" in arguments else {}
     width = model._rows(template, **labels, reset=True).width
-    if hasattr(model, "_check_lengths"):  # the length of other collections is unknown
-        arrays = enumerate(X if isinstance(X, list | tuple) else [X])
-        lengths = [(array, f"sequence {k}") for k, array in arrays if isinstance(array, da.Array)]
-        model._check_lengths([Part(array, name=name) for array, name in lengths])
     pieces = parts.pieces_of(X, arguments)
     if second is not None:
         pieces = _alternating(pieces, second)
@@ -189,28 +183,17 @@ def _fit_stream(model: BaseEstimator, X: RowsLike, arguments: Parameters, cluste
 def _learn(
     model: BaseEstimator, pieces: list[Piece], width: int, cluster: Cluster, X: RowsLike
 ) -> Fit:
-    """Learn from pieces of rows, and warn if parts of a sketch are short."""
+    """Learn from pieces of rows."""
     rows = sum(piece.n_rows for piece in pieces)
     n_rows = None if isnan(rows) else int(rows)
     groups = parts.task_groups(pieces, width)
-    if not hasattr(model, "solver"):
-        fit = Fit(model, SpreadRows(model, width, groups, len(groups), cluster, X))
-        model._learn_all(fit)
-        return fit
-    least = ROWS_PER_FEATURE * width if chosen_solver(model, width, None).name == "sketch" else 1
-    n_parts = n_parts_of(n_rows, width, cluster.n_threads, least)
-    spread = SpreadRows(model, width, groups, n_parts, cluster, X)
-    fit = Fit(model, spread)
+    n_parts = len(groups)
+    if hasattr(model, "solver"):
+        sketch = chosen_solver(model, width, None).name == "sketch"
+        least = ROWS_PER_FEATURE * width if sketch else 1
+        n_parts = n_parts_of(n_rows, width, cluster.n_threads, least)
+    fit = Fit(model, SpreadRows(model, width, groups, n_parts, cluster, X))
     model._learn_all(fit)
-    learner = model._learner
-    mean = learner.n_rows / spread.n_parts
-    short = mean < least and spread.n_parts > 1 and model._solver.passes == 1
-    if short and isinstance(learner.sums, Frame):
-        warn_user(
-            f"the sketch was merged from {spread.n_parts} parts of {mean:.0f} rows, and parts of "
-            f"less than {least} rows cost accuracy. Use Sketch(passes=2), solver='dense', or a "
-            "Dask array of known length."
-        )
     return fit
 
 
@@ -331,8 +314,7 @@ class PartRows:
         if self.chunks is not None:
             yield from self.chunks
             return
-        for unread in self.part:
-            piece = unread.read()
+        for piece in self.part:
             if piece.begins:
                 nothing = np.empty((0, self.estimator.n_features_in_))
                 yield Chunk(nothing, starts=np.zeros(1, np.intp))
@@ -346,12 +328,10 @@ class PartRows:
         X, others = piece.arguments["X"], dict(piece.arguments)
         del others["X"]
         of_stream = any(map(is_stream, piece.arguments.values()))
-        try:
+        with (
+            nullcontext() if of_stream else errors_name(f"{piece.name}, from row {piece.first_row}")
+        ):
             rows: Rows = self.estimator._rows(X, **others, reset=False)
-        except (ValueError, TypeError) as error:
-            if of_stream:
-                raise
-            raise type(error)(f"{piece.where}: {error}") from None
         if not of_stream:
             rows.named(piece.name, piece.first_row)
         return rows

@@ -2,9 +2,9 @@
 
 import os
 import sys
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from itertools import pairwise, zip_longest
 from math import isnan, nan
 from operator import add
@@ -13,12 +13,9 @@ from typing import TYPE_CHECKING, Any
 import dask
 import dask.array as da
 import numpy as np
-from dask.core import get_deps, istask
 from dask.delayed import Delayed
 from dask.diagnostics import ProgressBar
-from dask.highlevelgraph import HighLevelGraph
 
-from eigenstream._checks import warn_user
 from eigenstream._streams import is_dask
 from eigenstream._types import Parameters, RowsLike, StreamLike, Values
 
@@ -33,18 +30,6 @@ PART_VALUES = 1 << 21
 RANGES_PER_THREAD = 8
 
 
-class Tasks:
-    """Tasks of a Dask graph that run inside another task. Dask does not look into this class."""
-
-    def __init__(self, tasks: dict[Hashable, object], keys: Parameters) -> None:
-        self.tasks, self.keys = tasks, keys
-
-    def run(self, inputs: dict[Hashable, object]) -> Parameters:
-        """Return the values of the keys by their names."""
-        values = dask.get(self.tasks | inputs, list(self.keys.values()))
-        return dict(zip(self.keys, values, strict=True))
-
-
 @dataclass(frozen=True)
 class Piece:
     """The arguments of one block, lazy or a stream, and its place in the data."""
@@ -56,19 +41,6 @@ class Piece:
     n_rows: float = nan
     #: True if the piece begins a sequence.
     begins: bool = False
-    #: The tasks that make the lazy arguments, and lazy values that these tasks need.
-    tasks: Tasks | None = None
-    inputs: dict[Hashable, object] = field(default_factory=dict)
-
-    @property
-    def where(self) -> str:
-        """The place in errors."""
-        return f"{self.name}, from row {self.first_row}"
-
-    def read(self) -> "Piece":
-        """Return the piece with the values of its lazy arguments."""
-        values = {} if self.tasks is None else self.tasks.run(self.inputs)
-        return replace(self, arguments=self.arguments | values, tasks=None, inputs={})
 
 
 def pieces_of(X: RowsLike, others: Parameters, name: str = "X") -> list[Piece]:
@@ -85,7 +57,7 @@ def pieces_of(X: RowsLike, others: Parameters, name: str = "X") -> list[Piece]:
 
 
 def _pieces(X: RowsLike, others: Parameters, name: str) -> Iterator[Piece]:
-    blocks, lengths = lazy_blocks(whole_rows(X, name))
+    blocks, lengths = lazy_blocks(whole_rows(X))
     beside = {key: _beside(values, lengths, key) for key, values in others.items()}
     before = 0.0
     for k, (block, n_rows) in enumerate(zip(blocks, lengths, strict=True)):
@@ -105,14 +77,10 @@ def lazy_blocks(values: RowsLike) -> tuple[list[Any], list[float]]:
     return blocks, [nan] * len(blocks)
 
 
-def whole_rows(X: RowsLike, name: str) -> RowsLike:
+def whole_rows(X: RowsLike) -> RowsLike:
     """Return an array whose blocks hold all columns of their rows."""
     if not isinstance(X, da.Array) or X.numblocks[1:] == (1,) * (X.ndim - 1):
         return X
-    warn_user(
-        f"{name} has {X.numblocks[1]} blocks of columns, which were joined. Pass "
-        f"X.rechunk({{1: -1}}) to choose the numbers of rows in the blocks."
-    )
     along: dict[int, Any] = dict.fromkeys(range(1, X.ndim), -1)
     return X.rechunk(along if isnan(sum(X.chunks[0])) else along | {0: "auto"})
 
@@ -153,48 +121,6 @@ def pieces_of_stream(stream: StreamLike, n_parts: int) -> list[Piece]:
     ]
 
 
-def fuse_reading(pieces: list[Piece]) -> list[Piece]:
-    """Return pieces that run the tasks that only they need, such as those that read a file.
-
-    The task that learns a block then also reads it. Otherwise workers read blocks faster than they
-    learn them, and run out of memory.
-    """
-    lazy = [
-        value
-        for piece in pieces
-        for value in piece.arguments.values()
-        if isinstance(value, Delayed)
-    ]
-    graph: dict[Hashable, object] = {}
-    for part in {id(value.dask): value.dask for value in lazy}.values():
-        graph |= dict(part)
-    dependents = get_deps(graph)[1]
-    whole = HighLevelGraph({"rows": graph}, {"rows": set()})
-
-    def fused(piece: Piece) -> Piece:
-        arguments = piece.arguments.items()
-        keys = {name: value.key for name, value in arguments if isinstance(value, Delayed)}
-        inside: dict[Any, Any] = {}
-        todo = list(keys.values())
-        while todo:
-            key = todo.pop()
-            task: Any = graph.get(key)
-            needs = getattr(task, "dependencies", None)
-            if not istask(task) or needs is None or not needs <= graph.keys():
-                continue  # a value, or results in the memory of workers
-            if dependents[key] <= inside.keys():
-                inside[key] = task
-                todo += needs
-        if not set(keys.values()) <= inside.keys():
-            return piece
-        needed = set().union(*(task.dependencies for task in inside.values()))
-        inputs = {key: Delayed(key, whole, layer="rows") for key in needed - inside.keys()}
-        kept = piece.arguments | dict.fromkeys(keys)
-        return replace(piece, arguments=kept, tasks=Tasks(inside, keys), inputs=inputs)
-
-    return [fused(piece) for piece in pieces]
-
-
 def task_groups(pieces: list[Piece], width: int) -> list[list[Piece]]:
     """Return consecutive pieces in groups of at least ``PART_VALUES`` values, one for each task.
 
@@ -203,7 +129,7 @@ def task_groups(pieces: list[Piece], width: int) -> list[list[Piece]]:
     """
     groups: list[list[Piece]] = []
     n_rows = nan
-    for piece in fuse_reading(pieces):
+    for piece in pieces:
         if n_rows * width < PART_VALUES:
             groups[-1].append(piece)
             n_rows += piece.n_rows
@@ -293,7 +219,7 @@ def mapped(method: Callable[..., Any], X: RowsLike, *rest: object) -> Values:
     answer = method(template_of(X, lambda _: None), *rest)
     if not isinstance(X, da.Array):
         return X.map_partitions(method, *rest, meta=answer[:0])
-    X = whole_rows(X, "X")
+    X = whole_rows(X)
     more = range(answer.ndim, X.ndim)
     chunks = (X.chunks[0], *((n,) for n in answer.shape[1:]))
     how = {"drop_axis": list(more)} if len(more) else {}
