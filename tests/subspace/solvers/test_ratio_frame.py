@@ -7,20 +7,9 @@ import pytest
 import scipy.sparse as sp
 
 import oracles
-from eigenstream import (
-    ClassSubspace,
-    Dense,
-    PairSubspace,
-    Sketch,
-    SlowSubspace,
-    load,
-    merge_all,
-    save,
-)
-from eigenstream._linalg import principal_angles
+from eigenstream import ClassSubspace, Dense, PairSubspace, Sketch, SlowSubspace, merge_all
 from eigenstream.streams import open_stream
 from eigenstream.subspace import estimated_share, matrices
-from eigenstream.subspace.solvers.ratio_frame import CAUTION, PRIOR
 
 #: Wider than data that a sketch stores whole.
 WIDTH, D = 330, 3
@@ -61,105 +50,6 @@ def quotient(A, B, n):
     white = np.linalg.inv(np.linalg.cholesky(B)).T
     values, vectors = np.linalg.eigh(white.T @ A @ white)
     return values[::-1][:n], (white @ vectors)[:, ::-1][:, :n]
-
-
-def orthonormal_rows(G, U):
-    """Orthonormal rows that span G outside U."""
-    G = G - G @ U.T @ U
-    G = G / np.maximum(np.linalg.norm(G, axis=1), 1e-290)[:, None]
-    G = G - G @ U.T @ U
-    _, sizes, rows = np.linalg.svd(G, full_matrices=False)
-    return rows[sizes > 1e-6]
-
-
-def twin(rows, n_beside, size, n_passes):
-    """Ratios of rows about zero to velocities, with all sums as plain matrices."""
-    P, N = rows[1:], np.diff(rows, axis=0)
-    blocks = np.split(np.arange(len(P)), np.arange(size - 1, len(P), size))
-    U, n_blocks = np.zeros((0, WIDTH)), 0
-    before = [np.zeros((0, 0)), np.zeros((0, 0))]
-    before_traces = np.zeros(2)
-    for _ in range(n_passes):
-        forms = [np.zeros((len(U), len(U))) for _ in "AB"]
-        start, traces, n = np.zeros((len(U), len(U))), np.zeros(2), 0
-
-        def guide():
-            ridge = SHRINKAGE * (traces[1] + before_traces[1]) / WIDTH  # noqa: B023
-            A, B = forms[0] + before[0], forms[1] + before[1] - start  # noqa: B023
-            return A, (1.0 - SHRINKAGE) * B + ridge * np.eye(len(B)), ridge
-
-        def outside(sums, sizes):
-            return np.array([t - np.trace(form) for t, form in zip(sizes, sums, strict=True)]) / (
-                WIDTH - len(U)  # noqa: B023
-            )
-
-        def ends(A, B, mu):
-            return np.linalg.eigh(A - CAUTION * mu * B)[1]
-
-        for places in blocks:
-            p, q = P[places], N[places]
-            size_of_frame = D + 3 * n_beside
-            extra = 0.0
-            if n_blocks < 8 or len(U) < size_of_frame:
-                G = np.concatenate([p, q])
-            else:
-                A, B, _ = guide()
-                mu, vectors = quotient(A, B, D + 10)
-                Z = np.concatenate([vectors, ends(A, B, mu[D - 1])[:, -D:]], axis=1)
-                theta = np.r_[np.maximum(mu, mu[D - 1]), np.full(D, CAUTION * mu[D - 1])]
-                first = (p.T @ (p @ U.T @ Z) - q.T @ (q @ U.T @ Z) * theta).T
-                first -= first @ U.T @ U
-                second = (p.T @ (p @ first.T) - q.T @ (q @ first.T) * theta).T
-                G = np.concatenate([first, second])
-            outer, outer_before = outside(forms, traces), outside(before, before_traces)
-            if n_blocks:
-                A, B, ridge = guide()
-                mu = quotient(A, B, D)[0][-1]
-                a, b = outer + outer_before
-                extra = min(0.5 * max(b + ridge - a / (CAUTION * mu), 0.0), b)
-            new = orthonormal_rows(G, U)
-
-            def wider(form, value):
-                k = len(new)  # noqa: B023
-                return np.block(
-                    [
-                        [form, np.zeros((len(form), k))],
-                        [np.zeros((k, len(form))), value * np.eye(k)],
-                    ],
-                )
-
-            U = np.concatenate([U, new])
-            forms = [
-                wider(form, value) + (x @ U.T).T @ (x @ U.T)
-                for form, value, x in zip(forms, outer, (p, q), strict=True)
-            ]
-            before = [wider(form, v) for form, v in zip(before, outer_before, strict=True)]
-            start = wider(start, extra)
-            traces, n = traces + np.array([np.sum(p**2), np.sum(q**2)]), n + len(p)
-            if len(U) > size_of_frame:
-                A, B, _ = guide()
-                mu, top = quotient(A, B, D + n_beside)
-                both = ends(A, B, mu[D - 1])
-                kept = np.concatenate([top, both[:, :n_beside], both[:, -n_beside:]], axis=1)
-                Z = np.linalg.qr(kept)[0]
-                U, start = Z.T @ U, Z.T @ start @ Z
-                forms, before = ([Z.T @ f @ Z for f in some] for some in (forms, before))
-            n_blocks += 1
-        answer = [form / n for form in forms]
-        before, before_traces = [PRIOR * form for form in answer], PRIOR * traces / n
-    A, B = answer
-    B = (1.0 - SHRINKAGE) * B + SHRINKAGE * traces[1] / n / WIDTH * np.eye(len(B))
-    values, Z = quotient(A, B, D)
-    return values, U.T @ Z
-
-
-def test_the_frame_equals_its_plain_twin():
-    rows = slow_rows(3000)
-    solver = Sketch(passes=2, block_size=200)
-    model = ratios(solver, center=False).fit(rows)
-    values, vectors = twin(rows, 8, 200, 2)
-    np.testing.assert_allclose(model.eigenvalues_, values, rtol=1e-6)
-    assert principal_angles(model.components_.T, vectors).max() < 1e-4
 
 
 # ---- beside the matrices -------------------------------------------------------------------------
@@ -211,11 +101,6 @@ def test_forgetting_is_that_of_the_matrices():
     assert share(model, exact) > 0.97
 
 
-def test_the_unit_of_the_rows_drops_out():
-    model, other = ratios().fit(ROWS[:2000]), ratios().fit(1024.0 * ROWS[:2000])
-    np.testing.assert_allclose(model.eigenvalues_, other.eigenvalues_, rtol=1e-9)
-
-
 def test_the_chunking_drops_out():
     chunks = np.array_split(ROWS[:2500], [1, 700, 1900])
     model, other = ratios().fit(ROWS[:2500]), ratios().fit(open_stream(lambda: iter(chunks)))
@@ -227,15 +112,6 @@ def test_merged_sketches_keep_leading_ratios(dense):
     merged = merge_all(parts, new_sequence=False)
     assert merged.n_samples_seen_ == len(ROWS)
     assert share(merged, dense) > max(0.95, *(share(part, dense) for part in parts))
-
-
-def test_a_loaded_sketch_has_the_same_answer(tmp_path):
-    model = ratios().fit(ROWS[:2000])
-    save(model, tmp_path / "m.eigs")
-    found = load(tmp_path / "m.eigs")
-    np.testing.assert_array_equal(found.components_, model.components_)
-    merged, other = found.merge(model), model.merge(model)
-    np.testing.assert_allclose(merged.components_, other.components_, atol=1e-12)
 
 
 def test_automatic_alpha_is_that_of_the_matrices():
@@ -416,13 +292,6 @@ def test_a_sketch_has_no_ratios_of_pairs():
     model = PairSubspace(2, shrinkage=0.5, mixing=0, scale=False, solver=Sketch(passes=2))
     with pytest.raises(ValueError, match="criterion='ratio' is not supported by solver='sketch'"):
         model.fit(ROWS[:20].reshape(10, 2, WIDTH), np.resize([1, -1], 10))
-
-
-def test_class_ratios_survive_a_file(tmp_path):
-    model = class_ratios().fit(*LABELLED)
-    save(model, tmp_path / "m.eigs")
-    loaded = load(tmp_path / "m.eigs")
-    np.testing.assert_array_equal(loaded.components_, model.components_)
 
 
 @pytest.mark.filterwarnings("ignore:The number of unique classes")

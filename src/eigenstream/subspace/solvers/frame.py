@@ -20,16 +20,13 @@ from copy import copy, deepcopy
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.linalg import lapack, qr, solve_triangular
 
-from eigenstream._checks import is_sparse
 from eigenstream._linalg import Float64s, Floats, reciprocals
 from eigenstream._storable import storable
-from eigenstream._types import DType, Matrix
-from eigenstream.rows.chunk import Places
+from eigenstream._types import DType
 from eigenstream.subspace.solvers.probes import Probes, share_of_probes
-from eigenstream.subspace.sums.block import Block, End, Part, Shares
+from eigenstream.subspace.sums.block import Block, Part, Shares
 from eigenstream.subspace.sums.operators import MatrixOperator
 from eigenstream.subspace.sums.terms import NOTHING, Parts, Terms, Weights
 
@@ -93,7 +90,7 @@ def block_rows(n_features: int, n_vectors: int) -> int:
     n_before="int",
     forgets="bool",
     concentration="number",
-    probes="Probes?",
+    probes="Probes",
 )
 class Frame:
     """The sums of all parts along the ends of the spectrum of T, for given weights.
@@ -122,11 +119,6 @@ class Frame:
         #: The mean of ``_Rows.concentration`` over the blocks.
         self.concentration = 1.0
         self.probes = Probes(n_features, n_components)
-
-    def _loaded(self) -> None:
-        if "probes" not in vars(self):  # of a file from before there were probes
-            self.probes = Probes(self.n_features, self.n_components)
-            self.probes.n_probes = 0
 
     # ---- learning --------------------------------------------------------------------------
 
@@ -303,11 +295,11 @@ class Frame:
         C = np.concatenate([K, Y @ T.T], axis=1)
         self._extend(self._starting_values(rows, K, terms, learns=bool(block.edges)), len(T))
         last: list[Floats] = [np.zeros((0, C.shape[1]))]
-        for edges in rows.edges:
-            along = edges.weighted(C)
-            self._add_form(edges.part, np.asarray(along.T @ along), edges.closes)
-            self.traces[edges.part] = self.traces.get(edges.part, 0.0) + rows.trace(edges)
-            last += [along] if edges.closes else []
+        for part, places, closes in rows.terms:
+            along = C[places]
+            self._add_form(part, np.asarray(along.T @ along), closes)
+            self.traces[part] = self.traces.get(part, 0.0) + float(rows.squares[places].sum())
+            last += [along] if closes else []
         return G, T, np.concatenate(last)
 
     def _gradients(
@@ -318,7 +310,8 @@ class Frame:
         A gradient is a combination of the rows. The function returns its coefficients.
         """
         top = min(self.highest, self.n_components + EXTRA)
-        return K[:, -top:], rows.laplacian(self._of_parts(terms)).__matmul__
+        shares = rows.shares(self._of_parts(terms))
+        return K[:, -top:], lambda Y: shares * Y
 
     def _dtype(self, block: Block) -> DType:
         """Return float32 if all rows so far have this precision, else float64."""
@@ -345,9 +338,8 @@ class Frame:
             return outer
         sigma = sum(shares.get(name, 0.0) * value for name, value in outer.items())
         total, of_parts = self._combined(shares), self._of_parts(terms)
-        for edges in (edges for edges in rows.edges if edges.closes):
-            along = edges.weighted(K)
-            total += of_parts[edges.part] * (along.T @ along)
+        for part, places, _ in (each for each in rows.terms if each.closes):
+            total += of_parts[part] * (K[places].T @ K[places])
         lam = float(np.linalg.eigvalsh(total)[-self.n_components])
         rewarded = sum(max(shares.get(name, 0.0) * value, 0.0) for name, value in outer.items())
         start = max(min(lam - GAP_SHARE * (lam - sigma), rewarded) - sigma, 0.0)
@@ -444,74 +436,34 @@ class Frame:
 # ---- rows of a block ---------------------------------------------------------------------------
 
 
-class _Ends(NamedTuple):
-    """Terms of one part, as differences of rows of one matrix."""
+class _Terms(NamedTuple):
+    """Terms of one part, as rows of a matrix."""
 
     part: Part
-    now: Places | slice | int
-    past: Places | slice | int
-    weights: Float64s | None
+    rows: slice
     closes: bool
-
-    def of(self, C: Floats) -> Floats:
-        """Return the differences of the rows of C."""
-        return np.atleast_2d(C[self.now] - C[self.past])
-
-    def weighted(self, C: Floats) -> Floats:
-        """Return the differences of the rows of C, times the roots of their weights."""
-        apart = self.of(C)
-        return apart if self.weights is None else np.sqrt(self.weights)[:, None] * apart
 
 
 class _Rows:
-    """The rows of blocks as one matrix, minus a point near their mean."""
+    """The terms of blocks as rows of one matrix, times the roots of their weights."""
 
     def __init__(self, blocks: list[Block], dtype: DType) -> None:
-        n_features = blocks[0].n_features
-        matrices, apart, self.edges, n = [np.zeros((1, n_features))], [], [], 1
-        of_pairs = []
+        self.terms: list[_Terms] = []
+        stacked, n = [np.empty((0, blocks[0].n_features), dtype)], 0
         for k, block in enumerate(blocks):
-            places: dict[int, int] = {}
             for edges in block.edges:
-                if all(isinstance(end[1], np.ndarray) for end in (edges.now, edges.past)):
-                    of_pairs.append((block, edges, k > 0))
-                    continue
-                for i, _ in (edges.now, edges.past):
-                    if i not in places:
-                        piece = block.pieces[i]
-                        matrices.append(
-                            piece.toarray() if is_sparse(piece) else np.atleast_2d(piece)
-                        )
-                        places[i], n = n, n + len(matrices[-1])
-                now, past = (_placed(end, places) for end in (edges.now, edges.past))
-                self.edges.append(_Ends(edges.part, now, past, edges.weights, k > 0))
-        # Subtracting a common point does not change differences, and loses fewer digits.
-        longest = max(matrices, key=len)
-        reference = longest.mean(axis=0, dtype=np.float64)
-        for block, edges, closes in of_pairs:  # store the differences, which are fewer rows
-            apart.append(block.differences(edges))
-            now = slice(n, n + len(apart[-1]))
-            self.edges.append(_Ends(edges.part, now, 0, edges.weights, closes))
-            n = now.stop
-        self.values, first = np.empty((n, n_features), dtype), 0
-        for rows in (*matrices, *apart):
-            part = self.values[first : first + len(rows)]
-            away = 0.0 if first == 0 or first >= n - sum(map(len, apart)) else reference
-            np.subtract(rows, away, out=part, casting="same_kind")
-            first += len(rows)
+                stacked.append(block.weighted(edges).astype(dtype, copy=False))
+                self.terms.append(_Terms(edges.part, slice(n, n + len(stacked[-1])), k > 0))
+                n += len(stacked[-1])
+        self.values = np.concatenate(stacked)
         self.squares = np.einsum("ij,ij->i", self.values, self.values).astype(float)
 
-    def laplacian(self, shares: Shares) -> Matrix:
-        """Return H such that ``values^T H values`` is the sum of all terms times their shares."""
-        n = len(self.values)
-        data, places = [np.empty(0)], [np.empty((2, 0), np.intp)]
-        for edges in self.edges:
-            ends = np.broadcast_arrays(*(np.arange(n)[end] for end in (edges.now, edges.past)))
-            now, past = (np.atleast_1d(end) for end in ends)
-            w = shares.get(edges.part, 0.0) * _each(edges.weights, len(now))
-            data += [w, w, -w, -w]
-            places += [np.array(ij) for ij in ((now, now), (past, past), (now, past), (past, now))]
-        return sp.csr_array((np.concatenate(data), np.concatenate(places, axis=1)), (n, n))
+    def shares(self, shares: Shares) -> Float64s:
+        """Return the share of each term, as a column."""
+        of_terms = np.empty((len(self.values), 1))
+        for part, rows, _ in self.terms:
+            of_terms[rows] = shares.get(part, 0.0)
+        return of_terms
 
     def residual(self, H: Floats | None, K: Float64s, basis: Floats) -> Floats:
         """Return ``H^T values`` outside the frame, scaled by the size of the combined rows.
@@ -537,37 +489,16 @@ class _Rows:
         square along all directions. It is k if the terms span a fraction 1 / k of the directions,
         and at least 1.
         """
-        penalised = [e for e in self.edges if not e.closes and shares.get(e.part, 0.0) < 0.0]
-        Y = [e.of(self.values) - e.of(K).astype(basis.dtype) @ basis for e in penalised]
-        n = sum(map(len, Y))
+        open_terms = [part for part, _, closes in self.terms if not closes]
+        penalised = self.shares({part: shares.get(part, 0.0) for part in open_terms})[:, 0] < 0.0
+        n = int(penalised.sum())
         if n < 2:
             return 1.0, n
-        stacked = np.concatenate(Y)
+        stacked = self.values[penalised] - K[penalised].astype(basis.dtype) @ basis
         inner = (stacked @ stacked.T).astype(float)
         size = np.maximum(inner.diagonal(), 1e-290)
         along = ((inner**2).sum(axis=1) / size - size).sum() / (n - 1)
         return float(max((basis.shape[1] - len(basis)) * along / size.sum(), 1.0)), n
-
-    def trace(self, edges: _Ends) -> float:
-        """Return the trace of the sum of some terms."""
-        apart = edges.of(self.values)
-        squares = np.einsum("ij,ij->i", apart, apart)
-        return float(squares.sum(dtype=float) if edges.weights is None else edges.weights @ squares)
-
-
-def _placed(end: End, places: dict[int, int]) -> Places | slice | int:
-    """Return an end of terms as indices into the stacked pieces."""
-    k, where = end
-    if where is None:
-        return places[k]
-    if isinstance(where, slice):
-        return slice(where.start + places[k], where.stop + places[k])
-    shifted: Places = where + places[k]
-    return shifted
-
-
-def _each(weights: Float64s | None, n: int) -> Float64s:
-    return np.ones(n) if weights is None else weights
 
 
 def _corrected(basis: Floats) -> Floats:

@@ -18,17 +18,8 @@ from scipy.linalg import qr
 
 from eigenstream._linalg import Float64s, Floats
 from eigenstream._storable import storable
-from eigenstream.subspace.solvers.frame import (
-    BEFORE,
-    EXTRA,
-    GAP_SHARE,
-    INSIDE,
-    MOST_CLOSING,
-    START,
-    Frame,
-    _corrected,
-    _Rows,
-)
+from eigenstream.subspace.solvers import frame
+from eigenstream.subspace.solvers.frame import BEFORE, START, Frame
 from eigenstream.subspace.sums.block import Part, Shares
 from eigenstream.subspace.sums.operators import MatrixOperator, largest
 from eigenstream.subspace.sums.terms import Parts, Terms, Weights
@@ -123,23 +114,23 @@ class RatioFrame(Frame):
         return largest(guide.matrix((1.0, CAUTION * mu)), len(guide.reward)).vectors[:, ::-1]
 
     def _gradients(
-        self, rows: _Rows, K: Float64s, terms: Terms
+        self, rows: frame._Rows, K: Float64s, terms: Terms
     ) -> tuple[Floats, Callable[[Floats], Floats]]:
         guide, d = self._guide(terms)[0], self.n_components
-        pairs = guide.ratios(d + EXTRA)
+        pairs = guide.ratios(d + frame.EXTRA)
         mu = _last(pairs.values, d)
         theta = np.r_[np.maximum(pairs.values, mu), np.full(d, CAUTION * mu)]
         least = self._ends(guide, mu)[:, -d:]
-        A, B = (rows.laplacian(shares) for shares, _ in terms.sides())
+        a, b = (rows.shares(shares) for shares, _ in terms.sides())
         along = K @ np.concatenate([pairs.vectors, least], axis=1)
-        return along, lambda Y: A @ Y - (B @ Y) * theta
+        return along, lambda Y: (a - b * theta) * Y
 
     def _outside(self, name: Part) -> float:
         """Return the mean eigenvalue of a sum outside the frame."""
         return 0.0 if name == START else max(super()._outside(name), 0.0)
 
     def _starting_values(
-        self, rows: _Rows, K: Float64s, terms: Terms, *, learns: bool
+        self, rows: frame._Rows, K: Float64s, terms: Terms, *, learns: bool
     ) -> dict[Part, float]:
         """Return the eigenvalue of each sum along a new direction."""
         outer = {name: self._outside(name) for name in self.forms}
@@ -150,7 +141,9 @@ class RatioFrame(Frame):
         if mu <= 0.0:
             return outer
         ridge = self.shrinkage * guide.penalty_trace / self.n_features
-        return outer | {START: n * min(GAP_SHARE * max(b + ridge - a / (CAUTION * mu), 0.0), b)}
+        return outer | {
+            START: n * min(frame.GAP_SHARE * max(b + ridge - a / (CAUTION * mu), 0.0), b)
+        }
 
     def _cut(self, G: Floats, T: Float64s, last: Float64s, terms: Terms) -> None:
         """Cut the enlarged frame to the three kinds of directions."""
@@ -163,11 +156,11 @@ class RatioFrame(Frame):
         lengths = np.linalg.norm(pairs.vectors, axis=0)
         kinds = [pairs.vectors / lengths, ends[:, -self.lowest :], ends[:, : self.lowest]]
         if len(last):  # class means
-            kinds.append(np.linalg.svd(last, full_matrices=False)[2][:MOST_CLOSING].T)
+            kinds.append(np.linalg.svd(last, full_matrices=False)[2][: frame.MOST_CLOSING].T)
         Q, triangle, _ = qr(np.concatenate(kinds, axis=1), mode="economic", pivoting=True)
-        self._turn(Q[:, np.abs(triangle.diagonal()) > INSIDE], G, T)
+        self._turn(Q[:, np.abs(triangle.diagonal()) > frame.INSIDE], G, T)
         if len(last):  # means near the frame lose digits
-            self.basis = _corrected(self.basis)
+            self.basis = frame._corrected(self.basis)
 
 
 def _last(values: Float64s, n: int) -> float:
