@@ -103,14 +103,7 @@ def check_solver(estimator: Any, X: Any, angle: float = 1e-6, y: Any = None) -> 
 
 
 def check_rule(
-    rule: Rule,
-    step: Callable[..., Any],
-    rows: Any,
-    weights: Any,
-    gains: Any,
-    *,
-    rates: Any = None,
-    block: int = 7,
+    rule: Rule, step: Callable[..., Any], rows: Any, weights: Any, gains: Any, *, rates: Any = None
 ) -> None:
     """Check law 3: the engine takes the steps of the plain sequential rule.
 
@@ -128,7 +121,6 @@ def check_rule(
         init=weights,
         learning_rate=lambda t: np.asarray(gains)[t],
         rates=rates,
-        block_size=block,
     )
     learner = FlowSums(rows.shape[1], rule, plan).learner()
     learner.add(Chunk(rows))

@@ -46,14 +46,7 @@ def test_any_rule_of_any_size_in_any_chunks_is_the_sequential_rule(data):
     def rate(t):
         return 0.02 / (1 + t / 50)  # plain Hebb explodes at larger ones
 
-    plan = Plan(
-        d,
-        center=center,
-        init=start,
-        learning_rate=rate,
-        rates=rates,
-        block_size=data.draw(st.sampled_from([None, 1, 7, 64])),
-    )
+    plan = Plan(d, center=center, init=start, learning_rate=rate, rates=rates)
     learner = RuleOnRows(rule, plan)
     cuts = [0, *sorted(data.draw(st.sets(st.integers(1, n - 1), max_size=6)) if n > 1 else []), n]
     for first, last in itertools.pairwise(cuts):

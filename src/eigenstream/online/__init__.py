@@ -1,12 +1,11 @@
 """Learning online by Hebbian rules, one observation at a time."""
 
-from eigenstream.online.plan import Plan, Progress, check_options
+from eigenstream.online.plan import Plan, Progress
 from eigenstream.online.rules import (
     HEBB,
     OJA_FLOW,
     OJA_LINEAR,
     OJA_NORMALIZED,
-    OJA_SUBSPACE,
     RULES,
     SANGER,
     SANGER_NORMALIZED,
@@ -19,7 +18,6 @@ __all__ = [
     "OJA_FLOW",
     "OJA_LINEAR",
     "OJA_NORMALIZED",
-    "OJA_SUBSPACE",
     "RULES",
     "SANGER",
     "SANGER_NORMALIZED",
@@ -27,5 +25,4 @@ __all__ = [
     "Progress",
     "Rule",
     "UnstableStepError",
-    "check_options",
 ]

@@ -180,11 +180,7 @@ class RunningAnswer:
 
 
 @storable(
-    d="int",
-    power="number | None",
-    keep="number",
-    steps="int",
-    watched="float w W | float 0 0",
+    d="int", power="number | None", keep="number", steps="int", watched="float w W | float 0 0"
 )
 class RunningMean:
     """The mean, with weights t^power, of the weights of a rule that keeps no orthonormal frame."""

@@ -40,14 +40,11 @@ def automatic(factor: float, keep: float) -> Any:
 @loops
 def _fill_inputs(z, first, frame, rows, mean):
     """Write the frame, the rows less the mean, and zeros, from row ``first`` on."""
-    d, n = len(frame), len(rows)
-    for i in range(len(z) - first):
-        out = z[first + i]
-        for j in range(len(out)):
-            if i < d:
-                out[j] = frame[i, j]
-            else:
-                out[j] = rows[i - d, j] - mean[j] if i < d + n else 0.0
+    last = first + len(frame)
+    z[first:last] = frame
+    for i in range(len(rows)):
+        z[last + i] = rows[i] - mean
+    z[last + len(rows) :] = 0.0
 
 
 @njit(cache=True, error_model="numpy")
@@ -55,10 +52,7 @@ def _products(z, first):
     """Return the inner products of the rows, without those of rows before ``first``."""
     out = np.zeros((len(z), len(z)))
     part = np.dot(z[first:], z.T)
-    for i in range(len(z) - first):
-        for k in range(len(z)):
-            out[first + i, k] = part[i, k]
-            out[k, first + i] = part[i, k]
+    out[first:], out[:, first:] = part, part.T
     return out
 
 
@@ -73,14 +67,11 @@ def _inputs(table, now, past, shares, shift):
     out = np.zeros((r * len(now) + 1, width))
     mean = out[r * len(now)]
     for t in range(len(now)):
-        row, first = table[now[t] + shift], out[r * t]
-        for j in range(width):
-            first[j] = row[j] - mean[j]
-            mean[j] += shares[t] * first[j]
+        row = table[now[t] + shift]
+        out[r * t] = row - mean
+        mean += shares[t] * out[r * t]
         if r == 2:
-            before, second = table[past[t] + shift], out[r * t + 1]
-            for j in range(width):
-                second[j] = row[j] - before[j]
+            out[r * t + 1] = row - table[past[t] + shift]
     return out
 
 
@@ -95,35 +86,26 @@ def _rule_tables(inner, half, gram, r, orthonormal, norms):
     """
     d, slots, before = len(inner), len(gram) - 1, np.eye(len(inner))
     if orthonormal:
-        for k in range(d):
-            for j in range(d):
-                before[k, j] = 1.5 * before[k, j] - 0.5 * inner[k, j]
+        before = 1.5 * before - 0.5 * inner
     width = (d + slots + (d if norms else 0) + 15) // 16 * 16  # whole registers
     W, U = np.zeros((d, width)), np.zeros((slots, width))
-    products = np.empty((d, slots + 1))
-    np.dot(before, half, products)
-    for k in range(d):
-        for j in range(d + slots):
-            W[k, j] = before[k, j] if j < d else products[k, j - d]
-        for j in range(d if norms else 0):
-            W[k, width - d + j] = inner[k, j]
+    W[:, :d], W[:, d : d + slots] = before, np.dot(before, half)[:, :slots]
+    if norms:
+        W[:, width - d :] = inner
     for i in range(slots):
         U[i, d + i] = 1.0
-        for j in range(i // r * r + r, slots):
-            U[i, d + j] = gram[i, j]
+        later = i // r * r + r
+        U[i, d + later : d + slots] = gram[i, later:slots]
     return W, U
 
 
 @loops
 def _lift(W, inputs):
     """Return the new weights' coefficients on the frame and the rows, and last the mean's."""
-    d, slots, height = len(W), len(inputs) - 1, inputs.shape[1]
-    lift = np.zeros((d + 1, height))
-    np.dot(W[:, d : d + slots].copy(), inputs[:slots], lift[:d])
-    for j in range(height):
-        lift[d, j] = inputs[slots, j]
-        for k in range(d if j < d else 0):
-            lift[k, j] = W[k, j]
+    d, slots = len(W), len(inputs) - 1
+    lift = np.empty((d + 1, inputs.shape[1]))
+    lift[:d], lift[d] = np.dot(W[:, d : d + slots].copy(), inputs[:slots]), inputs[slots]
+    lift[:d, :d] = W[:, :d]
     return lift
 
 

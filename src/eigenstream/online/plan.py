@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eigenstream._checks import check_choice, check_number, check_whole, real_array
+from eigenstream._checks import check_choice, real_array
 from eigenstream._linalg import brief
 from eigenstream._storable import storable
 from eigenstream.schedules import LearningRate, as_schedule
 
-__all__ = ["Plan", "Progress", "check_options", "check_start"]
+__all__ = ["Plan", "Progress", "check_init", "check_start"]
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,6 @@ class Progress:
     init="any",
     forgetting="number | None",
     seed="int",
-    block_size="int | None",
     rates="f8 units | None",
     hook="-",
     hook_every="int",
@@ -75,8 +74,6 @@ class Plan:
         The share of the mean and of the moments that each row forgets.
     seed : int
         The seed of random initial weights.
-    block_size : int or None
-        The number of steps in a block. It changes only rounding and speed.
     rates : array of shape (n_components,), or None
         Factors of the learning rate.
     hook : function of a Progress, or None
@@ -93,68 +90,32 @@ class Plan:
     init: Any = "data"
     forgetting: float | None = None
     seed: int = 0
-    block_size: int | None = None
     rates: Any = None
     hook: Callable[[Progress], object] | None = None
     hook_every: int = 1000
 
     def __post_init__(self) -> None:
-        reward, penalty = self.weights
-        check_whole(self.n_components, "n_components")
-        check_whole(self.lag, "lag", least=0)
-        check_number(reward, "the reward's weight", least=0)
-        check_number(penalty, "the penalty's weight", least=0)
-        if penalty > 0 and self.lag == 0:
-            raise ValueError("A penalty on velocities needs lag >= 1, got lag=0.")
-        check_whole(self.hook_every, "hook_every")
-        check_options(self.learning_rate, self.init, self.forgetting, self.block_size, self.hook)
+        as_schedule(self.learning_rate)
+        check_init(self.init)
 
 
-def check_options(
-    learning_rate: LearningRate = "auto",
-    init: ArrayLike = "data",
-    forgetting: float | None = None,
-    block_size: int | None = None,
-    hook: Callable[[Progress], object] | None = None,
-) -> None:
-    """Check the options of online learning that do not depend on the data.
+def check_init(init: ArrayLike) -> None:
+    """Check initial weights as far as they do not depend on the data.
 
-    Parameters
-    ----------
-    learning_rate : "auto", number, schedule or function, default="auto"
-        The learning rates.
-    init : "data", "random" or array, default="data"
-        The initial weights.
-    forgetting : float in (0, 1), default=None
-        The share that each row forgets.
-    block_size : int, default=None
-        The number of steps in a block.
-    hook : function, default=None
-        A function of a Progress.
-
-    Examples
-    --------
-    >>> check_options(forgetting=2.0)
+    >>> check_init("pca")
     Traceback (most recent call last):
         ...
-    ValueError: forgetting must be a number in (0, 1), got 2.0.
+    ValueError: init must be ...
     """
-    as_schedule(learning_rate)
     if isinstance(init, str):
         check_choice(init, "init", ("data", "random"))
-    else:
-        vectors = real_array(init, "init")
-        if vectors.ndim != 2 or not np.isfinite(vectors).all():
-            raise ValueError(
-                "init must be 'data', 'random' or a finite array of shape (n_components, "
-                f"n_features), got {init!r}."
-            )
-    if forgetting is not None:
-        check_number(forgetting, "forgetting", above=0, below=1)
-    if block_size is not None:
-        check_whole(block_size, "block_size")
-    if hook is not None and not callable(hook):
-        raise TypeError(f"hook must be a function of one Progress, got {hook!r}.")
+        return
+    vectors = real_array(init, "init")
+    if vectors.ndim != 2 or not np.isfinite(vectors).all():
+        raise ValueError(
+            "init must be 'data', 'random' or a finite array of shape (n_components, "
+            f"n_features), got {init!r}."
+        )
 
 
 def check_start(plan: Plan, n_features: int, *, orthonormal: bool) -> None:

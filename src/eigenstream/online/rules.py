@@ -17,7 +17,6 @@ __all__ = [
     "OJA_FLOW",
     "OJA_LINEAR",
     "OJA_NORMALIZED",
-    "OJA_SUBSPACE",
     "RULES",
     "SANGER",
     "SANGER_NORMALIZED",
@@ -93,18 +92,14 @@ def _combine(y, rows, out):
 def _hebb(W, U, Y, G, c, eta):
     """Take the step w_k += eta_k y_k u."""
     for k in range(len(W)):
-        f = c[0] * eta[k] * Y[0, k]
-        for j in range(W.shape[1]):
-            W[k, j] += f * U[0, j]
+        W[k] += c[0] * eta[k] * Y[0, k] * U[0]
 
 
 @loops
 def _oja_linear(W, U, Y, G, c, eta):
     """Take the step w_k += eta_k y_k (u - y_k w_k), each unit by itself [OJA]."""
     for k in range(len(W)):
-        f = c[0] * eta[k] * Y[0, k]
-        for j in range(W.shape[1]):
-            W[k, j] += f * (U[0, j] - Y[0, k] * W[k, j])
+        W[k] += c[0] * eta[k] * Y[0, k] * (U[0] - Y[0, k] * W[k])
 
 
 @loops
@@ -117,20 +112,8 @@ def _oja_normalized(W, U, Y, G, c, eta):
     for k in range(d):
         f = c[0] * eta[k] * Y[0, k]
         norm = np.sqrt(W[k, width - d + k] + f * (2.0 * Y[0, k] + f * G[0, 0]))
-        for j in range(width):
-            W[k, j] = (W[k, j] + f * U[0, j]) / norm
+        W[k] = (W[k] + f * U[0]) / norm
         W[k, width - d + k] = 1.0
-
-
-@loops
-def _oja_subspace(W, U, Y, G, c, eta):
-    """Take the step w_k += eta_k y_k (u - sum_l y_l w_l)."""
-    seen = np.empty(W.shape[1])
-    _combine(Y[0], W, seen)
-    for k in range(len(W)):
-        f = c[0] * eta[k] * Y[0, k]
-        for j in range(W.shape[1]):
-            W[k, j] += f * (U[0, j] - seen[j])
 
 
 @loops
@@ -138,10 +121,8 @@ def _sanger(W, U, Y, G, c, eta):
     """Take the step w_k += eta_k y_k (u - sum_{l <= k} y_l w_l) [SANGER]."""
     left = U[0].copy()
     for k in range(len(W)):
-        f = c[0] * eta[k] * Y[0, k]
-        for j in range(W.shape[1]):
-            left[j] -= Y[0, k] * W[k, j]
-            W[k, j] += f * left[j]
+        left -= Y[0, k] * W[k]
+        W[k] += c[0] * eta[k] * Y[0, k] * left
 
 
 @loops
@@ -162,10 +143,8 @@ def _sanger_normalized(W, U, Y, G, c, eta):
     _sanger(W, U, Y, G, c, eta)
     for k in range(d):
         norm = np.sqrt(Q[k, k])
-        for j in range(width - d):
-            W[k, j] /= norm
-        for j in range(d):
-            W[k, width - d + j] = Q[k, j] / (norm * np.sqrt(Q[j, j]))
+        W[k, : width - d] /= norm
+        W[k, width - d :] = Q[k] / (norm * np.sqrt(np.diag(Q)))
 
 
 @loops
@@ -249,14 +228,11 @@ HEBB = Rule("hebb", _hebb)
 OJA_FLOW = Rule("oja_flow", _oja_flow, orthonormal=True)
 OJA_LINEAR = Rule("oja_linear", _oja_linear)
 OJA_NORMALIZED = Rule("oja_normalized", _oja_normalized, norms=True)
-OJA_SUBSPACE = Rule("oja_subspace", _oja_subspace)
 SANGER = Rule("sanger", _sanger)
 SANGER_NORMALIZED = Rule("sanger_normalized", _sanger_normalized, norms=True)
 
 #: The rules by name.
 RULES = {
     rule.name: rule
-    for rule in (
-        *(HEBB, OJA_FLOW, OJA_LINEAR, OJA_NORMALIZED, OJA_SUBSPACE, SANGER, SANGER_NORMALIZED),
-    )
+    for rule in (HEBB, OJA_FLOW, OJA_LINEAR, OJA_NORMALIZED, SANGER, SANGER_NORMALIZED)
 }
