@@ -15,26 +15,20 @@ from eigenstream._prepared import prepared
 from eigenstream._storable import storable
 from eigenstream._streams import is_stream
 from eigenstream._types import Constraints, Estimator, LabelsLike, RowsLike, StreamLike
-from eigenstream.monitor.ranks import (
-    changes_of,
-    common_scale,
-    group_scores,
-    least_windows,
-    outlying,
-    rank_p_value,
-)
+from eigenstream.monitor import ranks
 from eigenstream.monitor.records import Contribution, WindowRecord
 from eigenstream.monitor.windows import (
     GROUPS,
     Features,
     Geometry,
-    PairwiseMoments,
     Window,
     geometry_of,
     joined_features,
+    pairwise_covariance,
     window_of,
 )
 from eigenstream.streams import open_stream
+from eigenstream.subspace.sums.anchored_sums import AnchoredSums
 
 #: The number of columns that a record names.
 MOST_NAMED = 3
@@ -160,26 +154,26 @@ class Monitor(Documented):
         weights = self._weights()
         stream = self._stream(X)
         stored = None if stream.rereadable else list(self._blocks(stream))
-        moments = PairwiseMoments(len(weights))
+        sums, n_rows = AnchoredSums(len(weights)), 0
         for rows, _ in self._blocks(stream) if stored is None else stored:
-            moments.add(rows)
-        if moments.anchor is None:
+            sums.add(rows)
+            n_rows += len(rows)
+        if not n_rows:
             raise ValueError("The reference has no rows. Pass rows without faults.")
-        geometry = geometry_of(moments.mean(), moments.covariance(), weights)
+        geometry = geometry_of(sums.mean, pairwise_covariance(sums), weights)
         precision = geometry.precision()
         blocks = self._blocks(stream) if stored is None else stored
         windows = self._windows(np.empty((0, len(weights))), blocks)
         each = [window_of(rows, geometry, precision).features for rows, _ in windows]
-        n_rows = int(moments.counts.max())
-        self._check_enough(len(each), n_rows, geometry)
+        self._check_enough(len(each), geometry)
         reference = joined_features(each)
         scores = self._scores(reference)[0]
-        outliers = outlying(scores)
+        outliers = ranks.outlying(scores)
         if outliers:
             self._report(outliers)
         if outliers and self.outliers == "exclude":
             reference = reference.without(outliers)
-            self._check_enough(len(reference), n_rows, geometry)
+            self._check_enough(len(reference), geometry)
             scores = self._scores(reference)[0]
         state = {
             "n_features_in_": len(weights),
@@ -205,27 +199,21 @@ class Monitor(Documented):
             )
         return np.nan_to_num(np.asarray(columns, np.float64))
 
-    def _check_enough(self, n_windows: int, n_rows: int, geometry: Geometry) -> None:
-        least = max(least_windows(self.rate), geometry.inside.shape[1] + 3)
+    def _check_enough(self, n_windows: int, geometry: Geometry) -> None:
+        least = max(ranks.least_windows(self.rate), geometry.inside.shape[1] + 3)
         if n_windows >= least:
             return
-        remedies = [f"a longer reference, window={n_rows // least}"]
-        if n_rows // least < 2:
-            remedies = ["a longer reference"]
-        if n_windows >= geometry.inside.shape[1] + 3:
-            remedies.append(f"rate={1 / (n_windows + 1):.2g}")
         raise ValueError(
             f"The reference has {n_windows} windows of {self.window} rows, and rate={self.rate} "
-            f"needs {least}. Use {' or '.join(remedies)}."
+            f"needs {least}. Use a longer reference, a shorter window or a larger rate."
         )
 
     def _report(self, outliers: tuple[int, ...]) -> None:
         shown = ", ".join(map(str, outliers[:5])) + ", ..." * (len(outliers) > 5)
-        first = outliers[0] * self.window
         warn_user(
             f"{len(outliers)} windows of the reference differ strongly from the others: {shown} "
-            f"(window {outliers[0]} begins at row {first:,}). They hide changes. Remove faults "
-            "from the reference, or pass outliers='exclude'."
+            f"(window {outliers[0]} begins at row {outliers[0] * self.window:,}). They hide "
+            "changes. Remove faults from the reference, or pass outliers='exclude'."
         )
 
     # ---- rows ------------------------------------------------------------------------------
@@ -316,10 +304,10 @@ class Monitor(Documented):
         window = window_of(rows, self.geometry_, self.geometry_.precision())
         pool = joined_features([self.reference_, window.features])
         total, groups, changes = self._scores(pool)
-        p = rank_p_value(total)
+        p = ranks.rank_p_value(total)
         named = self._contributions(window, {name: changes[name][-1] for name in GROUPS})
         first = named[0] if named else None
-        alone = {name: rank_p_value(groups[name]) for name in GROUPS}
+        alone = {name: ranks.rank_p_value(groups[name]) for name in GROUPS}
         return WindowRecord(
             rows=n_rows,
             time=time.item() if hasattr(time, "item") else time,
@@ -335,9 +323,10 @@ class Monitor(Documented):
 
     def _scores(self, pool: Features) -> tuple[Float64s, dict[str, Float64s], dict[str, Float64s]]:
         """Return the total scores, the scores of each group, and the standardised features."""
-        changes = changes_of(pool, self.window)
+        changes = ranks.changes_of(pool, self.window)
         groups = {
-            name: common_scale(scores) for name, scores in group_scores(pool, changes).items()
+            name: ranks.common_scale(scores)
+            for name, scores in ranks.group_scores(pool, changes).items()
         }
         return np.max(list(groups.values()), axis=0), groups, changes
 

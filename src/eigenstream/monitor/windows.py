@@ -7,6 +7,8 @@ import numpy as np
 
 from eigenstream._linalg import Float64s
 from eigenstream._storable import storable
+from eigenstream.subspace.sums.anchored_sums import AnchoredSums
+from eigenstream.subspace.sums.gaps import imputed, positive_part, scales
 
 #: The groups of features, in the order of output.
 GROUPS = ("level", "residual", "spread", "shape", "health")
@@ -84,23 +86,12 @@ class Geometry:
         product = scaled @ np.linalg.solve(inner, scaled.T)
         return np.asarray(np.diag(1.0 / self.unexplained) - product)
 
-    def filled(self, rows: Float64s) -> Float64s:
-        """Return rows with missing values replaced by their predictions from present ones."""
-        absent = np.isnan(rows)
-        if not absent.any():
-            return rows
-        rows = rows.copy()
-        patterns, numbers = np.unique(absent, axis=0, return_inverse=True)
-        for number, missing in enumerate(patterns):
-            if not missing.any():
-                continue
-            places = np.flatnonzero(numbers.ravel() == number)
-            scaled = self.loadings[~missing] / self.unexplained[~missing, None]
-            inner = np.eye(self.loadings.shape[1]) + self.loadings[~missing].T @ scaled
-            known = rows[np.ix_(places, ~missing)] - self.mean[~missing]
-            latent = np.linalg.solve(inner, scaled.T @ known.T).T
-            rows[np.ix_(places, missing)] = self.mean[missing] + latent @ self.loadings[missing].T
-        return rows
+    def away(self, rows: Float64s) -> Float64s:
+        """Return rows minus the mean, with predictions in place of missing values."""
+        if np.isnan(rows).any():
+            covariance = self.loadings @ self.loadings.T + np.diag(self.unexplained)
+            rows = imputed(rows, self.mean, covariance, 0.0)
+        return np.nan_to_num(rows - self.mean)
 
 
 def geometry_of(mean: Float64s, covariance: Float64s, weights: Float64s) -> Geometry:
@@ -140,7 +131,7 @@ def window_of(rows: Float64s, geometry: Geometry, precision: Float64s) -> Window
     absent = np.isnan(rows)
     missing = absent.mean(axis=0)
     repeated = (rows[1:] == rows[:-1]).mean(axis=0)
-    away = geometry.filled(rows) - geometry.mean
+    away = geometry.away(rows)
     inside = away @ geometry.inside
     distances = away @ precision / np.diagonal(precision) / geometry.deviations
     present = np.where(missing <= 1.0 - LEAST_PRESENT, 1.0, np.nan)
@@ -178,38 +169,11 @@ def log_deviation(variance: Float64s) -> Float64s:
     return np.asarray(np.log(np.maximum(variance, np.finfo(float).tiny)) / 2.0)
 
 
-class PairwiseMoments:
-    """Mean and covariance of rows with gaps: each pair of columns over the rows that have both."""
-
-    def __init__(self, width: int) -> None:
-        self.anchor: Float64s | None = None
-        self.products, self.sums, self.counts = (np.zeros((width, width)) for _ in range(3))
-
-    def add(self, rows: Float64s) -> None:
-        """Add the next rows."""
-        if self.anchor is None:
-            present = ~np.isnan(rows)
-            total = np.where(present, rows, 0.0).sum(axis=0)
-            self.anchor = total / np.maximum(present.sum(axis=0), 1)
-        there = (~np.isnan(rows)).astype(np.float64)
-        away = np.where(there > 0, rows - self.anchor, 0.0)
-        self.products += away.T @ away
-        self.sums += away.T @ there
-        self.counts += there.T @ there
-
-    def mean(self) -> Float64s:
-        """Return the mean of each column; 0 for a column that is never present."""
-        assert self.anchor is not None
-        counts = np.maximum(np.diagonal(self.counts), 1.0)
-        return np.asarray(self.anchor + np.diagonal(self.sums) / counts)
-
-    def covariance(self) -> Float64s:
-        """Return the covariance, without the negative eigenvalues that gaps may cause."""
-        counts = np.maximum(self.counts, 1.0)
-        covariance = (self.products - self.sums * self.sums.T / counts) / counts
-        if self.counts.min() == self.counts.max():
-            return np.asarray(covariance)
-        scale = np.sqrt(np.maximum(np.diagonal(covariance), np.finfo(float).tiny))
-        values, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
-        correlation = vectors * np.maximum(values, 0.0) @ vectors.T
-        return np.asarray(correlation * np.outer(scale, scale))
+def pairwise_covariance(sums: AnchoredSums) -> Float64s:
+    """Return the covariance of rows, without the negative eigenvalues that gaps may cause."""
+    covariance = sums.covariance()
+    if sums.weight.min() == sums.weight.max():
+        return covariance
+    scale = scales(covariance)
+    units = np.outer(scale, scale)
+    return positive_part(covariance / units) * units
