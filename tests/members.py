@@ -188,6 +188,9 @@ NO_WEIGHTS = dict.fromkeys(
     WEIGHTS, "solver='flow' takes a step for each pair, whatever its weight, and refuses weights"
 )
 
+#: The criterion of the papers at a fixed weight.
+DIFFERENCE = {"criterion": "difference", "eta": 2.0}
+
 #: What learns exactly from scatters keeps these; online, there is neither merging nor law 2, whose
 #: answer depends on the order of the rows.
 EXACT, STREAMS = (1, 4, 5, 6), (4, 6)
@@ -204,11 +207,7 @@ ESTIMATORS = [
     Member(StreamPCA(2, solver="krylov"), "time", (2, 6, 7, 8), at_once=True),
     Member(StreamPCA(2, solver="krylov", center=False), "time", (2, 6), at_once=True),
     Member(StreamPCA(2, solver="flow"), "time", (*STREAMS, 7, 8)),
-    Member(
-        StreamPCA(2, solver=Flow(schedules.Power(10, 100), block_size=5)),
-        "time",
-        (7,),
-    ),
+    Member(StreamPCA(2, solver=Flow(schedules.Power(10, 100))), "time", (7,)),
     Member(StreamPCA(2, solver="sketch"), "time", (*STREAMS, 7, 8)),
     Member(SlowSubspace(), "time", (SCIKIT_LEARN,), TIME_ORDER),
     Member(SlowSubspace(n_components=1, criterion="ratio"), "time", (SCIKIT_LEARN,), TIME_ORDER),
@@ -241,59 +240,25 @@ ESTIMATORS = [
     Member(DynamicSubspace(None, lag=3, center="sequences"), "time", (1, 4, 6, 7)),
     Member(DynamicSubspace(2, lag=3, center=False, missing="available"), "time", (*EXACT, 7)),
     Member(DynamicSubspace(2, rank=4), "time", EXACT),
-    Member(ClassSubspace(criterion="difference", eta=2.0), "labels", (SCIKIT_LEARN,)),
-    Member(
-        ClassSubspace(criterion="difference", eta=2.0, solver="kernel"), "labels", (SCIKIT_LEARN,)
-    ),
-    Member(
-        ClassSubspace(criterion="difference", eta=2.0, solver="flow"),
-        "labels",
-        (SCIKIT_LEARN,),
-        NO_WEIGHTS,
-    ),
+    Member(ClassSubspace(**DIFFERENCE), "labels", (SCIKIT_LEARN,)),
+    Member(ClassSubspace(**DIFFERENCE, solver="kernel"), "labels", (SCIKIT_LEARN,)),
+    Member(ClassSubspace(**DIFFERENCE, solver="flow"), "labels", (SCIKIT_LEARN,), NO_WEIGHTS),
     Member(ClassSubspace(2), "labels", (7,)),
-    Member(ClassSubspace(2, criterion="difference", eta=2.0), "labels", (*EXACT, 7, 8)),
-    Member(
-        ClassSubspace(2, criterion="difference", eta=2.0, solver="krylov"),
-        "labels",
-        (2, 7, 8),
-        at_once=True,
-    ),
-    Member(
-        ClassSubspace(2, criterion="difference", eta=2.0, solver=Kernel("linear")),
-        "labels",
-        (2, 7),
-        at_once=True,
-    ),
-    Member(ClassSubspace(2, criterion="difference", eta=2.0, solver="flow"), "labels", (8,)),
+    Member(ClassSubspace(2, **DIFFERENCE), "labels", (*EXACT, 7, 8)),
+    Member(ClassSubspace(2, **DIFFERENCE, solver="krylov"), "labels", (2, 7, 8), at_once=True),
+    Member(ClassSubspace(2, **DIFFERENCE, solver=Kernel("linear")), "labels", (2, 7), at_once=True),
     # fit shuffles the rows, partial_fit takes them as they come: no law 4.
-    Member(ClassSubspace(2, criterion="difference", eta=2.0, solver="flow"), "labels", (6, 7)),
+    Member(ClassSubspace(2, **DIFFERENCE, solver="flow"), "labels", (6, 7, 8)),
     Member(
-        ClassSubspace(2, criterion="difference", eta=2.0, solver=Kernel("rbf", 0.1)),
-        "labels",
-        (7, 8),
-        at_once=True,
+        ClassSubspace(2, **DIFFERENCE, solver=Kernel("rbf", 0.1)), "labels", (7, 8), at_once=True
     ),
-    Member(ClassSubspace(2, criterion="difference", eta=2.0, solver="sketch"), "labels", (6, 7, 8)),
+    Member(ClassSubspace(2, **DIFFERENCE, solver="sketch"), "labels", (6, 7, 8)),
     Member(PairSubspace(2), "pairs", (7,)),
-    Member(PairSubspace(2, criterion="difference", eta=2.0), "pairs", (*EXACT, 7, 8)),
-    Member(
-        PairSubspace(2, criterion="difference", eta=2.0, solver="krylov"),
-        "pairs",
-        (2, 7, 8),
-        at_once=True,
-    ),
-    Member(
-        PairSubspace(2, criterion="difference", eta=2.0, solver=Kernel("linear")),
-        "pairs",
-        (2, 7),
-        at_once=True,
-    ),
-    Member(PairSubspace(2, criterion="difference", eta=2.0, solver="flow"), "pairs", (8,)),
-    Member(PairSubspace(2, criterion="difference", eta=2.0, solver="flow"), "pairs", (*STREAMS, 7)),
-    Member(
-        PairSubspace(2, criterion="difference", eta=2.0, solver="sketch"), "pairs", (*STREAMS, 7, 8)
-    ),
+    Member(PairSubspace(2, **DIFFERENCE), "pairs", (*EXACT, 7, 8)),
+    Member(PairSubspace(2, **DIFFERENCE, solver="krylov"), "pairs", (2, 7, 8), at_once=True),
+    Member(PairSubspace(2, **DIFFERENCE, solver=Kernel("linear")), "pairs", (2, 7), at_once=True),
+    Member(PairSubspace(2, **DIFFERENCE, solver="flow"), "pairs", (*STREAMS, 7, 8)),
+    Member(PairSubspace(2, **DIFFERENCE, solver="sketch"), "pairs", (*STREAMS, 7, 8)),
     Member(Against(), "rows", (SCIKIT_LEARN,)),
     Member(Against(1, alpha=0.5, solver="sketch"), "rows", (SCIKIT_LEARN,)),
     Member(Against(2), "rows", (*EXACT, 7, 8)),
@@ -323,7 +288,6 @@ NEURONS = [
     Member(SangerNetwork(2, random_state=0), "rows", (7,)),
     Member(Perceptron(), "targets", (SCIKIT_LEARN,), ONLINE_DENSE),
     Member(Perceptron(max_iter=2), "targets", (8,)),
-    Member(Perceptron(max_iter=2), "targets", (8,)),
     Member(Perceptron(max_iter=5, record_every=7), "targets", (7,)),
     Member(Adaline(), "targets", (SCIKIT_LEARN,)),
     Member(Adaline(max_iter=2), "targets", (7, 8)),
@@ -351,11 +315,7 @@ PROTOTYPES = [
         "rows",
         (7,),
     ),
-    Member(
-        CompetitiveLearning(4, assignment="rank", init="data", record_every=5),
-        "rows",
-        (7,),
-    ),
+    Member(CompetitiveLearning(4, assignment="rank", init="data", record_every=5), "rows", (7,)),
     Member(CompetitiveLearning(4, missing="skip", random_state=0), "rows", ()),
     Member(SelfOrganizingMap(), "rows", (SCIKIT_LEARN,), SHUFFLED),
     Member(SelfOrganizingMap((3, 4), topology="hexagonal"), "rows", (SCIKIT_LEARN,), SHUFFLED),
@@ -418,13 +378,9 @@ def sanger_normalized(W, x, eta):
     return W / np.linalg.norm(W, axis=1, keepdims=True)
 
 
-def oja_subspace(W, x, eta):
-    y = W @ x
-    return W + (eta * y)[:, None] * (x - y @ W)
-
-
 def oja_flow(W, x, eta):
-    return orthonormalized(oja_subspace(W, x, eta).T).T
+    y = W @ x
+    return orthonormalized((W + (eta * y)[:, None] * (x - y @ W)).T).T
 
 
 #: Every Hebbian rule, and its step as a textbook writes it.
@@ -433,7 +389,6 @@ RULES = {
     online.OJA_FLOW: oja_flow,
     online.OJA_LINEAR: oja_linear,
     online.OJA_NORMALIZED: oja_normalized,
-    online.OJA_SUBSPACE: oja_subspace,
     online.SANGER: sanger,
     online.SANGER_NORMALIZED: sanger_normalized,
 }

@@ -57,14 +57,6 @@ def autoregressive(memory, n, rng):
     return rows
 
 
-def sparse_and_far(rng, n, far, width=9):
-    """Columns of mostly zeros, and full ones: ``far`` from zero, which says for so many of them."""
-    rows = np.where(rng.random((n, width)) < 0.3, rng.standard_normal((n, width)), 0.0)
-    full = rng.random(width) < 0.5
-    rows[:, full] = rng.standard_normal((n, full.sum())) + far(full.sum())
-    return rows
-
-
 def slow_sources(m=400, n_features=8, seed=0):
     """Rows mixed from autoregressive sources of different speeds: all eigenvalues well apart."""
     rng = np.random.default_rng(seed)

@@ -23,14 +23,12 @@ SIGN_TIE = 1e-6
 FLOAT32_SAFE = (1e-28, 1e37)
 
 
-def rank_update(
-    total: Float64s, rows: Floats, weight: float = 1.0, spare: Floats | None = None
-) -> Float64s:
+def rank_update(total: Float64s, rows: Floats, weight: float = 1.0) -> Float64s:
     """Add ``weight * rows.T @ rows`` to the lower triangle of ``total``, in place.
 
     ``total`` is Fortran-ordered float64. Rows in C or F order are not copied. float32 rows are
     multiplied in float32 and added in float64, which is twice as fast. Limit the number of float32
-    rows in a call, since their sum is rounded to float32. For ``spare``, see ``lower_product``.
+    rows in a call, since their sum is rounded to float32.
 
     >>> total = np.zeros((2, 2), order="F")
     >>> _ = rank_update(total, np.array([[1.0, 2.0], [3.0, 4.0]]))
@@ -38,45 +36,19 @@ def rank_update(
     array([[10., 14.],
            [14., 20.]])
     """
-    if rows.dtype == np.float32:
-        total += lower_product(rows, weight, spare)
-    else:
-        _syrk(blas.dsyrk, rows, weight, total, 1.0)
-    return total
-
-
-def lower_product(rows: Floats, weight: float = 1.0, spare: Floats | None = None) -> Floats:
-    """Return the lower triangle of ``weight * rows.T @ rows``, if possible in the rows' precision.
-
-    The result is written to ``spare``, if given, because allocating large arrays is slow. ``spare``
-    is a Fortran-ordered array of zeros with the dtype of the rows.
-
-    >>> lower_product(np.array([[1.0, 2.0], [3.0, 4.0]]))[1, 0]
-    np.float64(14.0)
-    """
-    if rows.dtype == np.float32:
-        product = np.asarray(_syrk(blas.ssyrk, rows, weight, spare))
-        if FLOAT32_SAFE[0] < np.abs(np.diagonal(product)).max(initial=0.0) < FLOAT32_SAFE[1]:
-            return product
-        rows, spare = rows.astype(np.float64), None  # the squares exceed the range of float32
-    return np.asarray(_syrk(blas.dsyrk, rows, weight, spare))
-
-
-def _syrk(
-    syrk: Any,
-    rows: Floats,
-    weight: float,
-    total: Floats | None = None,
-    keep: float = 0.0,
-) -> Any:
-    """Call BLAS syrk without copying the rows, and update a total in place."""
     if len(rows) == 0:  # BLAS prints an error
-        return total if keep else np.zeros((rows.shape[1],) * 2, rows.dtype, "F")
+        return total
     # BLAS is column-major: the transpose of C-ordered rows is an F-ordered matrix.
     operand, transposed = (rows, 1) if rows.flags.f_contiguous else (rows.T, 0)
-    if total is None:
-        return syrk(weight, operand, trans=transposed, lower=1)
-    return syrk(weight, operand, beta=keep, c=total, trans=transposed, lower=1, overwrite_c=1)
+    how = {"trans": transposed, "lower": 1}
+    if rows.dtype == np.float32:
+        product = blas.ssyrk(weight, operand, **how)
+        if FLOAT32_SAFE[0] < np.abs(np.diagonal(product)).max(initial=0.0) < FLOAT32_SAFE[1]:
+            total += product
+            return total
+        operand = operand.astype(np.float64)  # the squares exceed the range of float32
+    blas.dsyrk(weight, operand, beta=1.0, c=total, overwrite_c=1, **how)
+    return total
 
 
 def weighted_sum(weights: Floats, rows: Floats) -> Floats:
@@ -88,16 +60,11 @@ def weighted_sum(weights: Floats, rows: Floats) -> Floats:
     >>> weighted_sum(np.array([1.0, 2.0]), np.array([[1.0, 0.0], [0.0, 1.0]]))
     array([1., 2.])
     """
-    return _gemv(rows.T, weights)
-
-
-def _gemv(matrix: Floats, vector: Floats) -> Floats:
-    """Return ``matrix @ vector`` without copying C- or F-ordered matrices."""
-    if not (matrix.flags.c_contiguous or matrix.flags.f_contiguous) or 0 in matrix.shape:
-        return np.asarray(matrix @ vector)
-    gemv = blas.sgemv if matrix.dtype == np.float32 else blas.dgemv
-    operand, transposed = (matrix, 0) if matrix.flags.f_contiguous else (matrix.T, 1)
-    return np.asarray(gemv(1.0, operand, vector, trans=transposed))
+    if not (rows.flags.c_contiguous or rows.flags.f_contiguous) or 0 in rows.shape:
+        return np.asarray(weights @ rows)
+    gemv = blas.sgemv if rows.dtype == np.float32 else blas.dgemv
+    operand, transposed = (rows, 1) if rows.flags.f_contiguous else (rows.T, 0)
+    return np.asarray(gemv(1.0, operand, weights, trans=transposed))
 
 
 def mirrored(lower: Float64s) -> Float64s:

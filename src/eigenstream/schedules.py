@@ -309,11 +309,7 @@ def as_schedule(value: object, name: str = "learning_rate") -> Schedule:
         return Constant(check_number(value, name, above=0))
     if isinstance(value, str) and value == "auto":
         return Auto()
-    if isinstance(value, type) and issubclass(value, Schedule):
-        raise TypeError(
-            f"{name}={value.__name__} is a class. Pass an object, {value.__name__}(...)."
-        )
-    if callable(value):
+    if callable(value) and not isinstance(value, type):
         return Steps(value)
     raise TypeError(
         f"{name} must be a number, 'auto', a schedule of eigenstream.schedules (Constant, Power, "

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
 from eigenstream import SlowSubspace, open_stream
-from eigenstream.rows.chunk import Skipped, checked_chunk, joined
+from eigenstream.rows.chunk import checked_chunk, joined
 from eigenstream.rows.fit import Fit
 from eigenstream.rows.rows import ArrayRows, IndexPairs, Part, Sets, StreamRows
 
@@ -113,9 +113,3 @@ def test_a_fit_counts_rows_in_its_first_pass_only(kind):
     assert fit.n_sequences == (2 if kind in ("list", "stream") else 1)
     assert fit.turn == 2
     assert fit.learn(Counting(1)).n < 60 or kind in ("array", "sparse")
-
-
-def test_skipped_rows_are_counted_by_their_only_missing_column():
-    both = Skipped.of(np.array([[True, False], [True, True], [False, True]]))
-    both.merge(Skipped.of(np.array([[True, False]])))
-    assert (both.n_rows, both.alone.tolist()) == (4, [2, 1])

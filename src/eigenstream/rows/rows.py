@@ -5,6 +5,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain, zip_longest
 from typing import Any, NamedTuple, Protocol
@@ -26,7 +27,6 @@ from eigenstream.rows.chunk import (
     Place,
     Places,
     Skipped,
-    bad_values,
     checked_chunk,
     finite_rows,
     joined,
@@ -316,21 +316,15 @@ class IndexPairs(Rows):
         self.finite = finite_rows(points)
         if missing == "raise":
             check_finite(points, name="preprocessor")
-        whole = bool(self.finite.all())
-        self.bad = None if whole else bad_values(points)
-        self.points = points if whole else without(points, self.finite)
+        self.points = points if self.finite.all() else without(points, self.finite)
 
     def chunks(self, skip: int = 0) -> Iterator[Chunk]:
         """Start a pass."""
         for chunk in self.numbers.chunks(skip):
             pairs = self.convert(chunk.rows)
-            if self.bad is None:
-                yield replace(chunk, rows=self.points, pairs=pairs, starts=NO_PLACES)
-                continue
             whole = self.finite[pairs].all(axis=1)
-            skipped = Skipped.of(np.asarray(self.bad[pairs[~whole]].any(axis=1)))
-            skipped.merge(chunk.skipped)
-            weights = chunk.each_weight() * whole
+            skipped = Skipped(chunk.skipped.n_rows + int((~whole).sum()))
+            weights = chunk.weights if whole.all() else chunk.each_weight() * whole
             yield Chunk(self.points, weights, NO_PLACES, chunk.targets, pairs, chunk.place, skipped)
 
     def fit_map(self, feature_map: MapOfRows) -> None:
@@ -409,14 +403,21 @@ def chunk_of(
     return checked_chunk(rows, weights, targets, missing=getattr(estimator, "missing", ""))
 
 
+@contextmanager
+def errors_name(place: str) -> Iterator[None]:
+    """Begin the messages of errors with a place."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        raise type(error)(f"{place}: {error}") from error
+
+
 def each(project: Callable[[RowsLike], RowsLike], X: RowsLike) -> list[RowsLike]:
     """Apply a function to each sequence of a list. Errors name the sequence."""
     results = []
     for index, part in enumerate(X):
-        try:
+        with errors_name(f"sequence {index}"):
             results.append(project(part))
-        except (ValueError, TypeError) as error:
-            raise type(error)(f"sequence {index}: {error}") from error
     if any(hasattr(part, "columns") for part in results):
         raise TypeError(
             "set_output cannot return several data frames for a list of sequences. Transform the "
@@ -440,11 +441,8 @@ def sequences_of(
         return [Part(rows, weights)]
     sequences = []
     for index, part in enumerate(X):
-        name = f"sequence {index}"
-        try:
+        with errors_name(f"sequence {index}"):
             sequences.append(validated(estimator, part, reset=reset and index == 0))
-        except (ValueError, TypeError) as error:
-            raise type(error)(f"{name}: {error}") from error
     lengths = [rows.shape[0] for rows in sequences]
     weights_of: list[Any] = [None] * len(sequences)
     if sample_weight is not None:

@@ -30,7 +30,7 @@ ESTIMATORS = [
     StreamPCA(2, solver="flow"),
     StreamPCA(2, solver=Flow(learning_rate=Power(1, 100), init="random"), center=False),
     SlowSubspace(2, alpha=0.4, lag=3, solver="flow"),
-    SlowSubspace(2, alpha=0.4, solver=Flow(forgetting=0.01, block_size=5)),
+    SlowSubspace(2, alpha=0.4, solver=Flow(forgetting=0.01)),
 ]
 ESTIMATORS[1].set_params(solver__random_state=1)
 
@@ -107,13 +107,11 @@ def test_monitor_sees_the_angle_fall_and_may_stop():
 
 def test_unstable_rate_keeps_the_last_good_block():
     rows = walk(500)
-    estimator = StreamPCA(
-        2, solver=Flow(learning_rate=lambda t: np.where(t < 200, 0.001, 1e300), block_size=20)
-    )
+    estimator = StreamPCA(2, solver=Flow(learning_rate=lambda t: np.where(t < 200, 0.001, 1e300)))
     with pytest.raises(UnstableStepError, match="step 200"):
         estimator.fit(rows)
     assert 150 < estimator.n_samples_seen_ <= 200
-    good = StreamPCA(2, solver=Flow(learning_rate=Constant(0.001), block_size=20))
+    good = StreamPCA(2, solver=Flow(learning_rate=Constant(0.001)))
     same_to_rounding(estimator, good.fit(rows[: estimator.n_samples_seen_]))
 
 

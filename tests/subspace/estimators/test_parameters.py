@@ -47,7 +47,6 @@ def learned(model, method="fit"):
     [
         (Dense(forgetting=2.0), "'forgetting' parameter of Dense"),
         (Sketch(oversampling=-1), "'oversampling' parameter of Sketch"),
-        (Sketch(block_size=0), "'block_size' parameter of Sketch"),
         (Krylov(tol=-1), "'tol' parameter of Krylov"),
         (Flow("fast"), "'learning_rate' parameter of Flow"),
         (Kernel("sinc"), "'kernel' parameter of Kernel"),

@@ -157,15 +157,12 @@ def test_fit_slow_and_lags_say_the_same(tmp_path, monkeypatch):
 
 
 def twin(rows, starts, weights):
-    """The obvious way: each column of each sequence, without rows of weight 0."""
-    cuts = np.unique([0, *starts, len(rows)])
-    parts = [slice(i, j) for i, j in itertools.pairwise(cuts)]
-    parts = [rows[part][weights[part] > 0] for part in parts]
-    steps = [np.diff(part, axis=0) for part in parts if len(part)]
-    rises, falls = (np.any([(s * step > 0).any(axis=0) for step in steps], axis=0) for s in (1, -1))
-    n_steps = np.sum([(step != 0).sum(axis=0) for step in steps], axis=0)
-    values = np.array([part[0] for part in parts if len(part)])
-    return rises, falls, n_steps, (values != values[0]).any(axis=0)
+    """The obvious way: each row beside the one before, with NaN for rows of weight 0."""
+    steps = np.diff(np.where(weights[:, None] > 0, rows, np.nan), axis=0)
+    begins = np.isin(np.arange(1, len(rows)), starts)[:, None]
+    rises, falls = (((sign * steps > 0) & ~begins).any(axis=0) for sign in (1, -1))
+    n_steps = ((np.abs(steps) > 0) & ~begins).sum(axis=0)
+    return rises, falls, n_steps, ((np.abs(steps) > 0) & begins).any(axis=0)
 
 
 @st.composite
@@ -200,9 +197,6 @@ def test_any_chunks_and_merges_give_the_same(data, merges):
             found = found.merged(part, new_sequence=bool((inside == 0).any()))
         else:
             found.add(chunk)
-    if not (weights > 0).any():
-        assert found.n_rows == 0
-        return
     rises, falls, steps, differs = twin(rows, starts, weights)
     kept = np.flatnonzero(~(rises & falls))
     assert found.places.tolist() == kept.tolist()
@@ -210,7 +204,7 @@ def test_any_chunks_and_merges_give_the_same(data, merges):
         assert getattr(found, name).tolist() == expected[kept].tolist()
     constant = ~(rises | falls)[kept]
     assert found.differs[constant].tolist() == differs[kept][constant].tolist()
-    assert found.n_rows == int((weights > 0).sum())
+    assert found.n_rows == len(rows)
 
 
 def test_a_saved_fit_goes_on(tmp_path):

@@ -386,7 +386,7 @@ class FlowSums:
     @property
     def block_size(self) -> int:
         """The number of steps between two updates of the weights."""
-        return self.plan.block_size or max(LEAST_STEPS, self._columns)
+        return max(LEAST_STEPS, self._columns)
 
     # ---- starting --------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ import numpy as np
 from scipy.linalg import lapack, solve_triangular, svd
 from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.metrics.pairwise import rbf_kernel
 
 from eigenstream._checks import warn_user
 from eigenstream._linalg import Float64s, length
@@ -126,11 +127,8 @@ class KernelMap(TransformerMixin, BaseEstimator):
         return out
 
     def _values(self, X: RowsLike) -> Float64s:
-        # Subtract the mean first, to limit cancellation.
-        mean = self.rows_.mean(axis=0)
-        rows, fixed = dense(X) - mean, self.rows_ - mean
-        squares = (rows**2).sum(axis=1)[:, None] + (fixed**2).sum(axis=1) - 2.0 * (rows @ fixed.T)
-        return np.asarray(np.exp(-self.gamma_ * np.maximum(squares, 0.0)))
+        mean = self.rows_.mean(axis=0)  # subtracted to limit cancellation
+        return np.asarray(rbf_kernel(dense(X) - mean, self.rows_ - mean, gamma=self.gamma_))
 
 
 @storable(basis_="f8 r D?", roots_="f8 n r?")

@@ -21,8 +21,8 @@ from eigenstream._machine import physical_memory
 from eigenstream._storable import storable
 from eigenstream._streams import is_stream
 from eigenstream._types import Constraints, RandomState, Transformer
-from eigenstream.online import OJA_FLOW, Plan, check_options
-from eigenstream.online.plan import Progress
+from eigenstream.online import OJA_FLOW, Plan, Progress
+from eigenstream.online.plan import check_init
 from eigenstream.rows.chunk import joined
 from eigenstream.rows.fit import Fit
 from eigenstream.schedules import Auto, LearningRate, Schedule, as_schedule
@@ -219,8 +219,6 @@ class Sketch(Solver):
         most tol, at most 10 times. It warns if the share stays larger, or if the rows can be read
         only once. For ratios and ``alpha="auto"``, tol is the relative change of the sum of the
         ratios in the last pass, by default 0.03.
-    block_size : int, optional
-        The number of rows learned at a time.
     passes : int, default=1
         The number of times that ``fit`` reads the rows, without tol. Use 2 or 3 for ratios.
     forgetting : float in [0, 1), default=0.0
@@ -239,7 +237,6 @@ class Sketch(Solver):
     _parameter_constraints: ClassVar[Constraints] = {
         "oversampling": [POSITIVE],
         "tol": [Interval(Real, 0, 1, closed="neither"), None],
-        "block_size": [COUNT, None],
         "passes": [COUNT],
         "forgetting": [FRACTION],
     }
@@ -249,11 +246,10 @@ class Sketch(Solver):
         oversampling: float = 3.0,
         *,
         tol: float | None = None,
-        block_size: int | None = None,
         passes: int = 1,
         forgetting: float = 0.0,
     ) -> None:
-        self.oversampling, self.tol, self.block_size = oversampling, tol, block_size
+        self.oversampling, self.tol = oversampling, tol
         self.passes, self.forgetting = passes, forgetting
 
     def _able(self, method: str) -> bool:
@@ -300,8 +296,7 @@ class Sketch(Solver):
     def _block_rows(self, terms: Terms, task: Task) -> int | None:
         if self._whole(terms, task):
             return None
-        n_vectors = sum(self._vectors(terms, task))
-        return self.block_size or block_rows(terms.n_features, n_vectors)
+        return block_rows(terms.n_features, sum(self._vectors(terms, task)))
 
     def _sums(self, terms: Terms, task: Task) -> Sums:
         if self._whole(terms, task):
@@ -382,8 +377,6 @@ class Flow(Solver):
         The initial components. "data" orthonormalises the first observations.
     forgetting : float in [0, 1), default=0.0
         The relative loss of weight of earlier observations at each step.
-    block_size : int, optional
-        The number of observations processed together. It changes the result only by rounding.
     hook : callable, optional
         A function of the state, called every 1000 steps or every ``hook.every`` steps. Learning
         stops if it returns True. See ``eigenstream.subspace.FlowMonitor``.
@@ -393,10 +386,8 @@ class Flow(Solver):
     Examples
     --------
     >>> from eigenstream import Flow, StreamPCA
-    >>> StreamPCA(2, solver=Flow(block_size=8)).solver.get_params()[
-    ...     "block_size"
-    ... ]
-    8
+    >>> StreamPCA(2, solver=Flow(init="random")).solver.get_params()["init"]
+    'random'
     """
 
     name = "flow"
@@ -404,7 +395,6 @@ class Flow(Solver):
     _parameter_constraints: ClassVar[Constraints] = {
         "learning_rate": [POSITIVE, StrOptions({"auto"}), Schedule, callable],
         "forgetting": [FRACTION],
-        "block_size": [COUNT, None],
         "hook": [callable, None],
     }
 
@@ -414,17 +404,16 @@ class Flow(Solver):
         *,
         init: ArrayLike = "data",
         forgetting: float = 0.0,
-        block_size: int | None = None,
         hook: Callable[[Progress], object] | None = None,
         random_state: RandomState = 0,
     ) -> None:
         self.learning_rate, self.init, self.forgetting = learning_rate, init, forgetting
-        self.block_size, self.hook, self.random_state = block_size, hook, random_state
+        self.hook, self.random_state = hook, random_state
 
     def _validate_params(self) -> None:
         super()._validate_params()
         as_schedule(self.learning_rate, "learning_rate")
-        check_options(init=self.init)
+        check_init(self.init)
 
     def begin(self, terms: Terms, task: Task) -> Learner:
         """Return a learner that has seen nothing."""
@@ -463,7 +452,6 @@ class Flow(Solver):
             init=self.init,
             forgetting=self.forgetting or None,
             seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
-            block_size=self.block_size,
             hook=self.hook,
             hook_every=getattr(self.hook, "every", 1000),
         )
@@ -565,15 +553,12 @@ def chosen_solver(
         for kind in SOLVERS.values():
             if all(kind()._able(need.method) for need in needs) and kind().fits(n_features, n_rows):
                 return kind()
-        n_few = n_features // THIN
-        remedy = f"Use fewer columns, or solver='dense' for at most {n_few} rows."
-        if any(need.method == RATIOS for need in needs):
-            remedy = "Use solver=Sketch(passes=3), or fewer columns."
-        elif any(need.words.startswith("eta") for need in needs):
-            remedy = "Pass a number, such as that of a fit to a random subset of columns."
+        sketch = any(need.method == RATIOS for need in needs)
         raise ValueError(
             f"{needs[0].words if needs else 'solver=auto'} needs matrices of {n_features} x "
-            f"{n_features}, which do not fit in memory. {remedy}"
+            f"{n_features}, which do not fit in memory. Use fewer columns, "
+            f"{'solver=Sketch(passes=3), ' * sketch}or solver='dense' for at most "
+            f"{n_features // THIN} rows."
         )
     solver = SOLVERS[solver]() if isinstance(solver, str) else solver
     solver._validate_params()

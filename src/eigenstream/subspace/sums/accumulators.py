@@ -12,8 +12,7 @@ from eigenstream._storable import storable
 from eigenstream._types import Values
 from eigenstream.subspace.sums.block import Block, Edges, Part, Shares
 from eigenstream.subspace.sums.operators import MatrixOperator
-from eigenstream.subspace.sums.peaks import Peaks
-from eigenstream.subspace.sums.terms import NOTHING, VARIANCE, VELOCITY, Parts, Terms
+from eigenstream.subspace.sums.terms import NOTHING, Parts, Terms
 
 #: Vectors of a part are buffered up to this number. Smaller values update the D x D matrix more
 #: often; larger values take more memory.
@@ -49,13 +48,6 @@ class PartSum:
             self._add_vectors(block.vectors(part))
         else:
             block.add_moment(edges, self._matrix())
-
-    def squares(self) -> Float64s:
-        """Return the sum of squares of each feature."""
-        total = np.zeros(self.n_features) if self.total is None else self.total.diagonal().copy()
-        for vectors in self.vectors:
-            total += (vectors**2).sum(axis=0)
-        return total
 
     def merge(self, later: "PartSum") -> None:
         """Add another sum."""
@@ -97,13 +89,9 @@ class PartSum:
         return total
 
 
-@storable(n_features="int=W", sums="dict[PartSum]", peaks="-", n_rows="-")
+@storable(n_features="int=W", sums="dict[PartSum]")
 class Moments:
     """Exact sums, one matrix for each part."""
-
-    #: The largest rows in time, which are not stored in files, and the number of rows so far.
-    peaks: Peaks | None = None
-    n_rows: int = 0
 
     def __init__(self, n_features: int) -> None:
         self.n_features = n_features
@@ -111,31 +99,16 @@ class Moments:
 
     def add(self, block: Block, terms: Terms) -> None:
         """Add the terms of a block."""
-        parts = block.by_part()
-        peaks = self.peaks = self.peaks or Peaks()
-        n_rows = self.n_rows if block.chunk is None else terms.n_rows - len(block.chunk)
-        for part, edges in parts.items():
-            total = self._sum(part)
-            watched = part == VARIANCE and terms.in_time and block.count(edges) >= WAITING
-            before = total.squares() if watched else None
-            total.add(block, part, edges)
-            if before is not None:
-                peaks.find(block, edges, before, total.squares(), n_rows)
-        peaks.follow(block, parts.get(VELOCITY, []), n_rows)
-        self.n_rows = terms.n_rows if block.chunk is not None else n_rows
+        for part, edges in block.by_part().items():
+            self._sum(part).add(block, part, edges)
 
     def merge(self, later: "Moments") -> None:
         """Add another accumulator."""
-        if later.peaks is not None:
-            self.peaks = self.peaks or Peaks()
-            self.peaks.merge(later.peaks, self.n_rows)
-        self.n_rows += later.n_rows
         for part, moment in later.sums.items():
             self._sum(part).merge(moment)
 
     def forget(self, share: float) -> None:
         """Multiply all sums by a share."""
-        self.peaks = None
         for moment in self.sums.values():
             moment.forget(share)
 
@@ -146,10 +119,9 @@ class Moments:
             self.combined(terms.shares(weights, held_out), closing, sign)
             for weights, sign in (((1.0, 0.0), 1.0), ((0.0, 1.0), -1.0))
         )
-        operator = MatrixOperator(reward, penalty, floor=terms.floor)
         totals = (moment.total for moment in self.sums.values())
-        operator.home = next((sum_ for sum_ in totals if isinstance(sum_, DeviceArray)), None)
-        return operator
+        home = next((total for total in totals if isinstance(total, DeviceArray)), None)
+        return MatrixOperator(reward, penalty, floor=terms.floor, home=home)
 
     def vectors(self, terms: Terms) -> Float64s | None:
         """Return all terms as vectors, or None if there are at least as many as features."""
@@ -176,22 +148,19 @@ class Moments:
         """Return the sum of all parts by their shares, times the sign."""
         size = self.n_features
         total = np.zeros((size, size), order="F")
-        waiting: dict[bool, list[Float64s]] = {True: [], False: []}
+        stacked: list[tuple[float, Float64s]] = []
         for part, sums in self.sums.items():
             share = sign * shares.get(part, 0.0)
-            if share == 0.0:
-                continue
-            if sums.total is not None:
+            if sums.total is not None and share:
                 total += share * on_host(sums.total)
-            waiting[share > 0] += [np.sqrt(abs(share)) * scaled for scaled in sums.vectors]
-        for part in closing.by_part() if closing is not None else ():
-            share = sign * shares.get(part, 0.0)
-            if share != 0.0:
-                assert closing is not None
-                waiting[share > 0].append(np.sqrt(abs(share)) * closing.vectors(part))
-        for positive, vectors in waiting.items():
-            if vectors:
-                rank_update(total, np.concatenate(vectors), 1.0 if positive else -1.0)
+            stacked += [(share, vectors) for vectors in sums.vectors]
+        if closing is not None:
+            for part in closing.by_part():
+                stacked.append((sign * shares.get(part, 0.0), closing.vectors(part)))
+        for side in (1.0, -1.0):
+            scaled = [np.sqrt(side * share) * rows for share, rows in stacked if side * share > 0.0]
+            if scaled:
+                rank_update(total, np.concatenate(scaled), side)
         return mirrored(total)
 
     def _sum(self, part: Part) -> PartSum:

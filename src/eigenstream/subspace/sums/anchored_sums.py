@@ -74,7 +74,6 @@ class Run:
     product="f8 w w",
     closed="f8 c e",
     closed_mean="f8 w",
-    closed_square="f8 w",
     closed_weight="f8 w",
     first="Run | None",
     last="Run",
@@ -90,10 +89,9 @@ class AnchoredSums:
         #: The lower triangle of the product: about the means of closed runs, else about anchors.
         #: It is a matrix on a device if the rows are.
         self.product: Values = np.zeros((width, width), order="F")
-        #: The weight of the closed runs, and for each column their mean, the sum of squares of
-        #: their means about it, and their weight.
+        #: The weight of the closed runs, and for each column their mean and their weight.
         self.closed = np.zeros((1, 1))
-        self.closed_mean, self.closed_square, self.closed_weight = np.zeros((3, width))
+        self.closed_mean, self.closed_weight = np.zeros((2, width))
         #: The first run, which earlier rows may extend (None while it is the last one too).
         self.first: Run | None = None
         self.last = self._run()
@@ -163,7 +161,7 @@ class AnchoredSums:
         """Add the sums of later rows, whose first run continues the last one."""
         self.product += on_host(later.product)
         self.closed = self.closed + later.closed
-        self._close(later.closed_mean, later.closed_weight, later.closed_square)
+        self._close(later.closed_mean, later.closed_weight)
         self._extend(later.last if later.first is None else later.first)
         if later.first is not None:
             self._end(copy(later.last))
@@ -189,17 +187,16 @@ class AnchoredSums:
             self._close(*self.last.totals())
         self.last = following
 
-    def _close(self, mean: Float64s, weight: Float64s, square: Float64s | float = 0.0) -> None:
+    def _close(self, mean: Float64s, weight: Float64s) -> None:
         both = self.closed_weight + weight
-        away, share = mean - self.closed_mean, weight / np.where(both > 0.0, both, 1.0)
-        self.closed_square = self.closed_square + square + self.closed_weight * share * away**2
-        self.closed_mean, self.closed_weight = self.closed_mean + share * away, both
+        share = weight / np.where(both > 0.0, both, 1.0)
+        self.closed_mean = self.closed_mean + share * (mean - self.closed_mean)
+        self.closed_weight = both
 
     def forget(self, share: float) -> None:
         """Multiply all weights by a share."""
         self.product *= share
         self.closed, self.closed_weight = share * self.closed, share * self.closed_weight
-        self.closed_square = share * self.closed_square
         for run in self._open():
             run.sums, run.weight = share * run.sums, share * run.weight
 
@@ -217,19 +214,10 @@ class AnchoredSums:
     @property
     def mean(self) -> Float64s:
         """The mean of each column over all runs, 0 for columns never seen."""
-        return self._all_closed().closed_mean
-
-    @property
-    def between(self) -> Float64s:
-        """The variance of the means of the runs, for each column."""
-        whole = self._all_closed()
-        return whole.closed_square / np.where(whole.closed_weight > 0.0, whole.closed_weight, 1.0)
-
-    def _all_closed(self) -> "AnchoredSums":
         whole = copy(self)
         for run in self._open():
             whole._close(*run.totals())
-        return whole
+        return whole.closed_mean
 
     def covariance(self, less: Float64s | None = None) -> Float64s:
         """Return the pairwise covariance, 0 for columns that are never present together.

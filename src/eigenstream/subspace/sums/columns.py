@@ -8,16 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eigenstream._checks import is_sparse
-from eigenstream._linalg import Floats
-from eigenstream._namespaces import DeviceArray, on_host
+from eigenstream._linalg import Float64s
+from eigenstream._namespaces import DeviceArray
 from eigenstream._storable import storable
 from eigenstream.rows.chunk import Chunk, Places
 
 #: A column is suspect after this number of steps in a sequence. Fewer steps occur by chance.
 STEPS = 100
 
-#: The first rows, in which all columns are compared, since nearly all of them rise and fall there.
-#: More rows take more time.
+#: The first rows, in which all columns are compared. Nearly all columns rise and fall there. More
+#: rows take more time.
 FIRST_ROWS = 8
 
 #: The number of columns that a warning names.
@@ -34,14 +34,12 @@ MOST_NAMED = 5
     last="f8 k",
     n_rows="int",
     n_sequences="int",
-    later="bool",
-    ended="bool",
 )
 class SuspectColumns:
     """The columns that never rise, or never fall, within any sequence of rows.
 
     Each other column is forgotten once it has done both, so that a pass compares few values.
-    Sparse rows are not compared.
+    Sparse rows are not compared. Rows of weight 0 count as missing values.
     """
 
     def __init__(self, n_features: int) -> None:
@@ -50,80 +48,58 @@ class SuspectColumns:
         self.rises, self.falls, self.differs = np.zeros((3, n_features), bool)
         #: The number of steps to another value within a sequence, of each column.
         self.steps = np.zeros(n_features, np.int64)
-        #: The first and the last row of positive weight.
+        #: The first and the last row.
         self.first = self.last = np.zeros(n_features)
         self.n_rows = self.n_sequences = 0
-        #: True if a further sequence began before the first row of positive weight, or after the
-        #: last such row.
-        self.later, self.ended = False, True
 
     def add(self, chunk: Chunk) -> None:
         """Compare rows that follow the rows so far."""
-        if not len(self.places) or not len(chunk):
+        n = len(chunk)
+        if not len(self.places) or not n:
             return
-        rows = chunk.rows
-        if is_sparse(rows):
+        if is_sparse(chunk.rows):
             self._keep(np.zeros(len(self.places), bool))
             return
-        begins = np.zeros(len(rows), bool)
-        begins[chunk.starts] = True
-        begins[0] |= self.n_sequences == 0
-        numbers = np.cumsum(begins)
-        n_sequences, before = int(numbers[-1]), -1 if self.ended else 0
-        self.n_sequences += n_sequences
-        if chunk.weights is not None:
-            heavy = chunk.weights > 0
-            rows, numbers = rows[heavy], numbers[heavy]
-        self.ended = (numbers[-1] if len(numbers) else before) < n_sequences
-        if not len(rows):
+        if not self.n_rows and n > FIRST_ROWS:
+            self.add(chunk[:FIRST_ROWS])
+            self.add(chunk[FIRST_ROWS:])
             return
+        rows, away = chunk.rows, isinstance(chunk.rows, DeviceArray)
+        columns = np.array(rows.columns(self.places) if away else rows.T[self.places], np.float64)
+        if chunk.weights is not None:
+            columns[:, chunk.weights == 0.0] = np.nan
+        begins = np.isin(np.arange(n), chunk.starts)
         if not self.n_rows:
-            self.first = self.last = np.array(on_host(rows[:1])[0, self.places], np.float64)
-            self.later = self.n_sequences - n_sequences + int(numbers[0]) > 1
-        within = np.diff(numbers, prepend=before) == 0
-        at, size = 0, len(rows) if self.n_rows else FIRST_ROWS
-        while at < len(rows) and len(self.places):
-            part = slice(at, at + size)
-            block = rows[part]
-            away = isinstance(block, DeviceArray)
-            columns = block.columns(self.places) if away else block.T[self.places]
-            self._compare(columns, within[part])
-            at, size = at + size, 8 * size
-        self.n_rows += len(rows)
+            begins[0], self.first, self.last = True, columns[:, 0], columns[:, 0]
+        self.n_rows += n
+        self.n_sequences += int(begins.sum())
+        self._compare(columns, begins)
 
     def merged(self, later: Self, *, new_sequence: bool) -> Self:
         """Return the columns that are suspect in these rows and in later ones."""
         both, rest = copy(self if self.n_rows else later), copy(later)
         if not self.n_rows or not later.n_rows:
-            breaks = new_sequence or (later if self.n_rows else self).n_sequences > 1
-            both.ended |= bool(self.n_rows) and breaks
-            both.later |= not self.n_rows and self.n_sequences > 0 and breaks
             return both
         both._keep(np.isin(both.places, rest.places))
         rest._keep(np.isin(rest.places, both.places))
-        within = not (new_sequence or self.ended or later.later)
-        both._compare(rest.first[:, None], np.array([within]))
+        both._compare(rest.first[:, None], np.array([new_sequence]))
         rest._keep(np.isin(rest.places, both.places))
         for name in "rises", "falls", "differs":
             setattr(both, name, getattr(both, name) | getattr(rest, name))
         both.steps, both.last = both.steps + rest.steps, rest.last
         both.n_rows += rest.n_rows
-        both.n_sequences += rest.n_sequences - within
-        both.ended = rest.ended
+        both.n_sequences += rest.n_sequences - (not new_sequence)
         both._keep(~(both.rises & both.falls))
         return both
 
-    def _compare(self, columns: Floats, within: NDArray[np.bool_]) -> None:
-        """Compare rows with those before them; ``within`` is False where a sequence begins."""
-        values = np.empty((len(columns), len(within) + 1))  # each column in a row, for speed
-        values[:, 0], values[:, 1:] = self.last, columns
-        rises, falls = values[:, 1:] > values[:, :-1], values[:, 1:] < values[:, :-1]
-        if not within.all():
-            self.differs = self.differs | ((rises | falls) & ~within).any(axis=1)
-            rises, falls = rises & within, falls & within
-        n_rises, n_falls = (np.count_nonzero(steps, axis=1) for steps in (rises, falls))
+    def _compare(self, columns: Float64s, begins: NDArray[np.bool_]) -> None:
+        """Compare rows with those before them; ``begins`` is True where a sequence begins."""
+        before = np.column_stack([self.last, columns[:, :-1]])
+        rises, falls = columns > before, columns < before
+        self.differs = self.differs | ((rises | falls) & begins).any(axis=1)
+        n_rises, n_falls = ((steps & ~begins).sum(axis=1) for steps in (rises, falls))
         self.rises, self.falls = self.rises | (n_rises > 0), self.falls | (n_falls > 0)
-        self.steps, self.last = self.steps + n_rises + n_falls, values[:, -1]
+        self.steps, self.last = self.steps + n_rises + n_falls, columns[:, -1]
         self._keep(~(self.rises & self.falls))
 
     def _keep(self, kept: NDArray[np.bool_]) -> None:

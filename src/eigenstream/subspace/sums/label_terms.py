@@ -79,7 +79,7 @@ def _longest(chunk: Chunk) -> float:
 BETWEEN = "between means"
 
 
-@storable(centers="dict[Center]", n_heavy="int")
+@storable(centers="dict[Center]")
 class ClassTerms(Terms):
     """Terms of labelled rows, for all implied pairs, in time linear in the number of rows.
 
@@ -98,7 +98,6 @@ class ClassTerms(Terms):
     def __init__(self, n_features: int) -> None:
         super().__init__(n_features)
         self.centers: dict[Part, Center] = {}
-        self.n_heavy = 0
 
     def _take(self, chunk: Chunk) -> Block:
         keys, codes = chunk_keys(chunk)
@@ -109,15 +108,13 @@ class ClassTerms(Terms):
         for k, key in enumerate(keys):
             chosen = slice(int(edges[k]), int(edges[k + 1]))
             w = None if weights is None else weights[chosen]
-            self._center(key).add(block, key, chunk, (0, chosen), w)
-        self.n_heavy += len(chunk) if weights is None else int(np.count_nonzero(weights))
+            self._center(key).add(block, key, (0, chosen), w)
         return block
 
     def _join(self, later: "ClassTerms", new_sequence: bool) -> Block:
         block = Block(self.n_features)
         for key, center in later.centers.items():
             self._center(key).join(block, key, center)
-        self.n_heavy += later.n_heavy
         return block
 
     def _center(self, key: Part) -> Center:
@@ -261,7 +258,7 @@ class ContrastTerms(Terms):
             chosen = np.flatnonzero(chunk.targets == code)
             if len(chosen):
                 w = None if chunk.weights is None else chunk.weights[chosen]
-                self.centers[part].add(block, part, chunk, (0, as_slice(chosen)), w)
+                self.centers[part].add(block, part, (0, as_slice(chosen)), w)
         return block
 
     def _join(self, later: "ContrastTerms", new_sequence: bool) -> Block:

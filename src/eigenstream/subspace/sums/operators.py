@@ -110,6 +110,7 @@ class MatrixOperator:
         trace: float | None = None,
         penalty_trace: float | None = None,
         floor: float = 0.0,
+        home: DeviceArray | None = None,
     ) -> None:
         self.reward, self.penalty, self.basis = reward, penalty, basis
         #: The traces of A and B in all directions.
@@ -124,7 +125,7 @@ class MatrixOperator:
         #: The weights in use, or None.
         self.weights: Weights | None = None
         #: A sum on the device that computes the eigenpairs, or None for the host.
-        self.home: DeviceArray | None = None
+        self.home = home
 
     @property
     def rounding(self) -> float:
@@ -218,7 +219,8 @@ class MatrixOperator:
         if self.gaps is not None:
             level = share * float(np.diagonal(self.penalty)[self.gaps.seen].mean())
         penalty = (1.0 - share) * self.penalty + level * np.eye(size)
-        return self._other(self.reward, penalty, basis=self.basis, floor=self.floor)
+        how: Parameters = {"basis": self.basis, "floor": self.floor, "home": self.home}
+        return MatrixOperator(self.reward, penalty, **how)
 
     def principal(self, rank: int | float) -> "MatrixOperator":
         """Return the operator along the first principal directions of A.
@@ -237,13 +239,8 @@ class MatrixOperator:
     def scaled(self, scale: Float64s) -> "MatrixOperator":
         """Return the operator of features divided by ``scale``."""
         reward, penalty = (m / scale / scale[:, None] for m in (self.reward, self.penalty))
-        return self._other(reward, penalty, floor=self.floor / float((scale**2).min()))
-
-    def _other(self, reward: Float64s, penalty: Float64s, **more: Values) -> "MatrixOperator":
-        """Return an operator of other matrices that is solved on the same device."""
-        other = MatrixOperator(reward, penalty, **more)
-        other.home = self.home
-        return other
+        floor = self.floor / float((scale**2).min())
+        return MatrixOperator(reward, penalty, floor=floor, home=self.home)
 
     def variances(self) -> Float64s:
         """Return the diagonal of A in all directions."""
@@ -258,9 +255,8 @@ class MatrixOperator:
 
     def moments(self, columns: Float64s) -> tuple[Float64s, Float64s]:
         """Return v^T A v and v^T B v of each column."""
-        columns = columns if self.basis is None else self.basis @ columns
-        moments = [np.einsum("ij,ij->j", columns, m @ columns) for m in (self.reward, self.penalty)]
-        return moments[0], moments[1]
+        reward, penalty = self.forms(columns)
+        return np.diagonal(reward), np.diagonal(penalty)
 
 
 class Total:

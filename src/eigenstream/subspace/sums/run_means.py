@@ -1,6 +1,6 @@
 """The means of sequences, which show whether one mean suits them all."""
 
-from copy import copy, deepcopy
+from copy import copy
 
 import numpy as np
 
@@ -9,12 +9,7 @@ from eigenstream._storable import storable
 
 
 @storable(
-    n_runs="int",
-    weight="number",
-    mean="f8 W",
-    square="f8 W",
-    first="list[RunMean]",
-    last="RunMean",
+    n_runs="int", weight="number", mean="f8 W", square="f8 W", first="f8 W+1 | None", last="f8 W+1"
 )
 class RunMeans:
     """The variance of the means of sequences, which merges in order."""
@@ -23,38 +18,38 @@ class RunMeans:
         #: The complete sequences: their number, weight, mean, and squares of means about it.
         self.n_runs, self.weight = 0, 0.0
         self.mean, self.square = np.zeros((2, n_features))
-        #: The first sequence, which earlier rows may extend (none while it is the last one too).
-        self.first: list[RunMean] = []
-        self.last = RunMean(n_features)
+        #: The weight of a sequence and the sum of its rows: of the first sequence, which earlier
+        #: rows may extend (None while it is the last one too), and of the last one.
+        self.first: Float64s | None = None
+        self.last = np.zeros(1 + n_features)
 
     def add(self, mean: Float64s, weight: float) -> None:
         """Add the mean of some rows of the last sequence."""
-        self.last.add(mean, weight)
+        self.last = self.last + weight * np.r_[1.0, mean]
 
     def begin(self) -> None:
         """Begin a sequence."""
-        if self.last.weight == 0.0:
+        if self.last[0] == 0.0:
             return
-        if self.first:
-            self._close(self.last)
+        if self.first is None:
+            self.first = self.last
         else:
-            self.first = [self.last]
-        self.last = RunMean(len(self.mean))
+            self._close(self.last)
+        self.last = np.zeros_like(self.last)
 
     def merge(self, later: "RunMeans", *, new_sequence: bool) -> None:
         """Add the means of later sequences, the first of which may continue the last one."""
         if new_sequence:
             self.begin()
-        later = deepcopy(later)
-        for run in later.first:
-            self.last.add(run.mean, run.weight)
+        if later.first is not None:
+            self.last = self.last + later.first
             self.begin()
         if later.weight:
             self._add(later.mean, later.weight, later.square, later.n_runs)
-        self.last.add(later.last.mean, later.last.weight)
+        self.last = self.last + later.last
 
-    def _close(self, run: "RunMean") -> None:
-        self._add(run.mean, run.weight, 0.0, 1)
+    def _close(self, run: Float64s) -> None:
+        self._add(run[1:] / run[0], float(run[0]), 0.0, 1)
 
     def _add(self, mean: Float64s, weight: float, square: Float64s | float, n_runs: int) -> None:
         both = self.weight + weight
@@ -66,22 +61,7 @@ class RunMeans:
     def between(self) -> tuple[int, Float64s]:
         """Return the number of sequences, and the variance of their means."""
         whole = copy(self)
-        for run in (*self.first, self.last):
-            if run.weight:
+        for run in (self.first, self.last):
+            if run is not None and run[0]:
                 whole._close(run)
         return whole.n_runs, whole.square / (whole.weight or 1.0)
-
-
-@storable(mean="f8 W", weight="number")
-class RunMean:
-    """The mean of a sequence."""
-
-    def __init__(self, n_features: int) -> None:
-        self.mean, self.weight = np.zeros(n_features), 0.0
-
-    def add(self, mean: Float64s, weight: float) -> None:
-        """Add the mean of some rows."""
-        both = self.weight + weight
-        if both:
-            self.mean = self.mean + weight / both * (mean - self.mean)
-        self.weight = both

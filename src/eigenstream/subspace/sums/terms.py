@@ -14,7 +14,7 @@ import numpy as np
 
 from eigenstream._linalg import Float64s, rounding_of_mean
 from eigenstream._storable import storable
-from eigenstream.rows.chunk import Chunk, Places, joined
+from eigenstream.rows.chunk import NO_PLACES, Chunk, Places, joined
 from eigenstream.subspace.sums.block import Block, End, Part, Shares, mean_of
 from eigenstream.subspace.sums.columns import SuspectColumns
 from eigenstream.subspace.sums.radius import SMALLEST_VALUE, RadiusBound
@@ -43,9 +43,7 @@ class Center:
     #: True for a mean that does not change: zero, or the mean of an earlier pass.
     fixed: bool = False
 
-    def add(
-        self, block: Block, part: Part, chunk: Chunk, now: End, weights: Float64s | None
-    ) -> "Center | None":
+    def add(self, block: Block, part: Part, now: End, weights: Float64s | None) -> "Center | None":
         """Add the terms of some rows of a block about the mean, and return their own mean."""
         k, where = now
         rows = block.pieces[k][where]
@@ -181,7 +179,7 @@ VARIANCE, VELOCITY = "variance", "velocity"
     tail="Chunk",
     age="int",
     unbroken="bool",
-    columns="SuspectColumns | None?",
+    columns="SuspectColumns | None",
 )
 class TimeTerms(Terms):
     """Terms of a time series: ``x_t - mean`` and the velocity ``x_t - x_(t - lag)``.
@@ -216,8 +214,7 @@ class TimeTerms(Terms):
         self.columns = SuspectColumns(n_features) if lag else None
 
     def _loaded(self) -> None:
-        self.columns = vars(self).get("columns")  # absent from files of before
-        places = [] if self.columns is None else self.columns.places
+        places = NO_PLACES if self.columns is None else self.columns.places
         if not np.isin(places, np.arange(self.n_features)).all():
             raise ValueError("columns has numbers of columns that do not exist.")
 
@@ -237,29 +234,22 @@ class TimeTerms(Terms):
         block.begins = 0 in breaks
         if block.begins:
             self.runs.begin()
-        now = np.flatnonzero(ages >= self.lag) if self.lag else None
-        self._add(block, chunk, now)
+        self._add(block, chunk, np.flatnonzero(ages >= self.lag))
         self.age = int(ages[-1]) + 1 if n else self.age
         self.unbroken = self.unbroken and len(breaks) == 0
         self._remember(chunk)
         return block
 
-    def _add(self, block: Block, chunk: Chunk, now: Places | None) -> None:
-        """Add the terms of the rows ``now``, or of all rows if it is None."""
+    def _add(self, block: Block, chunk: Chunk, now: Places) -> None:
+        """Add the terms of the rows ``now``."""
         weights = chunk.weights
-        if now is None or len(now) == len(chunk):
-            chosen: Places | slice = slice(0, len(chunk))
-        else:
-            chosen = as_slice(now)
         if not self.reversible:
-            w = None if weights is None else weights[chosen]
-            own = self.center.add(block, VARIANCE, chunk, (0, chosen), w)
+            w = None if weights is None else weights[now]
+            own = self.center.add(block, VARIANCE, (0, as_slice(now)), w)
             if own is not None:
                 self.runs.add(own.mean, own.weight)
-            self.n_variances += len(chunk) if now is None else len(now)
-            if w is not None:
-                self.n_variances -= int((w == 0.0).sum())
-        if now is None:
+            self.n_variances += len(now) if w is None else int(np.count_nonzero(w))
+        if not self.lag:
             return
         inside, before = now[now >= self.lag], now[now < self.lag]
         self._add_velocities(block, chunk, inside, (0, inside - self.lag), weights)
@@ -277,20 +267,17 @@ class TimeTerms(Terms):
         if len(now) == 0:
             return
         ends = (0, as_slice(now)), (past[0], as_slice(past[1]))
-        if chunk.weights is None and weights is None:
-            lighter, total, count = None, float(len(now)), len(now)
-        else:
-            own = chunk.each_weight()[now]
-            lighter = own if weights is None else np.minimum(own, weights[past[1]])
-            if weights is None:
-                lighter = np.minimum(own, 1.0)
+        lighter, total, count = None, float(len(now)), len(now)
+        if chunk.weights is not None or weights is not None:
+            earlier = 1.0 if weights is None else weights[past[1]]
+            lighter = np.minimum(chunk.each_weight()[now], earlier)
             total, count = float(lighter.sum()), int(np.count_nonzero(lighter))
         block.add(VELOCITY, *ends, lighter)
         self.velocity += total
         self.n_velocities += count
         if self.reversible:
             for end in ends:
-                self.center.add(block, VARIANCE, chunk, end, lighter)
+                self.center.add(block, VARIANCE, end, lighter)
             self.n_variances += 2 * count
 
     def _remember(self, chunk: Chunk) -> None:
