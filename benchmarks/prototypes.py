@@ -167,7 +167,7 @@ def shares(name: str, rows: Any, n_prototypes: int) -> list[str]:
         shuffled = np.random.default_rng(seed).permutation(rows)
         theirs = KMeans(n_prototypes, n_init=1, random_state=seed).fit(rows).inertia_
         line = []
-        for given in ({}, {"init": "k-means++"}, {"init": "data"}):
+        for given in ({}, {"init": "k-means++"}):
             line.append(
                 CompetitiveLearning(n_prototypes, random_state=seed, **given).fit(shuffled).inertia_
                 / theirs
@@ -188,7 +188,7 @@ def quality() -> None:
             sets.append((name, pixels.reshape(len(pixels), -1).astype(np.float32), count))
     show(
         "Inertia after one pass, divided by that of KMeans(n_init=1), three seeds",
-        ["", "prototypes", "init='k-means'", "'k-means++'", "'data'"],
+        ["", "prototypes", "init='k-means'", "'k-means++'"],
         [shares(*one) for one in sets],
     )
 

@@ -304,7 +304,11 @@ NEURONS = [
 PROTOTYPES = [
     Member(CompetitiveLearning(), "rows", (SCIKIT_LEARN,), IN_ORDER),
     Member(CompetitiveLearning(4, random_state=0), "rows", (7, 8)),
-    Member(CompetitiveLearning(5, init="data", learning_rate=schedules.Power(1, 10)), "rows", (7,)),
+    Member(
+        CompetitiveLearning(5, init=np.eye(5, 8), learning_rate=schedules.Power(1, 10)),
+        "rows",
+        (7,),
+    ),
     Member(
         CompetitiveLearning(4, init=np.eye(4, 8), forgetting=0.01, missing="skip"), "rows", (7,)
     ),
@@ -315,7 +319,11 @@ PROTOTYPES = [
         "rows",
         (7,),
     ),
-    Member(CompetitiveLearning(4, assignment="rank", init="data", record_every=5), "rows", (7,)),
+    Member(
+        CompetitiveLearning(4, assignment="rank", init=np.eye(4, 8), record_every=5),
+        "rows",
+        (7,),
+    ),
     Member(CompetitiveLearning(4, missing="skip", random_state=0), "rows", ()),
     Member(SelfOrganizingMap(), "rows", (SCIKIT_LEARN,), SHUFFLED),
     Member(SelfOrganizingMap((3, 4), topology="hexagonal"), "rows", (SCIKIT_LEARN,), SHUFFLED),
@@ -508,5 +516,4 @@ MADE_BY_USERS = {
         lambda: theory.PrincipalDynamics([1.0]).solve([[2.0]], [[1.0]], [1.0]),
     ],
     theory.SymmetricPair: [lambda: theory.SymmetricPair(np.nan)],
-    theory.AutoregressiveMixing: [lambda: theory.AutoregressiveMixing(2.0)],
 }

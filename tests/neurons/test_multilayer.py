@@ -1,19 +1,14 @@
 """The multilayer perceptron: the trajectories of scikit-learn, and results."""
 
-import pickle
-import warnings
-
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits, load_iris, make_moons
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 from eigenstream import MultilayerPerceptron, MultilayerPerceptronRegressor
 from eigenstream.neurons._base import Block
 from eigenstream.online import UnstableStepError
 from eigenstream.persistence import ModelError, load, save
-from eigenstream.schedules import Power
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -87,41 +82,6 @@ def test_learns_exclusive_or(loss):
     np.testing.assert_allclose(model.predict_proba(rows).sum(axis=1), 1.0)
 
 
-def test_learns_what_scikit_learn_learns():
-    """Moons and digits, the same passes: at least its accuracy on rows not seen."""
-    rows, labels = make_moons(600, noise=0.15, random_state=0)
-    digits, names = load_digits(return_X_y=True)
-    for X, y, rate, passes in ((rows, labels, 0.3, 60), (digits / 16.0, names, 0.5, 20)):
-        half = len(X) // 2
-        ours = MultilayerPerceptron(learning_rate=rate / 10, max_iter=passes, random_state=0)
-        theirs = MLPClassifier(
-            (32,), solver="sgd", learning_rate_init=rate, max_iter=passes, random_state=0
-        )
-        a = ours.fit(X[:half], y[:half]).score(X[half:], y[half:])
-        b = theirs.fit(X[:half], y[:half]).score(X[half:], y[half:])
-        # One standard error of the difference of two shares of so many rows.
-        assert a >= b - np.sqrt(2 * b * (1 - b) / half)
-
-
-@pytest.mark.parametrize("batch", [1, 7])
-def test_any_chunking_gives_the_same(batch):
-    rows, labels = IRIS
-    make = {"hidden_layer_sizes": 5, "batch_size": batch, "learning_rate": Power(1, 20)}
-    make |= {"record_every": 10, "random_state": 0, "momentum": 0.5}
-    whole = MultilayerPerceptron(**make).partial_fit(rows, labels, classes=[0, 1, 2])
-    parts = MultilayerPerceptron(**make)
-    for index in np.split(np.arange(150), [1, 2, 50, 51, 100]):
-        parts.partial_fit(rows[index], labels[index], classes=[0, 1, 2])
-        parts.coefs_, parts.predict(rows)  # reading changes nothing
-        parts = pickle.loads(pickle.dumps(parts))
-    once = MultilayerPerceptron(**make, max_iter=1, shuffle=False).fit(rows, labels)
-    for other in (parts, once):
-        # Matrix products round by their shapes; the sequential loop does not.
-        assert_layers_close(whole.coefs_, other.coefs_, 0 if batch == 1 else 1e-13)
-        assert other.n_steps_ == whole.n_steps_ == -(-150 // batch)
-    assert parts.history_.step.tolist() == list(range(10, 150 // batch + 1, 10))
-
-
 @pytest.mark.parametrize("batch", [1, 20])
 def test_divergence_names_its_step_and_changes_nothing(batch):
     rows = IRIS[0]
@@ -130,78 +90,6 @@ def test_divergence_names_its_step_and_changes_nothing(batch):
     with pytest.raises(UnstableStepError, match=r"step \d+ unstable.*Use a smaller learning rate"):
         model.set_params(learning_rate=50.0).fit(rows, rows[:, 0])
     np.testing.assert_array_equal(model.predict(rows), before)
-
-
-@pytest.mark.parametrize(
-    ("make", "y"),
-    [
-        (lambda: MultilayerPerceptron(learning_rate=1e6, random_state=0), IRIS[1]),
-        (lambda: MultilayerPerceptron(learning_rate=1e6, random_state=0), IRIS[1] > 0),
-        (
-            lambda: MultilayerPerceptron(loss="squared_error", learning_rate=1e6, random_state=0),
-            IRIS[1],
-        ),
-        (lambda: MultilayerPerceptronRegressor(random_state=0), IRIS[0][:, 0]),
-    ],
-)
-def test_who_settles_without_having_learned_is_told(make, y):
-    """Features, and rates, so large that every unit is saturated: nothing overflows there."""
-    rows = 1e4 + np.random.default_rng(0).standard_normal((150, 1))
-    with pytest.warns(ConvergenceWarning, match="is not below that of a constant prediction"):
-        model = make().fit(rows, y)
-    given = np.asarray(y, float)
-    if isinstance(model, MultilayerPerceptronRegressor):
-        least = given.var() / 2
-    else:
-        shares = np.unique(given, return_counts=True)[1] / 150
-        least = -(shares * np.log(shares)).sum()
-        if model.loss == "squared_error":
-            least = (shares * (1 - shares)).sum() / 2
-    assert model.loss_ >= least * (1 - 1e-12)
-
-
-def test_who_has_learned_is_not_warned():
-    rows = (IRIS[0] - IRIS[0].mean(axis=0)) / IRIS[0].std(axis=0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for loss in ("log_loss", "squared_error"):
-            MultilayerPerceptron(loss=loss, tol=1e-3, random_state=0).fit(rows, IRIS[1])
-        MultilayerPerceptronRegressor(tol=1e-3, random_state=0).fit(rows, rows[:, 0] * rows[:, 1])
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda X, y: MultilayerPerceptron(0).fit(X, y), "hidden_layer_sizes"),
-        (lambda X, y: MultilayerPerceptron((3, "a")).fit(X, y), "hidden_layer_sizes"),
-        (lambda X, y: MultilayerPerceptron(activation="sine").fit(X, y), "'activation' parameter"),
-        (lambda X, y: MultilayerPerceptron(loss="hinge").fit(X, y), "'loss' parameter"),
-        (lambda X, y: MultilayerPerceptron(momentum=1.0).fit(X, y), "'momentum' parameter"),
-        (lambda X, y: MultilayerPerceptron(batch_size="auto").fit(X, y), "'batch_size' parameter"),
-        (lambda X, y: MultilayerPerceptron(learning_rate="auto").fit(X, y), "Hebbian"),
-        (lambda X, y: MultilayerPerceptron().fit(X, y * 0), "is only one class"),
-        (lambda X, y: MultilayerPerceptron().fit(X), "requires y .* Give one label"),
-        (
-            lambda X, y: MultilayerPerceptronRegressor().partial_fit(X),
-            "Give one label or number a row",
-        ),
-        (lambda X, y: MultilayerPerceptron().partial_fit(X, y), "classes must be passed"),
-        (lambda X, y: MultilayerPerceptron().fit(X, y).partial_fit(X, y + 1), "none of the cl"),
-        (lambda X, y: MultilayerPerceptronRegressor().fit(X, y + np.nan), "NaN at row 0"),
-    ],
-)
-def test_refusals(call, message):
-    with pytest.raises((ValueError, TypeError), match=message):
-        call(*IRIS)
-
-
-def test_deep_networks_and_constant_features():
-    rows, labels = IRIS[0] - IRIS[0].mean(axis=0), IRIS[1]
-    rows[:, 1] = 3.0
-    model = MultilayerPerceptron((8, 7, 6, 5), "tanh", learning_rate=0.05, tol=0, random_state=0)
-    assert model.fit(rows, labels).score(rows, labels) > 0.9
-    assert [one.shape for one in model.coefs_] == [(4, 8), (8, 7), (7, 6), (6, 5), (5, 3)]
-    assert model.n_layers_ == 6
 
 
 def test_waiting_rows_of_another_shape_cannot_be_loaded(tmp_path):

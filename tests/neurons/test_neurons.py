@@ -1,14 +1,27 @@
-"""Oja's neuron and Sanger's network: what they converge to, and how they say so."""
+"""Chunks and bad input of all neurons; what Oja's neuron and Sanger's network converge to."""
 
 import pickle
 
 import numpy as np
 import pytest
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
+from sklearn.datasets import load_iris
 
-from eigenstream.neurons import OjaNeuron, SangerNetwork
+from eigenstream import (
+    Adaline,
+    AdalineRegressor,
+    MultilayerPerceptron,
+    MultilayerPerceptronRegressor,
+    OjaNeuron,
+    Perceptron,
+    SangerNetwork,
+)
 from eigenstream.online import UnstableStepError
 from eigenstream.schedules import Constant, Power
+
+IRIS = load_iris(return_X_y=True)
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
 def data(n=20000, seed=0):
@@ -55,32 +68,10 @@ def test_sanger_finds_the_components_in_order(normalize):
         np.testing.assert_allclose(np.linalg.norm(network.components_, axis=1), 1, rtol=1e-12)
 
 
-def test_a_unit_with_rate_zero_stands_still():
-    start = np.eye(2, 5)[::-1]
-    network = SangerNetwork(2, unit_rates=[1.0, 0.0], init=start, max_iter=1).fit(data(500))
-    np.testing.assert_allclose(network.components_[1], start[1], atol=1e-12)
-    assert np.abs(network.components_[0] - start[0]).max() > 0.1
-
-
-@pytest.mark.parametrize("make", [OjaNeuron, lambda **kw: SangerNetwork(2, **kw)])
-def test_any_chunking_gives_the_same_weights(make):
-    rows = data(701)
-    whole = make(random_state=0).partial_fit(rows)
-    parts = make(random_state=0)
-    for chunk in np.split(rows, [1, 2, 50, 51, 400]):
-        parts.partial_fit(chunk)
-        parts = pickle.loads(pickle.dumps(parts))
-    np.testing.assert_allclose(whole.components_, parts.components_, rtol=0, atol=1e-12)
-    assert parts.n_iter_ == 6
-    assert parts.n_steps_ == 701
-
-
 def test_a_number_is_a_constant_rate():
     neurons = [OjaNeuron(learning_rate=rate, random_state=0) for rate in (0.01, Constant(0.01))]
     one, other = (neuron.partial_fit(data(200)).components_ for neuron in neurons)
     np.testing.assert_array_equal(one, other)
-    with pytest.raises(ValueError, match="learning_rate must be a number in"):
-        SangerNetwork(2, learning_rate=-1.0).fit(data(20))
 
 
 def test_not_converged_is_said():
@@ -105,40 +96,6 @@ def test_explosion_is_reported_with_its_step():
         OjaNeuron(form="linear", learning_rate=Constant(1.0), random_state=0).fit(data(2000))
 
 
-@pytest.mark.parametrize(
-    ("neuron", "message"),
-    [
-        (OjaNeuron(form="fast"), "'form' parameter"),
-        (SangerNetwork(6), "Use n_components <= 5"),
-        (SangerNetwork(2, unit_rates=[1.0]), "unit_rates=.1.0. is invalid"),
-        (OjaNeuron(init=np.eye(2, 5)), r"\(1, 5\)"),
-        (OjaNeuron(tol=-1.0), "'tol' parameter"),
-        (SangerNetwork(2, unit_rates="fast"), "Pass 2 non-negative factors"),
-    ],
-)
-def test_refusals(neuron, message):
-    with pytest.raises(ValueError, match=message):
-        neuron.fit(data(20))
-
-
-@pytest.mark.parametrize("neuron", [OjaNeuron(center="no"), SangerNetwork(2, normalize="no")])
-def test_what_is_neither_true_nor_false_is_refused(neuron):
-    with pytest.raises(TypeError, match=r"'(center|normalize)' parameter"):
-        neuron.fit(data(20))
-
-
-def test_nonfinite_rows_are_named():
-    rows = data(20)
-    rows[7, 2] = np.nan
-    with pytest.raises(ValueError, match="NaN at row 7, column 2"):
-        OjaNeuron().fit(rows)
-
-
-def test_a_start_at_zero_is_refused():
-    with pytest.raises(ValueError, match="row 0 of init is zero"):
-        OjaNeuron(init=np.zeros((1, 5))).fit(data(20))
-
-
 @pytest.mark.parametrize("neuron", [OjaNeuron(random_state=0), SangerNetwork(2, random_state=0)])
 @pytest.mark.parametrize(
     ("rows", "error"),
@@ -157,17 +114,6 @@ def test_a_refused_fit_leaves_the_neurons_usable(neuron, rows, error):
     assert neuron.n_features_in_ == 5
 
 
-def test_oja_has_the_variance_and_the_norm_that_theory_says():
-    """At its end the response has variance lambda_1 and the weight length one [OJA]."""
-    rows = data() - data().mean(axis=0)
-    top = np.linalg.eigvalsh(rows.T @ rows / len(rows))[-1]
-    neuron = OjaNeuron(form="linear", learning_rate=Power(2, 100), center=False, random_state=0)
-    neuron.fit(rows)
-    # The rate falls to about 2 / 40000 by then: what is left is of its order.
-    assert abs(np.linalg.norm(neuron.components_) - 1) < 1e-3
-    assert abs((neuron.transform(rows) ** 2).mean() / top - 1) < 2e-3
-
-
 def test_plain_hebb_grows_without_bound():
     """E w(n) = (I + eta R)^n w(0): the largest eigenvalue wins, and its factor is the growth's."""
     rows = data(1500) - 4.0
@@ -178,3 +124,91 @@ def test_plain_hebb_grows_without_bound():
     assert (abs(growth / (500 * 1e-3 * 9) - 1) < 0.2).all()
     with pytest.raises(UnstableStepError, match="makes step"):
         neuron.partial_fit(rows)
+
+
+NET = {"learning_rate": Power(1, 20), "momentum": 0.5, "record_every": 10, "random_state": 0}
+ALL = [
+    OjaNeuron(random_state=0),
+    SangerNetwork(2, random_state=0),
+    Perceptron(record_every=40),
+    Adaline(record_every=40, learning_rate=Power(1, 10)),
+    AdalineRegressor(record_every=40, learning_rate=Power(1, 10)),
+    MultilayerPerceptron(5, **NET),
+    MultilayerPerceptron((5, 4), batch_size=7, **NET),
+    MultilayerPerceptronRegressor(5, **NET),
+]
+
+
+def responses(neuron):
+    names = "transform", "decision_function", "predict_proba", "predict"
+    return next(getattr(neuron, name) for name in names if hasattr(neuron, name))(IRIS[0])
+
+
+@pytest.mark.parametrize("neuron", ALL, ids=repr)
+def test_law_4_any_chunking_gives_the_same(neuron):
+    X, y = IRIS
+    more = {"classes": [0, 1, 2]} if is_classifier(neuron) else {}
+    whole, parts = clone(neuron).partial_fit(X, y, **more), clone(neuron)
+    for index in np.split(np.arange(150), [1, 2, 50, 51, 100]):
+        parts.partial_fit(X[index], y[index], **more)
+        responses(parts)  # reading changes nothing
+        parts = pickle.loads(pickle.dumps(parts))
+    others = [parts]
+    if hasattr(neuron, "shuffle"):
+        others.append(clone(neuron).set_params(max_iter=1, shuffle=False).fit(X, y))
+    for other in others:
+        np.testing.assert_allclose(responses(other), responses(whole), rtol=0, atol=1e-12)
+        np.testing.assert_array_equal(other.history_.step, whole.history_.step)
+        assert other.n_steps_ == whole.n_steps_ == -(-150 // getattr(neuron, "batch_size", 1))
+    assert parts.n_iter_ == 6
+
+
+NAN, ONES = np.full(150, np.nan), np.ones(150, int)
+BAD = [
+    (OjaNeuron(form="fast"), {}, "'form' parameter"),
+    (OjaNeuron(init=np.eye(2, 4)), {}, r"\(1, 4\)"),
+    (OjaNeuron(init=np.zeros((1, 4))), {}, "row 0 of init is zero"),
+    (OjaNeuron(center="no"), {}, "'center' parameter"),
+    (SangerNetwork(6), {}, "Use n_components <= 4"),
+    (SangerNetwork(2, learning_rate=-1.0), {}, "learning_rate must be a number in"),
+    (AdalineRegressor(learning_rate="auto"), {}, "Hebbian"),
+    (AdalineRegressor(learning_rate="0.1"), {}, "a number, .*'0.1'"),
+    (AdalineRegressor(), {"y": NAN}, "y contains NaN at row 0"),
+    (AdalineRegressor(), {"y": np.ma.masked_less(IRIS[1], 1)}, "y contains NaN at"),
+    (Adaline(), {"y": ONES}, "is only one class"),
+    (Perceptron(), {"y": IRIS[1][1:]}, "inconsistent numbers of samples"),
+    (Perceptron(), {"sample_weight": 0 * NAN}, "sample_weight is not finite"),
+    (Perceptron(), {"sample_weight": 0.0 * ONES}, "zero for every row"),
+    (MultilayerPerceptron(0), {}, "hidden_layer_sizes"),
+    (MultilayerPerceptron((3, "a")), {}, "hidden_layer_sizes"),
+    (MultilayerPerceptron(loss="hinge"), {}, "'loss' parameter"),
+    (MultilayerPerceptron(momentum=1.0), {}, "'momentum' parameter"),
+    (MultilayerPerceptron(), {"y": None}, "requires y .* Give one label"),
+]
+
+
+@pytest.mark.parametrize(("neuron", "given", "message"), BAD, ids=range(len(BAD)))
+def test_bad_input_of_fit_raises(neuron, given, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        neuron.fit(IRIS[0], **({"y": IRIS[1]} | given))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"y": IRIS[1] + 1}, "3 at row .* none of the classes"),
+        ({"y": IRIS[1].astype(str)}, "none of the classes"),
+        ({"classes": [0, 1]}, "is not the same as"),
+        ({"y": None}, "requires y"),
+    ],
+)
+def test_a_later_chunk_of_other_classes_raises(given, message):
+    unit = Perceptron()
+    for classes, words in ((None, "classes must be passed"), ([0], "is only one class")):
+        with pytest.raises(ValueError, match=words):
+            unit.partial_fit(*IRIS, classes)
+    unit.fit(*IRIS)
+    with pytest.raises(ValueError, match=message):
+        unit.partial_fit(IRIS[0], **({"y": IRIS[1]} | given))
+    with pytest.raises(ValueError, match="began with 1 targets"):
+        AdalineRegressor().fit(*IRIS).partial_fit(IRIS[0], IRIS[0])

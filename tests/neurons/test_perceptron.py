@@ -111,31 +111,6 @@ def test_separable_rows_are_so_in_any_units(power):
     assert Perceptron(max_iter=5).fit(rows * 10.0**power, noise).separable_ is False
 
 
-def test_too_few_passes_are_no_inseparable_rows():
-    rows = np.array([[1.0, 0.0], [1.0, 0.02]])
-    with pytest.warns(ConvergenceWarning, match="its margin is .* at most"):
-        unit = Perceptron(max_iter=10).fit(rows, [0, 1])
-    assert unit.separable_ is None
-    # What the warning says is true: the best plane's margin is known here.
-    assert unit.radius_ / np.sqrt(unit.n_mistakes_[0]) >= 0.01
-    assert Perceptron(max_iter=10**6).fit(rows, [0, 1]).converged_
-
-
-def test_any_chunking_gives_the_same():
-    rows, labels = load_iris(return_X_y=True)
-    whole = Perceptron(record_every=40).partial_fit(rows, labels, classes=[0, 1, 2])
-    parts = Perceptron(record_every=40)
-    for index in np.split(np.arange(150), [1, 2, 50, 51, 100]):
-        parts.partial_fit(rows[index], labels[index], classes=[0, 1, 2])
-        parts = pickle.loads(pickle.dumps(parts))
-    np.testing.assert_array_equal(whole.coef_, parts.coef_)
-    np.testing.assert_array_equal(whole.n_mistakes_, parts.n_mistakes_)
-    assert parts.history_.step.tolist() == [40, 80, 120]
-    np.testing.assert_array_equal(whole.history_.weights, parts.history_.weights)
-    np.testing.assert_array_equal(whole.history_.intercepts, parts.history_.intercepts)
-    np.testing.assert_array_equal(parts.history_.loss, parts.loss_curve_)
-
-
 def test_rows_of_weight_zero_teach_nothing():
     rows, labels = blobs(spread=0.5)
     weights = (np.arange(len(rows)) % 2).astype(float)
@@ -143,26 +118,6 @@ def test_rows_of_weight_zero_teach_nothing():
     other = Perceptron(shuffle=False).fit(rows[1::2], labels[1::2])
     np.testing.assert_array_equal(unit.coef_, other.coef_)
     assert unit.margin_ == other.margin_
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda X, y: Perceptron().fit(X, np.zeros(len(y))), "is only one class"),
-        (lambda X, y: Perceptron().fit(X, y[:-1]), "inconsistent numbers of samples"),
-        (lambda X, y: Perceptron().fit(X, y, np.zeros(len(y))), "zero for every row"),
-        (lambda X, y: Perceptron().partial_fit(X, y), "classes must be passed"),
-        (lambda X, y: Perceptron().partial_fit(X, y, [0]), "is only one class"),
-        (lambda X, y: Perceptron().partial_fit(X, y, [1, 2]), "0 at row .* none of the classes"),
-        (lambda X, y: Perceptron().fit(X, y).partial_fit(X, y + 1), "2 at row .* none of the"),
-        (lambda X, y: Perceptron().fit(X, y).partial_fit(X, y.astype(str)), "none of the"),
-        (lambda X, y: Perceptron().fit(X, y).partial_fit(X, y, [0, 1, 2]), "is not the same as"),
-    ],
-)
-def test_refusals(call, message):
-    rows, labels = blobs(spread=0.5)
-    with pytest.raises(ValueError, match=message):
-        call(rows, labels)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -382,7 +382,7 @@ def test_rows_left_out_are_counted_once_by_every_fit(tmp_path):
 
 def test_a_checkpoint_of_any_fit_is_a_model(tmp_path):
     path = tmp_path / "fit.eigs"
-    for model in (OjaNeuron(random_state=0), CompetitiveLearning(3, random_state=0, init="data")):
+    for model in (OjaNeuron(random_state=0), CompetitiveLearning(3, init=ROWS[:3])):
         with pytest.raises(Interrupted):
             clone(model).fit(taught(model), checkpoint=Stopping(path, 5))
         found = load(path)

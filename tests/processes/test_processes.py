@@ -11,7 +11,6 @@ from eigenstream.processes import (
     ImageWalk,
     SpikedGaussian,
 )
-from eigenstream.theory import autoregressive_mixing
 from members import IMAGE, PROCESSES
 
 every_process = pytest.mark.parametrize(
@@ -111,19 +110,3 @@ def test_autoregressive_sources_are_checked():
         Autoregressive((0.1, 0.9))
     with pytest.raises(ValueError, match="n_features must be a whole number of at least 2"):
         Autoregressive((0.9, 0.1), n_features=1)
-
-
-def test_mixing_bounds_the_true_coefficient():
-    # For one Gaussian source beta is the total variation between the pair's law and the product
-    # of its marginals: a plain integral on a grid.
-    grid = np.linspace(-7, 7, 1401)
-    step = grid[1] - grid[0]
-    x, y = np.meshgrid(grid, grid)
-    apart = np.exp(-(x**2 + y**2) / 2) / (2 * np.pi)
-    for gap in (1, 5, 20):
-        r = 0.9**gap
-        joint = np.exp(-(x**2 - 2 * r * x * y + y**2) / (2 * (1 - r * r)))
-        joint /= 2 * np.pi * np.sqrt(1 - r * r)
-        beta = 0.5 * np.abs(joint - apart).sum() * step**2
-        # The integrand's kinks cost a grid of this step about step^2.
-        assert autoregressive_mixing(0.9)(gap) == pytest.approx(beta, abs=10 * step**2)

@@ -35,7 +35,7 @@ MADE = {
         {},
     ),
     "one, without rows": lambda: (CompetitiveLearning(1).fit(np.ones((9, 12))), None, {}),
-    "many": lambda: (CompetitiveLearning(300, init="data").fit(rows_of(900)), rows_of(900), {}),
+    "many": lambda: (CompetitiveLearning(300, init="random").fit(rows_of(900)), rows_of(900), {}),
 }
 
 

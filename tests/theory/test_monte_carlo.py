@@ -1,6 +1,5 @@
 """The statements hold on processes with known answers, with the ratio of bound to measurement."""
 
-from itertools import pairwise
 from math import sqrt
 
 import numpy as np
@@ -43,18 +42,6 @@ def test_theorem_2_holds_over_many_runs(name):
             assert failures <= delta, message
             # Far from sharp, as distribution-free bounds are: the ratio is known to be large.
             assert ratio > 10, message
-
-
-def test_theorem_3_the_gap_falls_to_zero():
-    """Consistency for an absolutely regular process."""
-    gaps = [simulated.slow_runs(simulated.switching(), m, 20) for m in (10**3, 10**4, 10**5)]
-    means = [gap.mean() for gap in gaps]
-    # The central limit says a factor sqrt(10) a step; the mean of 20 spreads by about a tenth.
-    for before, after in pairwise(means):
-        assert after < before / 2, f"gaps {means}"
-    # In probability: a threshold that is often exceeded at first and never in the end.
-    often, sometimes, never = ((gap > means[1]).mean() for gap in gaps)
-    assert often > 0.9 > sometimes > 0.1 > never == 0
 
 
 def test_corollary_1_holds_for_means():
@@ -112,6 +99,6 @@ def test_theorem_5_bounds_the_exact_error(stay):
                 error = pair[(distance < alpha) != same].sum()
                 objective = alpha * variance - (1 - alpha) * velocity
                 bound = metric_rule_error(objective, alpha, pair[same].sum())
-                assert error <= bound.value + 1e-12
-                told += not bound.vacuous
+                assert error <= bound + 1e-12
+                told += bound < 1
     assert told > 20, "the bound says something on some of these"

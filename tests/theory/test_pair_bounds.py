@@ -45,5 +45,5 @@ def test_theorem_1_is_theorem_3_is_theorem_2():
 @pytest.mark.parametrize("precision", [0.01, 0.1, 0.5, 3.0, 100.0])
 def test_pair_questions_turned_round_agree(precision):
     result = pair_samples(precision, 10, 0.1, 0.05)
-    assert result.gap <= precision
+    assert result.gap <= precision * (1 + 1e-12)
     assert result.m == 1 or pair_bound(result.m - 1, 10, 0.1, 0.05).gap > precision

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.multiclass import _check_partial_fit_first_call, check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
@@ -101,7 +102,7 @@ class Neurons(Guarded, ABC):
         return bool(self._begun)
 
 
-@storable(rows="f8 n D", targets="f8 n outputs", weights="f8 n", factors="f8 n", whole="bool")
+@storable(rows="f8 n D", targets="f8 n outputs", weights="f8 n", factors="f8 n")
 class Block(NamedTuple):
     """Checked rows of positive weight, the targets of the units, and the weights."""
 
@@ -110,8 +111,6 @@ class Block(NamedTuple):
     weights: Float64s
     #: The learning rate of each row, relative to that of its step.
     factors: Float64s
-    #: True if the rows are all rows of a fit.
-    whole: bool = False
 
     def chosen(self, places: Any) -> "Block":
         """Return some of the rows.
@@ -121,7 +120,7 @@ class Block(NamedTuple):
         ... ).rows
         array([[0., 1.]])
         """
-        return Block(*(values[places] for values in self[:4]))
+        return Block(*(values[places] for values in self))
 
 
 #: Starts a pass over the rows.
@@ -150,8 +149,12 @@ class SupervisedNeurons(Neurons):
         """Return units that have learned nothing."""
 
     @abstractmethod
-    def _learn(self, start: Start, random: np.random.RandomState) -> None:
-        """Learn from passes over the rows, and warn if they do not converge."""
+    def _settled(self) -> bool:
+        """Return True if passes no longer improve."""
+
+    def _conclude(self, start: Start) -> str:
+        """Set attributes that describe the rows of ``fit``. Return why it did not converge."""
+        return f"the loss is {self.loss_curve_[-1]:.3g}"
 
     @abstractmethod
     def _advance(self, block: Block, order: NDArray[np.int64]) -> float:
@@ -160,10 +163,6 @@ class SupervisedNeurons(Neurons):
     @abstractmethod
     def _parts(self) -> tuple[Any, Any]:
         """Return copies of the weights and of the intercepts."""
-
-    @abstractmethod
-    def _sizes(self) -> tuple[int, int]:
-        """Return the numbers of inputs and of outputs."""
 
     @abstractmethod
     def _respond(self, rows: Float64s) -> Float64s:
@@ -216,14 +215,21 @@ class SupervisedNeurons(Neurons):
         fit = fit_of(self, X, None, sample_weight)
         start, random = self._blocks(fit, y), check_random_state(self.random_state)
         self._units = self._new_units(random)
-        self._learn(start, random)
+        self.converged_ = self._passes(start, random)
+        why = self._conclude(start)
+        if not self.converged_:
+            checks.warn_user(
+                f"{type(self).__name__} did not converge in {self.n_iter_} passes: {why}. Scale "
+                "the features to about one, raise max_iter, or change the learning rate.",
+                ConvergenceWarning,
+            )
         fit.end()
         return self
 
     def _blocks(self, fit: Fit, y: LabelsLike) -> Start:
         """Return a function that starts a pass over the blocks of the rows."""
         if fit.array is not None:
-            whole = self._block(self._labelled(fit.array, y, first=True), whole=True)
+            whole = self._block(self._labelled(fit.array, y, first=True))
             return lambda: [whole]
         fit.several(f"fit of {type(self).__name__}")
         for chunk in _heavy(fit):
@@ -241,7 +247,7 @@ class SupervisedNeurons(Neurons):
             raise ValueError(
                 f"every row of {fit.source!r} lacks a value or a label. Pass complete rows."
             )
-        return start if len(first) == 2 else lambda: [first[0]._replace(whole=True)]
+        return start if len(first) == 2 else lambda: first
 
     def _start(self) -> None:
         super()._start()
@@ -252,7 +258,7 @@ class SupervisedNeurons(Neurons):
         for name in names:
             self.__dict__.pop(name, None)
 
-    def _passes(self, start: Start, random: RandomState, settled: Callable[[], bool]) -> bool:
+    def _passes(self, start: Start, random: RandomState) -> bool:
         """Learn from at most ``max_iter`` passes. Return True if they converged."""
         order: Any = np.arange(0)
         for _ in range(self.max_iter):
@@ -263,7 +269,7 @@ class SupervisedNeurons(Neurons):
                 weight += float(block.weights.sum())
             self.n_iter_ += 1
             self.loss_curve_.append(total / weight)
-            if settled():
+            if self._settled():
                 return True
         return False
 
@@ -346,11 +352,11 @@ class SupervisedNeurons(Neurons):
             raise ValueError("sample_weight is zero for every row. Give some rows a weight.")
         return heavy
 
-    def _block(self, chunk: Chunk, whole: bool = False) -> Block:
+    def _block(self, chunk: Chunk) -> Block:
         """Return what the units learn from."""
         rows, weights = self._inputs(chunk.rows), chunk.each_weight()
         targets = np.ascontiguousarray(chunk.targets, np.float64)
-        return Block(rows, targets, weights, self._factors(rows, weights), whole)
+        return Block(rows, targets, weights, self._factors(rows, weights))
 
     def _inputs(self, rows: Matrix) -> Float64s:
         """Return the inputs of the units as float64, contiguous in memory."""
@@ -368,8 +374,6 @@ class SupervisedNeurons(Neurons):
     def _loaded(self) -> None:
         """Check values from a file."""
         self._check()
-        if self._begun and self._sizes() != (self.n_features_in_, self._n_units):
-            raise ValueError(f"{self._sizes()} inputs and outputs do not match the data.")
 
 
 @storable(classes_="names classes")
@@ -569,16 +573,3 @@ def stalled(losses: list[float], tol: float, relative: bool = False) -> int:
     best = np.append(np.inf, np.minimum.accumulate(losses)[:-1])
     limit = best * (1.0 - tol) if relative else best - tol
     return len(losses) - 1 - int(np.flatnonzero(~(np.array(losses) > limit))[-1])
-
-
-def target_spread(start: Start) -> tuple[Float64s, float]:
-    """Return the mean of the targets, and their mean squared distance from it.
-
-    >>> y = np.array([[1.0], [3.0]])
-    >>> target_spread(lambda: [Block(np.eye(2), y, np.ones(2), np.ones(2))])
-    (array([2.]), 1.0)
-    """
-    total = sum(float(block.weights.sum()) for block in start())
-    mean = np.asarray(sum(block.weights @ block.targets for block in start())) / total
-    squares = sum(block.weights @ (block.targets - mean) ** 2 for block in start())
-    return mean, float(np.sum(squares)) / total

@@ -61,10 +61,6 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
     def _rule(self) -> online.Rule:
         """Return the rule."""
 
-    def _rates(self) -> Float64s | None:
-        """Return a factor of the learning rate for each unit, or None."""
-        return None
-
     @fits_dask
     @documented_by(KEEPING)
     @publishes
@@ -151,7 +147,6 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
             learning_rate=self.AUTO if str(self.learning_rate) == "auto" else self.learning_rate,
             init=self.init,
             seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
-            rates=self._rates(),
         )
         if self.record_every is not None:
             plan = replace(plan, hook=self._record, hook_every=self.record_every)
@@ -318,7 +313,7 @@ class OjaNeuron(OnlineNeurons):
 class SangerNetwork(OnlineNeurons):
     """Layer of linear units that learns the principal components in order [1]_.
 
-    Unit k takes the steps w_k += lr_k y_k (x - sum_{l<=k} y_l w_l). It uses only the responses of
+    Unit k takes the steps w_k += lr y_k (x - sum_{l<=k} y_l w_l). It uses only the responses of
     the units up to k, so no step needs an orthonormalisation.
 
     Parameters
@@ -327,8 +322,6 @@ class SangerNetwork(OnlineNeurons):
         The number of units.
     normalize : bool, default=False
         Divide each weight vector by its norm after every step ([2]_ eq. 3.3).
-    unit_rates : array of shape (n_components,), default=None
-        A factor of the learning rate for each unit. All are 1 by default.
     learning_rate : number, "auto", schedule or function of the step, default="auto"
         The learning rate lr. It is stable only for lr |y|^2 well below 2. Larger rates raise
         ``UnstableStepError``.
@@ -363,7 +356,6 @@ class SangerNetwork(OnlineNeurons):
     _parameter_constraints: ClassVar[Constraints] = OnlineNeurons._parameter_constraints | {
         "n_components": [COUNT],
         "normalize": ["boolean"],
-        "unit_rates": "no_validation",
     }
 
     def __init__(
@@ -371,7 +363,6 @@ class SangerNetwork(OnlineNeurons):
         n_components: int = 2,
         *,
         normalize: bool = False,
-        unit_rates: ArrayLike | None = None,
         learning_rate: LearningRate = "auto",
         center: bool = True,
         init: ArrayLike = "random",
@@ -382,7 +373,6 @@ class SangerNetwork(OnlineNeurons):
     ) -> None:
         self.n_components = n_components
         self.normalize = normalize
-        self.unit_rates = unit_rates
         self.learning_rate = learning_rate
         self.center = center
         self.init = init
@@ -393,18 +383,3 @@ class SangerNetwork(OnlineNeurons):
 
     def _rule(self) -> online.Rule:
         return online.SANGER_NORMALIZED if self.normalize else online.SANGER
-
-    def _rates(self) -> Float64s | None:
-        if self.unit_rates is None:
-            return None
-        rates = np.asarray(self.unit_rates)
-        if (
-            rates.shape != (self.n_components,)
-            or rates.dtype.kind not in "iuf"
-            or not (np.isfinite(rates) & (rates >= 0)).all()
-        ):
-            raise ValueError(
-                f"unit_rates={self.unit_rates!r} is invalid. Pass {self.n_components} "
-                "non-negative factors, one for each unit."
-            )
-        return rates.astype(np.float64)

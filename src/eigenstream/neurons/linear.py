@@ -5,10 +5,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import warn_user
 from eigenstream._constraints import words
 from eigenstream._linalg import Float64s
 from eigenstream._prepared import maps_streams
@@ -22,7 +20,6 @@ from eigenstream.neurons._base import (
     Start,
     SupervisedNeurons,
     stalled,
-    target_spread,
 )
 from eigenstream.neurons._entries import documented
 from eigenstream.schedules import LearningRate
@@ -72,9 +69,10 @@ class LinearUnits(SupervisedNeurons):
         last = np.full(len(rows), float(self.fit_intercept))
         return np.column_stack([np.asarray(rows, np.float64), last])
 
-    def _sizes(self) -> tuple[int, int]:
-        n_units, width = self._weights().shape
-        return width - 1, n_units
+    def _loaded(self) -> None:
+        super()._loaded()
+        if self._begun and len(self._weights()) != self._n_units:
+            raise ValueError(f"{len(self._weights())} units do not match the targets.")
 
     def _parts(self) -> tuple[Float64s, Float64s]:
         weights = self._weights().copy()
@@ -263,13 +261,16 @@ class Perceptron(LinearClassifying):
     def _advance(self, block: Block, order: NDArray[np.int64]) -> float:
         return float(perceptron_steps(self._units, block, order))
 
-    def _learn(self, start: Start, random: np.random.RandomState) -> None:
-        """Learn until a pass has no mistake, and compute the margins."""
-        self.converged_ = self._passes(start, random, lambda: self.loss_curve_[-1] == 0.0)
+    def _settled(self) -> bool:
+        return self.loss_curve_[-1] == 0.0
+
+    def _conclude(self, start: Start) -> str:
+        """Set the margins, and whether planes separate the classes."""
         self.separable_: bool | None = True if self.converged_ else None
         smallest, radius, lightest, heaviest = np.inf, 0.0, np.inf, 0.0
-        weights = self._weights()
+        weights, n_blocks = self._weights(), 0
         for block in start():
+            n_blocks += 1
             smallest = np.minimum(smallest, (block.targets * (block.rows @ weights.T)).min(axis=0))
             radius = max(radius, float(np.linalg.norm(block.rows, axis=1).max()))
             lightest = min(lightest, float(block.weights.min()))
@@ -283,28 +284,15 @@ class Perceptron(LinearClassifying):
         reach, right = radius * heaviest / lightest, self.margin_ > 0
         bound = np.divide(reach, self.margin_, out=np.full(len(weights), np.inf), where=right)
         self.mistake_bound_ = bound**2
-        if not self.converged_:
-            self._explain(block, reach, np.flatnonzero(~right))
-
-    def _explain(self, block: Block, reach: float, wrong: Array) -> None:
-        """Warn that the last pass had a mistake. ``wrong`` are the units with mistakes."""
-        most = reach / np.sqrt(self._units.mistakes.max())
-        why = f"If a plane separates the rows, its margin is {most:.3g} at most"
-        rows = block.rows[:, :-1]
-        if block.whole and any(
-            _inseparable(rows, block.targets[:, k], self.fit_intercept) for k in wrong
-        ):
+        rows, wrong = block.rows[:, :-1], block.targets.T[~right]
+        if n_blocks == 1 and any(_inseparable(rows, y, self.fit_intercept) for y in wrong):
             self.separable_ = False
-            why = "no plane separates the rows"
-        warn_user(
-            f"the perceptron did not converge in {self.n_iter_} passes: {why}. Scale the features "
-            "to about one, raise max_iter, or use Adaline.",
-            ConvergenceWarning,
-        )
+            return "no plane separates the rows"
+        return "the last pass had mistakes"
 
     def _chunk(self, block: Block) -> None:
         super()._chunk(block)
-        self.converged_ = self.loss_curve_[-1] == 0.0
+        self.converged_ = self._settled()
 
     @property
     def n_mistakes_(self) -> Values:
@@ -318,7 +306,7 @@ def _inseparable(rows: Float64s, signs: Float64s, intercept: bool) -> bool:
 
     A row x of sign y becomes y (x, 1), or y x without an intercept. By Gordan's theorem either some
     w has <w, row> > 0 for all, or a weighted mean of them is zero: then no plane separates them.
-    Columns are divided by their root mean square, and rows by their lengths.
+    Columns are divided by their largest entries, and rows by their lengths.
 
     >>> _inseparable(
     ...     np.array([[1.0], [2.0]]), np.array([1.0, -1.0]), intercept=False
@@ -332,10 +320,8 @@ def _inseparable(rows: Float64s, signs: Float64s, intercept: bool) -> bool:
     if rows.size > LARGEST:
         return False
     rows = rows - rows.mean(axis=0) if intercept else rows
-    for power in (np.inf, 2):  # the largest first: squares of tiny numbers are zero
-        scale = np.linalg.norm(rows, power, axis=0)
-        rows = rows / np.where(scale > 0, scale, 1.0)
-    rows = rows * np.sqrt(len(rows))
+    scale = np.abs(rows).max(axis=0)
+    rows = rows / np.where(scale > 0, scale, 1.0)
     rows = signs[:, None] * (np.column_stack([rows, np.ones(len(rows))]) if intercept else rows)
     lengths = np.linalg.norm(rows, axis=1)
     if not lengths.all():
@@ -426,51 +412,16 @@ class _WidrowHoff(LinearUnits):
         self._check_stable(done, gains, remedy)
         return float(total) / self._n_units
 
-    def _learn(self, start: Start, random: np.random.RandomState) -> None:
-        """Learn until passes make no progress, and compare the error with least squares."""
-        losses, tol = self.loss_curve_, self.tol
-        settled = self._passes(
-            start,
-            random,
-            lambda: losses[-1] == 0 or stalled(losses, tol, True) >= self.n_iter_no_change,
-        )
-        most = self._most(start)
-        self.converged_ = settled and losses[-1] <= most
-        if not self.converged_:
-            why = "stopped far above the least error" if settled else "did not converge"
-            warn_user(
-                f"Adaline {why}: the mean squared error is {losses[-1]:.3g} after {self.n_iter_} "
-                "passes. Scale the features to about one, or raise max_iter or the learning rate, "
-                f"which is stable below {self.safe_rate_:.3g}.",
-                ConvergenceWarning,
-            )
+    def _settled(self) -> bool:
+        losses = self.loss_curve_
+        return losses[-1] == 0 or stalled(losses, self.tol, True) >= self.n_iter_no_change
 
-    def _most(self, start: Start) -> float:
-        """Return the largest mean squared error of a converged fit, and set ``rate_limit_``.
-
-        A constant rate lr has 2 / (2 - s) times the least error, s = lr times the mean of the
-        squared lengths of the rows. The bound is twice that, and at least 1e-3 of the variance.
-        """
-        n_units, width = self._units.shape
-        corner: Any = np.zeros((0, width + n_units))
-        n, weight, errors = 0, 0.0, 0.0
-        for block in start():  # the triangular factor of all rows, from that of each part
-            both = np.column_stack([block.rows, block.targets])
-            both *= np.sqrt(block.factors)[:, None]
-            corner = np.linalg.qr(np.concatenate([corner, both]), mode="r")
-            n, weight = n + len(both), weight + float(block.weights.sum())
-        rows = corner[:, :width]
-        top = float(np.linalg.norm(rows, 2)) ** 2
+    def _conclude(self, start: Start) -> str:
+        """Set ``rate_limit_``."""
+        products: Any = sum((block.rows.T * block.factors) @ block.rows for block in start())
+        n, top = sum(len(block.rows) for block in start()), float(np.linalg.norm(products, 2))
         self.rate_limit_ = 2.0 * n / top if top > 0 else np.inf
-        sizes = np.linalg.norm(rows, axis=0)
-        sizes[sizes == 0] = 1.0
-        best = np.linalg.lstsq(rows / sizes, corner[:, width:], rcond=None)[0] / sizes[:, None]
-        for block in start():
-            residuals = block.targets - block.rows @ best
-            errors += float(block.weights @ (residuals**2).sum(axis=1))
-        rate = float(self._gains(1)[0]) * float((rows**2).sum()) / n
-        least = 2.0 / max(2.0 - rate, 1e-2) * float(errors / weight)
-        return max(2.0 * least, 1e-3 * target_spread(start)[1]) / float(n_units)
+        return super()._conclude(start)
 
 
 @storable()

@@ -7,11 +7,10 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import check_whole, warn_user
+from eigenstream._checks import check_whole
 from eigenstream._constraints import COUNT, words
 from eigenstream._linalg import Float64s
 from eigenstream._machine import blas_threads
@@ -26,7 +25,6 @@ from eigenstream.neurons._base import (
     Start,
     SupervisedNeurons,
     stalled,
-    target_spread,
 )
 from eigenstream.neurons._entries import documented
 from eigenstream.schedules import LearningRate
@@ -308,34 +306,12 @@ class _Backpropagating(SupervisedNeurons):
             intercepts[:] = random.uniform(-bound, bound, intercepts.shape)
         return net
 
-    def _learn(self, start: Start, random: np.random.RandomState) -> None:
-        """Learn until the loss no longer improves."""
-        losses = self.loss_curve_
-        self.converged_ = self._passes(
-            start, random, lambda: stalled(losses, self.tol) > self.n_iter_no_change
-        )
-        name, self.loss_ = type(self).__name__, losses[-1]
-        if not self.converged_:
-            warn_user(
-                f"{name} did not converge in {self.n_iter_} passes. Raise max_iter or "
-                f"tol={self.tol:g}.",
-                ConvergenceWarning,
-            )
-        elif losses[-1] >= (least := self._blind_loss(start)):
-            warn_user(
-                f"{name} has a loss of {losses[-1]:.4g}, which is not below that of a constant "
-                f"prediction, {least:.4g}. Scale "
-                "features and targets to about one, or change the learning rate.",
-                ConvergenceWarning,
-            )
+    def _settled(self) -> bool:
+        return stalled(self.loss_curve_, self.tol) > self.n_iter_no_change
 
-    def _blind_loss(self, start: Start) -> float:
-        """Return the smallest loss of a constant prediction."""
-        mean, spread = target_spread(start)
-        if self._output() not in ("softmax", "logistic"):
-            return 0.5 * spread
-        shares = np.append(mean, 1.0 - mean) if len(mean) == 1 else mean
-        return -float(shares @ np.log(shares, out=np.zeros_like(shares), where=shares > 0))
+    def _conclude(self, start: Start) -> str:
+        self.loss_ = self.loss_curve_[-1]
+        return super()._conclude(start)
 
     def _advance(self, block: Block, order: NDArray[np.int64]) -> float:
         net, gains = self._units, self._gains(-(-len(order) // self.batch_size))
@@ -351,7 +327,7 @@ class _Backpropagating(SupervisedNeurons):
     def _chunk(self, block: Block) -> None:
         """Learn from whole batches, and keep the remaining rows."""
         if self._waiting is not None:
-            both = zip(self._waiting[:4], block[:4], strict=True)
+            both = zip(self._waiting, block, strict=True)
             rows, targets, weights, factors = (np.concatenate(pair) for pair in both)
             block = Block(rows, targets, weights, factors)
         whole = len(block.rows) - len(block.rows) % self.batch_size
@@ -392,12 +368,13 @@ class _Backpropagating(SupervisedNeurons):
 
     def _loaded(self) -> None:
         super()._loaded()
-        waiting = self._waiting if self._begun else None
-        if waiting is not None and waiting.targets.shape[1] != self._n_units:
-            raise ValueError("The kept rows have other targets.")
-
-    def _sizes(self) -> tuple[int, int]:
-        return int(self._units.sizes[0]), int(self._units.sizes[-1])
+        if not self._begun:
+            return
+        outputs = {int(self._units.sizes[-1])}
+        if self._waiting is not None:
+            outputs.add(self._waiting.targets.shape[1])
+        if outputs != {self._n_units} or self._units.sizes[0] != self.n_features_in_:
+            raise ValueError("The layers do not match the rows and targets.")
 
     def _respond(self, rows: Float64s) -> Float64s:
         return network_answers(self._ready(), rows)

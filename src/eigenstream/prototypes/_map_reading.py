@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from scipy.special import logsumexp
 from sklearn.metrics import pairwise_distances
-from sklearn.metrics.pairwise import euclidean_distances, nan_euclidean_distances
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import check_names, check_weights, check_whole
+from eigenstream._checks import check_names, check_whole
 from eigenstream._linalg import Float64s, brief
 from eigenstream._prepared import reads_rows
 from eigenstream._streams import is_stream, labelled_stream
@@ -27,19 +26,15 @@ from eigenstream._types import (
     WeightsLike,
 )
 from eigenstream.prototypes._nearest import nearest, nearest_units
+from eigenstream.prototypes._quantiser import NO_ROWS, weights_of
 from eigenstream.prototypes.grids import Grid
 from eigenstream.rows.chunk import Chunk
 from eigenstream.rows.rows import StreamRows
 
 __all__ = ["ClassMap", "MapQuality", "MapReading", "trustworthiness"]
 
-#: The number of rows whose log-likelihoods are computed at a time.
-SCORED = 4096
-
 #: The smallest variance of the Gaussians of ``score``: a smaller one would overflow.
 LEAST_VARIANCE = 1e-100
-
-NO_ROWS = "X is empty, or every weight is zero. Pass other rows."
 
 
 @dataclass(frozen=True)
@@ -171,6 +166,7 @@ class MapReading:
     """The methods of a map that read its results."""
 
     _grid: Any
+    _squares: Any
     _rows_to_read: Any
     _scaled: Any
     missing: str
@@ -207,22 +203,6 @@ class MapReading:
         """Return empty sums of the quality."""
         return Quality(self._units, self.grid_)
 
-    @reads_rows
-    def positions(self, X: RowsLike) -> Float64s:
-        """Return the position on the map of the nearest unit of each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, n_features)
-            The rows.
-
-        Returns
-        -------
-        array of shape (n, 2)
-            The positions as (x, y).
-        """
-        return np.asarray(self.grid_.positions[nearest(*self._rows_to_read(X))[0]])
-
     # ---- quality -----------------------------------------------------------------------------
 
     @reads_rows
@@ -231,7 +211,7 @@ class MapReading:
 
         Parameters
         ----------
-        X : array-like of shape (n, n_features), a stream, or an iterator over arrays
+        X : array-like of shape (n, n_features), or a stream
             The rows.
         sample_weight : array-like of shape (n,), default=None
             Non-negative weights of the rows. All are 1 by default.
@@ -246,11 +226,8 @@ class MapReading:
             for chunk in self._stream_rows(X).chunks():
                 quality.add(self._scaled(chunk))
             return quality.result()
-        for part in X if hasattr(X, "__next__") else [X]:
-            if np.shape(part)[:1] != (0,):
-                rows = self._rows_to_read(part)[0]
-                weights = 1.0 if sample_weight is None else sample_weight
-                quality.see(*quality.nearest(rows), check_weights(weights, len(rows)))
+        rows = self._rows_to_read(X)[0]
+        quality.see(*quality.nearest(rows), weights_of(sample_weight, len(rows)))
         return quality.result()
 
     @reads_rows
@@ -315,19 +292,12 @@ class MapReading:
             The score. Larger is better.
         """
         rows, units = self._rows_to_read(X)
-        weights = np.ones(len(rows))
-        if sample_weight is not None:
-            weights = check_weights(sample_weight, len(rows))
+        weights = weights_of(sample_weight, len(rows))
         if not weights.any():
             raise ValueError(NO_ROWS)
         (K, D), distortion = units.shape, getattr(self, "_distortion", self.error_)
         variance = max(distortion / D, LEAST_VARIANCE)
-        measure = nan_euclidean_distances if self.missing == "partial" else euclidean_distances
-        centre, logs = units.mean(axis=0), np.empty(len(rows))
-        for start in range(0, len(rows), SCORED):
-            here = slice(start, start + SCORED)
-            squares = measure(rows[here] - centre, units - centre, squared=True)
-            logs[here] = logsumexp(squares / (-2.0 * variance), axis=1)
+        logs = logsumexp(self._squares(rows, units) / (-2.0 * variance), axis=1)
         size = np.log(K) + D / 2 * np.log(2.0 * np.pi * variance)
         return float(np.average(logs, weights=weights) - size)
 
@@ -350,10 +320,8 @@ class MapReading:
         """
         units, grid = self._units, self.grid_
         pairs = grid.neighbors()
-        far = np.empty(len(pairs))
-        for start in range(0, len(pairs), 4096):
-            left, right = pairs[start : start + 4096].T
-            far[start : start + 4096] = np.linalg.norm(units[left] - units[right], axis=1)
+        left, right = pairs.T
+        far = np.linalg.norm(units[left] - units[right], axis=1)
         sums = np.bincount(pairs.ravel(), np.repeat(far, 2), grid.n_units)
         counts = np.bincount(pairs.ravel(), minlength=grid.n_units)
         return np.asarray((sums / np.maximum(counts, 1)).reshape(grid.shape))

@@ -8,14 +8,15 @@ from sklearn.metrics.pairwise import euclidean_distances, nan_euclidean_distance
 
 from eigenstream._checks import check_weights
 from eigenstream._linalg import Float64s
-from eigenstream._machine import chunk_rows
 from eigenstream._prepared import maps_back, maps_streams, reads_rows
 from eigenstream._types import Array, LabelsLike, Matrix, RowsLike, Values, WeightsLike
 from eigenstream.prototypes._nearest import nearest
 from eigenstream.rows.chunk import checked_chunk
 from eigenstream.rows.rows import as_floats, validated
 
-__all__ = ["Quantiser"]
+__all__ = ["NO_ROWS", "Quantiser", "weights_of"]
+
+NO_ROWS = "X is empty, or every weight is zero. Pass other rows."
 
 
 class Quantiser:
@@ -70,14 +71,13 @@ class Quantiser:
             The distances, in the dtype of the rows.
         """
         rows, vectors = self._rows_to_read(X)
-        centre = vectors.mean(axis=0)
+        return np.sqrt(self._squares(rows, vectors)).astype(rows.dtype)
+
+    def _squares(self, rows: Matrix, vectors: Float64s) -> Float64s:
+        """Return the squared distance of each row to each prototype."""
         measure = nan_euclidean_distances if self.missing == "partial" else euclidean_distances
-        out = np.empty((len(rows), len(vectors)), rows.dtype)
-        step = max(chunk_rows(rows.shape[1]) // 4, 1)
-        for start in range(0, len(rows), step):
-            here = slice(start, start + step)
-            out[here] = measure(rows[here] - centre, vectors - centre)
-        return out
+        centre = vectors.mean(axis=0)
+        return np.asarray(measure(rows - centre, vectors - centre, squared=True))
 
     @reads_rows
     def score(self, X: RowsLike, y: LabelsLike = None, sample_weight: WeightsLike = None) -> float:
@@ -98,7 +98,7 @@ class Quantiser:
             The score. Larger is better.
         """
         rows, vectors = self._rows_to_read(X)
-        return -float(_weights(sample_weight, len(rows)) @ nearest(rows, vectors)[1])
+        return -float(weights_of(sample_weight, len(rows)) @ nearest(rows, vectors)[1])
 
     @maps_streams
     def quantise(self, X: RowsLike) -> Array:
@@ -148,16 +148,11 @@ class Quantiser:
             The prototypes.
         """
         vectors, numbers = self.prototypes_, np.asarray(codes)
-        if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
-            raise TypeError(
-                f"codes has shape {numbers.shape} and type {numbers.dtype}. Pass the result of "
-                "quantise."
-            )
-        bad = np.flatnonzero((numbers < 0) | (numbers >= len(vectors)))
-        if bad.size:
+        known = numbers.dtype.kind in "iu" and np.isin(numbers, np.arange(len(vectors))).all()
+        if numbers.ndim != 1 or not known:
             raise ValueError(
-                f"Code {bad[0]} is {numbers[bad[0]]}, and the last prototype has the number "
-                f"{len(vectors) - 1}. Pass the result of quantise."
+                f"codes must be a vector of whole numbers below {len(vectors)}. Pass the result of "
+                "quantise."
             )
         return np.asarray(vectors[numbers])
 
@@ -178,9 +173,9 @@ class Quantiser:
             The mean squared distance.
         """
         rows, vectors = self._rows_to_read(X)
-        weights = _weights(sample_weight, len(rows))
+        weights = weights_of(sample_weight, len(rows))
         if not weights.any():
-            raise ValueError("sample_weight is zero for every row. Give some rows a weight.")
+            raise ValueError(NO_ROWS)
         return float(np.average(nearest(rows, vectors)[1], weights=weights))
 
     def _rows_to_read(self, X: RowsLike) -> tuple[Matrix, Float64s]:
@@ -191,5 +186,10 @@ class Quantiser:
         return as_floats(rows), vectors
 
 
-def _weights(sample_weight: WeightsLike, n: int) -> Float64s:
-    return np.ones(n) if sample_weight is None else check_weights(sample_weight, n)
+def weights_of(sample_weight: WeightsLike, n: int) -> Float64s:
+    """Return the checked weights of rows, 1 by default.
+
+    >>> weights_of(None, 2)
+    array([1., 1.])
+    """
+    return check_weights(1.0 if sample_weight is None else sample_weight, n)

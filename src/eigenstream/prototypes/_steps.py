@@ -61,11 +61,6 @@ def learn(
     (array([0, 1]), array([0.5, 3.5]))
     """
     (n, D), K = X.shape, len(W)
-    fits = W.shape == (K, D) and counts.shape == (K,) and pace.shape == (3, n)
-    if not fits or (kind == MAP and grid[0] * grid[1] != K):
-        raise ValueError(f"units of shape {W.shape} do not fit rows of {D} features and the grid.")
-    if not (W.dtype == np.float64 and W.flags.c_contiguous):
-        raise ValueError("units move in place: W must be a contiguous array of float64.")
     X, seen = np.ascontiguousarray(X, np.float64), (np.empty(n, np.int64), np.empty(n))
     plan = kind, grid, keep
     if block is None:
@@ -83,11 +78,8 @@ def learn(
         rows, b, now = X[here], here.stop - start, (seen[0][here], seen[1][here])
         np.matmul(rows, W.T, out=P[:b])
         np.matmul(rows, rows.T, out=G[:b, :b])
-        taken, moved = _block_steps(plan, (P[:b], G, F, scale), W, pace[:, here], counts, now)
-        if 10 * moved < taken * K:
-            _add_few(W, rows, F[:taken])
-        else:
-            dgemm(1.0, rows[:taken].T, F[:taken].T, 1.0, W.T, 0, 1, overwrite_c=1)
+        taken = _block_steps(plan, (P[:b], G, F, scale), W, pace[:, here], counts, now)
+        dgemm(1.0, rows[:taken].T, F[:taken].T, 1.0, W.T, 0, 1, overwrite_c=1)
         W *= scale[:, None]
         start += taken
     return seen
@@ -97,9 +89,9 @@ def learn(
 def _block_steps(plan: Any, room: Any, W: Any, pace: Any, counts: Any, seen: Any) -> Any:
     """Take the steps of a block, up to the step at which a scale becomes small.
 
-    Returns the number of steps taken and the number of moves.
+    Returns the number of steps taken.
     """
-    (P, G, F, scale), (labels, errors), moved = room, seen, 0
+    (P, G, F, scale), (labels, errors) = room, seen
     b, K = P.shape
     d, h, squares, added = np.empty(K), np.empty(K), np.empty(K), np.zeros(K)
     origin = np.zeros(W.shape[1])
@@ -120,21 +112,10 @@ def _block_steps(plan: Any, room: Any, W: Any, pace: Any, counts: Any, seen: Any
             squares[k] = left * (left * squares[k] + 2.0 * h[k] * p[k]) + h[k] * h[k] * x2
             scale[k] *= left
             f[k] = h[k] / scale[k]
-            moved += h[k] > 0.0
             small += scale[k] < SMALL
         if small > 0:
-            return t + 1, moved
-    return b, moved
-
-
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=LOOSE)
-def _add_few(W: Any, rows: Any, F: Any) -> None:
-    """Add the rows, times their factors, most of which are zero, to the units."""
-    for t in range(F.shape[0]):
-        for k in range(F.shape[1]):
-            if F[t, k] != 0.0:
-                for j in range(W.shape[1]):
-                    W[k, j] += F[t, k] * rows[t, j]
+            return t + 1
+    return b
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=LOOSE)

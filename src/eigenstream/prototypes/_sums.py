@@ -15,7 +15,7 @@ from eigenstream._types import Matrix
 from eigenstream.prototypes._nearest import nearest
 from eigenstream.rows.chunk import Chunk, without_nan
 
-__all__ = ["CentredSums", "Division", "Shares", "Spread", "Tally", "ranked", "soft"]
+__all__ = ["Division", "Shares", "Spread", "Tally", "ranked", "soft"]
 
 #: Returns the shares of the prototypes from the squared distances of rows.
 Shares = Callable[[Float64s], Float64s]
@@ -51,6 +51,8 @@ class Tally:
         #: The weights of the present values by prototype, of shape (K, D) or (K, 1).
         self.heights: Any = 0.0
         self.error, self.weight, self.n_rows = 0.0, 0.0, 0
+        #: The sum of the squared distances from the mean.
+        self.squares = 0.0
         #: The number of the last row that each prototype has won, or -1.
         self.wins = np.full(len(vectors), -1)
 
@@ -73,6 +75,7 @@ class Tally:
         present: Any = np.ones((n, 1))
         if self.partial and np.isnan(rows).any():
             present, rows = (~np.isnan(rows)).astype(np.float64), without_nan(rows)
+        self.squares += float(weights @ ((rows - self.mean) ** 2).sum(axis=1))
         self.heights = self.heights + owners @ present
         self.counts += owners @ np.ones(n)
         self.sums += owners @ rows
@@ -84,38 +87,8 @@ class Tally:
     def absorb(self, later: "Tally", **_: object) -> None:
         """Add the sums of later rows."""
         self.wins = np.where(later.wins < 0, self.wins, self.n_rows + later.wins)
-        for name in ("sums", "heights", "counts", "error", "weight", "n_rows"):
+        for name in ("sums", "heights", "counts", "error", "weight", "n_rows", "squares"):
             setattr(self, name, getattr(self, name) + getattr(later, name))
-
-
-class CentredSums:
-    """The sum and the sum of squares of rows about a fixed mean."""
-
-    stopped = False
-
-    def __init__(self, mean: Float64s) -> None:
-        self.mean, self.total = mean, np.zeros(len(mean))
-        self.squares, self.weight, self.n_rows = 0.0, 0.0, 0
-
-    def add(self, chunk: Chunk) -> None:
-        """Add rows."""
-        weights = chunk.each_weight()
-        centred = np.subtract(chunk.rows, self.mean, dtype=np.float64)
-        self.total += weights @ centred
-        self.weight += float(weights.sum())
-        self.squares += float(weights @ (centred**2).sum(axis=1))
-        self.n_rows += len(chunk)
-
-    def absorb(self, later: "CentredSums", **_: object) -> None:
-        """Add the sums of later rows."""
-        for name in ("total", "squares", "weight", "n_rows"):
-            setattr(self, name, getattr(self, name) + getattr(later, name))
-
-    @property
-    def variance(self) -> float:
-        """The mean over the features of the variance."""
-        mean = self.total / self.weight
-        return float(self.squares / self.weight - (mean**2).sum()) / len(mean)
 
 
 class Spread:

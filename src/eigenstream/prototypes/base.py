@@ -364,8 +364,8 @@ class PrototypeEstimator(
         elif self._weight > weight:
             self._pass_ends = [*self._pass_ends, (self._error, self._weight)]
 
-    def _place_among(self, fit: Fit, n: int) -> tuple[Float64s, Float64s]:
-        """Choose the initial prototypes from the first rows. Return the rows not yet learned."""
+    def _place_among(self, fit: Fit, n: int) -> None:
+        """Choose the initial prototypes from the first rows."""
         self._waiting, lacking = [], n
         for chunk in fit.reading():
             first = chunk.heavy()[:lacking]
@@ -375,7 +375,7 @@ class PrototypeEstimator(
                 break
         if lacking == n:
             raise ValueError(NO_ROWS_LEFT)
-        return self._place_waiting()
+        self._place_waiting()
 
     def _tally(self, shares: Shares | None = None) -> Tally:
         """Return empty sums of a pass."""

@@ -23,7 +23,7 @@ from eigenstream._types import Constraints, LabelsLike, Matrix, Parameters, Rand
 from eigenstream.prototypes._nearest import nearest
 from eigenstream.prototypes._pace import as_pace, values_of
 from eigenstream.prototypes._steps import RULES
-from eigenstream.prototypes._sums import CentredSums, Tally, ranked, soft
+from eigenstream.prototypes._sums import Tally, ranked, soft
 from eigenstream.prototypes.base import PrototypeEstimator, vectors_of
 from eigenstream.rows.chunk import Chunk
 from eigenstream.rows.fit import Fit
@@ -37,12 +37,6 @@ FIRST_EACH, FIRST, FIRST_OF_BATCHES = 20, 2000, 1000
 
 #: The most passes of k-means over the first rows.
 SETTLING = 10
-
-#: Rows searched at a time for the missing prototypes. More rows are searched in vain.
-GROWING = 16
-
-#: Rows at a smaller relative squared distance from a prototype count as equal to it.
-SAME = 1e-12
 
 #: With "rank", the width falls to 1 / e after this number of rows for each prototype, or passes.
 FALLING = 2
@@ -63,7 +57,6 @@ ROUNDS = 30
     _records="list",
     _drawn="f8 drawn D",
     _keys="f8 drawn",
-    _settles="number?",
 )
 class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
     """Prototypes that compete for rows: online k-means, soft competition and neural gas.
@@ -90,14 +83,14 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         "count" is 1 over the number of rows of the prototype, which makes it the mean of its rows.
         A number is a constant rate, at most 1. The argument of a schedule is the step.
         Ignored with ``method="batch"``.
-    init : {"k-means", "k-means++", "random", "data"} or array, default="k-means"
+    init : {"k-means", "k-means++", "random"} or array, default="k-means"
         The initial prototypes. An array has the shape (n_prototypes, n_features). "k-means++"
         spreads them over the first rows. "k-means" adds ten passes of k-means over these rows.
-        "random" draws some of the first rows. "data" uses the first distinct rows. An initial
-        prototype counts as one row, and with "k-means" as the number of its rows.
+        "random" draws some of the first rows. An initial prototype counts as one row, and with
+        "k-means" as the number of its rows.
     init_size : int, default=None
         The number of first rows from which the prototypes are chosen. A stream holds them in
-        memory. The default is 20 for each prototype and at least 2000. "data" and arrays need none.
+        memory. The default is 20 for each prototype and at least 2000. Arrays need none.
     forgetting : float in (0, 1), default=None
         The share of the counts that each step forgets, for streams that drift. Ignored with
         ``method="batch"`` or another learning rate than "count".
@@ -221,7 +214,7 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
             "assignment": [words(*RULES)],
             "width": "no_validation",
             "learning_rate": "no_validation",
-            "init": [words("k-means", "k-means++", "random", "data"), "array-like"],
+            "init": [words("k-means", "k-means++", "random"), "array-like"],
             "forgetting": [Interval(Real, 0, 1, closed="neither"), None],
             "method": [words("sequential", "batch")],
             "tol": [NOT_NEGATIVE],
@@ -262,8 +255,7 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         self._drawn, self._keys = np.zeros((0, n_features)), np.zeros(0)
 
     def _n_first(self) -> int:
-        drawn = isinstance(self.init, str) and self.init != "data"
-        if not drawn and (self.assignment != "soft" or self.width != "auto"):
+        if not isinstance(self.init, str) and (self.assignment != "soft" or self.width != "auto"):
             return 1
         least = max(FIRST_EACH * self.n_prototypes, FIRST)
         return max(self.init_size or least, self.n_prototypes)
@@ -298,7 +290,7 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         self._mean = np.average(rows, axis=0, weights=weights)
         self._set_prototypes(self._start(rows - self._mean, weights), count=1.0)
         self._placed, self._records = True, []
-        settled = isinstance(self.init, str) and self.init == "k-means" and len(self._vectors) > 0
+        settled = isinstance(self.init, str) and self.init == "k-means"
         if settled:
             self._settle(rows, weights)
         if self.assignment == "soft" and self.width == "auto":
@@ -307,14 +299,14 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         return settled
 
     def _start(self, rows: Float64s, weights: Float64s) -> Float64s:
-        """Return the initial prototypes. The next distinct rows become the missing ones."""
+        """Return the initial prototypes: all distinct rows if there are too few of them."""
         K = self.n_prototypes
         if not isinstance(self.init, str):
             return vectors_of(self.init, "init", K, None) - self._mean
         distinct = np.sort(np.unique(rows, axis=0, return_index=True)[1])
-        if self.init == "data" or len(distinct) <= K:
-            return rows[:0]
         rows, random = rows[distinct], np.random.RandomState(self._seed)
+        if len(rows) <= K:
+            return rows
         if self.init == "random":
             return rows[np.sort(random.permutation(len(rows))[:K])]
         spread, _ = kmeans_plusplus(rows, K, sample_weight=weights[distinct], random_state=random)
@@ -336,42 +328,10 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
 
     def _first_width(self, rows: Float64s, weights: Float64s) -> float:
         """Return the distance of rows from their nearest prototype, along one axis."""
-        vectors = self._vectors
-        if not len(vectors):  # the first distinct rows will be the prototypes
-            first = np.sort(np.unique(rows, axis=0, return_index=True)[1])
-            vectors = rows[first[: self.n_prototypes]]
-        squares = nearest(rows, vectors)[1]
+        squares = nearest(rows, self._vectors)[1]
         return float(np.sqrt(np.average(squares, weights=weights) / rows.shape[1])) or 1.0
 
     # ---- steps -------------------------------------------------------------------------------
-
-    def _advance(self, rows: Matrix, weights: Float64s) -> None:
-        """Take the steps of rows. Rows that differ from all prototypes become missing ones."""
-        while len(rows):
-            n = len(rows)
-            if len(self._vectors) < self.n_prototypes:
-                n = self._n_known(rows[:GROWING])
-            if n:
-                super()._advance(rows[:n], weights[:n])
-            else:
-                n = 1
-                self._vectors = np.vstack([self._vectors, rows[0] - self._mean])
-                keep = 1.0 - (self._used("forgetting") or 0.0)
-                self._counts = np.append(keep * self._counts, weights[0])
-                self._last_wins = np.append(self._last_wins, self._steps)
-                self._weight += float(weights[0])
-                self._steps += 1
-            rows, weights = rows[n:], weights[n:]
-
-    def _n_known(self, rows: Matrix) -> int:
-        """Return the number of rows before the first one that equals no prototype."""
-        if not len(self._vectors):
-            return 0
-        rows = np.subtract(rows, self._mean, dtype=np.float64)
-        labels, squares = nearest(rows, self._vectors)
-        sizes = (rows**2).sum(axis=1) + (self._vectors[labels] ** 2).sum(axis=1)
-        new = squares > SAME * sizes
-        return int(new.argmax()) if new.any() else len(rows)
 
     def _learn(self, rows: Matrix, weights: Float64s) -> None:
         self._records = self._records.copy()  # a call that raises must not extend it
@@ -394,8 +354,7 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
             self._record()
 
     def _record(self) -> None:
-        """Record the prototypes once all of them exist."""
-        if self._used("record_every") is not None and len(self._vectors) == self.n_prototypes:
+        if self._used("record_every") is not None:
             self._records.append((self._steps, self._vectors + self._mean))
 
     def _note(
@@ -429,10 +388,7 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         self._begin(fit.rows.width)
         if not fit.whole:
             return
-        rows, weights = self._place_among(fit, max(self._n_first(), FIRST_OF_BATCHES))
-        if len(self._vectors) < self.n_prototypes:
-            self._learn(rows, weights)
-        self._settles = self.tol * fit.learn(CentredSums(self._mean), None).variance
+        self._place_among(fit, max(self._n_first(), FIRST_OF_BATCHES))
 
     def _batch_pass(self, fit: Fit, turn: int) -> bool:
         """Replace each prototype by the mean of its rows."""
@@ -440,7 +396,9 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         if self.assignment != "winner":
             width = float(self._pace(turn, 1)[1][0])
             shares = partial(soft if self.assignment == "soft" else ranked, width=width)
-        return bool(self._move(fit.learn(self._tally(shares), turn)) <= self._settles)
+        tally = fit.learn(self._tally(shares), turn)
+        variance = tally.squares / (tally.weight * len(self._mean) or 1.0)
+        return self._move(tally) <= self.tol * variance
 
     def _move(self, tally: Tally) -> float:
         """Move prototypes to the means of their rows. Return the squared distance in all."""
@@ -454,7 +412,7 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         ahead = self._ahead()
         if len(ahead._vectors) < self.n_prototypes:
             warn_user(
-                f"X has {len(ahead._vectors)} distinct rows, fewer than "
+                f"X has {len(ahead._vectors)} distinct rows among the first ones, fewer than "
                 f"n_prototypes={self.n_prototypes}. Each has become a prototype."
             )
         if fit.array is not None:
@@ -476,22 +434,21 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         self : object
             A new fitted estimator.
         """
-        for model in (self, other):
-            if type(model) is not type(self) or not model.__sklearn_is_fitted__():
-                raise TypeError(
-                    f"merge takes another fitted {type(self).__name__}, got {model!r:.200}."
-                )
+        if (
+            type(other) is not type(self)
+            or not (self.__sklearn_is_fitted__() and other.__sklearn_is_fitted__())
+            or len(self._mean) != len(other._mean)
+        ):
+            raise TypeError(
+                f"merge takes another {type(self).__name__} fitted to the same features, got "
+                f"{other!r:.200}."
+            )
         for name, value in self._begun.items():
             if not same_value(other._begun[name], value):
                 raise ValueError(
                     f"the other one has learned with {name}={other._begun[name]!r}, and this one "
                     f"with {value!r}. Use the same parameters for both."
                 )
-        if len(self._mean) != len(other._mean):
-            raise ValueError(
-                f"the other one has learned rows of {len(other._mean)} features, and this one of "
-                f"{len(self._mean)}. Merge learners of the same features."
-            )
         check_same_input(self, other)
         ours, theirs = self._ahead(), other._ahead()
         merged = type(self)(**self.get_params(deep=False))
@@ -538,16 +495,15 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         """The number of dead prototypes that were placed again."""
         return int(self._ahead()._n_reseeded)
 
-    def advise(self, learning_rate: float, *, separation: float | None = None) -> "theory.Advice":
+    def advise(self, learning_rate: float) -> "theory.Advice":
         """Predict the number of examples until two prototypes separate on these data.
+
+        The distance of the clusters is estimated from two prototypes of ``method="batch"``.
 
         Parameters
         ----------
         learning_rate : float
             The learning rate of a step.
-        separation : float, default=None
-            The distance of the two clusters, in standard deviations. By default it is estimated
-            from the prototypes, which must be those of ``method="batch"``.
 
         Returns
         -------
@@ -568,15 +524,12 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         check_number(learning_rate, "learning_rate", above=0)
         check_is_fitted(self)
         n = len(self._mean)
-        if separation is not None:
-            pair = theory.SymmetricPair(check_number(separation, "separation", above=0) / 2**0.5)
-        elif self.method == "batch" and self.assignment == "winner" and self._n_features_out == 2:
-            pair = clusters_of(self._vectors, self._counts, self.error_)
-        else:
+        if (self.method, self.assignment, self._n_features_out) != ("batch", "winner", 2):
             raise ValueError(
                 "The distance of the clusters is estimated only from two prototypes of k-means. "
-                "Use CompetitiveLearning(2, method='batch'), or pass separation=."
+                "Use CompetitiveLearning(2, method='batch'), or theory.SymmetricPair."
             )
+        pair = clusters_of(self._vectors, self._counts, self.error_)
         return pair.advise(learning_rate * n, n_features=n)
 
 
@@ -592,7 +545,7 @@ def clusters_of(vectors: Float64s, counts: Float64s, error: float) -> "theory.Sy
     square = max(float(((first - second) ** 2).sum() - noise), 0.0)
     spread, b = error + square / 4, 0.0
     if not error > EXACT * square:
-        raise ValueError("Every row equals a prototype, so there is no noise. Pass separation=.")
+        raise ValueError("Every row equals a prototype, so no noise can be estimated.")
     for _ in range(ROUNDS):
         # Along the line through both centres the clusters add b^2 / 2 of the variance.
         variance = spread / (len(first) + b**2 / 2)

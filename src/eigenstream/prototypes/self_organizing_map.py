@@ -5,7 +5,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import eigh
 
 from eigenstream._checks import warn_user
 from eigenstream._constraints import COUNT, words
@@ -50,8 +49,8 @@ ROWS_TO_HALF = 5.0
 FEWEST = 2.0
 
 #: The last automatic radius. A larger radius keeps neighbours together, a smaller one fits rows
-#: closer. Below 1, "bubble" and "cut-gaussian" move the nearest unit alone, as k-means does.
-LAST_RADIUS = {"gaussian": 0.7, "bubble": 1.0, "cut-gaussian": 1.0}
+#: closer. Below 1, "bubble" moves the nearest unit alone, as k-means does.
+LAST_RADIUS = {"gaussian": 0.7, "bubble": 1.0}
 
 
 @storable(
@@ -83,10 +82,9 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
         A unit has eight or six neighbours.
     periodic : bool, default=False
         If True, the grid closes to a ring or a torus.
-    neighborhood : {"gaussian", "bubble", "cut-gaussian"}, default="gaussian"
+    neighborhood : {"gaussian", "bubble"}, default="gaussian"
         The factor h at distance d on the grid. "gaussian" is ``exp(-d^2 / (2 radius^2))``. "bubble"
-        is the same within the radius and zero outside. "cut-gaussian" is the Gaussian within the
-        radius and zero outside.
+        is the same within the radius and zero outside.
     training : {"sequential", "batch"}, default="sequential"
         "sequential" takes one step for each row. "batch" replaces, in each pass, each unit by the
         mean of the rows near it, weighted by h.
@@ -144,7 +142,7 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
 
     Notes
     -----
-    The automatic radius falls to 0.7, or with "bubble" and "cut-gaussian" to 1. It begins at a
+    The automatic radius falls to 0.7, or with "bubble" to 1. It begins at a
     tenth of the longer side and at least at 1. With other initial units than "pca", or if the
     number of steps is unknown, it begins at half of the longer side. A larger last radius, such as
     ``radius=(2, 1)``, gives smoother planes. A smaller one, such as ``radius=(2, 0.43)``, fits the
@@ -309,8 +307,9 @@ class SelfOrganizingMap(MapReading, PrototypeEstimator):
         return max(share * max(grid.rows, grid.columns), 1.0), last
 
     def _rule(self) -> tuple[int, Parameters]:
-        grid, (reach, gaussian) = self._grid(), NEIGHBORHOODS[self.neighborhood]
-        place = grid.rows, grid.columns, grid.hexagonal, bool(grid.periodic), gaussian, reach
+        grid, reach = self._grid(), NEIGHBORHOODS[self.neighborhood]
+        gaussian, periodic = self.neighborhood == "gaussian", bool(grid.periodic)
+        place = grid.rows, grid.columns, grid.hexagonal, periodic, gaussian, reach
         # Blocks of inner products need whole rows.
         return MAP, {"grid": place, "block": 0 if self.missing == "partial" else None}
 
@@ -491,18 +490,11 @@ def plane(grid: Grid, rows: Float64s, weights: Float64s) -> Float64s:
     mean = np.average(rows, axis=0, weights=weights)
     size = float(np.abs(rows - mean).max(initial=0.0)) or 1.0
     scaled = (rows - mean) / size * np.sqrt(weights / weights.sum())[:, None]
-    (n, D), positions = scaled.shape, grid.positions
+    positions = grid.positions
     spans = np.ptp(positions, axis=0)
     order = np.argsort(-spans, kind="stable")  # (x, y) of the grid: the longer side first
-    wanted = min(2, n, D)
-    # Decompose the covariance matrix or the Gram matrix, the smaller of the two.
-    matrix = scaled.T @ scaled if n >= D else scaled @ scaled.T
-    values, vectors = eigh(matrix, subset_by_index=[len(matrix) - wanted, len(matrix) - 1])
-    deviations, axes = np.sqrt(np.maximum(values[::-1], 0.0)), vectors[:, ::-1].T
-    if n < D:
-        there, whole = deviations[:, None] > 1e-8, np.zeros((wanted, D))
-        axes = np.divide(axes @ scaled, deviations[:, None], out=whole, where=there)
-    axes = canonical_signs(axes.T).T
+    deviations, axes = np.linalg.svd(scaled, full_matrices=False)[1:]
+    axes = canonical_signs(axes[:2].T).T
     places = np.tile(mean, (grid.n_units, 1))
     for axis, deviation, along in zip(axes, deviations, order, strict=False):
         if spans[along] > 0.0:

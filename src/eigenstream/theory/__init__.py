@@ -36,7 +36,6 @@ _dynamics = (
     "Trajectory",
     "critical_separation",
     "overlaps_of_pair",
-    "random_overlaps",
 )
 
 __all__ = ["Deviation", *_dynamics, *_estimates, *_mixing, *_pairs, *_slow]

@@ -112,7 +112,7 @@ class Blocking:
         check_profile(mixing)
         if a is None:
             self._check_possible(m, delta, mixing)
-            a = self._best(m, mixing, lambda blocks, leak: self.bound(blocks, leak, delta))
+            a = self._best(m, delta, mixing)
         elif check_whole(a, "a") > (m - 1) // 2:
             raise ValueError(
                 f"a = {a} breaks the condition a < m/2 with m = {m}. Use a <= {(m - 1) // 2}."
@@ -167,16 +167,11 @@ class Blocking:
         )
         return self.deviation(int(best), delta, mixing)
 
-    def _best(
-        self, m: int, mixing: MixingProfile, objective: Callable[[Any, Any], Float64s]
-    ) -> int:
-        """Return the a with the smallest objective(l, leak).
-
-        The objective falls with l and grows with the leak.
-        """
+    def _best(self, m: int, delta: float, mixing: MixingProfile) -> int:
+        """Return the a with the smallest bound, which falls with l and grows with the leak."""
 
         def below(low: Int64s, high: Int64s) -> Float64s:
-            return objective(m // (2 * low), self.leak(m // (2 * high), high, mixing))
+            return self.bound(m // (2 * low), self.leak(m // (2 * high), high, mixing), delta)
 
         longest = (m - 1) // 2
         _, a = _smallest(below, 1, longest, np.inf)
@@ -189,17 +184,11 @@ class Blocking:
         leak = float(self.leak(m // (2 * longest), longest, mixing))
         if leak < delta / 2:
             return
-        message = (
+        raise ValueError(
             f"No a < m/2 meets the condition {self._condition} with m = {m}, delta = {delta:g} "
-            f"and {mixing!r}. At best the left side is {leak:.3g} and the right {delta / 2:.3g}."
+            f"and {mixing!r}: at best {leak:.3g} is not below {delta / 2:.3g}. Use more rows, "
+            "or a profile that decays faster."
         )
-        cap = np.array([MOST // 2 - 1])
-        shortest = int(
-            _first_true(lambda a: self.leak(1, a, mixing) < delta / 2, np.array([1]), cap)[0]
-        )
-        if shortest <= cap[0]:
-            message += f" Use m >= {2 * shortest + 1}."
-        raise ValueError(message)
 
     @property
     def _condition(self) -> str:

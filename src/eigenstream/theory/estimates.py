@@ -12,11 +12,11 @@ from scipy.stats import t as student
 
 from eigenstream._checks import check_finite, check_lags, check_names, check_whole
 from eigenstream._linalg import brief
-from eigenstream.theory.mixing import Float64s, Int64s, MixingProfile
+from eigenstream.theory.mixing import Float64s, Int64s, MixingProfile, Table
 
 __all__ = ["ClassContinuity", "EstimatedMixing", "class_continuity", "estimate_mixing"]
 
-#: Observations per cell of the joint histogram with the default number of bins. The noise floor is
+#: Observations per cell of the joint histogram. The noise floor is
 #: then about 1 / sqrt(2 pi CELL) = 0.04; larger cells lower it and lose more dependence.
 CELL = 100
 
@@ -38,8 +38,6 @@ class EstimatedMixing(MixingProfile):
         The estimates, raised so that they do not increase with the lag.
     noise_floor : float
         The expected estimate for independent observations.
-    n_bins : int
-        The number of bins of each column.
     n_samples : int
         The number of rows.
 
@@ -54,7 +52,6 @@ class EstimatedMixing(MixingProfile):
     lags: tuple[int, ...]
     raw: tuple[float, ...]
     noise_floor: float
-    n_bins: int
     n_samples: int
 
     @property
@@ -63,58 +60,16 @@ class EstimatedMixing(MixingProfile):
         return tuple(np.maximum.accumulate(np.array(self.raw)[::-1])[::-1].tolist())
 
     def _beta(self, lags: Int64s) -> Float64s:
-        values = np.array([1.0, *self.values])
-        return values[np.searchsorted(np.array(self.lags), lags, side="right")]
-
-    def geometric_fit(self) -> tuple[float, float]:
-        """Return (c, rho) of a geometric profile through the estimates above the noise.
-
-        The fit is a least-squares line of log beta on the lag. It uses the first lags, as long as
-        the estimate exceeds twice the noise floor. Then c is raised until no such estimate exceeds
-        the profile. The fit extrapolates. No finite sample can check that the decay remains
-        geometric.
-
-        Returns
-        -------
-        c, rho : float
-
-        Raises
-        ------
-        ValueError
-            If fewer than two estimates exceed twice the noise floor, or if they do not decay.
-
-        Examples
-        --------
-        >>> rng = np.random.default_rng(0)
-        >>> x = np.zeros(40_000)
-        >>> for t in range(1, x.size):
-        ...     x[t] = 0.8 * x[t - 1] + rng.normal()
-        >>> c, rho = estimate_mixing(x, lags=range(1, 6)).geometric_fit()
-        >>> round(c, 2), round(rho, 2)
-        (0.51, 0.75)
-        """
-        lags = np.array(self.lags, dtype=np.float64)
-        values = np.array(self.values)
-        above = int((values > 2 * self.noise_floor).sum())  # the first ones: values never increase
-        if above < 2:
-            raise ValueError(
-                f"{above} of {lags.size} estimates exceed twice the noise floor. A fit needs 2. "
-                "Use smaller lags or a longer sample."
-            )
-        slope, _ = np.polyfit(lags[:above], np.log(values[:above]), 1)
-        if slope >= 0:
-            raise ValueError("The estimates do not decay over these lags. Use larger lags.")
-        rho = float(np.exp(slope))
-        return float((values[:above] / rho ** lags[:above]).max()), rho
+        return Table(self.values, self.lags)._beta(lags)
 
 
-def estimate_mixing(
-    sequence: ArrayLike, lags: Sequence[int] = range(1, 21), *, n_bins: int | None = None
-) -> EstimatedMixing:
+def estimate_mixing(sequence: ArrayLike, lags: Sequence[int] = range(1, 21)) -> EstimatedMixing:
     """Estimate mixing coefficients from one long stationary sample by histograms [1]_.
 
     At each lag, the joint histogram of an observation and a later one is compared with the product
-    of its marginals. The estimate is half the sum of absolute differences.
+    of its marginals. The estimate is half the sum of absolute differences. The cells hold about 100
+    observations. The bins of a column hold equal numbers of observations, so its monotone
+    transformations do not change the estimate.
 
     Parameters
     ----------
@@ -122,10 +77,6 @@ def estimate_mixing(
         Observations in temporal order.
     lags : sequence of int, default=range(1, 21)
         The lags, in increasing order.
-    n_bins : int, default=None
-        The number of bins of each column. The default gives about 100 observations per cell, with
-        at least two bins. Bins hold equal numbers of observations, so monotone transformations of
-        a column do not change the estimate.
 
     Returns
     -------
@@ -139,8 +90,8 @@ def estimate_mixing(
     - The estimate is never zero. Independent observations give about ``noise_floor``, and
       dependent ones give more. Ignore estimates near it.
     - The floor falls like 1/sqrt(n). The bounds of [2]_ require l beta(a - 1) < delta/2 with many
-      blocks l, which no realistic sample can show directly. Use ``geometric_fit`` and state that
-      the tail is an assumption.
+      blocks l, which no realistic sample can show directly. A profile such as ``Geometric`` that
+      extends the estimates is an assumption.
     - With more than two or three columns, the cells hold too few observations.
 
     References
@@ -168,13 +119,11 @@ def estimate_mixing(
     if not asked or any(late <= early for early, late in pairwise(asked)):
         raise ValueError(f"lags={list(asked)} is invalid. Pass increasing lags, at least one.")
     n_pairs, columns = len(rows) - asked[-1], rows.shape[1]
-    if n_bins is None:
-        n_bins = max(2, int((max(n_pairs, 1) / CELL) ** (0.5 / columns)))
-    check_whole(n_bins, "n_bins", least=2)
+    n_bins = max(2, int((max(n_pairs, 1) / CELL) ** (0.5 / columns)))
     if n_pairs < n_bins ** (2 * columns):
         raise ValueError(
             f"{len(rows)} rows give {max(n_pairs, 0)} pairs at lag {asked[-1]}, fewer than the "
-            f"{n_bins ** (2 * columns)} cells of the histogram. Use more rows or fewer bins."
+            f"{n_bins ** (2 * columns)} cells of the histogram. Use more rows or fewer columns."
         )
     # Equal observations share their middle rank, so two states get two bins.
     ranks = (rankdata(rows, axis=0) - 0.5) / len(rows)
@@ -184,7 +133,7 @@ def estimate_mixing(
     share = np.bincount(codes, minlength=cells) / codes.size
     # The mean absolute error of a share p from n counts is sqrt(2 p (1 - p) / (pi n)).
     floor = 0.5 * float(np.sqrt(share * (1 - share)).sum() ** 2 * np.sqrt(2 / (np.pi * n_pairs)))
-    return EstimatedMixing(asked, raw, floor, n_bins, len(rows))
+    return EstimatedMixing(asked, raw, floor, len(rows))
 
 
 def _dependence(codes: NDArray[np.int64], gap: int, cells: int) -> float:

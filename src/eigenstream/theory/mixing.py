@@ -3,19 +3,16 @@
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse.csgraph import connected_components
-from scipy.special import ndtr
 
 from eigenstream._checks import check_number, check_numbers, check_whole
 
 __all__ = [
     "Algebraic",
-    "AutoregressiveMixing",
     "FiniteMemory",
     "Geometric",
     "Independent",
@@ -23,7 +20,6 @@ __all__ = [
     "MixingProfile",
     "Sum",
     "Table",
-    "autoregressive_mixing",
     "from_text",
     "markov_mixing",
 ]
@@ -196,7 +192,7 @@ class Geometric(MixingProfile):
     """Geometric decay: beta(k) <= c rho^k for k >= 1.
 
     Every aperiodic finite Markov chain has such a profile. A Gaussian first-order autoregression
-    has one with c = 1 and rho = its coefficient. Its exact profile is ``autoregressive_mixing``.
+    has one with c = 1 and rho = its coefficient.
 
     Parameters
     ----------
@@ -361,10 +357,6 @@ def _term(text: str) -> MixingProfile:
 #: The largest error of a row sum of a transition matrix. Rows within it are rescaled to sum 1.
 ROW_SUM_TOLERANCE = 1e-8
 
-#: Below this correlation r, beta is its first-order term, with the relative error r^2. Above it,
-#: the difference of two probabilities has at least ten correct digits.
-SMALL_CORRELATION = 1e-5
-
 
 @dataclass(frozen=True, repr=False, eq=False)
 class MarkovMixing(MixingProfile):
@@ -385,23 +377,16 @@ class MarkovMixing(MixingProfile):
 
     transition: Float64s
     stationary: Float64s
-    _powers: list[Float64s] = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        """Initialise the list of matrix powers."""
-        # P^k - 1 pi = (P - 1 pi)^k for k >= 1. Powers of the deviation have no cancellation.
-        object.__setattr__(self, "_powers", [self.transition - self.stationary])
 
     def _beta(self, lags: Int64s) -> Float64s:
         distinct, where = np.unique(lags, return_inverse=True)
-        size = self.stationary.size
-        deviation = np.empty((distinct.size, size, size))
-        deviation[:] = np.eye(size)
+        # P^k - 1 pi = (P - 1 pi)^k for k >= 1. Powers of the deviation have no cancellation.
+        power = self.transition - self.stationary
+        deviation = np.tile(np.eye(self.stationary.size), (distinct.size, 1, 1))
         for bit in range(int(distinct.max(initial=0)).bit_length()):
-            if bit == len(self._powers):
-                self._powers.append(self._powers[-1] @ self._powers[-1])
             chosen = (distinct >> bit) & 1 == 1
-            deviation[chosen] = deviation[chosen] @ self._powers[bit]
+            deviation[chosen] = deviation[chosen] @ power
+            power = power @ power
         deviation[distinct == 0] -= self.stationary
         variation = 0.5 * np.abs(deviation).sum(axis=2)  # of each start, from the stationary law
         beta: Float64s = (variation @ self.stationary)[where]
@@ -459,126 +444,14 @@ def markov_mixing(transition: ArrayLike) -> MarkovMixing:
             "Pass probabilities of 0 or more that sum to 1 in each row."
         )
     matrix = matrix / sums[:, None]
-    return MarkovMixing(matrix, _stationary(matrix))
-
-
-def _stationary(matrix: Float64s) -> Float64s:
-    """Return the solution of pi P = pi with sum 1, and raise if it is not unique."""
-    n_classes, label = connected_components(matrix > 0, directed=True, connection="strong")
-    leaving = (matrix > 0) & (label[:, None] != label[None, :])
-    closed = [c for c in range(n_classes) if not leaving[label == c].any()]
-    if len(closed) > 1:
+    # pi P = pi and sum pi = 1. More than one closed class leaves the system without full rank.
+    system = np.vstack([matrix.T - np.eye(len(matrix)), np.ones(len(matrix))])
+    right = np.append(np.zeros(len(matrix)), 1.0)
+    weights, _, rank, _ = np.linalg.lstsq(system, right, rcond=None)
+    if rank < len(matrix):
         raise ValueError(
-            f"The chain has {len(closed)} closed classes, so its stationary law is not unique. "
+            "The chain has several closed classes, so its stationary law is not unique. "
             "Pass the block of one class."
         )
-    # Transient states have no stationary weight: solve inside the closed class.
-    inside = np.flatnonzero(label == closed[0])
-    block = matrix[np.ix_(inside, inside)]
-    system = block.T - np.eye(inside.size)
-    system[-1] = 1.0  # one equation is redundant, so it is replaced by the sum 1
-    right = np.zeros(inside.size)
-    right[-1] = 1.0
-    weights = np.zeros(len(matrix))
-    weights[inside] = np.maximum(np.linalg.solve(system, right), 0.0)
-    return np.asarray(weights / weights.sum(), dtype=np.float64)
-
-
-def _quadrature() -> tuple[Float64s, Float64s]:
-    """Return Gauss-Legendre nodes and weights on (0, 1), 50 in each of 8 panels."""
-    nodes, weights = np.polynomial.legendre.leggauss(50)
-    panels = np.arange(8)[:, None]
-    return ((panels + (nodes + 1) / 2) / 8).ravel(), np.tile(weights / 16, 8)
-
-
-_NODES, _WEIGHTS = _quadrature()
-
-
-@dataclass(frozen=True)
-class AutoregressiveMixing(MixingProfile):
-    """The profile of a Gaussian first-order autoregression, from ``autoregressive_mixing``.
-
-    Attributes
-    ----------
-    coefficient : float
-        The coefficient phi of x_t = phi x_{t-1} + noise, in (-1, 1).
-
-    Examples
-    --------
-    >>> autoregressive_mixing(0.9)
-    AutoregressiveMixing(coefficient=0.9)
-    """
-
-    coefficient: float
-
-    def __post_init__(self) -> None:
-        """Check the coefficient."""
-        check_number(self.coefficient, "coefficient", above=-1, below=1)
-
-    def _beta(self, lags: Int64s) -> Float64s:
-        distinct, where = np.unique(lags, return_inverse=True)
-        correlation = np.abs(float(self.coefficient)) ** distinct.astype(np.float64)
-        beta = correlation / np.pi
-        inner = (correlation > SMALL_CORRELATION) & (correlation < 1)
-        beta[inner] = _gaussian_dependence(correlation[inner])
-        beta[correlation == 1] = 1.0
-        return np.asarray(beta[where], dtype=np.float64)
-
-
-def autoregressive_mixing(coefficient: float) -> AutoregressiveMixing:
-    """Return the exact profile of the process X_t = coefficient X_{t-1} + Gaussian noise.
-
-    Parameters
-    ----------
-    coefficient : float
-        In (-1, 1). The process is stationary.
-
-    Returns
-    -------
-    AutoregressiveMixing
-        It is at most ``Geometric(1, abs(coefficient))``. Add the profiles of independent
-        autoregressions that are observed together.
-
-    Notes
-    -----
-    The process is Markov, so beta(k) is the expected total variation distance between the law of
-    X_k given X_0 and the law of X_k [1]_. Let r = |coefficient|^k be the correlation at lag k.
-    With unit variance, beta(k) is the mean over x ~ N(0, 1) of the distance between N(r x, 1 -
-    r^2) and N(0, 1).
-
-    The two densities cross at two points with a closed form, so the distance is a difference of
-    normal probabilities. The mean over x is a Gauss-Legendre sum in u with x proportional to sinh
-    u, which is accurate for small r too. The relative error is below 1e-9. For r below 1e-5 the
-    first-order term r / pi is used.
-
-    References
-    ----------
-    .. [1] Yu. A. Davydov, "Mixing Conditions for Markov Chains", Theory of Probability and Its
-           Applications 18, 1973.
-
-    Examples
-    --------
-    >>> autoregressive_mixing(0.5)([0, 1, 2]).round(4)
-    array([1.    , 0.1846, 0.0828])
-    """
-    return AutoregressiveMixing(coefficient)
-
-
-def _gaussian_dependence(correlation: Float64s) -> NDArray[np.float64]:
-    """Return the total variation between correlated and independent standard Gaussian pairs."""
-    r = correlation[:, None]
-    spread = (1 - r) * (1 + r)
-    width = -np.log(spread)  # minus the logarithm of the conditional variance
-    scale = np.sqrt(width)
-    span = np.arcsinh(9.0 / scale)  # a normal variable exceeds 9 with probability 2e-19
-    x = scale * np.sinh(span * _NODES)
-    slope = scale * np.cosh(span * _NODES) * span
-    # Where N(r x, 1 - r^2) and N(0, 1) have equal density; the smaller root without cancellation.
-    root = np.sqrt(spread * (x**2 + width))
-    upper = (x + root) / r
-    lower = (r**2 * x**2 - spread * width) / (r * (x + root))
-    sd = np.sqrt(spread)
-    conditional = ndtr((upper - r * x) / sd) - ndtr((lower - r * x) / sd)
-    marginal = ndtr(upper) - ndtr(lower)
-    density = np.sqrt(2 / np.pi) * np.exp(-(x**2) / 2)
-    return np.asarray(((conditional - marginal) * density * slope) @ _WEIGHTS, dtype=np.float64)
+    weights = np.maximum(weights, 0.0)
+    return MarkovMixing(matrix, weights / weights.sum())

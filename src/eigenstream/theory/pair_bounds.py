@@ -222,12 +222,7 @@ def pair_samples(
     """
     precision = check_number(precision, "precision", above=0)
     gap = pair_bound(1, d, margin, delta).gap
-    m = max(ceil((gap / precision) ** 2), 1)
-    # The division may round to the wrong side of an integer, so compare the bounds.
-    while m > 1 and pair_bound(m - 1, d, margin, delta).gap <= precision:
-        m -= 1
-    while pair_bound(m, d, margin, delta).gap > precision:
-        m += 1
+    m = ceil((gap / precision) ** 2)
     return pair_bound(m, d, margin, delta, empirical_risk=empirical_risk)
 
 

@@ -14,9 +14,7 @@ from eigenstream.theory.mixing import MixingProfile
 
 __all__ = [
     "Extent",
-    "MetricRuleError",
     "mean_bound",
-    "metric_rule_alpha",
     "metric_rule_error",
     "process_bound",
     "slow_bound",
@@ -205,22 +203,12 @@ class Extent:
         return self.radius if self.product is None else self.product
 
 
-def _process(extent: Extent, zero_mean: bool, tight: bool) -> Blocking:
-    if not isinstance(extent, Extent):
-        raise TypeError(f"extent={extent!r} is not an Extent. Pass Extent(v, w, product).")
-    radius, width = extent.radius, extent.width
-    factor = 1 if check_flag(zero_mean, "zero_mean") else 2
-    # A mean of <w, X> is at most |<V, W>|, and its deviation from the expectation at most twice.
-    return Blocking(radius, width, factor, 0, check_flag(tight, "tight"), largest=factor * width)
-
-
 def process_bound(
     m: int,
     extent: Extent,
     delta: float,
     mixing: MixingProfile,
     *,
-    zero_mean: bool = True,
     tight: bool = False,
     a: int | None = None,
 ) -> Deviation:
@@ -236,9 +224,6 @@ def process_bound(
         The probability of failure, in (0, 1).
     mixing : MixingProfile
         An upper bound on the mixing coefficients of the process.
-    zero_mean : bool, default=True
-        True if the process has mean zero. False doubles the bound and bounds the deviation from
-        the expectation.
     tight : bool, default=False
         Omit the last rounding step of the proof. The bound is smaller and still valid.
     a : int, default=None
@@ -260,9 +245,9 @@ def process_bound(
 
         2/sqrt(l) ( |V| |W| + |<V, W>| sqrt(1/2 ln(1 / (delta/2 - l beta(a)))) ).
 
-    ``zero_mean=False`` bounds the deviation of the mean from its expectation, at twice the value
-    ([1]_ Corollary 2). The theorem holds for a stationary process whose coefficients are at most
-    ``mixing``. It requires a < m/2 and l beta(a) < delta/2.
+    The theorem holds for a stationary process with mean zero whose coefficients are at most
+    ``mixing``. It requires a < m/2 and l beta(a) < delta/2. For another mean, twice the value
+    bounds the deviation from the expectation ([1]_ Corollary 2).
 
     References
     ----------
@@ -280,7 +265,11 @@ def process_bound(
     ... )
     0.212
     """
-    return _process(extent, zero_mean, tight).deviation(m, delta, mixing, a)
+    if not isinstance(extent, Extent):
+        raise TypeError(f"extent={extent!r} is not an Extent. Pass Extent(v, w, product).")
+    tight, width = check_flag(tight, "tight"), extent.width
+    blocking = Blocking(extent.radius, width, 1, 0, tight, largest=width)
+    return blocking.deviation(m, delta, mixing, a)
 
 
 def mean_bound(
@@ -289,7 +278,6 @@ def mean_bound(
     delta: float,
     mixing: MixingProfile,
     *,
-    zero_mean: bool = True,
     tight: bool = False,
     a: int | None = None,
 ) -> Deviation:
@@ -305,9 +293,6 @@ def mean_bound(
         The probability of failure, in (0, 1).
     mixing : MixingProfile
         An upper bound on the mixing coefficients of the process.
-    zero_mean : bool, default=True
-        True if the process has mean zero. False doubles the bound and bounds the deviation from
-        the expectation.
     tight : bool, default=False
         Omit the last rounding step of the proof. The bound is smaller and still valid.
     a : int, default=None
@@ -316,8 +301,7 @@ def mean_bound(
     Returns
     -------
     Deviation
-        A bound on the norm of the mean. With ``zero_mean=False`` it bounds the error of an
-        estimated mean.
+        A bound on the norm of the mean. Twice the bound holds for the error of an estimated mean.
 
     Notes
     -----
@@ -339,36 +323,10 @@ def mean_bound(
     0.0333
     """
     ball = Extent(check_number(v_norm, "v_norm", above=0))
-    return process_bound(m, ball, delta, mixing, zero_mean=zero_mean, tight=tight, a=a)
+    return process_bound(m, ball, delta, mixing, tight=tight, a=a)
 
 
-@dataclass(frozen=True)
-class MetricRuleError:
-    """The result of ``metric_rule_error``.
-
-    Attributes
-    ----------
-    value : float
-        The bound on the error.
-    alpha : float
-        The weight of the variance and the threshold of the squared distance.
-
-    Examples
-    --------
-    >>> metric_rule_error(0.0, alpha=0.5, same_class=0.1).vacuous
-    True
-    """
-
-    value: float
-    alpha: float
-
-    @property
-    def vacuous(self) -> bool:
-        """True if the bound is 1 or more, because no probability exceeds 1."""
-        return self.value >= 1.0
-
-
-def metric_rule_error(objective: float, alpha: float, same_class: float) -> MetricRuleError:
+def metric_rule_error(objective: float, alpha: float, same_class: float) -> float:
     """Bound the error of the rule "same class if |P x - P x'|^2 < alpha" ([1]_ Theorem 5).
 
     Parameters
@@ -382,8 +340,8 @@ def metric_rule_error(objective: float, alpha: float, same_class: float) -> Metr
 
     Returns
     -------
-    MetricRuleError
-        A negative value shows that an assumption fails.
+    float
+        The bound. It is vacuous from 1 on, and a negative value shows that an assumption fails.
 
     See Also
     --------
@@ -405,40 +363,10 @@ def metric_rule_error(objective: float, alpha: float, same_class: float) -> Metr
 
     Examples
     --------
-    >>> round(metric_rule_error(0.045, alpha=0.2, same_class=0.1).value, 4)
+    >>> round(metric_rule_error(0.045, alpha=0.2, same_class=0.1), 4)
     0.5875
     """
     alpha = check_number(alpha, "alpha", above=0, below=1)
     objective = check_number(objective, "objective", least=alpha - 1, most=alpha / 4)
     same_class = check_number(same_class, "same_class", above=0, most=1)
-    return MetricRuleError((1 - 2 / alpha * objective) / (1 - alpha) - same_class, alpha)
-
-
-def metric_rule_alpha(variance: float, velocity: float) -> float:
-    """Return the alpha with the smallest ``metric_rule_error`` of one projection.
-
-    Parameters
-    ----------
-    variance : float
-        E|PX|^2, at most 1/4.
-    velocity : float
-        E|P Xdot|^2, in (0, 1]. At 0 the bound has no minimum: it falls as alpha goes to 0.
-
-    Returns
-    -------
-    float
-
-    Notes
-    -----
-    The bound is (1 - 2 variance) / (1 - alpha) + 2 velocity / alpha - R. Its minimum is at
-    alpha = sqrt(2 velocity) / (sqrt(2 velocity) + sqrt(1 - 2 variance)).
-
-    Examples
-    --------
-    >>> round(metric_rule_alpha(0.2, 0.003), 4)
-    0.0909
-    """
-    variance = check_number(variance, "variance", least=0, most=0.25)
-    velocity = check_number(velocity, "velocity", above=0, most=1)
-    pull = sqrt(2 * velocity)
-    return pull / (pull + sqrt(1 - 2 * variance))
+    return (1 - 2 / alpha * objective) / (1 - alpha) - same_class

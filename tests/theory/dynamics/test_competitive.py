@@ -1,4 +1,4 @@
-"""Any prototypes, any clusters: the averages against Monte Carlo, and the exact orthants."""
+"""Any prototypes, any clusters: the averages against Monte Carlo and closed forms."""
 
 import numpy as np
 import pytest
@@ -6,8 +6,6 @@ from scipy.integrate import quad
 from scipy.special import ndtr
 
 from eigenstream.theory import CompetitiveDynamics
-from eigenstream.theory.dynamics._averages import winners
-from eigenstream.theory.dynamics._gaussian import all_positive
 from simulated import students_with
 
 #: Of the largest of a few hundred standard normals: passed by chance once in ten thousand.
@@ -34,13 +32,11 @@ def chain_of(K, width=0.8):
         (2, 3, None, None),
         (3, 3, None, None),
         (4, 3, None, None),
-        (5, 2, None, None),
         (6, 2, None, None),
         (2, 2, 1.0, None),
         (2, 2, 4.0, None),
         (2, 2, 30.0, None),
         (3, 2, 1.0, None),
-        (3, 2, 20.0, None),
         (4, 2, 2.0, None),
         (3, 2, None, chain_of(3)),
         (5, 2, None, chain_of(5)),
@@ -87,7 +83,7 @@ def test_the_drift_is_the_average_of_the_rule(K, M, softness, neighborhood):
     for exact, draws in ((dR, moved), (dQ, turned)):
         error = draws.std(axis=0) / np.sqrt(m)
         # Quasi-random averages are right to a few 1e-4, of differences of about one.
-        allowed = SIGMAS * error + (2e-4 if K > 5 or (softness and K > 3) else 1e-7)
+        allowed = SIGMAS * error + (2e-4 if (2 if softness else 3) < K else 1e-7)
         assert (np.abs(draws.mean(axis=0) - exact) <= allowed).all()
 
 
@@ -138,71 +134,14 @@ def test_equal_shares_do_not_specialise():
 def test_neighborhoods_are_checked(shares, words):
     with pytest.raises(ValueError, match=words):
         CompetitiveDynamics(np.eye(3), neighborhood=shares)
-
-
-def test_neighborhoods_exclude_softness_and_many_ranks():
     with pytest.raises(ValueError, match="softness are both set"):
         CompetitiveDynamics(np.eye(2), softness=1.0, neighborhood=[1.0, 0.5])
-    with pytest.raises(ValueError, match="at most 5 prototypes"):
+    with pytest.raises(ValueError, match="at most 4 prototypes"):
         CompetitiveDynamics(np.eye(6), neighborhood=np.ones(6))
 
 
-def orthant_by_conditioning(mean, covariance):
-    """The obvious twin: an integral over one variable, given which there is one variable fewer."""
-    scale = np.sqrt(np.diag(covariance))
-    h, r = mean / scale, covariance / np.outer(scale, scale)
-    rest = r[1:, 1:] - np.outer(r[1:, 0], r[1:, 0])
-
-    def given(x):
-        return np.exp(-x * x / 2) / np.sqrt(2 * np.pi) * all_positive(h[1:] - r[1:, 0] * x, rest)
-
-    # Beyond 9 standard deviations there is 1e-19.
-    return quad(given, -9, min(h[0], 9), epsabs=1e-12, epsrel=1e-11, limit=200)[0]
-
-
-@pytest.mark.parametrize("count", [3, 4])
-@pytest.mark.parametrize("seed", range(24))
-def test_orthants_in_three_and_four_dimensions(count, seed):
-    """Generic ones, two variables nearly the same, two nearly opposite, far bounds."""
-    rng = np.random.default_rng(seed)
-    A = rng.standard_normal((count, count + seed % 3))
-    if seed % 4 == 1:
-        A[1] = A[0] + 1e-3 * A[1]
-    if seed % 4 == 2:
-        A[2] = 0.05 * A[2] - A[0]
-    spread = A @ A.T
-    mean = rng.standard_normal(count) * np.sqrt(np.diag(spread)) * (1 + seed % 2)
-    found = all_positive(mean, spread)
-    assert found == pytest.approx(orthant_by_conditioning(mean, spread), abs=1e-10)
-    order = rng.permutation(count)
-    assert all_positive(mean[order], spread[np.ix_(order, order)]) == pytest.approx(
-        found, abs=1e-10
-    )
-
-
-def test_orthants_about_zero_have_closed_forms():
-    spread = np.array([[1, 0.5, -0.2], [0.5, 1, 0.3], [-0.2, 0.3, 1]])
-    exact = 0.125 + (np.arcsin(0.5) + np.arcsin(-0.2) + np.arcsin(0.3)) / (4 * np.pi)
-    assert all_positive(np.zeros(3), spread) == pytest.approx(exact, abs=1e-14)
-    for count in (1, 2, 3, 4):  # correlations of 1/2: any of count + 1 draws is the largest
-        assert all_positive(np.zeros(count), np.eye(count) + 1) == pytest.approx(1 / (count + 1))
-
-
-def test_three_prototypes_of_which_one_is_far_are_two():
-    R = np.array([[0.5, 0.1], [0.0, 0.7], [0.0, 0.0]])
-    Q = np.array([[0.5, 0.1, 0.0], [0.1, 0.8, 0.0], [0.0, 0.0, 900.0]])
-    two, three = (
-        CompetitiveDynamics(np.eye(2), learning_rate=0.5, n_prototypes=K).averages(R[:K], Q[:K, :K])
-        for K in (2, 3)
-    )
-    for one, other in zip(two, three, strict=True):
-        cut = tuple([slice(None)] + [slice(2)] * (one.ndim - 1))
-        np.testing.assert_allclose(other[cut], one, atol=1e-12)
-
-
-@pytest.mark.parametrize("K", [3, 4, 5])
-def test_prototypes_on_a_line_are_no_trouble(K):
-    places = np.array([-1.0, 0.0, 1.0, 2.0, 3.5])[:K]
+def test_prototypes_on_a_line_are_no_trouble():
+    K, places = 3, np.array([-1.0, 0.0, 1.0])
     R, Q = places[:, None], np.outer(places, places)
     P, A, _ = CompetitiveDynamics([[0.3]], n_prototypes=K, learning_rate=0.1).averages(R, Q)
     middles = (places[1:] + places[:-1]) / 2 - 0.3
@@ -238,80 +177,3 @@ def test_the_soft_average_of_two_is_the_integral(beta):
     found = soft_pair_products(mean, Q, beta)
     np.testing.assert_allclose(found[0], [average(2), average(1) - average(2)], atol=1e-12)
     np.testing.assert_allclose(found[1], [found[0, 1], 1 - average(1) - found[0, 1]], atol=1e-12)
-
-
-@pytest.mark.parametrize("beta", [0.2, 1.0, 3.0, 8.0, 30.0])
-def test_the_soft_average_of_three_is_the_integral(beta):
-    """Against a plain sum over the plane of the two differences, fine enough for any of these."""
-    rng = np.random.default_rng(3)
-    R, Q = drawn_state(rng, 3, 2)
-    centre, variance = rng.standard_normal(2), 0.8
-    model = CompetitiveDynamics([centre], n_prototypes=3, variances=[variance], softness=beta)
-    mean = R @ centre - np.diag(Q) / 2
-    D = np.array([[1.0, 0.0, -1.0], [0.0, 1.0, -1.0]])
-    values, vectors = np.linalg.eigh(variance * D @ Q @ D.T)
-    root = vectors * np.sqrt(values)
-    # exp(-2 pi^2 / 0.8) = 2e-11 of what is missed between the points.
-    z = np.arange(-7, 7, 0.8 / max(1.0, beta * np.sqrt(values[-1])))
-    expected, total = np.zeros((3, 3)), 0.0
-    for x in z:
-        h = np.zeros((3, len(z)))
-        h[:2] = (D @ mean)[:, None] + root @ np.array([np.full(len(z), x), z])
-        p = np.exp(beta * (h - h.max(axis=0)))
-        p /= p.sum(axis=0)
-        weight = np.exp(-(x * x + z * z) / 2)
-        expected += (p * weight) @ p.T
-        total += weight.sum()
-    np.testing.assert_allclose(model._averages(R, Q)[2][0], expected / total, rtol=0, atol=1e-7)
-
-
-@pytest.mark.parametrize("beta", [1.0, 4.0, 8.0])
-def test_four_that_share_have_points_enough(beta):
-    """Against Monte Carlo: 7e-4 is what the points were found to leave at worst."""
-    rng = np.random.default_rng(4)
-    R, Q = drawn_state(rng, 4, 2)
-    centre, draws = rng.standard_normal(2), 250_000
-    found = CompetitiveDynamics([centre], n_prototypes=4, softness=beta)._averages(R, Q)[2][0]
-    noise = rng.standard_normal((draws, 4)) @ np.linalg.cholesky(Q).T
-    h = beta * (R @ centre - np.diag(Q) / 2 + noise)
-    p = np.exp(h - h.max(axis=1, keepdims=True))
-    p /= p.sum(axis=1, keepdims=True)
-    expected, squares = p.T @ p / draws, (p**2).T @ p**2 / draws
-    error = np.sqrt((squares - expected**2) / draws)
-    assert (np.abs(found - expected) < SIGMAS * error + 7e-4).all()
-
-
-def test_more_prototypes_than_clusters_and_back():
-    """Integrations reach a state at rest: no closed form is claimed."""
-    rng = np.random.default_rng(5)
-    for clusters, K in ((2, 3), (3, 2)):
-        model = CompetitiveDynamics(2 * np.eye(clusters), learning_rate=0.3, n_prototypes=K)
-        R = 0.1 * rng.standard_normal((K, clusters))
-        course = model.solve(R, R @ R.T + 0.1 * np.eye(K), [0.0, 150.0, 600.0])
-        speeds = [
-            max(np.abs(part).max() for part in model.drift(*state))
-            for state in zip(course.R, course.Q, strict=True)
-        ]
-        assert speeds[1] < speeds[0] / 5
-        assert speeds[2] < speeds[1] / 5
-        assert course.error[2] < course.error[0] - 1
-
-
-@pytest.mark.parametrize("K", [2, 3, 4, 5])
-@pytest.mark.parametrize("seed", range(6))
-def test_compiled_averages_are_those_of_each_orthant(K, seed):
-    rng = np.random.default_rng(seed)
-    R, Q = drawn_state(rng, K, 2)
-    if K > 2 and seed % 3 == 0:  # three on a line
-        R[2], Q[2], Q[:, 2] = (R[0] + R[1]) / 2, (Q[0] + Q[1]) / 2, (Q[0] + Q[1]) / 2
-        Q[2, 2] = (Q[0, 0] + 2 * Q[0, 1] + Q[1, 1]) / 4
-    centres, variances = rng.standard_normal((2, 2)) * 2, rng.uniform(0.3, 2, 2)
-    model = CompetitiveDynamics(centres, n_prototypes=K, variances=variances)
-    P, A, products = model._averages(R, Q)
-    for n in range(2):
-        exact, ties = winners(centres[n] @ R.T - np.diag(Q) / 2, variances[n] * Q)
-        # Where three lie on a line, a root of rounding is left of a variance.
-        allowed = 1e-7 if seed % 3 == 0 else 1e-12
-        np.testing.assert_allclose(P[n], exact, rtol=0, atol=allowed)
-        np.testing.assert_allclose(A[n], ties, rtol=1e-7, atol=allowed)
-        np.testing.assert_array_equal(products[n], np.diag(P[n]))

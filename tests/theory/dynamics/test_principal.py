@@ -187,26 +187,6 @@ def test_determinants_obey_their_own_equations():
         assert left == pytest.approx(a * np.linalg.det(R) + c * (e1 - e2), abs=1e-12)
 
 
-def test_the_signs_and_ratios_of_determinants_are_kept():
-    rng = np.random.default_rng(6)
-    model = PrincipalDynamics([1.0, 0.7, 0.4], learning_rate=0.5)
-    b1, _, b3 = model.excess
-    for _ in range(8):
-        R, Q = drawn_state(rng, 3, 3)
-        R *= 0.3
-        Q = R @ R.T + np.diag(1 - (R**2).sum(axis=1))
-        course = model.solve(R, Q, [2.0, 300.0])
-        X = np.array([np.linalg.det(R[:k, :k]) for k in (1, 2, 3)])
-        signs = np.sign(X / np.concatenate([[1], X[:-1]]))
-        np.testing.assert_array_equal(np.sign(np.diag(course.R[-1])), signs)
-
-        def ratio(R):
-            return np.log(abs(np.linalg.det(R[:2][:, [0, 1]]) / np.linalg.det(R[:2][:, [1, 2]])))
-
-        gained = ratio(course.R[0]) - ratio(R)
-        assert gained == pytest.approx(0.5 * 2.0 * (b1 - b3), abs=1e-5)
-
-
 @pytest.mark.parametrize(
     ("beta", "eta", "gamma", "second"),
     [
@@ -250,18 +230,6 @@ def test_plateaus_grow_by_the_second_rate(beta, eta):
         course = model.solve(np.full((2, 2), 0.06), np.eye(2), times)
         ends.append(course.when(np.abs(course.R[:, 1, 1]), half))
     assert np.diff(ends)[0] * rate / np.log(100) == pytest.approx(1, rel=5e-3)
-
-
-def test_the_cascade_of_the_error():
-    model = PrincipalDynamics([0.6, 0.4, 0.2], learning_rate=0.1)
-    R = np.full((3, 3), 0.06)
-    R[1] += [0, 1e-10, 0]
-    R[2] += [0, 0, 1e-10]
-    course = model.solve(R, np.eye(3), np.linspace(0, 800, 1601))
-    levels = [-(3 + ((model.excess[:k] - 0.05) / 1.05).sum()) / 2 for k in (1, 2, 3)]
-    np.testing.assert_allclose(levels, [-2.219, -2.652, -2.838], atol=6e-4)
-    found = [plateau.level for plateau in course.plateaus()]
-    np.testing.assert_allclose([*found, course.error[-1]], levels, atol=1e-3)
 
 
 def test_a_plateau_that_only_rounding_ends_is_named():

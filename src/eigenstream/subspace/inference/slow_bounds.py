@@ -328,7 +328,7 @@ def pair_rule(
     unit = (2.0 * bound.radius) ** 2
     # L >= alpha - 1 for all data, and L <= alpha / 4 up to rounding.
     lower = min(max(bound.lower / unit, alpha - 1.0), alpha / 4.0)
-    error = metric_rule_error(lower, alpha, same_class).value
+    error = metric_rule_error(lower, alpha, same_class)
     return PairRule(float(np.sqrt(alpha * unit)), error, bound.delta, same_class, bound)
 
 

@@ -56,10 +56,6 @@ class Advice:
         The same number at ``best_rate``.
     stable : bool
         True if the specialised state is stable.
-    split_saves : float or None
-        The number of examples saved if each unit's rate is 1% below the previous one. It is
-        negative if noise already breaks the symmetry, so that the smaller rates only delay
-        learning.
     """
 
     learning_rate: float
@@ -68,7 +64,6 @@ class Advice:
     examples: float
     best_examples: float
     stable: bool
-    split_saves: float | None = None
 
     def __str__(self) -> str:
         """Return the prediction in a few lines."""
@@ -83,21 +78,14 @@ class Advice:
         if "specialised" in end:
             lines.append("Specialised: the last prototype or unit has half of its final overlap.")
         lines.append(f"Fastest: rate {self.best_rate:.4g}, {self.best_examples:.3g} examples.")
-        if self.split_saves is not None:
-            word = "save" if self.split_saves >= 0 else "cost"
-            lines.append(f"Rates that differ by 1% {word} {abs(self.split_saves):.3g} examples.")
         return "\n".join(lines)
 
 
-def pair_time(pair: Any, lr: float, start: tuple[float | None, float], n_features: int) -> float:
-    """Return the mean t at which two prototypes of a SymmetricPair have half of their R-.
-
-    ``start`` is R-(0), None for random prototypes, and Q-(0).
-    """
+def pair_time(pair: Any, lr: float, Q: float, n_features: int) -> float:
+    """Return the mean t at which random prototypes with Q-(0) = Q have half of their R-."""
     b, growth = pair.b, pair.growth_rate(lr)
     if growth <= 0:
         return inf
-    overlap, Q = start
     end = (PATIENCE + 0.5 * log(n_features)) / growth
     times = np.concatenate([[0.0], np.geomspace(1e-4, 1.0, 1000) * end])
 
@@ -111,9 +99,7 @@ def pair_time(pair: Any, lr: float, start: tuple[float | None, float], n_feature
     # An example moves R- by (lr / N) (y_1 - y_2) / 2, with either sign.
     noise = lr**2 * (b * b / 4 + 0.5) / n_features
     fading = np.exp(-2 * grown)
-    variance = noise * float((np.diff(times) * (fading[1:] + fading[:-1]) / 2).sum())
-    if overlap is None:
-        overlap, variance = 0.0, variance + Q / n_features
+    variance = noise * float(np.trapezoid(fading, times)) + Q / n_features
     quantiles = ndtri((np.arange(DRAWS) + 0.5) / DRAWS)
     R, _ = pair.specialised(lr)
     half = (R[0, 0] - R[0, 1]) / 2
@@ -122,29 +108,26 @@ def pair_time(pair: Any, lr: float, start: tuple[float | None, float], n_feature
         return pair.drift(state[0], max(state[1], 1e-300), lr)
 
     ends = []
-    for begin in np.unique(np.abs(overlap + sqrt(variance) * quantiles).round(14)):
+    for begin in np.unique(np.abs(sqrt(variance) * quantiles).round(14)):
         course = odeint(speed, [begin, Q], times, rtol=1e-7, atol=1e-14)[:, 0]
         when = crossing(course, half, times, never=times[-1])
         ends.append(0.0 if begin >= half else when)
     return float(np.mean(ends))
 
 
-def pair_advice(pair: Any, lr: float, start: tuple[float | None, float], n: int) -> Advice:
-    """Return the advice on a SymmetricPair."""
-    examples = n * pair_time(pair, lr, start, n)
+def pair_advice(pair: Any, lr: float, Q: float, n: int) -> Advice:
+    """Return the advice on a SymmetricPair whose prototypes begin with Q-(0) = Q."""
+    examples = n * pair_time(pair, lr, Q, n)
     rates = [share * pair.best_rate for share in SHARES]
-    times = {rate: n * pair_time(pair, rate, start, n) for rate in rates}
+    times = {rate: n * pair_time(pair, rate, Q, n) for rate in rates}
     if lr < pair.best_rate:
         times[lr] = examples
     best = min(times, key=lambda rate: times[rate])
     return Advice(lr, pair.critical_rate, best, examples, times[best], lr < pair.critical_rate)
 
 
-def unit_time(model: Estimator, start: Any, n_features: int) -> float:
-    """Return the mean t at which the last unit of Sanger's rule has half of its overlap.
-
-    ``start`` is (R, Q); None for random units.
-    """
+def unit_time(model: Estimator, n_features: int) -> float:
+    """Return the mean t at which the last of random units has half of its overlap."""
     M, m = model.n_students, model.n_directions
     last = min(M, m)
     lr = model.learning_rate[:, None]
@@ -153,18 +136,14 @@ def unit_time(model: Estimator, start: Any, n_features: int) -> float:
         return inf
     # An example moves R_lj by (lr_l / N) x_l y_j. Overlaps that do not grow follow the others.
     strength = lr**2 * (1 + model.excess)
-    variance = strength / (2 * np.maximum(rates, rates[last - 1, last - 1])) / n_features
-    overlaps, rest = np.zeros((M, m)), np.eye(M)
-    if start is None:
-        variance = variance + 1.0 / n_features
-    else:
-        overlaps, rest = start[0], start[1] - start[0] @ start[0].T
+    noise = strength / (2 * np.maximum(rates, rates[last - 1, last - 1]))
+    spread = np.sqrt((1.0 + noise) / n_features)
     half = abs(model.fixed_point()[0][last - 1, last - 1]) / 2
     end = (PATIENCE + 0.5 * log(n_features)) / float(np.diag(rates)[:last].min())
     ends = []
     for draw in ndtri(sobol(M * m, UNIT_DRAWS)):
-        R = overlaps + np.sqrt(variance) * draw.reshape(M, m)
-        Q = rest + R @ R.T
+        R = spread * draw.reshape(M, m)
+        Q = np.eye(M) + R @ R.T
         length = np.sqrt(np.diag(Q))
         R, Q = R / length[:, None], Q / np.outer(length, length)
         times, passed, when = np.linspace(0.0, end / STRETCHES, 40), 0.0, 0.0
@@ -179,21 +158,17 @@ def unit_time(model: Estimator, start: Any, n_features: int) -> float:
     return float(np.mean(ends))
 
 
-def unit_advice(model: Estimator, start: Any, n_features: int) -> Advice:
-    """Return the advice on Sanger's rule; units start from (R, Q), or at random for None."""
+def unit_advice(model: Estimator, n_features: int) -> Advice:
+    """Return the advice on Sanger's rule with units in random directions."""
 
-    def other(lr: Any) -> Any:
+    def other(lr: float) -> Any:
         return type(model)(model.strengths, learning_rate=lr, n_units=model.n_students)
 
     units = min(model.n_students, model.n_directions)
     best = float(model.excess[units - 1])  # where the last unit's gamma is largest
     while not other(best).is_stable():
         best *= 0.9
-    split = other(model.learning_rate * 0.99 ** np.arange(model.n_students))
-    examples, fastest, apart = (
-        n_features * unit_time(lr_model, start, n_features)
-        for lr_model in (model, other(best), split)
-    )
+    examples, fastest = (n_features * unit_time(one, n_features) for one in (model, other(best)))
     if examples < fastest and np.ptp(model.learning_rate) == 0.0 < best - model.learning_rate[0]:
         best, fastest = float(model.learning_rate[0]), examples
     critical = model.critical_rates
@@ -206,5 +181,4 @@ def unit_advice(model: Estimator, start: Any, n_features: int) -> Advice:
         examples=examples,
         best_examples=fastest,
         stable=model.is_stable(),
-        split_saves=examples - apart if units > 1 and examples < inf else None,
     )

@@ -11,14 +11,10 @@ from itertools import permutations
 from math import ceil
 
 import numpy as np
-from scipy.special import expit, ndtr, ndtri, softmax
+from scipy.special import expit, ndtr, ndtri, owens_t, softmax
 from scipy.stats import qmc
 
-from eigenstream.theory.dynamics._gaussian import all_positive
 from eigenstream.theory.mixing import Float64s
-
-#: The largest number of variables of an exact orthant probability (_gaussian).
-EXACT = 4
 
 #: Points of the fixed Sobol sets. For six prototypes the error of a probability is 6e-5 in the
 #: median and 5e-4 at worst. More points reduce the error and cost more time.
@@ -33,9 +29,6 @@ SOFT_POINTS, MOST_SOFT_POINTS = 1 << 11, 1 << 15
 #: exp(-2 pi^2 / FINE) = 1e-17.
 REACH, FINE = 8.5, 0.5
 
-#: The range of sums inside sums. They take twice the step, with the error exp(-2 pi^2) = 3e-9.
-COARSE_REACH = 6.5
-
 #: Above this steepness, the sum is over the derivative of the sigmoid, which is zero to rounding
 #: beyond +-WIDE.
 STEEP, WIDE = 5.0, 37.0
@@ -44,7 +37,7 @@ TINY = 1e-300
 
 
 def winners(mean: Float64s, covariance: Float64s) -> tuple[Float64s, Float64s]:
-    """Return P and A, exactly for up to five prototypes."""
+    """Return P and A, exactly for up to three prototypes."""
     K = len(mean)
     if K == 2:  # the closed form
         (a, c), (_, b) = covariance
@@ -99,13 +92,18 @@ def _boundary(gap: Float64s, spread: Float64s, at: int) -> float:
 
 def _orthant(mean: Float64s, covariance: Float64s) -> float:
     """Return the probability that several Gaussian variables are all positive."""
-    if len(mean) <= EXACT:
-        return float(all_positive(mean, covariance))
+    scale = np.sqrt(np.maximum(np.diag(covariance), TINY))
+    z, correlation = mean / scale, covariance / np.outer(scale, scale)
+    if len(mean) < 2:
+        return float(ndtr(z).prod())
+    if len(mean) == 2:  # Owen (1956)
+        rho, h = np.clip(correlation[0, 1], -1.0, 1.0), np.where(z == 0.0, TINY, z)
+        slopes = (h[::-1] - rho * h) / (h * np.sqrt(max((1.0 - rho) * (1.0 + rho), TINY)))
+        apart = 0.5 * ((h[0] < 0.0) != (h[1] < 0.0))
+        return float(0.5 * ndtr(h).sum() - owens_t(h, slopes).sum() - apart)
     # Genz's separation of variables. The covariance of prototypes on a line is nearly singular.
     u = sobol(len(mean) - 1, ORTHANT_POINTS)
-    scale = np.sqrt(np.maximum(np.diag(covariance), TINY))
-    correlation = covariance / np.outer(scale, scale) + 1e-12 * len(mean) * np.eye(len(mean))
-    z, L = mean / scale, np.linalg.cholesky(correlation)
+    L = np.linalg.cholesky(correlation + 1e-12 * len(mean) * np.eye(len(mean)))
     chance = np.full(len(u), ndtr(z[0] / L[0, 0]))
     total, drawn = chance.copy(), np.empty((len(mean) - 1, len(u)))
     for i in range(1, len(mean)):
@@ -122,56 +120,28 @@ def sobol(width: int, points: int) -> Float64s:
     return np.asarray(np.clip(engine.random(points), 1e-12, 1 - 1e-12), np.float64)
 
 
-def _sigmoids(gap: Float64s, scale: float, beta: float, coarse: int) -> tuple[Float64s, Float64s]:
-    """Return <p> and <p (1 - p)> of p = 1 / (1 + exp(-beta u)) for normal u with these means.
-
-    The result is exact to rounding. ``coarse`` = 2 uses twice the step and a smaller range, with
-    an error of about 1e-8.
-    """
+def _sigmoid(gap: float, scale: float, beta: float) -> tuple[float, float]:
+    """Return <p> and <p (1 - p)> of p = 1 / (1 + exp(-beta u)) for normal u, exact to rounding."""
     if beta * scale <= STEEP:
-        step = FINE * coarse / max(coarse, beta * scale)
-        half = ceil((REACH if coarse == 1 else COARSE_REACH) / step)
+        step = FINE / max(1.0, beta * scale)
+        half = ceil(REACH / step)
         z = step * np.arange(-half, half + 1)
         weights = np.exp(-0.5 * z * z)
-        p = expit(beta * (gap[:, None] + scale * z))
+        p = expit(beta * (gap + scale * z))
         return p @ weights / weights.sum(), (p * (1 - p)) @ weights / weights.sum()
     # p is the probability that u exceeds a logistic variable / beta, and p (1 - p) its density.
-    places = np.arange(-WIDE, WIDE + FINE, FINE * coarse)
+    places = np.arange(-WIDE, WIDE + FINE, FINE)
     density = 1 / np.cosh(0.5 * places) ** 2
     density /= density.sum()
-    z = (gap[:, None] + places / beta) / scale
+    z = (gap + places / beta) / scale
     return ndtr(z) @ density, np.exp(-0.5 * z * z) @ density / (np.sqrt(2 * np.pi) * beta * scale)
 
 
 def soft_pair(mean: Float64s, covariance: Float64s, beta: float) -> Float64s:
     """Return <p p^T> of two prototypes."""
     scale = np.sqrt(max(covariance[0, 0] - 2 * covariance[0, 1] + covariance[1, 1], 0.0))
-    (p,), (cross,) = _sigmoids(mean[:1] - mean[1:], float(scale), beta, 1)
+    p, cross = _sigmoid(mean[0] - mean[1], float(scale), beta)
     return np.array([[p - cross, cross], [cross, 1 - p - cross]])
-
-
-def soft_triple(mean: Float64s, covariance: Float64s, beta: float) -> Float64s:
-    """Return <p p^T> of three prototypes.
-
-    Given u = h_1 - h_2, prototypes 1 and 2 act as one prototype. Its field is
-    h_2 + log(1 + exp(beta u)) / beta. The result is therefore a sum over u of averages for two
-    prototypes.
-    """
-    v = covariance
-    u_scale = np.sqrt(max(v[1, 1] - 2 * v[1, 2] + v[2, 2], TINY))
-    along = (v[0, 1] - v[0, 2] - v[1, 2] + v[2, 2]) / u_scale  # of h_0 - h_2, with u
-    left = np.sqrt(max(v[0, 0] - 2 * v[0, 2] + v[2, 2] - along * along, 0.0))
-    step = 2 * FINE / max(2.0, beta * u_scale, beta * abs(along))
-    half = ceil(COARSE_REACH / step)
-    z = step * np.arange(-half, half + 1)
-    weights = np.exp(-0.5 * z * z)
-    u = beta * (mean[1] - mean[2] + u_scale * z)
-    gap = mean[0] - mean[2] + along * z - np.logaddexp(0, u) / beta
-    first, cross = _sigmoids(gap, float(left), beta, 2)
-    q, both = expit(u), 1 - first - cross
-    each = [first - cross, cross * q, cross * (1 - q), both * q**2, both * q * (1 - q)]
-    a, b, c, d, e, f = np.stack([*each, both * (1 - q) ** 2]) @ weights / weights.sum()
-    return np.array([[a, b, c], [b, d, e], [c, e, f]])
 
 
 def soft_several(mean: Float64s, covariance: Float64s, beta: float) -> Float64s:

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from eigenstream.kernels.base import njit
-from eigenstream.theory.dynamics._gaussian import COMPILE
+
+COMPILE: dict[str, Any] = {"cache": True, "error_model": "numpy", "nogil": True}
 
 
 @njit(**COMPILE)

@@ -195,8 +195,7 @@ class Trajectory:
         if np.isnan(end):
             return []
         length = end - start
-        factor = self.dynamics.rate(float(self.t[rest]))
-        rates = self.dynamics._deviation_rates(self.R[rest], self.Q[rest], factor)
+        rates = self.dynamics.deviation_rates(self.R[rest], self.Q[rest], t=float(self.t[rest]))
         rate = float(rates[0].real)
         plateau = Plateau(start, length, float(self.error[rest]), rate)
         return [plateau] if rate * length >= 1.0 else []
@@ -456,10 +455,8 @@ class Dynamics(ABC):
         >>> model.deviation_rates(*model.fixed_point()).round(3)
         array([-2.75])
         """
-        return self._deviation_rates(*self._state(R, Q), self.rate(t))
-
-    def _deviation_rates(self, R: Float64s, Q: Float64s, factor: float) -> Float64s:
-        """Return the growth rates at an unchecked state, because rounding may put it on an edge."""
+        # Rounding may put a state of a solution on an edge, so it is not checked.
+        R, Q, factor = np.asarray(R, np.float64), np.asarray(Q, np.float64), self.rate(t)
         upper = np.triu_indices(self.n_students, k=1 if self.unit_length else 0)
         free = np.concatenate([R.ravel(), Q[upper]])
 

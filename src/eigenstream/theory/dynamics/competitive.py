@@ -9,11 +9,9 @@ from scipy.linalg import block_diag, helmert
 
 from eigenstream._checks import check_number, check_numbers, check_whole, real_array
 from eigenstream.theory.dynamics._averages import (
-    EXACT,
     rank_averages,
     soft_pair,
     soft_several,
-    soft_triple,
     winners,
 )
 from eigenstream.theory.dynamics._loops import competitive_chain
@@ -33,6 +31,9 @@ RELATIVE, ABSOLUTE = 1e-8, 1e-14
 
 #: Prototypes with a smaller squared distance, relative to their size, coincide to rounding.
 COINCIDENT = 1e-15
+
+#: The most prototypes with shares by rank. The time grows with the factorial of their number.
+MOST_RANKED = 4
 
 
 class CompetitiveDynamics(Dynamics):
@@ -67,10 +68,10 @@ class CompetitiveDynamics(Dynamics):
     Notes
     -----
     The equations close on R_km = J_k.B_m and Q_kl = J_k.J_l ([1]_ eq. 2.6), for any numbers of
-    prototypes and clusters. Averages are exact to 1e-10 for up to five winners and two soft
-    prototypes, and to 1e-7 for three. More prototypes use fixed quasi-random sets, with an error
-    of about 3e-4 for six winners or four soft prototypes. Maps use the averages of winners. Shares
-    by rank need a sum over all orders of at most five prototypes.
+    prototypes and clusters. Averages are exact to rounding for up to three winners and two soft
+    prototypes. More prototypes use fixed quasi-random sets, with an error of about 3e-4 for six
+    winners or four soft prototypes. Maps use the averages of winners. Shares by rank need a sum
+    over all orders of at most four prototypes.
 
     References
     ----------
@@ -265,12 +266,10 @@ class CompetitiveDynamics(Dynamics):
         if self.softness is None:
             squares = np.diag(Q)[:, None] - 2 * Q + np.diag(Q)
             near = squares <= COINCIDENT * max(float(np.diag(Q).max()), 1.0)
-            pairs = np.argwhere(np.triu(near, 1))
-            if len(pairs):
-                first, second = pairs[0].tolist()
+            if np.triu(near, 1).any():
                 raise ValueError(
-                    f"Prototypes {first} and {second} coincide, so the winner is not defined. "
-                    "Move them apart, for example by 1e-6."
+                    "Two prototypes coincide, so the winner is not defined. Move them apart, for "
+                    "example by 1e-6."
                 )
         return R, Q
 
@@ -280,7 +279,7 @@ class CompetitiveDynamics(Dynamics):
             averages = [winners(h, v * Q) for h, v in zip(fields, self.variances, strict=True)]
             P, A = (np.array(part) for part in zip(*averages, strict=True))
             return P, A, P[:, :, None] * np.eye(K)
-        shares = soft_pair if K == 2 else soft_triple if K == 3 else soft_several
+        shares = soft_pair if K == 2 else soft_several
         spreads = self.variances[:, None, None] * Q
         products = np.array(
             [shares(*field, self.softness) for field in zip(fields, spreads, strict=True)]
@@ -327,24 +326,20 @@ class CompetitiveDynamics(Dynamics):
             return None
         K = self.n_students
         shares = real_array(neighborhood, "neighborhood").astype(np.float64)
-        if shares.shape not in ((K,), (K, K)):
+        fits = shares.shape in ((K,), (K, K))
+        if not (fits and np.isfinite(shares).all() and (shares >= 0).all() and shares.any()):
             raise ValueError(
-                f"neighborhood has shape {shares.shape}. Pass a matrix ({K}, {K}) for a map or "
-                f"{K} shares by rank."
-            )
-        if not (np.isfinite(shares).all() and (shares >= 0).all() and shares.any()):
-            raise ValueError(
-                "neighborhood holds NaN, infinity, negative shares or only zeros. Pass finite "
-                "shares >= 0."
+                f"neighborhood must be a ({K}, {K}) matrix or {K} shares by rank, finite and at "
+                f"least 0. It has shape {shares.shape}, or NaN, negative shares or only zeros."
             )
         if self.softness is not None:
             raise ValueError(
                 "neighborhood and softness are both set. Pass softness=None for a neighborhood."
             )
-        if shares.ndim == 1 and K > EXACT + 1:
+        if shares.ndim == 1 and K > MOST_RANKED:
             raise ValueError(
                 f"neighborhood has {K} shares by rank, which need {K}! orders. Use at most "
-                f"{EXACT + 1} prototypes or a matrix."
+                f"{MOST_RANKED} prototypes or a matrix."
             )
         return shares
 

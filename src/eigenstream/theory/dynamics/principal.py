@@ -321,20 +321,16 @@ class PrincipalDynamics(Dynamics):
         apart = lr[j] * (beta[j] - beta[i]) * (1 + lr[i])
         return bool((lr < 2 * beta).all() and (lost * both < apart).all())
 
-    def advise(self, *, n_features: int, R: Any = None, Q: Any = None) -> Advice:
+    def advise(self, *, n_features: int) -> Advice:
         """Predict when the last unit learns, for data of ``n_features`` entries.
 
-        The units start from R and Q, or in random directions. The prediction holds for constant
-        rates. See ``Advice``.
+        The units start in random directions. The prediction holds for constant rates. See
+        ``Advice``.
 
         Parameters
         ----------
         n_features : int
             The number N of entries of an example.
-        R : array-like of shape (n_students, n_directions), default=None
-            The overlaps at the start. By default the units start in random directions.
-        Q : array-like of shape (n_students, n_students), default=None
-            The products of the students at the start.
 
         Returns
         -------
@@ -359,10 +355,7 @@ class PrincipalDynamics(Dynamics):
                 f"The excess variances {near.tolist()} repeat a value. Give different variances."
             )
         least = self.n_students + self.n_directions
-        n = check_whole(n_features, "n_features", least=least)
-        if (R is None) != (Q is None):
-            raise ValueError("R or Q is missing. Pass both, or neither for random directions.")
-        return unit_advice(self, None if R is None else self._state(R, Q), n)
+        return unit_advice(self, check_whole(n_features, "n_features", least=least))
 
     def _own_excess(self) -> Float64s:
         """Return beta_l of the units that have a direction to learn."""

@@ -5,12 +5,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eigenstream._checks import check_number, check_whole, real_array
+from eigenstream._checks import real_array
 from eigenstream._linalg import brief
-from eigenstream._types import RandomState
 from eigenstream.theory.mixing import Float64s
 
-__all__ = ["OrderParameters", "random_overlaps"]
+__all__ = ["OrderParameters"]
 
 #: The largest negative eigenvalue of Q - R R^T, relative to Q, that counts as rounding.
 POSSIBLE = 1e-9
@@ -52,62 +51,6 @@ def _check_orthonormal(directions: ArrayLike) -> Float64s:
     if B.ndim != 2 or np.abs(B @ B.T - np.eye(len(B))).max() > 1e-9:
         raise ValueError("directions are not orthonormal. Pass orthonormal rows.")
     return B
-
-
-def random_overlaps(
-    n_students: int,
-    n_directions: int,
-    *,
-    n_features: int,
-    runs: int = 1,
-    length: float = 1.0,
-    random_state: RandomState = 0,
-) -> tuple[Float64s, Float64s]:
-    """Draw R and Q of students with random directions and equal length, without vectors.
-
-    Parameters
-    ----------
-    n_students, n_directions : int
-        The numbers of students and of special directions.
-    n_features : int
-        The number N of entries of a student.
-    runs : int, default=1
-        The number of independent draws.
-    length : float, default=1.0
-        The length of the students.
-    random_state : int or generator, default=0
-        The seed.
-
-    Returns
-    -------
-    R : array of shape (runs, n_students, n_directions)
-    Q : array of shape (runs, n_students, n_students)
-
-    Notes
-    -----
-    The law is exact. Before the students are rescaled, projections on orthonormal directions are
-    Gaussian, and the products of the remaining parts are Wishart, drawn by the Bartlett factor.
-
-    Examples
-    --------
-    The standard deviation of R is 1 / sqrt(N) = 0.01:
-
-    >>> R, Q = random_overlaps(2, 2, n_features=10_000, runs=200)
-    >>> R.shape, Q.shape, round(float(R.std()), 2)
-    ((200, 2, 2), (200, 2, 2), 0.01)
-    """
-    K, M = check_whole(n_students, "n_students"), check_whole(n_directions, "n_directions")
-    n = check_whole(n_features, "n_features", least=K + M)
-    runs = check_whole(runs, "runs")
-    length = check_number(length, "length", above=0)
-    rng = np.random.default_rng(random_state)
-    R = rng.standard_normal((runs, K, M))
-    factor = np.tril(rng.standard_normal((runs, K, K)), -1)
-    for k in range(K):
-        factor[:, k, k] = np.sqrt(rng.chisquare(n - M - k, runs))
-    Q = R @ R.transpose(0, 2, 1) + factor @ factor.transpose(0, 2, 1)
-    scale = length / np.sqrt(np.einsum("rkk->rk", Q))
-    return R * scale[:, :, None], Q * scale[:, :, None] * scale[:, None, :]
 
 
 class OrderParameters(NamedTuple):

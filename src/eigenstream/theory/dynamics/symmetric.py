@@ -281,14 +281,7 @@ class SymmetricPair:
         dQ = lr * (2 * q * tie + self.b * R_minus * won - Q_minus + lr / 2)
         return dR, dQ
 
-    def advise(
-        self,
-        learning_rate: float,
-        *,
-        n_features: int,
-        length: float = 1.0,
-        R_minus: float | None = None,
-    ) -> Advice:
+    def advise(self, learning_rate: float, *, n_features: int, length: float = 1.0) -> Advice:
         """Predict when the prototypes separate, for data of ``n_features`` entries.
 
         Parameters
@@ -299,8 +292,6 @@ class SymmetricPair:
             The number N of entries of an example.
         length : float, default=1.0
             The length of the prototypes at the start, in random directions.
-        R_minus : float, default=None
-            R- at the start, instead of that of random directions.
 
         Returns
         -------
@@ -316,7 +307,4 @@ class SymmetricPair:
         """
         lr = check_number(learning_rate, "learning_rate", above=0)
         n = check_whole(n_features, "n_features", least=4)
-        start = R_minus, check_number(length, "length", above=0) ** 2
-        if R_minus is not None:
-            check_number(R_minus, "R_minus")
-        return pair_advice(self, lr, start, n)
+        return pair_advice(self, lr, check_number(length, "length", above=0) ** 2, n)
