@@ -298,7 +298,7 @@ def test_batches_of_winners_are_those_of_k_means():
     assert ours.n_iter_ <= theirs.n_iter_ + 1
     streamed = clone(ours).fit(open_stream(rows, chunk_rows=70))
     np.testing.assert_allclose(streamed.prototypes_, ours.prototypes_, atol=1e-10)
-    for init in ("k-means", "data", "random"):
+    for init in ("k-means", "random"):
         other = CompetitiveLearning(6, init=init, method="batch", random_state=0).fit(rows)
         assert np.isfinite(other.prototypes_).all()
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from eigenstream._checks import check_number, check_whole
 from eigenstream.theory.mixing import Float64s, Int64s, MixingProfile, check_profile
@@ -111,8 +111,7 @@ class Blocking:
         delta = check_number(delta, "delta", above=0, below=1)
         check_profile(mixing)
         if a is None:
-            self._check_possible(m, delta, mixing)
-            a = self._best(m, delta, mixing)
+            a = self._best(m, delta, mixing)[1]
         elif check_whole(a, "a") > (m - 1) // 2:
             raise ValueError(
                 f"a = {a} breaks the condition a < m/2 with m = {m}. Use a <= {(m - 1) // 2}."
@@ -122,7 +121,7 @@ class Blocking:
         if leak >= delta / 2:
             raise ValueError(
                 f"a = {a} breaks the condition {self._condition}: {leak:.3g} is not below "
-                f"{delta / 2:.3g}. Use a larger a, or a=None for the best a."
+                f"{delta / 2:.3g} with m = {m} and {mixing!r}. Use another a, or more rows."
             )
         value = float(self.bound(blocks, leak, delta))
         return Deviation(value, delta, m, a, blocks, leak, self.largest)
@@ -132,63 +131,36 @@ class Blocking:
         precision = check_number(precision, "precision", above=0)
         delta = check_number(delta, "delta", above=0, below=1)
         check_profile(mixing)
+        low, high = 2, 4
+        while self._best(high, delta, mixing)[0] > precision:
+            low, high = high, 2 * high
+            if high > MOST:
+                raise ValueError(
+                    f"No m up to 1e18 brings the bound down to {precision:g} with {mixing!r} and "
+                    f"delta = {delta:g}. Use a larger precision or delta."
+                )
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self._best(middle, delta, mixing)[0] > precision:
+                low = middle
+            else:
+                high = middle
+        return self.deviation(high, delta, mixing)
 
-        def rows(low: Int64s, high: Int64s, most: int) -> Int64s:
-            """Return a lower bound of m for l in [low, high], at most ``most + 1``.
+    def _best(self, m: int, delta: float, mixing: MixingProfile) -> tuple[float, int]:
+        """Return the smallest bound, infinite if no a is allowed, and the largest a that has it.
 
-            It is exact for low = high.
-            """
-            cap = np.maximum(most // (2 * low), 1)
-
-            def enough(a: Int64s) -> Any:
-                return self.bound(high, self.leak(low, a, mixing), delta) <= precision
-
-            a = _first_true(enough, np.ones_like(cap), cap)
-            needed = np.maximum(2 * low * np.minimum(a, cap), 2 * np.minimum(a, cap) + 1)
-            return np.where((a <= cap) & (needed <= most), needed, most + 1)
-
-        lower = np.ones(1, dtype=np.int64)
-        least = int(
-            _first_true(
-                lambda blocks: self.bound(blocks, 0.0, delta) <= precision,
-                lower,
-                lower * (MOST // 2),
-            )[0]
-        )
-        tries = np.minimum(least * 2.0 ** np.arange(0, 8, 0.125), MOST / 2).astype(np.int64)
-        start = int(rows(tries, tries, MOST).min())
-        if start > MOST:
-            raise ValueError(
-                f"No m up to 1e18 brings the bound down to {precision:g} with {mixing!r} and "
-                f"delta = {delta:g}. Use a larger precision or delta."
-            )
-        best, _ = _smallest(
-            lambda low, high: rows(low, high, start), least, max(start // 2, least), start
-        )
-        return self.deviation(int(best), delta, mixing)
-
-    def _best(self, m: int, delta: float, mixing: MixingProfile) -> int:
-        """Return the a with the smallest bound, which falls with l and grows with the leak."""
+        A bound falls with l and grows with the leak.
+        """
 
         def below(low: Int64s, high: Int64s) -> Float64s:
             return self.bound(m // (2 * low), self.leak(m // (2 * high), high, mixing), delta)
 
         longest = (m - 1) // 2
-        _, a = _smallest(below, 1, longest, np.inf)
+        a = _smallest(below, 1, longest)
         # The largest a with the same l has the smallest leak.
-        return min(m // (2 * (m // (2 * a))), longest)
-
-    def _check_possible(self, m: int, delta: float, mixing: MixingProfile) -> None:
-        """Raise ValueError for m, delta and mixing without an admissible block length."""
-        longest = (m - 1) // 2
-        leak = float(self.leak(m // (2 * longest), longest, mixing))
-        if leak < delta / 2:
-            return
-        raise ValueError(
-            f"No a < m/2 meets the condition {self._condition} with m = {m}, delta = {delta:g} "
-            f"and {mixing!r}: at best {leak:.3g} is not below {delta / 2:.3g}. Use more rows, "
-            "or a profile that decays faster."
-        )
+        a = min(m // (2 * (m // (2 * a))), longest)
+        return float(self.bound(m // (2 * a), self.leak(m // (2 * a), a, mixing), delta)), a
 
     @property
     def _condition(self) -> str:
@@ -216,29 +188,12 @@ def check_sample_size(m: int) -> int:
     return m
 
 
-def _first_true(
-    true_from: Callable[[Int64s], NDArray[np.bool_]], low: Int64s, high: Int64s
-) -> Int64s:
-    """Return the first integers in [low, high] from which a condition is true, else high + 1."""
-    low, high = low.copy(), high + 1
-    while (low < high).any():
-        middle = low + (high - low) // 2
-        # If low equals high, the middle may be one beyond the range. Ignore it.
-        open_ = low < high
-        yes = np.asarray(true_from(middle)) & open_
-        high = np.where(yes, middle, high)
-        low = np.where(open_ & ~yes, middle + 1, low)
-    return low
-
-
-def _smallest(
-    below: Callable[[Int64s, Int64s], Any], low: int, high: int, best: float
-) -> tuple[float, int]:
-    """Return the smallest value in [low, high] and its place, or ``best`` if no value is smaller.
+def _smallest(below: Callable[[Int64s, Int64s], Any], low: int, high: int) -> int:
+    """Return the place of the smallest finite value in [low, high], or else ``high``.
 
     ``below(l, h)`` are lower bounds of the values in [l, h], exact for l = h.
     """
-    lows, highs, place = np.array([low]), np.array([high]), high
+    lows, highs, best, place = np.array([low]), np.array([high]), np.inf, high
     while lows.size:
         values = below(highs, highs)
         at = int(np.argmin(values))
@@ -251,4 +206,4 @@ def _smallest(
         highs = np.concatenate([np.minimum(middles, highs - 1), highs - 1])
         left = lows <= highs
         lows, highs = lows[left], highs[left]
-    return best, place
+    return place

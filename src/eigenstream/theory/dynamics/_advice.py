@@ -168,7 +168,9 @@ def unit_advice(model: Estimator, n_features: int) -> Advice:
     best = float(model.excess[units - 1])  # where the last unit's gamma is largest
     while not other(best).is_stable():
         best *= 0.9
-    examples, fastest = (n_features * unit_time(one, n_features) for one in (model, other(best)))
+    examples, fastest = (
+        n_features * unit_time(rated, n_features) for rated in (model, other(best))
+    )
     if examples < fastest and np.ptp(model.learning_rate) == 0.0 < best - model.learning_rate[0]:
         best, fastest = float(model.learning_rate[0]), examples
     critical = model.critical_rates

@@ -9,6 +9,7 @@ of soft shares ([DYN] eq. 2.6).
 from functools import cache
 from itertools import permutations
 from math import ceil
+from typing import Any
 
 import numpy as np
 from scipy.special import expit, ndtr, ndtri, owens_t, softmax
@@ -120,7 +121,7 @@ def sobol(width: int, points: int) -> Float64s:
     return np.asarray(np.clip(engine.random(points), 1e-12, 1 - 1e-12), np.float64)
 
 
-def _sigmoid(gap: float, scale: float, beta: float) -> tuple[float, float]:
+def _sigmoid(gap: float, scale: float, beta: float) -> Any:
     """Return <p> and <p (1 - p)> of p = 1 / (1 + exp(-beta u)) for normal u, exact to rounding."""
     if beta * scale <= STEEP:
         step = FINE / max(1.0, beta * scale)

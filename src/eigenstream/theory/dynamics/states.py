@@ -3,7 +3,6 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from eigenstream._checks import real_array
 from eigenstream._linalg import brief
@@ -31,11 +30,9 @@ def check_state(R: Any, Q: Any, students: int, directions: int) -> tuple[Float64
             f"R has shape {R.shape} and Q {Q.shape}. "
             f"Pass shapes {(students, directions)} and {(students, students)}."
         )
-    if not (np.isfinite(R).all() and np.isfinite(Q).all()):
-        raise ValueError("R or Q contains NaN or infinity. Pass finite overlaps.")
     allowed = POSSIBLE * max(float(np.abs(Q).max()), float(np.finfo(float).tiny))
-    if np.abs(Q - Q.T).max() > allowed:
-        raise ValueError("Q is not symmetric. Q_kl is the product of student k and student l.")
+    if not (np.isfinite(R).all() and np.abs(Q - Q.T).max() <= allowed):
+        raise ValueError("R or Q is not finite, or Q not symmetric: Q_kl is J_k.J_l. Correct them.")
     Q = (Q + Q.T) / 2
     least = float(np.linalg.eigvalsh(Q - R @ R.T)[0])
     if least < -allowed:
@@ -44,13 +41,6 @@ def check_state(R: Any, Q: Any, students: int, directions: int) -> tuple[Float64
             "Use a smaller R or a larger Q."
         )
     return R, Q
-
-
-def _check_orthonormal(directions: ArrayLike) -> Float64s:
-    B = np.asarray(directions, np.float64)
-    if B.ndim != 2 or np.abs(B @ B.T - np.eye(len(B))).max() > 1e-9:
-        raise ValueError("directions are not orthonormal. Pass orthonormal rows.")
-    return B
 
 
 class OrderParameters(NamedTuple):
@@ -105,8 +95,9 @@ class OrderParameters(NamedTuple):
         >>> found.t, found.R, found.Q
         (array([12.5]), array([[[0.6, 0.8]]]), array([[[1.]]]))
         """
-        B = _check_orthonormal(directions)
-        J = np.asarray(history.weights, np.float64)
+        B, J = np.asarray(directions, np.float64), np.asarray(history.weights, np.float64)
+        if B.ndim != 2 or np.abs(B @ B.T - np.eye(len(B))).max() > 1e-9:
+            raise ValueError("directions are not orthonormal. Pass orthonormal rows.")
         if J.ndim != 3 or J.shape[2] != B.shape[1]:
             raise ValueError(
                 f"history holds weights of shape {J.shape[1:]}, and a direction has {B.shape[1]} "
