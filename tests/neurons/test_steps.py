@@ -43,7 +43,6 @@ def test_the_loops_take_the_same_steps():
 
 
 PHI = {
-    "identity": (lambda v: v, lambda y: np.ones_like(y)),
     "logistic": (lambda v: 1 / (1 + np.exp(-v)), lambda y: y * (1 - y)),
     "tanh": (np.tanh, lambda y: 1 - y**2),
     "relu": (lambda v: np.maximum(v, 0), lambda y: (y > 0) * 1.0),

@@ -33,7 +33,7 @@ from eigenstream.schedules import LearningRate
 SHARED = 1e8
 
 #: Activation functions of the hidden units.
-ACTIVATIONS = ("identity", "logistic", "tanh", "relu")
+ACTIVATIONS = ("logistic", "tanh", "relu")
 #: Activation functions of the last layer. The first two have the cross-entropy as loss, the others
 #: half the squared error.
 OUTPUTS = ("softmax", "logistic", "identity", "logistic_squared")
@@ -123,21 +123,17 @@ def _product(left: Any, right: Any) -> Any:
 @njit(cache=True, nogil=True, error_model="numpy")
 def _phi(values: Any, kind: int) -> Any:
     """Return phi(v) of inputs v."""
-    if kind == 1:
+    if kind == 0:
         return 1.0 / (1.0 + np.exp(-values))
-    if kind == 2:
-        return np.tanh(values)
-    return np.maximum(values, 0.0) if kind == 3 else values
+    return np.tanh(values) if kind == 1 else np.maximum(values, 0.0)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _slope(answers: Any, kind: int) -> Any:
     """Return phi'(v) of the answers y = phi(v)."""
-    if kind == 1:
+    if kind == 0:
         return answers * (1.0 - answers)
-    if kind == 2:
-        return 1.0 - answers * answers
-    return (answers > 0.0) * 1.0 if kind == 3 else np.ones_like(answers)
+    return 1.0 - answers * answers if kind == 1 else (answers > 0.0) * 1.0
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -153,7 +149,7 @@ def _forward(net: Network, rows: Any) -> Any:
                 values[t] = np.exp(values[t] - values[t].max())
                 values[t] /= values[t].sum()
         elif net.output != 2:
-            values = _phi(values, 1)
+            values = _phi(values, 0)
         answers.append(values)
     return answers
 
@@ -246,7 +242,7 @@ class _Backpropagating(SupervisedNeurons):
 
     _parameter_constraints: ClassVar[Constraints] = SupervisedNeurons._parameter_constraints | {
         "hidden_layer_sizes": "no_validation",
-        "activation": [words("tanh", "logistic", "relu")],
+        "activation": [words(*ACTIVATIONS)],
         "batch_size": [COUNT],
         "momentum": [Interval(Real, 0, 1, closed="left")],
     }

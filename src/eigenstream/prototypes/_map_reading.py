@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +20,13 @@ from eigenstream._types import (
     Array,
     LabelsLike,
     Matrix,
-    RandomState,
     RowsLike,
     StreamLike,
     WeightsLike,
 )
 from eigenstream.prototypes._nearest import nearest, nearest_units
 from eigenstream.prototypes._quantiser import NO_ROWS, weights_of
+from eigenstream.prototypes.base import PrototypeEstimator
 from eigenstream.prototypes.grids import Grid
 from eigenstream.rows.chunk import Chunk
 from eigenstream.rows.rows import StreamRows
@@ -162,26 +162,11 @@ class Quality:
         return MapQuality(self.n_rows, error, astray, distortion, hits)
 
 
-class MapReading:
+class MapReading(PrototypeEstimator):
     """The methods of a map that read its results."""
 
     _grid: Any
-    _squares: Any
-    _rows_to_read: Any
-    _scaled: Any
-    missing: str
-    random_state: RandomState
-
-    if TYPE_CHECKING:
-
-        @property
-        def prototypes_(self) -> Float64s: ...
-
-        @property
-        def error_(self) -> float: ...
-
-        @property
-        def _units(self) -> Float64s: ...
+    _units: Float64s
 
     @property
     def grid_(self) -> Grid:

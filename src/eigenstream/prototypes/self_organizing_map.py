@@ -62,7 +62,7 @@ LAST_RADIUS = {"gaussian": 0.7, "bubble": 1.0}
     _distortion="number?",
     _hits="f8 units?",
 )
-class SelfOrganizingMap(MapReading, PrototypeEstimator):
+class SelfOrganizingMap(MapReading):
     """Self-organising map: units on a grid that represent rows, neighbours for similar rows.
 
     A row x with the nearest unit c moves every unit k by ``w_k += h_kc (x - w_k)`` [1]_. The factor

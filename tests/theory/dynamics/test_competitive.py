@@ -143,7 +143,7 @@ def test_neighborhoods_are_checked(shares, words):
 def test_prototypes_on_a_line_are_no_trouble():
     K, places = 3, np.array([-1.0, 0.0, 1.0])
     R, Q = places[:, None], np.outer(places, places)
-    P, A, _ = CompetitiveDynamics([[0.3]], n_prototypes=K, learning_rate=0.1).averages(R, Q)
+    P, A, _ = CompetitiveDynamics([[0.3]], n_prototypes=K, learning_rate=0.1)._averages(R, Q)
     middles = (places[1:] + places[:-1]) / 2 - 0.3
     # A root of rounding is left of what has no variance.
     np.testing.assert_allclose(P[0], np.diff([0, *ndtr(middles), 1]), atol=1e-7)

@@ -59,14 +59,11 @@ class Annealing:
     def __post_init__(self) -> None:
         """Check that the schedule gives rates that do not depend on the data."""
         check_whole(self.n_features, "n_features")
-        if isinstance(self.learning_rate, type) or not hasattr(self.learning_rate, "gains"):
+        rate = self.learning_rate
+        if isinstance(rate, type) or not hasattr(rate, "gains") or hasattr(rate, "averaging"):
             raise TypeError(
-                f"learning_rate={self.learning_rate!r} is no schedule. Pass Power(1, 100), say."
-            )
-        if hasattr(self.learning_rate, "averaging"):  # Auto estimates its rate from the data
-            raise TypeError(
-                f"The rates of learning_rate={self.learning_rate!r} depend on the data. "
-                "Pass Constant, Power, Exponential or Steps."
+                f"learning_rate={rate!r} has no rates that do not depend on the data. Pass "
+                "Constant, Power, Exponential or Steps."
             )
 
     def __call__(self, t: ArrayLike) -> Any:

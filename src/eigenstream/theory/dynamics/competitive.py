@@ -139,41 +139,6 @@ class CompetitiveDynamics(Dynamics):
         self.annealing = check_annealing(annealing)
         self._clusters = (self.centres, self.weights, self.variances)
 
-    def averages(self, R: ArrayLike, Q: ArrayLike) -> tuple[Float64s, Float64s, Float64s]:
-        """Return P, A and <p p^T>; the first axis is the cluster.
-
-        P_nk is the probability that prototype k wins in cluster n. A_nkl is the density of a tie
-        between k and l, or beta <p_k p_l> for soft prototypes. They do not depend on the
-        neighborhood, and p is that of the winner alone.
-
-        Parameters
-        ----------
-        R : array-like of shape (n_students, n_directions)
-            The overlaps of the students with the directions.
-        Q : array-like of shape (n_students, n_students)
-            The products of the students.
-
-        Returns
-        -------
-        P : array of shape (n_clusters, n_prototypes)
-            The probabilities of winning.
-        A : array of shape (n_clusters, n_prototypes, n_prototypes)
-            The densities of ties.
-        pp : array of shape (n_clusters, n_prototypes, n_prototypes)
-            The means of p_k p_l.
-
-        Examples
-        --------
-        >>> model = CompetitiveDynamics([[1.0], [-1.0]], learning_rate=1)
-        >>> P, _, _ = model.averages(
-        ...     [[0.5], [-0.5]], [[0.26, -0.24], [-0.24, 0.26]]
-        ... )
-        >>> P.round(4)
-        array([[0.8413, 0.1587],
-               [0.1587, 0.8413]])
-        """
-        return self._averages(*self._state(R, Q))
-
     def error(self, R: ArrayLike, Q: ArrayLike) -> float:
         """Return the quantisation error (<min_k d_k> - <xi^2>) / 2.
 
@@ -274,6 +239,12 @@ class CompetitiveDynamics(Dynamics):
         return R, Q
 
     def _averages(self, R: Float64s, Q: Float64s) -> tuple[Float64s, Float64s, Float64s]:
+        """Return P, A and <p p^T>; the first axis is the cluster.
+
+        P_nk is the probability that prototype k wins in cluster n. A_nkl is the density of a tie
+        between k and l, or beta <p_k p_l> for soft prototypes. They do not depend on the
+        neighborhood, and p is that of the winner alone.
+        """
         fields, K = self.centres @ R.T - 0.5 * np.diag(Q), self.n_students
         if self.softness is None:
             averages = [winners(h, v * Q) for h, v in zip(fields, self.variances, strict=True)]
