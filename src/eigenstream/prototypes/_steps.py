@@ -16,10 +16,9 @@ __all__ = ["MAP", "RANK", "RULES", "SOFT", "WINNER", "learn"]
 WINNER, SOFT, RANK, MAP = range(4)
 RULES = {"winner": WINNER, "soft": SOFT, "rank": RANK}
 
-#: The number of entries of all units below which plain steps are faster.
-FEW_OF_WINNER, FEW = 2**16, 2**11
-#: Plain steps are faster for fewer rows than this.
-FEW_ROWS = 8
+#: The number of entries of all units below which plain steps are faster. Winners, which move one
+#: unit a step, gain less than a factor of two from blocks.
+FEW = 2**11
 
 #: The smallest share of a unit that a step keeps, and the scale at which a block ends.
 LEAST, SMALL = 1e-30, 1e-100
@@ -64,8 +63,7 @@ def learn(
     X, seen = np.ascontiguousarray(X, np.float64), (np.empty(n, np.int64), np.empty(n))
     plan = kind, grid, keep
     if block is None:
-        few = (FEW_OF_WINNER if kind == WINNER else FEW) > K * D or n < FEW_ROWS
-        block = 0 if few else 32 if D < 128 else 64
+        block = 0 if kind == WINNER or FEW > K * D else 32 if D < 128 else 64
     if block == 0:
         _plain_steps(plan, W, X, pace, counts, seen)
         return seen
