@@ -166,7 +166,11 @@ class MapReading(PrototypeEstimator):
     """The methods of a map that read its results."""
 
     _grid: Any
-    _units: Float64s
+
+    @property
+    def _units(self) -> Float64s:
+        """The units that rows are compared with, divided by the deviations of ``scale``."""
+        return super().prototypes_
 
     @property
     def grid_(self) -> Grid:

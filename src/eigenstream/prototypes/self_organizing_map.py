@@ -422,11 +422,6 @@ class SelfOrganizingMap(MapReading):
         units = super().prototypes_
         return units if self._deviations is None else units * self._deviations
 
-    @property
-    def _units(self) -> Float64s:
-        """The units that rows are compared with, divided by the deviations of ``scale``."""
-        return super().prototypes_
-
     def _rows_to_read(self, X: RowsLike) -> tuple[Matrix, Float64s]:
         rows = super()._rows_to_read(X)[0]
         return self._scaled(Chunk(rows)).rows, self._units
