@@ -78,7 +78,7 @@ MODELS = {
     "pca": StreamPCA(2),
     "scaled": StreamPCA(2, scale=True),
     "slow": SlowSubspace(2),
-    "mapped": SlowSubspace(1, features=RBFNetwork(8, random_state=0)),
+    "mapped": SlowSubspace(1, features=RBFNetwork(4, random_state=0)),
     "classes": ClassSubspace(2, criterion="difference", eta=1.0),
     "contrast": ContrastSubspace(2),
     "prototypes": CompetitiveLearning(3, random_state=0),
