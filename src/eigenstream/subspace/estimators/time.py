@@ -445,11 +445,6 @@ class TimeEstimator(CallbackSupportMixin, GapEstimator):
             return self._sequences(X, sample_weight)
         if sample_weight is not None:
             raise ValueError("A stream has no sample_weight. Leave it out.")
-        if getattr(X, "shuffled", False) and self.lag > 0:
-            warn_user(
-                f"{X!r} comes from a loader that shuffles, and velocities are differences of rows "
-                "that follow each other in time. Load with shuffle=False."
-            )
         rows = stream_rows(self, X, gaps=self._gaps)
         note_columns(self, X)
         return rows
