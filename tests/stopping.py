@@ -1,15 +1,17 @@
 """Fits that are stopped on the way, as by a signal, with a checkpoint."""
 
+from eigenstream.persistence import Checkpoint
 
-def stops_behind(keeper, rows):
-    """Let a checkpoint stop its fit behind so many rows, those of all passes counted."""
-    after, seen = keeper.after, []
 
-    def stopping(chunk, learned, turn=0, whole=False):
-        seen.append(len(chunk))
-        if sum(seen) == rows:
-            keeper.stop()
-        after(chunk, learned, turn, whole)
+class Stopping(Checkpoint):
+    """Ends the fit after a number of chunks, those of all passes counted."""
 
-    keeper.after = stopping
-    return keeper
+    def __init__(self, path, chunks, **how):
+        super().__init__(path, **how)
+        self.left = chunks
+
+    def after(self, chunk, learned, turn=0, whole=False):
+        self.left -= 1
+        if self.left == 0:
+            self.stop()
+        super().after(chunk, learned, turn, whole)

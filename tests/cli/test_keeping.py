@@ -20,9 +20,9 @@ COMMAND = """
 import os, signal, sys
 from eigenstream.cli import main
 from eigenstream.persistence import Checkpoint
-from eigenstream.streams import Stream
+from eigenstream.streams import stream
 
-Stream.__init__.__kwdefaults__["chunk_bytes"] = 50 * 3 * 8
+stream.CHUNK_BYTES = 50 * 3 * 8
 number, write, count = int(sys.argv.pop(1)), Checkpoint._write, []
 
 def written(self, estimator, complete):

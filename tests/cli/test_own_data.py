@@ -247,7 +247,7 @@ def test_text_with_decimal_commas(files):
     refused = run("fit", "pca", "euro.csv")
     assert refused.exit_code == 2
     assert "euro.csv has '1,5' in row 0" in refused.stderr
-    assert "Pass --decimal , if" in refused.stderr
+    assert "pass --decimal ," in refused.stderr
     assert told("info", "euro.csv", "--decimal", ",")["rows"] == 3
 
 
@@ -269,7 +269,7 @@ def test_columns_by_pattern_and_range_and_columns_of_text(files):
         assert eigenstream.load("m.eigs").feature_names_in_.tolist() == names
     result = run("fit", "pca", "t.csv", "--exclude", "t")
     assert (result.exit_code, len(result.stderr.splitlines())) == (0, 1)
-    assert "who: text ('ann' in row 0)" in result.stderr
+    assert "who: text ('ann')" in result.stderr
     assert "has no column 'q*'" in run("fit", "pca", "t.csv", "--columns", "q*").stderr
 
 

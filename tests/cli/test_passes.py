@@ -6,10 +6,9 @@ import pytest
 from commands import answer as told
 from commands import outcome as run
 from eigenstream import RBFNetwork, Sketch, SlowSubspace, StreamPCA, load, open_stream
-from eigenstream.persistence import Checkpoint
 from eigenstream.persistence.checkpoints import Interrupted
-from eigenstream.streams import Standardize, Stream
-from stopping import stops_behind
+from eigenstream.streams import Standardize
+from stopping import Stopping
 
 #: Wider than any frame here: where nothing is cut off, no second pass is made.
 ROWS = np.random.default_rng(0).standard_normal((600, 600)).cumsum(axis=0)
@@ -75,12 +74,12 @@ def test_behind_a_map_and_behind_steps(more, folder):
 @pytest.fixture
 def chunks(folder, monkeypatch):
     """Chunks of 50 rows, on the command line, too."""
-    monkeypatch.setitem(Stream.__init__.__kwdefaults__, "chunk_bytes", 50 * ROWS[0].nbytes)
+    monkeypatch.setattr("eigenstream.streams.stream.CHUNK_BYTES", 50 * ROWS[0].nbytes)
 
 
 def stopped_at(rows, path, model):
     """Stop a fit behind so many rows, all passes counted, with a checkpoint."""
-    keeper = stops_behind(Checkpoint(path, every=50), rows)
+    keeper = Stopping(path, rows // 50, every=50)
     with pytest.raises(Interrupted):
         model.fit(open_stream("x.npy"), checkpoint=keeper)
 

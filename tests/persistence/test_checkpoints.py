@@ -27,25 +27,12 @@ from eigenstream import (
 )
 from eigenstream.persistence import Checkpoint, Interrupted, ModelError, describe, load
 from eigenstream.streams import LagEmbedding, Standardize
+from stopping import Stopping
 
 ROWS = np.random.default_rng(0).standard_normal((900, 6)) * np.linspace(3, 1, 6)
 
 
 UNTAUGHT = OjaNeuron, SangerNetwork, CompetitiveLearning, SelfOrganizingMap
-
-
-class Stopping(Checkpoint):
-    """Ends the fit after so many chunks."""
-
-    def __init__(self, path, chunks, **how):
-        super().__init__(path, **how)
-        self.left = chunks
-
-    def after(self, chunk, learned, turn=0, whole=False):
-        self.left -= 1
-        if self.left == 0:
-            self.stop()
-        super().after(chunk, learned, turn, whole)
 
 
 def stream(**options):

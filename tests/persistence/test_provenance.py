@@ -12,7 +12,7 @@ from eigenstream import (
     StreamPCA,
     open_stream,
 )
-from eigenstream.persistence import Checkpoint, Interrupted, describe, load, save
+from eigenstream.persistence import Interrupted, describe, load, save
 from eigenstream.streams import (
     Differences,
     LagEmbedding,
@@ -21,22 +21,9 @@ from eigenstream.streams import (
     Standardize,
     UnitNorm,
 )
+from stopping import Stopping
 
 ROWS = np.random.default_rng(0).standard_normal((300, 3)).cumsum(axis=0)
-
-
-class Stopping(Checkpoint):
-    """Ends the fit after so many chunks."""
-
-    def __init__(self, path, chunks):
-        super().__init__(path)
-        self.left = chunks
-
-    def after(self, chunk, learned, turn=0, whole=False):
-        self.left -= 1
-        if self.left == 0:
-            self.stop()
-        super().after(chunk, learned, turn, whole)
 
 
 STEPS = Standardize(), UnitNorm(), LagEmbedding(2), QuadraticExpansion(), Differences()

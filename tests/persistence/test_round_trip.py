@@ -21,10 +21,10 @@ from eigenstream._storable import CLASSES
 from eigenstream.features import GradientOrientation
 from eigenstream.monitor import Monitor
 from eigenstream.persistence import describe, load, save
+from eigenstream.persistence.codec import encode
 from eigenstream.subspace.estimators.mapping import FeatureMap
 from eigenstream.subspace.solvers.kernels import KernelMap, RowSpan
 from members import DATA, MEMBERS, keeping
-from saved import assert_same
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -34,6 +34,15 @@ LABELS = np.arange(90) % 3
 NAMES = np.array(["a", "bb", "c"])[LABELS]
 PAIRS = ROWS[RNG.integers(90, size=(120, 2))]
 CUT = 47
+
+
+def assert_same(left, right):
+    """Both would be saved alike: numbers and text equal, arrays to rounding."""
+    arrays, others = {}, {}
+    assert encode(left, arrays) == encode(right, others)
+    assert arrays.keys() == others.keys()
+    for name, values in arrays.items():
+        np.testing.assert_allclose(others[name], values, rtol=1e-9, atol=1e-11, err_msg=name)
 
 
 def data_of(member):

@@ -54,7 +54,7 @@ class Layout:
     has_rows: bool
     #: For each column that holds not only numbers: the first other value.
     words: dict[int, str]
-    #: The columns with more other values than numbers.
+    #: The columns with more other values than numbers, or with decimal commas.
     texts: frozenset[int]
 
 
@@ -117,7 +117,8 @@ def table_layout(
                 n_words[place] += 1
             elif cell.strip() not in NOTHING:
                 n_words[place] -= 1
-    texts = frozenset(place for place in words if n_words[place] > 0)
+    commas = {place for place, word in words.items() if _kind(word) == "decimal commas"}
+    texts = frozenset(place for place in words if n_words[place] > 0 or place in commas)
     doubtful = headed and numbers and header == "infer"
     size = len(first), at, bool(rows)
     return Layout(delimiter, blanks, tuple(names), doubtful, *size, words, texts)
