@@ -259,7 +259,7 @@ def test_questions_to_a_map():
     model = fitted("map", "standardize")[0]
     twin, ready = twin_of(model), standardised(OTHER)
     expected = twin.evaluate(ready)
-    for X in (OTHER, open_stream(OTHER), open_stream(OTHER).prepared(model), iter([OTHER])):
+    for X in (OTHER, open_stream(OTHER), open_stream(OTHER).prepared(model)):
         found = model.evaluate(X)
         assert found.quantization_error == pytest.approx(expected.quantization_error)
     np.testing.assert_array_equal(model.hits(OTHER), twin.hits(ready))

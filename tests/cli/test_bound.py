@@ -42,7 +42,7 @@ def test_profiles_are_compared_and_drawn(capsys, tmp_path):
         ),
         (["research", "bound", "slow", "--d", "10", "--m", "9"], "'--mixing'"),
         ([*SLOW, "--m", "many"], "'--m'"),
-        ([*SLOW, "--m", "100"], "Use m >= "),
+        ([*SLOW, "--m", "100"], "or more rows"),
         ([*SLOW, "--m", "100", "--delta", "2"], "delta must be a number in (0, 1)"),
         ([*SLOW, "--m", "10000000", "--picture", "no/such/folder/x.png"], "no/such/folder"),
         ([*PAIRS[:5], "--margin", "1.5", "--m", "9"], "margin must be a number in (0, 1), got 1.5"),

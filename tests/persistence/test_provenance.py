@@ -72,7 +72,7 @@ def test_what_a_file_says_about_its_origin(folder):
     [StreamPCA(1), ClassSubspace(1, criterion="difference", eta=2.0), Perceptron(random_state=0)],
     ids=repr,
 )
-@pytest.mark.filterwarnings("ignore:the perceptron did not converge")
+@pytest.mark.filterwarnings("ignore:Perceptron did not converge")
 def test_an_array_leaves_nothing_of_a_stream(model):
     labels = np.arange(300) % 2
     model.fit(open_stream(ROWS).through(UnitNorm()).with_labels(labels))

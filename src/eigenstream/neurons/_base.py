@@ -220,7 +220,7 @@ class SupervisedNeurons(Neurons):
         if not self.converged_:
             checks.warn_user(
                 f"{type(self).__name__} did not converge in {self.n_iter_} passes: {why}. Scale "
-                "the features to about one, raise max_iter, or change the learning rate.",
+                "the features to about one, or raise max_iter.",
                 ConvergenceWarning,
             )
         fit.end()
