@@ -63,7 +63,6 @@ def against_the_loop(threads: int) -> None:
     table = []
     for D, d, many, few in SHAPES:
         rows = np.random.default_rng(0).standard_normal((many, D))
-        single = rows.astype(np.float32)
         start = np.linalg.qr(rows[:d].T)[0]
         block = max(22, d)
         plan = {"center": False, "learning_rate": RATE, "init": start.T}
@@ -72,7 +71,6 @@ def against_the_loop(threads: int) -> None:
                 "loop": partial(loop, rows[:few], start),
                 "products": partial(products, d, block, rows),
                 "flow": lambda rows=rows, d=d, plan=plan: flow(rows, d, **plan),
-                "float32": lambda rows=single, d=d, plan=plan: flow(rows, d, **plan),
                 "slow": lambda rows=rows, d=d, plan=plan: flow(rows, d, **plan, **SLOW),
                 "default": lambda rows=rows, d=d: flow(rows, d, **SLOW),
             },
@@ -87,14 +85,13 @@ def against_the_loop(threads: int) -> None:
                 f"{per['flow']:.2f}",
                 f"{per['loop'] / per['flow']:.0f} x",
                 f"{per['flow'] / per['products']:.2f} x",
-                f"{per['float32']:.2f}",
                 f"{per['slow']:.2f}",
                 f"{per['default']:.2f}",
             ]
         )
     show(
         f"Microseconds a row, BLAS threads: {threads} (b: rows of a block; floor: two products)",
-        ["", "NumPy + QR", "PCA", "faster", "of floor", "float32", "slow", "slow, auto"],
+        ["", "NumPy + QR", "PCA", "faster", "of floor", "slow", "slow, auto"],
         table,
     )
 
@@ -148,20 +145,20 @@ def feed(learner: Any, rows: np.ndarray) -> None:
 
 
 def first_use() -> None:
-    """A process that compiles, one that finds the cache, and one with the other dtype."""
+    """A process that compiles, and one that finds the cache."""
     code = """
 import numpy as np, time
 from eigenstream import SlowSubspace
-rows = np.random.default_rng(0).standard_normal((300, 20)).astype({!r})
+rows = np.random.default_rng(0).standard_normal((300, 20))
 start = time.perf_counter()
 SlowSubspace(2, alpha=0.3, solver="flow").fit(rows)
 print(time.perf_counter() - start)
 """
     seconds = []
     with tempfile.TemporaryDirectory() as cache:
-        for dtype in ("float64", "float64", "float32"):
+        for _ in range(2):
             out = subprocess.run(
-                [sys.executable, "-c", code.format(dtype)],
+                [sys.executable, "-c", code],
                 env={**os.environ, "NUMBA_CACHE_DIR": cache},
                 capture_output=True,
                 text=True,
@@ -170,7 +167,7 @@ print(time.perf_counter() - start)
             seconds.append(float(out))
     print(
         f"first fit of 300 rows: {seconds[0]:.1f} s in the first process (it compiles), "
-        f"{seconds[1]:.2f} s in the second, {seconds[2]:.2f} s in a third with float32\n"
+        f"{seconds[1]:.2f} s in the second\n"
     )
 
 

@@ -66,7 +66,6 @@ def speed() -> None:
         runs = {
             "slow": partial(SlowSubspace(10, alpha=0.3, solver="sketch").fit, rows),
             "PCA": partial(StreamPCA(10, solver="sketch").fit, rows),
-            "float32": partial(StreamPCA(10, solver="sketch").fit, rows.astype(np.float32)),
             "dense": partial(SlowSubspace(10, alpha=0.3, solver="dense").fit, rows),
             "dense PCA": partial(StreamPCA(10, solver="dense").fit, rows),
             "peer": partial(IncrementalPCA(10, batch_size=100).fit, rows),
@@ -74,7 +73,7 @@ def speed() -> None:
         times = race(runs, rounds=2, clock=process_time)
         table.append([str(D), *(f"{1e6 * t / n:.1f}" for t in times.values())])
         table[-1].append(f"{times['peer'] / times['PCA']:.1f}")
-    columns = ["D", "slow subspace", "PCA", "PCA, float32", "slow subspace, dense", "PCA, dense"]
+    columns = ["D", "slow subspace", "PCA", "slow subspace, dense", "PCA, dense"]
     columns += ["IncrementalPCA(100)", "it / PCA"]
     show("Microseconds of one core a row, d=10", columns, table)
 

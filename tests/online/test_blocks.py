@@ -34,10 +34,9 @@ def test_any_rule_of_any_size_in_any_chunks_is_the_sequential_rule(data):
     rule = data.draw(st.sampled_from(list(RULES)))
     d, D, n = (data.draw(st.integers(1, most)) for most in (6, 40, 150))
     d, center = min(d, D), data.draw(st.booleans())
-    single = data.draw(st.booleans())
     rng = np.random.default_rng(data.draw(st.integers(0, 999)))
     rows = rng.standard_normal((n, D)) * np.linspace(1.5, 0.5, D) / np.sqrt(D) + 0.5 / np.sqrt(D)
-    rows = rows.astype(np.float32) if single else rows
+    rows = rows.astype(np.float32) if data.draw(st.booleans()) else rows
     weights = rng.choice([0.0, 1.0, 2.5], n, p=[0.1, 0.6, 0.3])
     start = rng.standard_normal((d, D)) / np.sqrt(D)
     start = orthonormalized(start.T).T if rule.orthonormal else start
@@ -61,19 +60,18 @@ def test_any_rule_of_any_size_in_any_chunks_is_the_sequential_rule(data):
     if rule.orthonormal:
         found, expected = found.T @ found, expected.T @ expected
     # Roundings of numbers of the size of the weights, 64 a step.
-    near = 64 * (n + 1) * np.finfo(rows.dtype).eps * np.abs(expected).max()
+    near = 64 * (n + 1) * np.finfo(float).eps * np.abs(expected).max()
     np.testing.assert_allclose(found, expected, rtol=0, atol=near)
 
 
-@pytest.mark.parametrize(("dtype", "limit"), [(np.float32, 1e-6), (np.float64, 1e-12)])
 @pytest.mark.slow
-def test_the_flow_stays_orthonormal_for_a_million_steps(dtype, limit):
-    rows = np.random.default_rng(4).standard_normal((8192, 32)).astype(dtype)
+def test_the_flow_stays_orthonormal_for_a_million_steps():
+    rows = np.random.default_rng(4).standard_normal((8192, 32))
     plan = Plan(6, init=np.eye(6, 32), learning_rate=lambda t: 0.05 + 0 * t, center=False)
     learner = RuleOnRows(OJA_FLOW, plan)
     for _ in range(10**6 // len(rows)):
         learner.update(rows)
-    assert orthonormality_error(learner.vectors.T) < limit
+    assert orthonormality_error(learner.vectors.T) < 1e-12
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)

@@ -71,7 +71,7 @@ class ProjectorAverage:
     moment="f8 C C | f8 0 0",
     top="f8 C d | f8 0 0",
     values="f8 2",
-    watched="float w W | float 0 0",
+    watched="f8 w W | f8 0 0",
     seen="f8 w w | f8 0 0",
     fresh_seen="f8 w w",
     average_values="f8 a",
@@ -152,7 +152,7 @@ class RunningAnswer:
 
     def last(self, learner: Any) -> Float64s:
         """Return the d directions of the last frame that have most of V^T T V, one a row."""
-        return np.asarray(self.top.T.astype(learner.weights.dtype) @ learner.weights, np.float64)
+        return np.asarray(self.top.T @ learner.weights)
 
     @property
     def lags(self) -> bool:
@@ -179,9 +179,7 @@ class RunningAnswer:
         return np.asarray(moment / self.weight)
 
 
-@storable(
-    d="int", power="number | None", keep="number", steps="int", watched="float w W | float 0 0"
-)
+@storable(d="int", power="number | None", keep="number", steps="int", watched="f8 w W | f8 0 0")
 class RunningMean:
     """The mean, with weights t^power, of the weights of a rule that keeps no orthonormal frame."""
 
@@ -204,7 +202,7 @@ class RunningMean:
         if self.power is not None and steps > self.steps:
             share = 1.0 - (self.steps / steps) ** (self.power + 1.0)
             share = max(share, 1.0 - self.keep ** (steps - self.steps))
-            average += average.dtype.type(share) * (learner.weights - average)
+            average += share * (learner.weights - average)
             if learner.rule.norms:
                 average /= np.linalg.norm(average, axis=1, keepdims=True)
         self.steps = steps

@@ -211,7 +211,7 @@ def _advance(step, kind, size, z, frame, watched, mean, adapt, units, rows, term
         if done < stop - start:
             return start + done
         inputs = _inputs(np.eye(height - w), here, there, part, shift - w)
-        np.dot(_lift(W, inputs).astype(frame.dtype), z[w:height], frame)
+        np.dot(_lift(W, inputs), z[w:height], frame)
         mean += frame[d]
         adapt[:] = changed
         for i in range(len(y)):
@@ -229,19 +229,15 @@ def pointer(step: Any) -> Any:
 
 
 @cache
-def advance_loop(dtype: Any) -> Any:
-    """Return the loop over blocks for one precision, which is compiled once for all rules."""
-    number = types.float64 if dtype == np.float64 else types.float32
-    rows = types.Array(number, 2, "C", readonly=True)
-    vectors = number[:, ::1]
+def advance_loop() -> Any:
+    """Return the loop over blocks, which is compiled once for all rules."""
+    rows = types.Array(types.float64, 2, "C", readonly=True)
     group: Any = types.Tuple
     step, kind = types.FunctionType(STEP), group((types.boolean, types.boolean))
     terms, out = group((WHOLE, WHOLE, LINE, TABLE, LINE)), group((TABLE, TABLE, LINE))
     loop = njit(cache=True, error_model="numpy", nogil=True)(_advance)
     loop.compile(
-        types.intp(
-            step, kind, types.intp, vectors, vectors, vectors, LINE, LINE, LINE, rows, terms, out
-        )
+        types.intp(step, kind, types.intp, TABLE, TABLE, TABLE, LINE, LINE, LINE, rows, terms, out)
     )
     loop.disable_compile()  # rules are passed as function pointers, not compiled in
     return loop

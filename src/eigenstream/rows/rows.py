@@ -269,16 +269,7 @@ class StreamRows(Rows):
 
         The limit allows for a copy in float64.
         """
-        stream, limit, size = self.source, MEMORY_SHARE * physical_memory(), 0.0
-        if None not in (stream.n_rows, stream.n_features, stream.dtype):
-            size = stream.n_rows * stream.n_features * max(stream.dtype.itemsize, 8)
-        too_large = (
-            f"{what} needs all rows of {stream!r} in memory, and they take more than "
-            f"{limit / 2**30:.2g} GiB, a quarter of the memory. Select some with "
-            "open_stream(..., rows=...), or call partial_fit with each chunk."
-        )
-        if size > limit:
-            raise ValueError(too_large)
+        stream, limit = self.source, MEMORY_SHARE * physical_memory()
         parts, size, skipped = [], 0.0, Skipped()
         for chunk in self.chunks():
             skipped.merge(chunk.skipped)
@@ -286,7 +277,11 @@ class StreamRows(Rows):
             values = parts[-1].rows.data
             size += values.nbytes * max(8 / values.itemsize, 1.0)
             if size > limit:
-                raise ValueError(too_large)
+                raise ValueError(
+                    f"{what} needs all rows of {stream!r} in memory, and they take more than "
+                    f"{limit / 2**30:.2g} GiB, a quarter of the memory. Select some with "
+                    "open_stream(..., rows=...), or call partial_fit with each chunk."
+                )
         if not any(map(len, parts)):
             raise ValueError(
                 f"every row of {stream!r} lacks a value or a label. Pass complete rows."

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from eigenstream._checks import check_flag, check_whole, is_sparse, warn_user
 from eigenstream._linalg import (
@@ -120,7 +120,7 @@ class Inputs:
     lighter: Float64s
 
     @classmethod
-    def of(cls, block: Block, dtype: DTypeLike) -> "Inputs":
+    def of(cls, block: Block) -> "Inputs":
         """Return the steps of a block of a time series, in the order of its rows."""
         rows, tail = (piece.toarray() if is_sparse(piece) else piece for piece in block.pieces[:2])
         first, n = len(tail), len(tail) + len(rows)
@@ -135,7 +135,7 @@ class Inputs:
                 past[now] = indices(places, (len(rows), len(tail))[piece])
                 past[now] += first if piece == 0 else 0
                 lighter[now] = w
-        rows = np.ascontiguousarray(np.concatenate([tail, rows]) if first else rows, dtype)
+        rows = np.ascontiguousarray(np.concatenate([tail, rows]) if first else rows, np.float64)
         now = np.flatnonzero(weights > 0.0)
         return cls(rows, now, past[now], weights[now], lighter[now])
 
@@ -170,7 +170,7 @@ class Inputs:
     _mean="f8 W",
     _total="number",
     _collect_next="int",
-    _frame="float C+1 W | float 0 W",
+    _frame="f8 C+1 W | f8 0 W",
     **dict.fromkeys(("rule", "rate", "stopped", "_keep", "_room"), "-"),
 )
 class FlowSums:
@@ -253,7 +253,6 @@ class FlowSums:
             not same
             or len(self.moment) != (self._columns if begun else 0)
             or (self.steps > 0 and not begun)
-            or len({part.dtype for part in parts}) > 1
             or not all(part.flags.c_contiguous for part in parts)
         ):
             raise ValueError("the arrays of an online learner do not fit to its plan.")
@@ -274,7 +273,7 @@ class FlowSums:
         if self.exact is not None:
             assert block.chunk is not None
             self.exact.add(block.chunk)
-        inputs, before = Inputs.of(block, self._dtype_for(block.pieces[0])), self.steps
+        inputs, before = Inputs.of(block), self.steps
         try:
             self._learn(inputs)
         except BaseException:
@@ -284,15 +283,6 @@ class FlowSums:
             rest = inputs.part(self.steps - before, len(inputs.now))
             if self.stopped and len(rest.now):
                 terms.drop(len(rest.rows) - int(rest.now[0]), rest.weights, rest.lighter)
-
-    def _dtype_for(self, rows: Matrix) -> DTypeLike:
-        """Return the precision of the next steps, after changing the vectors to it."""
-        dtype = np.float32 if rows.dtype == np.float32 else np.float64
-        if len(self._frame) == 0 or dtype == self._frame.dtype:
-            return dtype
-        self._frame = self._frame.astype(np.float64, copy=False)
-        self.answer.watched = self.answer.watched.astype(np.float64, copy=False)
-        return np.float64
 
     def _learn(self, inputs: Inputs) -> None:
         """Take steps, collecting and calling the hook on the way."""
@@ -355,9 +345,9 @@ class FlowSums:
         Y, seen = np.empty((signs.size, d)), np.empty((signs.size, len(watched)))
         squares, most = np.empty(signs.size), min(size, n)
         room = len(watched) + d + most + max(most, min(size, back)) + 3
-        if len(self._room) < room or self._room.dtype != rows.dtype:
-            self._room = np.empty((room, self.n_features), rows.dtype)  # kept: new memory is slow
-        bad = advance_loop(rows.dtype)(
+        if len(self._room) < room:
+            self._room = np.empty((room, self.n_features))  # kept: new memory is slow
+        bad = advance_loop()(
             pointer(self.rule.step),
             (self.rule.orthonormal, self.rule.norms),
             size,
@@ -416,11 +406,11 @@ class FlowSums:
             start = orthonormalized(random.standard_normal((D, columns))).T
         if len(start) < columns:
             terms = inputs.part(0, self.n_first)
-            rows, weights = inputs.rows[terms.now].astype(np.float64), terms.weights[:, None]
+            rows, weights = inputs.rows[terms.now], terms.weights[:, None]
             if plan.center:  # the first row is no information
                 rows = rows[1:] - np.cumsum(weights * rows, 0)[:-1] / np.cumsum(weights, 0)[:-1]
             start = completed(start, columns, [*rows, *random.standard_normal((columns, D))])
-        self._frame = np.zeros((columns + 1, D), inputs.rows.dtype)
+        self._frame = np.zeros((columns + 1, D))
         self._frame[:columns] = start
         self.moment = np.zeros((columns, columns))
         self.answer.begin(self._frame[: plan.n_components])
@@ -468,7 +458,6 @@ class FlowSums:
                 f"The square of one row is {share * now.steps:.0f} times the mean, so the "
                 "result may follow this row. Remove outliers, or use solver='dense'."
             )
-        # The vectors are orthonormal in the precision of the data. Correct them to float64.
         vectors = np.asarray(now.answer.vectors(now), np.float64).T
         vectors = vectors @ (1.5 * np.eye(vectors.shape[1]) - 0.5 * (vectors.T @ vectors))
         values, rotation = np.linalg.eigh(now.answer.estimate())

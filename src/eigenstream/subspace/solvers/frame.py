@@ -22,9 +22,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.linalg import lapack, qr, solve_triangular
 
-from eigenstream._linalg import Float64s, Floats, reciprocals
+from eigenstream._linalg import Float64s, reciprocals
 from eigenstream._storable import storable
-from eigenstream._types import DType
 from eigenstream.subspace.solvers.probes import Probes, share_of_probes
 from eigenstream.subspace.sums.block import Block, Part, Shares
 from eigenstream.subspace.sums.operators import MatrixOperator
@@ -81,7 +80,7 @@ def block_rows(n_features: int, n_vectors: int) -> int:
     n_components="int",
     highest="int",
     lowest="int",
-    basis="float r W | None",
+    basis="f8 r W | None",
     sums="dict[any]",
     forms="dict[f8 r r]",
     traces="dict[number]",
@@ -147,15 +146,15 @@ class Frame:
         if self.basis is None:
             vars(self).update(deepcopy(vars(later)) | {"probes": self.probes})
             return
-        V = later.basis.astype(float)
+        V = later.basis
         K = V @ self.basis.T
         G = V - K @ self.basis
-        G = (G - (G @ self.basis.T) @ self.basis).astype(self.basis.dtype)
+        G = G - (G @ self.basis.T) @ self.basis
         T = _orthonormal(G, self.n_features - len(self.basis))
         C = np.concatenate([K, V @ (T @ G).T], axis=1)
         outer = {name: self.concentration * self._outside(name) for name in self.forms}
         self._extend(outer, len(T))
-        self.basis = np.concatenate([self.basis, (T @ G).astype(self.basis.dtype)])
+        self.basis = np.concatenate([self.basis, T @ G])
         members = later._members()
         for part, trace in later.traces.items():
             theirs = later.sums[part]
@@ -211,8 +210,8 @@ class Frame:
         known.forms = {k: form for k, form in self.forms.items() if k not in self.guides}
         if closing is not None:
             G, T, _ = known._widen(Block(self.n_features), closing, terms, full=True)
-            known.basis = np.concatenate([known.basis, (T @ G).astype(G.dtype)])
-        known.basis = _corrected(known.basis.astype(float))
+            known.basis = np.concatenate([known.basis, T @ G])
+        known.basis = _corrected(known.basis)
         known._pad()
         shares, penalised = self._sides(terms, held_out)
         reward = known._combined(known._of_sums(shares))
@@ -271,17 +270,15 @@ class Frame:
 
     def _widen(
         self, block: Block, closing: Block | None, terms: Terms, full: bool
-    ) -> tuple[Floats, Float64s, Float64s]:
+    ) -> tuple[Float64s, Float64s, Float64s]:
         """Add terms along the frame and the new directions T @ G.
 
         Return G, T, and the closing terms along the enlarged frame.
         """
         self.closing = [] if closing is None else [*closing.by_part()]
-        rows = _Rows([block] if closing is None else [block, closing], self._dtype(block))
-        dtype = rows.values.dtype
+        rows = _Rows([block] if closing is None else [block, closing])
         basis = np.zeros((0, self.n_features)) if self.basis is None else self.basis
-        self.basis = basis = basis.astype(dtype, copy=False)
-        K = (rows.values @ basis.T).astype(float, copy=False)
+        self.basis, K = basis, rows.values @ basis.T
         if full or len(basis) < self.highest + self.lowest:
             G = rows.residual(None, K, basis)
             Y = rows.values @ G.T
@@ -289,12 +286,12 @@ class Frame:
             along, gradients = self._gradients(rows, K, terms)
             first = rows.residual(gradients(along), K, basis)
             Y = rows.values @ first.T
-            second = rows.residual(gradients(Y.astype(float, copy=False)), K, basis)
+            second = rows.residual(gradients(Y), K, basis)
             G, Y = np.concatenate([first, second]), np.concatenate([Y, rows.values @ second.T], 1)
         T = _orthonormal(G, self.n_features - len(basis))
         C = np.concatenate([K, Y @ T.T], axis=1)
         self._extend(self._starting_values(rows, K, terms, learns=bool(block.edges)), len(T))
-        last: list[Floats] = [np.zeros((0, C.shape[1]))]
+        last: list[Float64s] = [np.zeros((0, C.shape[1]))]
         for part, places, closes in rows.terms:
             along = C[places]
             self._add_form(part, np.asarray(along.T @ along), closes)
@@ -304,7 +301,7 @@ class Frame:
 
     def _gradients(
         self, rows: "_Rows", K: Float64s, terms: Terms
-    ) -> tuple[Floats, Callable[[Floats], Floats]]:
+    ) -> tuple[Float64s, Callable[[Float64s], Float64s]]:
         """Return the rows along leading vectors, and a function that gives their gradients.
 
         A gradient is a combination of the rows. The function returns its coefficients.
@@ -312,13 +309,6 @@ class Frame:
         top = min(self.highest, self.n_components + EXTRA)
         shares = rows.shares(self._of_parts(terms))
         return K[:, -top:], lambda Y: shares * Y
-
-    def _dtype(self, block: Block) -> DType:
-        """Return float32 if all rows so far have this precision, else float64."""
-        single = self.basis is None or self.basis.dtype == np.float32
-        rows = [piece for piece in block.pieces if np.ndim(piece) == 2 and piece.shape[0]]
-        single = single and all(piece.dtype == np.float32 for piece in rows)
-        return np.dtype(np.float32 if single and rows else np.float64)
 
     def _starting_values(
         self, rows: "_Rows", K: Float64s, terms: Terms, *, learns: bool
@@ -346,7 +336,7 @@ class Frame:
         name = BEFORE[1] if BEFORE[1] in outer else START
         return outer | {name: outer.get(name, 0.0) + start}
 
-    def _cut(self, G: Floats, T: Float64s, last: Float64s, terms: Terms) -> None:
+    def _cut(self, G: Float64s, T: Float64s, last: Float64s, terms: Terms) -> None:
         """Cut the enlarged frame to the ends of the spectrum of T and the closing terms."""
         total = self._combined(self._scaled(terms))
         Z = np.linalg.eigh(total)[1]
@@ -360,12 +350,11 @@ class Frame:
                 Z = Q @ np.linalg.eigh(Q.T @ total @ Q)[1]
         self._turn(Z, G, T)
 
-    def _turn(self, Z: Float64s, G: Floats, T: Float64s) -> None:
+    def _turn(self, Z: Float64s, G: Float64s, T: Float64s) -> None:
         """Replace the enlarged frame by orthonormal columns Z along it."""
-        r, dtype = len(self.basis), self.basis.dtype
+        r = len(self.basis)
         self.forms = {name: Z.T @ form @ Z for name, form in self.forms.items()}
-        self.basis = Z[:r].T.astype(dtype) @ self.basis
-        self.basis += (Z[r:].T @ T).astype(dtype) @ G
+        self.basis = Z[:r].T @ self.basis + (Z[r:].T @ T) @ G
 
     # ---- the sums --------------------------------------------------------------------------
 
@@ -447,16 +436,16 @@ class _Terms(NamedTuple):
 class _Rows:
     """The terms of blocks as rows of one matrix, times the roots of their weights."""
 
-    def __init__(self, blocks: list[Block], dtype: DType) -> None:
+    def __init__(self, blocks: list[Block]) -> None:
         self.terms: list[_Terms] = []
-        stacked, n = [np.empty((0, blocks[0].n_features), dtype)], 0
+        stacked, n = [np.empty((0, blocks[0].n_features))], 0
         for k, block in enumerate(blocks):
             for edges in block.edges:
-                stacked.append(block.weighted(edges).astype(dtype, copy=False))
+                stacked.append(block.weighted(edges))
                 self.terms.append(_Terms(edges.part, slice(n, n + len(stacked[-1])), k > 0))
                 n += len(stacked[-1])
         self.values = np.concatenate(stacked)
-        self.squares = np.einsum("ij,ij->i", self.values, self.values).astype(float)
+        self.squares = np.einsum("ij,ij->i", self.values, self.values)
 
     def shares(self, shares: Shares) -> Float64s:
         """Return the share of each term, as a column."""
@@ -465,24 +454,24 @@ class _Rows:
             of_terms[rows] = shares.get(part, 0.0)
         return of_terms
 
-    def residual(self, H: Floats | None, K: Float64s, basis: Floats) -> Floats:
+    def residual(self, H: Float64s | None, K: Float64s, basis: Float64s) -> Float64s:
         """Return ``H^T values`` outside the frame, scaled by the size of the combined rows.
 
         If H is None, it is the identity.
         """
         if H is None:
             scale = reciprocals(np.sqrt(self.squares))[:, None]
-            G, inside = self.values * scale.astype(basis.dtype), K * scale
+            G, inside = self.values * scale, K * scale
         else:
             H = H / np.maximum(np.abs(H).max(axis=0, initial=0.0), 1e-290)
             H = (H * reciprocals(np.sqrt(self.squares @ H**2))).T
-            G, inside = H.astype(basis.dtype) @ self.values, H @ K
-        G -= inside.astype(basis.dtype) @ basis
+            G, inside = H @ self.values, H @ K
+        G -= inside @ basis
         if (np.einsum("ij,ij->i", inside, inside) > np.einsum("ij,ij->i", G, G)).any():
             G -= (G @ basis.T) @ basis  # again, to remove rounding errors
         return G
 
-    def concentration(self, shares: Shares, K: Float64s, basis: Floats) -> tuple[float, int]:
+    def concentration(self, shares: Shares, K: Float64s, basis: Float64s) -> tuple[float, int]:
         """Return the concentration of penalised terms outside the frame, and their number.
 
         The concentration is the mean square of a term along another term, divided by its mean
@@ -494,33 +483,31 @@ class _Rows:
         n = int(penalised.sum())
         if n < 2:
             return 1.0, n
-        stacked = self.values[penalised] - K[penalised].astype(basis.dtype) @ basis
-        inner = (stacked @ stacked.T).astype(float)
+        stacked = self.values[penalised] - K[penalised] @ basis
+        inner = stacked @ stacked.T
         size = np.maximum(inner.diagonal(), 1e-290)
         along = ((inner**2).sum(axis=1) / size - size).sum() / (n - 1)
         return float(max((basis.shape[1] - len(basis)) * along / size.sum(), 1.0)), n
 
 
-def _corrected(basis: Floats) -> Floats:
+def _corrected(basis: Float64s) -> Float64s:
     """Return nearly (U U^T)^(-1/2) U, which removes rounding errors of orthonormal rows."""
     near = 1.5 * np.eye(len(basis)) - 0.5 * (basis @ basis.T)
-    return near.astype(basis.dtype) @ basis
+    return near @ basis
 
 
-def _orthonormal(G: Floats, most: int) -> Float64s:
+def _orthonormal(G: Float64s, most: int) -> Float64s:
     """Return T such that T @ G has at most ``most`` orthonormal rows, by pivoted Cholesky.
 
     Rows of G that are rounding errors, or in the span of others, are excluded.
     """
-    double = G.astype(float, copy=False)
-    inner, eps = double @ double.T, float(np.finfo(G.dtype).eps)
+    inner, eps = G @ G.T, float(np.finfo(np.float64).eps)
     sound = np.flatnonzero(inner.diagonal() > (SOUND * eps) ** 2)
     if not len(sound) or not most:
         return np.zeros((0, len(G)))
     scale = 1.0 / np.sqrt(inner.diagonal()[sound])
     inner = inner[np.ix_(sound, sound)] * scale[:, None] * scale
-    least = 1e-12 if G.dtype == np.float64 else 1e-6
-    L, order, rank, _ = lapack.dpstrf(inner, tol=least, lower=1)
+    L, order, rank, _ = lapack.dpstrf(inner, tol=1e-12, lower=1)
     rank = min(rank, most)
     order, T = order[:rank] - 1, np.zeros((rank, len(G)))
     T[:, sound[order]] = solve_triangular(L[:rank, :rank], np.diag(scale[order]), lower=True)

@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.linalg import qr
 
-from eigenstream._linalg import Float64s, Floats
+from eigenstream._linalg import Float64s
 from eigenstream._storable import storable
 from eigenstream.subspace.solvers import frame
 from eigenstream.subspace.solvers.frame import BEFORE, START, Frame
@@ -115,7 +115,7 @@ class RatioFrame(Frame):
 
     def _gradients(
         self, rows: frame._Rows, K: Float64s, terms: Terms
-    ) -> tuple[Floats, Callable[[Floats], Floats]]:
+    ) -> tuple[Float64s, Callable[[Float64s], Float64s]]:
         guide, d = self._guide(terms)[0], self.n_components
         pairs = guide.ratios(d + frame.EXTRA)
         mu = _last(pairs.values, d)
@@ -145,7 +145,7 @@ class RatioFrame(Frame):
             START: n * min(frame.GAP_SHARE * max(b + ridge - a / (CAUTION * mu), 0.0), b)
         }
 
-    def _cut(self, G: Floats, T: Float64s, last: Float64s, terms: Terms) -> None:
+    def _cut(self, G: Float64s, T: Float64s, last: Float64s, terms: Terms) -> None:
         """Cut the enlarged frame to the three kinds of directions."""
         guide = self._guide(terms)[0]
         if (size := len(guide.reward)) <= self.highest + self.lowest:

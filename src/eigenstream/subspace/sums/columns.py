@@ -16,10 +16,6 @@ from eigenstream.rows.chunk import Chunk, Places
 #: A column is suspect after this number of steps in a sequence. Fewer steps occur by chance.
 STEPS = 100
 
-#: The first rows, in which all columns are compared. Nearly all columns rise and fall there. More
-#: rows take more time.
-FIRST_ROWS = 8
-
 #: The number of columns that a warning names.
 MOST_NAMED = 5
 
@@ -59,10 +55,6 @@ class SuspectColumns:
             return
         if is_sparse(chunk.rows):
             self._keep(np.zeros(len(self.places), bool))
-            return
-        if not self.n_rows and n > FIRST_ROWS:
-            self.add(chunk[:FIRST_ROWS])
-            self.add(chunk[FIRST_ROWS:])
             return
         rows, away = chunk.rows, isinstance(chunk.rows, DeviceArray)
         columns = np.array(rows.columns(self.places) if away else rows.T[self.places], np.float64)
