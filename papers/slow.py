@@ -165,7 +165,7 @@ class Slow:
 
     def watch(self, image: Any, seed: Any) -> ImageWalk:
         """Return the walk of a window over an image."""
-        return ImageWalk(image, size=SIZE, bounds=(0.5, 1.5), random_state=seed, **self.walk)
+        return ImageWalk(image, size=SIZE, random_state=seed, **self.walk)
 
     def one_seed(self, effort: Effort, seed: int, clock: Clock, found: "Found") -> None:
         """Learn from the views of one seed, and test."""

@@ -17,11 +17,11 @@ sys.path.insert(0, str(HERE))
 SLOW = {
     HERE / f"{name}.py"
     for name in (
-        *(f"cli/test_{name}" for name in ("distributed", "evaluate", "keeping", "own_data")),
-        *(f"cli/test_{name}" for name in ("passes", "pipes", "plot")),
+        *(f"cli/test_{name}" for name in ("distributed", "evaluate", "keeping", "files")),
+        *(f"cli/test_{name}" for name in ("fits", "pipes", "plot")),
         *("distributed/test_cluster", "online/test_averages", "plotting/test_inputs"),
         *("persistence/test_checkpoints", "persistence/test_kills", "streams/test_resuming"),
-        *(f"reports/test_{name}" for name in ("page", "prototypes", "report")),
+        *(f"reports/test_{name}" for name in ("page", "report")),
         *("subspace/estimators/test_flow", "subspace/solvers/test_frame"),
         *(f"subspace/inference/test_{name}" for name in ("decays", "pair_bounds", "uncertainty")),
         *("test_docs", "test_five_users", "test_gallery", "test_migration", "test_sklearn"),

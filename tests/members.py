@@ -38,7 +38,6 @@ from eigenstream import (
     persistence,
     processes,
     prototypes,
-    reports,
     schedules,
     streams,
     theory,
@@ -489,7 +488,6 @@ MADE_BY_USERS = {
     streams.QuadraticExpansion: [
         lambda: streams.Preprocessing([streams.QuadraticExpansion()]).transform(ROWS[0])
     ],
-    reports.SeenRows: [lambda: reports.SeenRows.of(None), lambda: reports.SeenRows.of([ROWS, X0])],
     streams.Preprocessing: [
         lambda: streams.Preprocessing(["unit norm"]),
         lambda: streams.Preprocessing([streams.Standardize()]).transform(ROWS),

@@ -72,5 +72,5 @@ def test_a_molecular_dynamics_user_learns_from_separate_runs(run):
     )
     assert expected.timescales_[0] == pytest.approx(30, rel=0.15)
     page = Path("molecule.html").read_text(encoding="utf-8")
-    assert "20, of 500 rows" in page
+    assert "<td>sequences</td><td>20</td>" in page
     assert f"{expected.timescales_[0]:.1f}" in page

@@ -5,7 +5,7 @@ turns at random. Ten slow features are learned from it, without labels, in one p
 on printed digits at random angles.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
@@ -48,8 +48,7 @@ class Clock:
     ['adding']
     """
 
-    def __init__(self, timer: Callable[[], float] = perf_counter) -> None:
-        self.timer = timer
+    def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
 
     def begin(self, stage: str, total: int) -> None:
@@ -61,11 +60,11 @@ class Clock:
     @contextmanager
     def spent(self, work: str) -> Iterator[None]:
         """Add the time spent inside to this kind of work."""
-        start = self.timer()
+        start = perf_counter()
         try:
             yield
         finally:
-            self.seconds[work] = self.seconds.get(work, 0.0) + self.timer() - start
+            self.seconds[work] = self.seconds.get(work, 0.0) + perf_counter() - start
 
 
 @dataclass(frozen=True)
@@ -169,33 +168,31 @@ def run(views: int = 20_000, seed: int = 0, clock: Clock | None = None) -> Demo:
             pca.partial_fit(chunk)
         clock.advance(len(chunk))
 
-    clock.begin("Judging on rotated digits never seen", 3 + len(ALPHAS))
-    judged = {}
-    for name, learned in (("raw pixels", None), ("PCA", pca), ("slow subspace", slow)):
-        with clock.spent("judging"):
-            judged[name] = judge(digits if learned is None else learned.transform(digits), labels)
-        clock.advance(1)
-    areas = []
-    for alpha in ALPHAS:
-        with clock.spent("other alphas"):
-            basis = slow.path([alpha]).components[0]
-            areas.append(judge((digits - slow.mean_) @ basis.T, labels).area)
-        clock.advance(1)
+    clock.begin("Judging on rotated digits never seen", 2)
+    with clock.spent("judging"):
+        features = {"raw pixels": digits}
+        features |= {"PCA": pca.transform(digits), "slow subspace": slow.transform(digits)}
+        judged = {name: judge(rows, labels) for name, rows in features.items()}
+    clock.advance(1)
+    with clock.spent("other alphas"):
+        bases = slow.path(ALPHAS).components
+        areas = [judge((digits - slow.mean_) @ basis.T, labels).area for basis in bases]
+    clock.advance(1)
     assert slow.alpha_ is not None  # the difference criterion has one
-    return Demo(
-        views=views,
-        seed=seed,
-        page=page,
-        watched=walk.take(200),
-        digits=digits,
-        labels=labels,
-        slow=slow,
-        pca=pca,
-        judged=judged,
-        areas=areas,
-        alpha=slow.alpha_,
-        seconds=clock.seconds,
-    )
+    results: dict[str, Any] = {
+        "slow": slow,
+        "pca": pca,
+        "judged": judged,
+        "areas": areas,
+        "alpha": slow.alpha_,
+    }
+    data: dict[str, Any] = {
+        "page": page,
+        "watched": walk.take(200),
+        "digits": digits,
+        "labels": labels,
+    }
+    return Demo(views=views, seed=seed, seconds=clock.seconds, **data, **results)
 
 
 def table(demo: Demo) -> PageTable:

@@ -1,15 +1,13 @@
-"""The command line: what it writes, what it says, and how it refuses."""
+"""The command line: the demo, help, warmup, signals and bugs."""
 
 import re
 import signal
 import subprocess
 import sys
-from importlib.util import find_spec
 
 import pytest
 
 import eigenstream
-from bad_sources import CASES
 from commands import COMMANDS, run
 
 TINY = ["demo", "--views", "1000"]
@@ -38,51 +36,6 @@ def test_version_and_help():
         result = run(*arguments)
         assert result.exit_code == 0
         assert "demo" in result.stdout
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["demo", "--views", "3"], "views must be a whole number of at least 1000, got 3"),
-        (["demo", "--views", "many"], "--views"),
-        (["demo", "--seed", "-1"], "seed must be a whole number of at least 0"),
-        (["demo", "--out", "no/such/folder/page.html"], "cannot write no/such/folder/page.html"),
-        (["demo", "--out", "."], ".: the name must end in .html"),
-        (["demo", "--out", "x.pdf"], "x.pdf: the name must end in .html"),
-        (["dance"], "dance"),
-        (["demo", "--fast"], "--fast"),
-        (["dance"], "--help"),
-    ],
-)
-def test_refusals_are_one_line_and_leave_nothing(arguments, words, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    result = run(*arguments)
-    assert result.exit_code == 2
-    assert words in result.stderr
-    assert len(result.stderr.strip().splitlines()) == 1
-    assert result.stderr.startswith("eigenstream: ")
-    assert result.stdout == ""
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("name", list(CASES)[::5])
-def test_bad_files_are_one_line(name, tmp_path):
-    make, _, packages, options = CASES[name]
-    if not all(map(find_spec, packages)):
-        pytest.skip(f"needs {packages}")
-    given = [f"--{key}={value}" for key, value in options.items()]
-    sources = make(tmp_path)
-    sources = sources if isinstance(sources, list) else [sources]
-    result = run("fit", "pca", *sources, *given)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert len(result.stderr.strip().splitlines()) == 1
-
-
-def test_an_existing_report_survives_a_refusal(tmp_path):
-    out = tmp_path / "report.html"
-    out.write_text("precious")
-    assert run("demo", "--views", "3", "--out", out).exit_code == 2
-    assert out.read_text() == "precious"
 
 
 #: A demo that is asked to end in the middle; a compiler makes the exception one of its own.
@@ -140,11 +93,6 @@ def test_help_of_every_command_has_an_example_of_options_that_it_has(words):
     assert set(asked) <= known
     assert "--json" in known
     assert "Example: " in run(*words.split()[1:], "--help").stdout
-
-
-@pytest.mark.parametrize("words", [[], ["fit", "slow"], ["research"]])
-def test_flags_have_no_type(words):
-    assert "<bool>" not in run(*words, "--help").stdout
 
 
 def test_warmup_says_whether_it_compiled():

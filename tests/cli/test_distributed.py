@@ -33,20 +33,6 @@ def test_workers_learn_what_one_process_learns(rows):
     np.testing.assert_allclose(spread.components_, alone.components_, atol=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        (["--workers", 2, "--scheduler", "tcp://localhost:1"], "Leave out --workers"),
-        (["--workers", 2, "--checkpoint", "c.eigs"], "--checkpoint is for one process"),
-        (["--scheduler", "nonsense://x"], "nonsense"),
-    ],
-)
-def test_errors_are_one_line(given, words, rows):
-    code, out, said = run("fit", "slow", rows, *given)
-    assert (code, out, said.count("\n")) == (2, "", 1)
-    assert words in said
-
-
 def test_the_jobs_of_the_guide_make_the_model_of_one_process(rows):
     for k, part in enumerate(np.split(ROWS, 3)):
         np.save(f"part-0{k}.npy", part)
@@ -60,14 +46,3 @@ def test_the_jobs_of_the_guide_make_the_model_of_one_process(rows):
     assert run("fit", "slow", rows, "-d", 3, "-o", "alone.eigs")[0] == 0
     merged, alone = load("merged.eigs"), load("alone.eigs")
     np.testing.assert_allclose(merged.components_, alone.components_, atol=1e-9)
-
-
-def test_dask_is_needed(rows, monkeypatch):
-    for name in [one for one in sys.modules if one.startswith("eigenstream.distributed")]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    code, _, said = run("fit", "slow", rows, "--workers", 2)
-    assert (code, said) == (
-        2,
-        "eigenstream: Dask is not installed. Run pip install 'eigenstream[dask]'.\n",
-    )

@@ -87,42 +87,10 @@ def test_pairs_of_rows(files):
     assert with_holes["pairs"] == 200 - int((index == 7).any(axis=1).sum())
 
 
-def test_of_many_rows_a_sample_is_judged(files):
-    first = told("evaluate", "pca.eigs", "rows.npy", "--labels", "labels.npy", "--max-rows", 30)
-    assert (first["rows"], first["judged"]) == (120, 30)
-    again = told("evaluate", "pca.eigs", "rows.npy", "--labels", "labels.npy", "--max-rows", 30)
-    other = told(
-        "evaluate", "pca.eigs", "rows.npy", "--labels", "labels.npy", "--max-rows", 30, "--seed", 1
-    )
-    assert first == again
-    assert first["features"] != other["features"]
-
-
-# ---- fit --report --------------------------------------------------------------------------------
-
-
-def test_a_fit_leaves_a_page(files):
-    fits = {
-        "slow": ("slow", "rows.npy", "--image-shape", "2x2"),
-        "pca": ("pca", "table.csv", "--columns", "a,b,c,d"),
-        "krylov": ("pca", "rows.npy", "--solver", "krylov"),
-        "mapped": ("slow", "rows.npy", "--features", "rbf:9"),
-        "classes": ("classes", "table.csv", "--labels", "kind"),
-        "beside": ("classes", "rows.npy", "--labels", "labels.npy"),
-        "pairs": ("pairs", "pairs.csv", "--items", "rows.npy"),
-    }
-    for name, arguments in fits.items():
-        found = told("fit", *arguments, "--report", f"{name}.html")
-        assert found["report"] == f"{name}.html"
-        page = (files / f"{name}.html").read_text(encoding="utf-8")
-        assert "reading and learning" in page
-        if name != "pairs":
-            assert "120, 0 with missing values" in page
-        if name not in ("classes", "beside", "pairs"):
-            assert "Features over time" in page
-    shown = run("fit", "slow", "rows.npy", "--report", "slow.html").stdout
-    assert "slow.html" in shown
-    assert told("fit", "slow", "rows.npy")["report"] is None
+def test_of_many_rows_a_sample_is_judged(files, monkeypatch):
+    monkeypatch.setattr("eigenstream.cli.evaluate.MOST_ROWS", 30)
+    found = told("evaluate", "pca.eigs", "rows.npy", "--labels", "labels.npy")
+    assert (found["rows"], found["judged"]) == (120, 30)
 
 
 def test_a_threshold_for_new_classes(files):

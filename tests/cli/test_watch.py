@@ -1,22 +1,17 @@
-"""The command that watches windows of data, and the errors of the table of lags."""
+"""The command that watches windows of data."""
 
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from eigenstream import Monitor, SlowSubspace, StreamPCA, lag_path
-from eigenstream.cli import app
+from commands import run
+from eigenstream import Monitor, StreamPCA
 
 CUT, WINDOW = 10_000, 100
 ROWS = np.random.default_rng(0).standard_normal((11_000, 3)) @ np.diag([3.0, 2.0, 1.0])
 ROWS[:, 2] += ROWS[:, 0]
-
-
-def run(*arguments, **how):
-    return CliRunner().invoke(app, [str(one) for one in arguments], **how)
 
 
 def write(name, rows):
@@ -60,7 +55,7 @@ def test_an_alarm_names_the_column_and_sets_the_exit_code(files):
     assert ["alarm, residual: flow offset" in line for line in lines] == [False] * 5 + [True] * 5
     assert summary == "5 alarms in 10 windows of 100 rows."
     # The saved monitor needs no reference, and reads standard input.
-    again = run("watch", "monitor.eigs", "-", input=Path("moved.csv").read_text())
+    again = run("watch", "monitor.eigs", "-", given=Path("moved.csv").read_text())
     assert again.stdout == watched.stdout
     page = run("watch", "monitor.eigs", "moved.csv", "--report", "page.html")
     assert page.exit_code == 1
@@ -76,37 +71,8 @@ def test_a_bad_cell_and_a_dead_sensor_are_no_errors(files):
     assert "health: inlet missing in 100% of the rows" in watched.stdout
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("later.csv", "--reference", "good.csv", "--window", 3000), "needs 99"),
-        (("later.csv",), "Pass --reference"),
-        (("good.csv", "--reference", "good.csv", "--rate", 0.5, "--window", 4000), "needs 4"),
-        (("later.csv", *OPTIONS, "--columns", "inlet"), "the learned columns without 'outlet'"),
-    ],
-)
-def test_errors_take_one_line(files, arguments, words):
-    watched = run("watch", "m.eigs", *arguments)
-    assert watched.exit_code == 2
-    assert words in watched.stderr
-    assert len(watched.stderr.splitlines()) == 1
-
-
 def test_watch_needs_a_whole_window(files):
     write("short.csv", ROWS[:50])
     watched = run("watch", "m.eigs", "short.csv", *OPTIONS)
     assert watched.exit_code == 2
     assert "fewer rows than the window of 100" in watched.stderr
-
-
-def test_lags_print_standard_errors(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    rows = np.zeros((3000, 2))
-    for t in range(1, 3000):
-        rows[t] = [0.9, 0.5] * rows[t - 1] + ROWS[t, :2] / [3.0, 2.0]
-    np.save("rows.npy", rows)
-    path = lag_path(SlowSubspace(2, criterion="ratio"), rows, [1, 2], blocks=10)
-    done = run("lags", "rows.npy", "--lag", "1,2", "-d", 2, "--blocks", 10, "--json")
-    errors = np.array(json.loads(done.stdout)["errors"])
-    np.testing.assert_allclose(errors, [one.timescales.error for one in path.errors], rtol=1e-6)
-    assert "±" in run("lags", "rows.npy", "--lag", "1,2", "-d", 2).stdout

@@ -1,186 +1,203 @@
-"""Pages about one's own result: what stands on them, in files that load nothing, on any screen."""
+"""Pages about fitted estimators: their contents, in files that load nothing, on any screen."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import oracles
 from eigenstream import (
     ClassSubspace,
+    CompetitiveLearning,
+    DynamicSubspace,
     Kernel,
     PairMetric,
     PairSubspace,
     RBFNetwork,
+    SelfOrganizingMap,
     SlowSubspace,
     StreamPCA,
     open_stream,
     report,
 )
-from eigenstream.reports import SeenRows
+from eigenstream.reports._page import MOST_ROWS, leading_rows
 from eigenstream.subspace import pair_risks
 from pages import Words
 
 ROWS = oracles.slow_sources(m=300)
-WIDTH = ROWS.shape[1]
+RUNS = [ROWS[:100], ROWS[100:]]
 LABELS = np.arange(300) % 3
-CLASSES = ROWS + 3.0 * np.eye(WIDTH)[LABELS]
+CLASSES = ROWS + 3.0 * np.eye(ROWS.shape[1])[LABELS]
 PAIRS = np.stack([CLASSES[:150], CLASSES[:149:-1]], axis=1)
 SIGNS = np.where(LABELS[:150] == LABELS[:149:-1], 1, -1)
+WIDE = np.random.default_rng(0).normal(size=(60, 100)) * np.where(np.arange(100) < 70, 0.01, 1)
 
-#: Of every kind and way: the estimator, fitted, and what its page is given.
+
+def clusters(n=400):
+    rng = np.random.default_rng(0)
+    return 9.0 * rng.integers(3, size=(n, 1)) + rng.standard_normal((n, 12))
+
+
+IMAGES = {"shape": (3, 4)}
+#: Fitted estimators with the rows, labels and options of their pages.
 MADE = {
-    "slow": lambda: (SlowSubspace(3).fit([ROWS[:100], ROWS[100:]]), [ROWS[:100], ROWS[100:]], None),
-    "slow, all": lambda: (SlowSubspace(None, alpha=0.9).fit(ROWS), ROWS, LABELS),
-    "ratio": lambda: (SlowSubspace(2, criterion="ratio", lag=3).fit(ROWS), ROWS, None),
-    "one": lambda: (SlowSubspace(1).fit(ROWS), None, None),
-    "mapped": lambda: (SlowSubspace(2, features=RBFNetwork(9)).fit(ROWS), ROWS, None),
-    "krylov": lambda: (SlowSubspace(2, alpha=0.5, solver="krylov").fit(ROWS), ROWS, None),
-    "flow": lambda: (SlowSubspace(2, alpha=0.9, solver="flow").fit(ROWS), ROWS, None),
-    "sketch": lambda: (StreamPCA(2, solver="sketch").fit(ROWS), ROWS, None),
-    "pca": lambda: (StreamPCA(0.9, scale=True).fit(ROWS), open_stream(ROWS), None),
-    "classes": lambda: (ClassSubspace(2).fit(CLASSES, LABELS), CLASSES, LABELS),
-    "kernel": lambda: (
-        ClassSubspace(2, solver=Kernel("rbf")).fit(CLASSES, LABELS),
-        CLASSES,
-        LABELS,
-    ),
+    "slow": lambda: (SlowSubspace(3).fit(RUNS), RUNS, {}),
+    "slow, all": lambda: (SlowSubspace(None, alpha=0.9).fit(ROWS), ROWS, {}),
+    "ratio": lambda: (SlowSubspace(2, criterion="ratio", lag=3).fit(ROWS), ROWS, {}),
+    "one": lambda: (SlowSubspace(1).fit(ROWS), None, {}),
+    "mapped": lambda: (SlowSubspace(2, features=RBFNetwork(9)).fit(ROWS), ROWS, {}),
+    "krylov": lambda: (SlowSubspace(2, alpha=0.5, solver="krylov").fit(ROWS), ROWS, {}),
+    "flow": lambda: (SlowSubspace(2, alpha=0.9, solver="flow").fit(ROWS), ROWS, {}),
+    "sketch": lambda: (StreamPCA(2, solver="sketch").fit(ROWS), ROWS, {}),
+    "pca": lambda: (StreamPCA(0.9, scale=True).fit(ROWS), open_stream(ROWS), {}),
+    "images": lambda: (StreamPCA(3).fit(clusters()), None, IMAGES),
+    "dynamic": lambda: (DynamicSubspace(2).fit(ROWS), ROWS, {"dt": 0.5, "unit": "s"}),
+    "classes": lambda: (ClassSubspace(2).fit(CLASSES, LABELS), None, {}),
+    "kernel": lambda: (ClassSubspace(2, solver=Kernel("rbf")).fit(CLASSES, LABELS), None, {}),
     "pairs": lambda: (
         PairSubspace(2, criterion="difference", eta=1.0).fit(PAIRS, SIGNS),
-        PAIRS,
-        SIGNS,
+        None,
+        {},
     ),
-    "metric": lambda: (PairMetric(max_iter=9, tol=0.9).fit(PAIRS, SIGNS), PAIRS, SIGNS),
+    "metric": lambda: (PairMetric(max_iter=9, tol=0.9).fit(PAIRS, SIGNS), None, {}),
+    "prototypes": lambda: (CompetitiveLearning(5, random_state=0).fit(clusters()), None, {}),
+    "image prototypes": lambda: (
+        CompetitiveLearning(30, assignment="rank", random_state=0).fit(clusters()),
+        None,
+        IMAGES,
+    ),
+    "dead": lambda: (
+        CompetitiveLearning(3, init=[[0.0] * 12, [9.0] * 12, [1e6] * 12]).fit(clusters(1000)),
+        None,
+        {},
+    ),
+    "one prototype": lambda: (CompetitiveLearning(1).fit(np.ones((9, 12))), None, {}),
+    "many prototypes": lambda: (
+        CompetitiveLearning(300, init="data").fit(clusters(900)),
+        None,
+        {},
+    ),
+    "map": lambda: (
+        SelfOrganizingMap((3, 4), max_iter=2, random_state=0).fit(WIDE),
+        WIDE,
+        {"y": np.arange(60) % 2},
+    ),
+    "map of images": lambda: (
+        SelfOrganizingMap((3, 4), max_iter=2, random_state=0).fit(clusters()),
+        None,
+        IMAGES,
+    ),
+    "map after partial_fit": lambda: (
+        SelfOrganizingMap((3, 4), random_state=0).partial_fit(clusters()),
+        None,
+        {},
+    ),
+}
+#: Sentences and numbers of each page, and those that it must not have.
+WORDS = {
+    "slow": (["n_components_ 3", "Choice of alpha", "left out", "Of the first 300 rows."], []),
+    "slow, all": (["Time scales", "Stability", "blocks of rows"], []),
+    "ratio": (["autocorrelation at lag 3"], ["Choice of alpha"]),
+    "one": (["1 component of"], ["Features over time"]),
+    "mapped": (["Features over time"], ["Stability"]),
+    "krylov": (["autocorrelation at lag 1"], ["left out", "Choice of alpha"]),
+    "flow": (["solver flow"], ["left out", "Choice of alpha", "autocorrelation"]),
+    "sketch": (["solver sketch"], ["left out"]),
+    "pca": (["cumulative", "Features over time"], ["Stability"]),
+    "images": (["Components as images", "Blue weights are negative"], ["Columns of each"]),
+    "dynamic": (["period, s", "factor in 0.5 s", "intervals of decay"], []),
+    "classes": (["Distances", "ROC curve", "threshold"], ["Features over time"]),
+    "kernel": (["threshold"], ["Columns of each"]),
+    "pairs": (["150 pairs", "threshold"], []),
+    "metric": (["threshold"], []),
+    "prototypes": (["5 prototypes of 12 columns", "bits per row", "dead prototypes none"], []),
+    "image prototypes": (["Prototypes as images"], ["Columns of each"]),
+    "dead": (["dead prototypes 2"], []),
+    "one prototype": (["1 prototype of 12 columns"], []),
+    "many prototypes": (["The first 12 of 300."], []),
+    "map": (["U-matrix", "Hits", "The most frequent class", "column 98"], ["column 69"]),
+    "map of images": (["12 units of 12 columns", "Units as images"], ["Planes"]),
+    "map after partial_fit": (["U-matrix"], ["Hits"]),
 }
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
-    """Every page, made once."""
+    """Every page, made once, with its estimator."""
     folder = tmp_path_factory.mktemp("pages")
+    made = {}
     for name, make in MADE.items():
-        estimator, X, y = make()
-        report(estimator, folder / f"{name}.html", X, y)
-    return folder
-
-
-def read(pages, name):
-    return Words((pages / f"{name}.html").read_text(encoding="utf-8"))
+        estimator, X, options = make()
+        report(estimator, folder / f"{name}.html", X, command="eigenstream fit", **options)
+        made[name] = estimator, folder / f"{name}.html"
+    return made
 
 
 @pytest.mark.parametrize("name", MADE)
-def test_a_page_is_one_file(pages, name):
-    page = read(pages, name)
+def test_a_page_is_one_file_with_its_words(pages, name):
+    page = Words(pages[name][1].read_text(encoding="utf-8"))
     assert all(one.startswith(("data:image/png;base64,", "#")) for one in page.sources)
     assert len(set(page.ids)) == len(page.ids)
     assert "nan" not in page.text.lower().split()
-    assert "Data" in page.text
+    there, absent = WORDS[name]
+    for words in [*there, "Data", "eigenstream fit"]:
+        assert words in page.text
+    for words in absent:
+        assert words not in page.text
 
 
 @pytest.mark.parametrize("width", [360, 1200])
-@pytest.mark.parametrize("name", ["slow", "slow, all", "pca", "classes", "pairs"])
+@pytest.mark.parametrize("name", ["slow", "slow, all", "dynamic", "pairs", "dead", "map"])
 def test_a_browser_shows_it_whole(pages, name, width, browser):
-    shown = browser.open(pages / f"{name}.html", width=width)
+    shown = browser.open(pages[name][1], width=width)
     assert (shown.wider(), shown.complaints(), shown.loaded()) == ([], [], [])
     shown.close()
 
 
-def test_slow_pages_say_what_was_kept_and_how_slow_it_is(pages):
-    slow, text = MADE["slow"]()[0], read(pages, "slow").text
-    assert "n_components_ 3" in text
-    assert f"alpha_ {slow.alpha_:.4g}" in text
+def test_numbers_of_pages_are_those_of_the_estimators(pages):
+    slow, page = pages["slow"]
+    text = Words(page.read_text(encoding="utf-8")).text
     for value, rho in zip(slow.eigenvalues_, slow.result_.autocorrelations, strict=True):
-        assert f"{value:.5g}" in text
-        assert f"{rho:.4f}" in text
-    assert "2, of 100 to 200 rows" in text
-    assert "Choice of alpha" in text
-    assert "left out" in text
-    assert "Sequences shown: 2 of 2." in text
-    # What a way of learning does not keep is left out, not guessed.
-    for name in ("krylov", "flow"):
-        text = read(pages, name).text
-        assert "left out" not in text
-        assert "Choice of alpha" not in text
-    assert "autocorrelation at" not in text  # of the flow; krylov reads the rows again for them
-    krylov, text = MADE["krylov"]()[0], read(pages, "krylov").text
-    for rho in krylov.result_.autocorrelations:
-        assert f"{rho:.4f}" in text
+        assert f"{value:.5g} {rho:.4f}" in text
+    for name in ("pairs", "classes", "metric", "kernel"):
+        learned, page = pages[name]
+        text = Words(page.read_text(encoding="utf-8")).text
+        assert f"threshold {learned.threshold_:.6g}" in text
+        assert f"risk of the training pairs {pair_risks(learned).risk:.6g}" in text
 
 
 def test_the_ten_largest_weights_by_name(tmp_path):
-    pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(np.tile(ROWS, 3)[:, :14], columns=[f"sensor {k}" for k in range(14)])
     slow = SlowSubspace(2, alpha=0.9).fit(frame)
     report(slow, tmp_path / "page.html", frame)
     text = Words((tmp_path / "page.html").read_text()).text
     for component in slow.components_:
         order = np.argsort(-np.abs(component), kind="stable")
-        for place in order[:10]:
-            assert f"sensor {place} {component[place]:+.3f}" in text
-        for place in order[10:]:
-            assert f"sensor {place} {component[place]:+.3f}" not in text
+        shown = [f"sensor {place} {component[place]:+.3f}" in text for place in order]
+        assert shown == [True] * 10 + [False] * 4
 
 
-def test_images_by_their_shape(tmp_path):
-    images = np.random.default_rng(0).random((200, 12))
-    pca = StreamPCA(3).fit(images)
-    report(pca, tmp_path / "page.html", shape=(3, 4))
-    page = Words((tmp_path / "page.html").read_text())
-    assert len(page.sources) == 4 + sum(one.startswith("#") for one in page.sources)  # and a mean
-    for shape, words in (((3, 5), "15 pixels"), ((12,), "height, width"), ((-3, -4), "least 1")):
-        with pytest.raises((ValueError, TypeError), match=words):
-            report(pca, tmp_path / "other.html", shape=shape)
-    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+def test_the_first_rows_are_read_in_any_chunks_and_only_once_if_they_can():
+    rows = np.where(np.arange(300)[:, None] == 7, np.nan, ROWS)
+    for chunk_rows in (7, 1000):
+        stream = open_stream([rows[:100], rows[100:]], missing="skip", chunk_rows=chunk_rows)
+        first, second = leading_rows(stream)
+        assert np.isnan(first[7]).all()
+        np.testing.assert_array_equal(np.delete(first, 7, 0), np.delete(rows[:100], 7, 0))
+        np.testing.assert_array_equal(second, rows[100:])
+    assert sum(map(len, leading_rows(np.zeros((MOST_ROWS + 9, 2))))) == MOST_ROWS
+    assert leading_rows(open_stream(iter([ROWS]))) == []
 
 
-def test_pairs_and_classes_have_thresholds_and_curves(pages):
-    for name in ("pairs", "classes", "metric", "kernel"):
-        learned, text = MADE[name]()[0], read(pages, name).text
-        assert f"threshold {learned.threshold_:.5g}" in text
-        assert f"R* {pair_risks(learned).risk:.4f}" in text
-        assert "ROC area" in text
-    learned = MADE["pairs"]()[0]
-    assert f"ROC area {learned.score(PAIRS, SIGNS):.4f}" in read(pages, "pairs").text
-    learned = MADE["classes"]()[0]
-    assert f"{learned.score(CLASSES, LABELS):.4f}" in read(pages, "classes").text
-
-
-def test_chunks_do_not_matter_and_what_is_spent_is_left_alone():
-    by_rows = SeenRows()
-    for chunk in open_stream([ROWS[:100], ROWS[100:]], chunk_rows=7).chunks():
-        by_rows.add(chunk)
-    whole = SeenRows.of([ROWS[:100], ROWS[100:]])
-    np.testing.assert_array_equal(by_rows.thin, whole.thin)
-    assert by_rows.lengths == whole.lengths
-    spent = open_stream(iter([ROWS]))
-    pca = StreamPCA(2).fit(spent)
-    assert not SeenRows.of(spent).whole
-    assert pca.n_samples_seen_ == 300
-
-
-def test_what_was_missing_and_what_was_done_about_it(tmp_path):
-    rows = ROWS.copy()
-    rows[10:14, 1] = rows[50, 2] = np.nan
-    rows[0, 0] = np.nan  # nothing stands before it
-    for chunk_rows in (7, 300):
-        stream = open_stream(rows, missing="interpolate", chunk_rows=chunk_rows)
-        slow = SlowSubspace(2).fit(stream)
-        report(slow, tmp_path / "filled.html", stream)
-        text = Words((tmp_path / "filled.html").read_text(encoding="utf-8")).text
-        assert "skipped, with missing values 1" in text
-        assert "300, 1 with missing values" in text
-    slow = SlowSubspace(2, missing="skip").fit(rows)
-    report(slow, tmp_path / "skipped.html", rows)
-    text = Words((tmp_path / "skipped.html").read_text(encoding="utf-8")).text
-    assert "skipped, with missing values 6" in text
-    assert "Rows with missing values leave a gap." in text
-
-
-def test_slow_pages_draw_time_scales_against_the_lag(tmp_path):
-    rows = oracles.slow_sources(m=3000)
-    report(SlowSubspace(2).fit(rows), tmp_path / "page.html", rows, dt=0.5, unit="s")
-    text = Words((tmp_path / "page.html").read_text(encoding="utf-8")).text
-    assert "Learned at lag 1, from the first 3,000 rows." in text
-    rows[100:200] = np.nan
-    report(SlowSubspace(2, missing="skip").fit(rows), tmp_path / "page.html", rows)
-    report(SlowSubspace(2).fit(rows[:15]), tmp_path / "page.html", rows[:15])
-    assert "Learned at lag" not in (tmp_path / "page.html").read_text(encoding="utf-8")
+def test_errors_leave_no_file(tmp_path):
+    pca, kmeans = StreamPCA(3).fit(clusters()), CompetitiveLearning(2).fit(clusters())
+    for shape in ((3, 5), (12,), (-3, -4)):
+        with pytest.raises(ValueError, match="images of 12 pixels"):
+            report(pca, tmp_path / "page.html", shape=shape)
+    with pytest.raises(ValueError, match="y labels the rows"):
+        report(kmeans, tmp_path / "page.html", clusters(), np.zeros(400))
+    with pytest.raises(ValueError, match=r"does not end in .html"):
+        report(pca, tmp_path / "page.pdf")
+    with pytest.raises(TypeError, match="has no report"):
+        report(RBFNetwork(3).fit(ROWS), tmp_path / "page.html")
+    assert list(tmp_path.iterdir()) == []

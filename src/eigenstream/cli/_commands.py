@@ -8,9 +8,9 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Collection
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from functools import wraps
-from typing import Annotated, Any, NoReturn, get_args, get_type_hints
+from typing import Annotated, Any, NoReturn, get_args
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -53,20 +53,17 @@ def grouped(function: Callable[..., None]) -> Callable[..., None]:
     >>> show(name="a", x=1, y=2)
     a Place(x=1, y=2)
     """
-    keyword, none = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.empty
     groups: Facts = {}
-    parameters = []
-    hints = get_type_hints(function, include_extras=True)
+    parameters: list[inspect.Parameter] = []
     for name, parameter in inspect.signature(function).parameters.items():
-        defaults, kinds = {name: parameter.default}, hints
-        if is_dataclass(hints[name]):
-            groups[name] = hints[name]
-            defaults = {field.name: field.default for field in fields(groups[name])}
-            kinds = get_type_hints(groups[name], include_extras=True)
-        for option, default in defaults.items():
-            kind = annotated(option, kinds[option])
-            default = none if default is MISSING else default
-            parameters.append(inspect.Parameter(option, keyword, default=default, annotation=kind))
+        options: Any = [parameter]
+        if is_dataclass(parameter.annotation):
+            groups[name] = parameter.annotation
+            options = inspect.signature(groups[name]).parameters.values()
+        parameters += [
+            option.replace(kind=option.KEYWORD_ONLY, annotation=annotated(option))
+            for option in options
+        ]
 
     @wraps(function)
     def run(**values: Any) -> None:
@@ -80,32 +77,21 @@ def grouped(function: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-def annotated(name: str, annotation: Any) -> Any:
+def annotated(parameter: inspect.Parameter) -> Any:
     """Return the annotation of a parameter with its option.
 
     A text is the help of an option, and a function in front of it makes the value of a text.
     """
-    kind, *parsers, how = get_args(annotation)
+    kind, *parsers, how = get_args(parameter.annotation)
     if isinstance(how, str):
+        name, parser = parameter.name, parsers[0] if parsers else None
         names = [f"--{name.replace('_', '-')}", *SHORT.get(name, ())]
-        parser = parsers[0] if parsers else None
         metavar = parser.__name__.upper() if parser else "" if kind is bool else None
         how = typer.Option(*names, help=how, metavar=metavar, parser=parser)
     return Annotated[kind, how]
 
 
-class _Described:
-    """A command whose help shows no type for --help."""
-
-    def get_help_option(self, ctx: Any) -> Any:
-        """Return the option without a type."""
-        option = super().get_help_option(ctx)  # type: ignore[misc]
-        if option is not None:
-            option.metavar = ""
-        return option
-
-
-class Command(_Described, TyperCommand):
+class Command(TyperCommand):
     """A command, which prints expected errors in one line that names its options."""
 
     def invoke(self, ctx: Any) -> Any:
@@ -131,7 +117,7 @@ class Command(_Described, TyperCommand):
             fail(f"not enough memory: {problem}")
 
 
-class Group(_Described, TyperGroup):
+class Group(TyperGroup):
     """A group of commands, which prints errors of the command line in one line."""
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -155,35 +141,15 @@ class Group(_Described, TyperGroup):
 def in_options(text: str, names: Collection[str]) -> str:
     """Return a message of the library with options in place of parameters.
 
-    >>> in_options(
-    ...     "Use n_components <= 3, or exclude=['a', 'b'], missing='skip'.",
-    ...     ["n_components", "exclude", "missing"],
-    ... )
-    'Use --n-components <= 3, or --exclude a,b, --missing skip.'
-    >>> in_options(
-    ...     "solver=Sketch(passes=3) and solver='dense'", ["solver", "passes"]
-    ... )
-    'solver=Sketch(passes=3) and --solver dense'
+    >>> names = ["n_components", "missing"]
+    >>> in_options("Use n_components <= 3 or missing='skip'.", names)
+    'Use --n-components <= 3 or --missing skip.'
     """
-    known = "|".join(names)
-    alone = "|".join(name for name in names if "_" in name) or "(?!)"
-
-    def option(match: re.Match[str]) -> str:
-        if match["object"]:  # such as Sketch(passes=2)
-            return match["object"]
-        name, value = (match["name"] or match["alone"]).replace("_", "-"), match["value"] or ""
-        if name == "header":
-            return "--no-header" if value == "None" else "--header"
-        if value[:1] == "(":  # a height and a width
-            value = "x".join(re.findall(r"\d+", value))
-        elif value[:1] == "[":
-            value = ",".join(re.findall(r"'([^']*)'", value))
-        value = {"None": "all", "True": ""}.get(value, value.strip("'\""))
-        return f"--{name} {value}".strip()
-
-    value = r"'[^']*'|\"[^\"]*\"|\[[^\]]*\]|\(\d+, \d+\)|-?\w+(?:\.\d+)?"
-    named = rf"\b(?P<name>{known})=(?!\w+\()(?P<value>{value})?|\b(?P<alone>{alone})\b"
-    return re.sub(rf"(?P<object>\b\w+\([^()]*\))|{named}", option, text)
+    for name in names:
+        option = f"--{name.replace('_', '-')}"
+        text = re.sub(rf"(?<!\()\b{name}=(?!\w+\()(?:'([^']*)')?", rf"{option} \1", text)
+        text = re.sub(rf"\b{name}\b", option, text) if "_" in name else text
+    return text.replace("--header None", "--no-header").replace("--header 0", "--header")
 
 
 def fail(message: str) -> NoReturn:

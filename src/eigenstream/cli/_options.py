@@ -1,6 +1,5 @@
 """Options that several commands share, and the values that their texts stand for."""
 
-import csv
 import re
 import sys
 from collections.abc import Callable
@@ -10,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+import eigenstream as es
 from eigenstream._types import Estimator, StreamLike
 from eigenstream.cli._output import check_output
 
@@ -17,7 +17,7 @@ from eigenstream.cli._output import check_output
 
 
 def value(text: str) -> Any:
-    """Return a number, None for "all", or the text itself.
+    """Return a number, None for "all" or "None", or the text itself.
 
     >>> value("3"), value("0.5"), value("auto"), value("all")
     (3, 0.5, 'auto', None)
@@ -27,11 +27,7 @@ def value(text: str) -> Any:
             return kind(text)
         except ValueError:
             pass
-    return None if text == "all" else text
-
-
-#: A range of column numbers, such as 3:43.
-RANGE = re.compile(r"-?\d*:-?\d*")
+    return None if text in ("all", "None") else text
 
 
 def column(text: str) -> str | int:
@@ -44,13 +40,15 @@ def column(text: str) -> str | int:
 
 
 def column_list(text: str) -> list[Any]:
-    """Return the columns of a list with commas; a name with a comma is quoted.
+    """Return the columns of a list with commas.
 
-    >>> column_list("s*, 3, 5:9"), column_list('"a, b",c')
-    (['s*', 3, slice(5, 9, None)], ['a, b', 'c'])
+    >>> column_list("s*, 3, 5:9")
+    ['s*', 3, slice(5, 9, None)]
     """
-    names = map(str.strip, next(csv.reader([text], skipinitialspace=True), []))
-    return [row_slice(name) if RANGE.fullmatch(name) else column(name) for name in names]
+    names = [name.strip() for name in text.split(",")]
+    return [
+        row_slice(name) if re.fullmatch(r"-?\d*:-?\d*", name) else column(name) for name in names
+    ]
 
 
 def image_size(text: str) -> tuple[int, int]:
@@ -100,6 +98,18 @@ def called(text: str, known: dict[str, Callable[..., Any]]) -> Any:
         raise typer.BadParameter(f"{text!r} is none of {', '.join(known)}{why}.") from None
 
 
+def rbf_network(size: int, gamma: Any = "median") -> Estimator:
+    """Return the feature map that --features asks for."""
+    return es.RBFNetwork(size, gamma=gamma)
+
+
+#: The steps of --through: classes of ``streams`` in lower case.
+STEPS = (
+    *("standardize", "unit-norm", "lag-embedding", "differences", "quadratic-expansion"),
+    "omit-outliers",
+)
+
+
 def step_list(text: str) -> list[Any]:
     """Return the steps that --through asks for.
 
@@ -108,14 +118,7 @@ def step_list(text: str) -> list[Any]:
     """
     from eigenstream import streams
 
-    known: dict[str, Callable[..., Any]] = {
-        "standardize": streams.Standardize,
-        "unit-norm": streams.UnitNorm,
-        "lag-embedding": streams.LagEmbedding,
-        "differences": streams.Differences,
-        "quadratic-expansion": streams.QuadraticExpansion,
-        "omit-outliers": streams.OmitOutliers,
-    }
+    known = {name: getattr(streams, name.title().replace("-", "")) for name in STEPS}
     return [called(step.strip(), known) for step in text.split(",")]
 
 
@@ -131,6 +134,8 @@ Missing = Annotated[
 MissingAsFitted = Annotated[str | None, "raise, skip or interpolate; by default as in the fit."]
 Json = Annotated[bool, "Print one JSON object."]
 ImageShape = Annotated[Any, image_size, "Show rows as images of 28x28 pixels, say."]
+Step = Annotated[float, "The time from one row to the next, in --unit."]
+Unit = Annotated[str, "The unit of time scales."]
 
 
 def without_text(stream: StreamLike) -> StreamLike:
@@ -156,7 +161,6 @@ class ReadingOptions:
     ] = None
     time: Annotated[Any, column, "The column of times."] = None
     gap: Annotated[float | None, "A longer step in time (dates: seconds) begins a sequence."] = None
-    dtype: Annotated[str | None, "float32 or float64; else as stored."] = None
     size: Annotated[Any, image_size, "Shrink images to 24x32, say."] = None
     delimiter: Annotated[str | None, "Of text; found by default."] = None
     decimal: Annotated[str | None, "The decimal mark of text: . or ,"] = None
@@ -218,27 +222,19 @@ class RunOptions(ReadingOptions):
     scheduler: Annotated[str | None, "Learn on the Dask cluster at this address."] = None
     json: Json = False
 
-    def of_estimator(self, policy: str) -> dict[str, str]:
-        """Return the estimator's treatment of missing values, which the stream then keeps."""
-        if self.missing != policy:
-            return {}
-        self.missing = "raise"
-        return {"missing": policy}
+    @property
+    def gaps(self) -> dict[str, Any]:
+        """Return the parameter of an estimator that reads rows with missing values itself."""
+        return {"missing": self.missing} if self.missing in ("available", "partial") else {}
 
     def started(self, data: list[str], *beside: object, **more: object) -> StreamLike:
         """Return the stream, once all files can be written; ``beside`` are other inputs."""
-        stream = without_text(self.opened(data, missing=self.missing, **more))
+        missing = "raise" if self.gaps else self.missing
+        stream = without_text(self.opened(data, missing=missing, **more))
         inputs = [*data, *beside, *stream.sources]
-        if self.out is not None:
-            check_output(self.out, inputs, (".eigs",))
-        if self.report is not None:
-            check_output(self.report, inputs, (".html",))
-        if self.checkpoint is not None:
-            check_output(self.checkpoint, [*inputs, self.out or ""])
-        height, width = self.image_shape or (0, 0)
-        if self.image_shape and stream.n_features not in (None, height * width):
-            pixels = f"{height} x {width} = {height * width} pixels"
-            raise ValueError(f"The rows have {stream.n_features} columns, and images {pixels}.")
+        check_output(self.out, inputs, (".eigs",))
+        check_output(self.report, inputs, (".html",))
+        check_output(self.checkpoint, [*inputs, self.out or ""])
         return stream
 
 
@@ -267,28 +263,14 @@ class LearningOptions:
         Any, value, "The most features, all or auto; for pca also a share as 0.95."
     ] = "auto"
     solver: Annotated[str, "auto, dense, sketch, krylov, flow or kernel."] = "auto"
-    passes: Annotated[int | None, "Passes of --solver sketch; each one improves the answer."] = None
-    features: Annotated[str | None, "A map in front: rbf:SIZE:GAMMA or gradients:CELLS."] = None
+    features: Annotated[str | None, "A map in front: rbf:SIZE or rbf:SIZE:GAMMA."] = None
 
-    def estimator(
-        self, kind: Any, stream: StreamLike, run: RunOptions, **parameters: object
-    ) -> Estimator:
+    def estimator(self, kind: Any, run: RunOptions, **parameters: Any) -> Estimator:
         """Return an estimator with these options."""
-        from eigenstream import RBFNetwork, Sketch
-        from eigenstream.features import GradientOrientation
-
-        solver: Any = self.solver
-        if self.passes not in (None, 1):
-            if solver != "sketch":
-                raise ValueError(f"passes={self.passes} is for the sketch. Add --solver sketch.")
-            solver = Sketch(passes=self.passes)
-        shape = stream.row_shape if len(stream.row_shape or ()) == 2 else None
-        seed = run.seed
-        known = {
-            "rbf": lambda size, gamma="median": RBFNetwork(size, gamma=gamma, random_state=seed),
-            "gradients": lambda *cells: GradientOrientation(*cells, shape=shape),
-        }
-        features = None if self.features is None else called(self.features, known)
+        parameters = run.gaps | parameters | {"solver": self.solver}
+        if self.features is not None:
+            parameters["features"] = called(self.features, {"rbf": rbf_network})
+            parameters["features"].set_params(random_state=run.seed)
         if self.n_components != "auto":
             parameters["n_components"] = self.n_components
-        return kind(solver=solver, features=features, **parameters)
+        return kind(**parameters)

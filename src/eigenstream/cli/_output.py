@@ -34,10 +34,12 @@ QUIET_SECONDS = 1.0
 LINE_SECONDS = 30.0
 
 
-def check_output(out: Path, inputs: Sequence[object], endings: tuple[str, ...] = ()) -> None:
+def check_output(out: Path | None, inputs: Sequence[object], endings: tuple[str, ...] = ()) -> None:
     """Raise an error, before any work, if a file cannot or should not be written."""
     from eigenstream._files import check_writable
 
+    if out is None:
+        return
     if endings and out.suffix.lower() not in endings:
         raise ValueError(f"{out}: the name must end in {', '.join(endings)}.")
     sources = (Path(str(name).partition("::")[0]) for name in inputs)
@@ -92,13 +94,10 @@ def show(title: str, facts: Facts, as_json: bool) -> None:
     if eigenvalues is None:
         return
     print()
-    # A terminal without Unicode cannot show blocks.
-    unicode = (sys.stdout.encoding or "ascii").lower().startswith("utf")
-    above, below = "█░" if unicode else "#-"
     values = np.asarray(eigenvalues, dtype=float)
     largest = float(np.abs(values).max(initial=0.0)) or 1.0
     for place, value in enumerate(values.tolist(), 1):
-        bar = (above if value >= 0 else below) * round(BAR_WIDTH * abs(value) / largest)
+        bar = ("#" if value >= 0 else "-") * round(BAR_WIDTH * abs(value) / largest)
         print(f"{place:3} {value:12.5g}  {bar}".rstrip())
 
 
@@ -159,16 +158,12 @@ def progress_bar(text: str = "{task.description}", console: Console | None = Non
 
 
 class Watched:
-    """A stream that counts its rows and shows the progress of passes longer than a second.
+    """A stream that counts its rows and shows the progress of passes longer than a second."""
 
-    ``seen``, if given, is a sample for a report: it is filled with the rows of each pass.
-    """
-
-    def __init__(self, stream: Any, seen: Any = None, progress: Progress | None = None) -> None:
+    def __init__(self, stream: Any, progress: Progress | None = None) -> None:
         self._stream = stream
         self._progress = progress or progress_bar(ROWS)
         self._task = self._progress.add_task("")
-        self.seen = seen
         self._begin(0)
 
     def __getattr__(self, name: str) -> Any:
@@ -200,12 +195,8 @@ class Watched:
         self._begin(skip)
         if skip:
             print(f"eigenstream: resuming at row {skip:,}", file=sys.stderr)
-        if self.seen is not None:
-            self.seen.begin()
         with closing(self._stream.chunks(skip)) as chunks:
             for chunk in chunks:
-                if self.seen is not None:
-                    self.seen.add(chunk)
                 yield chunk
                 self._advance(len(chunk))
 

@@ -22,8 +22,7 @@ def pairs_of(stream: StreamLike, path: Path) -> tuple[Any, NDArray[np.int64], ND
     """
     from eigenstream.streams import columns_of
 
-    first, second, kind = columns_of(path, 3, "pairs")
-    words = [str(word).strip().lower().removesuffix(".0") for word in kind.tolist()]
+    first, second, kinds = columns_of(path, 3, "pairs")
     rows: list[Array] = []
     names: list[str] = []
     for chunk in stream.chunks():
@@ -34,19 +33,15 @@ def pairs_of(stream: StreamLike, path: Path) -> tuple[Any, NDArray[np.int64], ND
         if chunk.labels is not None:
             names.extend(map(str, chunk.labels.tolist()))
     items = np.concatenate(rows)
-    places: Any = range(len(items))
-    if names:
-        first, second = first.astype(str), second.astype(str)
-        places = {name: place for place, name in enumerate(names)}
-        if len(places) < len(names):
-            raise ValueError("Two items have the same name. Names must differ.")
-    index = np.empty((len(words), 2), np.int64)
-    for pair, (word, *ends) in enumerate(zip(words, first.tolist(), second.tolist(), strict=True)):
-        if word not in EQUAL + UNEQUAL:
-            raise ValueError(f"{path} has {word!r:.40} for pair {pair}. Use equal or unequal.")
-        for side, end in enumerate(ends):
-            if end not in places:
-                advice = f"Use 0 to {len(items) - 1}, or their names with --names."
-                raise ValueError(f"{path} names {end!r:.40} in pair {pair}, no item. {advice}")
-            index[pair, side] = places[end]
-    return items, index, np.where(np.isin(words, EQUAL), 1, -1)
+    places = dict(zip(names or map(str, range(len(items))), range(len(items)), strict=True))
+    if len(places) < len(items):
+        raise ValueError("Two items have the same name. Names must differ.")
+    try:
+        ends = [[places[str(end)] for end in side.tolist()] for side in (first, second)]
+    except KeyError as problem:
+        advice = f"Use 0 to {len(items) - 1}, or names with --names."
+        raise ValueError(f"{path} has no item {problem}. {advice}") from None
+    words = [str(kind).strip().lower().removesuffix(".0") for kind in kinds.tolist()]
+    if odd := sorted({*words} - {*EQUAL, *UNEQUAL}):
+        raise ValueError(f"{path} has {odd[0]!r:.40} as a kind of pairs. Use equal or unequal.")
+    return items, np.array(ends, np.int64).T, np.where(np.isin(words, EQUAL), 1, -1)

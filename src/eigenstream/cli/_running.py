@@ -12,66 +12,23 @@ from eigenstream._types import Estimator, Facts, StreamLike
 from eigenstream.cli._options import RunOptions
 from eigenstream.cli._output import Watched, show, waiting
 
-__all__ = ["UNDER_WAY", "fitted", "watched"]
+__all__ = ["UNDER_WAY", "fitted"]
 
 
-def _share(estimator: Estimator) -> float | None:
-    """Return the estimated share of the optimum, or None if there is no estimate."""
-    from eigenstream.subspace import estimated_share
-
-    with suppress(ValueError):
-        return estimated_share(estimator) if hasattr(estimator, "solver_") else None
-    return None
-
-
-def _risk(estimator: Estimator) -> float | None:
-    """Return the smallest balanced risk on the training pairs, or None without pairs."""
-    from eigenstream.subspace import pair_risks
-
-    return pair_risks(estimator).risk if hasattr(estimator, "pair_distance") else None
-
-
-#: The results of a fit, by the attributes of the estimators that have them, or by functions.
-RESULTS: dict[str, str | Callable[[Any], float | None]] = {
-    "rows_skipped": "n_samples_skipped_",
-    "columns": "n_features_in_",
-    "solver": "solver_",
-    "estimated_share": _share,
-    "alpha": "alpha_",
-    "eta": "eta_",
-    "shrinkage": "result_.shrinkage",
-    "mixing": "result_.mixing",
-    "explained": "explained_variance_ratio_",
-    "periods": "periods_",
-    "risk": _risk,
-    "threshold": "threshold_",
-    "counts": "counts_",
-    "dead": "dead_",
-    "error": "error_",
-    "grid": "grid_",
-    "quantization_error": "quantization_error_",
-    "topographic_error": "topographic_error_",
-    "eigenvalues": "eigenvalues_",
-}
+#: Results of a fit that are printed, by the attributes of the estimators that have them.
+RESULTS = (
+    *("solver", "alpha", "eta", "periods", "threshold", "counts", "dead", "error"),
+    *("quantization_error", "topographic_error", "eigenvalues"),
+)
 
 #: The checkpoint of the running fit: the first signal stops the fit behind its chunk.
 UNDER_WAY: list[Any] = []
-
-
-def watched(stream: StreamLike, run: RunOptions) -> Watched:
-    """Return a stream that shows its progress, and that samples its rows for the report."""
-    if run.report is None:
-        return Watched(stream)
-    from eigenstream.reports import SeenRows
-
-    return Watched(stream, SeenRows(tuple(stream.sources)))
 
 
 def fitted(
     estimator: Estimator,
     stream: StreamLike,
     run: RunOptions,
-    passes: int | None = None,
     items: Any = None,
     *,
     blocks: int | None = None,
@@ -94,7 +51,7 @@ def fitted(
         raise ValueError("--blocks is for one process. Leave out --workers and --scheduler.")
     check_number(dt, "dt", above=0)
     keeper: Any = keeper_of(run.checkpoint, run.every, run.resume)
-    with _stoppable(keeper), watched(stream, run) as rows, _client(run) as client:
+    with _stoppable(keeper), Watched(stream) as rows, _client(run) as client:
         begun = perf_counter()
         if client is None:
             intervals = {} if blocks is None else {"blocks": blocks}
@@ -112,7 +69,7 @@ def fitted(
         note_columns(estimator, items)
         rows = items
     with waiting("solving"):
-        facts: Facts = {"sources": list(rows.sources)} | _results(estimator, passes, dt)
+        facts: Facts = {"sources": list(rows.sources)} | _results(estimator, dt)
         further = results()
     done = facts["rows"] * (facts["passes"] or 1)
     if keeper is not None and keeper.resumed:
@@ -121,8 +78,12 @@ def fitted(
     if run.out is not None:
         save(estimator, run.out)
     if run.report is not None:
-        with waiting("writing the report"):
-            _write_page(estimator, rows, run, facts, dt=dt, unit=unit)
+        from eigenstream.reports import report
+
+        command = shlex.join(["eigenstream", *sys.argv[1:]])
+        shape = run.image_shape
+        with waiting("writing the report"), rows:
+            report(estimator, run.report, rows, shape=shape, command=command, dt=dt, unit=unit)
     facts |= {"model": run.out and str(run.out), "report": run.report and str(run.report)}
     show(type(estimator).__name__, facts | further if run.json else facts, run.json)
     if run.out is None and not run.json:
@@ -149,40 +110,33 @@ def _client(run: RunOptions) -> Iterator[Any]:
             yield client
 
 
-def _results(estimator: Estimator, passes: int | None, dt: float) -> Facts:
+def _results(estimator: Estimator, dt: float) -> Facts:
     """Return the results of a fit by name."""
-    facts: Facts = {}
-    for name, path in RESULTS.items():
-        if callable(path):
-            facts[name] = path(estimator)
-            continue
-        facts[name] = estimator
-        for attribute in path.split("."):
-            facts[name] = getattr(facts[name], attribute, None)
-    if facts["periods"] is not None:
-        facts["periods"], facts["timescales"] = dt * facts["periods"], dt * estimator.timescales_
-    grid = facts.pop("grid")
-    passes = getattr(estimator, "n_iter_", passes)
-    rows = getattr(estimator, "n_samples_seen_", None)
+    from eigenstream.subspace import estimated_share, pair_risks
+
+    def known(name: str) -> Any:
+        return getattr(estimator, name, None)
+
+    passes = known("n_iter_")
+    if passes is None and not hasattr(estimator, "pair_distance"):
+        passes = 1
+    rows = known("n_samples_seen_")
     if rows is None:  # prototypes count steps: a row each in every pass
         rows = estimator.n_steps_ // (passes or 1)
-    shape = None if grid is None else list(grid.shape)
-    return {"rows": rows, "passes": passes, "shape": shape} | facts
-
-
-def _write_page(
-    estimator: Estimator, rows: Watched, run: RunOptions, facts: dict[str, Any], **units: Any
-) -> None:
-    from eigenstream.reports import SeenRows, report
-
-    seen = rows.seen
-    if seen.n_rows != facts["rows"] + facts["rows_skipped"] and rows.rereadable:
-        # The last pass was not a whole one, such as after --resume.
-        seen = SeenRows.of(rows)
-    command = shlex.join(["eigenstream", *sys.argv[1:]])
-    times = {"reading and learning": facts["seconds"]}
-    how = {"shape": run.image_shape, "seconds": times, "command": command}
-    report(estimator, run.report, seen, **how, **units)
+    facts: Facts = {"rows": rows, "rows_skipped": known("n_samples_skipped_"), "passes": passes}
+    facts |= {"columns": known("n_features_in_"), "explained": known("explained_variance_ratio_")}
+    with suppress(ValueError, AttributeError):  # only a sketch has an estimate
+        facts["estimated_share"] = estimated_share(estimator)
+    for name in ("shrinkage", "mixing"):
+        facts[name] = getattr(known("result_"), name, None)
+    if hasattr(estimator, "pair_distance"):
+        facts["risk"] = pair_risks(estimator).risk
+    if (grid := known("grid_")) is not None:
+        facts["shape"] = list(grid.shape)
+    facts |= {name: known(f"{name}_") for name in RESULTS}
+    if facts["periods"] is not None:
+        facts["periods"], facts["timescales"] = dt * facts["periods"], dt * estimator.timescales_
+    return facts
 
 
 @contextmanager

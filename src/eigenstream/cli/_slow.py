@@ -15,8 +15,6 @@ MOST_PRODUCTS = 2e9
 
 Criterion = Annotated[str, "difference, or ratio as in slow feature analysis and TICA."]
 Reversible = Annotated[bool, "Average over both rows of each velocity, as in TICA."]
-Step = Annotated[float, "The time from one row to the next, in --unit."]
-Unit = Annotated[str, "The unit of time scales."]
 
 
 def recommended_lag(estimator: Estimator, stream: StreamLike) -> int | None:

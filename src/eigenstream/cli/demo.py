@@ -35,12 +35,9 @@ def demo(
     with replacing(out) as page:
         page.write(experiment.demo_page(results).html())
     if json:
-        judged = {
-            name: {"one_shot_error": scores.error, "roc_area": scores.area}
-            for name, scores in results.judged.items()
-        }
-        facts = {"views": views, "seed": seed, "alpha": results.alpha, "features": judged}
-        print_json(facts | {"seconds": results.seconds, "report": str(out)})
+        judged = {name: [scores.area, scores.error] for name, scores in results.judged.items()}
+        facts = {"alpha": results.alpha, "area_and_error": judged, "report": str(out)}
+        print_json(facts | {"seconds": results.seconds})
         return
     table = experiment.table(results)
     for row in table.header, *table.rows:

@@ -27,8 +27,6 @@ def evaluate(
     false_positive_rate: Annotated[
         float | None, "With --labels of new classes: the threshold of this rate, and its interval."
     ] = None,
-    max_rows: Annotated[int, "Sample at most this many rows."] = 4000,
-    seed: Annotated[int, "The seed of the sample."] = 0,
     reading: ReadingOptions,
     missing: MissingAsFitted = None,
     json: Json = False,
@@ -41,10 +39,8 @@ def evaluate(
     """
     from eigenstream.streams import labels_of
 
-    if (labels is None) == (pairs is None):
-        raise ValueError("Pass either --labels or --pairs.")
-    if pairs is not None and false_positive_rate is not None:
-        raise ValueError("--false-positive-rate needs the classes of rows. Pass --labels.")
+    if (labels is None) == (pairs is None) or (pairs and false_positive_rate is not None):
+        raise ValueError("Pass --labels, or --pairs without --false-positive-rate.")
     estimator = feature_model(model)
     file = labels if labels is not None and Path(labels).is_file() else None
     of_rows = None if file else labels or names
@@ -57,7 +53,7 @@ def evaluate(
         raise ValueError(f"{stream.preprocessing!r} changes the numbers of rows. Use --labels.")
     measure: Any = _measures_of_labels if pairs is None else _measures_of_pairs
     with Watched(stream) as watched:
-        judged: Any = _drawn(watched, max_rows, seed) if pairs is None else pairs_of(watched, pairs)
+        judged: Any = _sample(watched) if pairs is None else pairs_of(watched, pairs)
     with waiting("comparing distances"):
         facts = measure(estimator, *judged)
         if false_positive_rate is not None:
@@ -65,9 +61,13 @@ def evaluate(
     show(f"{model}: {type(estimator).__name__}", facts, json)
 
 
-def _drawn(stream: StreamLike, max_rows: int, seed: int) -> tuple[Any, Any, int]:
+#: The most rows that are compared, a sample of all: more take longer than a few seconds.
+MOST_ROWS = 4000
+
+
+def _sample(stream: StreamLike) -> tuple[Any, Any, int]:
     """Return a random sample of rows with their labels, in order, and the number of all rows."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     kept: tuple[Any, ...] = ()
     n_rows = 0
     for chunk in stream.chunks():
@@ -78,7 +78,7 @@ def _drawn(stream: StreamLike, max_rows: int, seed: int) -> tuple[Any, Any, int]
         kept = tuple(map(np.concatenate, zip(kept, more, strict=True))) if kept else more
         n_rows += len(part)
         # The rows with the smallest keys are a uniform sample of the rows so far.
-        smallest = np.sort(np.argsort(kept[2], kind="stable")[:max_rows])
+        smallest = np.sort(np.argsort(kept[2], kind="stable")[:MOST_ROWS])
         kept = tuple(values[smallest] for values in kept)
     if n_rows == 0:
         raise ValueError(f"{stream.sources[0]} has no rows without missing values.")
@@ -107,8 +107,8 @@ def _at_rate(estimator: Estimator, rows: Matrix, names: Array, rate: float) -> F
         raise ValueError(f"{type(estimator).__name__} has no threshold. Use fit classes or pairs.")
     estimator.calibrate_threshold(rows, names, false_positive_rate=rate)
     known = false_positive_interval(estimator, rows, names)
-    measures = {"rate": known.rate, "low": known.interval[0], "high": known.interval[1]}
-    return {"threshold": estimator.threshold_, **measures, "classes": known.n_classes}
+    facts = {"threshold": estimator.threshold_, "rate": known.rate, "classes": known.n_classes}
+    return facts | dict(zip(("low", "high"), known.interval, strict=True))
 
 
 def _measures_of_pairs(estimator: Estimator, items: Any, index: Any, signs: Any) -> dict[str, Any]:

@@ -5,21 +5,16 @@ from typing import Annotated, Any
 
 import typer
 
+import eigenstream as es
 from eigenstream._types import Facts
 from eigenstream.cli import _options as options
 from eigenstream.cli._commands import Group, command
-from eigenstream.cli._options import Data, FitOptions, LearningOptions, RunOptions
+from eigenstream.cli._options import Data, FitOptions, LearningOptions, RunOptions, Step, Unit
+from eigenstream.cli._output import Watched
 from eigenstream.cli._pairs import pairs_of
-from eigenstream.cli._running import fitted, watched
+from eigenstream.cli._running import fitted
 from eigenstream.cli._slow import Criterion as SlowCriterion
-from eigenstream.cli._slow import (
-    Reversible,
-    Step,
-    Unit,
-    print_features,
-    recommended_lag,
-    slow_features,
-)
+from eigenstream.cli._slow import Reversible, print_features, recommended_lag, slow_features
 
 app = typer.Typer(
     cls=Group,
@@ -46,9 +41,6 @@ def fit_slow(
     lag: Annotated[int, "The time step of the velocity, in rows."] = 1,
     criterion: SlowCriterion = "difference",
     reversible: Reversible = False,
-    basis: Annotated[
-        str, "slowness (unit variance, slowest first), kinetic, commute or eigenvalue."
-    ] = "slowness",
     standardize: Standardize = False,
     blocks: Annotated[int | None, "The number of blocks for intervals of time scales."] = None,
     dt: Step = 1.0,
@@ -61,13 +53,10 @@ def fit_slow(
     Prints their time scales, the columns with the largest weights, and the lag that eigenstream
     lags would choose. --missing available uses all values of rows with gaps.
     """
-    from eigenstream import SlowSubspace
-
-    gaps = run.of_estimator("available")
     stream = run.started(data)
-    parameters = {"alpha": alpha, "lag": lag, "scale": standardize, "basis": basis} | gaps
+    parameters: Facts = {"alpha": alpha, "lag": lag, "scale": standardize}
     parameters |= {"criterion": criterion, "reversible": reversible}
-    estimator = learning.estimator(SlowSubspace, stream, run, **parameters)
+    estimator = learning.estimator(es.SlowSubspace, run, **parameters)
 
     def results() -> Facts:
         return {
@@ -77,7 +66,7 @@ def fit_slow(
         }
 
     how: Facts = {"blocks": blocks, "dt": dt, "unit": unit, "results": results}
-    facts = fitted(estimator, stream, run, learning.passes or 1, **how)
+    facts = fitted(estimator, stream, run, **how)
     if not run.json:
         print_features(facts["features"], unit)
         if (best := facts["recommended_lag"]) is not None:
@@ -92,12 +81,9 @@ def fit_pca(
 
     --missing available uses all values of rows with gaps.
     """
-    from eigenstream import StreamPCA
-
-    gaps = run.of_estimator("available")
     stream = run.started(data)
-    estimator = learning.estimator(StreamPCA, stream, run, scale=standardize, **gaps)
-    fitted(estimator, stream, run, learning.passes or 1)
+    estimator = learning.estimator(es.StreamPCA, run, scale=standardize)
+    fitted(estimator, stream, run)
 
 
 @command(app, "fit dynamic", "runs/*.csv -d 4 --lag 2 -o model.eigs")
@@ -117,12 +103,9 @@ def fit_dynamic(
 
     --missing available uses all values of rows with gaps.
     """
-    from eigenstream import DynamicSubspace
-
-    gaps = run.of_estimator("available")
     stream = run.started(data)
-    estimator = DynamicSubspace(n_components, lag=lag, rank=rank, **gaps)
-    fitted(estimator, stream, run, 1, dt=dt, unit=unit)
+    estimator = es.DynamicSubspace(n_components, lag=lag, rank=rank, **run.gaps)
+    fitted(estimator, stream, run, dt=dt, unit=unit)
 
 
 @command(app, "fit classes", "iris.csv --labels species -o model.eigs")
@@ -137,17 +120,15 @@ def fit_classes(
     run: FitOptions,
 ) -> None:
     """Find the features that tell classes apart by distance, from labelled rows."""
-    from eigenstream import ClassSubspace
     from eigenstream.streams import labels_of
 
     if Path(labels).is_file():
         stream = run.started(data, labels).with_labels(labels_of(labels))
     else:
         stream = run.started(data, labels=options.column(labels))
-    scale: Any = standardize or "auto"
-    weight = _weight(criterion, eta)
-    estimator = learning.estimator(ClassSubspace, stream, run, scale=scale, **weight)
-    fitted(estimator, stream, run, learning.passes)
+    weight = _weight(criterion, eta) | {"scale": standardize or "auto"}
+    estimator = learning.estimator(es.ClassSubspace, run, **weight)
+    fitted(estimator, stream, run)
 
 
 def _weight(criterion: str, eta: Any) -> Facts:
@@ -169,17 +150,14 @@ def fit_pairs(
     run: RunOptions,
 ) -> None:
     """Find the features in which equal pairs are near and unequal ones far apart."""
-    from eigenstream import PairSubspace, open_stream
-
     stream = run.started(items, pairs, labels=names)
-    missing = "raise" if run.missing == "raise" else "skip"
-    weight = _weight(criterion, eta)
-    estimator = learning.estimator(PairSubspace, stream, run, missing=missing, **weight)
-    with watched(stream, run) as read:
+    weight = _weight(criterion, eta) | {"missing": "raise" if run.missing == "raise" else "skip"}
+    estimator = learning.estimator(es.PairSubspace, run, **weight)
+    with Watched(stream) as read:
         rows, index, signs = pairs_of(read, pairs)
     estimator.set_params(preprocessor=rows)
-    table = open_stream(index).with_labels(signs)
-    fitted(estimator, table, run, learning.passes, items=read)
+    table = es.open_stream(index).with_labels(signs)
+    fitted(estimator, table, run, items=read)
 
 
 @command(app, "fit kmeans", "table.parquet --prototypes 20 -o model.eigs")
@@ -190,21 +168,10 @@ def fit_kmeans(
     assignment: Annotated[
         str, "The prototypes that a row updates: winner, soft or rank."
     ] = "winner",
-    learning_rate: Annotated[
-        Any, options.value, "count (1 / count) or a constant, at most 1."
-    ] = "count",
-    forgetting: Annotated[float | None, "The share of the counts that each row removes."] = None,
     run: FitOptions,
 ) -> None:
     """Find prototypes that stand for clusters of rows, in one pass (on-line k-means)."""
-    from eigenstream import CompetitiveLearning
-
-    parameters = {
-        "learning_rate": learning_rate,
-        "forgetting": forgetting,
-        "random_state": run.seed,
-    }
-    estimator = CompetitiveLearning(prototypes, assignment=assignment, **parameters)
+    estimator = es.CompetitiveLearning(prototypes, assignment=assignment, random_state=run.seed)
     fitted(estimator, run.started(data), run)
 
 
@@ -216,8 +183,6 @@ def fit_som(
         Any, options.grid_size, "Rows and columns of the grid, as 20x20; 50 is a chain; or auto."
     ] = "auto",
     topology: Annotated[str, "rectangular or hexagonal."] = "rectangular",
-    periodic: Annotated[bool, "Close the grid to a ring or a torus."] = False,
-    training: Annotated[str, "sequential, a step a row, or batch, a step a pass."] = "sequential",
     max_iter: Annotated[int, "The number of passes over the rows."] = 10,
     standardize: Standardize = False,
     run: FitOptions,
@@ -226,10 +191,7 @@ def fit_som(
 
     --missing partial compares rows by their known values.
     """
-    from eigenstream import SelfOrganizingMap
-
-    parameters: Facts = {"topology": topology, "periodic": periodic, "training": training}
-    parameters["scale"] = standardize
-    parameters |= run.of_estimator("partial")
-    estimator = SelfOrganizingMap(grid, max_iter=max_iter, random_state=run.seed, **parameters)
+    parameters: Facts = {"topology": topology, "scale": standardize, "max_iter": max_iter}
+    parameters |= run.gaps
+    estimator = es.SelfOrganizingMap(grid, random_state=run.seed, **parameters)
     fitted(estimator, run.started(data), run)

@@ -1,20 +1,18 @@
 """``eigenstream info``: the contents of data, or of a model file."""
 
-from collections import Counter
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
 from eigenstream._types import Facts, StreamLike
-from eigenstream.cli._options import Data, Json, ReadingOptions, column
+from eigenstream.cli._options import Data, Json, ReadingOptions
 from eigenstream.cli._output import Watched, print_json, show
 
 
 def info(
     data: Data,
     reading: ReadingOptions,
-    labels: Annotated[Any, column, "A column of labels."] = None,
     quick: Annotated[bool, "Read headers only."] = False,
     json: Json = False,
 ) -> None:
@@ -25,11 +23,10 @@ def info(
     if len(data) == 1 and data[0].endswith(".eigs"):
         _show_model(Path(data[0]), json)
         return
-    stream = reading.opened(data, missing="skip", labels=labels)
+    stream = reading.opened(data, missing="skip")
     width = stream.n_features
     stream, others = stream.of_numbers()
     readable = not others or len(others) < width
-    kinds = {what.split()[0] for what in others.values()}
     facts: Facts = {
         "sources": list(stream.sources),
         "rows": stream.n_rows,
@@ -39,33 +36,23 @@ def info(
         "row_shape": stream.row_shape,
         "read_once": not stream.rereadable,
         "no_numbers": {str(name): what for name, what in others.items()},
-        "advice": [ADVICE[kind] for kind in sorted(kinds & ADVICE.keys())],
     }
     if readable and not quick:
         facts |= _facts_of_pass(stream)
-        if facts["rows_with_missing"]:
-            facts["advice"].append("--missing skip or --missing interpolate")
     show("Data", facts, json)
-
-
-#: The options that read columns without numbers, by the first word of their description.
-ADVICE = {"decimal": "--decimal ,", "dates": "--time COLUMN", "text": "--sequence COLUMN"}
 
 
 def _facts_of_pass(stream: StreamLike) -> Facts:
     """Read all rows, and return the facts that need a pass."""
     lengths: list[int] = []
     n_missing, first = 0, None
-    kinds: Counter[str] = Counter()
     with Watched(stream) as watched:
         for chunk in watched.chunks():
             if chunk.new_sequence or not lengths:
                 lengths.append(0)
             lengths[-1] += len(chunk)
-            known = np.ones(len(chunk), bool) if chunk.weights is None else chunk.weights > 0
-            if chunk.labels is not None:
-                kinds.update(map(str, chunk.labels[known]))
-            holes = np.flatnonzero(~known)
+            weights = np.ones(len(chunk)) if chunk.weights is None else chunk.weights
+            holes = np.flatnonzero(weights == 0)
             if len(holes) and first is None:
                 first = {"source": chunk.source, "row": chunk.first_row + int(holes[0])}
             n_missing += len(holes)
@@ -75,7 +62,6 @@ def _facts_of_pass(stream: StreamLike) -> Facts:
         "sequences": len(lengths),
         "shortest": min(lengths),
         "longest": max(lengths),
-        "labels": dict(kinds.most_common()) or None,
         "rows_with_missing": n_missing,
         "first_missing": first,
         "seconds": seconds,

@@ -6,9 +6,10 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from eigenstream.cli._options import Data, Json, Missing, ReadingOptions, without_text
+import eigenstream as es
+from eigenstream.cli._options import Data, Json, Missing, ReadingOptions, Step, Unit, without_text
 from eigenstream.cli._output import Watched, check_output, print_json, save_figure
-from eigenstream.cli._slow import Criterion, Reversible, Step, Unit, interval
+from eigenstream.cli._slow import Criterion, Reversible, interval
 
 
 def lag_list(text: str) -> list[int]:
@@ -42,23 +43,22 @@ def lags(
 
     --missing available uses all values of rows with gaps.
     """
-    from eigenstream import SlowSubspace, lag_path, plotting
-
     gaps = missing == "available"  # the estimator leaves out missing values
     stream = without_text(reading.opened(data, missing="raise" if gaps else missing))
-    if plot is not None:
-        check_output(plot, [*data, *stream.sources])
-    model = SlowSubspace(
+    check_output(plot, [*data, *stream.sources])
+    model = es.SlowSubspace(
         min(n_components, stream.n_features or n_components),
         criterion=criterion,
         reversible=reversible,
-        missing=missing if gaps else "raise",
+        missing="available" if gaps else "raise",
     )
     with Watched(stream) as watched:
-        path = lag_path(model, watched, lag, blocks=blocks, dt=dt, unit=unit)
+        path = es.lag_path(model, watched, lag, blocks=blocks, dt=dt, unit=unit)
     best = path.recommended_lag
     decays = [] if best is None or path.curves is None else path.decay(best)
     if plot is not None:
+        from eigenstream import plotting
+
         save_figure(plotting.lags(path), plot)
     if json:
         facts: dict[str, Any] = {"criterion": criterion, "lags": path.lags, "unit": unit}
@@ -73,15 +73,10 @@ def lags(
     with_errors = "" if path.errors is None else ", with its standard error"
     print(f"{'lag':>8}  time scale of each feature, in {unit}{with_errors}")
     for k, rows in enumerate(path.lags.tolist()):
-        cells = [f"{scale:12.5g}" for scale in path.timescales[k]]
-        if path.errors is not None:
-            bars = path.errors[k].timescales
-            assert bars is not None
-            spreads = [f" ± {error:<7.2g}" for error in bars.error]
-            cells = [a + b for a, b in zip(cells, spreads, strict=False)]
-        known = np.isfinite(path.timescales[k][: len(cells)])
-        cells = [a if b else f"{'-':>12}{'':10}" for a, b in zip(cells, known, strict=True)]
-        print((f"{rows:8}" + "".join(cells)).rstrip())
+        scales = path.timescales[k].tolist()
+        bars = None if path.errors is None else path.errors[k].timescales
+        errors = [None] * len(scales) if bars is None else bars.error.tolist()
+        print((f"{rows:8}" + "".join(map(cell, scales, errors))).rstrip())
     if path.errors is not None and np.isnan(path.timescales).any():
         print("       -  not distinguishable from the selection of the slowest direction")
     if best is None:
@@ -96,3 +91,14 @@ def lags(
             text += f", noise {of.noise:.2f} ± {of.noise_error:.2f}, lags {of.first} to {of.last}"
             text += "" if of.reliable else ", not an exponential"
         print(f"{k:8}  {text}")
+
+
+def cell(scale: float, error: float | None) -> str:
+    """Return a time scale with its standard error, or a dash if it is not known.
+
+    >>> cell(49.3, 1.7), cell(49.3, None), cell(float("nan"), 1.7).strip()
+    ('        49.3 ± 1.7    ', '        49.3', '-')
+    """
+    if not np.isfinite(scale):
+        return f"{'-':>12}{'':10}"
+    return f"{scale:12.5g}" + ("" if error is None else f" ± {error:<7.2g}")

@@ -2,10 +2,11 @@
 
 from inspect import signature
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+import eigenstream as es
 from eigenstream.cli._options import Json
 from eigenstream.cli._output import check_output, say, waiting
 
@@ -22,24 +23,18 @@ def merge(
 
     The parameters of the first model are kept. The result is exact with --solver dense.
     """
-    from eigenstream.persistence import load, save
-
     if len(models) < 2:
         raise ValueError(f"merge takes two models or more, and {len(models)} is given.")
     check_output(out, models, (".eigs",))
     with waiting("merging"):
-        merged = load(models[0])
-        if not hasattr(merged, "merge"):
-            raise ValueError(f"{models[0]} holds a {type(merged).__name__}, which does not merge.")
-        timed = "new_sequence" in signature(merged.merge).parameters
-        how = {"new_sequence": not follows} if timed else {}
-        for path in models[1:]:
-            other = load(path)
-            try:
-                merged = merged.merge(other, **how)
-            except (ValueError, TypeError) as problem:
-                raise ValueError(f"{models[0]} and {path} do not merge: {problem}") from None
-        save(merged, out)
+        loaded = [es.load(path) for path in models]
+        if not hasattr(loaded[0], "merge"):
+            raise ValueError(
+                f"{models[0]} holds a {type(loaded[0]).__name__}, which is not merged."
+            )
+        timed = "new_sequence" in signature(loaded[0].merge).parameters
+        merged: Any = es.merge_all(loaded, **({"new_sequence": not follows} if timed else {}))
+        es.save(merged, out)
     seen = getattr(merged, "n_samples_seen_", None)
     rows = "" if seen is None else f", of {seen:,} rows in all"
     facts = {"models": list(map(str, models)), "rows": seen, "model": str(out)}

@@ -1,11 +1,12 @@
 """``eigenstream plot``: a figure, or a page, of a model file."""
 
+import shlex
+import sys
 from pathlib import Path
 from typing import Annotated
 
-from eigenstream.cli._options import ImageShape, Json, ModelFile
+from eigenstream.cli._options import ImageShape, Json, ModelFile, Step, Unit
 from eigenstream.cli._output import check_output, save_figure, say, waiting
-from eigenstream.cli._slow import Step, Unit
 
 #: The kinds of figures; a page (.html) has tables, too.
 ENDINGS = (".png", ".svg", ".pdf", ".html")
@@ -27,9 +28,7 @@ def plot(
     estimator = load(model)
     with waiting("drawing"):
         if out.suffix.lower() == ".html":
-            command = f"eigenstream plot {model} -o {out}"
-            if image_shape is not None:
-                command += f" --image-shape {image_shape[0]}x{image_shape[1]}"
+            command = shlex.join(["eigenstream", *sys.argv[1:]])
             report(estimator, out, shape=image_shape, command=command, dt=dt, unit=unit)
         else:
             save_figure(picture(estimator, shape=image_shape), out)

@@ -1,14 +1,13 @@
 """``eigenstream research``: error bounds, and learning rates with their plateaus."""
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from eigenstream.cli._commands import Group, command
 from eigenstream.cli._options import Json
-from eigenstream.cli._output import print_json, save_figure, say
+from eigenstream.cli._output import say
 
 #: The default probability of failing.
 DELTA = 0.05
@@ -43,9 +42,9 @@ Rate = Annotated[float, "The learning rate times --n-features."]
 def bound_slow(
     d: Directions,
     mixing: Annotated[
-        list[str],
+        str,
         "The mixing of the process: independent, finite:a0, geometric:c,rho, "
-        "algebraic:c,r, table:beta(0),beta(1),... or a sum of these. Repeat it to compare.",
+        "algebraic:c,r, table:beta(0),beta(1),... or a sum of these.",
     ],
     m: Annotated[int | None, "The number of rows."] = None,
     *,
@@ -53,31 +52,15 @@ def bound_slow(
     delta: Delta = None,
     alpha: Annotated[float | None, "An alpha fixed before the data gives a sharper bound."] = None,
     lag: Annotated[int, "The time step of the velocity."] = 1,
-    tight: Annotated[bool, "Skip the proof's last rounding."] = False,
-    picture: Annotated[Path | None, "Draw the gap against m into this file (.png, .svg)."] = None,
     json: Json = False,
 ) -> None:
     """Bound the gap between a slow subspace's objective on the data and the true one."""
-    from eigenstream import theory
+    from eigenstream.theory import from_text
 
-    how: Any = {"alpha": alpha, "lag": lag, "tight": tight}
-    profiles = {text: theory.from_text(text) for text in mixing}
-    answers = {
-        text: _answer("slow", m, precision, delta, d=d, mixing=profile, **how)
-        for text, profile in profiles.items()
-    }
-    if picture is not None:
-        from eigenstream import plotting
-
-        at = DELTA if delta is None else delta
-        save_figure(plotting.bounds(profiles, d, delta=at, **how), picture)
-    if json:
-        each = {text: asdict(answer) for text, answer in answers.items()}
-        print_json({"mixing": each, "picture": picture})
-        return
-    print(f"The gap of the objective, {d} directions, data of norm at most 1/2:")
-    for text, answer in answers.items():
-        print(f"  {text}: {answer}")
+    known = {"d": d, "mixing": from_text(mixing), "alpha": alpha, "lag": lag}
+    answer = _answer("slow", m, precision, delta, **known)
+    title = f"The gap of the objective, {d} directions, data of norm at most 1/2:"
+    say(asdict(answer), f"{title}\n  {answer}", json)
 
 
 @command(bound, "research bound pairs", "--d 3 --margin 0.1 --precision 0.1")

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+import eigenstream as es
 from eigenstream.cli._options import Data, Json, ModelFile, ReadingOptions
 from eigenstream.cli._output import Watched, check_output, print_json
 
@@ -22,9 +23,6 @@ def watch(
     ] = None,
     window: Annotated[int, "Rows of a window."] = 500,
     rate: Annotated[float, "The share of windows with a false alarm."] = 0.01,
-    exclude_outliers: Annotated[
-        bool, typer.Option(help="Leave outlying windows out of the reference.", metavar="")
-    ] = False,
     reading: ReadingOptions,
     out: Annotated[Path | None, "Save the monitor (.eigs), for later data."] = None,
     report: Annotated[Path | None, "A page about the windows (.html)."] = None,
@@ -37,30 +35,22 @@ def watch(
     changed. The exit code is 1 after an alarm, 0 without one, and 2 after an error. --json prints
     one object a line.
     """
-    import eigenstream
-    from eigenstream import Monitor, load, save
-
-    learned = load(model)
-    if isinstance(learned, Monitor):
-        if reference is not None:
-            raise ValueError(f"{model} holds a monitor with its reference. Omit --reference.")
-        monitor, estimator = learned, learned.estimator
-    elif reference is None:
-        raise ValueError(f"{model} holds no reference. Pass --reference with data without faults.")
-    else:
-        estimator = learned
-        outliers = "exclude" if exclude_outliers else "report"
-        monitor = Monitor(estimator, window=window, rate=rate, outliers=outliers)
-    new = reading.matching(estimator, data, "raise")
-    for path, endings in (out, (".eigs",)), (report, (".html",)):
-        if path is not None:
-            check_output(path, [model, *data, *new.sources], endings)
+    monitor = es.load(model)
+    known = isinstance(monitor, es.Monitor)
+    if known == (reference is not None):
+        kind = "model. Pass --reference" if reference is None else "monitor. Leave out --reference"
+        raise ValueError(f"{model} holds a {kind}.")
+    if not known:
+        monitor = es.Monitor(monitor, window=window, rate=rate)
+    new = reading.matching(monitor.estimator, data, "raise")
+    inputs = [model, *data, *new.sources]
+    check_output(out, inputs, (".eigs",))
+    check_output(report, inputs, (".html",))
     if reference is not None:
-        good = reading.matching(estimator, [reference], "raise")
-        with Watched(good) as watched:
+        with Watched(reading.matching(monitor.estimator, [reference], "raise")) as watched:
             monitor.fit(watched)
     if out is not None:
-        save(monitor, out)
+        es.save(monitor, out)
     records = []
     if not json:
         print(f"{'rows':>12} {'time':>22} {'p':>8}")
@@ -76,7 +66,7 @@ def watch(
         few = f"The data have fewer rows than the window of {monitor.window}"
         raise ValueError(f"{few}. Use a shorter --window.")
     if report is not None:
-        eigenstream.report(monitor, report, records)
+        es.report(monitor, report, records)
     n_alarms = sum(record.alarm for record in records)
     if not json:
         print(f"{n_alarms} alarms in {len(records)} windows of {monitor.window} rows.")

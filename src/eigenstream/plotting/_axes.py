@@ -3,13 +3,10 @@
 import re
 from collections.abc import Sequence
 from io import StringIO
-from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
-import numpy as np
 from matplotlib.axes import Axes
-from numpy.typing import NDArray
 
 #: Colours that read on white and on black, in the order in which curves are drawn.
 COLOURS = (
@@ -132,19 +129,6 @@ def dashes(count: int) -> Sequence[Any]:
     return ["-", *((0, (6.0 / k, 4.0)) for k in range(1, count))][:count]
 
 
-def thinned(
-    across: NDArray[np.float64], up: NDArray[np.float64], points: int = 400
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return at most about ``2 * points`` points, evenly spread along a curve."""
-    if len(across) <= 2 * points:
-        return across, up
-    # Half of the points evenly over each axis: a curve that rises steeply keeps its corner.
-    levels = np.linspace(0.0, 1.0, points)
-    kept = np.concatenate([np.searchsorted(across, levels), np.searchsorted(up, levels)])
-    kept = np.unique(np.clip(kept, 0, len(across) - 1))
-    return across[kept], up[kept]
-
-
 def save(ax: Axes, file: Any, kind: str | None = None) -> None:
     """Write the figure of ``ax`` into a file.
 
@@ -159,17 +143,14 @@ def save(ax: Axes, file: Any, kind: str | None = None) -> None:
 
     Examples
     --------
-    >>> from eigenstream.plotting import axes
-    >>> save(axes(), "figure.xyz")
-    Traceback (most recent call last):
-        ...
-    ValueError: No figure of kind 'xyz' can be written. Use .png, .svg or .pdf.
+    >>> from io import BytesIO
+    >>> file = BytesIO()
+    >>> save(axes(), file, "png")
+    >>> file.getvalue()[1:4]
+    b'PNG'
     """
     figure = ax.get_figure(root=True)
     assert figure is not None
-    kind = (kind or Path(file).suffix[1:]).lower()
-    if kind not in figure.canvas.get_supported_filetypes():
-        raise ValueError(f"No figure of kind {kind!r} can be written. Use .png, .svg or .pdf.")
     with mpl.rc_context(STYLE):
         figure.savefig(file, format=kind)
 

@@ -1,6 +1,7 @@
 """Curves: bounds, spectra, paths over a weight, ROC curves, courses and runs."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from eigenstream._types import Estimator
 from eigenstream.evaluation.base import roc_area
-from eigenstream.plotting._axes import COLOURS, INK, axes, colours, dashes, legend, literal, thinned
+from eigenstream.plotting._axes import COLOURS, INK, axes, colours, dashes, legend, literal
 from eigenstream.theory import MixingProfile, slow_bound
 
 if TYPE_CHECKING:
@@ -90,23 +91,15 @@ FEW = 40
 WIDEST = 2000
 
 
-def _is_ratio(model: Estimator) -> bool:
-    return getattr(model, "criterion", None) == "ratio"
-
-
-def _operator_of(model: Estimator) -> Any:
-    """Return the operator whose eigenvalues can all be drawn, or None."""
-    components = getattr(model, "components_", None)
-    if components is None or components.shape[1] > WIDEST or _is_ratio(model):
-        return None
-    if hasattr(model, "singular_values_"):
-        return None
+def _all_eigenvalues(model: Estimator) -> Any:
+    """Return all eigenvalues of T if the solver has the matrices, or the learned ones."""
     from eigenstream.subspace import matrices
 
-    try:
-        return matrices(model)
-    except (AttributeError, ValueError):  # not a subspace, or a solver without matrices
-        return None
+    others = getattr(model, "criterion", None) == "ratio" or hasattr(model, "singular_values_")
+    with suppress(AttributeError, ValueError):  # no subspace, or a solver without matrices
+        if not others and model.components_.shape[1] <= WIDEST:
+            return np.linalg.eigvalsh(matrices(model).matrix())
+    return model.eigenvalues_
 
 
 def _counts_of(pairs: Any) -> "PairCounts":
@@ -141,16 +134,11 @@ def spectrum(eigen: Any, n_kept: int | None = None, *, ax: Axes | None = None) -
     'variance along the component'
     """
     ax = axes(title="Spectrum") if ax is None else ax
-    label = "eigenvalue of T"
+    label = "eigenvalue"
     if hasattr(eigen, "eigenvalues_"):
-        if _is_ratio(eigen):
-            label = "ratio of the two scatter matrices"
-        elif hasattr(eigen, "singular_values_"):
-            label = "singular value"
-        elif hasattr(eigen, "explained_variance_ratio_"):
+        if hasattr(eigen, "explained_variance_ratio_"):
             label = "variance along the component"
-        n_kept, operator = len(eigen.eigenvalues_), _operator_of(eigen)
-        eigen = np.linalg.eigvalsh(operator.matrix()) if operator else eigen.eigenvalues_
+        n_kept, eigen = len(eigen.eigenvalues_), _all_eigenvalues(eigen)
     values = np.sort(np.asarray(eigen, dtype=np.float64))[::-1]
     n_kept = len(values) if n_kept is None else n_kept
     rank = np.arange(1, len(values) + 1)
@@ -291,7 +279,6 @@ def roc(curves: Any, *, ax: Axes | None = None) -> Axes:
         else:
             up, across = (np.concatenate([[0.0], share]) for share in counts.shares)
             area = roc_area(counts)
-        across, up = thinned(across, up)
         ax.plot(across, up, color=colour, lw=2, ls=dash, label=f"{name}  {area:.3f}".strip())
     ax.plot([0, 1], [0, 1], color=INK, lw=0.8, ls=":", alpha=0.6)
     ax.set(
@@ -304,9 +291,11 @@ def roc(curves: Any, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def distances(
-    model: Estimator, threshold: float | None = None, *, bins: int = 60, ax: Axes | None = None
-) -> Axes:
+#: The number of bins of the histograms of distances: fewer hide the shape, more are noise.
+BINS = 60
+
+
+def distances(model: Estimator, threshold: float | None = None, *, ax: Axes | None = None) -> Axes:
     """Draw the distances of same and of different pairs, and the threshold between them.
 
     Parameters
@@ -315,8 +304,6 @@ def distances(
         The distances of an estimator are those of its training pairs.
     threshold : float, optional
         The default is that of the estimator.
-    bins : int, default=60
-        The number of bins of the histograms.
     ax : Axes, default=None
         Axes to draw on. By default those of a new figure.
 
@@ -340,7 +327,7 @@ def distances(
     both = np.asarray(counts.same) + np.asarray(counts.different)
     # The farthest pair in a thousand would make all others a narrow heap.
     far = ends[min(np.searchsorted(both, 0.999 * both[-1]), len(ends) - 1)]
-    edges = np.linspace(0.0, max(float(far), 1.1 * threshold) or 1.0, bins + 1)
+    edges = np.linspace(0.0, max(float(far), 1.1 * threshold) or 1.0, BINS + 1)
     for kind, name, colour in (
         (counts.same, "same", COLOURS[2]),
         (counts.different, "different", COLOURS[1]),

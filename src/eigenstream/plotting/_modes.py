@@ -39,11 +39,11 @@ def lags(path: Any, *, ax: Axes | None = None) -> Axes:
     'time scale, in rows'
     """
     ax = axes(title="Time scales") if ax is None else ax
-    dt, unit = getattr(path, "dt", 1.0), getattr(path, "unit", "rows")
+    dt, unit = path.dt, path.unit
     ax.set(xscale="log", yscale="log", xlabel=f"lag, in {unit}", ylabel=f"time scale, in {unit}")
     times = path.lags * dt
     least, longest = float(times.min()), 0
-    best = path.recommended_lag if getattr(path, "curves", None) is not None else None
+    best = None if path.curves is None else path.recommended_lag
     decays = [] if best is None else path.decay(best)
     for k, colour in enumerate(colours(path.timescales.shape[1] + 1)[1:]):
         scales = path.timescales[:, k]
@@ -51,7 +51,7 @@ def lags(path: Any, *, ax: Axes | None = None) -> Axes:
         known = np.logical_and.accumulate(scales >= times / 2)
         shown = np.flatnonzero(known & np.isfinite(scales))
         ax.plot(times[shown], scales[shown], "-o", ms=3.5, lw=1.5, color=colour)
-        for place in shown if getattr(path, "errors", None) else ():
+        for place in shown if path.errors else ():
             interval = path.errors[place].timescales
             ax.vlines(times[place], interval.low[k], interval.high[k], colour, lw=1.0)
         if len(shown):
@@ -64,10 +64,9 @@ def lags(path: Any, *, ax: Axes | None = None) -> Axes:
             span = np.array([decay.first, decay.last]) * dt
             label = f"{k + 1} without noise ({decay.noise:.0%})"
             ax.plot(span, [decay.timescale] * 2, "--", lw=1.2, color=colour, label=label)
-            ax.fill_between(
-                span, decay.timescale_low, decay.timescale_high, color=colour, alpha=0.15
-            )
-    if best is not None and any(np.isfinite(decay.timescale_high) for decay in decays):
+            ends = decay.timescale_low, decay.timescale_high
+            ax.fill_between(span, *ends, color=colour, alpha=0.15)
+    if ax.get_legend_handles_labels()[1]:
         ax.legend(title=f"features of lag {best * dt:g}", frameon=False)
     ax.margins(x=0.08)  # room for the names
     across = times[: longest + 1]

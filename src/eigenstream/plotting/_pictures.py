@@ -122,7 +122,6 @@ def mosaic(images: ArrayLike, *, columns: int = 10, ax: Axes | None = None) -> A
     >>> mosaic(signed([[-1.0, 0.0, 0.5, 1.0]], 2)).images[0].get_size()
     (3, 3)
     """
-    ax = axes() if ax is None else ax
     pictures = np.asarray(images, np.uint8)
     if pictures.ndim == 3:
         pictures = np.repeat(pictures[..., None], 3, axis=-1)
@@ -133,7 +132,8 @@ def mosaic(images: ArrayLike, *, columns: int = 10, ax: Axes | None = None) -> A
     for k, picture in enumerate(pictures):
         top, left = (k // columns) * (height + 1), (k % columns) * (width + 1)
         whole[top : top + height, left : left + width] = picture
-    ax.imshow(whole, interpolation="nearest")
+    ax = axes(7.0, 7.0 * len(whole) / whole.shape[1]) if ax is None else ax
+    ax.imshow(whole, interpolation="none")
     _bare(ax)
     return ax
 
@@ -145,10 +145,7 @@ def _rows(
     height, width = (size, size) if isinstance(size, int) else size
     rows = np.asarray(images, dtype=np.float64)
     if rows.ndim != 2 or rows.shape[1] != height * width:
-        raise ValueError(
-            f"each row must hold the {height} x {width} = {height * width} pixels of an image; "
-            f"got an array of shape {rows.shape}."
-        )
+        raise ValueError(f"images of shape {rows.shape} are no rows of {height} x {width} pixels.")
     check_finite(rows, name="images")
     return rows, (height, width)
 
@@ -259,17 +256,15 @@ def embedding(features: ArrayLike, labels: ArrayLike, *, ax: Axes | None = None)
 MOST_BARS = 200
 
 
-def sizes(model: Estimator, dead: Sequence[int] | None = None, *, ax: Axes | None = None) -> Axes:
+def sizes(model: Estimator, *, ax: Axes | None = None) -> Axes:
     """Draw the sizes of prototypes from the largest to the smallest.
 
     Dead prototypes have another colour.
 
     Parameters
     ----------
-    model : fitted CompetitiveLearning, or array of counts
-        The sizes of the prototypes.
-    dead : list of int, optional
-        The dead prototypes. The default is ``dead_`` of the estimator.
+    model : fitted CompetitiveLearning
+        The prototypes.
     ax : Axes, default=None
         Axes to draw on. By default those of a new figure.
 
@@ -279,18 +274,18 @@ def sizes(model: Estimator, dead: Sequence[int] | None = None, *, ax: Axes | Non
 
     Examples
     --------
-    >>> ax = sizes([3.0, 9.0, 0.5], dead=[2])
+    >>> from eigenstream import CompetitiveLearning
+    >>> model = CompetitiveLearning(2, init=[[0.0], [9.0]])
+    >>> ax = sizes(model.fit([[0.0], [8.0], [9.0]]))
     >>> [float(bar.get_height()) for bar in ax.patches]
-    [9.0, 3.0, 0.5]
+    [3.0, 2.0]
     """
-    values = np.asarray(getattr(model, "counts_", model), np.float64)
-    dead = getattr(model, "dead_", ()) if dead is None else dead
+    values = np.asarray(model.counts_, np.float64)
     order = np.argsort(-values, kind="stable")
     ax = axes(7.0, 2.8, "Sizes of prototypes") if ax is None else ax
     places = np.arange(1, len(values) + 1)
     if len(values) <= MOST_BARS:
-        marked = np.isin(order, np.asarray(dead, np.int64))
-        colours = [COLOURS[1] if is_dead else COLOURS[2] for is_dead in marked]
+        colours = [COLOURS[1] if k in model.dead_ else COLOURS[2] for k in order]
         ax.bar(places, values[order], 0.8, color=colours)
     else:
         ax.fill_between(places, values[order], color=COLOURS[2], lw=0, step="mid")

@@ -3,11 +3,7 @@
 from eigenstream.processes._drawing import Style
 from eigenstream.processes.autoregressive import Autoregressive
 from eigenstream.processes.base import Process
-from eigenstream.processes.characters import (
-    characters,
-    digit_set,
-    letter_set,
-)
+from eigenstream.processes.characters import characters, digit_set, letter_set
 from eigenstream.processes.gaussian import GaussianMixture, SpikedGaussian
 from eigenstream.processes.heat_exchanger import HeatExchanger
 from eigenstream.processes.images import noise_image, page_image

@@ -46,8 +46,6 @@ class Style:
         The height of the digit 0 in pixels at magnification 1.
     polarity : {"black_on_white", "white_on_black"}, default="black_on_white"
         The colours.
-    supersample : int, default=6
-        The factor by which drawings are larger before pixels are averaged.
     unit_norm : bool, default=True
         Divide each image by its Euclidean norm. Otherwise gray values are in [0, 1].
 
@@ -64,30 +62,32 @@ class Style:
     size: int = 28
     height: float = 18.0
     polarity: Polarity = "black_on_white"
-    supersample: int = 6
     unit_norm: bool = True
 
     def __post_init__(self) -> None:
         check_whole(self.size, "size")
         check_number(self.height, "height", above=0)
         check_choice(self.polarity, "polarity", POLARITIES)
-        check_whole(self.supersample, "supersample")
         check_flag(self.unit_norm, "unit_norm")
 
 
 #: The style of the papers' digits and letters.
 STYLE = Style()
 
+#: The factor by which drawings are larger before pixels are averaged: more is smoother and slower.
+SUPERSAMPLE = 6
+
 
 def faces_of(symbols: str, fonts: Sequence[str | Path], style: Style) -> list[Any]:
-    """Return the opened fonts after checking the symbols."""
-    if len(set(symbols)) != len(symbols) or not symbols:
-        raise ValueError(
-            f"symbols={symbols!r} is empty or repeats a character. Pass distinct characters."
-        )
-    if not fonts:
-        raise ValueError("fonts is empty. Pass at least one bundled name or font file.")
-    return [_face_of_height(name, style.height * style.supersample) for name in fonts]
+    """Return the fonts at the size for which the digit 0 has the height of the style."""
+    if not symbols or not fonts or len(set(symbols)) < len(symbols):
+        raise ValueError(f"symbols={symbols!r}, fonts={fonts!r}: pass distinct symbols and a font.")
+    faces = []
+    for name in fonts:
+        probe = 1000.0
+        _, top, _, bottom = font(name, probe).getbbox("0")
+        faces.append(font(name, probe * style.height * SUPERSAMPLE / (bottom - top)))
+    return faces
 
 
 class Poses(NamedTuple):
@@ -107,11 +107,8 @@ def drawn(symbols: str, faces: list[Any], poses: Poses, style: Style) -> Float64
         for f, face in enumerate(faces):
             selected = np.flatnonzero((poses.codes == c) & (poses.faces == f))
             if len(selected):
-                spacing = 1.0 / poses.magnifications[selected]
-                ink = glyph(symbol, face)
-                images[selected] = moved(
-                    ink, size, style.supersample, poses.angles[selected], spacing
-                )
+                turn, step = poses.angles[selected], 1.0 / poses.magnifications[selected]
+                images[selected] = moved(glyph(symbol, face), size, SUPERSAMPLE, turn, step)
     if style.polarity == "black_on_white":
         np.subtract(1.0, images, out=images)
     return finished(images, style.unit_norm)
@@ -127,8 +124,6 @@ def moved(
     """
     fine = size * supersample
     out = np.empty((len(angles), size * size))
-    if not len(angles):
-        return out
     # The canvas holds the farthest corner of every view and its bilinear neighbour.
     reach = (fine - 1) / sqrt(2) * float(spacing.max())
     height, width = source.shape
@@ -160,14 +155,12 @@ def font_file(name: str | Path) -> Path:
     if path.is_file():
         return path
     spec = find_spec("matplotlib")
-    home = Path((spec.submodule_search_locations or [""])[0]) if spec else Path()
-    bundled = home / "mpl-data" / "fonts" / "ttf" / f"{name}.ttf"
-    if bundled.is_file():
-        return bundled
-    known = ", ".join(TEXT_FACES)
-    raise ValueError(
-        f"There is no font {str(name)!r}. Pass the path of a font file, or one of {known}."
-    )
+    assert spec is not None
+    bundled = Path(str(spec.origin)).parent / "mpl-data" / "fonts" / "ttf" / f"{name}.ttf"
+    if not bundled.is_file():
+        known = ", ".join(TEXT_FACES)
+        raise ValueError(f"There is no font {str(name)!r}. Pass a font file, or one of {known}.")
+    return bundled
 
 
 def font(name: str | Path, size: float) -> ImageFont.FreeTypeFont:
@@ -180,19 +173,7 @@ def glyph(symbol: str, face: ImageFont.FreeTypeFont) -> Float64s:
     """Return a symbol's ink in [0, 1], cropped to its box."""
     left, top, right, bottom = face.getbbox(symbol)
     if right <= left or bottom <= top:
-        raise ValueError(
-            f"The symbol {symbol!r} is blank in the font {face.getname()[0]!r}. "
-            "Leave it out or use another font."
-        )
+        raise ValueError(f"The symbol {symbol!r} is blank in {face.getname()[0]}. Leave it out.")
     box = Image.new("L", (int(right - left), int(bottom - top)))
     ImageDraw.Draw(box).text((-left, -top), symbol, fill=255, font=face)
     return np.asarray(box, dtype=np.float64) / 255.0
-
-
-def _face_of_height(name: str | Path, pixels: float) -> Any:
-    """Open a font at the size for which its digit 0 has a given height in pixels."""
-    probe = 1000.0
-    _, top, _, bottom = font(name, probe).getbbox("0")
-    if bottom <= top:
-        raise ValueError(f"The font {str(name)!r} has no digit 0. Use another font.")
-    return font(name, probe * pixels / (bottom - top))

@@ -74,9 +74,8 @@ class Autoregressive(Process):
     ) -> None:
         self.coefficients = check_numbers(coefficients, "coefficients")
         if (np.abs(self.coefficients) >= 1).any() or (np.diff(self.coefficients) > 0).any():
-            raise ValueError(
-                f"coefficients={self.coefficients} is invalid. Pass descending values in (-1, 1)."
-            )
+            shown = f"coefficients={self.coefficients}"
+            raise ValueError(f"{shown} is invalid. Pass descending values in (-1, 1).")
         sources = self.coefficients.size
         self.variances = check_numbers(variances, "variances", count=sources, least=0)
         self.noise = check_number(noise, "noise", least=0)

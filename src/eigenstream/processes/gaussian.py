@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from math import sqrt
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from eigenstream._checks import check_finite, check_number, check_numbers, check_whole, real_array
 from eigenstream._linalg import Floats
@@ -12,7 +12,6 @@ from eigenstream._types import DType, RandomState
 from eigenstream.processes.base import (
     BLOCK,
     Process,
-    fill,
     generators,
     random_basis,
     seed_sequence,
@@ -26,17 +25,15 @@ class GaussianMixture(Process):
     ----------
     means : array-like of shape (k, n_features)
         The centres.
-    spread : float or array-like of shape (k,), default=1.0
+    spread : float, default=1.0
         The standard deviation of each component along every axis.
-    weights : array-like of shape (k,), default=None
-        The probabilities of the components; equal by default.
     random_state : int, generator or None, default=None
         The seed. None draws one seed; every reading gives the same rows.
 
     Attributes
     ----------
-    means, spread, weights : arrays
-        As given, one entry for each component.
+    means : array of shape (k, n_features)
+        The centres. All components have the same probability.
     mean : array of shape (n_features,)
         The mean of a row.
     covariance : array of shape (n_features, n_features)
@@ -45,8 +42,8 @@ class GaussianMixture(Process):
     Examples
     --------
     >>> process = GaussianMixture([[0.0, 0.0], [4.0, 0.0]], random_state=0)
-    >>> process.take(3).shape, process.labels(3).shape
-    ((3, 2), (3,))
+    >>> process.take(3).shape
+    (3, 2)
     >>> process.mean, process.covariance
     (array([2., 0.]), array([[5., 0.], [0., 1.]]))
     """
@@ -55,8 +52,7 @@ class GaussianMixture(Process):
         self,
         means: ArrayLike,
         *,
-        spread: float | ArrayLike = 1.0,
-        weights: ArrayLike | None = None,
+        spread: float = 1.0,
         random_state: RandomState = None,
     ) -> None:
         self.means = real_array(means, "means").astype(np.float64)
@@ -64,44 +60,18 @@ class GaussianMixture(Process):
             raise ValueError(f"means has shape {self.means.shape}. Pass (k, n_features).")
         check_finite(self.means, name="means")
         k, self.n_features = self.means.shape
-        self.spread = check_numbers(spread, "spread", count=k, least=0)
-        weights = 1.0 / k if weights is None else weights
-        self.weights = check_numbers(weights, "weights", count=k, least=0)
-        if abs(self.weights.sum() - 1.0) > 1e-9:
-            raise ValueError(f"weights has the sum {self.weights.sum()!r}. The sum must be 1.")
-        self.mean = self.weights @ self.means
+        self.spread = check_number(spread, "spread", least=0)
+        self.mean = self.means.mean(axis=0)
         gaps = self.means - self.mean
-        within = float(self.weights @ self.spread**2)
-        self.covariance = (gaps.T * self.weights) @ gaps + within * np.eye(self.n_features)
+        self.covariance = gaps.T @ gaps / k + self.spread**2 * np.eye(self.n_features)
         self._seed = seed_sequence(random_state)
 
-    def labels(self, m: int) -> NDArray[np.intp]:
-        """Return the component of each of the first ``m`` rows.
-
-        Parameters
-        ----------
-        m : int
-            The number of rows.
-
-        Returns
-        -------
-        array of shape (m,)
-            The numbers of the components.
-        """
-        out = np.empty(check_whole(m, "m", least=0), dtype=np.intp)
-        fill(out, (labels for labels, _ in self._draws()))
-        return out
-
-    def _draws(self) -> Iterator[tuple[NDArray[np.intp], np.random.Generator]]:
-        choose, spray = generators(self._seed, 2)
-        edges = np.cumsum(self.weights)[:-1]
-        while True:
-            yield np.searchsorted(edges, choose.random(BLOCK), side="right"), spray
-
     def _blocks(self, dtype: DType) -> Iterator[Floats]:
-        for labels, spray in self._draws():
+        choose, spray = generators(self._seed, 2)
+        while True:
+            centres = self.means[choose.integers(len(self.means), size=BLOCK)]
             noise = spray.standard_normal((BLOCK, self.n_features))
-            yield (self.means[labels] + self.spread[labels, None] * noise).astype(dtype)
+            yield (centres + self.spread * noise).astype(dtype)
 
 
 class SpikedGaussian(Process):
@@ -145,10 +115,8 @@ class SpikedGaussian(Process):
         self.n_features = check_whole(n_features, "n_features")
         self.spikes = check_numbers(spikes, "spikes", above=0)
         if self.spikes.size > self.n_features or (np.diff(self.spikes) > 0).any():
-            raise ValueError(
-                f"spikes={self.spikes} is invalid. "
-                f"Pass at most {self.n_features} descending variances."
-            )
+            most = f"at most {self.n_features} descending variances"
+            raise ValueError(f"spikes={self.spikes} is invalid. Pass {most}.")
         self.noise = check_number(noise, "noise", least=0)
         self._seed = seed_sequence(random_state)
         self.subspace = random_basis(self._seed, self.n_features, self.spikes.size)

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, DTypeLike
 from eigenstream._checks import (
     check_finite,
     check_number,
-    check_pair,
     check_whole,
     real_array,
 )
@@ -26,6 +25,9 @@ from eigenstream.processes.base import (
     generators,
     seed_sequence,
 )
+
+#: The smallest and the largest scale of a view.
+SCALES = (0.5, 1.5)
 
 #: A function of a generator and a count that returns increments.
 Law = Callable[[np.random.Generator, int], ArrayLike]
@@ -59,16 +61,19 @@ class ViewStates:
 class ViewProcess(Process):
     """A stream of views of one periodic gray image; subclasses define the states."""
 
-    def __init__(
-        self, image: ArrayLike, size: int, bounds: tuple[float, float], random_state: RandomState
-    ) -> None:
+    def __init__(self, image: ArrayLike, size: int, random_state: RandomState) -> None:
         self.size = check_whole(size, "size")
-        self.bounds = _checked_bounds(bounds)
-        pixels = _checked_image(image, self.size)
+        pixels = real_array(image, "image").astype(np.float64, copy=False)
+        if pixels.ndim != 2 or min(pixels.shape) < self.size:
+            raise ValueError(
+                f"image has shape {pixels.shape}. Pass one gray image of at least {self.size} x "
+                f"{self.size} pixels."
+            )
+        check_finite(pixels, name="image")
         self.shape = pixels.shape
         self.n_features = self.size**2
         # The farthest corner of a view, its bilinear neighbour, and one pixel for rounding.
-        self._margin = ceil((self.size - 1) / sqrt(2) * self.bounds[1]) + 2
+        self._margin = ceil((self.size - 1) / sqrt(2) * SCALES[1]) + 2
         self._padded = np.pad(pixels, self._margin, mode="wrap")
         self._seed = seed_sequence(random_state)
 
@@ -113,22 +118,13 @@ class ViewProcess(Process):
             The views.
         """
         table = np.column_stack([states.positions, states.angles, states.scales])
-        if table.shape[1] != 4:
-            raise ValueError(
-                f"states.positions has shape {np.shape(states.positions)}. Pass shape (m, 2)."
-            )
         table = table.astype(np.float64)
         # The kernel does not check its coordinates.
         check_finite(table, name="states (row, column, angle, scale)")
         table[:, :2] %= self.shape
-        low, high = self.bounds
-        outside = np.flatnonzero((table[:, 3] < low) | (table[:, 3] > high))
-        if outside.size:
-            at = int(outside[0])
-            raise ValueError(
-                f"The scale {float(table[at, 3])!r} of view {at} is outside the bounds "
-                f"[{low:g}, {high:g}]. Create the process with wider bounds."
-            )
+        low, high = SCALES
+        if not ((table[:, 3] >= low) & (table[:, 3] <= high)).all():
+            raise ValueError(f"A scale is outside [{low:g}, {high:g}].")
         return self._sampled(table, check_dtype(dtype))
 
     def _sampled(self, states: Float64s, dtype: DType) -> Floats:
@@ -151,8 +147,6 @@ class ImageViews(ViewProcess):
         Finite gray values; the image continues periodically beyond its borders.
     size : int, default=28
         A view has ``size`` x ``size`` pixels; the image must be at least as large.
-    bounds : (float, float), default=(0.5, 1.5)
-        The interval of scales.
     random_state : int, generator or None, default=None
         The seed. None draws one seed; every reading gives the same views.
 
@@ -171,16 +165,15 @@ class ImageViews(ViewProcess):
         image: ArrayLike,
         *,
         size: int = 28,
-        bounds: tuple[float, float] = (0.5, 1.5),
         random_state: RandomState = None,
     ) -> None:
-        super().__init__(image, size, bounds, random_state)
+        super().__init__(image, size, random_state)
 
     def _state_blocks(self) -> Iterator[Float64s]:
         where, turn, zoom = generators(self._seed, 3)
         while True:
             places = where.uniform(0.0, self.shape, (BLOCK, 2))
-            angles, scales = turn.uniform(-pi, pi, BLOCK), zoom.uniform(*self.bounds, BLOCK)
+            angles, scales = turn.uniform(-pi, pi, BLOCK), zoom.uniform(*SCALES, BLOCK)
             yield np.column_stack([places, angles, scales])
 
 
@@ -189,7 +182,7 @@ class ImageWalk(ViewProcess):
 
     View t is ``image(x_t + s_t R(r_t) p)`` for p on a centred grid of ``size`` x ``size`` points
     one pixel apart. It is sampled bilinearly and divided by its Euclidean norm if that is positive.
-    The walk starts at position (0, 0), angle 0 and scale 1, or the bound nearest to 1. ``take`` and
+    The walk starts at position (0, 0), angle 0 and scale 1. ``take`` and
     ``chunks`` always start at the first view.
 
     Parameters
@@ -205,8 +198,6 @@ class ImageWalk(ViewProcess):
     translation : float or callable, default=0.5
         The standard deviation of the normal increments of the position, in pixels. A function
         ``(rng, n) -> increments`` of shape (n, 2) draws other increments.
-    bounds : (float, float), default=(0.5, 1.5)
-        The scale is clipped to this interval.
     random_state : int, generator or None, default=None
         The seed. None draws one seed; every reading gives the same views.
 
@@ -233,17 +224,14 @@ class ImageWalk(ViewProcess):
         rotation: float = pi,
         scale: float = 0.01,
         translation: float | Law = 0.5,
-        bounds: tuple[float, float] = (0.5, 1.5),
         random_state: RandomState = None,
     ) -> None:
-        super().__init__(image, size, bounds, random_state)
+        super().__init__(image, size, random_state)
         self.rotation = check_number(rotation, "rotation", least=0)
         self.scale = check_number(scale, "scale", least=0)
-        self.translation = (
-            translation
-            if callable(translation)
-            else check_number(translation, "translation", least=0)
-        )
+        if not callable(translation):
+            translation = check_number(translation, "translation", least=0)
+        self.translation = translation
 
     def stationary(self) -> ImageViews:
         """Return independent views of the same image at uniform positions, angles and scales.
@@ -261,14 +249,12 @@ class ImageWalk(ViewProcess):
         return ImageViews(
             self._padded[margin:-margin, margin:-margin],
             size=self.size,
-            bounds=self.bounds,
             random_state=seed,
         )
 
     def _state_blocks(self) -> Iterator[Float64s]:
         where, turn, zoom = generators(self._seed, 3)
-        position, angle = np.zeros(2), 0.0
-        scale = min(max(1.0, self.bounds[0]), self.bounds[1])
+        position, angle, scale = np.zeros(2), 0.0, 1.0
         first = True
         while True:
             moves = self._moves(where)
@@ -279,7 +265,7 @@ class ImageWalk(ViewProcess):
             positions = np.mod(position + np.cumsum(moves, axis=0), self.shape)
             angles = np.mod(angle + np.cumsum(turns) + pi, 2 * pi) - pi
             scales = np.empty(BLOCK)
-            bounded_walk(scale, zooms, *self.bounds, scales)
+            bounded_walk(scale, zooms, *SCALES, scales)
             position, angle, scale = positions[-1], angles[-1], scales[-1]
             yield np.column_stack([positions, angles, scales])
 
@@ -289,27 +275,7 @@ class ImageWalk(ViewProcess):
         steps = np.array(self.translation(rng, BLOCK), dtype=np.float64)
         if steps.shape != (BLOCK, 2):
             raise ValueError(
-                f"translation returned an array of shape {steps.shape}. "
-                f"Return increments of shape {(BLOCK, 2)} when called with n={BLOCK}."
+                f"translation(rng, {BLOCK}) has shape {steps.shape}, not ({BLOCK}, 2)."
             )
         check_finite(steps, name="increments of translation")
         return steps
-
-
-def _checked_image(image: ArrayLike, size: int) -> Float64s:
-    pixels = real_array(image, "image").astype(np.float64, copy=False)
-    if pixels.ndim != 2:
-        raise ValueError(f"image has shape {pixels.shape}. Pass one gray image (height, width).")
-    if min(pixels.shape) < size:
-        raise ValueError(
-            f"The image of {pixels.shape[0]} x {pixels.shape[1]} pixels is smaller than a view of "
-            f"{size} x {size}. Use a larger image or a smaller size."
-        )
-    check_finite(pixels, name="image")
-    return pixels
-
-
-def _checked_bounds(bounds: tuple[float, float]) -> tuple[float, float]:
-    low, high = check_pair(bounds, "bounds")
-    low = check_number(low, "the lower bound of the scale", above=0)
-    return low, check_number(high, "the upper bound of the scale", above=low)

@@ -2,27 +2,25 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream import plotting
-from eigenstream._checks import check_whole
 from eigenstream._linalg import Float64s
 from eigenstream._types import Array, Estimator
 from eigenstream.prototypes import CompetitiveLearning, SelfOrganizingMap
 from eigenstream.reports.base import Drawing
 from eigenstream.subspace import pair_risks
 
-if TYPE_CHECKING:
-    from eigenstream.evaluation.base import PairCounts
-
 #: Vectors drawn as bars, vectors drawn as images, and planes of a map: more are not readable.
 MOST_BARS, MOST_IMAGES, MOST_PLANES = 12, 60, 24
-#: The number of alphas drawn, times columns cubed, is at most this: about a second of work.
-PATH_WORK = 2e9
+#: The most columns for which other alphas are drawn: more take longer than a second.
+WIDEST = 400
+#: Images in a row, narrow panels in a row, and their height in inches.
+ACROSS, PANELS_ACROSS, HEIGHT = 12, 3, 3.2
 
 
 class Panel(NamedTuple):
@@ -31,11 +29,12 @@ class Panel(NamedTuple):
     title: str
     caption: str
     draw: Callable[..., Any]
-    wide: bool = False
+    #: The height in inches of a panel as wide as its page. Narrow panels have 0.
+    wide: float = 0.0
 
     def drawing(self, name: str) -> Drawing:
         """Return the block of a page; ``name`` is unique on the page."""
-        return Drawing(plotting.svg(self.draw(), name), self.title, self.caption, self.wide)
+        return Drawing(plotting.svg(self.draw(), name), self.title, self.caption, self.wide > 0)
 
 
 class Vectors(NamedTuple):
@@ -44,7 +43,7 @@ class Vectors(NamedTuple):
     kind: str
     rows: Float64s
     labels: list[str]
-    #: The values of the bars: the vectors, or their differences from the mean.
+    #: The values of the bars: weights, or differences of prototypes from their mean.
     bars: Float64s
     #: The colours of images: ``plotting.signed`` or ``plotting.gray``.
     images: Callable[..., Array]
@@ -57,15 +56,11 @@ def known(estimator: Estimator, name: str) -> Any:
     return estimator
 
 
-def column_names(estimator: Estimator) -> list[str] | None:
-    """Return the names of the columns, or None if they have none."""
+def column_names(estimator: Estimator) -> list[str]:
+    """Return the names of the columns, or their numbers if they have none."""
     names = known(estimator, "feature_names_in_")
-    return None if names is None else [str(name) for name in names]
-
-
-def bar_names(estimator: Estimator) -> list[str] | None:
-    """Return the names below bars; the outputs of a feature map have none."""
-    return None if known(estimator, "features") is not None else column_names(estimator)
+    count = estimator.n_features_in_
+    return [f"column {k}" for k in range(count)] if names is None else list(map(str, names))
 
 
 def first_of(shown: int, total: int) -> str:
@@ -73,21 +68,45 @@ def first_of(shown: int, total: int) -> str:
     return f" The first {shown} of {total:,}." if shown < total else ""
 
 
-def overview_panels(estimator: Estimator) -> list[Panel]:
-    """Return the first drawings about an estimator."""
+def panels_of(estimator: Estimator, shape: tuple[int, int] | None) -> dict[str, list[Panel]]:
+    """Return the drawings of an estimator by the titles of their sections."""
     if isinstance(estimator, SelfOrganizingMap):
-        plane = partial(plotting.map_plane, estimator.grid_)
-        distances = partial(plane, estimator.u_matrix(), label="distance")
-        panels = [Panel("U-matrix", "High values are borders between regions.", distances)]
-        if known(estimator, "quantization_error_") is not None:  # not after partial_fit
-            caption = "The number of rows that are nearest to each unit."
-            hits = partial(plane, estimator.hits(), label="rows")
-            panels.append(Panel("Hits", caption, hits))
-        return panels
-    if isinstance(estimator, CompetitiveLearning):
-        draw = partial(plotting.sizes, estimator)
+        panels = {"Borders and hits": _map_panels(estimator)}
+        if shape is None:
+            return panels | {"Planes": _plane_panels(estimator)}
+    elif isinstance(estimator, CompetitiveLearning):
         caption = "From the largest to the smallest. Dead prototypes have another colour."
-        return [Panel("Rows of each prototype", caption, draw, wide=True)]
+        draw = partial(plotting.sizes, estimator)
+        panels = {"Sizes": [Panel("Rows of each prototype", caption, draw, HEIGHT)]}
+    else:
+        panels = {"Spectrum": _spectrum_panels(estimator)}
+    if hasattr(estimator, "pair_distance"):
+        panels["Training pairs"] = _pair_panels(estimator)
+    shown = learned_vectors(estimator)
+    if shown is not None:
+        panels[f"{shown.kind.capitalize()}s"] = [_vector_panel(estimator, shown, shape)]
+    return {title: drawn for title, drawn in panels.items() if drawn}
+
+
+def _map_panels(som: SelfOrganizingMap) -> list[Panel]:
+    plane = partial(plotting.map_plane, som.grid_)
+    distances = partial(plane, som.u_matrix(), label="distance")
+    panels = [Panel("U-matrix", "High values are borders between regions.", distances)]
+    if known(som, "quantization_error_") is not None:  # not after partial_fit
+        hits = partial(plane, som.hits(), label="rows")
+        panels.append(Panel("Hits", "The number of rows that are nearest to each unit.", hits))
+    return panels
+
+
+def _plane_panels(som: SelfOrganizingMap) -> list[Panel]:
+    """Return a drawing for each column of a map, at most those with the largest spread."""
+    values, names = som.component_planes(), column_names(som)
+    order = np.argsort(-som.prototypes_.std(axis=0), kind="stable")[:MOST_PLANES]
+    draw = partial(plotting.map_plane, som.grid_)
+    return [Panel(names[k], "", partial(draw, values[k], label=names[k])) for k in np.sort(order)]
+
+
+def _spectrum_panels(estimator: Estimator) -> list[Panel]:
     panels = []
     if known(estimator, "eigenvalues_") is not None:
         caption = "A solver without matrices has only the learned eigenvalues."
@@ -95,125 +114,92 @@ def overview_panels(estimator: Estimator) -> list[Panel]:
     if known(estimator, "propagator_eigenvalues_") is not None:
         caption = "Decay is the distance from the circle; the angle is the phase at the lag."
         panels.append(Panel("Propagator", caption, partial(plotting.propagator, estimator)))
-    path = affordable_path(estimator)
-    if path is not None:
+    narrow = estimator.n_features_in_ <= WIDEST
+    if known(estimator, "alpha_") is not None and estimator.solver_ == "dense" and narrow:
         caption = (
             "Eigenvalues are divided by alpha and by the largest one. At alpha = 1 the result is "
             "PCA. The bound of Theorem 5 is smallest at the dotted line."
         )
-        panels.append(Panel("Choice of alpha", caption, partial(plotting.alphas, path)))
+        panels.append(Panel("Choice of alpha", caption, partial(plotting.alphas, estimator)))
     return panels
 
 
-def plane_panels(som: SelfOrganizingMap, most: int = MOST_PLANES) -> list[Panel]:
-    """Return a drawing for each column of a map, at most those with the largest spread."""
-    values = som.component_planes()
-    names = column_names(som) or [f"column {k}" for k in range(len(values))]
-    order = np.argsort(-som.prototypes_.std(axis=0), kind="stable")[:most]
-    draw = partial(plotting.map_plane, som.grid_)
-    return [Panel(names[k], "", partial(draw, values[k], label=names[k])) for k in np.sort(order)]
-
-
-def affordable_path(estimator: Estimator) -> Any:
-    """Return the path over alpha, or None without matrices or if it would take too long."""
-    if known(estimator, "alpha_") is None or known(estimator, "solver_") not in ("dense", "kernel"):
-        return None
-    count = int(np.clip(PATH_WORK / estimator.components_.shape[1] ** 3, 0, 60))
-    return None if count < 8 else estimator.path(np.geomspace(estimator.alpha_ / 10, 1.0, count))
-
-
-def pair_panels(counts: "PairCounts", threshold: float) -> list[Panel]:
-    """Return the distances of pairs as a histogram, and the ROC curve."""
+def _pair_panels(estimator: Estimator) -> list[Panel]:
+    """Return the distances of the training pairs as a histogram, and the ROC curve."""
+    counts = pair_risks(estimator).counts
     below = "A pair is predicted to be the same if its distance is below the threshold."
     shares = "The shares of different and of same pairs below each threshold."
-    heaps = partial(plotting.distances, counts, threshold)
+    heaps = partial(plotting.distances, counts, estimator.threshold_)
     return [
         Panel("Distances", below, heaps),
         Panel("ROC curve", shares, partial(plotting.roc, counts)),
     ]
 
 
-def learned_vectors(estimator: Estimator, rows: Float64s | None = None) -> Vectors | None:
-    """Return the learned vectors, or None without any; ``rows`` give the spread of the columns."""
+def learned_vectors(estimator: Estimator) -> Vectors | None:
+    """Return the learned vectors, or None without any."""
     if isinstance(estimator, CompetitiveLearning):
         order = np.argsort(-estimator.counts_, kind="stable")
-        units = estimator.prototypes_
-        away = apart(units, estimator.counts_, units if rows is None or len(rows) < 2 else rows)
-        labels = [str(k) for k in order]
-        return Vectors("prototype", units[order], labels, away[order], plotting.gray)
+        units = estimator.prototypes_[order]
+        away = units - np.average(units, axis=0, weights=estimator.counts_[order] + 1e-300)
+        spread = units.std(axis=0)
+        away = np.divide(away, spread, out=np.zeros_like(away), where=spread > 0)
+        return Vectors("prototype", units, [str(k) for k in order], away, plotting.gray)
     if isinstance(estimator, SelfOrganizingMap):
         units = estimator.prototypes_
-        return Vectors("unit", units, [""] * len(units), units, plotting.gray)
-    rows, kind = known(estimator, "components_"), "component"
-    if rows is None and hasattr(estimator, "coefs_"):  # scikit-learn's shape: (inputs, units)
-        rows, kind = np.asarray(estimator.coefs_[0]).T, "unit"
-    elif rows is None:
-        rows, kind = known(estimator, "coef_"), "unit"
+        return Vectors("unit", units, [], units, plotting.gray)
+    kind, rows = "component", known(estimator, "components_")
+    if rows is None:
+        kind, rows = "unit", known(estimator, "coef_")
+        if hasattr(estimator, "coefs_"):  # scikit-learn's shape: (inputs, units)
+            rows = np.asarray(estimator.coefs_[0]).T
     if rows is None:
         return None
     rows = np.atleast_2d(np.asarray(rows))
     return Vectors(kind, rows, [str(k + 1) for k in range(len(rows))], rows, plotting.signed)
 
 
-def bars(shown: Vectors, names: list[str] | None, most: int = MOST_BARS) -> Panel:
-    """Return the drawing of vectors as bars."""
+def _vector_panel(estimator: Estimator, shown: Vectors, shape: tuple[int, int] | None) -> Panel:
+    """Return the drawing of vectors as images, or as bars without the shape of images."""
+    mapped, total = known(estimator, "features") is not None, len(shown.rows)
+    if shape is not None and not mapped:
+        of_map = isinstance(estimator, SelfOrganizingMap)
+        count = total if of_map else min(total, MOST_IMAGES)
+        across = estimator.grid_.columns if of_map else min(ACROSS, count)
+        images = shown.images(shown.rows[:count], shape)
+        draw = partial(plotting.mosaic, images, columns=across)
+        height = 8.6 / across * -(-count // across) * (shape[0] + 1) / (shape[1] + 1)
+        caption = "Blue weights are negative, red ones positive." * (
+            shown.images is plotting.signed
+        )
+        title = f"{shown.kind.capitalize()}s as images"
+        return Panel(title, caption + first_of(count, total), draw, min(max(height, 1.6), 14.0))
 
-    def draw(ax: Any = None) -> Any:
-        ax = plotting.loadings(shown.bars[:most], names, ax=ax)
+    def bars(ax: Any = None) -> Any:
+        # The outputs of a feature map have no names.
+        ax = plotting.loadings(shown.bars[:MOST_BARS], names, ax=ax)
         ax.set_ylabel(shown.kind)
-        ax.set_yticklabels(shown.labels[:most])
+        ax.set_yticklabels(shown.labels[:MOST_BARS])
         return ax
 
-    what = "Weights, up to their sign."
+    names = (
+        None if mapped or not hasattr(estimator, "feature_names_in_") else column_names(estimator)
+    )
+    caption = "Weights, up to their sign."
     if shown.kind == "prototype":
-        what = "Differences from the mean, in standard deviations."
-    caption = f"{what} Each {shown.kind} has a separate scale."
-    left = first_of(most, len(shown.rows))
-    return Panel(f"Columns of each {shown.kind}", caption + left, draw, wide=True)
-
-
-def apart(vectors: Float64s, counts: Float64s, rows: Float64s) -> Float64s:
-    """Return the differences of vectors from their mean, in standard deviations of the rows.
-
-    >>> apart(
-    ...     np.array([[0.0, 1.0], [2.0, 1.0]]),
-    ...     np.ones(2),
-    ...     np.array([[0.0, 1.0], [4.0, 1.0]]),
-    ... )
-    array([[-0.5,  0. ],
-           [ 0.5,  0. ]])
-    """
-    away = vectors - np.average(vectors, axis=0, weights=np.maximum(counts, 1e-300))
-    spread = rows.std(axis=0)
-    return np.asarray(np.divide(away, spread, out=np.zeros_like(away), where=spread > 0))
+        caption = "Differences from the mean, in standard deviations of the prototypes."
+    caption += f" Each {shown.kind} has a separate scale." + first_of(MOST_BARS, total)
+    height = 1.1 + 0.5 * min(total, MOST_BARS)
+    return Panel(f"Columns of each {shown.kind}", caption, bars, height)
 
 
 def checked_shape(shape: tuple[int, int] | None, estimator: Estimator) -> tuple[int, int] | None:
     """Return the height and width of an image, or raise if the rows have another size."""
-    if shape is None:
-        return None
-    if np.shape(shape) != (2,):
-        raise ValueError(f"shape={shape!r} is not (height, width). Pass two numbers: (28, 28).")
-    height, width = (check_whole(side, "shape (height, width)") for side in shape)
-    if height * width != estimator.n_features_in_:
-        pixels = f"shape={(height, width)} has {height * width} pixels"
-        raise ValueError(f"{pixels}. The rows have {estimator.n_features_in_} columns.")
-    return height, width
-
-
-def image_hint(estimator: Estimator, shape: tuple[int, int] | None) -> str:
-    """Return a sentence about ``shape`` if the rows could be square images."""
-    side = round(estimator.n_features_in_**0.5)
-    if shape is not None or side < 8 or side * side != estimator.n_features_in_:
-        return ""
-    return f" For images of {side} x {side} pixels, use shape=({side}, {side}) or --image-shape."
-
-
-#: Images in a row, planes of a map in a row, and planes in a figure.
-ACROSS, PLANES_ACROSS, MOST_IN_FIGURE = 12, 3, 12
-
-#: Rows of panels: the height in inches, and the functions that draw each panel.
-Rows = list[tuple[float, list[Callable[..., Any]]]]
+    if shape is not None:
+        count = estimator.n_features_in_
+        if np.shape(shape) != (2,) or min(shape) < 1 or np.prod(shape) != count:
+            raise ValueError(f"shape={shape!r} is not (height, width) of images of {count} pixels.")
+    return shape
 
 
 def picture(estimator: Estimator, *, shape: tuple[int, int] | None = None) -> Any:
@@ -245,37 +231,17 @@ def picture(estimator: Estimator, *, shape: tuple[int, int] | None = None) -> An
     """
     if isinstance(estimator, BaseEstimator):
         check_is_fitted(estimator)
-    shown = learned_vectors(estimator)
-    panels = overview_panels(estimator)
-    if hasattr(estimator, "pair_distance"):
-        panels += pair_panels(pair_risks(estimator).counts, estimator.threshold_)[:1]
-    if shown is None and not panels:
-        name = type(estimator).__name__
+    rows: list[tuple[float, list[Panel]]] = []
+    for panels in panels_of(estimator, checked_shape(shape, estimator)).values():
+        narrow = [panel for panel in panels if not panel.wide]
+        starts = range(0, len(narrow), PANELS_ACROSS)
+        rows += [(HEIGHT, narrow[k : k + PANELS_ACROSS]) for k in starts]
+        rows += [(panel.wide, [panel]) for panel in panels if panel.wide]
+    name = type(estimator).__name__
+    if not rows:
         raise TypeError(f"A {name} has no components, prototypes or weights to draw.")
-    shape = checked_shape(shape, estimator)
-    rows: Rows = [(3.4, [panel.draw for panel in panels])] if panels else []
-    if isinstance(estimator, SelfOrganizingMap) and shape is None:
-        drawn = [panel.draw for panel in plane_panels(estimator, MOST_IN_FIGURE)]
-        rows += [(2.8, drawn[k : k + PLANES_ACROSS]) for k in range(0, len(drawn), PLANES_ACROSS)]
-    elif shown is not None:
-        rows.append(_vector_panel(estimator, shown, shape))
-    axes = plotting.panels([len(draws) for _, draws in rows], [height for height, _ in rows])
-    for ax, draw in zip(axes, [draw for _, draws in rows for draw in draws], strict=True):
-        draw(ax=ax)
-    axes[0].set_title(type(estimator).__name__, loc="left")
+    axes = plotting.panels([len(row) for _, row in rows], [height for height, _ in rows])
+    for ax, panel in zip(axes, [panel for _, row in rows for panel in row], strict=True):
+        panel.draw(ax=ax)
+    axes[0].set_title(name, loc="left")
     return axes[0]
-
-
-def _vector_panel(
-    estimator: Estimator, shown: Vectors, shape: tuple[int, int] | None
-) -> tuple[float, list[Callable[..., Any]]]:
-    """Return a row with one panel: vectors as bars or as images."""
-    if shape is None or known(estimator, "features") is not None:
-        panel = bars(shown, bar_names(estimator))
-        return 1.1 + 0.5 * min(len(shown.rows), MOST_BARS), [panel.draw]
-    of_map = isinstance(estimator, SelfOrganizingMap)
-    count = len(shown.rows) if of_map else min(len(shown.rows), MOST_IMAGES)
-    across = estimator.grid_.columns if of_map else min(ACROSS, count)
-    height = 8.6 / across * -(-count // across) * (shape[0] + 1) / (shape[1] + 1)
-    images = shown.images(shown.rows[:count], shape)
-    return min(max(height, 1.6), 14.0), [partial(plotting.mosaic, images, columns=across)]
