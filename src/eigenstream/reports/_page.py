@@ -161,7 +161,7 @@ def _sections(
     def drawn(block: Any) -> Any:
         return block.drawing(f"drawing{next(numbers)}") if isinstance(block, Panel) else block
 
-    return [Section(title, "", [*map(drawn, found)]) for title, found in blocks.items() if found]
+    return [Section(title, "", [*map(drawn, parts)]) for title, parts in blocks.items() if parts]
 
 
 def _facts(estimator: Estimator) -> list[tuple[str, str]]:
