@@ -72,7 +72,7 @@ MADE = {
     ),
     "one prototype": lambda: (CompetitiveLearning(1).fit(np.ones((9, 12))), None, {}),
     "many prototypes": lambda: (
-        CompetitiveLearning(300, init="data").fit(clusters(900)),
+        CompetitiveLearning(300, init="random").fit(clusters(900)),
         None,
         {},
     ),
