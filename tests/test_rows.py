@@ -46,19 +46,6 @@ def test_other_forms_of_the_same_rows(model, name):
     np.testing.assert_allclose(answer(model, form(ROWS)), answer(model, ROWS), rtol=0, atol=1e-14)
 
 
-@EACH
-def test_what_is_wrong_is_still_refused(model):
-    model = learned(model)
-    for rows, words in (
-        (ROWS[:, :2], "has 2 features"),
-        (ROWS[:0], "0 sample"),
-        (ROWS[0], "Reshape your data"),
-        (np.where(ROWS[7, 1] == ROWS, np.nan, ROWS), "NaN at row 7, column 1"),
-    ):
-        with pytest.raises(ValueError, match=words):
-            answer(model, rows)
-
-
 def test_large_numbers_whose_squares_do_not_overflow_are_taken():
     """Their sum of squares does: that is no offence."""
     check_finite(np.full((10**4, 3), 1e150))

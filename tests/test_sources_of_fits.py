@@ -168,9 +168,3 @@ def test_lists_of_sequences_of_both_sets():
     np.testing.assert_allclose(found.components_, expected.components_, atol=1e-9)
     with pytest.raises(ValueError, match=r"sequence 1: .*2 features"):
         ContrastSubspace(1).fit([ROWS, ROWS[:, :2]], background=ROWS)
-
-
-@pytest.mark.parametrize("model", [StreamPCA(1), SlowSubspace(1), SelfOrganizingMap((2, 2))])
-def test_three_dimensions_raise_in_words(model):
-    with pytest.raises(ValueError, match=r"X has shape \(3, 20, 3\), .*list\(X\)"):
-        model.fit(ROWS.reshape(3, 20, 3))

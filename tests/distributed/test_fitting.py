@@ -1,8 +1,6 @@
 """Fits of Dask data equal fits in one process, for any blocks, lags, weights and sequences."""
 
 import os
-import subprocess
-import sys
 
 import dask
 import dask.array as da
@@ -29,7 +27,6 @@ from eigenstream import (
 from eigenstream.distributed import fit, parts
 from eigenstream.evaluation import balanced_risk, one_shot_error, pair_roc, scores
 from eigenstream.subspace import matrices, pair_risks
-from oracles import autoregressive
 
 RNG = np.random.default_rng(0)
 ROWS = RNG.standard_normal((240, 4)).cumsum(axis=0) + 5.0
@@ -202,27 +199,6 @@ def test_batch_maps(missing):
         assert getattr(found, name) == pytest.approx(getattr(whole, name))
 
 
-def test_long_parts_or_a_second_pass_keep_a_sketch_accurate():
-    rng = np.random.default_rng(0)
-    sources = autoregressive(np.linspace(0.99, 0.9, 5), 8000, rng)
-    rows = 0.2 * rng.standard_normal((8000, 800))
-    rows += sources @ np.linalg.qr(rng.standard_normal((800, 5)))[0].T
-    best = SlowSubspace(5, alpha=0.3, solver="dense").fit(rows)
-    T = matrices(best).matrix()
-    blocks = da.from_array(rows, chunks=(500, 800))
-
-    def loss(solver, blocks=blocks):
-        found = SlowSubspace(5, alpha=0.3, solver=solver, basis="eigenvalue").fit(blocks)
-        return 1.0 - np.trace(found.components_ @ T @ found.components_.T) / best.result_.objective
-
-    assert loss("sketch") < 0.003  # one part
-    unknown = list(blocks.to_delayed().ravel())
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "cpu_count", lambda: 16)
-        once = loss("sketch", unknown)
-        assert loss(Sketch(passes=2), unknown) < 0.7 * once < 0.01
-
-
 def test_nothing_is_lost_by_errors():
     model = StreamPCA(2).fit(ROWS)
     before = model._learner
@@ -333,14 +309,3 @@ def test_files(tmp_path, ending, joined):
         whole = ClassSubspace(1, criterion="difference", eta=1.0).fit(ROWS, LABELS)
         labelled = fit(ClassSubspace(1, criterion="difference", eta=1.0), open_stream(path), LABELS)
         assert_equal_sums(whole, labelled)
-
-
-def test_dask_is_imported_only_for_its_data():
-    code = """
-import sys
-import numpy as np
-from eigenstream import StreamPCA
-StreamPCA(1).fit(np.eye(3)).transform(np.eye(3))
-assert "dask" not in sys.modules
-"""
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=100)

@@ -9,10 +9,8 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 from eigenstream import SlowSubspace, StreamPCA, lag_path, load, open_stream, save
-from eigenstream.cli import app
 from eigenstream.features import RBFNetwork
 from eigenstream.rows.chunk import Chunk
 from eigenstream.subspace.sums.columns import STEPS, SuspectColumns
@@ -133,24 +131,6 @@ def test_only_fits_in_time_warn_and_only_about_columns():
     assert messages(lambda: StreamPCA(2).fit(rows)) == []
     mapped = SlowSubspace(1, features=RBFNetwork(5, random_state=0))
     assert messages(lambda: mapped.fit(rows)) == []
-
-
-# ---- the command line ----------------------------------------------------------------------
-
-
-def test_fit_slow_and_lags_say_the_same(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for k, part in enumerate(recordings(IDS)):
-        pd.DataFrame(part, columns=NAMES).to_csv(f"run{k}.csv", index=False)
-    lines = []
-    for words in (["fit", "slow", "run*.csv"], ["lags", "run*.csv", "--lag", "1,2"]):
-        done = CliRunner().invoke(app, words)
-        assert done.exit_code == 0
-        lines.append([one for one in done.stderr.splitlines() if "Column 'sensor_id'" in one])
-        without = CliRunner().invoke(app, [*words, "--exclude", "sensor_id"])
-        assert "Column" not in without.stderr
-    assert lines[0] == lines[1]
-    assert len(lines[0]) == 1
 
 
 # ---- any chunks ----------------------------------------------------------------------------

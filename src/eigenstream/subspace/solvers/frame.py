@@ -20,7 +20,7 @@ from copy import copy, deepcopy
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy.linalg import lapack, qr, solve_triangular
+from scipy.linalg import block_diag, lapack, qr, solve_triangular
 
 from eigenstream._linalg import Float64s, reciprocals
 from eigenstream._storable import storable
@@ -129,8 +129,8 @@ class Frame:
             return
         self.probes.add(block)
         closing = terms.closing()
-        G, T, last = self._widen(block, closing, terms, merged or self.n_blocks < FULL_BLOCKS)
-        self._cut(G, T, last, terms)
+        new, last = self._widen(block, closing, terms, merged or self.n_blocks < FULL_BLOCKS)
+        self._cut(new, last, terms)
         for part in self.closing:
             del self.sums[part], self.forms[part], self.traces[part]
         self.n_blocks += 1
@@ -150,11 +150,11 @@ class Frame:
         K = V @ self.basis.T
         G = V - K @ self.basis
         G = G - (G @ self.basis.T) @ self.basis
-        T = _orthonormal(G, self.n_features - len(self.basis))
-        C = np.concatenate([K, V @ (T @ G).T], axis=1)
+        new = _orthonormal(G, self.n_features - len(self.basis)) @ G
+        C = np.concatenate([K, V @ new.T], axis=1)
         outer = {name: self.concentration * self._outside(name) for name in self.forms}
-        self._extend(outer, len(T))
-        self.basis = np.concatenate([self.basis, T @ G])
+        self._extend(outer, len(new))
+        self.basis = np.concatenate([self.basis, new])
         members = later._members()
         for part, trace in later.traces.items():
             theirs = later.sums[part]
@@ -188,8 +188,7 @@ class Frame:
             fresh.sums[name], fresh.traces[name] = name, terms.n_rows * sum(traces)
             weights = {k: w for k, w in of_sums.items() if sign * (w if k != START else -1.0) > 0.0}
             fresh.forms[name] = self._combined(weights)
-        nothing = np.zeros((0, len(self.basis)))
-        fresh._cut(np.zeros((0, self.n_features)), nothing[:, :0], nothing, terms)
+        fresh._cut(np.zeros((0, self.n_features)), np.zeros((0, len(self.basis))), terms)
         return fresh
 
     def split(self, n: int) -> "Frame":
@@ -209,8 +208,8 @@ class Frame:
         known.sums, known.traces = dict(self.sums), dict(self.traces)
         known.forms = {k: form for k, form in self.forms.items() if k not in self.guides}
         if closing is not None:
-            G, T, _ = known._widen(Block(self.n_features), closing, terms, full=True)
-            known.basis = np.concatenate([known.basis, T @ G])
+            new, _ = known._widen(Block(self.n_features), closing, terms, full=True)
+            known.basis = np.concatenate([known.basis, new])
         known.basis = _corrected(known.basis)
         known._pad()
         shares, penalised = self._sides(terms, held_out)
@@ -270,10 +269,10 @@ class Frame:
 
     def _widen(
         self, block: Block, closing: Block | None, terms: Terms, full: bool
-    ) -> tuple[Float64s, Float64s, Float64s]:
-        """Add terms along the frame and the new directions T @ G.
+    ) -> tuple[Float64s, Float64s]:
+        """Add terms along the frame and along new directions.
 
-        Return G, T, and the closing terms along the enlarged frame.
+        Return these directions, and the closing terms along the enlarged frame.
         """
         self.closing = [] if closing is None else [*closing.by_part()]
         rows = _Rows([block] if closing is None else [block, closing])
@@ -297,7 +296,7 @@ class Frame:
             self._add_form(part, np.asarray(along.T @ along), closes)
             self.traces[part] = self.traces.get(part, 0.0) + float(rows.squares[places].sum())
             last += [along] if closes else []
-        return G, T, np.concatenate(last)
+        return T @ G, np.concatenate(last)
 
     def _gradients(
         self, rows: "_Rows", K: Float64s, terms: Terms
@@ -336,7 +335,7 @@ class Frame:
         name = BEFORE[1] if BEFORE[1] in outer else START
         return outer | {name: outer.get(name, 0.0) + start}
 
-    def _cut(self, G: Float64s, T: Float64s, last: Float64s, terms: Terms) -> None:
+    def _cut(self, new: Float64s, last: Float64s, terms: Terms) -> None:
         """Cut the enlarged frame to the ends of the spectrum of T and the closing terms."""
         total = self._combined(self._scaled(terms))
         Z = np.linalg.eigh(total)[1]
@@ -348,13 +347,12 @@ class Frame:
                 Q, triangle, _ = qr(np.concatenate([Z, means.T], 1), mode="economic", pivoting=True)
                 Q = Q[:, np.abs(triangle.diagonal()) > INSIDE]
                 Z = Q @ np.linalg.eigh(Q.T @ total @ Q)[1]
-        self._turn(Z, G, T)
+        self._turn(Z, new)
 
-    def _turn(self, Z: Float64s, G: Float64s, T: Float64s) -> None:
-        """Replace the enlarged frame by orthonormal columns Z along it."""
-        r = len(self.basis)
+    def _turn(self, Z: Float64s, new: Float64s) -> None:
+        """Replace the frame and new directions by orthonormal columns Z along them."""
         self.forms = {name: Z.T @ form @ Z for name, form in self.forms.items()}
-        self.basis = Z[:r].T @ self.basis + (Z[r:].T @ T) @ G
+        self.basis = Z.T @ np.concatenate([self.basis, new])
 
     # ---- the sums --------------------------------------------------------------------------
 
@@ -406,12 +404,9 @@ class Frame:
 
     def _extend(self, outer: dict[Part, float], n_new: int) -> None:
         """Extend each sum by ``n_new`` directions with the given eigenvalue."""
-        r = len(self.basis)
+        nothing = np.zeros((len(self.basis),) * 2)
         for name, value in outer.items():
-            form = np.zeros((r + n_new, r + n_new))
-            form[:r, :r] = self.forms.get(name, 0.0)
-            form[np.arange(r, r + n_new), np.arange(r, r + n_new)] = value
-            self.forms[name] = form
+            self.forms[name] = block_diag(self.forms.get(name, nothing), value * np.eye(n_new))
 
     def _add_form(self, part: Part, form: Float64s, closes: bool = False) -> None:
         if part not in self.sums:

@@ -145,11 +145,11 @@ class RatioFrame(Frame):
             START: n * min(frame.GAP_SHARE * max(b + ridge - a / (CAUTION * mu), 0.0), b)
         }
 
-    def _cut(self, G: Float64s, T: Float64s, last: Float64s, terms: Terms) -> None:
+    def _cut(self, new: Float64s, last: Float64s, terms: Terms) -> None:
         """Cut the enlarged frame to the three kinds of directions."""
         guide = self._guide(terms)[0]
         if (size := len(guide.reward)) <= self.highest + self.lowest:
-            self._turn(np.eye(size), G, T)
+            self._turn(np.eye(size), new)
             return
         pairs = guide.ratios(self.highest - self.lowest)
         ends = self._ends(guide, _last(pairs.values, self.n_components))
@@ -158,7 +158,7 @@ class RatioFrame(Frame):
         if len(last):  # class means
             kinds.append(np.linalg.svd(last, full_matrices=False)[2][: frame.MOST_CLOSING].T)
         Q, triangle, _ = qr(np.concatenate(kinds, axis=1), mode="economic", pivoting=True)
-        self._turn(Q[:, np.abs(triangle.diagonal()) > frame.INSIDE], G, T)
+        self._turn(Q[:, np.abs(triangle.diagonal()) > frame.INSIDE], new)
         if len(last):  # means near the frame lose digits
             self.basis = frame._corrected(self.basis)
 
