@@ -14,7 +14,7 @@ from typing import Any, NoReturn, TypeVar, cast
 import numpy as np
 
 from eigenstream import _hooks
-from eigenstream._checks import is_annotated, is_backed, is_field, native, warn_user
+from eigenstream._checks import is_annotated, is_backed, is_field, native
 from eigenstream._provenance import note_source
 from eigenstream._refusals import check_is_rows
 from eigenstream._types import Estimator, LabelsLike, RowsLike, StreamLike
@@ -28,7 +28,6 @@ __all__ = [
     "is_stream",
     "labelled_stream",
     "name_columns",
-    "note_columns",
     "opened",
 ]
 
@@ -69,28 +68,12 @@ def fresh(estimator: Learner) -> Learner:
     return unfitted
 
 
-#: The names that pandas gives to an index column in text, when it writes and when it reads it.
-UNNAMED = ("", "Unnamed: 0")
-
-
-def note_columns(estimator: Estimator, stream: StreamLike) -> None:
-    """Set ``feature_names_in_`` from a stream, and warn if the first column is a pandas index."""
-    names = name_columns(estimator, stream)
-    if names and names[0] in UNNAMED:
-        warn_user(
-            f"the first feature is called {names[0]!r}, like an index of pandas. If it is one, "
-            "select the others with columns=[...], or write the table with index=False."
-        )
-
-
-def name_columns(estimator: Any, stream: Any) -> tuple[str, ...] | None:
-    """Set ``feature_names_in_`` if every column has a name. Return the names."""
+def name_columns(estimator: Any, stream: Any) -> None:
+    """Set ``feature_names_in_`` if every column has a name."""
     vars(estimator).pop("feature_names_in_", None)
     names: tuple[str, ...] | None = stream.feature_names
-    if names is None or len(names) != getattr(estimator, "n_features_in_", None):
-        return None
-    estimator.feature_names_in_ = np.array(names, dtype=object)
-    return names
+    if names is not None and len(names) == getattr(estimator, "n_features_in_", None):
+        estimator.feature_names_in_ = np.array(names, dtype=object)
 
 
 def is_dask(X: RowsLike) -> bool:

@@ -44,7 +44,7 @@ def fitted(
     from eigenstream._checks import check_number
     from eigenstream._hooks import keeper_of
     from eigenstream._provenance import forget_source
-    from eigenstream._streams import note_columns
+    from eigenstream._streams import name_columns
     from eigenstream.persistence import save
 
     if blocks is not None and (run.workers is not None or run.scheduler is not None):
@@ -66,7 +66,7 @@ def fitted(
         # The items belong to the user; the model holds only what was learned from them.
         estimator.set_params(preprocessor=None)
         forget_source(estimator)
-        note_columns(estimator, items)
+        name_columns(estimator, items)
         rows = items
     with waiting("solving"):
         facts: Facts = {"sources": list(rows.sources)} | _results(estimator, dt)

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from eigenstream._provenance import forget_source, note_source
-from eigenstream._streams import is_stream, labelled_stream, note_columns
+from eigenstream._streams import is_stream, labelled_stream, name_columns
 from eigenstream._types import LabelsLike, Matrix, Parameters, RowsLike, WeightsLike
 from eigenstream.distributed import parts
 from eigenstream.distributed.parts import Cluster, Piece, merged_in_order
@@ -172,7 +172,7 @@ def _fit_stream(model: BaseEstimator, X: RowsLike, arguments: Parameters, cluste
         labelled_stream(stream, None, model)
     width = model._rows(stream, reset=True).width
     model.n_features_in_ = width
-    note_columns(model, stream)
+    name_columns(model, stream)
     pieces = parts.pieces_of_stream(stream, PIECES_PER_THREAD * cluster.n_threads)
     if second is not None:
         pieces = _alternating(pieces, second)

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 
 from eigenstream._hooks import Keeper, Resumption
 from eigenstream._provenance import forget_source, note_source
-from eigenstream._streams import check_takes_checkpoints, is_stream, name_columns, note_columns
+from eigenstream._streams import check_takes_checkpoints, is_stream, name_columns
 from eigenstream._types import LabelsLike, Matrix, RowsLike, WeightsLike
 from eigenstream.rows.chunk import Chunk, Skipped
 from eigenstream.rows.rows import KeptRows, Rows, Stage, chunk_of, stream_rows
@@ -227,7 +227,7 @@ def fit_of(
         raise ValueError("A stream has no sample_weight. Omit it, or pass the rows as an array.")
     partial = getattr(estimator, "missing", None) == "partial"
     rows = stream_rows(estimator, X, targets=lambda y: y, partial=partial, sparse=False)
-    note_columns(estimator, X)
+    name_columns(estimator, X)
     return Fit(estimator, rows, keeper)
 
 

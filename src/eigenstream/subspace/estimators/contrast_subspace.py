@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import Interval
 from eigenstream._prepared import learns_rows, prepared
 from eigenstream._provenance import forget_source, note_source
 from eigenstream._storable import storable
-from eigenstream._streams import fits_dask, fresh, is_dask, is_stream, note_columns
+from eigenstream._streams import fits_dask, fresh, is_dask, is_stream, name_columns
 from eigenstream._types import Constraints, Count, LabelsLike, RowsLike, Transformer
 from eigenstream.rows.fit import Fit
 from eigenstream.rows.guard import publishes, reads
@@ -232,7 +232,7 @@ class ContrastSubspace(SubspaceEstimator):
             return ArrayRows(parts, missing=self.missing, source=X)
         if reset:
             rows = stream_rows(self, X)
-            note_columns(self, X)
+            name_columns(self, X)
             return rows
         rows = StreamRows(X)
         if rows.width != self.n_features_in_:

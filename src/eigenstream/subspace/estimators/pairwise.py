@@ -21,7 +21,7 @@ from eigenstream._streams import (
     check_takes_checkpoints,
     is_stream,
     labelled_stream,
-    note_columns,
+    name_columns,
 )
 from eigenstream._types import Constraints, LabelsLike, Matrix, RowsLike, Setting, StreamLike
 from eigenstream.evaluation import pair_risk
@@ -147,7 +147,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         if stream is not None:
             if keeper is not None or not self._in_memory(stream):
                 rows = self._stream_rows(stream)
-                note_columns(self, stream)
+                name_columns(self, stream)
                 self._resume(rows, keeper)
                 return None
             data, y = self._all_of(stream)
@@ -157,7 +157,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         self._learn_all(fit)
         forget_source(self)
         if stream is not None:
-            note_columns(self, stream)
+            name_columns(self, stream)
             note_source(self, stream)
         return fit
 

@@ -19,7 +19,7 @@ from eigenstream._linalg import Float64s, rounding_of_mean
 from eigenstream._namespaces import on_host
 from eigenstream._prepared import learns_rows
 from eigenstream._provenance import forget_source, note_source
-from eigenstream._streams import check_takes_checkpoints, fits_dask, is_stream, note_columns
+from eigenstream._streams import check_takes_checkpoints, fits_dask, is_stream, name_columns
 from eigenstream._types import (
     BlockCount,
     Checkpoint,
@@ -446,7 +446,7 @@ class TimeEstimator(CallbackSupportMixin, GapEstimator):
         if sample_weight is not None:
             raise ValueError("A stream has no sample_weight. Leave it out.")
         rows = stream_rows(self, X, gaps=self._gaps)
-        note_columns(self, X)
+        name_columns(self, X)
         return rows
 
     def _least_block(self, learners: list[Learner], size: float) -> float:
