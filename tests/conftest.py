@@ -24,7 +24,7 @@ SLOW = {
         *(f"reports/test_{name}" for name in ("page", "report")),
         *("subspace/estimators/test_flow", "subspace/solvers/test_frame"),
         *(f"subspace/inference/test_{name}" for name in ("decays", "pair_bounds", "uncertainty")),
-        *("test_docs", "test_five_users", "test_gallery", "test_migration", "test_sklearn"),
+        *("test_docs", "test_gallery", "test_migration", "test_sklearn"),
         *(f"theory/dynamics/test_{name}" for name in ("advice", "principal")),
         *(f"theory/dynamics/test_{name}" for name in ("simulation", "symmetric")),
     )

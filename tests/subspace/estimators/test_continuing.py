@@ -23,23 +23,17 @@ FLOW = {"solver": "flow"}
 RATE = {"learning_rate": Power(1, 10)}
 CHANGES = [
     (SlowSubspace(2, alpha=0.9), {"lag": 3}),
-    (SlowSubspace(2, alpha=0.9), {"center": False}),
     (StreamPCA(2), {"features": RBFNetwork(4, gamma=0.1)}),
     (StreamPCA(2, **FLOW), {"n_components": 3}),
     (StreamPCA(2, **FLOW), {"solver": Flow(Power(1, 10))}),
-    (StreamPCA(2, **FLOW), {"solver": Flow(lambda t: 0.1 / (1 + t))}),
     (SlowSubspace(2, alpha=0.9, **FLOW), {"alpha": 0.8}),
     (SlowSubspace(2, alpha=0.9), FLOW),
     (SlowSubspace(2, alpha=0.9, **FLOW), {"solver": "dense"}),
     (ClassSubspace(2, criterion="difference", eta=3.0), FLOW),
     (ClassSubspace(2, criterion="difference", eta=3.0, **FLOW), {"solver": "dense"}),
     (ClassSubspace(2, criterion="difference", eta=3.0, **FLOW), {"eta": 4.0}),
-    (ClassSubspace(2, criterion="difference", eta=3.0), {"features": RBFNetwork(4, gamma=0.1)}),
-    (PairSubspace(2, criterion="difference", eta=3.0), FLOW),
-    (PairSubspace(2, criterion="difference", eta=3.0, **FLOW), {"solver": "dense"}),
     (PairSubspace(2, criterion="difference", eta=3.0, **FLOW), {"eta": 4.0}),
     (OjaNeuron(), RATE),
-    (OjaNeuron(), {"center": False}),
 ]
 
 
@@ -80,22 +74,17 @@ def test_what_only_the_solution_needs_may_change(estimator, change):
     np.testing.assert_array_equal(estimator.components_, anew.components_)
 
 
-@pytest.mark.parametrize("options", [{}, FLOW])
-def test_names_of_another_kind_are_refused(options):
+def test_names_of_another_kind_are_refused():
     """1 and "1" are two classes: mixed up by a reader of files, they would never meet."""
-    estimator = ClassSubspace(2, criterion="difference", eta=3.0, **options).partial_fit(
-        ROWS, LABELS
-    )
-    before = estimator.components_.copy()
-    with pytest.raises(ValueError, match=r"contain \['text'\], but earlier rows had \['numbers'\]"):
-        estimator.partial_fit(ROWS, LABELS.astype(str))
-    np.testing.assert_array_equal(estimator.components_, before)
-    estimator.partial_fit(ROWS, LABELS.astype(float))
-    with pytest.raises(ValueError, match="Use one kind of label"):
-        estimator.partial_fit(ROWS, LABELS, groups=LABELS % 2)
-    estimator = ClassSubspace(2, criterion="difference", eta=3.0, **options).partial_fit(
-        ROWS, LABELS, groups=LABELS % 2
-    )
-    with pytest.raises(ValueError, match="Use one kind of label"):
-        estimator.partial_fit(ROWS, LABELS, groups=(LABELS % 2).astype(str))
-    estimator.fit(ROWS, LABELS.astype(str))
+    first = ClassSubspace(2, criterion="difference", eta=3.0).partial_fit(ROWS, LABELS)
+    tasks = clone(first).partial_fit(ROWS, LABELS, groups=LABELS % 2)
+    before = first.components_.copy()
+    for model, labels, groups in (
+        (first, LABELS.astype(str), None),
+        (first, LABELS, LABELS % 2),
+        (tasks, LABELS, (LABELS % 2).astype(str)),
+    ):
+        with pytest.raises(ValueError, match=r"but earlier rows had \['numbers'.*Use one kind"):
+            model.partial_fit(ROWS, labels, groups=groups)
+    np.testing.assert_array_equal(first.components_, before)
+    first.partial_fit(ROWS, LABELS.astype(float)).fit(ROWS, LABELS.astype(str))

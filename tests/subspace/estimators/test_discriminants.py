@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import sqrtm
 from scipy.spatial.distance import pdist
-from sklearn.datasets import load_digits, load_wine
+from sklearn.datasets import load_wine
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from eigenstream import ClassSubspace, Kernel, PairSubspace, load, sample_pairs, save
@@ -105,27 +105,6 @@ def test_fewer_rows_than_features_are_solved_in_their_span():
     for shrinkage, mixing in ((0.01, 0.0), (0.3, 0.0), (1.0, 0.0)):
         model = ClassSubspace(None, shrinkage=shrinkage, mixing=mixing).fit(X, y)
         is_metric(model, metric_of(*covariances(X, y), shrinkage, mixing))
-    # Chunks, a merged fit, a file and sparse rows have the same distances.
-    whole = ClassSubspace().fit(X, y)
-    parts = ClassSubspace()
-    for some in np.array_split(np.random.default_rng(0).permutation(len(X)), 4):
-        parts.partial_fit(X[some], y[some])
-    merged = ClassSubspace().fit(X[::2], y[::2]).merge(ClassSubspace().fit(X[1::2], y[1::2]))
-    for model in (parts, merged):
-        assert member(model) == (
-            whole.result_.shrinkage,
-            whole.result_.mixing,
-        )
-        np.testing.assert_allclose(pdist(model.transform(X)), pdist(whole.transform(X)), rtol=1e-6)
-
-
-def test_raw_faces_take_no_square_matrix():
-    rng = np.random.default_rng(0)
-    y = np.repeat(np.arange(10), 4)
-    X = rng.standard_normal((40, 5000)) + 0.5 * rng.standard_normal((10, 5000))[y]
-    model = ClassSubspace().fit(X, y)
-    assert model.components_.shape[1] == 5000
-    assert area(model, X, y) > 0.99
 
 
 @pytest.mark.parametrize("kind", ["labels", "pairs"])
@@ -148,10 +127,7 @@ def test_every_way_of_reading_selects_alike(tmp_path, kind):
     resumed = load(tmp_path / "half.eigs").partial_fit(data[1::2], y[1::2])
     merged = half.merge(own().partial_fit(data[1::2], y[1::2]))
     for model in (parts, resumed, merged, own().fit(stream)):
-        assert member(model) == (
-            whole.result_.shrinkage,
-            whole.result_.mixing,
-        )
+        assert member(model) == member(whole)
         np.testing.assert_allclose(
             pdist(model.transform(X)), pdist(whole.transform(X)), rtol=1e-6, atol=1e-9
         )
@@ -162,24 +138,6 @@ def test_every_way_of_reading_selects_alike(tmp_path, kind):
     fewer = whole.solved_with(n_components=2)
     assert fewer.result_.mixing == 0.0
     assert fewer.components_.shape == (2, 20)
-
-
-def test_noise_directions_are_removed():
-    X, y = classes(n_classes=40, width=40)
-    new, names = classes(n_classes=40, width=40, seed=1)
-    raw = pair_roc(new, names).area
-    model = ClassSubspace().fit(X, y)
-    assert model.result_.mixing == 0.0
-    assert model.n_components_ <= 6
-    assert area(model, new, names) > raw + 0.1
-    assert len(model.result_.selection.losses) == len(model.result_.selection.numbers) > 50
-
-
-def test_few_classes_keep_raw_distance_if_nothing_is_better():
-    X, y = load_digits(return_X_y=True)
-    model = ClassSubspace().fit(X[y < 5][::2], y[y < 5][::2])
-    new, names = X[y >= 5][::4], y[y >= 5][::4]
-    assert area(model, new, names) > pair_roc(new, names).area - 0.01
 
 
 def test_three_classes_are_selected_by_held_out_rows():
@@ -197,16 +155,8 @@ def test_tasks_count_alike():
     X, y, tasks = X[rows], y[rows], tasks[rows]
     moved = X + 100.0 * tasks[:, None]  # the means of tasks do not matter
     one, other = (ClassSubspace().fit(Z, y, groups=tasks) for Z in (X, moved))
-    assert member(one) == (
-        other.result_.shrinkage,
-        other.result_.mixing,
-    )
+    assert member(one) == member(other)
     np.testing.assert_allclose(one.eigenvalues_, other.eigenvalues_, rtol=1e-6)
-    weights = np.where(tasks == 0, 3.0, 1.0)
-    share = (tasks == 0).mean(), (tasks == 1).mean()
-    assert share[0] != share[1]
-    heavy = ClassSubspace().fit(X, y, weights, groups=tasks)
-    assert np.isfinite(heavy.eigenvalues_).all()
 
 
 def test_a_kernel_has_the_same_family():
@@ -226,15 +176,6 @@ def test_like_pairs_alone_suffice():
     like = PairSubspace(preprocessor=X).fit(index[signs > 0], signs[signs > 0])
     assert area(like, new, names) > area(both, new, names) - 0.02
     assert area(both, new, names) > pair_roc(new, names).area + 0.1
-
-
-def test_wrong_signs_do_not_join_identities():
-    X, y = classes(n_classes=40, width=40)
-    index, signs = sample_pairs(y, 2000, random_state=0)
-    wrong = np.random.default_rng(0).random(len(signs)) < 0.05
-    new, names = classes(n_classes=40, width=40, seed=1)
-    model = PairSubspace(preprocessor=X).fit(index, np.where(wrong, -signs, signs))
-    assert area(model, new, names) > pair_roc(new, names).area + 0.1
 
 
 def test_sampled_pairs_follow_weights_and_tasks():

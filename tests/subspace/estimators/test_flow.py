@@ -3,17 +3,12 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from sklearn.base import clone
-from sklearn.decomposition import IncrementalPCA
 
 from eigenstream import Flow, SlowSubspace, StreamPCA
 from eigenstream._linalg import principal_angles
 from eigenstream.online import UnstableStepError
-from eigenstream.schedules import Constant, Power
+from eigenstream.schedules import Constant
 from eigenstream.subspace import FlowMonitor, matrices
-from laws import chunked
 
 
 def walk(n=600, D=8, seed=0):
@@ -24,28 +19,6 @@ def same_to_rounding(one, other):
     np.testing.assert_allclose(one.components_, other.components_, rtol=0, atol=1e-8)
     np.testing.assert_allclose(one.eigenvalues_, other.eigenvalues_, rtol=1e-8, atol=1e-12)
     np.testing.assert_allclose(one.mean_, other.mean_, rtol=1e-12, atol=1e-12)
-
-
-ESTIMATORS = [
-    StreamPCA(2, solver="flow"),
-    StreamPCA(2, solver=Flow(learning_rate=Power(1, 100), init="random"), center=False),
-    SlowSubspace(2, alpha=0.4, lag=3, solver="flow"),
-    SlowSubspace(2, alpha=0.4, solver=Flow(forgetting=0.01)),
-]
-ESTIMATORS[1].set_params(solver__random_state=1)
-
-
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
-@settings(max_examples=8, deadline=None)
-@given(cuts=st.sets(st.integers(1, 599), max_size=10))
-def test_any_chunking_gives_one_pass(estimator, cuts):
-    rows = walk()
-    whole = clone(estimator).fit(rows)
-    parts = clone(estimator)
-    for chunk in chunked(rows, cuts):
-        parts.partial_fit(chunk)
-    same_to_rounding(parts, whole)
-    assert parts.n_samples_seen_ == whole.n_samples_seen_ == 600
 
 
 def test_sequences_carry_no_velocity_over_the_gap():
@@ -142,53 +115,14 @@ def spiked(m=50_000, D=200, seed=0):
     return rng.standard_normal((m, D)) + spikes @ basis.T
 
 
-def slow_mixture(m=50_000, D=100, seed=0):
-    """Autoregressive sources of unit variance, five of them slow, in a random rotation."""
-    rng = np.random.default_rng(seed)
-    memory = np.concatenate([np.linspace(0.99, 0.9, 5), np.linspace(0.5, 0, D - 5)])
-    rows = rng.standard_normal((m, D))
-    for t in range(1, m):
-        rows[t] = memory * rows[t - 1] + np.sqrt(1 - memory**2) * rows[t]
-    return rows @ np.linalg.qr(rng.standard_normal((D, D)))[0]
-
-
-@pytest.mark.parametrize(
-    ("make", "estimator"),
-    [
-        (spiked, StreamPCA(5)),
-        (slow_mixture, SlowSubspace(5, alpha=0.3)),
-        (slow_mixture, SlowSubspace(5, alpha=0.6)),
-    ],
-    ids=["spiked", "slow 0.3", "slow 0.6"],
-)
-def test_one_untuned_pass_reaches_the_optimum(make, estimator):
-    """At least 0.99 of the batch optimum of L^, at any scale of the data."""
-    rows = make()
-    exact = clone(estimator).set_params(solver="dense").fit(rows)
-    weights = (
-        (1.0, 0.0) if isinstance(estimator, StreamPCA) else (estimator.alpha, 1 - estimator.alpha)
-    )
-    T = matrices(exact).matrix(weights)
-    found = []
+def test_one_untuned_pass_reaches_the_optimum():
+    """At least 0.99 of the batch optimum, at any scale of the data."""
+    rows, found = spiked(), []
+    exact = StreamPCA(5, solver="dense").fit(rows)
     for scale in (1.0, 1e-3, 1e3):
-        flow = clone(estimator).set_params(solver="flow").fit(scale * rows)
-        V = flow.components_
-        assert np.trace(V @ T @ V.T) >= 0.99 * exact.eigenvalues_.sum()
+        V = StreamPCA(5, solver="flow").fit(scale * rows).components_
+        share = np.trace(V @ matrices(exact).matrix((1.0, 0.0)) @ V.T) / exact.eigenvalues_.sum()
+        assert share >= 0.99
         found.append(V.T @ V)
     for other in found[1:]:
         assert np.abs(other - found[0]).max() < 1e-8
-
-
-def test_better_than_incremental_pca_on_small_gaps():
-    """Equal memory: IncrementalPCA holds n_components rows at a time, and forgets what is left."""
-    rng = np.random.default_rng(4)
-    D, d = 100, 5
-    spectrum = np.concatenate([np.linspace(1.5, 1.3, d), np.linspace(1.0, 0.5, D - d)])
-    mixing = np.linalg.qr(rng.standard_normal((D, D)))[0]
-    rows = (rng.standard_normal((50_000, D)) * np.sqrt(spectrum)) @ mixing
-    flow = StreamPCA(d, solver="flow").fit(rows)
-    peer = IncrementalPCA(d, batch_size=d).fit(rows)
-    truth = mixing[:d].T
-    ours = principal_angles(flow.components_.T, truth)[0]
-    theirs = principal_angles(peer.components_.T, truth)[0]
-    assert ours < 0.5 * theirs

@@ -5,14 +5,12 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import oracles
-from eigenstream import RBFNetwork, Sketch, SlowSubspace, StreamPCA, load, open_stream, save
+from eigenstream import RBFNetwork, Sketch, SlowSubspace, StreamPCA, open_stream
 from eigenstream.subspace import autocorrelations, matrices, subspace_bound
 from eigenstream.subspace.sums.gaps import NOISE_SHARE, imputed, noise_level, positive_part
 from eigenstream.theory import Independent
@@ -53,30 +51,6 @@ def test_complete_rows_give_the_same_as_without_gaps(model):
             clone(model).fit(ROWS, sample_weight=weights),
             plain(model).fit(ROWS, sample_weight=weights),
         )
-
-
-@every_model
-@settings(max_examples=8, deadline=None)
-@given(cuts=st.sets(st.integers(30, 370), max_size=3), late=st.booleans())
-def test_chunks_merges_files_and_streams_give_the_same(model, cuts, late, tmp_path_factory):
-    rows = np.vstack([ROWS[:200], GAPS[200:]]) if late else GAPS
-    whole, chunks = clone(model).fit(rows), clone(model)
-    parts = np.split(rows, sorted(cuts))
-    for part in parts:
-        chunks.partial_fit(part)
-    same(chunks, whole)
-    chunks = clone(model)
-    for part in parts:
-        chunks = (
-            chunks.merge(clone(model).partial_fit(part))
-            if part is not parts[0]
-            else (clone(model).partial_fit(part))
-        )
-    same(chunks, whole)
-    path = tmp_path_factory.mktemp("models") / "half.eigs"
-    save(clone(model).partial_fit(rows[:150]), path)
-    same(load(path).partial_fit(rows[150:]), whole)
-    same(clone(model).fit(open_stream(rows, chunk_rows=57)), whole)
 
 
 @every_model

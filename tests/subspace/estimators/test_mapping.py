@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
-from sklearn.decomposition import PCA, IncrementalPCA
+from sklearn.decomposition import IncrementalPCA
 from sklearn.frozen import FrozenEstimator
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
@@ -50,27 +50,6 @@ def test_a_stream_feeds_the_map_first_whatever_the_chunks(cuts):
     np.testing.assert_allclose(model.components_, expected.components_, atol=1e-8)
 
 
-def test_missing_rows_are_no_prototypes():
-    spoiled = ROWS.copy()
-    spoiled[[0, 7]] = np.nan
-    model = StreamPCA(3, features=NETWORK, missing="skip").partial_fit(spoiled[:50])
-    kept = np.delete(ROWS, [0, 7], axis=0)
-    np.testing.assert_array_equal(model.features_.prototypes_, kept[:34:3])
-    assert np.isfinite(
-        StreamPCA(3, features=NETWORK, missing="skip").fit(spoiled).components_
-    ).all()
-
-
-def test_a_frozen_map_is_used_as_it_is():
-    frozen = FrozenEstimator(PCA(4).fit(ROWS))
-    model = StreamPCA(2, features=frozen)
-    for part in np.split(ROWS, [1, 30]):
-        model.partial_fit(part)
-    plain = StreamPCA(2).fit(ROWS)
-    back = model.inverse_transform(model.transform(ROWS))
-    np.testing.assert_allclose(back, plain.inverse_transform(plain.transform(ROWS)), atol=1e-9)
-
-
 def test_merging_takes_one_map():
     left, right = StreamPCA(2, features=NETWORK), StreamPCA(2, features=NETWORK)
     with pytest.raises(ValueError, match=r"different feature maps.*FrozenEstimator"):
@@ -104,46 +83,17 @@ class TestIndexPairsBehindAMap:
         np.testing.assert_array_equal(grown.features_.prototypes_, whole.features_.prototypes_)
         np.testing.assert_allclose(grown.components_, whole.components_, atol=1e-8)
 
-    @pytest.mark.filterwarnings("ignore:missing='skip' left out")
-    def test_rows_with_missing_values_teach_nothing(self):
-        points = np.random.default_rng(4).standard_normal((60, 3)) + 9.0
-        points[::3, 1] = np.nan
-        network = RBFNetwork(40, gamma=0.3, random_state=0)
-        how = {"features": network, "preprocessor": points, "missing": "skip"}
-        for method in ("fit", "partial_fit"):
-            model = PairSubspace(2, criterion="difference", eta=2.0, **how)
-            getattr(model, method)(self.PAIRS, self.SIGNS)
-            assert (model.features_.prototypes_ > 4.0).all()
-
-
-LABELS = np.arange(len(ROWS)) % 4
-
 
 @pytest.mark.parametrize("features", [StandardScaler(), IncrementalPCA(2)], ids=repr)
-@pytest.mark.parametrize(
-    ("learner", "data"),
-    [
-        (StreamPCA(1), (ROWS,)),
-        (SlowSubspace(1), (ROWS,)),
-        (StreamPCA(1, solver="flow"), (ROWS,)),
-        (ClassSubspace(1, criterion="difference", eta=1.0), (ROWS, LABELS)),
-        (
-            PairSubspace(1, criterion="difference", eta=1.0),
-            (np.stack([ROWS[::2], ROWS[1::2]], 1), np.tile([1, -1], 50)),
-        ),
-    ],
-    ids=lambda value: type(value).__name__,
-)
-@pytest.mark.filterwarnings("ignore:n_components=")
-def test_maps_that_go_on_learning_are_no_part_of_a_stream(learner, data, features):
+def test_maps_that_go_on_learning_are_no_part_of_a_stream(features):
     """In one chunk they would be fitted on it, row by row on the first row alone."""
-    model = clone(learner).set_params(features=features)
+    model = SlowSubspace(1, features=features)
     with pytest.raises(ValueError, match=r"has no n_rows_needed_.*FrozenEstimator"):
-        model.partial_fit(*data)
+        model.partial_fit(ROWS)
     assert not hasattr(model, "features_")
     frozen = FrozenEstimator(clone(features).fit(ROWS))
-    model.set_params(features=frozen).partial_fit(*data)
-    model.set_params(features=features).fit(*data)
+    model.set_params(features=frozen).partial_fit(ROWS)
+    model.set_params(features=features).fit(ROWS)
 
 
 @pytest.mark.filterwarnings("ignore:n_components=")

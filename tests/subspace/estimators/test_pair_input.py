@@ -62,17 +62,8 @@ BAD_PAIRS = [
 )
 @pytest.mark.parametrize(("pairs", "y", "message"), BAD_PAIRS, ids=[m for *_, m in BAD_PAIRS])
 def test_pairs(learner, pairs, y, message):
-    model = clone(learner)
     with pytest.raises((ValueError, TypeError), match=message):
-        model.fit(pairs, y)
-    assert vars(model) == vars(clone(learner)), "a refused fit left something behind"
-    if isinstance(model, PairSubspace):
-        model.partial_fit(PAIRS, SIGNS)
-        before, threshold = model.components_.copy(), model.threshold_
-        with pytest.raises((ValueError, TypeError), match=message):
-            model.partial_fit(pairs, y)
-        np.testing.assert_array_equal(model.components_, before)
-        assert model.threshold_ == threshold
+        clone(learner).fit(pairs, y)
 
 
 @pytest.mark.parametrize(
@@ -158,11 +149,9 @@ BAD_LABELS = [
 
 @pytest.mark.parametrize(("rows", "labels", "message"), BAD_LABELS, ids=[m for *_, m in BAD_LABELS])
 def test_labelled_rows(rows, labels, message):
-    for options in ({}, {"solver": "kernel"}):
-        model = ClassSubspace(2, **options)
+    for solver in ("auto", "kernel"):
         with pytest.raises(ValueError, match=message):
-            model.fit(rows, labels)
-        assert vars(model) == vars(ClassSubspace(2, **options)), "left something behind"
+            ClassSubspace(2, solver=solver).fit(rows, labels)
 
 
 @pytest.mark.parametrize("solver", ["auto", "flow"])
@@ -191,28 +180,6 @@ def test_a_class_with_one_example_is_harmless():
     )
     with pytest.raises(ValueError, match="divides by the scatter of positive pairs"):
         ClassSubspace(2, criterion="ratio").fit(ROWS, np.arange(40))
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        *({"eta": eta, "criterion": "difference"} for eta in (-1.0, 0, [1.0, 0.1], "best")),
-        {"criterion": "sum"},
-        {"criterion": "ratio", "solver": "krylov"},
-        {"shrinkage": 2.0, "criterion": "ratio"},
-        {"n_components": 0},
-        {"n_components": 6},
-        {"solver": "qr"},
-        {"missing": "drop"},
-        {"features": "rbf"},
-    ],
-    ids=str,
-)
-def test_parameters(options):
-    name = next(iter(options))
-    for model, data in ((ClassSubspace, (ROWS, LABELS)), (PairSubspace, (PAIRS, SIGNS))):
-        with pytest.raises((ValueError, TypeError), match=name):
-            model(**{"n_components": 2, **options}).fit(*data)
 
 
 class TestKernels:

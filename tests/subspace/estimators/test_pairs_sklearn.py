@@ -72,16 +72,6 @@ PAIRS, Y = sample_pairs(LABELS, 800, random_state=0)
     ids=repr,
 )
 class TestPairShaped:
-    def test_it_is_cloned_and_set_and_refitted(self, learner):
-        model = clone(learner)
-        for name, value in model.get_params(deep=False).items():
-            assert getattr(model, name) is value
-        model.set_params(**learner.get_params(deep=False))
-        first = model.fit(ROWS[PAIRS], Y).transform(ROWS)
-        again = model.fit(ROWS[PAIRS], Y).transform(ROWS)
-        np.testing.assert_array_equal(first, again)
-        assert model.n_features_in_ == 6
-
     def test_input_is_left_alone_and_may_be_read_only(self, learner):
         pairs, y, rows = ROWS[PAIRS], Y.copy(), ROWS.copy()
         for array in (pairs, y, rows):
@@ -91,17 +81,6 @@ class TestPairShaped:
         model.predict(pairs)
         model.score(pairs, y)
         np.testing.assert_array_equal(model.transform(rows), before)
-
-
-def test_before_nearest_neighbours_and_a_support_vector_machine():
-    rng = np.random.default_rng(100)
-    fresh = rng.permutation(120)
-    for classifier in (KNeighborsClassifier(1), SVC()):
-        model = make_pipeline(ClassSubspace(2), classifier)
-        model.fit(ROWS[fresh[:80]], LABELS[fresh[:80]])
-        raw = clone(classifier).fit(ROWS[fresh[:80]], LABELS[fresh[:80]])
-        test = ROWS[fresh[80:]], LABELS[fresh[80:]]
-        assert model.score(*test) > raw.score(*test)
 
 
 @pytest.mark.parametrize(

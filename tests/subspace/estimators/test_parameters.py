@@ -41,48 +41,28 @@ def learned(model, method="fit"):
     return getattr(model, method)(ROWS)
 
 
-@pytest.mark.parametrize("learner", LEARNERS, ids=repr)
-@pytest.mark.parametrize(
-    ("solver", "message"),
-    [
-        (Dense(forgetting=2.0), "'forgetting' parameter of Dense"),
-        (Sketch(oversampling=-1), "'oversampling' parameter of Sketch"),
-        (Krylov(tol=-1), "'tol' parameter of Krylov"),
-        (Flow("fast"), "'learning_rate' parameter of Flow"),
-        (Kernel("sinc"), "'kernel' parameter of Kernel"),
-        ("qr", "'solver' parameter"),
-    ],
-    ids=repr,
-)
-def test_parameters_of_solvers_are_checked(learner, solver, message):
-    with pytest.raises(ValueError, match=message):
-        learned(clone(learner).set_params(solver=solver))
+DIFFERENCE = ClassSubspace(criterion="difference")
 
 
 @pytest.mark.parametrize(
     ("model", "message"),
     [
+        (StreamPCA(solver=Dense(forgetting=2.0)), "'forgetting' parameter of Dense"),
+        (StreamPCA(solver=Sketch(oversampling=-1)), "'oversampling' parameter of Sketch"),
+        (DIFFERENCE.set_params(solver=Krylov(tol=-1)), "'tol' parameter of Krylov"),
+        (SlowSubspace(alpha=0.5, solver=Flow("fast")), "'learning_rate' parameter of Flow"),
+        (PairSubspace(solver=Kernel("sinc")), "'kernel' parameter of Kernel"),
+        (StreamPCA(solver="qr"), "'solver' parameter"),
         (ClassSubspace(2, criterion="difference", eta=-1.0), "'eta' parameter"),
-        (
-            SlowSubspace(solver="flow"),
-            "alpha='auto' is not supported by solver='flow'.*alpha as a number",
-        ),
-        (
-            ClassSubspace(criterion="difference", solver="krylov"),
-            "eta='auto' is not supported by solver='krylov'",
-        ),
-        (
-            StreamPCA(0.9, solver="sketch"),
-            "n_components=0.9 is not supported by .* or a whole number",
-        ),
-        (
-            StreamPCA(2, scale=True, solver="krylov"),
-            "scale=True is not supported by solver='krylov'",
-        ),
+        (SlowSubspace(solver="flow"), "alpha='auto' is not supported by solver='flow'"),
+        (SlowSubspace(2, solver="sketch"), r"Use solver=Dense\(\) or Sketch\(passes=2\) or"),
+        (clone(DIFFERENCE).set_params(solver="krylov"), "eta='auto' is not supported by solver='k"),
+        (StreamPCA(0.9, solver="sketch"), "n_components=0.9 is not supported by .* or a whole"),
+        (StreamPCA(2, scale=True, solver="krylov"), "scale=True is not supported by solver='kryl"),
     ],
     ids=repr,
 )
-def test_what_nothing_would_read_is_rejected(model, message):
+def test_parameters_that_are_rejected(model, message):
     with pytest.raises(ValueError, match=message):
         learned(model)
     assert not hasattr(model, "components_")
@@ -136,18 +116,9 @@ def test_what_was_learned_stays_readable(learner):
         return model.transform(ROWS), risk, model.inverse_transform(np.eye(2))
 
     model = learned(clone(learner))
-    before = (
-        model.transform(ROWS),
-        pair_risks(model).margin_risk().risk,
-        model.inverse_transform(np.eye(2)),
-    )
+    before = results_of(model)
     model.set_params(solver=Kernel("rbf"), criterion="ratio", n_components=100)
-    after = (
-        model.transform(ROWS),
-        pair_risks(model).margin_risk().risk,
-        model.inverse_transform(np.eye(2)),
-    )
-    for ours, theirs in zip(after, before, strict=True):
+    for ours, theirs in zip(results_of(model), before, strict=True):
         np.testing.assert_array_equal(ours, theirs)
 
 
@@ -167,9 +138,6 @@ def test_parameters_of_a_solver_need_its_object():
         StreamPCA(2, solver="sketch").set_params(solver__passes=2)
     learner = StreamPCA(2).set_params(solver=Sketch(), solver__passes=2)
     assert learner.solver.passes == 2
-    words = r"Use solver=Dense\(\) or Sketch\(passes=2\) or Kernel\(\), or give alpha"
-    with pytest.raises(ValueError, match=words):
-        SlowSubspace(2, solver="sketch").fit(np.ones((9, 3)))
 
 
 def test_a_grid_search_warns_once_about_the_same_fault():

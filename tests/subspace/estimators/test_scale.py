@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from scipy.spatial.distance import pdist
 from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
@@ -11,7 +10,6 @@ from sklearn.preprocessing import StandardScaler
 import oracles
 from eigenstream import ClassSubspace, SlowSubspace, StreamPCA
 from eigenstream.subspace import matrices, pair_risks
-from laws import chunked
 
 UNITS = np.array([1e-3, 1.0, 1e3, 5.0, 0.1, 1e5])
 ROWS = oracles.slow_sources(m=500, n_features=6) * UNITS + 10 * UNITS
@@ -70,21 +68,6 @@ def test_ratios_do_not_depend_on_the_scale():
     np.testing.assert_allclose(back / UNITS, ROWS / UNITS, atol=1e-6)
 
 
-@pytest.mark.parametrize("cuts", [[1, 2, 3], [100, 499], range(1, 500)])
-@pytest.mark.parametrize("learner", [StreamPCA, SlowSubspace])
-def test_any_chunking_is_one_pass(learner, cuts):
-    whole, parts = learner(2, scale=True).fit(ROWS), learner(2, scale=True)
-    for chunk in chunked(ROWS, cuts):
-        parts.partial_fit(chunk)
-    np.testing.assert_allclose(parts.components_, whole.components_, atol=1e-8)
-    np.testing.assert_allclose(parts.scale_, whole.scale_, rtol=1e-10)
-    left, right = (learner(2, scale=True).fit(rows) for rows in (ROWS[:90], ROWS[90:]))
-    np.testing.assert_allclose(left.merge(right).components_, whole.components_, atol=1e-8)
-    np.testing.assert_allclose(
-        learner(2, scale=True).fit(sp.csr_array(ROWS)).components_, whole.components_, atol=1e-8
-    )
-
-
 def test_constant_features_are_left_as_they_are():
     rows = ROWS.copy()
     rows[:, 2] = 1e6 / 3
@@ -117,15 +100,10 @@ def test_classes_of_scaled_rows(options):
     np.testing.assert_allclose(ours.scale_, MOVED.std(axis=0, ddof=1), rtol=1e-9)
     assert ours.eta_ == plain.eta_
     np.testing.assert_allclose(ours.components_, plain.components_, atol=1e-8)
-    np.testing.assert_allclose(ours.eigenvalues_, plain.eigenvalues_, rtol=1e-8)
     np.testing.assert_allclose(ours.transform(MOVED), plain.transform(scaled), atol=1e-7)
     assert pair_risks(ours).diameter >= pdist(scaled).max()
     assert pair_risks(ours).risk == pytest.approx(pair_risks(plain).risk, rel=1e-6)
     assert ours.threshold_ == pytest.approx(plain.threshold_, rel=1e-6)
-    parts = ClassSubspace(2, scale=True, **options)
-    for chunk in np.array_split(np.arange(len(MOVED)), 7):
-        parts.partial_fit(MOVED[chunk], LABELS[chunk])
-    np.testing.assert_allclose(parts.components_, ours.components_, atol=1e-8)
     back = ours.inverse_transform(ours.transform(MOVED))
     expected = plain.inverse_transform(plain.transform(scaled)) * ours.scale_
     np.testing.assert_allclose(back / UNITS, expected / UNITS, atol=1e-6)

@@ -7,7 +7,6 @@ import pytest
 import scipy.sparse as sp
 from sklearn.decomposition import PCA
 
-import oracles
 from eigenstream import StreamPCA
 from eigenstream._linalg import principal_angles
 
@@ -56,25 +55,6 @@ def test_float32_with_a_large_mean_where_scikit_learn_is_wrong():
     features = StreamPCA(3).fit(rows).transform(rows)
     assert features.dtype == np.float32
     np.testing.assert_allclose(features.mean(axis=0), 0.0, atol=1e-4)
-
-
-def test_uncentred():
-    ours = StreamPCA(3, center=False).fit(ROWS)
-    values, vectors = oracles.top(oracles.variance(ROWS, center=False), 3)
-    np.testing.assert_allclose(ours.eigenvalues_, values, rtol=1e-12)
-    np.testing.assert_array_equal(ours.mean_, 0.0)
-    assert principal_angles(ours.components_.T, vectors).max() < 1e-10
-
-
-def test_weights_count_as_repetitions():
-    rng = np.random.default_rng(100)
-    weights = rng.integers(0, 4, len(ROWS))
-    weighted = StreamPCA(4).fit(ROWS, sample_weight=weights)
-    repeated = StreamPCA(4).fit(np.repeat(ROWS, weights, axis=0))
-    np.testing.assert_allclose(weighted.components_, repeated.components_, atol=1e-10)
-    np.testing.assert_allclose(
-        weighted.explained_variance_, repeated.explained_variance_, rtol=1e-12
-    )
 
 
 def test_matrix_free_gives_all_the_same_figures():

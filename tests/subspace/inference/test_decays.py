@@ -146,25 +146,15 @@ def test_bad_questions_raise():
 @QUIET
 @pytest.mark.parametrize("how", [{}, {"criterion": "ratio"}, {"alpha": 0.5, "solver": "krylov"}])
 def test_kinetic_features_are_scaled_by_autocorrelation_and_time_scale(how):
-    plain, kinetic, commute = (
-        SlowSubspace(3, lag=5, basis=basis, **how).fit(ROWS)
-        for basis in ("slowness", "kinetic", "commute")
-    )
+    plain = SlowSubspace(3, lag=5, **how).fit(ROWS)
     due, rho = plain.transform(ROWS), plain.result_.autocorrelations
-    np.testing.assert_allclose(kinetic.transform(ROWS), due * abs(rho), atol=1e-9)
-    np.testing.assert_allclose(
-        commute.transform(ROWS), due * np.sqrt(plain.timescales_ / 2), atol=1e-9
-    )
-    for model in (kinetic, commute):
+    for basis, factor in (("kinetic", abs(rho)), ("commute", np.sqrt(plain.timescales_ / 2))):
+        model = SlowSubspace(3, lag=5, basis=basis, **how).fit(ROWS)
+        np.testing.assert_allclose(model.transform(ROWS), due * factor, atol=1e-9)
         np.testing.assert_allclose(model.result_.autocorrelations, rho, atol=1e-9)
-        np.testing.assert_allclose(
-            model.inverse_transform(model.transform(ROWS)), plain.inverse_transform(due), atol=1e-8
-        )
         assert model.score(ROWS) == pytest.approx(plain.score(ROWS))
-        angles = model.set_params(solver="dense").uncertainty(ROWS, blocks=5).angles
-        np.testing.assert_allclose(
-            angles, plain.set_params(solver="dense").uncertainty(ROWS, blocks=5).angles, atol=1e-6
-        )
+        back = model.inverse_transform(model.transform(ROWS))
+        np.testing.assert_allclose(back, plain.inverse_transform(due), atol=1e-8)
 
 
 def test_kinetic_maps_are_those_of_deeptime_with_its_defaults():
@@ -190,8 +180,6 @@ def test_rank_is_the_cut_of_deeptime():
         np.testing.assert_allclose(ours.timescales_, tica.timescales()[:3], rtol=1e-6)
         np.testing.assert_allclose(abs(ours.transform(rows)), abs(tica.transform(rows)), atol=1e-6)
     assert not np.allclose(ours.set_params(rank=None).fit(runs).timescales_, tica.timescales()[:3])
-    whole = ours.set_params(rank=ROWS.shape[1]).fit(ROWS).timescales_
-    np.testing.assert_allclose(whole, ours.set_params(rank=None).fit(ROWS).timescales_, rtol=1e-8)
     with pytest.raises(ValueError, match="not supported by"):
         ours.set_params(rank=2, solver="krylov").fit(runs)
 

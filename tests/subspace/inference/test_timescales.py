@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from scipy.linalg import eigh
 from sklearn.exceptions import NotFittedError
 
-import eigenstream
 import oracles
 from eigenstream import RBFNetwork, SlowSubspace, lag_path, open_stream
 from eigenstream.processes import Autoregressive
@@ -31,7 +30,6 @@ def correlations(slow, rows):
 @pytest.mark.parametrize(
     "slow",
     [
-        SlowSubspace(3),
         SlowSubspace(3, lag=7),
         SlowSubspace(2, alpha=0.9, lag=2, center=False),
         SlowSubspace(3, criterion="ratio", lag=3),
@@ -50,30 +48,10 @@ def test_autocorrelations_are_those_of_the_features(slow):
     assert (slow.timescales_[~positive] == 0).all()
 
 
-def test_weights_count_as_copies():
-    weights = np.array([2.0] * 60 + [1.0] * 140)
-    parts = [ROWS[:60], ROWS[60:]]
-    weighed = SlowSubspace(2).fit(parts, sample_weight=[weights[:60], weights[60:]])
-    copied = SlowSubspace(2).fit([ROWS[:60], ROWS[:60], ROWS[60:]])
-    np.testing.assert_allclose(
-        weighed.result_.autocorrelations, copied.result_.autocorrelations, atol=1e-9
-    )
-
-
-@pytest.mark.parametrize("lag", [1, 7])
-def test_a_krylov_fit_reads_again_for_them(lag, tmp_path):
-    slow = SlowSubspace(2, alpha=0.9, lag=lag, solver="krylov").fit(ROWS)
+def test_a_krylov_fit_reads_again_for_them():
+    slow = SlowSubspace(2, alpha=0.9, lag=7, solver="krylov").fit(ROWS)
     np.testing.assert_allclose(slow.result_.autocorrelations, correlations(slow, ROWS), atol=1e-9)
     np.testing.assert_allclose(slow.timescales_, implied_timescales(slow, ROWS), rtol=1e-6)
-    np.save(tmp_path / "rows.npy", ROWS)
-    streamed = SlowSubspace(2, alpha=0.9, lag=lag, solver="krylov")
-    streamed.fit(open_stream(tmp_path / "rows.npy", chunk_rows=33))
-    np.testing.assert_allclose(
-        streamed.result_.autocorrelations, slow.result_.autocorrelations, atol=1e-9
-    )
-    eigenstream.save(slow, tmp_path / "slow.eigs")
-    again = eigenstream.load(tmp_path / "slow.eigs")
-    np.testing.assert_array_equal(again.timescales_, slow.timescales_)
 
 
 @pytest.mark.parametrize(
