@@ -71,7 +71,7 @@ def test_pairs(learner, pairs, y, message):
     [
         (spoiled(INDEX, (11, 1), 40), r"pair 11 is \[\d+, 40\], but .* rows 0 to 39"),
         (spoiled(INDEX, (3, 0), -1), r"pair 3 is \[-1, \d+\]"),
-        (INDEX.astype(float), "have dtype float64. Pass whole numbers"),
+        (INDEX.astype(float), "Pass two row numbers"),
     ],
 )
 def test_indices(index, message):

@@ -1,7 +1,5 @@
 """Parameters: checked whenever they are read, and rejected where nothing would read them."""
 
-import warnings
-
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -138,17 +136,6 @@ def test_parameters_of_a_solver_need_its_object():
         StreamPCA(2, solver="sketch").set_params(solver__passes=2)
     learner = StreamPCA(2).set_params(solver=Sketch(), solver__passes=2)
     assert learner.solver.passes == 2
-
-
-def test_a_grid_search_warns_once_about_the_same_fault():
-    rows = np.random.default_rng(0).standard_normal((300, 4))
-    grid = {"alpha": [0.3, 0.4], "n_components": [2, 3]}
-    search = GridSearchCV(SlowSubspace(), grid, cv=TimeSeriesSplit(3), refit=False)
-    for _ in range(2):
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            search.fit(rows)
-        assert [str(one.message)[:4] for one in caught] == ["only"]
 
 
 @pytest.mark.parametrize(
