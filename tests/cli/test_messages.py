@@ -72,7 +72,7 @@ def files(tmp_path, monkeypatch):
         (f"{SLOW} --m 9 --precision 1 --delta 0.1", "--m and --precision together ask for delta"),
         ("research bound slow --d 10 --m 9 --mixing geometric:1", "geometric:c,rho"),
         ("research bound slow --d 10 --m 9", "'--mixing'"),
-        (f"{SLOW} --m 100", "Use m >= "),
+        (f"{SLOW} --m 100", "or more rows"),
         (f"{SLOW} --m 100 --delta 2", "delta must be a number in (0, 1)"),
         (f"{PAIRS} --m 9 --risk -1", "empirical_risk must be a number in [0, 1]"),
         ("research bound", "bound --help"),
