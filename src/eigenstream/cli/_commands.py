@@ -111,10 +111,8 @@ class Command(TyperCommand):
         except OSError as problem:
             place = "" if problem.filename is None else f"{problem.filename}: "
             fail(f"{place}{problem.strerror}" if problem.strerror else str(problem))
-        except (ValueError, TypeError, ArithmeticError, ModuleNotFoundError) as problem:
+        except (ValueError, TypeError, ArithmeticError, ImportError, MemoryError) as problem:
             fail(in_options(str(problem), names))
-        except MemoryError as problem:
-            fail(f"not enough memory: {problem}")
 
 
 class Group(TyperGroup):

@@ -4,6 +4,7 @@ import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -66,9 +67,7 @@ def image_size(text: str) -> tuple[int, int]:
 
 def grid_size(text: str) -> str | int | tuple[int, int]:
     """Return "auto", the length of a chain, or the height and width of a grid."""
-    if text == "auto":
-        return text
-    return int(text) if text.isdecimal() else image_size(text)
+    return image_size(text) if "x" in text else value(text)
 
 
 def row_slice(text: str) -> int | slice:
@@ -93,14 +92,8 @@ def called(text: str, known: dict[str, Callable[..., Any]]) -> Any:
     name, *numbers = [text] if text in known else text.split(":")
     try:
         return known[name](*map(value, numbers))
-    except (KeyError, TypeError, ValueError) as problem:
-        why = "" if isinstance(problem, KeyError) else f" ({problem})"
-        raise typer.BadParameter(f"{text!r} is none of {', '.join(known)}{why}.") from None
-
-
-def rbf_network(size: int, gamma: Any = "median") -> Estimator:
-    """Return the feature map that --features asks for."""
-    return es.RBFNetwork(size, gamma=gamma)
+    except (KeyError, TypeError, ValueError):
+        raise typer.BadParameter(f"{text!r} is none of {', '.join(known)}.") from None
 
 
 #: The steps of --through: classes of ``streams`` in lower case.
@@ -263,14 +256,14 @@ class LearningOptions:
         Any, value, "The most features, all or auto; for pca also a share as 0.95."
     ] = "auto"
     solver: Annotated[str, "auto, dense, sketch, krylov, flow or kernel."] = "auto"
-    features: Annotated[str | None, "A map in front: rbf:SIZE or rbf:SIZE:GAMMA."] = None
+    features: Annotated[str | None, "A map in front: rbf:SIZE, a radial basis network."] = None
 
     def estimator(self, kind: Any, run: RunOptions, **parameters: Any) -> Estimator:
         """Return an estimator with these options."""
         parameters = run.gaps | parameters | {"solver": self.solver}
         if self.features is not None:
-            parameters["features"] = called(self.features, {"rbf": rbf_network})
-            parameters["features"].set_params(random_state=run.seed)
+            known = {"rbf": partial(es.RBFNetwork, gamma="median", random_state=run.seed)}
+            parameters["features"] = called(self.features, known)
         if self.n_components != "auto":
             parameters["n_components"] = self.n_components
         return kind(**parameters)

@@ -47,8 +47,10 @@ def fitted(
     from eigenstream._streams import name_columns
     from eigenstream.persistence import save
 
-    if blocks is not None and (run.workers is not None or run.scheduler is not None):
-        raise ValueError("--blocks is for one process. Leave out --workers and --scheduler.")
+    spread = [run.workers, run.scheduler]
+    exclusive = [option for option in (*spread, blocks, run.checkpoint) if option is not None]
+    if spread != [None, None] and len(exclusive) > 1:
+        raise ValueError("--workers and --scheduler exclude each other, --checkpoint and --blocks.")
     check_number(dt, "dt", above=0)
     keeper: Any = keeper_of(run.checkpoint, run.every, run.resume)
     with _stoppable(keeper), Watched(stream) as rows, _client(run) as client:
@@ -97,10 +99,6 @@ def _client(run: RunOptions) -> Iterator[Any]:
     if run.workers is None and run.scheduler is None:
         yield None
         return
-    if run.workers is not None and run.scheduler is not None:
-        raise ValueError("--workers and --scheduler name two clusters. Leave out --workers.")
-    if run.checkpoint is not None:
-        raise ValueError("--checkpoint is for one process. Leave out --workers and --scheduler.")
     from eigenstream.distributed.clusters import client_of
 
     with TemporaryDirectory() as folder:

@@ -5,9 +5,10 @@ from typing import Annotated
 
 import numpy as np
 
+import eigenstream as es
 from eigenstream._types import Facts, StreamLike
 from eigenstream.cli._options import Data, Json, ReadingOptions
-from eigenstream.cli._output import Watched, print_json, show
+from eigenstream.cli._output import Watched, show
 
 
 def info(
@@ -71,24 +72,19 @@ def _facts_of_pass(stream: StreamLike) -> Facts:
 
 def _show_model(path: Path, json: bool) -> None:
     """Show the contents of a model file."""
-    from eigenstream.persistence import describe, load
+    from eigenstream.persistence import describe
     from eigenstream.persistence.checkpoints import learned_rows
 
-    facts = describe(path)
-    estimator = load(path)
-    names = getattr(estimator, "feature_names_in_", None)
-    facts |= {
-        "estimator": " ".join(repr(estimator).split()),
-        "columns": getattr(estimator, "n_features_in_", None),
-        "names": None if names is None else list(map(str, names)),
-        "eigenvalues": getattr(estimator, "eigenvalues_", None),
-    }
-    if json:
-        print_json(facts)
-        return
-    if "checkpoint" in facts:
-        over = "the fit is over" if facts["checkpoint"]["complete"] else "fit --resume continues"
-        facts["checkpoint"] = f"{learned_rows(**facts['checkpoint'])} of its stream; {over}"
-    for name in "class", "parameters", "format_version", "feature_names":
-        facts.pop(name)
-    show(str(path), facts.pop("provenance") | facts, json)
+    facts, estimator = describe(path), es.load(path)
+    facts["estimator"] = " ".join(repr(estimator).split())
+    facts["columns"] = getattr(estimator, "n_features_in_", None)
+    facts["names"] = facts.pop("feature_names")
+    facts["eigenvalues"] = getattr(estimator, "eigenvalues_", None)
+    if not json:
+        if "checkpoint" in facts:
+            over = "the fit is over" if facts["checkpoint"]["complete"] else "--resume continues"
+            facts["checkpoint"] = f"{learned_rows(**facts['checkpoint'])} of its stream; {over}"
+        facts = facts.pop("provenance") | facts
+        for name in "class", "parameters", "format_version":
+            facts.pop(name)
+    show(str(path), facts, json)

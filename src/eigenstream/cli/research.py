@@ -86,16 +86,15 @@ def _answer(
     """Return the bound for the one of m, precision and delta that is not given."""
     from eigenstream import theory
 
-    if m is None and precision is None:
-        raise ValueError("Pass --m (how far off?), --precision (how much data?) or both.")
-    if m is not None and precision is not None:
-        if delta is not None:
-            raise ValueError("--m and --precision together ask for delta. Leave out --delta.")
-        return getattr(theory, f"{kind}_confidence")(m=m, precision=precision, **known)
-    known["delta"] = DELTA if delta is None else delta
-    if m is not None:
-        return getattr(theory, f"{kind}_bound")(m=m, **known)
-    return getattr(theory, f"{kind}_samples")(precision=precision, **known)
+    given = {"m": m, "precision": precision, "delta": delta}
+    if delta is None and (m is None or precision is None):
+        given["delta"] = DELTA
+    known |= {name: value for name, value in given.items() if value is not None}
+    unknown = [name for name, value in given.items() if value is None]
+    if len(unknown) != 1:
+        raise ValueError("Pass one or two of --m, --precision and --delta: the rest is computed.")
+    names = {"m": "samples", "precision": "bound", "delta": "confidence"}
+    return getattr(theory, f"{kind}_{names[unknown[0]]}")(**known)
 
 
 @command(advise, "research advise prototypes", PROTOTYPES)
@@ -103,7 +102,6 @@ def advise_prototypes(
     separation: Annotated[float, "The distance of the clusters, in standard deviations."],
     n_features: Width,
     learning_rate: Rate,
-    length: Annotated[float, "The length of the first prototypes."] = 1.0,
     json: Json = False,
 ) -> None:
     """Predict when two prototypes separate on two equal clusters."""
@@ -112,7 +110,7 @@ def advise_prototypes(
 
     # The theory's clusters are centred at b B_1 and b B_2.
     pair = SymmetricPair(check_number(separation, "separation", above=0) / 2**0.5)
-    advice = pair.advise(learning_rate, n_features=n_features, length=length)
+    advice = pair.advise(learning_rate, n_features=n_features)
     say(asdict(advice), str(advice), json)
 
 
@@ -128,12 +126,11 @@ def advise_components(
     ],
     n_features: Width,
     learning_rate: Rate,
-    noise: Annotated[float, "The variance along every other direction."] = 1.0,
     json: Json = False,
 ) -> None:
     """Predict when the last unit of Sanger's rule finds its component."""
     from eigenstream.theory import PrincipalDynamics
 
-    model = PrincipalDynamics.of_variances(eigenvalues, learning_rate=learning_rate, noise=noise)
+    model = PrincipalDynamics.of_variances(eigenvalues, learning_rate=learning_rate)
     advice = model.advise(n_features=n_features)
     say(asdict(advice), str(advice), json)
