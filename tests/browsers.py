@@ -3,7 +3,6 @@
 A page that allows no scripts can be asked, too: what ``Page.ask`` evaluates comes from outside.
 """
 
-import base64
 import fcntl
 import json
 import os
@@ -107,24 +106,22 @@ class Browser:
         message, _, self._rest = self._rest.partition(b"\0")
         return json.loads(message)
 
-    def open(self, path, width=360, height=740, dark=False):
+    def open(self, path, width=360):
         """Return the page of a file, loaded in a window of this width."""
-        return Page(self, Path(path).resolve().as_uri(), width, height, dark)
+        return Page(self, Path(path).resolve().as_uri(), width)
 
 
 class Page:
     """A page that has been loaded."""
 
-    def __init__(self, browser, address, width, height, dark):
+    def __init__(self, browser, address, width):
         self._browser = browser
         target = browser.call("Target.createTarget", url="about:blank")["targetId"]
         attached = browser.call("Target.attachToTarget", targetId=target, flatten=True)
         self._session, self._target = attached["sessionId"], target
         for domain in ("Page", "Runtime", "Log", "Network"):
             self._call(f"{domain}.enable")
-        self.resize(width, height)
-        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self._call("Emulation.setEmulatedMedia", features=[scheme])
+        self.resize(width)
         self._call("Page.navigate", url=address)
         browser.wait("Page.loadEventFired", self._session)
 
@@ -169,10 +166,6 @@ class Page:
         for kind in ("mousePressed", "mouseReleased"):
             self._call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
-    def dom(self):
-        """Return the page as the browser holds it now."""
-        return self.ask("document.documentElement.outerHTML")
-
     def wider(self):
         """Return what sticks out of the page on the right: nothing, on a page that fits.
 
@@ -212,13 +205,3 @@ class Page:
             and event["method"] == "Network.requestWillBeSent"
         ]
         return [url for url in asked if not url.startswith(("data:", "blob:"))][1:]
-
-    def screenshot(self, path, whole=True):
-        """Write a picture (PNG) of the page, to its end, or of the window."""
-        shot = self._call("Page.captureScreenshot", captureBeyondViewport=whole)
-        if whole:
-            size = self._call("Page.getLayoutMetrics")["cssContentSize"]
-            clip = {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1}
-            shot = self._call("Page.captureScreenshot", captureBeyondViewport=True, clip=clip)
-        Path(path).write_bytes(base64.b64decode(shot["data"]))
-        return Path(path)

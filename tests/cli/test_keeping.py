@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from commands import outcome as run
-from eigenstream import SlowSubspace, StreamPCA, load, open_stream, save
-from eigenstream.streams import Differences, LagEmbedding, Standardize
+from eigenstream import StreamPCA, load, open_stream, save
+from eigenstream.streams import LagEmbedding
 
 ROWS = np.random.default_rng(0).standard_normal((600, 3)).cumsum(axis=0)
 
@@ -86,39 +86,6 @@ def test_other_labels_are_other_data(folder):
     assert code == 2
     assert "this would replace what is read" in said
     assert (folder / "y.npy").read_bytes() == before
-
-
-def test_steps_are_applied_by_themselves(folder):
-    steps = Standardize(), LagEmbedding(3), Differences()
-    stream = open_stream(folder / "x.csv", columns=["c", "a"]).through(*steps)
-    model = SlowSubspace(2).fit(stream)
-    save(model, folder / "model.eigs")
-    code, _, said = run(
-        "transform", folder / "model.eigs", folder / "x.csv", "-o", folder / "f.npy"
-    )
-    assert (code, said) == (0, "")
-    features = np.load(folder / "f.npy")
-    # Every row keeps its place: three of them are used up.
-    assert features.shape == (600, 2)
-    assert np.isnan(features[:3]).all()
-    expected = np.concatenate([chunk.rows for chunk in model.transform(stream)])
-    np.testing.assert_allclose(features[3:], expected, atol=1e-12)
-    # The same for several files, each a sequence.
-    both = [folder / "x.csv"] * 2
-    assert run("transform", folder / "model.eigs", *both, "-o", folder / "f.npy")[0] == 0
-    np.testing.assert_array_equal(np.load(folder / "f.npy"), np.concatenate([features] * 2))
-
-
-def test_rows_that_are_left_out_keep_their_place_behind_steps(folder):
-    rows = ROWS.copy()
-    rows[100, 1] = np.nan
-    np.save(folder / "x.npy", rows)
-    given = {"missing": "skip"}
-    model = StreamPCA(1).fit(open_stream(folder / "x.npy", **given).through(LagEmbedding(2)))
-    save(model, folder / "model.eigs")
-    out = folder / "f.npy"
-    run("transform", folder / "model.eigs", folder / "x.npy", "-o", out, "--missing", "skip")
-    assert np.flatnonzero(np.isnan(np.load(out)[:, 0])).tolist() == [0, 100, 101]
 
 
 def test_info_says_where_a_model_comes_from(folder):

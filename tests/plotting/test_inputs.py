@@ -73,11 +73,6 @@ def test_curves_at_one_do_not_hide_each_other():
     assert plotting.roc(perfect).get_legend_handles_labels()[1] == ["1.000"]
 
 
-def test_figures_of_pages_are_closed():
-    plotting.svg(plotting.spectrum([1.0, 2.0]), "a")
-    assert plt.get_fignums() == []
-
-
 def test_names_are_no_formulas(tmp_path):
     """Columns and classes are data; matplotlib would read dollars as the ends of a formula."""
     pandas = pytest.importorskip("pandas")

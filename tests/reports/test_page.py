@@ -1,47 +1,12 @@
 """Reports are whole, self-contained pages."""
 
 import re
-from html.parser import HTMLParser
 
 import pytest
 
 from eigenstream import demo, plotting
-from eigenstream._files import replacing
-from eigenstream.reports.base import (
-    Drawing,
-    PageTable,
-    Report,
-    Section,
-    Tiles,
-)
-
-VOID = {"meta", "img", "br", "link", "input", "hr"}
-
-
-class Balanced(HTMLParser):
-    """Fails on a tag that is closed and was not open; collects identifiers and references."""
-
-    def __init__(self):
-        super().__init__()
-        self.open, self.ids, self.sources = [], [], []
-
-    def handle_starttag(self, tag, attributes):
-        self.take(attributes)
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attributes):
-        self.take(attributes)
-
-    def take(self, attributes):
-        for name, value in attributes:
-            if name == "id":
-                self.ids.append(value)
-            if name in ("src", "href", "xlink:href", "action", "data", "poster", "srcset"):
-                self.sources.append(value)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
+from eigenstream.reports.base import Drawing, PageTable, Report, Section, Tiles
+from pages import Words
 
 
 @pytest.fixture(scope="module")
@@ -54,11 +19,9 @@ def page(found):
     return demo.demo_page(found).html()
 
 
-def test_nothing_comes_from_elsewhere(page):
-    reader = Balanced()
-    reader.feed(page)
-    assert reader.open == []
-    assert all(source.startswith(("data:image/png;base64,", "#")) for source in reader.sources)
+def test_nothing_comes_from_elsewhere_and_references_resolve(page):
+    words = Words(page)
+    assert all(source.startswith(("data:image/png;base64,", "#")) for source in words.sources)
     assert "<script" not in page
     assert not re.search(r"@import|url\((?!#)", page)
     # Names of XML vocabularies look like addresses, but nobody loads them.
@@ -66,15 +29,10 @@ def test_nothing_comes_from_elsewhere(page):
         "http://www.w3.org/2000/svg",
         "http://www.w3.org/1999/xlink",
     }
-
-
-def test_identifiers_are_unique_and_references_resolve(page):
-    reader = Balanced()
-    reader.feed(page)
-    assert len(set(reader.ids)) == len(reader.ids)
+    assert len(set(words.ids)) == len(words.ids)
     used = re.findall(r"url\(#([^)]+)\)", page)
-    used += [source[1:] for source in reader.sources if source.startswith("#")]
-    assert set(used) <= set(reader.ids)
+    used += [source[1:] for source in words.sources if source.startswith("#")]
+    assert set(used) <= set(words.ids)
 
 
 def test_the_page_has_the_figures_of_the_table(found, page):
@@ -101,36 +59,14 @@ def test_a_browser_shows_it_whole(page, width, browser, tmp_path):
 
 
 def test_text_is_escaped():
-    report = Report(
-        "a < b",
-        "x & y",
-        [
-            Section(
-                "s",
-                "<script>",
-                [
-                    PageTable(("<i>",), [("<b>",)], caption="<u>"),
-                    Tiles([("data:,", "<s>")], "<em>", ""),
-                    Drawing(plotting.svg(plotting.axes(), "a"), '"quoted"', "c"),
-                ],
-            )
-        ],
-    )
+    blocks = [
+        PageTable(("<i>",), [("<b>",)], caption="<u>"),
+        Tiles([("data:,", "<s>")], "<em>", ""),
+        Drawing(plotting.svg(plotting.axes(), "a"), '"quoted"', "c"),
+    ]
+    report = Report("a < b", "x & y", [Section("s", "<script>", blocks)])
     page = report.html()
     for tag in ("<script>", "<i>", "<b>", "<u>", "<s>", "<em>"):
         assert tag not in page
     assert "a &lt; b" in page
     assert "&#34;quoted&#34;" in page
-
-
-def test_replacing_leaves_nothing_of_a_failure(tmp_path):
-    target = tmp_path / "page.html"
-
-    def fail():
-        with replacing(target) as file:
-            file.write("half")
-            raise RuntimeError
-
-    with pytest.raises(RuntimeError):
-        fail()
-    assert list(tmp_path.iterdir()) == []

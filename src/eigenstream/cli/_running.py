@@ -50,7 +50,8 @@ def fitted(
     spread = [run.workers, run.scheduler]
     exclusive = [option for option in (*spread, blocks, run.checkpoint) if option is not None]
     if spread != [None, None] and len(exclusive) > 1:
-        raise ValueError("--workers and --scheduler exclude each other, --checkpoint and --blocks.")
+        names = "--workers, --scheduler, --checkpoint and --blocks"
+        raise ValueError(f"{names} exclude each other in a cluster. Pass one of them.")
     check_number(dt, "dt", above=0)
     keeper: Any = keeper_of(run.checkpoint, run.every, run.resume)
     with _stoppable(keeper), Watched(stream) as rows, _client(run) as client:

@@ -92,7 +92,7 @@ def _answer(
     known |= {name: value for name, value in given.items() if value is not None}
     unknown = [name for name, value in given.items() if value is None]
     if len(unknown) != 1:
-        raise ValueError("Pass one or two of --m, --precision and --delta: the rest is computed.")
+        raise ValueError("Pass --m or --precision, or two of --m, --precision and --delta.")
     names = {"m": "samples", "precision": "bound", "delta": "confidence"}
     return getattr(theory, f"{kind}_{names[unknown[0]]}")(**known)
 
