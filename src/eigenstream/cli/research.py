@@ -83,14 +83,14 @@ def bound_pairs(
 def _answer(
     kind: str, m: int | None, precision: float | None, delta: float | None, **known: object
 ) -> Any:
-    """Return the bound for the one of m, precision and delta that is not given."""
+    """Return the bound for the one of m, precision and delta that is not figures."""
     from eigenstream import theory
 
-    given = {"m": m, "precision": precision, "delta": delta}
+    figures = {"m": m, "precision": precision, "delta": delta}
     if delta is None and (m is None or precision is None):
-        given["delta"] = DELTA
-    known |= {name: value for name, value in given.items() if value is not None}
-    unknown = [name for name, value in given.items() if value is None]
+        figures["delta"] = DELTA
+    known |= {name: value for name, value in figures.items() if value is not None}
+    unknown = [name for name, value in figures.items() if value is None]
     if len(unknown) != 1:
         raise ValueError("Pass --m or --precision, or two of --m, --precision and --delta.")
     names = {"m": "samples", "precision": "bound", "delta": "confidence"}
