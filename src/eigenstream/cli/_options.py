@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 import eigenstream as es
-from eigenstream._types import Estimator, StreamLike
+from eigenstream._types import Estimator, Facts, StreamLike
 from eigenstream.cli._output import check_output
 
 # ---- texts and their values --------------------------------------------------------------------
@@ -262,7 +262,7 @@ class LearningOptions:
         """Return an estimator with these options."""
         parameters = run.gaps | parameters | {"solver": self.solver}
         if self.features is not None:
-            known = {"rbf": partial(es.RBFNetwork, gamma="median", random_state=run.seed)}
+            known: Facts = {"rbf": partial(es.RBFNetwork, gamma="median", random_state=run.seed)}
             parameters["features"] = called(self.features, known)
         if self.n_components != "auto":
             parameters["n_components"] = self.n_components

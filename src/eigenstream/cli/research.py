@@ -83,7 +83,7 @@ def bound_pairs(
 def _answer(
     kind: str, m: int | None, precision: float | None, delta: float | None, **known: object
 ) -> Any:
-    """Return the bound for the one of m, precision and delta that is not figures."""
+    """Return the bound for the one of m, precision and delta that is not given."""
     from eigenstream import theory
 
     figures = {"m": m, "precision": precision, "delta": delta}
