@@ -92,8 +92,8 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         The number of first rows from which the prototypes are chosen. A stream holds them in
         memory. The default is 20 for each prototype and at least 2000. Arrays need none.
     forgetting : float in (0, 1), default=None
-        The share of the counts that each step forgets, for streams that drift. Ignored with
-        ``method="batch"`` or another learning rate than "count".
+        The share of the counts that each step forgets, for streams that drift. It needs the
+        learning rate "count". Ignored with ``method="batch"``.
     reseed : int, default=None
         After every ``reseed`` steps, prototypes that have won none of them are moved to rows of
         these steps. The rows are drawn with probability proportional to the squared distance to the
@@ -230,16 +230,6 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         as_pace(self.width, "width", "auto")
         as_pace(self.learning_rate, "learning_rate", "count", most=1.0)
 
-    def _used(self, name: str) -> Any:
-        """Return a parameter, or its default if another parameter makes it unused."""
-        unused = {
-            "width": self.assignment == "winner",
-            "forgetting": self.method == "batch" or self.learning_rate != "count",
-        }
-        if unused.get(name, self.method == "batch"):
-            return "auto" if name == "width" else "count" if name == "learning_rate" else None
-        return getattr(self, name)
-
     def _begin(self, n_features: int) -> None:
         check_fits(
             24.0 * self.n_prototypes * n_features,
@@ -267,8 +257,8 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         return self.method == "batch"
 
     def _pace(self, first: int, n: int) -> tuple[Float64s, Float64s]:
-        rates = as_pace(self._used("learning_rate"), "learning_rate", "count")
-        widths = as_pace(self._used("width"), "width", "auto")
+        rates = as_pace(self.learning_rate, "learning_rate", "count")
+        widths = as_pace(self.width, "width", "auto")
         return (
             np.full(n, -1.0) if rates is None else values_of(rates, first, n),
             self._auto_width(first, n) if widths is None else values_of(widths, first, n),
@@ -282,7 +272,7 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         return np.asarray(np.sqrt(K) * np.exp(-steps / time), np.float64)
 
     def _rule(self) -> tuple[int, Parameters]:
-        return RULES[self.assignment], {"keep": 1.0 - (self._used("forgetting") or 0.0)}
+        return RULES[self.assignment], {"keep": 1.0 - (self.forgetting or 0.0)}
 
     # ---- the start ---------------------------------------------------------------------------
 
@@ -338,12 +328,12 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         super()._learn(rows, weights)
 
     def _until_pause(self) -> int:
-        lengths = filter(None, (self._used("record_every"), self._used("reseed")))
+        lengths = filter(None, (self.record_every, self.reseed))
         rest = (int(length - self._steps % length) for length in lengths)
         return min([super()._until_pause(), *rest])
 
     def _pause(self) -> None:
-        record_every, reseed = self._used("record_every"), self._used("reseed")
+        record_every, reseed = self.record_every, self.reseed
         if reseed is not None and self._steps % reseed == 0:
             for k, row in zip(self._dead(reseed), self._drawn, strict=False):
                 self._vectors[k], self._counts[k] = row, 1.0
@@ -354,15 +344,15 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
             self._record()
 
     def _record(self) -> None:
-        if self._used("record_every") is not None:
+        if self.record_every is not None and self.method == "sequential":
             self._records.append((self._steps, self._vectors + self._mean))
 
     def _note(
         self, rows: Float64s, weights: Float64s, labels: LabelsLike, squares: Float64s
     ) -> None:
         super()._note(rows, weights, labels, squares)
-        reseed = self._used("reseed")
-        if reseed is None:
+        reseed = self.reseed
+        if reseed is None or self.method == "batch":
             return
         # The largest of u^(1 / w), with u uniform, are a sample by weights w without replacement.
         window, first = divmod(self._steps - len(rows), reseed)
@@ -487,7 +477,7 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
     @reads
     def dead_(self) -> Any:
         """The numbers of the prototypes without a win in the last steps."""
-        return self._ahead()._dead(self._used("reseed") or DEAD * self.n_prototypes)
+        return self._ahead()._dead(self.reseed or DEAD * self.n_prototypes)
 
     @property
     @reads

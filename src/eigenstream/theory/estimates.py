@@ -185,15 +185,6 @@ class ClassContinuity:
 
     __repr__ = brief
 
-    def __str__(self) -> str:
-        """Return the result in one line."""
-        (kind, first), (_, second) = (self.cells[k] for k in self.pair)
-        text = (
-            f"class {kind!r}, from cell {first!r} to cell {second!r}: Pr(both) - Pr Pr = "
-            f"{self.excess[self.pair]:.3g} +- {self.error[self.pair]:.2g}"
-        )
-        return f"{'not continuous' if self.refuted else 'not refuted'}; at worst {text}"
-
 
 def class_continuity(cells: ArrayLike, classes: ArrayLike, *, blocks: int = 20) -> ClassContinuity:
     """Test whether classes are continuous with respect to a process.
