@@ -6,9 +6,7 @@ from sklearn.datasets import load_digits, load_iris, make_moons
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 from eigenstream import MultilayerPerceptron, MultilayerPerceptronRegressor
-from eigenstream.neurons._base import Block
 from eigenstream.online import UnstableStepError
-from eigenstream.persistence import ModelError, load, save
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -90,17 +88,3 @@ def test_divergence_names_its_step_and_changes_nothing(batch):
     with pytest.raises(UnstableStepError, match=r"step \d+ unstable.*Use a smaller learning rate"):
         model.set_params(learning_rate=50.0).fit(rows, rows[:, 0])
     np.testing.assert_array_equal(model.predict(rows), before)
-
-
-def test_waiting_rows_of_another_shape_cannot_be_loaded(tmp_path):
-    rows, labels = IRIS
-    model = MultilayerPerceptron(4, batch_size=7, random_state=0)
-    model.partial_fit(rows, labels, classes=[0, 1, 2])
-    save(model, tmp_path / "good.eigs")
-    np.testing.assert_array_equal(load(tmp_path / "good.eigs").predict(rows), model.predict(rows))
-    X, y, c, *_ = model._waiting
-    for k, waiting in enumerate([(X[:, 1:], y, c), (X, y[:, 1:], c), (X, y[1:], c)]):
-        model._waiting = Block(*waiting, c)
-        save(model, tmp_path / f"{k}.eigs")
-        with pytest.raises(ModelError):
-            load(tmp_path / f"{k}.eigs")

@@ -68,20 +68,6 @@ def test_sanger_finds_the_components_in_order(normalize):
         np.testing.assert_allclose(np.linalg.norm(network.components_, axis=1), 1, rtol=1e-12)
 
 
-def test_a_number_is_a_constant_rate():
-    neurons = [OjaNeuron(learning_rate=rate, random_state=0) for rate in (0.01, Constant(0.01))]
-    one, other = (neuron.partial_fit(data(200)).components_ for neuron in neurons)
-    np.testing.assert_array_equal(one, other)
-
-
-def test_not_converged_is_said():
-    neuron = OjaNeuron(learning_rate=Constant(0.05), tol=1e-9, max_iter=3, random_state=0).fit(
-        data(500)
-    )
-    assert neuron.n_iter_ == 3
-    assert not neuron.converged_
-
-
 def test_history_on_request():
     neuron = OjaNeuron(record_every=100, random_state=0).partial_fit(data(1000))
     steps = neuron.history_.step.tolist()
@@ -89,29 +75,6 @@ def test_history_on_request():
     assert steps == sorted(steps)
     assert neuron.history_.weights.shape == (len(steps), 1, 5)
     assert len(OjaNeuron().fit(data(50)).history_.step) == 0
-
-
-def test_explosion_is_reported_with_its_step():
-    with pytest.raises(UnstableStepError, match="makes step"):
-        OjaNeuron(form="linear", learning_rate=Constant(1.0), random_state=0).fit(data(2000))
-
-
-@pytest.mark.parametrize("neuron", [OjaNeuron(random_state=0), SangerNetwork(2, random_state=0)])
-@pytest.mark.parametrize(
-    ("rows", "error"),
-    [
-        (np.ones((20, 1)) * np.nan, ValueError),
-        (np.full((20, 7), np.inf), ValueError),
-        (1e100 * data(20), UnstableStepError),
-    ],
-)
-def test_a_refused_fit_leaves_the_neurons_usable(neuron, rows, error):
-    neuron = clone(neuron).set_params(learning_rate=Constant(0.01)).fit(data(200))
-    before = neuron.transform(data(20))
-    with pytest.raises(error):
-        neuron.fit(rows)
-    np.testing.assert_array_equal(neuron.transform(data(20)), before)
-    assert neuron.n_features_in_ == 5
 
 
 def test_plain_hebb_grows_without_bound():

@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris, make_blobs
+from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Perceptron as TheirPerceptron
 from sklearn.svm import SVC
@@ -53,17 +53,6 @@ def test_sample_weights_equal_the_rule():
     np.testing.assert_array_equal(ours._units.weights[0], w)
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_one_unit_a_class_is_that_class_against_the_rest():
-    rows, labels = load_iris(return_X_y=True)
-    ours = Perceptron(max_iter=6, shuffle=False).fit(rows, labels)
-    for k in range(3):
-        one = Perceptron(max_iter=6, shuffle=False).fit(rows, labels == k)
-        np.testing.assert_array_equal(ours.coef_[k], one.coef_[0])
-        assert ours.n_mistakes_[k] == one.n_mistakes_[0]
-    assert (ours.predict(rows) == ours.decision_function(rows).argmax(axis=1)).all()
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_mistakes_stay_within_novikoffs_bound(seed):
     """With the best plane's margin, from a support vector machine through the origin of (x, 1)."""
@@ -109,15 +98,6 @@ def test_separable_rows_are_so_in_any_units(power):
             assert unit.separable_ is not False
     noise = rng.integers(0, 2, 100)
     assert Perceptron(max_iter=5).fit(rows * 10.0**power, noise).separable_ is False
-
-
-def test_rows_of_weight_zero_teach_nothing():
-    rows, labels = blobs(spread=0.5)
-    weights = (np.arange(len(rows)) % 2).astype(float)
-    unit = Perceptron(shuffle=False).fit(rows, labels, weights)
-    other = Perceptron(shuffle=False).fit(rows[1::2], labels[1::2])
-    np.testing.assert_array_equal(unit.coef_, other.coef_)
-    assert unit.margin_ == other.margin_
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

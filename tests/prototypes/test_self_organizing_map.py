@@ -11,12 +11,7 @@ from sklearn.datasets import load_digits
 
 from eigenstream import (
     CompetitiveLearning,
-    OjaNeuron,
-    Perceptron,
-    RBFNetwork,
     SelfOrganizingMap,
-    SlowSubspace,
-    StreamPCA,
     load,
     open_stream,
     save,
@@ -257,22 +252,6 @@ def test_a_stream_with_holes_is_learned_as_its_array(training, tmp_path):
         clone(som).fit(stream.through(Standardize()))
     with pytest.raises(ValueError, match="has NaN"):
         clone(som).set_params(missing="raise").fit(stream)
-
-
-@pytest.mark.parametrize(
-    "learner",
-    [
-        *(StreamPCA(1), StreamPCA(1, solver="flow"), SlowSubspace(1), OjaNeuron()),
-        *(CompetitiveLearning(2), SelfOrganizingMap(2), RBFNetwork(3), Perceptron()),
-    ],
-    ids=repr,
-)
-def test_holes_are_for_those_who_ask_for_them(learner):
-    rows = rows_of(3, 60)
-    rows[40, 1] = np.nan
-    stream = open_stream(rows, chunk_rows=20).keeping_holes()
-    with pytest.raises(ValueError, match="NaN"):
-        learner.fit(stream.with_labels(np.arange(60) % 2))
 
 
 def test_trustworthiness_with_ties_and_gaps():

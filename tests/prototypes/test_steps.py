@@ -95,27 +95,6 @@ def test_law_3_blocks_take_the_steps_of_the_rule(
         np.testing.assert_allclose(counts, due_counts, rtol=1e-12)
 
 
-@pytest.mark.parametrize("block", [0, 16, 96])
-def test_units_that_are_equal_to_rounding_are_a_tie(block):
-    # At this rate all units inside one bubble are soon equal but for rounding. Given the winners,
-    # the steps are the rule's, and each winner is as near as any unit.
-    grid, n, D = Grid(6, 5, "hexagonal", True), 300, 130
-    distances = grid.squared_distances()
-    pace = np.stack([np.full(n, 0.7), np.full(n, 3.0), np.ones(n)])
-    for seed in range(7):
-        rng = np.random.default_rng(seed)
-        X, W = rng.standard_normal((n, D)), rng.standard_normal((grid.n_units, D))
-        V = W.copy()
-        labels, _ = learn(V, X, MAP, pace, np.ones(len(W)), grid=place(grid, "bubble"), block=block)
-        for x, winner in zip(X, labels, strict=True):
-            squares = ((x - W) ** 2).sum(axis=1)
-            sizes = x @ x + (W**2).sum(axis=1).max()
-            near = 16 * EPS * (x @ x + squares.min()) + 2 * (D + 8) * EPS * sizes
-            assert squares[winner] <= squares.min() + near
-            W = W + 0.7 * (distances[winner] <= 9.0)[:, None] * (x - W)
-        np.testing.assert_allclose(V, W, rtol=0, atol=1e-13)
-
-
 def test_the_first_of_equal_units_wins_and_the_next_is_second():
     W = np.repeat(np.random.default_rng(0).standard_normal((5, 40)), 4, axis=0)
     X = np.random.default_rng(1).standard_normal((64, 40))

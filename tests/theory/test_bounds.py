@@ -74,16 +74,8 @@ def test_the_smallest_m_is_the_smallest_of_all(mixing):
         found = slow_samples(precision, 1, delta, mixing, tight=tight)
         assert found.value <= precision
         assert found.m < 20_000
-        lengths = np.arange(1, found.m // 2 + 1)
-        beta = mixing(lengths - 1)
         for m in range(3, found.m):
-            a, b = lengths[2 * lengths < m], beta[: (m - 1) // 2]
-            left = delta / 2 - m // (2 * a) * b
-            ok = left > 0
-            root = np.sqrt(m // (2 * a[ok]))
-            v = np.sqrt(-np.log(left[ok]) / 2)
-            shift = 1 + 1 / root if tight else 2.0
-            assert (2 / root * (shift + 2 * v) > precision).all()
+            assert best_by_trying(m, 1, delta, mixing, 1, tight) > precision
 
 
 def test_theorem_2_takes_beta_one_step_earlier():

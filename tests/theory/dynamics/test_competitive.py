@@ -115,13 +115,6 @@ def test_neighborhoods_of_one_unit_are_the_winner():
         assert model.error(R, Q) == winner.error(R, Q)
 
 
-def test_equal_shares_do_not_specialise():
-    """Every unit is the running mean of all rows, so R -> the mean of the centres."""
-    model = CompetitiveDynamics(2 * np.eye(2), learning_rate=0.5, neighborhood=[1.0, 1.0])
-    course = model.solve([[1.0, 0.0], [0.0, 0.5]], np.eye(2), [0, 60])
-    np.testing.assert_allclose(course.R[-1], 1.0, atol=1e-6)
-
-
 @pytest.mark.parametrize(
     ("shares", "words"),
     [

@@ -90,17 +90,6 @@ def test_the_specialised_state_is_the_attractor_below_the_critical_rate():
             pair.specialised(pair.critical_rate)
 
 
-def test_the_transition_is_a_pitchfork():
-    for b, amplitude in ((0.5, 4.17167), (1.0, 1.17391), (2.0, 0.39706)):
-        pair = SymmetricPair(b)
-        eta = 0.99999 * pair.critical_rate
-        square = minus(pair.specialised(eta)[0]) ** 2
-        assert square / (pair.critical_rate - eta) == pytest.approx(amplitude, rel=1e-4)
-    R, Q = SymmetricPair(1.0).specialised(1e-9)
-    np.testing.assert_allclose(R[0], [1.1996, -0.1996], atol=5e-5)
-    assert Q[0, 0] - Q[0, 1] == pytest.approx(minus(R) ** 2)
-
-
 @pytest.mark.parametrize(("b", "shares"), [(0.5, (0.3, 2.0)), (1.0, (0.9, 1.1)), (2.0, (0.3, 1.1))])
 def test_specialisation_occurs_below_the_critical_rate_only(b, shares):
     pair = SymmetricPair(b)
