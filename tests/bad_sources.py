@@ -8,6 +8,7 @@ import gzip
 import io
 import os
 import pickle
+import wave
 import zipfile
 
 import numpy as np
@@ -45,6 +46,14 @@ def npy(array):
 def npz(**arrays):
     file = io.BytesIO()
     np.savez_compressed(file, **arrays)
+    return file.getvalue()
+
+
+def wav(n_samples):
+    file = io.BytesIO()
+    with wave.open(file, "wb") as sound:
+        sound.setparams((1, 2, 8000, 0, "NONE", ""))
+        sound.writeframes(bytes(2 * n_samples))
     return file.getvalue()
 
 
@@ -106,6 +115,12 @@ FILES = {
     "gz: bomb": ("x.csv.gz", gzip.compress(b"1" * (120 << 20), 1), "first line has no end"),
     "parquet: cut off": ("x.parquet", b"PAR1junkjunk", "cannot be read"),
     "arrow: junk": ("x.arrows", b"junkjunk", "cannot be read"),
+    "netcdf: junk": ("x.nc", b"CDF\x01" + b"\xff" * 30, "not a NetCDF file"),
+    "netcdf: version 5": ("x.nc", b"CDF\x05" + b"\0" * 30, "not NetCDF 3 or 4"),
+    "video: junk": ("x.mp4", b"\0\0\0\x18ftypmp42" + b"junk" * 40, "not a video, or it is damaged"),
+    "sound: junk": ("x.wav", b"RIFF" + b"\xff" * 50, "not a sound file, or it is damaged"),
+    "sound: empty": ("x.wav", wav(0), "has 0 samples"),
+    "sound: cut off": ("x.wav", wav(9000)[:5000], "is cut off: it has 4956 bytes"),
     "png: junk": ("x.png", b"junk", "not an image"),
     "pickle": ("x.pkl", pickle.dumps(Bomb()), "unknown format"),
 }
@@ -120,7 +135,8 @@ def in_a_file(name, raw):
 
 
 for _label, (_name, _raw, _words) in FILES.items():
-    CASES[_label] = (in_a_file(_name, _raw), _words, (), {})
+    _packages = {"x.mp4": ["av"], "x.wav": ["soundfile"]}.get(_name, [])
+    CASES[_label] = (in_a_file(_name, _raw), _words, _packages, {})
 
 #: Options that do not fit the content of a text file.
 OPTIONS = {

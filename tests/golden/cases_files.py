@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import wave
 from collections.abc import Callable
 from tempfile import TemporaryDirectory
 
@@ -15,6 +16,7 @@ import pyarrow.parquet as parquet
 import scipy.sparse as sp
 import zarr
 from PIL import Image
+from scipy.io import netcdf_file
 from typer.testing import CliRunner
 
 import eigenstream
@@ -74,6 +76,30 @@ def read(source, *steps, **how):
 # ---- formats -------------------------------------------------------------------------------------
 
 
+def video():
+    import av
+
+    with av.open("x.mkv", "w") as file:
+        stream = file.add_stream("ffv1", rate=10)
+        stream.width, stream.height, stream.pix_fmt = 6, 6, "gray"
+        for image in np.resize(IMAGES, (10, 6, 6)):
+            for packet in stream.encode(av.VideoFrame.from_ndarray(image, format="gray")):
+                file.mux(packet)
+        for packet in stream.encode():
+            file.mux(packet)
+    return read("x.mkv")
+
+
+def sound():
+    samples = np.random.default_rng(0).integers(-9999, 9999, 800, dtype=np.int16)
+    with wave.open("x.wav", "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(8000)
+        file.writeframes(samples.tobytes())
+    return read("x.wav", window=64, hop=32)
+
+
 def images():
     for k, image in enumerate(IMAGES):
         Image.fromarray(image).save(f"{k}.png")
@@ -89,6 +115,14 @@ def hdf5():
 def zarr_group():
     zarr.open_group("x.zarr", mode="w").create_array("rows", data=X)
     return read("x.zarr::rows")
+
+
+def netcdf():
+    with netcdf_file("x.nc", "w") as file:
+        file.createDimension("time", 120)
+        file.createDimension("place", 4)
+        file.createVariable("rows", "f8", ("time", "place"))[:] = X
+    return read("x.nc::rows")
 
 
 def compressed():
@@ -127,6 +161,9 @@ for name, call in {
     )[1],
     "hdf5": hdf5,
     "zarr": zarr_group,
+    "netcdf": netcdf,
+    "video": video,
+    "sound": sound,
     "images": images,
     "glob": glob,
 }.items():

@@ -7,6 +7,7 @@ import os
 import sys
 import threading
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +15,7 @@ import pytest
 import scipy.sparse as sp
 from PIL import Image
 from pyarrow import feather, parquet
+from scipy.io import netcdf_file
 
 from eigenstream.streams import StreamError, open_stream
 
@@ -68,6 +70,8 @@ def written(folder, ending):
     elif ending == "zarr":
         zarr = pytest.importorskip("zarr")
         zarr.open_group(path, mode="w", zarr_format=2).create_array("runs/X", data=ROWS)
+    elif ending == "wav":
+        pytest.importorskip("soundfile").write(path, np.sin(np.arange(9000.0)), 8000)
     else:
         Image.fromarray(PAGES[0]).save(path)
     return path
@@ -97,6 +101,27 @@ def zarr_array(folder):
     return pytest.importorskip("zarr").create_array(folder / "y.zarr", data=ROWS, chunks=(9, 2))
 
 
+def netcdf(folder, rows, **attributes):
+    """Write NetCDF 3, with an axis of times."""
+    with netcdf_file(folder / "3.nc", "w") as file:
+        for name, size in (("time", len(rows)), ("place", rows.shape[1])):
+            file.createDimension(name, size)
+        file.createVariable("time", "f8", ("time",))[:] = np.arange(len(rows))
+        heat = file.createVariable("heat", rows.dtype, ("time", "place"))
+        heat[:] = rows
+        for name, value in attributes.items():
+            setattr(heat, name, value)
+    return folder / "3.nc"
+
+
+def url(path):
+    """Copy a file or a folder to the file system in memory."""
+    system = pytest.importorskip("fsspec").filesystem("memory")
+    system.store.clear()
+    system.put(str(path), f"/runs/{path.name}", recursive=path.is_dir())
+    return f"memory://runs/{path.name}"
+
+
 SOURCES = {
     "npy": lambda folder: written(folder, "npy"),
     "npz": lambda folder: written(folder, "npz"),
@@ -108,6 +133,13 @@ SOURCES = {
     "zarr part": lambda folder: f"{written(folder, 'zarr')}::runs/X",
     "zarr array": lambda folder: (zarr_array(folder), folder / "y.zarr")[1],
     "open zarr array": zarr_array,
+    "netcdf": lambda folder: netcdf(folder, ROWS),
+    "url": lambda folder: url(written(folder, "npy")),
+    "glob of urls": lambda folder: url(written(folder, "npz")).replace("x.", "?."),
+    "url of a table": lambda folder: url(written(folder, "parquet")),
+    "url of hdf5": lambda folder: url(written(folder, "h5")),
+    "url of netcdf": lambda folder: url(netcdf(folder, ROWS)),
+    "url of zarr": lambda folder: url(written(folder, "zarr")),
     "list": lambda folder: ROWS.tolist(),
     "by columns": lambda folder: np.asfortranarray(ROWS),
     "objects": lambda folder: ROWS.astype(object),
@@ -174,15 +206,38 @@ def test_several_arrays_of_a_file(tmp_path):
     assert [len(chunk) for chunk in chunks] == [16, 16, 8]
 
 
-def test_numbers_that_xarray_decodes(tmp_path):
-    with pytest.importorskip("h5py").File(tmp_path / "x.h5", "w") as file:
-        file["heat"] = np.array([[10, -9], [20, 7]], "i2")
-        file["heat"].attrs["_FillValue"] = np.int16(-9)
-        file["wind"] = ROWS
-        file["wind"].attrs["_FillValue"] = np.nan
-    with pytest.raises(StreamError, match=r"_FillValue=-9.*xarray\.open_dataset"):
-        open_stream(f"{tmp_path}/x.h5::heat")
-    check(f"{tmp_path}/x.h5::wind")
+@pytest.mark.parametrize(
+    ("ending", "kind", "hole", "attributes"),
+    [
+        ("nc", "f4", 9.969209968386869e36, {}),  # by default
+        ("nc", "i2", -32767, {}),
+        ("nc", "u8", 2**64 - 2, {}),
+        ("nc", "i2", 9, {"missing_value": np.int16(9)}),
+        ("nc", "i2", -1, {"valid_min": np.int16(0)}),
+        ("nc", "i2", 9, {"valid_range": np.array([0, 6], "i2")}),
+        ("h5", "f4", np.nan, {"_FillValue": np.float32(np.nan)}),
+        ("h5", "i2", 9, {"_FillValue": np.int16(9), "scale_factor": 0.5, "add_offset": 1.0}),
+        ("zarr", "i2", 9, {"_FillValue": 9, "scale_factor": 0.5, "add_offset": 1.0}),
+    ],
+)
+def test_fill_values_are_missing_and_scales_are_applied(tmp_path, ending, kind, hole, attributes):
+    h5py, zarr = pytest.importorskip("h5py"), pytest.importorskip("zarr")
+    rows, path = np.array([[1, 2], [3, hole], [5, 6]], kind), f"{tmp_path}/x.{ending}"
+    paths = [path]
+    if ending == "zarr":
+        zarr.create_array(path, data=rows, attributes=attributes)
+    else:
+        with h5py.File(path, "w") as file:
+            file["heat"] = rows
+            file["heat"].attrs.update(attributes)
+    if ending == "nc" and kind != "u8":
+        paths.append(netcdf(tmp_path, rows, **attributes))
+    scaled = "scale_factor" in attributes
+    expected = np.array([[1, 2], [3, 4], [5, 6]]) / (2 if scaled else 1) + scaled
+    for source in paths:
+        stream = open_stream(source, missing="interpolate")
+        assert stream.dtype == ("f4" if kind == "f4" else "f8")
+        np.testing.assert_array_equal(read(stream), expected)
 
 
 # ---- tables -----------------------------------------------------------------------------------
@@ -248,7 +303,7 @@ def test_columns_are_found_by_name_in_every_file(tmp_path):
     np.testing.assert_array_equal(read(open_stream(tmp_path)), [[1, 2], [3, 4]])
 
 
-# ---- images -----------------------------------------------------------------------------------
+# ---- images, videos and sound -----------------------------------------------------------------
 
 
 def test_images(tmp_path):
@@ -264,6 +319,43 @@ def test_images(tmp_path):
     expected = PAGES[0].reshape(2, 2, 3, 2).mean(axis=(1, 3))
     np.testing.assert_allclose(small, expected, atol=1)
     assert check(PAGES, stack.astype("f8")).row_shape == (4, 6)
+
+
+def test_video(tmp_path):
+    av = pytest.importorskip("av")
+    with av.open(str(tmp_path / "x.mkv"), "w") as file:
+        track = file.add_stream("ffv1", rate=30)
+        track.width = track.height = 16
+        track.pix_fmt = "gray"
+        track.codec_context.time_base = Fraction(1, 1000)
+        for k, time in enumerate([0, 33, 66, 500, 533, 2000]):  # uneven times
+            frame = av.VideoFrame.from_ndarray(np.full((16, 16), k, np.uint8), format="gray")
+            frame.pts, frame.time_base = time, Fraction(1, 1000)
+            file.mux(track.encode(frame))
+        file.mux(track.encode())
+    frames = np.repeat(np.arange(6, dtype="f4")[:, None], 256, axis=1)
+    assert check(tmp_path / "x.mkv", frames).row_shape == (16, 16)
+    check(tmp_path / "x.mkv", frames[:, :32], size=(4, 8))
+    check(url(tmp_path / "x.mkv"), frames)
+
+
+@pytest.mark.parametrize(("window", "hop"), [(64, 32), (50, 20), (32, 90)])
+@pytest.mark.parametrize("ending", ["wav", "flac"])
+def test_sound(tmp_path, ending, window, hop):
+    soundfile = pytest.importorskip("soundfile")
+    tone = np.sin(2 * np.pi * 1000 * np.arange(3000) / 8000) / 2
+    both = np.column_stack([1.5 * tone, 0.5 * tone])  # whose mean is the tone
+    soundfile.write(tmp_path / f"x.{ending}", both, 8000, subtype="PCM_24")
+    tone = soundfile.read(tmp_path / f"x.{ending}")[0].mean(axis=1)
+    taper = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(window) / window)
+    parts = [tone[at : at + window] * taper for at in range(0, 3001 - window, hop)]
+    power = [np.abs(np.fft.rfft(part)) ** 2 / (window / 4) ** 2 for part in parts]
+    expected = 10 * np.log10(np.maximum(power, 1e-12))
+    for size in ("auto", 7, 1):
+        stream = open_stream(tmp_path / f"x.{ending}", window=window, hop=hop, chunk_rows=size)
+        np.testing.assert_allclose(read(stream), expected, atol=1e-3)
+    if window == 64:
+        assert stream.feature_names[expected[3].argmax()] == "1000.0 Hz"
 
 
 # ---- everything else --------------------------------------------------------------------------
@@ -341,6 +433,19 @@ def test_pipes_are_read_once(name, tmp_path, monkeypatch):
     writer.join(10)
 
 
+def test_urls_that_cannot_be_read():
+    fsspec = pytest.importorskip("fsspec")
+    fsspec.filesystem("memory").pipe("/x.csv", b"a,b\n1,2\n")
+    stream = open_stream("memory://x.csv")
+    assert stream.feature_names == ("a", "b")
+    assert stream.identity()["size in bytes of source 0, x.csv,"] == 8
+    for source in ("memory://nothing.npy", "memory://nothing*.npy"):
+        with pytest.raises(FileNotFoundError, match=r"nothing.*\.npy"):
+            open_stream(source)
+    with pytest.raises(OSError, match=r"cannot read unheard://x\.npy: .*unheard"):
+        open_stream("unheard://x.npy")
+
+
 def test_what_is_not_installed_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "h5py", None)
     (tmp_path / "x.h5").write_bytes(b"\x89HDF\r\n\x1a\n")
@@ -364,7 +469,7 @@ def test_thousands_of_files_take_a_handle_at_a_time(tmp_path):
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="handles are counted on Linux only")
-@pytest.mark.parametrize("ending", ["npy", "npz", "csv", "parquet", "h5", "png"])
+@pytest.mark.parametrize("ending", ["npy", "npz", "csv", "parquet", "h5", "wav", "png"])
 def test_no_handle_stays(tmp_path, ending):
     path = written(tmp_path, ending)
 

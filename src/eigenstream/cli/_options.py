@@ -154,7 +154,7 @@ class ReadingOptions:
     ] = None
     time: Annotated[Any, column, "The column of times."] = None
     gap: Annotated[float | None, "A longer step in time (dates: seconds) begins a sequence."] = None
-    size: Annotated[Any, image_size, "Shrink images to 24x32, say."] = None
+    size: Annotated[Any, image_size, "Shrink video frames or images to 24x32, say."] = None
     delimiter: Annotated[str | None, "Of text; found by default."] = None
     decimal: Annotated[str | None, "The decimal mark of text: . or ,"] = None
     header: Annotated[

@@ -47,6 +47,8 @@ def open_stream(
     time: str | int | None = None,
     gap: float | timedelta | np.timedelta64 | None = None,
     size: tuple[int, int] | None = None,
+    window: int | None = None,
+    hop: int | None = None,
     delimiter: str | None = None,
     decimal: str = ".",
     header: Literal["infer", 0] | None = "infer",
@@ -61,8 +63,8 @@ def open_stream(
     Parameters
     ----------
     source : path, array-like, data frame, iterable, list or dict
-        - A path, a glob, a folder, ``"-"`` for standard input, or ``file::part`` for an array in a
-          file.
+        - A path, a glob, a folder, a URL that fsspec supports, ``"-"`` for standard input, or
+          ``file::part`` for an array inside a file.
         - An array, sparse matrix or data frame, or another object with ``__arrow_c_stream__``.
         - A DataArray or Dataset of xarray, whose cells are features, or an AnnData object.
         - An iterable of chunks, or a function that returns a new one for each pass.
@@ -99,7 +101,11 @@ def open_stream(
         A new sequence begins after a longer step in time. If the times are dates, numbers are
         seconds.
     size : tuple (height, width), default=None
-        For images: the size to which each image is shrunk. By default the size is kept.
+        For videos and images: the size to which each frame is shrunk. By default the size is kept.
+    window : int, default=1024
+        For sound: the number of samples of each spectrum.
+    hop : int, default=window // 2
+        For sound: the number of samples between the starts of two windows.
     delimiter : str, default=None
         For text: the character between two columns. By default it is inferred.
     decimal : {".", ","}, default="."
@@ -145,8 +151,8 @@ def open_stream(
         raise ValueError("gap= requires times. Pass the column of times as time=.")
     if dtype is not None and np.dtype(dtype) not in (np.float32, np.float64):
         raise TypeError(f"dtype must be float32 or float64, got {np.dtype(dtype)}.")
-    options: Facts = {"size": size, "delimiter": delimiter, "dim": dim}
-    options |= {"weights": weights, "grid": grid}
+    options: Facts = {"size": size, "window": window, "hop": hop, "delimiter": delimiter}
+    options |= {"dim": dim, "weights": weights, "grid": grid}
     options = {name: value for name, value in options.items() if value is not None}
     options |= {} if decimal == "." else {"decimal": decimal}
     options |= {} if header == "infer" else {"header": header}

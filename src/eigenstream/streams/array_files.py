@@ -1,34 +1,78 @@
-"""Readers of arrays in HDF5 and Zarr files."""
+"""Readers of arrays in HDF5, NetCDF and Zarr files, and their conventions for missing values."""
 
 from abc import abstractmethod
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+from scipy.io import netcdf_file
 
-from eigenstream._types import Handle
+from eigenstream._types import Array, Facts, Handle
 from eigenstream.streams.base import SlicedTable, StreamError, damaged, needed
 from eigenstream.streams.files import File, chosen
 
-#: Attributes of encoded numbers (CF conventions 2.5.1 and 8.1), which xarray decodes.
-ENCODINGS = ("scale_factor", "add_offset", "missing_value", "_FillValue")
+#: Fill values of NetCDF variables without an attribute (NetCDF User's Guide, "Fill Values").
+FILLS = {"i2": -(2**15) + 1, "i4": -(2**31) + 1, "i8": -(2**63) + 2}
+FILLS |= {"u2": 2**16 - 1, "u4": 2**32 - 1, "u8": 2**64 - 2}
+FLOAT_FILL = 9.9692099683868690e36
+
+
+def numbers_of(attributes: Facts, *names: str) -> list[float]:
+    """Return the numbers in the named attributes as one list."""
+    values = [np.ravel(attributes.get(name, ())) for name in names]
+    return [number for many in values if many.dtype.kind in "biuf" for number in many.tolist()]
+
+
+def decoded(stored: ArrayLike, attributes: Facts, *, netcdf: bool = False) -> Array:
+    """Return stored numbers scaled and with NaN for fill values (CF conventions, 2.5.1 and 8.1).
+
+    Only NetCDF has valid ranges, and default fill values without an attribute.
+
+    >>> decoded(
+    ...     np.array([[4], [-1]], "i2"), {"scale_factor": 0.5, "_FillValue": -1}
+    ... ).tolist()
+    [[2.0], [nan]]
+    """
+    stored = np.asarray(stored)
+    kind, least, most = stored.dtype.str[1:], [], []
+    fills = numbers_of(attributes, "_FillValue", "missing_value")
+    if netcdf:
+        least = numbers_of(attributes, "valid_range", "valid_min")[:1]
+        most = numbers_of(attributes, "valid_max", "valid_range")[-1:]
+        if "_FillValue" not in attributes and (kind in FILLS or kind in ("f4", "f8")):
+            fills.append(FILLS.get(kind, FLOAT_FILL))
+    scale, offset = (numbers_of(attributes, name) for name in ("scale_factor", "add_offset"))
+    if not (fills or least or most or scale or offset):
+        return stored
+    with np.errstate(invalid="ignore"):  # NaN is no whole number
+        lost = np.isin(stored, np.array(fills).astype(stored.dtype), kind="sort")
+    for end in least:
+        lost |= stored < end
+    for end in most:
+        lost |= stored > end
+    values = stored
+    if scale or offset or kind != "f4":
+        values = stored.astype(np.float64) * [*scale, 1.0][0] + [*offset, 0.0][0]
+    return np.where(lost, values.dtype.type(np.nan), values)
 
 
 class ArrayFile(SlicedTable):
-    """One array in a file of arrays."""
+    """One array in a file of arrays. Its attributes give missing values and scales."""
+
+    #: True if the rules of NetCDF for missing values apply.
+    netcdf = False
 
     def __init__(self, file: File) -> None:
         self.file, self.files, self.name = file, [file], file.name
         with self.root(file) as root:
-            data = self.array_of(root)
+            data, self.attributes = self.array_of(root)
             self.describe(data.shape, data.dtype)
-            for name in ENCODINGS:
-                value = np.asarray(data.attrs.get(name, np.nan))
-                if value.dtype.kind in "biuf" and not np.isnan(value).all():
-                    advice = "Pass the array of xarray.open_dataset, which decodes it."
-                    raise StreamError(f"{self.name} has the attribute {name}={value}. {advice}")
             chunks = getattr(data, "chunks", None)
             self.grain = int(chunks[0]) if chunks else 1
+            del data  # SciPy cannot close a file while its arrays exist
+        self.dtype = self.decoded(np.zeros(1, self.dtype)).dtype
 
     @staticmethod
     @abstractmethod
@@ -38,11 +82,15 @@ class ArrayFile(SlicedTable):
     @staticmethod
     @abstractmethod
     def arrays(root: Handle) -> Iterator[tuple[str, Handle]]:
-        """Yield the name and the array of all arrays."""
+        """Yield the name and the array of all arrays, with None for arrays that are only axes."""
 
     @abstractmethod
-    def array_of(self, root: Handle) -> Handle:
-        """Return the array of this table."""
+    def array_of(self, root: Handle) -> tuple[Handle, Facts]:
+        """Return the array of this table, and its attributes."""
+
+    def decoded(self, stored: ArrayLike) -> Array:
+        """Return stored numbers with scales and missing values applied."""
+        return decoded(stored, self.attributes, netcdf=self.netcdf)
 
     @classmethod
     def parts(cls, file: File) -> list[str]:
@@ -52,38 +100,60 @@ class ArrayFile(SlicedTable):
             if hasattr(root, "shape"):  # Zarr may store an array without a group
                 return [""]
             for name, data in cls.arrays(root):
-                real = np.dtype(data.dtype).kind in "biuf"
+                real = data is not None and np.dtype(data.dtype).kind in "biuf"
                 shapes[name] = tuple(data.shape) if real else None
+                del data
         return chosen(file, shapes)
 
     @contextmanager
     def opened(self) -> Iterator[Handle]:
         """Open the array for slicing."""
         with self.root(self.file) as root:
-            yield self.array_of(root)
+            yield _ArraySlices(self, root)
+
+
+class _ArraySlices:
+    """Copies of slices of an array, because nothing may point into the closed file."""
+
+    def __init__(self, table: ArrayFile, root: Handle) -> None:
+        self.table, self.root = table, root
+
+    def __getitem__(self, rows: slice) -> Array:
+        return self.table.decoded(np.array(self.table.array_of(self.root)[0][rows]))
+
+
+@contextmanager
+def opened_by(
+    library: Callable[[Any], AbstractContextManager[Handle]], file: File, what: str
+) -> Iterator[Handle]:
+    """Open a file with a library, and close it at the end."""
+    with ExitStack() as stack:
+        try:
+            root = stack.enter_context(library(stack.enter_context(file.source())))
+        except PermissionError:
+            raise
+        except Exception as error:  # each library raises different errors
+            raise damaged(file.path, what, error) from None
+        yield root
 
 
 class Hdf5(ArrayFile):
-    """The rows of one HDF5 dataset."""
+    """The rows of one HDF5 dataset, also of NetCDF 4."""
 
     @staticmethod
-    @contextmanager
-    def root(file: File) -> Iterator[Handle]:
+    def root(file: File) -> AbstractContextManager[Handle]:
         """Open the file."""
         h5py = needed("h5py", "h5py", "HDF5 files")
-        try:
-            root = h5py.File(file.path, "r")
-        except OSError as error:
-            raise damaged(file.path, "an HDF5 file", error) from None
-        with root:
-            yield root
+        return opened_by(lambda source: h5py.File(source, "r"), file, "an HDF5 file")
 
     @staticmethod
     def arrays(root: Handle) -> Iterator[tuple[str, Handle]]:
         """Yield the datasets."""
         items: list[tuple[str, Handle]] = []
         root.visititems(lambda path, item: items.append((path, item)))
-        yield from (pair for pair in items if getattr(pair[1], "shape", None) is not None)
+        for path, item in items:
+            if getattr(item, "shape", None) is not None:
+                yield path, None if item.attrs.get("CLASS") == b"DIMENSION_SCALE" else item
 
     @classmethod
     def parts(cls, file: File) -> list[str]:
@@ -93,9 +163,35 @@ class Hdf5(ArrayFile):
                 return [file.part]
         return super().parts(file)
 
-    def array_of(self, root: Handle) -> Handle:
-        """Return the dataset."""
-        return root[self.file.part]
+    def array_of(self, root: Handle) -> tuple[Handle, Facts]:
+        """Return the dataset and its attributes."""
+        self.netcdf = self.file.suffix in (".nc", ".nc4", ".cdf") or "_NCProperties" in root.attrs
+        return root[self.file.part], dict(root[self.file.part].attrs)
+
+
+class NetCdf(ArrayFile):
+    """The rows of one variable of NetCDF 3."""
+
+    netcdf = True
+
+    @staticmethod
+    def root(file: File) -> AbstractContextManager[Handle]:
+        """Open the file."""
+        if file.start(4) not in (b"CDF\x01", b"CDF\x02"):
+            raise StreamError(f"{file.path} is not NetCDF 3 or 4. Convert it with nccopy -k nc4.")
+        how = {"mmap": file.local, "maskandscale": False}
+        return opened_by(lambda source: netcdf_file(source, "r", **how), file, "a NetCDF file")
+
+    @staticmethod
+    def arrays(root: Handle) -> Iterator[tuple[str, Handle]]:
+        """Yield the variables. A variable that is named as a dimension is an axis."""
+        for name, variable in root.variables.items():
+            yield name, None if name in root.dimensions else variable.data
+
+    def array_of(self, root: Handle) -> tuple[Handle, Facts]:
+        """Return the variable and its attributes."""
+        variable = root.variables[self.file.part]
+        return variable.data, dict(variable._attributes)
 
 
 class Zarr(ArrayFile):
@@ -106,7 +202,7 @@ class Zarr(ArrayFile):
         """Open the array or the group."""
         zarr = needed("zarr", "zarr", "Zarr arrays")
         try:
-            return nullcontext(zarr.open(file.path, mode="r"))
+            return nullcontext(zarr.open(file.address, mode="r"))
         except PermissionError:
             raise
         except Exception as error:
@@ -117,9 +213,9 @@ class Zarr(ArrayFile):
         """Yield the arrays of a group and of the groups inside it."""
         yield from ((path, item) for path, item in root.members(None) if hasattr(item, "shape"))
 
-    def array_of(self, root: Handle) -> Handle:
-        """Return the array."""
+    def array_of(self, root: Handle) -> tuple[Handle, Facts]:
+        """Return the array and its attributes."""
         data = root[self.file.part] if self.file.part else root
         if "pickle" in str(data.metadata.to_dict()):
             raise StreamError(f"{self.name} is encoded with pickle. Write it with another codec.")
-        return data
+        return data, dict(data.attrs)

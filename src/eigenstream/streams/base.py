@@ -277,8 +277,8 @@ class RowTable(ABC):
         """Return facts by which a resumed fit recognises the source, without a complete pass."""
         if self.files and self.rereadable:
             whole = [part for file in self.files for part in (file.inside() or [file])]
-            about = [os.stat(file.path) for file in whole]
-            size, last = sum(each.st_size for each in about), max(each.st_mtime for each in about)
+            times = [os.path.getmtime(file.path) for file in whole if file.local]
+            size, last = sum(file.size() for file in whole), max(times, default=0.0)
             return {"size in bytes": size, "time of the last change": last}
         if self.files:
             raise StreamError(f"{self.name} cannot be read again. Write it to a file first.")

@@ -1,10 +1,11 @@
-"""Files: resolve paths and globs, and choose the reader of each format."""
+"""Files: resolve paths, globs and URLs, and choose the reader of each format."""
 
 import io
 import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from glob import glob, has_magic
@@ -13,8 +14,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from eigenstream._types import Facts
-from eigenstream.streams.base import RowTable, StreamError
+from eigenstream._types import Facts, Handle
+from eigenstream.streams.base import RowTable, StreamError, needed, one_line
 
 #: The endings of compressed files, and Arrow's names of the codecs.
 PACKINGS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
@@ -27,8 +28,11 @@ READERS = {
     "tables.Arrow": ".parquet .pq .arrow .arrows .feather .ipc",
     "sparse_files.AnnDataFile": ".h5ad",
     "array_files.Hdf5": ".h5 .hdf5 .hdf .he5",
+    "array_files.NetCdf": ".nc .cdf .nc4",
     "array_files.Zarr": ".zarr",
-    "images.Images": ".png .jpg .jpeg .bmp .gif .tif .tiff .pgm .ppm .webp",
+    "media.Video": ".mp4 .avi .mov .mkv .webm .m4v .mpg .mpeg .gif",
+    "media.Sound": ".wav .flac .ogg .opus .aiff .aif .mp3 .au .caf .w64",
+    "media.Images": ".png .jpg .jpeg .bmp .tif .tiff .pgm .ppm .webp",
 }
 
 #: The reader of each ending.
@@ -46,6 +50,8 @@ class File:
     part: str = ""
 
     rereadable = True
+    #: True if libraries can open the file by its path.
+    local = True
 
     @property
     def name(self) -> str:
@@ -68,9 +74,31 @@ class File:
         """True for a folder."""
         return os.path.isdir(self.path)
 
+    @property
+    def address(self) -> str:
+        """The path, or the URL."""
+        return self.path
+
+    def holds(self, name: str) -> bool:
+        """Return whether the folder has a file or a folder of this name."""
+        return os.path.exists(f"{self.path}/{name}")
+
+    def size(self) -> int:
+        """Return the number of bytes."""
+        return os.path.getsize(self.path)
+
     def open(self) -> Any:
         """Open the file for reading bytes."""
         return open(self.path, "rb")
+
+    def start(self, count: int) -> bytes:
+        """Return the first bytes."""
+        with self.open() as stream:
+            return bytes(stream.read(count))
+
+    def source(self) -> AbstractContextManager[Any]:
+        """Return the path or the open file, for a library that takes both."""
+        return nullcontext(self.path)
 
     def inside(self, pattern: str = "**/*") -> list["File"]:
         """Return the files in a folder and its subfolders, in natural order."""
@@ -79,10 +107,54 @@ class File:
         return [File(name, self.part) for name in sorted(seen, key=natural_order)]
 
 
+@dataclass
+class Remote(File):
+    """A file or a folder of a URL, in a file system of fsspec."""
+
+    system: Handle = None
+
+    local = False
+
+    @property
+    def is_folder(self) -> bool:
+        """True for a folder. Servers of web pages know no folders."""
+        return self.path.endswith("/") or self.system.info(self.path)["type"] == "directory"
+
+    @property
+    def address(self) -> str:
+        """The URL."""
+        return str(self.system.unstrip_protocol(self.path))
+
+    def holds(self, name: str) -> bool:
+        """Return whether the folder has a file or a folder of this name."""
+        return bool(self.system.exists(f"{self.path}/{name}"))
+
+    def size(self) -> int:
+        """Return the number of bytes, or 1 if the server does not tell it."""
+        size = self.system.size(self.path)
+        return 1 if size is None else int(size)
+
+    def open(self) -> Any:
+        """Open the file for reading bytes."""
+        return self.system.open(self.path, "rb")
+
+    def source(self) -> AbstractContextManager[Any]:
+        """Return the open file."""
+        stream: AbstractContextManager[Any] = self.open()
+        return stream
+
+    def inside(self, pattern: str = "**/*") -> list[File]:
+        """Return the files in a folder and its subfolders, in natural order."""
+        names = self.system.find(self.path, maxdepth=1 if pattern == "*" else None)
+        seen = [name for name in names if not os.path.basename(name).startswith((".", "_"))]
+        return [replace(self, path=name) for name in sorted(seen, key=natural_order)]
+
+
 class Pipe(File):
     """Standard input or a named pipe, which can be read once."""
 
     rereadable = False
+    local = False
     is_folder = False
     closed = False
 
@@ -122,12 +194,14 @@ def natural_order(name: str) -> list[Any]:
 
 
 def files_of(name: str) -> list[File]:
-    """Return the files of a path or a glob, in natural order."""
+    """Return the files of a path, a glob or a URL, in natural order."""
     path, _, part = name.partition("::")
     if "\0" in path or not path:
-        raise StreamError(f"{name!r} is not a file name. Pass a path or a glob.")
+        raise StreamError(f"{name!r} is not a file name. Pass a path, a glob or a URL.")
     if path == "-":
         return [Pipe("standard input", sys.stdin.buffer)]
+    if "://" in path:
+        return _remote(path, part)
     path = os.path.expanduser(path)
     if has_magic(path) and not os.path.lexists(path):
         matches = sorted(glob(path, recursive=True), key=natural_order)
@@ -144,6 +218,24 @@ def files_of(name: str) -> list[File]:
     return [File(path, part) if plain else Pipe(path)]
 
 
+def _remote(url: str, part: str) -> list[File]:
+    """Return the files of a URL, which may be a glob."""
+    fsspec = needed("fsspec", "fsspec", f"URLs such as {url!r:.60}")
+    try:
+        system, path = fsspec.core.url_to_fs(url)
+        if not has_magic(path):
+            system.info(path)  # raises an error if there is no such file
+        matches = sorted(system.glob(path) if has_magic(path) else [path], key=natural_order)
+    except ImportError as error:
+        raise ModuleNotFoundError(f"cannot read {url}: {one_line(error)}.") from error
+    except Exception as error:  # each file system raises different errors
+        kind = FileNotFoundError if isinstance(error, FileNotFoundError) else OSError
+        raise kind(f"cannot read {url}: {one_line(error.__cause__ or error)}.") from None
+    if not matches:
+        raise FileNotFoundError(f"no file matches {url!r}. Check the URL.")
+    return [Remote(match, part, system) for match in matches]
+
+
 # ---- formats -------------------------------------------------------------------------------------
 
 
@@ -157,14 +249,14 @@ def tables_of(files: Sequence[File], options: Facts) -> list[RowTable]:
         if kind is None:
             raise StreamError(_unknown(first))
         reader = reader_of(kind, options, first.name)
-        if kind == "images.Images":
+        if kind == "media.Images":
             name = first.path if len(several) == 1 else f"{first.path} to {several[-1].path}"
             tables.append(reader(several, name, **options))
             continue
         for file in several:
             if file.packing and kind != "text.Text":
                 raise StreamError(f"{file.path} is compressed ({file.packing}). Unpack it first.")
-            if os.path.isfile(file.path) and os.path.getsize(file.path) == 0:
+            if file.rereadable and not file.is_folder and file.size() == 0:
                 raise StreamError(f"{file.path} is empty. Pass a file with rows.")
             if hasattr(reader, "parts"):
                 tables += [reader(replace(file, part=part)) for part in reader.parts(file)]
@@ -197,14 +289,15 @@ def reader_of_file(file: File) -> str | None:
     if isinstance(file, Pipe):
         return "numpy_files.Npy" if file.start(6) == b"\x93NUMPY" else "text.Text"
     kind = BY_ENDING.get(file.suffix)
-    sparse = f"{file.path}/{file.part.strip('/') or 'X'}/indptr"
-    if kind == "array_files.Zarr" and os.path.exists(sparse):
+    if kind == "array_files.NetCdf" and file.start(4) == b"\x89HDF":  # version 4
+        kind = "array_files.Hdf5"
+    if kind == "array_files.Zarr" and file.holds(f"{file.part.strip('/') or 'X'}/indptr"):
         return "sparse_files.ZarrAnnData"
     if kind == "array_files.Hdf5" and file.part:
         holds = import_module("eigenstream.streams.sparse_files").holds_sparse
         return "sparse_files.AnnDataFile" if holds(file) else kind
     if kind is None and file.is_folder:
-        if any(os.path.exists(f"{file.path}/{name}") for name in ZARR):
+        if any(map(file.holds, ZARR)):
             return "array_files.Zarr"
         kinds = [BY_ENDING.get(inner.suffix) for inner in file.inside()]
         return "tables.Arrow" if "tables.Arrow" in kinds else None

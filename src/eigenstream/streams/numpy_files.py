@@ -2,7 +2,7 @@
 
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from math import prod
 from typing import IO, Any
 
@@ -54,28 +54,32 @@ def unpacked(stream: IO[bytes], header: Header, name: str, count: int) -> Iterat
 
 
 class Npy(SlicedTable):
-    """The rows of an .npy file or of a pipe."""
+    """The rows of an .npy file, a URL or a pipe."""
 
     def __init__(self, file: File) -> None:
         self.file, self.files, self.name = file, [file], file.name
         self.rereadable = file.rereadable
-        if file.rereadable:
+        if file.local:
             try:
                 rows = np.load(file.path, mmap_mode="r")
             except Exception as error:  # a damaged header may raise anything
                 raise damaged(self.name, "an .npy file", error) from None
             self.describe(rows.shape, rows.dtype)
             return
-        self.header = npy_header(file.open(), self.name)
+        with closing(file.open()) as stream:
+            self.header = npy_header(stream, self.name)
         self.describe(self.header[0], self.header[2])
 
     def blocks(self, request: Request) -> Iterator[Chunk]:
-        """Yield the requested rows. Other rows of a file are not read."""
-        return super().blocks(request) if self.rereadable else RowTable.blocks(self, request)
+        """Yield the requested rows. Other rows of a local file are not read."""
+        return super().blocks(request) if self.file.local else RowTable.blocks(self, request)
 
     def pieces(self, request: Request) -> Iterator[Piece]:
-        """Yield all rows of a pipe."""
-        yield from unpacked(self.file.open(), self.header, self.name, request.block_rows)
+        """Yield all rows of a URL or a pipe."""
+        with closing(self.file.open()) as stream:
+            if self.rereadable:
+                npy_header(stream, self.name)
+            yield from unpacked(stream, self.header, self.name, request.block_rows)
 
     @contextmanager
     def opened(self) -> Iterator[Piece]:

@@ -98,7 +98,7 @@ class Arrow(ColumnTable):
         self.files, self.name = [file], file.name
         paths: Any = file.path
         form = "parquet" if file.suffix in PARQUET else "ipc"
-        how: Parameters = {}
+        how: Parameters = {"filesystem": getattr(file, "system", None)}
         if file.is_folder:
             endings = READERS["tables.Arrow"].split()
             self.files = [part for part in file.inside() if part.suffix in endings]
@@ -106,7 +106,7 @@ class Arrow(ColumnTable):
             parquet = [part for part in self.files if part.suffix in PARQUET]
             form = "parquet" if parquet else "ipc"
             paths = [part.path for part in parquet or self.files]
-            how = {"partitioning": "hive", "partition_base_dir": file.path}
+            how |= {"partitioning": "hive", "partition_base_dir": file.path}
         try:
             self._set(dataset.dataset(paths, format=form, **how))
         except StreamError:

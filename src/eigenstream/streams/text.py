@@ -1,7 +1,6 @@
 """The reader of CSV, TSV and other text tables, which Arrow decompresses and parses."""
 
 import csv
-import os
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -151,7 +150,7 @@ class Text(ColumnTable):
             raise ValueError(f"header={header!r} is not valid. It must be 'infer', 0 or None.")
         self.file, self.files, self.name, self.decimal = file, [file], file.name, decimal
         self.rereadable = file.rereadable
-        self.n_bytes = os.path.getsize(file.path) if file.rereadable else 1
+        self.n_bytes = file.size() if file.rereadable else 1
         text, more = self._head()
         try:
             layout = table_layout(text, file.suffix, delimiter, decimal, header)
