@@ -2,7 +2,6 @@
 
 import inspect
 from copy import copy, deepcopy
-from functools import partial
 
 import numpy as np
 import pytest
@@ -16,7 +15,6 @@ from eigenstream import (
     ClassSubspace,
     CompetitiveLearning,
     ContrastSubspace,
-    Monitor,
     MultilayerPerceptron,
     OjaNeuron,
     PairMetric,
@@ -29,7 +27,6 @@ from eigenstream import (
     StreamPCA,
     load,
     open_stream,
-    report,
     save,
 )
 from eigenstream.features import GradientOrientation
@@ -191,17 +188,6 @@ def slow_after(*steps, rows=ROWS, **how):
     return SlowSubspace(2).fit(open_stream(rows, **how).through(*steps))
 
 
-def test_the_audit(tmp_path):
-    model = slow_after(Standardize())
-    twin, ready = SlowSubspace(2).fit(standardised(ROWS)), standardised(OTHER)
-    close(np.abs(model.transform(OTHER)), np.abs(twin.transform(ready)), "transform")
-    assert model.score(OTHER) == pytest.approx(twin.score(ready))
-    plain = to_sklearn(model)
-    close(plain.transform(OTHER), model.transform(OTHER), "to_sklearn")
-    close(to_sklearn(model, preprocessing=False).transform(ready), model.transform(OTHER), "bare")
-    assert SlowSubspace(2).fit_transform(ROWS).shape == (90, 2)
-
-
 def test_sequences_are_prepared_one_by_one():
     model = slow_after(Standardize(), Differences())
     parts = [OTHER[:20], OTHER[20:]]
@@ -211,19 +197,6 @@ def test_sequences_are_prepared_one_by_one():
         close(one, twin.transform(rows), "transform")
     assert model.score(parts) == pytest.approx(twin.score(ready))
     assert model.score(open_stream(parts)) == pytest.approx(twin.score(ready))
-
-
-@pytest.mark.parametrize("kind", STEPS)
-def test_windows_of_rows_after_the_steps(kind):
-    steps, plain = STEPS[kind]
-    rows = np.random.default_rng(1).standard_normal((800, 4))
-    model = StreamPCA(1).fit(open_stream(ROWS).through(*steps))
-    watched = partial(Monitor, window=20, rate=0.05)
-    expected = [*watched(twin_of(model)).fit(plain(rows)).watch(plain(rows))]
-    for X in (rows, open_stream(rows, chunk_rows=90), open_stream(rows).prepared(model)):
-        found = [*watched(model).fit(X).watch(X)]
-        assert [one.rows for one in found] == [one.rows for one in expected]
-        np.testing.assert_allclose([one.score for one in found], [one.score for one in expected])
 
 
 def test_pairs_and_labelled_rows():
@@ -350,26 +323,11 @@ def test_results_of_a_model_are_no_rows_of_its_stream():
         first.transform(first.transform(open_stream(OTHER)))
 
 
-def test_a_fitted_map_has_its_own_steps():
-    network = RBFNetwork(6, random_state=0).fit(open_stream(ROWS).through(Standardize()))
-    mapped = fitted("mapped", "standardize")[0]
-    assert not hasattr(mapped.features_, "preprocessing_")
-    close(network.transform(OTHER), twin_of(network).transform(standardised(OTHER)), "network")
-
-
 @pytest.mark.parametrize("model", [PairSubspace(1), PairMetric()], ids=repr)
 def test_steps_of_two_rows_side_by_side_are_refused(model):
     stream = open_stream(np.hstack([ROWS, ROWS[::-1]])).with_labels(2 * LABELS - 1)
     with pytest.raises(ValueError, match="two rows side by side"):
         model.fit(stream.through(Standardize()))
-
-
-@pytest.mark.slow
-def test_a_report_shows_the_features_after_the_steps(tmp_path):
-    for kind in ("standardize", "embedding"):
-        model = fitted("slow", kind)[0]
-        for X in (ROWS, open_stream(ROWS), open_stream(ROWS).prepared(model)):
-            report(model, tmp_path / "page.html", X)
 
 
 #: Methods that fit anew, or that leave the rows to methods that apply the steps.

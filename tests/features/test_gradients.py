@@ -93,15 +93,3 @@ def test_a_quarter_turn_turns_the_orientations():
     # Counterclockwise by a quarter: two of eight steps back, since they are counted clockwise.
     expected = np.stack([np.rot90(upright[(k + 2) % 8]) for k in range(8)])
     np.testing.assert_allclose(turned, expected, rtol=0, atol=1e-13)
-
-
-def test_an_image_without_edges_has_no_features():
-    assert not GradientOrientation(2).fit_transform(np.full((2, 16), 0.7)).any()
-
-
-def test_float32_stays():
-    images = np.random.default_rng(5).random((3, 25))
-    found = GradientOrientation(2).fit_transform(images.astype(np.float32))
-    assert found.dtype == np.float32
-    exact = GradientOrientation(2).fit_transform(images)
-    np.testing.assert_allclose(found, exact, rtol=0, atol=1e-5)

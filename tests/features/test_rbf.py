@@ -36,14 +36,6 @@ def test_transform_is_the_formula():
     np.testing.assert_allclose(network.transform(X), expected, rtol=0, atol=atol)
 
 
-def test_gamma_by_name():
-    X = data()
-    network = RBFNetwork(30, gamma="median", random_state=0).fit(X)
-    p = network.prototypes_
-    squares = [((p[i] - p[j]) ** 2).sum() for i in range(30) for j in range(i)]
-    assert network.gamma_ == pytest.approx(1 / np.median(squares), rel=1e-12)
-
-
 @pytest.mark.parametrize("spacing", [1, 3, 10])
 @pytest.mark.parametrize("rows", [1, 7, 300])
 def test_streaming_does_not_depend_on_chunks(spacing, rows):

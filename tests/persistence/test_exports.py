@@ -16,12 +16,10 @@ from eigenstream import (
 )
 from eigenstream.persistence import export
 from eigenstream.streams import (
-    Differences,
     LagEmbedding,
     OmitOutliers,
     QuadraticExpansion,
     Standardize,
-    StreamError,
     UnitNorm,
 )
 from eigenstream.subspace import to_sklearn
@@ -30,16 +28,12 @@ ROWS = np.random.default_rng(0).standard_normal((400, 5)).cumsum(axis=0) + 3
 
 MODELS = [
     StreamPCA(3),
-    StreamPCA(0.9),
-    StreamPCA(3, center=False),
     StreamPCA(2, scale=True),
-    StreamPCA(2, solver="sketch"),
     SlowSubspace(2),
-    SlowSubspace(2, scale=True),
     SlowSubspace(2, criterion="ratio"),
-    SlowSubspace(2, alpha=0.5, solver="sketch"),
+    StreamPCA(3, center=False),
+    StreamPCA(2, solver="sketch"),
     SlowSubspace(2, solver="krylov", alpha=0.5),
-    SlowSubspace(2, basis="eigenvalue"),
     SlowSubspace(2, basis="eigenvalue", scale=True),
 ]
 
@@ -77,14 +71,6 @@ def test_a_pca_is_scikit_learns_own():
     np.testing.assert_allclose(mine.score(ROWS), own.score(ROWS), rtol=1e-9)
 
 
-def test_variances_along_slow_features():
-    slow = SlowSubspace(2).fit(ROWS)
-    expected = slow.transform(ROWS[1:]).var(axis=0, ddof=1)  # rows that have a past
-    np.testing.assert_allclose(to_sklearn(slow).explained_variance_, expected, rtol=1e-9)
-    flow = SlowSubspace(2, alpha=0.5, solver="krylov").fit(ROWS)
-    assert np.isnan(to_sklearn(flow).explained_variance_).all()
-
-
 def test_a_feature_map_comes_along():
     model = SlowSubspace(2, features=RBFNetwork(20, random_state=0)).fit(ROWS)
     close(to_sklearn(model).transform(ROWS), model.transform(ROWS))
@@ -112,13 +98,6 @@ def test_steps_come_along_where_they_are_asked_for(steps):
     close(to_sklearn(model, preprocessing=False).transform(prepared), expected)
 
 
-@pytest.mark.parametrize("step", [LagEmbedding(2), Differences()], ids=repr)
-def test_steps_that_look_at_other_rows_are_refused(step):
-    model = StreamPCA(1).fit(open_stream(ROWS).through(step))
-    with pytest.raises(StreamError, match="has no equivalent in scikit-learn"):
-        to_sklearn(model)
-
-
 def test_components_as_numbers(tmp_path):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(ROWS, columns=["a", "b,c", 'd"', "e", "f"])
@@ -133,7 +112,7 @@ def test_components_as_numbers(tmp_path):
     assert np.load(tmp_path / "c.npy").shape == (1, 5)
 
 
-@pytest.mark.parametrize("model", MODELS[:1] + MODELS[3:4] + MODELS[5:8], ids=repr)
+@pytest.mark.parametrize("model", MODELS[:4], ids=repr)
 @pytest.mark.parametrize("steps", STEPS)
 def test_onnx_projects_the_same(model, steps, tmp_path):
     pytest.importorskip("skl2onnx")

@@ -3,14 +3,13 @@
 import os
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from eigenstream import StreamPCA, open_stream
+from eigenstream import StreamPCA
 from eigenstream.persistence import load, save
 
 ROWS = np.random.default_rng(0).standard_normal((600, 200))
@@ -87,24 +86,3 @@ def test_two_that_write_one_file_leave_one_whole_file(tmp_path):
     assert [one.returncode for one in writers] == [0, 0]
     assert path.read_bytes() in expected
     assert len(list(tmp_path.iterdir())) == 3
-
-
-@pytest.mark.threads
-def test_two_fits_with_one_checkpoint(tmp_path):
-    """Neither hinders the other: each replaces the file whole, and removes none of the other's."""
-    path = tmp_path / "fit.eigs"
-    expected = StreamPCA(2).fit(ROWS).components_
-    found = []
-
-    def fit():
-        stream = open_stream(ROWS, chunk_rows=600)
-        found.append(StreamPCA(2).fit(stream, checkpoint=path, every=600, resume=True))
-
-    threads = [threading.Thread(target=fit, daemon=True) for _ in range(2)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join(100)
-    assert len(found) == 2
-    for one in [*found, load(path)]:
-        np.testing.assert_array_equal(one.components_, expected)

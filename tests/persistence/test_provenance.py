@@ -123,11 +123,6 @@ def test_merged(folder):
     )
 
 
-def test_prepared_by_what_is_no_model():
-    with pytest.raises(TypeError, match="model is a dict"):
-        open_stream(ROWS).prepared({})
-
-
 def test_prototypes_merge_only_behind_the_same_steps():
     """What was merged knows its steps: without them it would compare rows that nobody has made."""
     stream = open_stream(ROWS).through(UnitNorm())

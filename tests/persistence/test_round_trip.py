@@ -13,14 +13,13 @@ from eigenstream import (
     ClassSubspace,
     Flow,
     PairSubspace,
-    RBFNetwork,
     SlowSubspace,
     StreamPCA,
 )
 from eigenstream._storable import CLASSES
 from eigenstream.features import GradientOrientation
 from eigenstream.monitor import Monitor
-from eigenstream.persistence import describe, load, save
+from eigenstream.persistence import load, save
 from eigenstream.persistence.codec import encode
 from eigenstream.subspace.estimators.mapping import FeatureMap
 from eigenstream.subspace.solvers.kernels import KernelMap, RowSpan
@@ -165,13 +164,3 @@ def test_without_a_hook(tmp_path):
     np.testing.assert_array_equal(read.components_, model.partial_fit(ROWS[30:]).components_)
     with pytest.raises(ValueError, match="without"):
         save(StreamPCA(), tmp_path / "model.eigs", without=["learning_rate"])
-
-
-def test_describe(tmp_path):
-    path = tmp_path / "model.eigs"
-    save(RBFNetwork(3).fit(ROWS), path, date="2026-01-01")
-    told = describe(path)
-    assert told["parameters"]["n_prototypes"] == 3
-    assert told["provenance"] == {"date": "2026-01-01", "rows_seen": 90}
-    assert set(told["versions"]) == {"eigenstream", "numpy", "scipy", "scikit-learn"}
-    assert (told["class"], told["n_bytes"]) == ("RBFNetwork", path.stat().st_size)

@@ -1,11 +1,10 @@
 """Labelled arrays of xarray as rows, and results as maps and series."""
 
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from eigenstream import (
     DynamicSubspace,
@@ -67,20 +66,12 @@ def test_rows_are_times_wherever_the_dimension_stands(cube, order, lazy):
 
 
 @pytest.mark.parametrize(
-    "model",
-    [
-        StreamPCA(2),
-        SlowSubspace(2),
-        DynamicSubspace(2),
-        OjaNeuron(max_iter=1, random_state=0),
-        SelfOrganizingMap((2, 2), random_state=0),
-    ],
+    "model", [DynamicSubspace(2), OjaNeuron(max_iter=1, random_state=0)], ids=repr
 )
 def test_every_estimator_answers_with_times(cube, model):
     features = model.fit(cube).transform(cube)
-    expected = type(model)(**model.get_params()).fit(ROWS).transform(ROWS)
+    expected = clone(model).fit(ROWS).transform(ROWS)
     np.testing.assert_allclose(features, expected, atol=1e-8)
-    assert features.sizes["time"] == 60
     assert (features.time == cube.time).all()
 
 
@@ -97,13 +88,6 @@ def test_unclear_dimensions_raise(cube):
         StreamPCA(2).fit(twice)
     with pytest.raises(TypeError, match="dim= does not apply"):
         open_stream(ROWS, dim="time")
-
-
-def test_partial_fit_takes_no_dimensions(cube):
-    with pytest.raises(TypeError, match=r"X is a DataArray, not rows. Pass open_stream\(X\)"):
-        StreamPCA(2).partial_fit(cube)
-    with pytest.raises(TypeError, match="X is a DataArray"):
-        StreamPCA(2).partial_fit(cube.stack(cell=("lat", "lon")).T)
 
 
 def test_several_runs_are_sequences(cube):
@@ -137,20 +121,16 @@ def test_series_and_channels_have_names(cube):
     assert pca.grid_.maps(pca.components_).sel(channel="y").shape == (1,)
 
 
-def test_other_calendars_curvilinear_grids_and_stacked_cells(cube, tmp_path):
-    pytest.importorskip("cftime")
-    calendar = xr.date_range("2020", periods=60, calendar="noleap", use_cftime=True)
+def test_curvilinear_grids_and_stacked_cells(cube, tmp_path):
     nav = cube.lat.rename(lat="y") + 0.0 * cube.lon.rename(lon="x")
     curved = cube.rename(lat="y", lon="x").drop_vars(["x", "y"])
-    curved = curved.assign_coords(nav_lat=nav.drop_vars(["x", "y"]), time=calendar)
+    curved = curved.assign_coords(nav_lat=nav.drop_vars(["x", "y"]))
     pca = StreamPCA(2).fit(open_stream(curved, weights="coslat"))
     np.testing.assert_allclose(pca.preprocessing_.steps[0].weights, COSLAT)
     save(pca, tmp_path / "curved.safetensors")
     again = load(tmp_path / "curved.safetensors")
     assert again.grid_.maps(again.components_).nav_lat.dims == ("y", "x")
-    assert (again.transform(curved).time == curved.time).all()
-    stacked = cube.stack(cell=("lat", "lon"))
-    pca = StreamPCA(2).fit(stacked)
+    pca = StreamPCA(2).fit(cube.stack(cell=("lat", "lon")))
     assert pca.grid_.maps(pca.components_).lat.dims == ("cell",)
     save(pca, tmp_path / "stacked.safetensors")
 
@@ -277,15 +257,6 @@ def test_holes_follow_missing(cube):
     np.testing.assert_allclose(available.transform(hole), expected.transform(rows), atol=1e-9)
 
 
-def test_weighted_rows_with_gaps(cube):
-    hole = cube.where((cube.lon != 90) | (cube.time != cube.time[30]))
-    rows = hole.values.reshape(60, 12) * COSLAT
-    expected = StreamPCA(2, missing="available").fit(rows)
-    pca = StreamPCA(2, missing="available").fit(open_stream(hole, weights="coslat"))
-    np.testing.assert_allclose(pca.components_, expected.components_, atol=1e-9)
-    np.testing.assert_allclose(pca.transform(hole), expected.transform(rows), atol=1e-9)
-
-
 # ---- steps ----------------------------------------------------------------------------------
 
 
@@ -331,42 +302,15 @@ def test_a_path_of_lags_keeps_the_grid_and_the_steps(cube):
     np.testing.assert_allclose(slow.transform(ROWS), same.transform(ROWS))
 
 
-@pytest.mark.filterwarnings("ignore:Blocks of 12 rows")
-def test_error_bars_of_maps(cube):
-    pca = StreamPCA(2).fit(cube, blocks=10)
-    errors = pca.result_.uncertainty.loadings.error
-    assert pca.grid_.maps(errors).dims == ("component", "lat", "lon")
-    theirs = StreamPCA(2).uncertainty(cube, blocks=10).estimator
-    assert theirs.grid_.maps(theirs.components_).dims == ("component", "lat", "lon")
-    frame = StreamPCA(2).set_output(transform="pandas").fit(cube).transform(cube)
-    assert list(frame.columns) == ["streampca0", "streampca1"]
-
-
-def test_lag_paths_and_lazy_fields_on_workers(cube):
-    path = lag_path(SlowSubspace(1), cube, [1, 2])
-    expected = lag_path(SlowSubspace(1), ROWS, [1, 2])
-    np.testing.assert_allclose(path.timescales, expected.timescales)
+def test_lazy_fields_on_workers(cube):
     workers = pytest.importorskip("distributed")
     stream = open_stream(cube.chunk(time=10), weights="coslat")
     with workers.Client(n_workers=2, processes=False, dashboard_address=":0") as client:
         pca = distributed.fit(StreamPCA(2), stream, client=client)
     np.testing.assert_allclose(pca.components_, StreamPCA(2).fit(stream).components_, atol=1e-9)
     assert pca.transform(cube).dims == ("time", "component")
-    assert pca.grid_.kept.all()
 
 
 def test_a_subspace_of_arrays_has_no_grid():
     with pytest.raises(AttributeError, match="no attribute 'feature_grid_'"):
         _ = StreamPCA(2).fit(ROWS).grid_
-
-
-@pytest.mark.slow
-def test_libraries_of_others_are_not_imported():
-    code = """
-import sys
-import numpy as np
-from eigenstream import StreamPCA, open_stream
-StreamPCA(1).fit(open_stream(np.eye(4))).transform(np.eye(4))
-assert not {"xarray", "anndata"} & set(sys.modules)
-"""
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=100)
