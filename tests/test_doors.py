@@ -288,18 +288,6 @@ def test_learning_goes_on_after_the_steps(name):
         fitted(name, "embedding")[0].partial_fit(OTHER, *more.get(name, ()))
 
 
-def test_rows_from_features():
-    model = StreamPCA(4).fit(open_stream(ROWS).through(Standardize()))
-    close(model.inverse_transform(model.transform(OTHER)), OTHER, "inverse")
-    constant = np.column_stack([ROWS, np.full(90, 7.0)])
-    model = StreamPCA(4).fit(open_stream(constant).through(Standardize()))
-    close(model.inverse_transform(model.transform(constant)), constant, "a constant column")
-    for step in (UnitNorm(), Differences(), LagEmbedding(2)):
-        model = StreamPCA(2).fit(open_stream(ROWS).through(step))
-        with pytest.raises(ValueError, match=r"cannot be undone"):
-            model.inverse_transform(model.transform(OTHER))
-
-
 def test_other_steps_raise():
     model = slow_after(Standardize())
     other = open_stream(OTHER).through(Standardize())

@@ -13,7 +13,7 @@ from eigenstream import (
     StreamPCA,
     sample_pairs,
 )
-from eigenstream.evaluation import one_shot_error, pair_roc
+from eigenstream.evaluation import pair_roc
 from eigenstream.features import GradientOrientation
 
 pd = pytest.importorskip("pandas")
@@ -95,8 +95,3 @@ def test_columns_that_are_no_numbers_are_named(frame):
     ):
         with pytest.raises(ValueError, match="not numbers: 'when'"):
             fit(frame)
-
-
-def test_an_error_is_a_probability():
-    # Each query's sum of chances rounds up: together they were 1 + 2^-52.
-    assert one_shot_error(np.zeros((60, 1)), LABELS) == 1.0

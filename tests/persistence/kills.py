@@ -17,10 +17,8 @@ import numpy as np
 import eigenstream
 from eigenstream import (
     ClassSubspace,
-    OjaNeuron,
     SelfOrganizingMap,
     Sketch,
-    SlowSubspace,
     StreamPCA,
 )
 from eigenstream.persistence import load, model_file
@@ -53,9 +51,7 @@ def fits(folder):
 
     return {
         "dense": lambda **how: StreamPCA(3).fit(stream(), **how),
-        "slow": lambda **how: SlowSubspace(2, lag=2).fit(stream(), **how),
         "classes": lambda **how: ClassSubspace(2).fit(labelled(stream()), **how),
-        "oja": lambda **how: OjaNeuron(max_iter=2, tol=0.0, random_state=0).fit(stream(), **how),
         "map": lambda **how: SelfOrganizingMap((3, 3), max_iter=2, random_state=0).fit(
             stream(), **how
         ),

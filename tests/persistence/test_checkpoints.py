@@ -90,7 +90,10 @@ BATCH = CompetitiveLearning(3, random_state=0, method="batch", max_iter=3, tol=0
 
 
 @pytest.mark.filterwarnings(
-    "ignore:the sum of the ratios", "ignore:.*did not settle", "ignore:gamma .* nearly the identity"
+    "ignore:the sum of the ratios",
+    "ignore:only 1 of the 2",
+    "ignore:.*did not settle",
+    "ignore:gamma .* nearly the identity",
 )
 @pytest.mark.parametrize(
     ("model", "stops"),

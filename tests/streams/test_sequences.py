@@ -169,23 +169,3 @@ def test_files_that_continue_each_other_are_judged_by_time():
     stream = open_stream(days, sequence=False, time=0, gap=1)
     assert [len(rows) for rows, _ in sequences_of(stream)] == [6, 3]
     assert [len(rows) for rows, _ in sequences_of(open_stream(days))] == [3, 3, 3]
-
-
-def test_missing_values_of_real_weather(data_folder):
-    """Three airports, hour by hour: with holes of hours and of days, and two absurd outliers."""
-    pd = pytest.importorskip("pandas")
-    with np.load(data_folder / "nyc_weather.npz", allow_pickle=False) as file:
-        values, names = file["values"], file["airports"].tolist()
-    columns = np.flatnonzero(np.isnan(values).mean(axis=(0, 1)) < 0.2)
-    airports = dict(zip(names, values, strict=True))
-    with pytest.raises(ValueError, match=r"EWR has NaN .* at row \d+, column \d"):
-        list(open_stream(airports, columns=columns))
-    stream = open_stream(airports, columns=columns, missing="interpolate", chunk_rows=100)
-    got = sequences_of(stream)
-    assert [len(rows) for rows, _ in got] == [8730] * 3
-    for (rows, weights), given_rows in zip(got, values, strict=True):
-        given_rows = given_rows[:, columns]
-        filled = pd.DataFrame(given_rows).interpolate(limit_area="inside").to_numpy()
-        inside = np.isfinite(filled).all(axis=1)
-        np.testing.assert_array_equal(weights, inside)
-        np.testing.assert_allclose(rows[inside], filled[inside], rtol=1e-5, atol=1e-5)
