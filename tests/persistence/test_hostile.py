@@ -103,8 +103,8 @@ def spoil(random, header, arrays):
         arrays[name] = np.ascontiguousarray(any_of(random, changes))
     elif kind == 1 and arrays:
         name = random.choice(sorted(arrays))
-        value = any_of(random, FILLS[:3] if arrays[name].dtype.kind in "iu" else FILLS)
-        arrays[name] = np.full_like(arrays[name], value)
+        fills = {"i": FILLS[:3], "u": FILLS[1:3]}.get(arrays[name].dtype.kind, FILLS)
+        arrays[name] = np.full_like(arrays[name], any_of(random, fills))
     elif kind == 2 and len(arrays) > 1:
         left, right = random.choice(sorted(arrays), 2, replace=False)
         arrays[left], arrays[right] = arrays[right], arrays[left]
@@ -121,7 +121,7 @@ def spoil(random, header, arrays):
             pair[1] = value if pair[0] == name else pair[1]
         of[name] = value
     else:
-        node[key] = any_of(random, WRONG + NUMBERS)
+        node[key] = any_of(random, NUMBERS[:7] if type(node[key]) is int else WRONG)
 
 
 @pytest.mark.parametrize("seed", range(4))
