@@ -83,7 +83,7 @@ WRONG = (
 
 
 #: Numbers for parameters, and for all entries of an array.
-NUMBERS = (0, 1, 2, 5, 100, 10**6, 10**15, True, None, 0.5, "pca", {"is": "tuple", "of": [9, 9]})
+NUMBERS = (0, 1, 2, 5, 100, 10**6, 10**15, None, 0.5, "pca", {"is": "tuple", "of": [9, 9]})
 FILLS = (-1, 5, 10**9, np.nan, np.inf, 1e300)
 
 
