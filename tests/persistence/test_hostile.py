@@ -152,7 +152,7 @@ def use(model, X):
         if hasattr(model, name):
             try:
                 getattr(model, name)(X)
-            except ValueError:
+            except (ValueError, MemoryError):
                 pass
             except TypeError as error:
                 if "not rows" not in str(error):  # a forged preprocessor
