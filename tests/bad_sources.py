@@ -99,7 +99,7 @@ FILES = {
     "npz: text": ("x.npz", b"no zip", "not an .npz file"),
     "npz: cut off": ("x.npz", npz(X=ROWS)[:150], "not an .npz file"),
     "npz: flipped": ("x.npz", flipped(npz(X=np.random.default_rng(0).random((90, 3)))), "damaged"),
-    "npz: objects": ("x.npz", npz(X=OBJECTS), "no array of numbers"),
+    "npz: objects": ("x.npz", npz(X=OBJECTS), "has the arrays: 'X'"),
     "npz: lies": ("x.npz", lying_npz(), "x.npz::X is cut off"),
     "npz: two": ("x.npz", npz(a=ROWS, b=ROWS), "arrays: 'a', 'b'. Name one"),
     "csv: empty": ("x.csv", b"", "is empty"),
@@ -182,7 +182,7 @@ def hdf5_that_loops(tmp):
     return f"{tmp}/x.h5::/nothing"
 
 
-@case("not a Zarr array or group|without files", "zarr")
+@case("not a Zarr array or group|no files of a known format", "zarr")
 def zarr_empty(tmp):
     (tmp / "x.zarr").mkdir()
     return tmp / "x.zarr"

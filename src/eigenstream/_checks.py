@@ -62,11 +62,6 @@ def is_annotated(values: Matrix) -> bool:
     return all(hasattr(type(values), name) for name in ("obs_names", "var_names", "obsm", "X"))
 
 
-def is_backed(values: Matrix) -> bool:
-    """Report whether values are a sparse matrix of AnnData on disk."""
-    return all(hasattr(type(values), name) for name in ("backend", "to_memory", "append"))
-
-
 def native(values: Matrix) -> Matrix:
     """Return the data frame inside a frame of narwhals, and other values unchanged."""
     wrapped = hasattr(type(values), "to_native") and hasattr(type(values), "implementation")

@@ -2,8 +2,6 @@
 
 import errno
 import os
-import platform
-import shutil
 import stat
 import tempfile
 from collections.abc import Iterator
@@ -14,24 +12,6 @@ from typing import cast
 
 #: The error codes of a full disk, an exceeded quota and a file that is too large.
 NO_ROOM = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC), errno.EFBIG)
-
-
-@contextmanager
-def full_disk_named(path: Path) -> Iterator[None]:
-    """Add the file name to the errors of a full disk, which do not include it.
-
-    >>> with full_disk_named(Path("page.html")):
-    ...     raise OSError(errno.ENOSPC, "No space left on device")
-    Traceback (most recent call last):
-        ...
-    OSError: cannot write page.html: No space left on device
-    """
-    try:
-        yield
-    except OSError as problem:
-        if problem.errno not in NO_ROOM:
-            raise
-        raise OSError(f"cannot write {path}: {problem.strerror}") from problem
 
 
 @contextmanager
@@ -51,12 +31,12 @@ def replacing(path: Path) -> Iterator[TextIOWrapper]:
         raise OSError(f"cannot write {path}: it is read-only, or not a file")
     try:
         file = tempfile.NamedTemporaryFile(  # noqa: SIM115
-            "w", encoding="utf-8", dir=target.parent, prefix=_mark(target), delete=False
+            "w", encoding="utf-8", dir=target.parent, prefix=f".{target.name}.", delete=False
         )
     except OSError as refusal:
         raise OSError(f"cannot write {path}: {refusal.strerror}") from refusal
     try:
-        with full_disk_named(path), file:
+        with file:
             yield cast(TextIOWrapper, file.file)
             # Write to the disk before replacing, so that a crash leaves a complete file.
             file.flush()
@@ -68,19 +48,19 @@ def replacing(path: Path) -> Iterator[TextIOWrapper]:
         mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~mask
         os.chmod(file.name, mode)
         os.replace(file.name, target)
-    except BaseException:
+    except BaseException as problem:
         Path(file.name).unlink(missing_ok=True)
+        # Errors of a full disk do not name the file.
+        if isinstance(problem, OSError) and problem.errno in NO_ROOM:
+            raise OSError(f"cannot write {path}: {problem.strerror}") from problem
         raise
 
 
 @contextmanager
 def folder_beside(path: Path) -> Iterator[Path]:
-    """Create a temporary folder next to a file, for libraries that write files by name.
-
-    ``remove_abandoned`` also removes such folders of killed processes.
-    """
+    """Create a temporary folder next to a file, for libraries that write files by name."""
     target = path.resolve()
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=_mark(target)) as folder:
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as folder:
         yield Path(folder)
 
 
@@ -102,40 +82,3 @@ def check_writable(path: Path) -> None:
             raise _Enough
     except _Enough:
         pass
-
-
-def _mark(target: Path) -> str:
-    """Return the prefix of the temporary files of this process."""
-    return f".{target.name}.{platform.node()}-{os.getpid()}."
-
-
-def remove_abandoned(path: Path) -> None:
-    """Remove the temporary files of processes that were killed while writing.
-
-    Files of running processes, and of other machines on a shared disk, are kept.
-    """
-    target = path.resolve()
-    start = f".{target.name}.{platform.node()}-"
-    try:
-        there = list(target.parent.iterdir())
-    except OSError:  # the folder is writable but cannot be listed
-        return
-    for file in there:
-        owner = file.name.removeprefix(start).partition(".")[0]
-        if file.name.startswith(start) and owner.isdecimal() and not _lives(int(owner)):
-            if file.is_dir():
-                shutil.rmtree(file, ignore_errors=True)
-            else:
-                file.unlink(missing_ok=True)
-
-
-def _lives(process: int) -> bool:
-    if os.name != "posix":  # os.kill would end the process
-        return True
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except (PermissionError, OverflowError):
-        return True
-    return True

@@ -84,9 +84,6 @@ def prepared(model: Estimator, X: RowsLike) -> RowsLike:
         return X
     if is_list_of_sequences(X):
         return [prepared(model, part) for part in X]
-    if hasattr(X, "__next__"):
-        _check_row_by_row(model, steps, "an iterator over chunks")
-        return (prepared(model, part) for part in X)
     if getattr(X, "ndim", 0) != 3:
         check_is_rows(X)
         return steps.transform(_columns_of(model, X))

@@ -6,7 +6,7 @@ from os import PathLike
 from types import MethodType
 from typing import Any, Self
 
-from eigenstream._checks import is_annotated, is_backed, is_field, is_sparse
+from eigenstream._checks import is_annotated, is_field, is_sparse
 from eigenstream._types import Estimator, RowsLike
 
 __all__ = ["check_is_rows", "offered_if"]
@@ -62,7 +62,7 @@ def check_is_rows(values: RowsLike, name: str = "X") -> None:
         raise ValueError(f"Complex data not supported: {name} has complex numbers. Pass real ones.")
     listed = isinstance(values, list | tuple) and len(values) > 0 and name in ("X", "pairs")
     first = values[0] if listed else values
-    stored = is_field(values) or is_annotated(values) or is_backed(values)
+    stored = is_field(values) or is_annotated(values)
     loader = hasattr(values, "batch_sampler") and hasattr(values, "dataset")  # torch's DataLoader
     source = loader or isinstance(values, Iterator | Mapping) or callable(values)
     source = source and not hasattr(values, "__array__") and not is_sparse(values)

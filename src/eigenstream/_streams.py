@@ -14,7 +14,7 @@ from typing import Any, NoReturn, TypeVar, cast
 import numpy as np
 
 from eigenstream import _hooks
-from eigenstream._checks import is_annotated, is_backed, is_field, native
+from eigenstream._checks import is_annotated, is_field, native
 from eigenstream._provenance import note_source
 from eigenstream._refusals import check_is_rows
 from eigenstream._types import Estimator, LabelsLike, RowsLike, StreamLike
@@ -92,7 +92,7 @@ def is_labelled(X: RowsLike) -> bool:
     >>> is_labelled(np.zeros((3, 2)))
     False
     """
-    return is_field(X) or is_annotated(X) or is_backed(X)
+    return is_field(X) or is_annotated(X)
 
 
 def opened(X: RowsLike, model: Estimator = None, *, refit: bool = False) -> RowsLike:

@@ -1,7 +1,5 @@
 """Checkpoints of a fit: going on is never having stopped, and nothing else is gone on with."""
 
-import subprocess
-import sys
 import weakref
 
 import numpy as np
@@ -332,21 +330,3 @@ def test_every_so_many_rows(tmp_path):
         open_stream(ROWS, chunk_rows=100), checkpoint=Counting(tmp_path / "fit.eigs", every=250)
     )
     assert written == [300, 600, 900, 900]
-
-
-def test_temporary_files_of_the_killed_are_removed(tmp_path):
-    path = tmp_path / "fit.eigs"
-    code = (
-        "import os, sys; from pathlib import Path\n"
-        "from eigenstream._files import folder_beside, replacing\n"
-        "path = Path(sys.argv[1])\n"
-        "with replacing(path), folder_beside(path) as folder:\n"
-        "    (folder / '.tmp').touch()\n"
-        "    os.kill(os.getpid(), 9)"
-    )
-    subprocess.run([sys.executable, "-c", code, path], timeout=100)
-    assert len(list(tmp_path.iterdir())) == 2  # a file, and a folder with one
-    other = tmp_path / ".fit.eigs.another-machine-1.x"
-    other.touch()
-    StreamPCA(2).fit(stream(), checkpoint=path)
-    assert sorted(one.name for one in tmp_path.iterdir()) == [other.name, "fit.eigs"]

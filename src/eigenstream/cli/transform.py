@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from eigenstream._files import full_disk_named, replacing
+from eigenstream._files import replacing
 from eigenstream._machine import chunk_rows
 from eigenstream._prepared import without_steps
 from eigenstream._types import Estimator
@@ -39,7 +39,7 @@ def transform(
     if getattr(estimator, "missing", None) in ("partial", "available"):
         stream = stream.keeping_holes()
     check_output(out, [model, *data, *stream.sources], ENDINGS)
-    with full_disk_named(out), replacing(out) as file, Watched(stream) as watched:
+    with replacing(out) as file, Watched(stream) as watched:
         blocks = _features(without_steps(estimator), steps, watched.chunks(), len(names))
         n_rows = write_rows(file.buffer, out.suffix.lower(), names, blocks, stream.time_name)
     facts = {"rows": n_rows, "features": len(names), "seconds": watched.seconds, "output": str(out)}

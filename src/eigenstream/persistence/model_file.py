@@ -16,7 +16,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from eigenstream import __version__
-from eigenstream._files import folder_beside, remove_abandoned, replacing
+from eigenstream._files import folder_beside, replacing
 from eigenstream._storable import check_form
 from eigenstream._types import Estimator, Facts, Handle
 from eigenstream.persistence.codec import Arrays, can_be_saved, decode, encode
@@ -119,9 +119,7 @@ def save(
     if not can_be_saved(estimator):
         kind = type(estimator).__name__
         raise TypeError(f"{kind} objects cannot be saved. Pass an estimator of eigenstream.")
-    path = Path(path).expanduser()
-    write(estimator, path, date=date, without=without)
-    remove_abandoned(path)
+    write(estimator, Path(path).expanduser(), date=date, without=without)
 
 
 def write(

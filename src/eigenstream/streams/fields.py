@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -264,11 +265,9 @@ def factors_of(
     X: Labelled, weights: ArrayLike | None, variables: tuple[GridVariable, ...], dim: str
 ) -> Array:
     """Return the weight of each cell of all arrays."""
-    factors = (
-        arrays_of(weights) if hasattr(type(weights), "data_vars") else [weights] * len(variables)
-    )
     parts = []
-    for array, factor, own in zip(arrays_of(X), factors, variables, strict=True):
+    for array, own in zip(arrays_of(X), variables, strict=True):
+        factor: Any = weights
         if isinstance(factor, str):
             if factor != "coslat":
                 raise ValueError(f"weights={factor!r} is unknown. Pass 'coslat' or an array.")

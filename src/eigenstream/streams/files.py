@@ -306,10 +306,9 @@ def reader_of_file(file: File) -> str | None:
 
 def _unknown(file: File) -> str:
     """Return the error message for a file without a reader."""
-    if not file.is_folder:
-        return f"{file.path} has an unknown format. Use one of {' '.join(BY_ENDING)}, or an array."
-    path = file.path
-    return f"{path} is a folder without files of a known format. For subfolders, pass {path}/*/*."
+    if file.is_folder:
+        return f"{file.path} has no files of a known format. For subfolders, pass {file.path}/*/*."
+    return f"{file.path} has an unknown format. Use one of {' '.join(BY_ENDING)}, or an array."
 
 
 def reader_of(kind: str, options: Facts, name: str) -> Any:
@@ -345,9 +344,7 @@ def chosen(file: File, shapes: Mapping[str, tuple[int, ...] | None]) -> list[str
         return sorted(matches, key=natural_order)
     series = [name for name, shape in shapes.items() if shape is not None]
     candidates = [name for name in series if len(shapes[name] or ()) > 1] or series
-    if len(candidates) == 1:
-        return candidates
-    if candidates:
-        advice = f"Name one, such as {file.path}::{candidates[0]}, or pass ::* for all of them."
-        raise StreamError(f"{file.path} has {len(shapes)} arrays: {listed}. {advice}")
-    raise StreamError(f"{file.path} has no array of numbers, only {listed or 'no arrays'}.")
+    if len(candidates) != 1:
+        advice = f"Name one, such as {file.path}::name, or pass ::* for all of them."
+        raise StreamError(f"{file.path} has the arrays: {listed or 'none'}. {advice}")
+    return candidates

@@ -57,6 +57,8 @@ class ColumnTable(RowTable):
             twice = next(name for name in self.columns if self.columns.count(name) > 1)
             advice = "Rename one, or pass header=None if the first row is data."
             raise StreamError(f"{self.name} has two columns called {twice!r}. {advice}")
+        if self.n_rows == 0:
+            raise StreamError(f"{self.name} has no rows. Pass a table with rows.")
 
     def picked(self, piece: Piece, request: Request) -> Chunk:
         """Return records, which have the requested columns only, as a chunk."""
@@ -131,8 +133,6 @@ class Arrow(ColumnTable):
             data = type(data)(files, schema, data.format, data.filesystem)
         self.data, self.n_rows = data, data.count_rows()
         self.name_columns(schema.names)
-        if self.n_rows == 0:
-            raise StreamError(f"{self.name} has no rows.")
         self.no_numbers: Mapping[int, str] = {
             place: type_word(field.type)
             for place, field in enumerate(schema)
@@ -209,8 +209,6 @@ class DataFrame(ColumnTable, SlicedTable):
     def __init__(self, frame: Piece, name: str) -> None:
         self.frame, self.name, self.n_rows = frame, name, len(frame)
         self.name_columns(frame.columns)
-        if self.n_rows == 0:
-            raise StreamError(f"{name} has no rows.")
         kinds = {str(kind).lower() for kind in frame.dtypes}
         self.dtype = np.dtype(np.float32 if kinds == {"float32"} else np.float64)
 
