@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
+from sklearn.utils import check_array
 
-from eigenstream._checks import check_finite, check_number, check_whole, real_array
+from eigenstream._checks import check_number, check_whole
 from eigenstream._linalg import Float64s, brief, orthonormalized, principal_angles
 from eigenstream._types import Array
 from eigenstream.evaluation.base import (
@@ -330,13 +331,12 @@ def captured(basis: ArrayLike, operator: ArrayLike) -> float:
     0.75
     """
     columns = _columns(basis, "basis")
-    T = real_array(operator, "operator").astype(np.float64, copy=False)
+    T = check_array(operator, dtype=np.float64, input_name="operator")
     if T.shape != (len(columns), len(columns)):
         raise ValueError(
             f"operator has shape {T.shape}. "
             f"The basis requires shape ({len(columns)}, {len(columns)})."
         )
-    check_finite(T, name="operator")
     V = orthonormalized(columns)
     best = float(np.linalg.eigvalsh(T)[-V.shape[1] :].sum())
     if best <= 0:
@@ -348,11 +348,10 @@ def captured(basis: ArrayLike, operator: ArrayLike) -> float:
 
 
 def _columns(values: ArrayLike, name: str) -> Float64s:
-    columns = real_array(values, name).astype(np.float64, copy=False)
-    if columns.ndim != 2 or not 0 < columns.shape[1] <= columns.shape[0]:
+    columns: Float64s = check_array(values, dtype=np.float64, input_name=name)
+    if columns.shape[1] > columns.shape[0]:
         raise ValueError(
             f"{name} has shape {columns.shape}. Pass (n_features, d) with d <= n_features, "
             "such as components_.T."
         )
-    check_finite(columns, name=name)
     return columns

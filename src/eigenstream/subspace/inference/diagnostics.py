@@ -12,7 +12,7 @@ from eigenstream.subspace.estimators.results import PairResult
 from eigenstream.subspace.estimators.slow_subspace import SlowSubspace
 from eigenstream.subspace.inference import timescales
 from eigenstream.subspace.inference.decays import of_learner
-from eigenstream.subspace.solvers.solver import MATRIX
+from eigenstream.subspace.solvers.solver import MATRIX, Dense, Task
 from eigenstream.subspace.sums.operators import MatrixOperator
 from eigenstream.subspace.sums.terms import TimeTerms
 
@@ -54,11 +54,17 @@ def autocorrelations(model: SlowSubspace, X: RowsLike, lag: int | None = None) -
     lag = model.lag if lag is None else check_whole(lag, "lag")
     if model._own_sums:
         return of_learner(model._scored_terms(X, lag), model._columns)
-    chunks = model._features_of(X)
-    terms = TimeTerms(
-        model.n_components_, lag=lag, center=bool(model.center), reversible=model._averages
-    )
-    return timescales.of_features(chunks, terms)
+    n, averages = model.n_components_, model._averages
+    terms = TimeTerms(n, lag=lag, center=bool(model.center), reversible=averages)
+    learner = Dense().begin(terms, Task(None, None))
+    for chunk in model._features_of(X):
+        learner.add(chunk)
+    if terms.n_velocities == 0:
+        raise ValueError(
+            f"No two rows are lag={lag} apart with values in both. Give longer sequences, or a "
+            "smaller lag."
+        )
+    return of_learner(learner, np.eye(n))
 
 
 def implied_timescales(model: SlowSubspace, X: RowsLike, lag: int | None = None) -> Float64s:

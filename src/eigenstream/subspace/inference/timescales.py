@@ -14,9 +14,8 @@ from eigenstream._checks import check_lags, check_number, warn_user
 from eigenstream._linalg import Float64s, brief
 from eigenstream._provenance import note_source
 from eigenstream._streams import is_stream, opened
-from eigenstream._types import BlockCount, RowsLike, WeightsLike
+from eigenstream._types import BlockCount, RowsLike
 from eigenstream.evaluation.sums import without_each
-from eigenstream.rows.chunk import Chunk
 from eigenstream.subspace.inference.decays import (
     ChapmanKolmogorov,
     Decay,
@@ -40,9 +39,8 @@ from eigenstream.subspace.inference.uncertainty import (
     parts_of_sequences,
     warned,
 )
-from eigenstream.subspace.solvers.solver import ADD, Dense, Need, Task
+from eigenstream.subspace.solvers.solver import ADD, Need
 from eigenstream.subspace.sums.learner import Learner
-from eigenstream.subspace.sums.terms import TimeTerms
 
 if TYPE_CHECKING:
     from eigenstream.subspace.estimators.slow_subspace import SlowSubspace
@@ -76,19 +74,6 @@ def slowest_first(variance: Float64s, velocity: Float64s, noise: float = 0.0) ->
 def lagged(turn: Float64s, variance: Float64s, velocity: Float64s) -> Float64s:
     """Return the symmetric covariance of turned features, now and ``lag`` rows later."""
     return np.asarray(turn.T @ (variance - velocity / 2.0) @ turn, np.float64)
-
-
-def of_features(chunks: Iterable[Chunk], terms: TimeTerms) -> Float64s:
-    """Return the autocorrelation of features that come chunk by chunk."""
-    learner = Dense().begin(terms, Task(None, None))
-    for chunk in chunks:
-        learner.add(chunk)
-    if terms.n_velocities == 0:
-        raise ValueError(
-            f"No two rows are lag={terms.lag} apart with values in both. Give longer sequences, "
-            "or a smaller lag."
-        )
-    return of_learner(learner, np.eye(terms.n_features))
 
 
 def at_lags(features: Float64s, lags: list[int]) -> Float64s:
@@ -311,7 +296,6 @@ def lag_path(
     estimator: "SlowSubspace",
     X: RowsLike,
     lags: ArrayLike | None = None,
-    sample_weight: WeightsLike = None,
     *,
     blocks: BlockCount = None,
     dt: float = 1.0,
@@ -331,8 +315,6 @@ def lag_path(
     lags : array-like of int, default=None
         The lags in rows. By default 1, 2, 5, 10, 20, 50 and 100. Lags that leave velocities for
         less than half of the rows are dropped.
-    sample_weight : array-like of shape (n,), or a list of arrays, one for each sequence
-        Non-negative weights of the rows.
     blocks : int or "sequences", default=None
         The number of blocks for error bars, or each sequence as a block, as in
         ``SlowSubspace.uncertainty``. Every block stores two D x D matrices for each lag.
@@ -371,7 +353,7 @@ def lag_path(
         model._check_parameters()
     checked = fitted[0] if lags is None else fitted[-1]
     X = opened(X, estimator, refit=True)
-    fit, n_rows = checked._fit_in_time(X, sample_weight)
+    fit, n_rows = checked._fit_in_time(X)
     for model in fitted:
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(checked, name):
@@ -456,8 +438,5 @@ def _rescaled(bars: Uncertainty, factors: Float64s) -> Uncertainty:
     scales = bars.timescales
     assert scales is not None
     n = min(len(factors), len(scales.value))
-    values = (
-        estimate[:n] * factors[:n]
-        for estimate in (scales.value, scales.error, scales.low, scales.high)
-    )
-    return replace(bars, timescales=Estimate(*values))
+    both = (scales.value, scales.error, scales.low, scales.high)
+    return replace(bars, timescales=Estimate(*(values[:n] * factors[:n] for values in both)))

@@ -182,56 +182,34 @@ Begin = Callable[[int], tuple[Learner, ...]]
 BlockCut = Callable[..., list["RowBlock"]]
 
 
-class TimeBlocks:
-    """Learners of consecutive blocks of equal length.
-
-    If ``n_rows`` is None, there are between ``n_blocks`` and ``2 * n_blocks`` of them: whenever
-    the latter are full, neighbours are merged. ``begin`` is called with the number of features.
-    """
-
-    def __init__(self, begin: Begin, n_blocks: int, n_rows: int | None) -> None:
-        self.begin, self.n_blocks = begin, n_blocks
-        #: The length of a block, or None while it doubles.
-        self.size = FIRST_BLOCK if n_rows is None else n_rows / n_blocks
-        self.doubles = n_rows is None
-        self.parts: list[RowBlock] = []
-        #: The number of rows so far, and the number at which the last block is full.
-        self.n_rows = self.end = 0
-
-    def add(self, chunk: Chunk) -> None:
-        """Learn rows that follow the rows so far."""
-        first = 0
-        while first < len(chunk):
-            if self.n_rows == self.end:
-                self._open(chunk.rows.shape[1], bool((chunk.starts == first).any()))
-            last = min(len(chunk), first + self.end - self.n_rows)
-            for learner in self.parts[-1].learners:
-                learner.add(chunk[first:last])
-            self.n_rows, first = self.n_rows + last - first, last
-
-    def _open(self, width: int, begins: bool) -> None:
-        if self.doubles and len(self.parts) == 2 * self.n_blocks:
-            pairs = zip(self.parts[::2], self.parts[1::2], strict=True)
-            self.parts = [merged_blocks(pair) for pair in pairs]
-            self.size *= 2
-        self.parts.append(RowBlock(self.begin(width), begins))
-        self.end = ceil(self.size * len(self.parts) - 1e-6)
-
-    def done(self) -> list[RowBlock]:
-        """Return the blocks; a short last one joins the block before it."""
-        if len(self.parts) > 1 and self.end - self.n_rows > self.size / 2:
-            self.parts[-2:] = [merged_blocks(self.parts[-2:])]
-        return self.parts
-
-
 def parts_in_time(
     chunks: Iterable[Chunk], begin: Begin, n_blocks: int, n_rows: int | None
 ) -> list[RowBlock]:
-    """Return the learners of blocks of rows or pairs."""
-    blocks = TimeBlocks(begin, n_blocks, n_rows)
+    """Return the learners of consecutive blocks of rows or pairs, of equal length.
+
+    If ``n_rows`` is None, there are between ``n_blocks`` and ``2 * n_blocks`` of them: whenever
+    the latter are full, neighbours are merged. A short last block joins the block before it.
+    """
+    size = FIRST_BLOCK if n_rows is None else n_rows / n_blocks
+    parts: list[RowBlock] = []
+    seen = end = 0  # the number of rows so far, and that at which the last block is full
     for chunk in chunks:
-        blocks.add(chunk)
-    return blocks.done()
+        first = 0
+        while first < len(chunk):
+            if seen == end:
+                if n_rows is None and len(parts) == 2 * n_blocks:
+                    pairs = zip(parts[::2], parts[1::2], strict=True)
+                    parts, size = [merged_blocks(pair) for pair in pairs], 2 * size
+                begins = bool((chunk.starts == first).any())
+                parts.append(RowBlock(begin(chunk.rows.shape[1]), begins))
+                end = ceil(size * len(parts) - 1e-6)
+            last = min(len(chunk), first + end - seen)
+            for learner in parts[-1].learners:
+                learner.add(chunk[first:last])
+            seen, first = seen + last - first, last
+    if len(parts) > 1 and end - seen > size / 2:
+        parts[-2:] = [merged_blocks(parts[-2:])]
+    return parts
 
 
 def parts_of_sequences(
@@ -360,25 +338,8 @@ def warned(error_bars: Uncertainty) -> Uncertainty:
     return error_bars
 
 
-def short_blocks(size: float, least: float) -> str | None:
-    """Return a warning if blocks are too short."""
-    if size >= least:
-        return None
-    return (
-        f"Blocks of {size:.3g} rows are shorter than ten time scales of the slowest feature, which "
-        f"has about {least / LEAST_TIMESCALES:.2g} rows. The errors are too small. Use more rows "
-        "or fewer blocks."
-    )
-
-
 def _mean_size(fitted: "SubspaceEstimator", parts: list[RowBlock]) -> float:
     return float(np.mean([fitted._block_size(part.learners[0]) for part in parts]))
-
-
-def _joined_blocks(parts: list[RowBlock], n: int) -> list[RowBlock]:
-    """Return n parts from consecutive parts, of nearly equal sizes."""
-    edges = np.linspace(0, len(parts), n + 1).astype(int).tolist()
-    return [merged_blocks(parts[first:last]) for first, last in pairwise(edges)]
 
 
 def jackknife(
@@ -395,9 +356,17 @@ def jackknife(
     learners = [part.learners[0] for part in parts]
     least = 0.0 if independent else fitted._least_block(learners, size)
     if size < least and len(parts) >= 2 * LEAST_BLOCKS:
-        parts = _joined_blocks(parts, max(len(parts) // ceil(least / size), LEAST_BLOCKS))
+        n = max(len(parts) // ceil(least / size), LEAST_BLOCKS)
+        edges = np.linspace(0, len(parts), n + 1).astype(int).tolist()
+        parts = [merged_blocks(parts[first:last]) for first, last in pairwise(edges)]
         size = _mean_size(fitted, parts)
-    short = short_blocks(size, least)
+    short = None
+    if size < least:
+        short = (
+            f"Blocks of {size:.3g} rows are shorter than ten time scales of the slowest feature, "
+            f"which has about {least / LEAST_TIMESCALES:.2g} rows. The errors are too small. Use "
+            "more rows or fewer blocks."
+        )
     others = list(left_out(fitted, parts))
     d = min(each.n_components_ for each in (fitted, *others))
     values = {
