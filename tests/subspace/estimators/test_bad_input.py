@@ -38,28 +38,6 @@ def test_bad_rows(learner, rows, message):
         clone(learner).fit(rows)
 
 
-@pytest.mark.parametrize(
-    ("learner", "message"),
-    [
-        (StreamPCA(0), "'n_components' parameter of StreamPCA must be an int.*Got 0"),
-        (StreamPCA(1.5), r"Got 1\.5"),
-        (StreamPCA(9), "n_components=9 exceeds the number of features, 8"),
-        (SlowSubspace(9), "n_components=9 exceeds the number of features, 8"),
-        (SlowSubspace(0.5), r"n_components=0\.5 is a share of the kinetic variance\. Use"),
-        (StreamPCA(0.5, solver="krylov"), r"solver=Dense\(\)"),
-        (SlowSubspace(2, alpha=0), "Got 0 instead"),
-        (SlowSubspace(2, alpha=float("nan")), "Got nan"),
-        (SlowSubspace(2, alpha="best"), "Got 'best'"),
-        (SlowSubspace(2, lag=60), "n_samples=60.*lag=60 takes at least 61 rows"),
-        (SlowSubspace(2, criterion="ratio", solver="krylov"), r"solver=Dense\(\)"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
-def test_parameters(learner, message):
-    with pytest.raises((ValueError, TypeError), match=message):
-        learner.fit(ROWS)
-
-
 PCA, SLOW = StreamPCA(2), SlowSubspace(2)
 
 

@@ -75,17 +75,6 @@ def test_solvers_of_one_pass_come_near(solver, share, seed):
     assert share * exact.result_.objective < score <= exact.result_.objective * (1 + 1e-9)
 
 
-@pytest.mark.filterwarnings("ignore:gamma .* nearly the identity")
-def test_a_kernel_finds_what_its_map_finds():
-    found = ContrastSubspace(2, solver=Kernel("rbf", 0.05)).fit(X, background=BACKGROUND)
-    rows = np.concatenate([X, BACKGROUND])
-    gram = np.exp(-0.05 * ((rows[:, None] - rows) ** 2).sum(axis=2))
-    values, vectors = np.linalg.eigh(gram)
-    space = vectors[:, values > 1e-10] * np.sqrt(values[values > 1e-10])
-    expected, _ = top(2, 1.0, space[:400], space[400:])
-    np.testing.assert_allclose(found.eigenvalues_, expected, atol=1e-6)
-
-
 def test_chunks_of_either_kind_in_any_order():
     whole = ContrastSubspace(3, alpha=2.0).fit(X, background=BACKGROUND)
     grown, rng = ContrastSubspace(3, alpha=2.0), np.random.default_rng(1)

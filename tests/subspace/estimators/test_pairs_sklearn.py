@@ -71,16 +71,15 @@ PAIRS, Y = sample_pairs(LABELS, 800, random_state=0)
     ],
     ids=repr,
 )
-class TestPairShaped:
-    def test_input_is_left_alone_and_may_be_read_only(self, learner):
-        pairs, y, rows = ROWS[PAIRS], Y.copy(), ROWS.copy()
-        for array in (pairs, y, rows):
-            array.flags.writeable = False
-        model = clone(learner).fit(pairs, y)
-        before = model.transform(rows)
-        model.predict(pairs)
-        model.score(pairs, y)
-        np.testing.assert_array_equal(model.transform(rows), before)
+def test_pairs_may_be_read_only_and_are_left_alone(learner):
+    pairs, y, rows = ROWS[PAIRS], Y.copy(), ROWS.copy()
+    for array in (pairs, y, rows):
+        array.flags.writeable = False
+    model = clone(learner).fit(pairs, y)
+    before = model.transform(rows)
+    assert len(model.predict(pairs)) == len(pairs)
+    assert 0.5 < model.score(pairs, y) <= 1.0
+    np.testing.assert_array_equal(model.transform(rows), before)
 
 
 @pytest.mark.parametrize(

@@ -79,12 +79,6 @@ def test_constant_features_are_left_as_they_are():
     np.testing.assert_allclose(model.inverse_transform(model.transform(rows)), rows, rtol=1e-9)
 
 
-def test_uncentred_rows_are_scaled_by_their_root_mean_square():
-    model = StreamPCA(2, center=False, scale=True).fit(ROWS)
-    np.testing.assert_allclose(model.scale_, np.sqrt((ROWS**2).mean(axis=0)), rtol=1e-12)
-    assert StreamPCA(2).fit(ROWS).scale_ is None
-
-
 LABELS = np.random.default_rng(1).integers(0, 6, len(ROWS))
 MOVED = ROWS + 2 * UNITS * np.random.default_rng(2).standard_normal((6, 6))[LABELS]
 

@@ -63,15 +63,6 @@ def test_missing_rows_are_skipped_with_both_velocities(learner):
     np.testing.assert_allclose(chunked.components_, skipping.components_, atol=1e-9)
 
 
-@pytest.mark.parametrize("container", ["pandas", "polars"])
-def test_output_as_data_frames(container):
-    library = pytest.importorskip(container)
-    frame = library.DataFrame({f"sensor {i}": ROWS[:, i] for i in range(8)})
-    features = SlowSubspace(2).set_output(transform=container).fit_transform(frame)
-    assert type(features).__module__.startswith(container)
-    assert list(features.columns) == ["slowsubspace0", "slowsubspace1"]
-
-
 def test_weights_are_routed_through_a_pipeline():
     weights = np.linspace(0, 1, 120)
     with sklearn.config_context(enable_metadata_routing=True):

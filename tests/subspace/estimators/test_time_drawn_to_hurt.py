@@ -51,16 +51,6 @@ def test_alpha_of_rows_in_single_precision_is_that_of_the_rows(kind):
             assert found.alpha_ == pytest.approx(least_alpha(rows, d), rel=1e-4), seed
 
 
-def test_ratios_of_rows_in_single_precision_are_those_of_the_rows():
-    for seed in range(8):
-        _, rows = drawn(seed, "wide")
-        one, other = (
-            SlowSubspace(2, criterion="ratio", solver="dense").fit(some)
-            for some in (rows, rows.astype(np.float64))
-        )
-        np.testing.assert_allclose(one.eigenvalues_, other.eigenvalues_, rtol=1e-6)
-
-
 @pytest.mark.parametrize("far", [0.0, 1e2, 1e5, 1e6])
 def test_an_alpha_about_zero_is_right_or_told(far):
     """Beside the square of a large mean little is left of small directions."""

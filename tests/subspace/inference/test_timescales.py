@@ -92,12 +92,13 @@ def test_rows_that_have_nothing_to_say_of_time_scales():
     skipped = autocorrelations(slow, open_stream(holes, missing="skip"))
     np.testing.assert_allclose(left, skipped, atol=1e-12)
     assert np.isfinite(left).all()
-    with pytest.raises(ValueError, match="No two rows are lag=1 apart"):
-        implied_timescales(slow, ROWS[:1])
-    with pytest.raises(ValueError, match="lag must be"):
-        implied_timescales(slow, ROWS, lag=0)
-    with pytest.raises(ValueError, match="has 2 features, and SlowSubspace has learned from 8"):
-        implied_timescales(slow, open_stream(ROWS[:, :2]))
+    for rows, how, message in (
+        (ROWS[:1], {}, "No two rows are lag=1 apart"),
+        (ROWS, {"lag": 0}, "lag must be"),
+        (open_stream(ROWS[:, :2]), {}, "has 2 features, and SlowSubspace has learned from 8"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            implied_timescales(slow, rows, **how)
     with pytest.raises(NotFittedError):
         implied_timescales(SlowSubspace(), ROWS)
 

@@ -105,16 +105,6 @@ def test_a_stream_of_unknown_length_has_enough_blocks(n):
     np.testing.assert_allclose(found.eigenvalues.value, StreamPCA(2).fit(X).eigenvalues_)
 
 
-def test_errors_of_variances_are_those_of_independent_rows():
-    X = np.random.default_rng(0).standard_normal((20_000, 3)) * [4.0, 2.0, 1.0]
-    found = StreamPCA(3).uncertainty(X, blocks=200)
-    # The squared angle of components i and j is v_i v_j / (n (v_i - v_j)^2) [ANDERSON].
-    v = np.array([16.0, 4.0, 1.0])
-    np.testing.assert_allclose(found.eigenvalues.error, v * np.sqrt(2 / 20_000), rtol=0.2)
-    terms = [sum(a * b / (a - b) ** 2 for b in v if b != a) / 20_000 for a in v]
-    np.testing.assert_allclose(found.angles, np.sqrt(terms), rtol=0.2)
-
-
 @pytest.mark.parametrize("model", [StreamPCA(2), SlowSubspace(2)])
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_loadings_have_the_errors_of_separate_fits(model):
