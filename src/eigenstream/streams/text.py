@@ -255,7 +255,7 @@ class Text(ColumnTable):
         return (
             f"{self.name} has {word!r:.60} in row {row} (line {line}) of column {column!r}, not a "
             f"number. Empty the cell and pass missing='skip', or pass decimal=',', time= or "
-            f"exclude=[{column!r}]."
+            f"exclude={column!r}."
         )
 
 
