@@ -1,5 +1,7 @@
 """Golden cases of neurons, prototypes, maps, feature maps and schedules."""
 
+from functools import partial
+
 import numpy as np
 from sklearn.datasets import load_digits
 
@@ -20,7 +22,7 @@ from eigenstream import (
 )
 from eigenstream.features import GradientOrientation
 from eigenstream.theory import OrderParameters
-from golden.table import add, quality
+from golden.table import add, fields, quality
 
 X = oracles.slow_sources(m=400)
 RNG = np.random.default_rng(0)
@@ -59,59 +61,38 @@ for rate, schedule in RATES.items():
 TOP = oracles.top(oracles.variance(X), 1)[1][:, 0]
 # Ten passes over rows that follow one another: the average depends on where in them it is taken.
 quality("oja/automatic", lambda: abs(OjaNeuron(random_state=0).fit(X).components_[0] @ TOP), 0.02)
-for name, parameters in {
-    "plain": {},
-    "no intercept": {"fit_intercept": False},
-}.items():
-    add(
-        f"perceptron/{name}",
-        lambda p=parameters: (
-            (unit := Perceptron(max_iter=20, shuffle=False, **p).fit(*APART)).coef_,
-            unit.intercept_,
-            unit.predict(X[:50]),
-        ),
-    )
-add(
-    "perceptron/three classes",
-    lambda: (
-        (unit := Perceptron(max_iter=5, shuffle=False).fit(CLUSTERED, CLASSES)).coef_,
-        unit.predict(CLUSTERED[:50]),
-    ),
-)
-add(
-    "perceptron/mistakes",
-    lambda: (
-        (unit := Perceptron(random_state=0).fit(*APART)).converged_,
-        unit.score(*APART),
-    ),
-)
+LINEAR = "coef_", "intercept_"
+
+
+def perceptron(data, names, rows, **parameters):
+    unit = Perceptron(shuffle=False, **parameters).fit(*data)
+    return *fields(unit, *names), unit.predict(rows[:50])
+
+
+for name, intercept in {"plain": True, "no intercept": False}.items():
+    how = {"max_iter": 20, "fit_intercept": intercept}
+    add(f"perceptron/{name}", partial(perceptron, APART, LINEAR, X, **how))
+THREE = CLUSTERED, CLASSES
+how = {"max_iter": 5}
+add("perceptron/three classes", partial(perceptron, THREE, LINEAR[:1], CLUSTERED, **how))
+CONVERGED = Perceptron(random_state=0).fit(*APART)
+add("perceptron/mistakes", lambda: (CONVERGED.converged_, CONVERGED.score(*APART)))
+
+
+def adaline(rule):
+    unit = Adaline(rule=rule, learning_rate=0.01, max_iter=5, shuffle=False).fit(*APART)
+    return *fields(unit, *LINEAR), unit.decision_function(X[:9])
+
+
+def adaline_regression(rule):
+    rate = schedules.Power(0.1, 50)
+    unit = AdalineRegressor(rule=rule, learning_rate=rate, max_iter=3, shuffle=False)
+    return unit.fit(X, NUMBERS).coef_, unit.predict(X[:9])
+
+
 for normalize, rule in ((False, "lms"), (True, "nlms")):
-    add(
-        f"adaline/normalize {normalize}",
-        lambda rule=rule: (
-            (
-                unit := Adaline(rule=rule, learning_rate=0.01, max_iter=5, shuffle=False).fit(
-                    *APART
-                )
-            ).coef_,
-            unit.intercept_,
-            unit.decision_function(X[:9]),
-        ),
-    )
-    add(
-        f"adaline regression/normalize {normalize}",
-        lambda rule=rule: (
-            (
-                unit := AdalineRegressor(
-                    rule=rule,
-                    learning_rate=schedules.Power(0.1, 50),
-                    max_iter=3,
-                    shuffle=False,
-                ).fit(X, NUMBERS)
-            ).coef_,
-            unit.predict(X[:9]),
-        ),
-    )
+    add(f"adaline/normalize {normalize}", partial(adaline, rule))
+    add(f"adaline regression/normalize {normalize}", partial(adaline_regression, rule))
 quality("adaline/default", lambda: Adaline(random_state=0).fit(*APART).score(*APART), 0.01)
 quality(
     "adaline regression/default",
@@ -122,6 +103,15 @@ quality(
     ),
     0.005,
 )
+
+
+def network(**parameters):
+    parameters = {"hidden_layer_sizes": (8,), "max_iter": 10, "random_state": 0, **parameters}
+    net = MultilayerPerceptron(**parameters).fit(CLUSTERED, CLASSES)
+    chances = net.predict_proba(CLUSTERED)[np.arange(400), CLASSES]
+    return net.score(CLUSTERED, CLASSES), np.log(np.maximum(chances, 1e-3)).mean()
+
+
 for name, parameters in {
     "tanh": {},
     "logistic": {"activation": "logistic"},
@@ -130,18 +120,7 @@ for name, parameters in {
     "mini-batches": {"batch_size": 16, "learning_rate": 0.1},
     "momentum": {"momentum": 0.9},
 }.items():
-    quality(
-        f"multilayer/{name}",
-        lambda p=parameters: (
-            (
-                net := MultilayerPerceptron(
-                    **{"hidden_layer_sizes": (8,), "max_iter": 10, "random_state": 0, **p}
-                ).fit(CLUSTERED, CLASSES)
-            ).score(CLUSTERED, CLASSES),
-            np.log(np.maximum(net.predict_proba(CLUSTERED)[np.arange(400), CLASSES], 1e-3)).mean(),
-        ),
-        0.03,
-    )
+    quality(f"multilayer/{name}", partial(network, **parameters), 0.03)
 quality(
     "multilayer/regression",
     lambda: (
@@ -154,6 +133,13 @@ quality(
 
 # ---- prototypes ----------------------------------------------------------------------------------
 
+
+def prototypes(**parameters):
+    rows = HOLES if "missing" in parameters else CLUSTERED
+    model = CompetitiveLearning(4, init=START, **parameters).fit(rows)
+    return model.prototypes_, model.counts_, model.predict(CLUSTERED[:50])
+
+
 for name, parameters in {
     "winner": {},
     "winner at a rate": {"learning_rate": 0.05},
@@ -165,18 +151,7 @@ for name, parameters in {
     "batch": {"method": "batch", "max_iter": 5},
     "missing": {"missing": "skip"},
 }.items():
-    add(
-        f"prototypes/{name}",
-        lambda p=parameters: (
-            (
-                model := CompetitiveLearning(4, init=START, **p).fit(
-                    HOLES if "missing" in p else CLUSTERED
-                )
-            ).prototypes_,
-            model.counts_,
-            model.predict(CLUSTERED[:50]),
-        ),
-    )
+    add(f"prototypes/{name}", partial(prototypes, **parameters))
 add(
     "prototypes/chunks",
     lambda: (
@@ -192,18 +167,11 @@ add(
         CompetitiveLearning(4, init=START).fit(CLUSTERED, sample_weight=1 + CLASSES).prototypes_
     ),
 )
+RECORDED = CompetitiveLearning(2, init=START[:2], learning_rate=0.02, record_every=100)
 add(
     "prototypes/overlaps",
-    lambda: (
-        (
-            found := OrderParameters.of_history(
-                CompetitiveLearning(2, init=START[:2], learning_rate=0.02, record_every=100)
-                .fit(CLUSTERED)
-                .history_,
-                np.eye(2, 8),
-            )
-        ).R,
-        found.Q,
+    lambda: fields(
+        OrderParameters.of_history(RECORDED.fit(CLUSTERED).history_, np.eye(2, 8)), "R", "Q"
     ),
 )
 FIXED = CompetitiveLearning(4, init=START).fit(CLUSTERED)
@@ -264,27 +232,22 @@ for name, parameters in {
 MAP = SelfOrganizingMap((3, 4), init=UNITS, shuffle=False, training="batch").fit(CLUSTERED)
 add("maps/u matrix", lambda: (MAP.u_matrix(), MAP.hits(CLUSTERED), MAP.component_planes()[2]))
 add("maps/reading", lambda: (MAP.predict(CLUSTERED[:50]), MAP.transform(CLUSTERED[:4])))
-add("maps/classes", lambda: ((f := MAP.class_map(CLUSTERED, CLASSES)).purity, f.counts))
+add("maps/classes", lambda: fields(MAP.class_map(CLUSTERED, CLASSES), "purity", "counts"))
+ERRORS = "quantization_error", "topographic_error"
 add(
     "maps/quality",
-    lambda: (
-        (q := MAP.evaluate(CLUSTERED)).quantization_error,
-        q.topographic_error,
-        MAP.trustworthiness(CLUSTERED),
-    ),
+    lambda: (*fields(MAP.evaluate(CLUSTERED), *ERRORS), MAP.trustworthiness(CLUSTERED)),
 )
+
+
+def map_of_digits(training):
+    model = SelfOrganizingMap((8, 8), training=training, random_state=0).fit(DIGITS)
+    error = model.evaluate(DIGITS).quantization_error
+    return model.class_map(DIGITS, DIGIT).purity, model.trustworthiness(DIGITS), -error / 20
+
+
 for training in ("sequential", "batch"):
-    quality(
-        f"maps/default, {training}",
-        lambda training=training: (
-            (found := SelfOrganizingMap((8, 8), training=training, random_state=0).fit(DIGITS))
-            .class_map(DIGITS, DIGIT)
-            .purity,
-            found.trustworthiness(DIGITS),
-            -found.evaluate(DIGITS).quantization_error / 20,
-        ),
-        0.02,
-    )
+    quality(f"maps/default, {training}", partial(map_of_digits, training), 0.02)
 
 # ---- feature maps --------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ from eigenstream.evaluation import (
 )
 from eigenstream.evaluation.base import all_pairs, labelled, roc_area
 from eigenstream.subspace import n_positive, pair_risks, risk_bound
-from golden.table import add, quality, share, subspace
+from golden.table import add, fields, quality, share, subspace
 
 RNG = np.random.default_rng(0)
 LABELS = np.arange(240) % 6
@@ -179,28 +179,19 @@ for name, parameters in {
         ),
         1e-6 if name in ("krylov", "dual") else 1e-8,
     )
-add(
-    "pairs/weights",
-    lambda: (
-        *subspace(
-            m := PairSubspace(2, criterion="difference", eta=2.0).fit(
-                PAIRS, SIGNS, sample_weight=PAIR_WEIGHTS
-            )
-        ),
-        *judged(m),
-    ),
-)
-add(
-    "pairs/chunks",
-    lambda: (
-        *subspace(
-            m := PairSubspace(2, criterion="difference", eta=2.0)
-            .partial_fit(PAIRS[:7], SIGNS[:7])
-            .partial_fit(PAIRS[7:], SIGNS[7:])
-        ),
-        *judged(m),
-    ),
-)
+
+
+def learned(weights=None, cut=None):
+    model = PairSubspace(2, criterion="difference", eta=2.0)
+    if cut is None:
+        model.fit(PAIRS, SIGNS, sample_weight=weights)
+    else:
+        model.partial_fit(PAIRS[:cut], SIGNS[:cut]).partial_fit(PAIRS[cut:], SIGNS[cut:])
+    return *subspace(model), *judged(model)
+
+
+add("pairs/weights", lambda: learned(PAIR_WEIGHTS))
+add("pairs/chunks", lambda: learned(cut=7))
 add(
     "pairs/merged",
     lambda: subspace(
@@ -273,7 +264,8 @@ quality(
 # ---- evaluation ----------------------------------------------------------------------------------
 
 add("evaluation/one example", lambda: one_shot_error(FRESH, FRESH_LABELS))
-add("evaluation/roc", lambda: ((r := pair_roc(X, LABELS)).area, r.standard_error, r.interval))
+ROC = "area", "standard_error", "interval"
+add("evaluation/roc", lambda: fields(pair_roc(X, LABELS), *ROC))
 add(
     "evaluation/roc of bins",
     lambda: roc_area(all_pairs(labelled(X, LABELS), exact_pairs=0, bins=4096)),

@@ -3,7 +3,7 @@
 import numpy as np
 
 from eigenstream import processes, schedules, theory
-from golden.table import add
+from golden.table import add, fields
 
 MIXING = {
     "independent": theory.Independent(),
@@ -18,12 +18,12 @@ MIXING = {
 LAGS = [0, 1, 2, 5, 10, 19, 20, 50, 100, 1000]
 
 
-def deviation(found):
-    return found.value, found.delta, found.m, found.a, found.blocks, found.leak
+def deviation(bound):
+    return fields(bound, "value", "delta", "m", "a", "blocks", "leak")
 
 
-def risk(found):
-    return found.gap, found.value, found.delta, found.m, found.vacuous
+def risk(bound):
+    return fields(bound, "gap", "value", "delta", "m", "vacuous")
 
 
 for name, profile in MIXING.items():
@@ -115,16 +115,12 @@ for name, call in {
     "a long plateau": lambda: (
         course := UNITS.solve(SLOW_START, np.eye(2), np.linspace(0, 400, 801))
     ).when(np.abs(course.R[:, 1, 1]), 0.47),
-    "a pair's advice": lambda: (
-        (a := PAIR.advise(0.5, n_features=1000)).critical_rate,
-        a.best_rate,
-        a.examples,
+    "a pair's advice": lambda: fields(
+        PAIR.advise(0.5, n_features=1000), "critical_rate", "best_rate", "examples"
     ),
-    "units' advice": lambda: (
-        (
-            a := theory.PrincipalDynamics([0.9, 0.6], learning_rate=0.3).advise(n_features=1000)
-        ).examples,
-        a.stable,
+    "units' advice": lambda: fields(
+        theory.PrincipalDynamics([0.9, 0.6], learning_rate=0.3).advise(n_features=1000),
+        *("examples", "stable"),
     ),
 }.items():
     add(f"dynamics/{name}", call, 1e-3 if "advice" in name or "plateau" in name else 1e-6)

@@ -1,5 +1,7 @@
 """Golden cases of rows in time: StreamPCA and SlowSubspace."""
 
+from functools import partial
+
 import numpy as np
 import scipy.sparse as sp
 from sklearn.frozen import FrozenEstimator
@@ -17,7 +19,7 @@ from eigenstream.subspace import (
     subspace_bound,
 )
 from eigenstream.theory import FiniteMemory, Geometric, Independent
-from golden.table import add, quality, share, subspace
+from golden.table import add, fields, quality, share, subspace
 
 
 def Slow(n_components=2, **parameters):
@@ -96,11 +98,8 @@ add("pca/variances", lambda: (PCA.explained_variance_, PCA.explained_variance_ra
 add("pca/likelihood", lambda: (PCA.noise_variance_, PCA.score(X), PCA.score_samples(X[:9])))
 add("pca/transformed", lambda: (np.abs(PCA.transform(X[:9])), PCA.mean_, PCA.n_samples_seen_))
 add("pca/back", lambda: PCA.inverse_transform(PCA.transform(X[:9])))
-add(
-    "pca/advice",
-    lambda: (lambda a: (a.learning_rate, a.critical_rate, a.examples))(PCA.advise(0.05)),
-    1e-3,
-)
+ADVICE = "learning_rate", "critical_rate", "examples"
+add("pca/advice", lambda: fields(PCA.advise(0.05), *ADVICE), 1e-3)
 for d in (2, 5):
     T = scatter_of(WIDE)
     quality(
@@ -185,43 +184,19 @@ add(
     lambda: (SLOW.result_.autocorrelations, autocorrelations(SLOW, X, lag=2)),
 )
 add("slow/timescales", lambda: (SLOW.timescales_, implied_timescales(SLOW, X, lag=2)))
-add(
-    "slow/path",
-    lambda: (
-        (path := SLOW.path([0.3, 0.6, 0.9])).eigenvalues,
-        path.objective,
-        path.n_positive,
-        path.auto,
-    ),
-)
-add(
-    "slow/lags",
-    lambda: (
-        (path := lag_path(Slow(2), X, lags=[1, 2, 5])).autocorrelations,
-        path.eigenvalues,
-        path.alphas,
-    ),
-)
+PATH = "eigenvalues", "objective", "n_positive", "auto"
+add("slow/path", lambda: fields(SLOW.path([0.3, 0.6, 0.9]), *PATH))
+LAGS = "autocorrelations", "eigenvalues", "alphas"
+add("slow/lags", lambda: fields(lag_path(Slow(2), X, lags=[1, 2, 5]), *LAGS))
 for name, mixing in (("independent", Independent()), ("geometric", Geometric(1, 0.5))):
-    add(
-        f"slow/bound, {name}",
-        lambda mixing=mixing: (
-            (bound := subspace_bound(NUMBER, 0.05, mixing, radius=20.0)).gap,
-            bound.lower,
-            bound.vacuous,
-        ),
-    )
+    bound = partial(subspace_bound, NUMBER, 0.05, mixing, radius=20.0)
+    add(f"slow/bound, {name}", lambda f=bound: fields(f(), "gap", "lower", "vacuous"))
 add(
     "slow/bound, tight",
     lambda: subspace_bound(NUMBER, 0.05, FiniteMemory(2), radius=20.0, tight=True).gap,
 )
-add(
-    "slow/rule for pairs",
-    lambda: (
-        (rule := pair_rule(NUMBER, 0.5, 0.05, Independent(), radius=20.0)).distance,
-        rule.error,
-    ),
-)
+RULE = partial(pair_rule, NUMBER, 0.5, 0.05, Independent(), radius=20.0)
+add("slow/rule for pairs", lambda: fields(RULE(), "distance", "error"))
 for d, alpha in ((2, 0.8), (5, 0.9)):
     T = scatter_of(WIDE, alpha)
     for solver, allowance in (("sketch", 0.02), ("flow", 0.05)):

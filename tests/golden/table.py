@@ -45,6 +45,11 @@ def quality(name: str, call: Callable[[], Any], allowance: float) -> None:
     CASES[name] = Case(call, 0.0, allowance)
 
 
+def fields(value: Any, *names: str) -> tuple[Any, ...]:
+    """Return attributes of an estimator or of a result."""
+    return tuple(getattr(value, name) for name in names)
+
+
 def subspace(model: Any) -> tuple[Any, ...]:
     """Return what a subspace estimator found, without what is free in it.
 
