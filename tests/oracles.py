@@ -57,6 +57,14 @@ def autoregressive(memory, n, rng):
     return rows
 
 
+def slow_among_fast(n, width, memory=(0.99, 0.98, 0.97, 0.96, 0.95), scale=1.0, offset=5.0, seed=0):
+    """Slow sources of some scale among fast ones, mixed."""
+    rng, k = np.random.default_rng(seed), len(memory)
+    rows = autoregressive(np.r_[memory, rng.uniform(-0.3, 0.3, width - k)], n, rng)
+    rows[:, :k] *= scale
+    return rows @ np.linalg.qr(rng.standard_normal((width, width)))[0] + offset
+
+
 def slow_sources(m=400, n_features=8, seed=0):
     """Rows mixed from autoregressive sources of different speeds: all eigenvalues well apart."""
     rng = np.random.default_rng(seed)

@@ -72,8 +72,8 @@ def test_monitor_sees_the_angle_fall_and_may_stop():
     last = principal_angles(fitted.components_.T, exact.components_.T)[0]
     assert abs(angles[-1] - last) < 0.02
     assert angles[-1] < angles[0]
-    stopped = StreamPCA(2, solver=Flow(hook=FlowMonitor(500, stop=lambda p: p.step > 2000)))
-    assert 2000 < stopped.fit(rows).n_samples_seen_ < 3000
+    stopped = StreamPCA(2, solver=Flow(hook=lambda progress: progress.step >= 2000))
+    assert 2000 <= stopped.fit(rows).n_samples_seen_ < 3000
     with pytest.raises(ValueError, match="stores no matrices"):
         matrices(fitted)
 
@@ -90,7 +90,11 @@ def test_unstable_rate_keeps_the_last_good_block():
 
 def test_a_stop_ends_a_call_and_the_next_call_begins_a_sequence():
     rows = walk(20_000, 64)  # several blocks of rows
-    stop = FlowMonitor(100, stop=lambda progress: progress.step == 700)
+
+    def stop(progress):
+        return progress.step == 700
+
+    stop.every = 100
     slow = SlowSubspace(2, alpha=0.4, lag=3, solver=Flow(hook=stop)).partial_fit(rows)
     assert slow.n_samples_seen_ == 703
     slow.partial_fit(rows[5000:5400])

@@ -1,6 +1,7 @@
 """solver="sketch": one pass near the answer of the matrices, for time, pairs and labels."""
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -26,12 +27,7 @@ from eigenstream.subspace.sums.block import Block
 WIDTH = 450
 
 
-def slow_rows(n=3000, width=WIDTH, noise=1.0, seed=0):
-    """Five slow sources among fast ones."""
-    rng = np.random.default_rng(seed)
-    memory = np.r_[0.99, 0.98, 0.97, 0.96, 0.95, rng.uniform(-0.3, 0.3, width - 5)]
-    rows = oracles.autoregressive(memory, n, rng) * np.r_[np.ones(5), np.full(width - 5, noise)]
-    return rows @ np.linalg.qr(rng.standard_normal((width, width)))[0] + 5.0
+slow_rows = partial(oracles.slow_among_fast, width=WIDTH)
 
 
 def labelled_rows(n=3000, n_classes=12, width=WIDTH, seed=0):
@@ -47,7 +43,7 @@ def labelled_rows(n=3000, n_classes=12, width=WIDTH, seed=0):
     return centres[labels] + sizes * rng.standard_normal((n, width)), labels
 
 
-ROWS = slow_rows()
+ROWS = slow_rows(3000)
 X, LABELS = labelled_rows()
 INDEX, SIGNS = sample_pairs(LABELS, 6000, random_state=0)
 CASES = {

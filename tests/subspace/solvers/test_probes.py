@@ -1,6 +1,7 @@
 """The estimated share of a sketch: exact products with probes, and the estimate itself."""
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -17,12 +18,7 @@ from eigenstream.subspace.solvers.probes import probe_columns, share_of_probes
 WIDTH = 330
 
 
-def slow_rows(n, seed=0, width=WIDTH):
-    """Five slow sources among fast ones."""
-    rng = np.random.default_rng(seed)
-    memory = np.r_[0.99, 0.98, 0.97, 0.96, 0.95, rng.uniform(-0.3, 0.3, width - 5)]
-    rows = oracles.autoregressive(memory, n, rng)
-    return rows @ np.linalg.qr(rng.standard_normal((width, width)))[0] + 5.0
+slow_rows = partial(oracles.slow_among_fast, width=WIDTH)
 
 
 def matrix_of(rows):

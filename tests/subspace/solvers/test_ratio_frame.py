@@ -1,6 +1,7 @@
 """Ratios and alpha="auto" by a sketch of several passes, beside a plain twin and the matrices."""
 
 import re
+from functools import partial
 
 import numpy as np
 import pytest
@@ -18,15 +19,8 @@ SHRINKAGE = 1e-3
 pytestmark = pytest.mark.filterwarnings("ignore:the sum of the ratios")
 
 
-def slow_rows(n=4000, seed=0, scale=1.0):
-    """Slow sources among fast ones, the slow ones of another scale."""
-    rng = np.random.default_rng(seed)
-    memory = np.r_[0.99, 0.98, 0.97, rng.uniform(-0.3, 0.3, WIDTH - 3)]
-    rows = oracles.autoregressive(memory, n, rng) * np.r_[np.full(3, scale), np.ones(WIDTH - 3)]
-    return rows @ np.linalg.qr(rng.standard_normal((WIDTH, WIDTH)))[0]
-
-
-ROWS = slow_rows()
+slow_rows = partial(oracles.slow_among_fast, width=WIDTH, memory=(0.99, 0.98, 0.97), offset=0.0)
+ROWS = slow_rows(4000)
 
 
 def ratios(solver=None, **parameters):

@@ -1,6 +1,6 @@
 """The online solver: the Oja-Karhunen flow, with one step for each term of the blocks it adds."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import copy, deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
@@ -53,7 +53,7 @@ Indices = NDArray[np.int64]
 
 
 class FlowMonitor:
-    """Hook that records the progress of an online fit, and may stop it.
+    """Hook that records the progress of an online fit.
 
     Parameters
     ----------
@@ -62,8 +62,6 @@ class FlowMonitor:
     exact : bool, default=False
         Record the principal angle to the exact answer. This diagnostic costs the time of
         solver="dense" and one eigendecomposition for each record.
-    stop : function of a Progress, optional
-        ``fit`` or ``partial_fit`` stops if it returns True.
 
     Attributes
     ----------
@@ -85,24 +83,14 @@ class FlowMonitor:
     True
     """
 
-    def __init__(
-        self,
-        every: int = 1000,
-        *,
-        exact: bool = False,
-        stop: Callable[[Progress], object] | None = None,
-    ) -> None:
+    def __init__(self, every: int = 1000, *, exact: bool = False) -> None:
         self.every = check_whole(every, "every")
         self.exact = check_flag(exact, "exact")
-        if stop is not None and not callable(stop):
-            raise TypeError(f"stop={stop!r} is not callable. Pass a function of one Progress.")
-        self.stop = stop
         self.history: list[Progress] = []
 
-    def __call__(self, progress: Progress) -> bool:
-        """Store a record, and return True to stop the fit."""
+    def __call__(self, progress: Progress) -> None:
+        """Store a record."""
         self.history.append(progress)
-        return bool(self.stop is not None and self.stop(progress))
 
 
 @dataclass(frozen=True)

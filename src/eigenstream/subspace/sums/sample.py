@@ -6,7 +6,6 @@ A sample does not depend on the order, the chunking or the merging of the rows.
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import sqrt
-from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -115,12 +114,8 @@ def hashes_of(chunk: Chunk) -> NDArray[np.uint64]:
     if chunk.targets is None:
         return hashes
     keys, codes = chunk_keys(chunk)
-    return mixed(hashes + _of_keys(keys)[codes])
-
-
-def _of_keys(keys: list[tuple[object, object]]) -> NDArray[np.uint64]:
-    """Return a hash of each (task, label), the same in every process."""
-    return np.array([crc32(repr(key).encode()) for key in keys], np.uint64)
+    of_keys = np.array([crc32(repr(key).encode()) for key in keys], np.uint64)
+    return mixed(hashes + of_keys[codes])
 
 
 # ---- training pairs by learned distance --------------------------------------------------------
@@ -140,18 +135,11 @@ class TrainingPairs:
     @classmethod
     def of_all(cls, chunks: Iterable[Chunk], columns: Float64s) -> "TrainingPairs":
         """Return all pairs of chunks after projection, where equal pairs count as one."""
-        lengths: list[Float64s] = []
-        signs: list[Any] = []
-        weights: list[Float64s] = []
-        hashes: list[NDArray[np.uint64]] = []
-        for chunk in chunks:
-            lengths.append(lengths_of(chunk, columns))
-            signs.append(chunk.targets)
-            weights.append(chunk.each_weight())
-            hashes.append(pair_hashes(chunk))
-        all_signs, all_weights = np.concatenate(signs), np.concatenate(weights)
-        counts = counts_of_pairs(np.concatenate(lengths), all_signs, all_weights)
-        return cls(counts, numbers_of(np.concatenate(hashes), all_signs, all_weights))
+        parts = [
+            (lengths_of(c, columns), c.targets, c.each_weight(), pair_hashes(c)) for c in chunks
+        ]
+        lengths, signs, weights, hashes = map(np.concatenate, zip(*parts, strict=True))
+        return cls(counts_of_pairs(lengths, signs, weights), numbers_of(hashes, signs, weights))
 
     @classmethod
     def of_sample(cls, sample: PairSample, columns: Float64s) -> "TrainingPairs":
@@ -180,8 +168,7 @@ def lengths_of(chunk: Chunk, columns: Float64s) -> Float64s:
     """Return the distance of the members of each pair after projection."""
     assert chunk.pairs is not None
     Z = np.asarray(chunk.rows @ columns, np.float64)
-    apart = Z[chunk.pairs[:, 0]] - Z[chunk.pairs[:, 1]]
-    return np.asarray(np.sqrt(np.einsum("ij,ij->i", apart, apart)))
+    return np.asarray(np.linalg.norm(Z[chunk.pairs[:, 0]] - Z[chunk.pairs[:, 1]], axis=1))
 
 
 def numbers_of(hashes: NDArray[np.uint64], signs: Array, weights: Float64s) -> tuple[float, float]:
