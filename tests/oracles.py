@@ -65,6 +65,22 @@ def slow_among_fast(n, width, memory=(0.99, 0.98, 0.97, 0.96, 0.95), scale=1.0, 
     return rows @ np.linalg.qr(rng.standard_normal((width, width)))[0] + offset
 
 
+def wide_degenerate(rows):
+    """Rows of the width of others on which a careless sketch divides by zero."""
+    n, width = 400, rows.shape[1]
+    return {
+        "constant": np.full((n, width), 3.7),
+        "zero": np.zeros((n, width)),
+        "duplicates": np.repeat(rows[:5], 80, axis=0),
+        "a line": np.outer(np.arange(float(n)), rows[0]),
+        "zero rows among others": np.where(np.arange(n)[:, None] % 3 == 0, rows[:n], 0.0),
+        "a column is far larger": rows[:n] * np.r_[1e6, np.ones(width - 1)],
+        "huge": rows[:n] * 1e100,
+        "tiny": rows[:n] * 1e-100,
+        "two rows": rows[:2],
+    }
+
+
 def slow_sources(m=400, n_features=8, seed=0):
     """Rows mixed from autoregressive sources of different speeds: all eigenvalues well apart."""
     rng = np.random.default_rng(seed)

@@ -5,8 +5,7 @@ import pytest
 
 import scripts
 from eigenstream._linalg import orthonormalized
-from eigenstream.online.averages import ProjectorAverage, RunningAnswer
-from eigenstream.schedules import Auto
+from eigenstream.online.averages import ProjectorAverage
 from flows import Flow
 from oracles import orthonormality_error
 
@@ -55,34 +54,6 @@ def test_an_average_that_is_cut_keeps_its_top():
     best = np.linalg.eigvalsh(P)[-3:].sum()
     # A frame has about 40 x 0.08^2 = 0.25 of each direction outside, the average 1/40 of that.
     assert np.trace(average.vectors[:3] @ P @ average.vectors[:3].T) > (1 - 0.01) * best
-
-
-def test_the_solver_averages_what_it_says(monkeypatch):
-    """The top of the average with weights t^p of the projectors on the top of V^T T V."""
-    given, marks = [], [0]
-    add, collect = ProjectorAverage.add, RunningAnswer.collect
-
-    def noted(self, frame, share):
-        given.append((frame.copy(), share))
-        return add(self, frame, share)
-
-    def counted(self, learner):
-        collect(self, learner)
-        marks.append(self.steps)
-
-    monkeypatch.setattr(ProjectorAverage, "add", noted)
-    monkeypatch.setattr(RunningAnswer, "collect", counted)
-    rows = np.random.default_rng(1).standard_normal((6000, 20)) * np.linspace(3, 1, 20)
-    solution = Flow(3, learning_rate=Auto(averaging=2.0)).update(rows).solution()
-    assert {frame.shape for frame, _ in given} == {(3, 20)}
-    P = defined(*zip(*given, strict=True))
-    V = solution.components
-    assert np.trace(V @ P @ V.T) > 0.999 * np.linalg.eigvalsh(P)[-3:].sum()
-    # The clock shows the sum of |u|^2, which here goes as the steps, to a hundredth in a hundred.
-    marks = np.array(marks)
-    shares = 1 - (marks[:-1] / marks[1:]) ** 3
-    found = np.array([share for _, share in given])
-    np.testing.assert_allclose(found[3:], shares[3:], rtol=0, atol=0.05)
 
 
 def quick(case):

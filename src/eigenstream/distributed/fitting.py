@@ -231,12 +231,10 @@ class SpreadRows(Rows):
 
     def chunks(self, skip: int = 0) -> Iterator[Chunk]:
         """Bring the rows of one task after the other to this process."""
-        for part in self._tasks(None):
-            if len(part) != 1:
-                raise TypeError(
-                    "Rows of Dask data are learned on the workers. Pass open_stream(X)."
-                )
-            yield from (chunk for chunk in self.cluster.run(part[0]) if len(chunk))
+        if not self.stays:
+            raise TypeError("Rows of Dask data are learned on the workers. Pass open_stream(X).")
+        for (part,) in self._tasks(None):
+            yield from (chunk for chunk in self.cluster.run(part) if len(chunk))
 
     def first_row(self) -> Matrix:
         """Return one row."""
@@ -286,7 +284,7 @@ class SpreadRows(Rows):
         model = dask.delayed(light, traverse=False)
         self.tasks = [(model, pieces) for pieces in self.groups]
         if self.stays:
-            rows = [dask.delayed(PartRows.read)(*task) for task in self.tasks]
+            rows = [dask.delayed(kept_rows)(*task) for task in self.tasks]
             self.tasks = list(zip(self.cluster.persist(rows), strict=True))
         return self.tasks
 
@@ -294,47 +292,37 @@ class SpreadRows(Rows):
 # ---- on the workers ------------------------------------------------------------------------
 
 
-class PartRows:
-    """The checked rows of a task: blocks in memory, or a stream that is read when iterated."""
+def kept_rows(estimator: BaseEstimator, pieces: list[Piece]) -> list[Chunk]:
+    """Return the checked rows of a task in memory."""
+    chunks = rows_of_pieces(estimator, pieces)
+    return [replace(chunk.kept(), skipped=chunk.skipped) for chunk in chunks]
 
-    def __init__(self, estimator: BaseEstimator, part: list[Piece]) -> None:
-        self.estimator, self.part = estimator, part
-        self.chunks: list[Chunk] | None = None
 
-    @classmethod
-    def read(cls, estimator: BaseEstimator, part: list[Piece]) -> "PartRows":
-        """Return the rows in memory."""
-        rows = cls(estimator, part)
-        rows.chunks = [replace(chunk.kept(), skipped=chunk.skipped) for chunk in rows]
-        rows.part = []
-        return rows
+def rows_of_pieces(estimator: BaseEstimator, pieces: list[Piece]) -> Iterator[Chunk]:
+    """Yield the checked rows of a task: blocks in memory, or a stream that is read.
 
-    def __iter__(self) -> Iterator[Chunk]:
-        """Yield the chunks. An empty one with a start tells that the next row begins a sequence."""
-        if self.chunks is not None:
-            yield from self.chunks
-            return
-        for piece in self.part:
-            if piece.begins:
-                nothing = np.empty((0, self.estimator.n_features_in_))
-                yield Chunk(nothing, starts=np.zeros(1, np.intp))
-            rows = next(value for value in piece.arguments.values() if value is not None)
-            if is_stream(rows) or len(rows):
-                fit = Fit(self.estimator, self._rows(piece), feature_map=self.estimator._map)
-                yield from fit.reading()
+    An empty chunk with a start means that the next row begins a sequence.
+    """
+    for piece in pieces:
+        if piece.begins:
+            nothing = np.empty((0, estimator.n_features_in_))
+            yield Chunk(nothing, starts=np.zeros(1, np.intp))
+        rows = next(value for value in piece.arguments.values() if value is not None)
+        if is_stream(rows) or len(rows):
+            fit = Fit(estimator, _checked_rows(estimator, piece), feature_map=estimator._map)
+            yield from fit.reading()
 
-    def _rows(self, piece: Piece) -> Rows:
-        """Return the checked rows of a block, with errors that name its place."""
-        X, others = piece.arguments["X"], dict(piece.arguments)
-        del others["X"]
-        of_stream = any(map(is_stream, piece.arguments.values()))
-        with (
-            nullcontext() if of_stream else errors_name(f"{piece.name}, from row {piece.first_row}")
-        ):
-            rows: Rows = self.estimator._rows(X, **others, reset=False)
-        if not of_stream:
-            rows.named(piece.name, piece.first_row)
-        return rows
+
+def _checked_rows(estimator: BaseEstimator, piece: Piece) -> Rows:
+    """Return the checked rows of a block, with errors that name its place."""
+    X, others = piece.arguments["X"], dict(piece.arguments)
+    del others["X"]
+    of_stream, place = any(map(is_stream, (X, *others.values()))), (piece.name, piece.first_row)
+    with nullcontext() if of_stream else errors_name("{}, from row {}".format(*place)):
+        rows: Rows = estimator._rows(X, **others, reset=False)
+    if not of_stream:
+        rows.named(*place)
+    return rows
 
 
 @dataclass
@@ -365,9 +353,8 @@ class Learned:
 
 def learned(begun: Learned, rows: RowsLike, *pieces: RowsLike) -> Learned:
     """Return a learner of a part that has also learned the next rows, in memory or lazy."""
-    rows = PartRows(rows, *pieces) if pieces else rows
     result = deepcopy(begun)
-    for chunk in rows:
+    for chunk in rows_of_pieces(rows, *pieces) if pieces else rows:
         result.add(chunk)
     return result
 

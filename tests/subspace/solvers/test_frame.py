@@ -167,17 +167,7 @@ def test_many_classes_share_sums():
     )
 
 
-DEGENERATE = {
-    "constant": np.full((400, WIDTH), 3.7),
-    "zero": np.zeros((400, WIDTH)),
-    "duplicates": np.repeat(ROWS[:5], 80, axis=0),
-    "a line": np.outer(np.arange(400.0), ROWS[0]),
-    "zero rows among others": np.where(np.arange(400)[:, None] % 3 == 0, ROWS[:400], 0.0),
-    "a column is far larger": ROWS[:400] * np.r_[1e6, np.ones(WIDTH - 1)],
-    "huge": ROWS[:400] * 1e100,
-    "tiny": ROWS[:400] * 1e-100,
-    "two rows": ROWS[:2],
-}
+DEGENERATE = oracles.wide_degenerate(ROWS)
 
 
 @pytest.mark.parametrize("name", DEGENERATE)

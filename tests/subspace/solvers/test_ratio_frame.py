@@ -150,15 +150,7 @@ def test_rows_that_are_read_once_raise():
         ratios().fit(open_stream(iter(np.array_split(ROWS, 5))))
 
 
-DEGENERATE = {
-    "constant": np.full((400, WIDTH), 3.7),
-    "zero": np.zeros((400, WIDTH)),
-    "duplicates": np.repeat(ROWS[:5], 80, axis=0),
-    "a line": np.outer(np.arange(400.0), ROWS[0]),
-    "huge": ROWS[:400] * 1e100,
-    "tiny": ROWS[:400] * 1e-100,
-    "few rows": ROWS[:5],
-}
+DEGENERATE = oracles.wide_degenerate(ROWS)
 
 
 @pytest.mark.filterwarnings("ignore")

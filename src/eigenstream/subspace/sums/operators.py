@@ -31,9 +31,9 @@ LEAST_ALPHA = 1e-6
 #: Warn if rounding may change alpha by this share.
 UNSURE = 0.1
 
-#: The numbers of Lanczos vectors in addition to n_components, and the number of restarts with the
-#: smaller one. More vectors take memory and converge in fewer passes.
-BESIDE, RESTARTS = (40, 100), 60
+#: The number of Lanczos vectors in addition to n_components. More vectors take memory and converge
+#: in fewer passes.
+BESIDE = 60
 
 
 @storable(values="f8 d", vectors="f8 W d")
@@ -328,24 +328,16 @@ class PassOperator:
         seeded: dict[str, Any] = {}
         if "rng" in signature(eigsh).parameters:
             seeded = {"rng": np.random.default_rng(0)}
-        for beside, restarts in zip(BESIDE, (RESTARTS, None), strict=True):
-            most = min(size, max(2 * n_components + 1, n_components + beside))
-            how: Parameters = {
-                "which": "LA",
-                "v0": start,
-                "ncv": most,
-                "maxiter": restarts,
-                "tol": self.tol,
-            }
-            try:
-                values, vectors = eigsh(operator, n_components, **how, **seeded)
-                return canonical(values * unit, vectors)
-            except ArpackNoConvergence as failure:
-                n_converged = len(failure.eigenvalues)
-        raise RuntimeError(
-            f"The Krylov solver converged for only {n_converged} of {n_components} eigenvectors. "
-            "Use fewer components, or solver='dense'."
-        )
+        most = min(size, max(2 * n_components + 1, n_components + BESIDE))
+        how: Parameters = {"which": "LA", "v0": start, "ncv": most, "tol": self.tol}
+        try:
+            values, vectors = eigsh(operator, n_components, **how, **seeded)
+        except ArpackNoConvergence as failure:
+            raise RuntimeError(
+                f"The Krylov solver converged for only {len(failure.eigenvalues)} of "
+                f"{n_components} eigenvectors. Use fewer components, or solver='dense'."
+            ) from failure
+        return canonical(values * unit, vectors)
 
 
 @storable(tol="number", source="-")
