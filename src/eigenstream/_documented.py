@@ -3,11 +3,12 @@
 import re
 import sys
 from collections.abc import Callable, Mapping
+from inspect import cleandoc
 from typing import Any, TypeVar
 
 from sklearn.base import BaseEstimator
 
-__all__ = ["Documented", "documented_by"]
+__all__ = ["Documented", "documented", "documented_by"]
 
 C = TypeVar("C")
 
@@ -61,3 +62,31 @@ def documented_by(entries: Mapping[str, str]) -> Callable[[C], C]:
         return kind
 
     return documented
+
+
+def documented(kind: C) -> C:
+    """Put entries of the docstrings of the bases of a class where its docstring names them.
+
+    >>> class Box:
+    ...     '''Base of boxes.
+    ...
+    ...     Parameters
+    ...     ----------
+    ...     width : int
+    ...         Of a row.
+    ...     '''
+    >>> @documented
+    ... class Small(Box):
+    ...     '''Parameters
+    ...     ----------
+    ...     <width>
+    ...     '''
+    >>> "width : int" in Small.__doc__
+    True
+    """
+    entries: dict[str, str] = {}
+    bases: Any = kind
+    for base in reversed(bases.__mro__[1:]):
+        matches = re.finditer(r"^(\w+) : .+(?:\n +.+)*", cleandoc(base.__doc__ or ""), re.M)
+        entries |= {match[1]: match[0] for match in matches}
+    return documented_by(entries)(kind)

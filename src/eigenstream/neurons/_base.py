@@ -50,7 +50,24 @@ OF_ROWS = "margin_", "radius_", "mistake_bound_", "separable_", "rate_limit_"
 
 @storable(**FITTED, _begun="dict", n_iter_="int", converged_="bool", _records="list")
 class Neurons(Guarded, ABC):
-    """Base of all neurons."""
+    """Base of all neurons.
+
+    Parameters
+    ----------
+    record_every : int, default=None
+        Record the weights in ``history_`` every ``record_every`` steps.
+    random_state : int, RandomState or None, default=None
+        The seed of all random choices.
+
+    Attributes
+    ----------
+    converged_ : bool
+        True if the last pass, or chunk, met the condition of convergence.
+    history_ : History
+        The recorded weights, and the loss of each pass or chunk if the rule has one.
+    n_iter_ : int
+        The number of passes, or of chunks after ``partial_fit``.
+    """
 
     _parameter_constraints: ClassVar[Constraints] = {
         "max_iter": [COUNT],
@@ -112,16 +129,6 @@ class Block(NamedTuple):
     #: The learning rate of each row, relative to that of its step.
     factors: Float64s
 
-    def chosen(self, places: Any) -> "Block":
-        """Return some of the rows.
-
-        >>> Block(np.eye(2), np.ones((2, 1)), np.ones(2), np.ones(2)).chosen(
-        ...     [1]
-        ... ).rows
-        array([[0., 1.]])
-        """
-        return Block(*(values[places] for values in self))
-
 
 #: Starts a pass over the rows.
 Start = Callable[[], Iterable[Block]]
@@ -129,7 +136,20 @@ Start = Callable[[], Iterable[Block]]
 
 @storable(_steps="int", loss_curve_="list[number]")
 class SupervisedNeurons(Neurons):
-    """Base of the neurons that learn from rows with targets, one row at a time."""
+    """Base of the neurons that learn from rows with targets, one row at a time.
+
+    Parameters
+    ----------
+    shuffle : bool, default=True
+        Draw a new order of the rows for each pass of ``fit``.
+
+    Attributes
+    ----------
+    loss_curve_ : list of float
+        The mean loss of each pass or chunk, measured before each step.
+    n_steps_ : int
+        The number of learning steps.
+    """
 
     _parameter_constraints: ClassVar[Constraints] = Neurons._parameter_constraints | {
         "shuffle": ["boolean"],
@@ -378,7 +398,13 @@ class SupervisedNeurons(Neurons):
 
 @storable(classes_="names classes")
 class Classifying(ClassifierMixin, SupervisedNeurons):  # type: ignore[misc, unused-ignore]
-    """Neurons whose targets are classes. The first chunk names all of them."""
+    """Neurons whose targets are classes. The first chunk names all of them.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The class labels, sorted.
+    """
 
     classes_: Array
     #: A single unit answers with the second class above this response.
@@ -553,9 +579,6 @@ def next_order(order: Any, n_rows: int, random: Any) -> NDArray[np.int64]:
     """Return the order of the next rows, drawn as scikit-learn's neural networks do.
 
     ``order`` is the last one. Without a random state the rows keep their order.
-
-    >>> next_order(np.arange(0), 3, None)
-    array([0, 1, 2])
     """
     places = np.arange(n_rows)
     if random is None:

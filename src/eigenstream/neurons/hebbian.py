@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenstream import online
 from eigenstream._constraints import COUNT, words
-from eigenstream._documented import documented_by
+from eigenstream._documented import documented, documented_by
 from eigenstream._hooks import KEEPING, keeper_of
 from eigenstream._linalg import Float64s
 from eigenstream._prepared import learns_rows, maps_streams
@@ -20,7 +20,6 @@ from eigenstream._storable import storable
 from eigenstream._streams import fits_dask
 from eigenstream._types import Checkpoint, Constraints, LabelsLike, RandomState, RowsLike, Values
 from eigenstream.neurons._base import Neurons
-from eigenstream.neurons._entries import documented
 from eigenstream.rows.chunk import Chunk
 from eigenstream.rows.fit import fit_of
 from eigenstream.rows.guard import changing, publishes, reads
@@ -38,7 +37,26 @@ FORMS = {
 
 @storable(_learner="Learner", _latest="f8 units D")
 class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
-    """Base of the estimators whose units learn by a Hebbian rule, one observation at a time."""
+    """Base of the estimators whose units learn by a Hebbian rule, one observation at a time.
+
+    Parameters
+    ----------
+    center : bool, default=True
+        Subtract from each row the mean of the rows before it.
+    init : "random", "data" or array of shape (n_components, n_features), default="random"
+        The initial weights: random directions, the first rows, or given weights.
+    max_iter : int, default=10
+        The largest number of passes of ``fit``.
+    tol : float, default=1e-2
+        ``fit`` ends if a pass changes the weights by at most this share of their norm.
+
+    Attributes
+    ----------
+    mean_ : array of shape (n_features,)
+        The mean that is subtracted from each row. Zeros with ``center=False``.
+    n_steps_ : int
+        The number of learning steps.
+    """
 
     _parameter_constraints: ClassVar[Constraints] = Neurons._parameter_constraints | {
         "learning_rate": "no_validation",
@@ -243,7 +261,7 @@ class OjaNeuron(OnlineNeurons):
     learning_rate : number, "auto", schedule or function of the step, default="auto"
         The learning rate lr. "linear" is stable only for lr y^2 well below 2. Larger rates raise
         ``UnstableStepError``.
-    <center, init, max_iter_of_hebbian, tol_of_hebbian, record_every, random_state>
+    <center, init, max_iter, tol, record_every, random_state>
 
     Attributes
     ----------
@@ -314,7 +332,7 @@ class SangerNetwork(OnlineNeurons):
     learning_rate : number, "auto", schedule or function of the step, default="auto"
         The learning rate lr. It is stable only for lr |y|^2 well below 2. Larger rates raise
         ``UnstableStepError``.
-    <center, init, max_iter_of_hebbian, tol_of_hebbian, record_every, random_state>
+    <center, init, max_iter, tol, record_every, random_state>
 
     Attributes
     ----------

@@ -8,6 +8,7 @@ from scipy.optimize import linprog
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._constraints import words
+from eigenstream._documented import documented
 from eigenstream._linalg import Float64s
 from eigenstream._prepared import maps_streams
 from eigenstream._storable import storable
@@ -21,7 +22,6 @@ from eigenstream.neurons._base import (
     SupervisedNeurons,
     stalled,
 )
-from eigenstream.neurons._entries import documented
 from eigenstream.schedules import LearningRate
 
 #: The number of entries up to which ``separable_`` is computed. More entries take seconds.
@@ -53,6 +53,13 @@ class LinearUnits(SupervisedNeurons):
     """Base of perceptron and Adaline: one unit, or one a class or a target.
 
     The last input is 1, or 0 without intercept. Its weight is the intercept.
+
+    Parameters
+    ----------
+    fit_intercept : bool, default=True
+        Learn an intercept.
+    max_iter : int, default=1000
+        The largest number of passes of ``fit``.
     """
 
     _parameter_constraints: ClassVar[Constraints] = SupervisedNeurons._parameter_constraints | {
@@ -185,7 +192,7 @@ class Perceptron(LinearClassifying):
 
     Parameters
     ----------
-    <fit_intercept, max_iter_of_linear, shuffle, record_every, random_state>
+    <fit_intercept, max_iter, shuffle, record_every, random_state>
 
     Attributes
     ----------
@@ -360,7 +367,30 @@ def adaline_steps(units: Any, block: Block, order: Any, gains: Any, limit: float
 
 @storable(_units="f8 units D+1", safe_rate_="number", rate_limit_="number?")
 class _WidrowHoff(LinearUnits):
-    """Base of the Adalines: w += lr e x / |x|^2, or w += lr e x, with e = d - <w, x> - b."""
+    """Base of the Adalines: w += lr e x / |x|^2, or w += lr e x, with e = d - <w, x> - b.
+
+    Parameters
+    ----------
+    learning_rate : number, schedule or function of the step, default=0.1
+        The learning rate lr.
+    rule : {"nlms", "lms"}, default="nlms"
+        "nlms" is normalised least mean squares, w += lr e x / |x|^2. It is stable for rates below
+        2. A step with rate 1 makes the error of its row zero. |x|^2 includes the 1 of the
+        intercept. "lms" is w += lr e x.
+    tol : float, default=1e-3
+        A pass makes progress if it lowers the mean squared error by more than this share.
+    n_iter_no_change : int, default=5
+        ``fit`` ends after this number of passes without progress.
+
+    Attributes
+    ----------
+    rate_limit_ : float
+        2 / the largest eigenvalue of the mean of x x^T over the rows of ``fit``. With "nlms", of
+        the mean of x x^T / |x|^2. Larger constant rates make the mean weight diverge.
+    safe_rate_ : float
+        2 / the largest |x|^2, or 2 with "nlms". Up to this rate, no step increases the distance to
+        weights that fit its row.
+    """
 
     _parameter_constraints: ClassVar[Constraints] = LinearUnits._parameter_constraints | {
         "rule": [words("nlms", "lms")]
@@ -435,8 +465,8 @@ class AdalineRegressor(Regressing, _WidrowHoff):
 
     Parameters
     ----------
-    <learning_rate_of_adaline, rule_of_adaline, fit_intercept, max_iter_of_linear, tol_of_adaline,
-    n_iter_no_change_of_adaline, shuffle, record_every, random_state>
+    <learning_rate, rule, fit_intercept, max_iter, tol,
+    n_iter_no_change, shuffle, record_every, random_state>
 
     Attributes
     ----------
@@ -474,8 +504,8 @@ class Adaline(LinearClassifying, _WidrowHoff):
 
     Parameters
     ----------
-    <learning_rate_of_adaline, rule_of_adaline, fit_intercept, max_iter_of_linear, tol_of_adaline,
-    n_iter_no_change_of_adaline, shuffle, record_every, random_state>
+    <learning_rate, rule, fit_intercept, max_iter, tol,
+    n_iter_no_change, shuffle, record_every, random_state>
 
     Attributes
     ----------

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_whole
 from eigenstream._constraints import COUNT, words
+from eigenstream._documented import documented
 from eigenstream._linalg import Float64s
 from eigenstream._machine import blas_threads
 from eigenstream._prepared import maps_streams
@@ -26,7 +27,6 @@ from eigenstream.neurons._base import (
     SupervisedNeurons,
     stalled,
 )
-from eigenstream.neurons._entries import documented
 from eigenstream.schedules import LearningRate
 
 #: The size of the largest product of a batch above which several threads are faster.
@@ -238,7 +238,41 @@ def network_answers(net: Network, rows: Any) -> Float64s:
     _waiting="Block | None",
 )
 class _Backpropagating(SupervisedNeurons):
-    """Base of the multilayer perceptrons."""
+    """Base of the multilayer perceptrons.
+
+    Parameters
+    ----------
+    hidden_layer_sizes : int or tuple of int, default=(32,)
+        The number of units of each hidden layer.
+    activation : {"tanh", "logistic", "relu"}, default="tanh"
+        The activation function phi of the hidden units.
+    batch_size : int, default=1
+        The number of rows in a step. ``partial_fit`` keeps the rows after the last whole batch for
+        the next chunk. Until then, predictions use them as a smaller batch.
+    learning_rate : number, schedule or function of the step, default=0.01
+        The learning rate lr.
+    momentum : float, default=0.0
+        The share of the previous step that is added to a step, in Nesterov's form.
+    max_iter : int, default=200
+        The largest number of passes of ``fit``.
+    tol : float, default=1e-4
+        A pass makes progress if it improves the best loss by this amount.
+    n_iter_no_change : int, default=10
+        ``fit`` ends after more than this number of consecutive passes without progress.
+
+    Attributes
+    ----------
+    coefs_ : list of arrays of shape (n_inputs, n_units)
+        The weights from each layer to the next.
+    intercepts_ : list of arrays of shape (n_units,)
+        The intercepts of each layer after the first.
+    loss_ : float
+        The last entry of ``loss_curve_``.
+    n_layers_ : int
+        The number of layers, with the inputs.
+    n_outputs_ : int
+        The number of units of the last layer.
+    """
 
     _parameter_constraints: ClassVar[Constraints] = SupervisedNeurons._parameter_constraints | {
         "hidden_layer_sizes": "no_validation",
@@ -328,11 +362,11 @@ class _Backpropagating(SupervisedNeurons):
             block = Block(rows, targets, weights, factors)
         whole = len(block.rows) - len(block.rows) % self.batch_size
         if whole:
-            super()._chunk(block.chosen(slice(whole)))
+            super()._chunk(Block(*(values[:whole] for values in block)))
             self.loss_ = self.loss_curve_[-1]
         self._waiting = None
         if whole < len(block.rows):
-            self._waiting = block.chosen(np.arange(whole, len(block.rows)))
+            self._waiting = Block(*(values[whole:].copy() for values in block))
 
     def _ready(self) -> Network:
         """Return the network after a step on the rows kept for the next batch."""
