@@ -28,7 +28,7 @@ class SparseFile(SlicedTable):
         with reader.root(file) as root:
             group = root[file.part]
             about = dict(group.attrs)
-            if about.get("encoding-type") != "csr_matrix" or "shape" not in about:
+            if about.get("encoding-type", "csr_matrix") != "csr_matrix" or "shape" not in about:
                 advice = "Write adata.X = adata.X.tocsr() with AnnData."
                 raise StreamError(f"{self.name} is not stored by rows (CSR). {advice}")
             self.describe(about["shape"], group["data"].dtype)
