@@ -179,20 +179,10 @@ def run(views: int = 20_000, seed: int = 0, clock: Clock | None = None) -> Demo:
         areas = [judge((digits - slow.mean_) @ basis.T, labels).area for basis in bases]
     clock.advance(1)
     assert slow.alpha_ is not None  # the difference criterion has one
-    results: dict[str, Any] = {
-        "slow": slow,
-        "pca": pca,
-        "judged": judged,
-        "areas": areas,
-        "alpha": slow.alpha_,
-    }
-    data: dict[str, Any] = {
-        "page": page,
-        "watched": walk.take(200),
-        "digits": digits,
-        "labels": labels,
-    }
-    return Demo(views=views, seed=seed, seconds=clock.seconds, **data, **results)
+    watched, alpha, seconds = walk.take(200), slow.alpha_, clock.seconds
+    return Demo(
+        views, seed, page, watched, digits, labels, slow, pca, judged, areas, alpha, seconds
+    )
 
 
 def table(demo: Demo) -> PageTable:
@@ -287,8 +277,6 @@ def demo_page(demo: Demo) -> Report:
         ),
         facts=(
             ("views", f"{demo.views:,}"),
-            ("pixels", f"{SIZE**2}"),
-            ("features", f"{FEATURES}"),
             ("alpha (auto)", f"{demo.alpha:.3f}"),
             ("seed", f"{demo.seed}"),
             *((work, f"{seconds:.2f} s") for work, seconds in demo.seconds.items()),

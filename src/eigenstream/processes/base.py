@@ -26,8 +26,6 @@ def seed_sequence(random_state: RandomState) -> np.random.SeedSequence:
         return np.random.SeedSequence(random_state.entropy, spawn_key=random_state.spawn_key)
     if isinstance(random_state, np.random.Generator):
         return np.random.SeedSequence(int(random_state.integers(2**63)))
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.SeedSequence(int(random_state.randint(2**31)))
     if random_state is None:
         return np.random.SeedSequence()
     return np.random.SeedSequence(check_whole(random_state, "random_state", least=0))
