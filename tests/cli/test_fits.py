@@ -40,10 +40,10 @@ HOLES[5] = np.nan
 
 @pytest.fixture(autouse=True)
 def files(tmp_path, monkeypatch):
-    """A table with labels, the same rows and labels apart, and pairs by number and by name."""
+    """A table with labels, the same rows and labels apart, and pairs by number."""
     monkeypatch.chdir(tmp_path)
     table = pd.DataFrame(X, columns=list("abcd"))
-    table.assign(species=SPECIES, id=[f"i{k}" for k in range(160)]).to_csv("table.csv", index=False)
+    table.assign(species=SPECIES).to_csv("table.csv", index=False)
     pd.DataFrame(HOLES, columns=list("abcd")).to_csv("holes.csv", index=False)
     np.save("items.npy", X)
     np.save("y.npy", Y)
@@ -51,9 +51,6 @@ def files(tmp_path, monkeypatch):
     pd.Series(SPECIES).to_csv("species.csv", index=False, header=False)
     pairs = pd.DataFrame(INDEX).assign(kind=np.where(SIGNS > 0, "equal", "unequal"))
     pairs.to_csv("pairs.csv", index=False, header=False)
-    named = {"one": INDEX[:, 0], "two": INDEX[:, 1]}
-    named = pd.DataFrame({name: [f"i{k}" for k in ends] for name, ends in named.items()})
-    named.assign(same=SIGNS).to_csv("named.csv", index=False)
 
 
 def behind(*steps):
@@ -139,11 +136,6 @@ FITS = {
     "pairs": (
         "pairs pairs.csv --items DATA",
         ITEMS,
-        lambda: PairSubspace(preprocessor=X).fit(INDEX, SIGNS),
-    ),
-    "pairs, named": (
-        "pairs named.csv --names id --items DATA",
-        COLUMNS,
         lambda: PairSubspace(preprocessor=X).fit(INDEX, SIGNS),
     ),
     "pairs, missing": (

@@ -54,7 +54,7 @@ def files(tmp_path, monkeypatch):
         ("fit pca all.npy --features rbg:3", "'rbg:3' is none of rbf"),
         ("fit som all.npy --grid 3xa", "is not HEIGHTxWIDTH"),
         ("fit pairs pairs.csv --items all.npy", "has 'twin' as a kind of pairs"),
-        ("fit pairs pairs.csv --items few.csv", "has no item '5'"),
+        ("fit pairs pairs.csv --items few.csv", "Use row numbers, 0 to 2"),
         ("fit slow all.npy --dt 0", "dt must be"),
         ("plot m.eigs -o m.html --dt 0", "dt must be"),
         ("fit slow all.npy --blocks 10 --workers 2", "exclude each other"),

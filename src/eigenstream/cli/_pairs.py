@@ -24,24 +24,16 @@ def pairs_of(stream: StreamLike, path: Path) -> tuple[Any, NDArray[np.int64], ND
 
     first, second, kinds = columns_of(path, 3, "pairs")
     rows: list[Array] = []
-    names: list[str] = []
     for chunk in stream.chunks():
         part = chunk.rows
         if chunk.weights is not None:
             part = np.where(chunk.weights[:, None] > 0, part, np.nan)
         rows.append(part)
-        if chunk.labels is not None:
-            names.extend(map(str, chunk.labels.tolist()))
     items = np.concatenate(rows)
-    places = dict(zip(names or map(str, range(len(items))), range(len(items)), strict=True))
-    if len(places) < len(items):
-        raise ValueError("Two items have the same name. Names must differ.")
-    try:
-        ends = [[places[str(end)] for end in side.tolist()] for side in (first, second)]
-    except KeyError as problem:
-        advice = f"Use 0 to {len(items) - 1}, or names with --names."
-        raise ValueError(f"{path} has no item {problem}. {advice}") from None
+    index = np.column_stack([first, second])
+    if not np.isin(index, np.arange(len(items))).all():
+        raise ValueError(f"{path} has pairs of no items. Use row numbers, 0 to {len(items) - 1}.")
     words = [str(kind).strip().lower().removesuffix(".0") for kind in kinds.tolist()]
     if odd := sorted({*words} - {*EQUAL, *UNEQUAL}):
         raise ValueError(f"{path} has {odd[0]!r:.40} as a kind of pairs. Use equal or unequal.")
-    return items, np.array(ends, np.int64).T, np.where(np.isin(words, EQUAL), 1, -1)
+    return items, index.astype(np.int64), np.where(np.isin(words, EQUAL), 1, -1)

@@ -23,7 +23,6 @@ def evaluate(
     *,
     labels: Annotated[str | None, "The column of class labels, or a file of them."] = None,
     pairs: Annotated[Path | None, "A table of pairs instead, as fit pairs takes."] = None,
-    names: Annotated[str | None, "With --pairs: the column that holds the rows' names."] = None,
     false_positive_rate: Annotated[
         float | None, "With --labels of new classes: the threshold of this rate, and its interval."
     ] = None,
@@ -43,8 +42,7 @@ def evaluate(
         raise ValueError("Pass --labels, or --pairs without --false-positive-rate.")
     estimator = feature_model(model)
     file = labels if labels is not None and Path(labels).is_file() else None
-    of_rows = None if file else labels or names
-    more = {"labels": column(of_rows)} if of_rows else {}
+    more = {"labels": column(labels)} if labels is not None and file is None else {}
     # Labels pass through the steps with their rows.
     stream = reading.matching(estimator, data, missing, **more).prepared(estimator)
     if file is not None:

@@ -139,18 +139,17 @@ def _weight(criterion: str, eta: Any) -> Facts:
 @command(app, "fit pairs", "pairs.csv --items items.npy -o model.eigs")
 def fit_pairs(
     pairs: Annotated[
-        Path, typer.Argument(help="A table: two rows (from 0) or names, and equal or unequal.")
+        Path, typer.Argument(help="A table: two row numbers, from 0, and equal or unequal.")
     ],
     *,
     items: Annotated[list[str], "The rows that the pairs are of: a file; may be repeated."],
-    names: Annotated[Any, options.column, "The column of the items that holds names."] = None,
     criterion: Criterion = "ratio",
     eta: Eta = None,
     learning: LearningOptions,
     run: RunOptions,
 ) -> None:
     """Find the features in which equal pairs are near and unequal ones far apart."""
-    stream = run.started(items, pairs, labels=names)
+    stream = run.started(items, pairs)
     weight = _weight(criterion, eta) | {"missing": "raise" if run.missing == "raise" else "skip"}
     estimator = learning.estimator(es.PairSubspace, run, **weight)
     with Watched(stream) as read:
