@@ -5,11 +5,7 @@ import pytest
 
 from eigenstream import CompetitiveLearning
 from eigenstream.neurons import History
-from eigenstream.theory import (
-    CompetitiveDynamics,
-    OrderParameters,
-    SymmetricPair,
-)
+from eigenstream.theory import CompetitiveDynamics, OrderParameters, SymmetricPair
 from simulated import students_with
 
 R0, Q0 = np.array([[0.3, 0.1], [-0.1, 0.2]]), np.array([[0.5, 0.1], [0.1, 0.6]])

@@ -9,13 +9,7 @@ from scipy.stats import multivariate_normal
 from sklearn.base import ClusterMixin, clone
 from sklearn.datasets import load_digits
 
-from eigenstream import (
-    CompetitiveLearning,
-    SelfOrganizingMap,
-    load,
-    open_stream,
-    save,
-)
+from eigenstream import CompetitiveLearning, SelfOrganizingMap, load, open_stream, save
 from eigenstream.persistence import Checkpoint, Interrupted
 from eigenstream.prototypes import Grid
 from eigenstream.schedules import Constant

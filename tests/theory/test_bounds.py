@@ -130,7 +130,7 @@ def test_a_known_alpha_shrinks_the_terms():
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
-        (lambda: slow_bound(2, 1, 0.05, Independent()), "Use m >= 3"),
+        (lambda: slow_bound(2, 1, 0.05, Independent()), "m must be a whole number of at least 3"),
         (lambda: slow_bound(10**19, 1, 0.05, Independent()), "Use m <= 1e18"),
         (lambda: slow_bound(1000, 0, 0.05, Independent()), "d must be a whole number"),
         (lambda: slow_bound(1000, 1, 1.0, Independent()), r"delta must be a number in \(0, 1\)"),

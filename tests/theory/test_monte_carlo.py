@@ -4,12 +4,7 @@ import numpy as np
 import pytest
 
 import simulated
-from eigenstream.theory import (
-    markov_mixing,
-    mean_bound,
-    metric_rule_error,
-    slow_bound,
-)
+from eigenstream.theory import markov_mixing, mean_bound, metric_rule_error, slow_bound
 
 
 @pytest.mark.parametrize("name", ["independent", "moving_average", "switching"])

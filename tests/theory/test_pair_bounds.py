@@ -3,12 +3,7 @@ from math import log, sqrt
 import numpy as np
 import pytest
 
-from eigenstream.theory import (
-    balanced_pair_bound,
-    operator_bound,
-    pair_bound,
-    pair_samples,
-)
+from eigenstream.theory import balanced_pair_bound, operator_bound, pair_bound, pair_samples
 from eigenstream.theory.pair_bounds import margin_risks
 
 

@@ -99,11 +99,7 @@ class Neurons(Guarded, ABC):
     def history_(self) -> History:
         """The records of every ``record_every`` steps, and the loss of each pass."""
         check_is_fitted(self)
-        return History.of(self._records, self._losses())
-
-    def _losses(self) -> list[float] | None:
-        """Return the loss of each pass, or None if the rule has no loss."""
-        return None
+        return History.of(self._records, vars(self).get("loss_curve_"))
 
     def _start_or_continue(self) -> bool:
         """Prepare for a chunk; return whether it is the first one."""
@@ -331,9 +327,6 @@ class SupervisedNeurons(Neurons):
         """Learn from the rows of a chunk, in their order."""
         total = self._show(block, np.arange(len(block.rows)))
         self.loss_curve_.append(total / float(block.weights.sum()))
-
-    def _losses(self) -> list[float]:
-        return self.loss_curve_
 
     def _gains(self, n: int) -> Float64s:
         """Return the learning rates of the next steps."""

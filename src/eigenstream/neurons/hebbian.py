@@ -28,11 +28,7 @@ from eigenstream.schedules import Auto, LearningRate
 from eigenstream.subspace.solvers.flow import FlowSums
 from eigenstream.subspace.sums.learner import Learner
 
-FORMS = {
-    "normalized": online.OJA_NORMALIZED,
-    "linear": online.OJA_LINEAR,
-    "hebb": online.HEBB,
-}
+FORMS = {"normalized": online.OJA_NORMALIZED, "linear": online.OJA_LINEAR, "hebb": online.HEBB}
 
 
 @storable(_learner="Learner", _latest="f8 units D")

@@ -70,11 +70,7 @@ class Network(NamedTuple):
 
     @classmethod
     def zeros(
-        cls,
-        sizes: tuple[int, ...],
-        activation: str,
-        output: str,
-        momentum: float = 0.0,
+        cls, sizes: tuple[int, ...], activation: str, output: str, momentum: float = 0.0
     ) -> "Network":
         """Return a network whose weights are all zero."""
         weights = np.zeros(sum((n + 1) * m for n, m in pairwise(sizes)))
@@ -231,11 +227,7 @@ def network_answers(net: Network, rows: Any) -> Float64s:
 
 
 @storable(
-    n_layers_="int",
-    n_outputs_="int",
-    loss_="number?",
-    _units="Network",
-    _waiting="Block | None",
+    n_layers_="int", n_outputs_="int", loss_="number?", _units="Network", _waiting="Block | None"
 )
 class _Backpropagating(SupervisedNeurons):
     """Base of the multilayer perceptrons.

@@ -16,14 +16,7 @@ from eigenstream._checks import check_names, check_whole
 from eigenstream._linalg import Float64s, brief
 from eigenstream._prepared import reads_rows
 from eigenstream._streams import is_stream, labelled_stream
-from eigenstream._types import (
-    Array,
-    LabelsLike,
-    Matrix,
-    RowsLike,
-    StreamLike,
-    WeightsLike,
-)
+from eigenstream._types import Array, LabelsLike, Matrix, RowsLike, StreamLike, WeightsLike
 from eigenstream.prototypes._nearest import nearest, nearest_units
 from eigenstream.prototypes._quantiser import NO_ROWS, weights_of
 from eigenstream.prototypes.base import PrototypeEstimator

@@ -81,11 +81,7 @@ def _learns_in_steps(self: "PrototypeEstimator") -> None:
     n_iter_="int?",
 )
 class PrototypeEstimator(
-    Quantiser,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    Guarded,
-    ABC,
+    Quantiser, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded, ABC
 ):
     """Base of the estimators whose prototypes compete for rows.
 

@@ -52,11 +52,7 @@ ROUNDS = 30
 
 
 @storable(
-    _scale="number",
-    _n_reseeded="int",
-    _records="list",
-    _drawn="f8 drawn D",
-    _keys="f8 drawn",
+    _scale="number", _n_reseeded="int", _records="list", _drawn="f8 drawn D", _keys="f8 drawn"
 )
 class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
     """Prototypes that compete for rows: online k-means, soft competition and neural gas.

@@ -440,13 +440,7 @@ class SelfOrganizingMap(MapReading):
 class ShuffledRows(KeptRows):
     """Some rows of an array, in a new random order after each call of ``shuffle``."""
 
-    def __init__(
-        self,
-        whole: Chunk,
-        source: Any,
-        places: Any,
-        random: Any,
-    ) -> None:
+    def __init__(self, whole: Chunk, source: Any, places: Any, random: Any) -> None:
         super().__init__(whole, source)
         self.order = self.places = places
         self.random = random

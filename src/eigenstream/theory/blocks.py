@@ -107,7 +107,9 @@ class Blocking:
         self, m: int, delta: float, mixing: MixingProfile, a: int | None = None
     ) -> Deviation:
         """Return the bound at m rows and confidence 1 - delta, for the given or the best a."""
-        m = check_sample_size(m)
+        m = check_whole(m, "m", least=3)
+        if m > MOST:
+            raise ValueError(f"m = {m} is too large. Use m <= 1e18.")
         delta = check_number(delta, "delta", above=0, below=1)
         check_profile(mixing)
         if a is None:
@@ -176,16 +178,6 @@ def statement(text: str, delta: float, details: str, vacuous: bool) -> str:
     sure = f"1 - {delta:.1e}" if delta < 1e-4 else f"{1 - delta:.6g}"
     end = ", which is vacuous" if vacuous else ""
     return f"{text} with probability > {sure} ({details}){end}"
-
-
-def check_sample_size(m: int) -> int:
-    """Return m as an int; the condition a < m/2 requires m >= 3."""
-    m = check_whole(m, "m")
-    if m < 3:
-        raise ValueError(f"m = {m} allows no integer a with 1 <= a < m/2. Use m >= 3.")
-    if m > MOST:
-        raise ValueError(f"m = {m} is too large. Use m <= 1e18.")
-    return m
 
 
 def _smallest(below: Callable[[Int64s, Int64s], Any], low: int, high: int) -> int:

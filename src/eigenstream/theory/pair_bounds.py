@@ -15,13 +15,7 @@ from eigenstream._checks import check_number, check_whole
 from eigenstream.theory.blocks import statement
 from eigenstream.theory.mixing import Float64s
 
-__all__ = [
-    "RiskBound",
-    "balanced_pair_bound",
-    "operator_bound",
-    "pair_bound",
-    "pair_samples",
-]
+__all__ = ["RiskBound", "balanced_pair_bound", "operator_bound", "pair_bound", "pair_samples"]
 
 
 def margin_risks(

@@ -2,11 +2,7 @@
 
 import numpy as np
 
-from eigenstream.theory import (
-    CompetitiveDynamics,
-    PrincipalDynamics,
-    SymmetricPair,
-)
+from eigenstream.theory import CompetitiveDynamics, PrincipalDynamics, SymmetricPair
 
 RUNS = 120
 

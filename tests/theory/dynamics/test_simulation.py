@@ -11,11 +11,7 @@ import pytest
 
 from eigenstream import SangerNetwork
 from eigenstream.schedules import Constant, Power
-from eigenstream.theory import (
-    Annealing,
-    CompetitiveDynamics,
-    PrincipalDynamics,
-)
+from eigenstream.theory import Annealing, CompetitiveDynamics, PrincipalDynamics
 from simulated import students_with
 
 SIGMAS, BIAS = 5.5, 15.0

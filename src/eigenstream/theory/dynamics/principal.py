@@ -5,12 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eigenstream._checks import (
-    check_number,
-    check_numbers,
-    check_whole,
-    warn_user,
-)
+from eigenstream._checks import check_number, check_numbers, check_whole, warn_user
 from eigenstream.theory.dynamics._advice import Advice, unit_advice
 from eigenstream.theory.dynamics._loops import lawson, principal_chain, principal_drift
 from eigenstream.theory.dynamics.base import (
@@ -247,8 +242,8 @@ class PrincipalDynamics(Dynamics):
         -----
         gamma_k = lr_k (beta_k - lr_k / 2) is the rate at which unit k leaves the plateau on which
         the previous units have settled. The length of the plateau is -ln X(0) / gamma_k. gamma is
-        the growth rate of the determinant of the first two units before that. It is eq. 3.12 of
-        Biehl et al. (1998).
+        the growth rate of the determinant of the first two units before that, or of the overlap of
+        a single unit. It is eq. 3.12 of Biehl et al. (1998).
 
         Examples
         --------
@@ -259,8 +254,6 @@ class PrincipalDynamics(Dynamics):
         lr = self.learning_rate
         if unit is None:
             first = self._own_excess()[:2]
-            if len(first) < 2:
-                raise ValueError("gamma needs two units. Use growth_rate(1).")
             return float(lr[:2] @ (first - lr[:2] / 2))
         k = check_whole(unit, "unit")
         if k > len(self._own_excess()):
