@@ -12,7 +12,6 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-import eigenstream
 from eigenstream import CompetitiveLearning, OjaNeuron, Sketch, SlowSubspace, StreamPCA
 from eigenstream.features import GradientOrientation
 from eigenstream.online import UnstableStepError
@@ -250,12 +249,3 @@ def test_changed_parameters_are_checked_again():
         with pytest.raises(ValueError, match=r"must be|cannot change"):
             model.set_params(**change).partial_fit(ROWS)
         model.set_params(**before).partial_fit(ROWS)
-
-
-def test_models_are_copied_and_saved(tmp_path):
-    model = StreamPCA(2).partial_fit(ROWS)
-    eigenstream.save(model, tmp_path / "model.eigs")
-    others = [copy(model), deepcopy(model), pickle.loads(pickle.dumps(model))]
-    for other in [*others, eigenstream.load(tmp_path / "model.eigs")]:
-        assert other._guard is not model._guard
-        assert equal(other.components_, model.components_)

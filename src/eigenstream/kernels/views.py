@@ -3,7 +3,6 @@
 from math import cos, sin, sqrt
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from eigenstream.kernels.base import njit
@@ -27,42 +26,22 @@ def sample_views(
     pads the image so that no view leaves it, so the inner loops do not test coordinates.
     """
     half = (size - 1) / 2.0
-    width = image.shape[1]
-    pixels = image.reshape(-1)
-    corner = np.empty(size, np.uint32)  # unsigned: no test for indices that count from the end
-    down = np.empty(size)
-    right = np.empty(size)
     for k in range(rows.shape[0]):
         c = scales[k] * cos(angles[k])
         s = scales[k] * sin(angles[k])
         view = out[k]
         for i in range(size):
-            row_start = rows[k] + c * (i - half)
-            column_start = columns[k] + s * (i - half)
-            # Two loops, because the first is vectorised only without access to pixels.
             for j in range(size):
-                y = row_start - s * (j - half)
-                x = column_start + c * (j - half)
-                y0 = np.int32(y)  # rounds down, because coordinates inside the padding are positive
-                x0 = np.int32(x)
-                down[j] = y - y0
-                right[j] = x - x0
-                corner[j] = y0 * width + x0
-            for j in range(size):
-                here = corner[j]
-                below = np.uint32(here + width)
-                top = pixels[here] + right[j] * (pixels[np.uint32(here + 1)] - pixels[here])
-                low = pixels[below] + right[j] * (pixels[np.uint32(below + 1)] - pixels[below])
-                view[i * size + j] = top + down[j] * (low - top)
-        if unit_norm:
-            total = 0.0
-            for j in range(size * size):
-                total += view[j] * view[j]
-            # A blank view stays zero instead of becoming NaN.
-            if total > 0.0:
-                factor = 1.0 / sqrt(total)
-                for j in range(size * size):
-                    view[j] *= factor
+                y = rows[k] + c * (i - half) - s * (j - half)
+                x = columns[k] + s * (i - half) + c * (j - half)
+                y0, x0 = int(y), int(x)  # rounds down: coordinates inside the padding are positive
+                down, right = y - y0, x - x0
+                top = image[y0, x0] + right * (image[y0, x0 + 1] - image[y0, x0])
+                low = image[y0 + 1, x0] + right * (image[y0 + 1, x0 + 1] - image[y0 + 1, x0])
+                view[i * size + j] = top + down * (low - top)
+        length = sqrt((view * view).sum())
+        if unit_norm and length > 0.0:  # a blank view stays zero instead of becoming NaN
+            view /= length
 
 
 @njit(cache=True, nogil=True)

@@ -250,10 +250,7 @@ def with_gaps(rows: Matrix, name: str = "X") -> Matrix:
     """Return rows with NaN for each missing value; raise if the squares of others overflow."""
     stored = rows.data if is_sparse(rows) else rows
     missing = ~np.isfinite(stored)
-    if not missing.any():
-        check_finite(rows, name=name)
-        return rows
-    check_finite(np.where(missing, 0.0, stored), name=name)
+    check_finite(np.where(missing, np.zeros((), stored.dtype), stored), name=name)
     stored = np.where(missing, np.array(np.nan, stored.dtype), stored)
     if not is_sparse(rows):
         return stored

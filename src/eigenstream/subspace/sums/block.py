@@ -136,12 +136,8 @@ class Block:
 
     def trace(self, shares: Shares) -> float:
         """Return the trace of T."""
-        return float(
-            sum(
-                shares.get(part, 0.0) * float((self.vectors(part) ** 2).sum())
-                for part in self.by_part()
-            )
-        )
+        squares = {part: float((self.vectors(part) ** 2).sum()) for part in self.by_part()}
+        return sum(shares.get(part, 0.0) * square for part, square in squares.items())
 
     # ---- rows of the terms -----------------------------------------------------------------
 
