@@ -176,7 +176,7 @@ def test_every_folder_has_a_floor():
 FORMS = (Part, Rows, Place, Chunk, Block, MatrixOperator, Eigenpairs, Result)
 OF_FORMS = (Chunk, Block)
 BESIDE = {"base", "block", "sample", "guard", "radius", "columns", "timescales", "time"}
-BESIDE |= {"gap_estimator"}
+BESIDE |= {"gap_estimator", "peaks"}
 ROWS = np.random.default_rng(0).standard_normal((40, 4)).cumsum(axis=0)
 PAIRS = ROWS[np.random.default_rng(1).integers(40, size=(30, 2))]
 

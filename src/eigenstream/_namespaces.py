@@ -214,6 +214,11 @@ class DeviceArray:
             mean = rows.near(weights / weights.sum()) @ rows.values
         return np.asarray(on_host(type(self)(mean)), np.float64)
 
+    def highest(self, row: Values) -> Values:
+        """Return the largest distance of the rows to one row in each column."""
+        away = self.xp.max(self.xp.abs((self - row).values), axis=0)
+        return np.asarray(on_host(type(self)(away)), np.float64)
+
     def squares(self) -> Array:
         """Return the squared norms of the rows as a NumPy array."""
         values, unit = self._scaled()

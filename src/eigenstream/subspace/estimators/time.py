@@ -1,5 +1,6 @@
 """Learning from rows in time order: whole, in chunks, in separate sequences, and merged."""
 
+import warnings
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import replace
@@ -7,6 +8,7 @@ from functools import partial
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
+from scipy.linalg import orth
 from sklearn.base import clone
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
@@ -15,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from eigenstream._checks import check_flag, warn_user
 from eigenstream._documented import documented_by
 from eigenstream._hooks import KEEPING, Resumption, keeper_of
-from eigenstream._linalg import Float64s, rounding_of_mean
+from eigenstream._linalg import Float64s, principal_angles, rounding_of_mean
 from eigenstream._namespaces import on_host
 from eigenstream._prepared import learns_rows
 from eigenstream._provenance import forget_source, note_source
@@ -50,9 +52,9 @@ from eigenstream.subspace.inference.uncertainty import (
     warned,
 )
 from eigenstream.subspace.solvers.solver import MATRIX, PAIRWISE, Dense, Need, Task, chosen_solver
-from eigenstream.subspace.sums.accumulators import Moments
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.operators import MatrixOperator
+from eigenstream.subspace.sums.peaks import HUGE, OperatorSums
 from eigenstream.subspace.sums.row_moments import RowMoments
 from eigenstream.subspace.sums.terms import TimeTerms, Weights
 
@@ -67,9 +69,9 @@ LEAST_ROWS = 10
 #: values, slow processes in short sequences warn too.
 MOST_BETWEEN = 3.0
 
-#: Warn if a row has more than this share of the variance, in fits of at least this number of rows.
-#: Smaller values warn of heavy tails.
-MOST_SHARE, LEAST_ROWS_OF_SHARE = 0.25, 1000
+#: Warn if rows of huge size turn the subspace by more than this angle, in radians, in fits of at
+#: least this number of rows. Rows of fewer, or smaller angles, occur by chance.
+MOST_TURNED, LEAST_ROWS_OF_PEAKS = 0.3, 1000
 
 
 class TimeEstimator(CallbackSupportMixin, GapEstimator):
@@ -132,20 +134,29 @@ class TimeEstimator(CallbackSupportMixin, GapEstimator):
         self._warn_of_runs()
 
     def _warn_about_rows(self, learner: Learner) -> None:
-        """Warn if the subspace may follow one row of huge size."""
+        """Warn if the subspace is another one without a few rows of huge size."""
         super()._warn_about_rows(learner)
-        ready = learner.ahead()
-        terms: Any = ready.terms
-        exact = isinstance(ready.sums, Moments) and terms.bounded and terms.radius is not None
-        if not exact or ready.n_rows < LEAST_ROWS_OF_SHARE:
+        learner = learner.ahead()
+        peaks = getattr(learner.sums, "peaks", None)
+        if peaks is None or learner.n_rows < LEAST_ROWS_OF_PEAKS:
             return
-        total = terms.totals()[0] * ready.thin_operator().trace
-        share = terms.radius.reach(terms.mean) ** 2 / (total or np.inf)
-        if share > MOST_SHARE:
+        terms: Any = learner.terms
+        rest = peaks.without(learner.operator(), terms)
+        if rest is None:
+            return
+        others = copy(learner)
+        others.sums = OperatorSums(rest)
+        with warnings.catch_warnings():  # the whole fit has warned
+            warnings.simplefilter("ignore")
+            columns = [self._solve(each).columns for each in (learner, others)]
+        turned = principal_angles(*columns)[0]
+        shares = peaks.shares(rest, terms, orth(np.hstack(columns)))
+        if turned > MOST_TURNED and shares.max() > HUGE:
+            rows = sorted({peaks.peaks[k].row for k in np.flatnonzero(shares > HUGE / 4)})
             warn_user(
-                f"one row has {min(share, 1.0):.0%} of the variance of all rows, so the subspace "
-                "may follow it. Leave it out by the step OmitOutliers() of a stream, or by "
-                "sample_weight."
+                f"row(s) {', '.join(map(str, rows))} of huge size turn the subspace by "
+                f"{np.degrees(turned):.0f} degrees. Leave them out by the step "
+                "OmitOutliers() of a stream, or by sample_weight."
             )
 
     def _warn_of_runs(self) -> None:

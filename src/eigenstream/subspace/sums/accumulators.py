@@ -12,7 +12,8 @@ from eigenstream._storable import storable
 from eigenstream._types import Values
 from eigenstream.subspace.sums.block import Block, Edges, Part, Shares
 from eigenstream.subspace.sums.operators import MatrixOperator
-from eigenstream.subspace.sums.terms import NOTHING, Parts, Terms
+from eigenstream.subspace.sums.peaks import Peaks
+from eigenstream.subspace.sums.terms import NOTHING, VARIANCE, VELOCITY, Parts, Terms
 
 #: Vectors of a part are buffered up to this number. Smaller values update the D x D matrix more
 #: often; larger values take more memory.
@@ -48,6 +49,13 @@ class PartSum:
             self._add_vectors(block.vectors(part))
         else:
             block.add_moment(edges, self._matrix())
+
+    def squares(self) -> Float64s:
+        """Return the sum of squares of each feature."""
+        total = np.zeros(self.n_features) if self.total is None else self.total.diagonal().copy()
+        for vectors in self.vectors:
+            total += (vectors**2).sum(axis=0)
+        return total
 
     def merge(self, later: "PartSum") -> None:
         """Add another sum."""
@@ -89,9 +97,13 @@ class PartSum:
         return total
 
 
-@storable(n_features="int=W", sums="dict[PartSum]")
+@storable(n_features="int=W", sums="dict[PartSum]", peaks="-", n_rows="-")
 class Moments:
     """Exact sums, one matrix for each part."""
+
+    #: The largest rows in time, which are not stored in files, and the number of rows so far.
+    peaks: Peaks | None = None
+    n_rows: int = 0
 
     def __init__(self, n_features: int) -> None:
         self.n_features = n_features
@@ -99,16 +111,31 @@ class Moments:
 
     def add(self, block: Block, terms: Terms) -> None:
         """Add the terms of a block."""
-        for part, edges in block.by_part().items():
-            self._sum(part).add(block, part, edges)
+        parts = block.by_part()
+        peaks = self.peaks = self.peaks or Peaks()
+        n_rows = self.n_rows if block.chunk is None else terms.n_rows - len(block.chunk)
+        for part, edges in parts.items():
+            total = self._sum(part)
+            watched = part == VARIANCE and terms.in_time and block.count(edges) >= WAITING
+            before = total.squares() if watched else None
+            total.add(block, part, edges)
+            if before is not None:
+                peaks.find(block, edges, before, total.squares(), n_rows)
+        peaks.follow(block, parts.get(VELOCITY, []), n_rows)
+        self.n_rows = terms.n_rows if block.chunk is not None else n_rows
 
     def merge(self, later: "Moments") -> None:
         """Add another accumulator."""
+        if later.peaks is not None:
+            self.peaks = self.peaks or Peaks()
+            self.peaks.merge(later.peaks, self.n_rows)
+        self.n_rows += later.n_rows
         for part, moment in later.sums.items():
             self._sum(part).merge(moment)
 
     def forget(self, share: float) -> None:
         """Multiply all sums by a share."""
+        self.peaks = None
         for moment in self.sums.values():
             moment.forget(share)
 

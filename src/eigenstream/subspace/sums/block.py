@@ -24,6 +24,9 @@ CANCELS = 16.0
 #: Index pairs are summed by a graph Laplacian if there are more than this number per point.
 PAIRS_PER_POINT = 2
 
+#: Columns are compared in rows of about this number of values.
+LONG_ROW = 512
+
 #: The number of values of a sparse matrix that are made dense at a time.
 DENSE_VALUES = 1 << 20
 
@@ -77,6 +80,30 @@ class Block:
     def vectors(self, part: Part) -> Float64s:
         """Return the differences of a part times the roots of their weights, as a new array."""
         return self._stacked(self.by_part()[part])
+
+    def count(self, edges: list[Edges]) -> int:
+        """Return the number of some terms."""
+        return sum(map(self._length, edges))
+
+    def rows_of(self, edges: Edges) -> bool:
+        """Return whether some terms are dense rows, and not a step between means."""
+        return edges.now[1] is not None and not self._is_sparse(edges)
+
+    def highest(self, edges: Edges) -> Float64s:
+        """Return the largest size of the differences of rows to a single row, by column."""
+        rows, past = self.rows(edges.now), self.rows(edges.past)
+        if isinstance(rows, DeviceArray):
+            return np.asarray(rows.highest(past), np.float64)
+        n, width = rows.shape
+        step = max(LONG_ROW // width, 1)
+        cut = n - n % step
+        long = rows[:cut].reshape(-1, step * width)
+        parts = [part for part in (long, rows[cut:]) if len(part)]
+        high, low = (
+            find(np.concatenate([find(part, axis=0).reshape(-1, width) for part in parts]), axis=0)
+            for find in (np.max, np.min)
+        )
+        return np.asarray(np.maximum(high - past, past - low), np.float64)
 
     def weighted(self, edges: Edges) -> Float64s:
         """Return the differences of some terms times the roots of their weights."""

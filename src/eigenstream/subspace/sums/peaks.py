@@ -1,0 +1,156 @@
+"""Rows of huge size in time, and the sums without them."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from eigenstream._linalg import Float64s, reciprocals
+from eigenstream._namespaces import on_host
+from eigenstream.rows.chunk import Places
+from eigenstream.subspace.sums.block import Block, Edges, End, indices
+from eigenstream.subspace.sums.gaps import positive_part
+from eigenstream.subspace.sums.operators import MatrixOperator
+from eigenstream.subspace.sums.terms import NOTHING, Parts, TimeTerms
+
+#: Blocks that hold this share of a column's sum of squares, and this multiple of the earlier mean
+#: square, are searched. Smaller values take more time.
+SHARE, GROWTH = 1 / 8, 1.5
+
+#: A block is searched for rows only if a value holds this share of its column. Smaller values take
+#: more time.
+LEAST_VALUE = 1 / 100
+
+#: The number of rows that are noted in a block, and in all.
+N_PEAKS, MOST_PEAKS = 8, 64
+
+#: Rows are of huge size if they hold this share of the variance of some direction.
+HUGE = 0.25
+
+
+@dataclass(frozen=True)
+class Peak:
+    """A row whose squares are a large share of those of its block."""
+
+    row: int
+    values: Float64s
+    weight: float
+    share: float
+
+
+@dataclass(frozen=True)
+class OperatorSums:
+    """Sums that have been solved: their operator."""
+
+    result: MatrixOperator
+
+    def operator(self, terms: TimeTerms, held_out: Parts = NOTHING) -> MatrixOperator:
+        """Return the operator."""
+        return self.result
+
+
+class Peaks:
+    """The largest rows of some blocks, and the velocities of these rows.
+
+    The sums without these rows show whether they decide the answer.
+    """
+
+    def __init__(self) -> None:
+        self.peaks: list[Peak] = []
+        #: The velocities, times the roots of their weights, and the total of these weights.
+        self.steps: list[Float64s] = []
+        self.step_weight = 0.0
+
+    def find(
+        self, block: Block, edges: list[Edges], before: Float64s, after: Float64s, n_rows: int
+    ) -> None:
+        """Note the largest rows of a block if its sums of squares are large.
+
+        ``before`` and ``after`` are the sums of squares without and with the block, which follows
+        ``n_rows`` rows.
+        """
+        added = after - before
+        usual = GROWTH * block.count(edges) / max(n_rows, 1) * before
+        large = (added > SHARE * after) & (added > usual)
+        if not large.any():
+            return
+        units = reciprocals(added)
+        for group in edges:
+            if not block.rows_of(group):
+                continue
+            most = 1.0 if group.weights is None else float(group.weights.max())
+            if (most * block.highest(group) ** 2 * units)[large].max() < LEAST_VALUE:
+                continue
+            shares = block.weighted(group) ** 2 @ units
+            rows, numbers = block.rows(group.now), _row_numbers(block, group.now, n_rows)
+            for i in np.argsort(-shares)[:N_PEAKS]:
+                weight = 1.0 if group.weights is None else float(group.weights[i])
+                values = np.array(on_host(rows[i : i + 1])[0], np.float64)
+                self.peaks.append(Peak(int(numbers[i]), values, weight, float(shares[i])))
+        self._keep(self.peaks)
+
+    def follow(self, block: Block, edges: list[Edges], n_rows: int) -> None:
+        """Note the velocities of the noted rows in a block that follows ``n_rows`` rows."""
+        rows = np.array([peak.row for peak in self.peaks], np.intp)
+        for group in edges if len(rows) else ():
+            now, past = (_row_numbers(block, end, n_rows) for end in (group.now, group.past))
+            if rows.max() < past[0] or not block.rows_of(group):
+                continue
+            theirs = np.isin(now, rows) | np.isin(past, rows)
+            if theirs.any():
+                self.steps.append(block.weighted(group)[theirs])
+                weights = np.ones(len(now)) if group.weights is None else group.weights
+                self.step_weight += float(weights[theirs].sum())
+
+    def merge(self, later: "Peaks", n_rows: int) -> None:
+        """Add the rows of later blocks, which follow ``n_rows`` rows."""
+        self._keep(self.peaks + [replace(peak, row=peak.row + n_rows) for peak in later.peaks])
+        self.steps += later.steps
+        self.step_weight += later.step_weight
+
+    def without(self, operator: MatrixOperator, terms: TimeTerms) -> MatrixOperator | None:
+        """Return A and B without the noted rows, or None if all rows are of ordinary size."""
+        if not self.peaks:
+            return None
+        reward, penalty = terms.totals()
+        weights = np.array([peak.weight for peak in self.peaks])
+        rows = np.sqrt(weights)[:, None] * self._away(terms)
+        rest = reward - float(weights.sum())
+        squares = reward * np.diagonal(operator.reward)
+        shares = rows**2 @ reciprocals(squares)
+        # The squares of an ordinary row are about those of a mean row.
+        if shares.max() < HUGE / N_PEAKS + 2.0 * len(squares) / reward or rest <= 0.0:
+            return None
+        A = reward * operator.reward - rows.T @ rows
+        if not terms.center.fixed:
+            moved = np.sqrt(weights) @ rows
+            A -= np.outer(moved, moved) / rest
+        steps = np.concatenate([*self.steps, np.zeros((1, len(squares)))])
+        B = penalty * operator.penalty - steps.T @ steps
+        B /= max(penalty - self.step_weight, 1.0)
+        return MatrixOperator(positive_part(A / rest), positive_part(B), floor=operator.floor)
+
+    def shares(self, rest: MatrixOperator, terms: TimeTerms, columns: Float64s) -> Float64s:
+        """Return the largest share of the variance that each noted row has in a span of columns.
+
+        ``rest`` is the operator without these rows. The shares are in units of the variance
+        that it has in the same direction.
+        """
+        rows = self._away(terms) @ columns * np.sqrt([[peak.weight] for peak in self.peaks])
+        values, vectors = np.linalg.eigh(columns.T @ rest.reward @ columns)
+        least = values[-1] * np.finfo(np.float64).eps * len(rest.reward)
+        kept = values > max(least, rest.floor)
+        rows = rows @ (vectors[:, kept] / np.sqrt(values[kept] * terms.totals()[0]))
+        return np.asarray((rows**2).sum(axis=1))
+
+    def _keep(self, peaks: list[Peak]) -> None:
+        self.peaks = sorted(peaks, key=lambda peak: -peak.share)[:MOST_PEAKS]
+
+    def _away(self, terms: TimeTerms) -> Float64s:
+        return np.array([peak.values for peak in self.peaks]) - terms.mean
+
+
+def _row_numbers(block: Block, end: End, n_rows: int) -> Places:
+    """Return the numbers of the rows at one end of some terms; an earlier piece ends before."""
+    k, where = end
+    size = int(block.pieces[k].shape[0])
+    return indices(where, size) + n_rows - k * size

@@ -1,0 +1,154 @@
+"""One warning if a few rows of huge size decide a subspace."""
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+from scipy.linalg import subspace_angles
+
+from eigenstream import SlowSubspace, StreamPCA, load, save
+from eigenstream.processes import Autoregressive
+from eigenstream.streams import open_stream
+
+MESSAGE = r"row\(s\) (.*) of huge size turn the subspace by (\d+) degrees"
+
+
+def warned(rows, model=None, blocks=None):
+    """Return the rows and the angle of each warning."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        (model or SlowSubspace(2)).fit(rows, blocks=blocks)
+    found = [re.match(MESSAGE, str(one.message)) for one in caught]
+    return [(list(map(int, one[1].split(", "))), int(one[2])) for one in found if one]
+
+
+def ordinary(kind, seed):
+    """Return rows of which none decides the answer."""
+    rng = np.random.default_rng(seed)
+    n, width = int(rng.choice([1000, 4000, 20_000])), int(rng.choice([3, 20, 60]))
+    rows = rng.standard_normal((n, width))
+    rates = np.linspace(0.99, 0.5, width)
+    if kind == "gaussian":
+        return rows
+    if kind == "t5":
+        return rng.standard_t(5, (n, width))
+    if kind == "lognormal":
+        return np.exp(rows / 2.0)
+    if kind == "autoregressive":
+        return Autoregressive(rates, random_state=seed).take(n)
+    if kind == "walk":
+        return rows.cumsum(axis=0)
+    if kind == "two states":
+        calm = (np.cumsum(rng.random(n) < 0.002) % 2)[:, None]
+        return rows * np.where(calm, 0.1, 3.0) + 5.0 * calm
+    if kind == "bursts":
+        return rows * np.where(np.repeat(rng.random(n // 50) < 0.05, 50), 6.0, 1.0)[:, None]
+    if kind == "common noise":
+        common = rng.standard_t(5, (n, 1)) @ rng.standard_normal((1, width))
+        return Autoregressive(rates, random_state=seed).take(n) + common
+    season = np.sin(2 * np.pi * np.arange(n) / rng.integers(200, 3000))[:, None]
+    noise = Autoregressive(np.full(width, 0.9), random_state=seed).take(n)
+    return 5.0 * season + noise * (1.1 + season)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *("gaussian", "t5", "lognormal", "autoregressive", "walk"),
+        *("two states", "bursts", "common noise", "seasonal"),
+    ],
+)
+def test_ordinary_data_give_no_warning(kind):
+    for seed in range(4):
+        rows = ordinary(kind, seed)
+        for model in (SlowSubspace(2), SlowSubspace(2, criterion="ratio"), StreamPCA(2)):
+            assert not warned(rows, model)
+
+
+@pytest.fixture(scope="module")
+def process():
+    return Autoregressive(np.linspace(0.95, 0.4, 14), random_state=0).take(14_980) + 43.0
+
+
+MODELS = {
+    "slow": SlowSubspace(2),
+    "lag": SlowSubspace(2, lag=7),
+    "ratio": SlowSubspace(2, criterion="ratio"),
+    "reversible": SlowSubspace(2, criterion="ratio", reversible=True),
+    "scaled": SlowSubspace(2, scale=True),
+    "variance": StreamPCA(2),
+}
+
+
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+@pytest.mark.parametrize("places", [[10], [900, 10_390, 11_510, 13_180], [8190, 14_900, 14_901]])
+def test_spikes_are_named_and_the_angle_is_that_without_them(process, model, places):
+    rows, kept = process.copy(), np.ones(len(process))
+    rows[places] += 700.0 * np.random.default_rng(1).standard_normal((len(places), 14))
+    kept[places] = 0.0
+    expected = model.fit(rows, sample_weight=kept).components_.T
+    for data in (rows, open_stream(rows, chunk_rows=1000), [rows[:5000], rows[5000:]]):
+        ((named, angle),) = warned(data, model)
+        assert named == places
+        exact = np.degrees(subspace_angles(model.components_.T, expected)[0])
+        assert abs(angle - exact) < 5.0
+    ((named, _),) = warned(rows, model, blocks=10)
+    assert named == places
+    assert not warned(process, model)
+
+
+def test_a_spike_in_all_of_many_columns():
+    rows = np.random.default_rng(0).standard_normal((5000, 100))
+    rows[4000] += 12.0 * np.sign(rows[0])  # 3 % of the variance of each column
+    ((named, _),) = warned(rows, StreamPCA(2))
+    assert named == [4000]
+
+
+def test_an_irrelevant_column_of_spikes_gives_no_warning(process):
+    rows = process.copy()
+    rows[:, :2] *= 30.0
+    rows[[50, 9000], 5] += 200.0
+    assert not warned(rows, StreamPCA(2))
+
+
+def test_merged_fits_number_the_rows_from_the_first():
+    rows = Autoregressive([0.9, 0.5, 0.4], random_state=0).take(9000)
+    rows[[4500, 8000]] += 1e3 * np.random.default_rng(0).standard_normal((2, 3))
+    parts = [SlowSubspace(2).partial_fit(rows[k : k + 3000]) for k in (0, 3000, 6000)]
+    merged = parts[0].merge(parts[1]).merge(parts[2])
+    rest = [peak.row for peak in merged._learner.sums.peaks.peaks if peak.share > 0.1]
+    assert sorted(rest) == [4500, 8000]
+
+
+@pytest.mark.parametrize("unit", [1e-150, 1e-3, 1e100])
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_rows_of_any_unit(process, unit):
+    rows = process[:3000] - 43.0
+    rows[[50, 900]] *= -1e3
+    for scaled in (rows * unit, rows * np.r_[unit, np.ones(13)]):
+        warned(scaled, SlowSubspace(2, alpha=0.5))
+        warned(scaled, StreamPCA(2))
+    if unit in (1e-3, 1e100):
+        ((named, _),) = warned(rows * unit, StreamPCA(2))
+        assert named == [50, 900]
+
+
+@pytest.mark.filterwarnings("ignore:row.s. 5000 of huge size")
+def test_a_resumed_fit_numbers_the_rows_from_the_first(tmp_path):
+    rows = Autoregressive([0.9, 0.5, 0.4], random_state=0).take(6000)
+    rows[5000] += 1e3
+    stream, path = open_stream(rows, chunk_rows=1000), tmp_path / "checkpoint"
+    whole = warned(stream)
+    model = SlowSubspace(2).fit(stream, checkpoint=path, every=2000)
+    learner = model._learner
+    assert learner.sums.n_rows == learner.terms.n_rows == 6000
+    half = save_and_load(SlowSubspace(2).partial_fit(rows[:3000]), tmp_path)
+    half.partial_fit(rows[3000:])
+    (largest,) = [peak.row for peak in half._learner.sums.peaks.peaks if peak.share > 0.1]
+    assert largest == whole[0][0][0] == 5000
+
+
+def save_and_load(model, folder):
+    save(model, folder / "model.eigs")
+    return load(folder / "model.eigs")
