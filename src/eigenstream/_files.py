@@ -5,7 +5,7 @@ import os
 import stat
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from pathlib import Path
 from typing import cast
@@ -41,11 +41,16 @@ def replacing(path: Path) -> Iterator[TextIOWrapper]:
             # Write to the disk before replacing, so that a crash leaves a complete file.
             file.flush()
             os.fsync(file.fileno())
-        # Temporary files are private. Give the file the mode of the one that it replaces, or else
-        # the mode of other new files.
+        # Temporary files are private. Give the file the owner and the mode of the one that it
+        # replaces, or else the mode of other new files.
         mask = os.umask(0)
         os.umask(mask)
-        mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~mask
+        mode = 0o666 & ~mask
+        if target.exists():
+            before = target.stat()
+            mode = stat.S_IMODE(before.st_mode)
+            with suppress(OSError, AttributeError):  # only the superuser changes the owner
+                os.chown(file.name, before.st_uid, before.st_gid)
         os.chmod(file.name, mode)
         os.replace(file.name, target)
     except BaseException as problem:

@@ -174,6 +174,16 @@ def test_ctrl_c_waits_for_the_end_of_a_step():
         copy(model)
 
 
+@pytest.mark.threads
+def test_a_long_step_says_that_it_ends_first(capsys, monkeypatch):
+    monkeypatch.setattr("eigenstream.rows.guard.LONG", 0.0)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setattr("eigenstream.rows.guard.Timer.cancel", Thread.join)
+    with pytest.raises(KeyboardInterrupt):
+        step(Guarded(), "first")
+    assert "partial_fit ends its step first" in capsys.readouterr().err
+
+
 def test_errors_before_the_mark_and_errors_that_leave_a_valid_state():
     model = Guarded()
     step(model, value=1)

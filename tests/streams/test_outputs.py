@@ -20,12 +20,20 @@ NAMES = ["a,b", 'say "hi"', "US$_x$"]
 def test_what_is_written_is_read(tmp_path, ending):
     path = tmp_path / f"out{ending}"
     path.touch()
-    path.chmod(0o640)  # which a replaced file keeps
+    path.chmod(0o640)  # which a replaced file keeps, as its owner
+    if os.getuid() == 0:
+        os.chown(path, 1, 1)
+    before = path.stat()
     assert write_stream(open_stream(ROWS, chunk_rows=7), path, names=NAMES) == 30
     found = open_stream(path)
     np.testing.assert_array_equal(found.column(), ROWS)
     assert found.feature_names == (None if ending == ".npy" else tuple(NAMES))
-    assert path.stat().st_mode & 0o7777 == 0o640
+    kept = path.stat()
+    assert (kept.st_mode, kept.st_uid, kept.st_gid) == (
+        before.st_mode,
+        before.st_uid,
+        before.st_gid,
+    )
 
 
 def test_rows_that_weigh_nothing_are_nan(tmp_path):
