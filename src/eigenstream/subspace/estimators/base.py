@@ -239,23 +239,19 @@ class SubspaceEstimator(Projection):
         for chunk in chunks:
             self._learner.add(chunk)
 
-    def _continued(self, *rows: RowsLike) -> Self:
+    def _continued(self, *rows: RowsLike, **named: Any) -> Self:
         """Learn from more rows, or change nothing if that fails."""
         with changing(self) as model:
             model._check_once(model._check_step)
             first = model._learner is None and not model._collecting
-            model._learn_more(model._rows(*rows, reset=first))
-        self._warn_of_skipped()
+            model._learn_more(model._rows(*rows, reset=first, **named))
+        if self._learner is not None:
+            self._skipped.warn(self._learner.n_rows, self._row_word, FIRST)
         return self
 
     def _forget(self) -> None:
         """Discard the results of the rows so far."""
         self._answer = None
-
-    def _warn_of_skipped(self) -> None:
-        """Warn if ``partial_fit`` has left out many rows."""
-        if self._learner is not None:
-            self._skipped.warn(self._learner.n_rows, self._row_word, FIRST)
 
     @property
     def _collecting(self) -> bool:

@@ -42,10 +42,6 @@ from eigenstream.rows.rows import (
     numbers,
 )
 
-SHAPES = (
-    "pairs must have shape (n, 2, n_features), or shape (n, 2) with row numbers and preprocessor=X"
-)
-
 
 class CheckedPairs(NamedTuple):
     """The rows of pairs side by side, or rows and pairs of their numbers; weights and signs."""
@@ -93,21 +89,19 @@ def checked_pairs(
     check_is_rows(pairs, "pairs")
     points = None if preprocessor is None else checked_points(preprocessor)
     values = np.asarray(unmasked(pairs))
-    if values.dtype.kind not in "biuf":
-        raise TypeError(f"pairs have dtype {values.dtype}. Pass real numbers: {SHAPES}.")
-    index = None
-    if values.ndim == 2 and values.shape[1] == 2:
-        if points is None:
-            raise ValueError(f"{SHAPES}. Got {values.shape} and no preprocessor.")
+    indexed = points is not None and values.shape[1:] == (2,)
+    explicit = values.ndim == 3 and values.shape[1] == 2 and values.shape[2] > 0
+    if values.size == 0 or not (indexed or explicit) or values.dtype.kind not in "biuf":
+        raise ValueError(
+            "pairs must be numbers of shape (n, 2, n_features), or row numbers of shape (n, 2) "
+            f"with preprocessor=X. Got {values.dtype} of shape {values.shape}."
+        )
+    if points is not None and values.ndim == 2:
         rows, width = points, points.shape[1]
         index = check_index_pairs(values, points.shape[0], "the preprocessor")
-    elif values.ndim == 3 and values.shape[1] == 2 and values.shape[2] > 0:
-        width = values.shape[2]
-        rows = values.reshape(len(values), 2 * width)
     else:
-        raise ValueError(f"{SHAPES}. Got {values.shape}.")
-    if len(values) == 0:
-        raise ValueError(f"pairs is empty: 0 sample(s) (shape {values.shape}). Pass some pairs.")
+        index, width = None, values.shape[2]
+        rows = values.reshape(len(values), 2 * width)
     signs = np.ones(len(values), np.int64) if y is None else checked_signs(y, len(values))
     weights = None if sample_weight is None else check_weights(sample_weight, len(values))
     if n_features is not None and width != n_features:
@@ -115,9 +109,8 @@ def checked_pairs(
             f"pairs have {width} features, but the estimator was fitted with {n_features}. Pass "
             f"rows of {n_features} features."
         )
-    name = "pairs" if index is None else "preprocessor"
     if y is None:
-        check_finite(rows, name=name)
+        check_finite(rows, name="pairs" if index is None else "preprocessor")
     return CheckedPairs(rows, weights, signs, index)
 
 
@@ -149,15 +142,6 @@ def rows_of_pairs(estimator: BaseEstimator, raw: CheckedPairs, source: RowsLike 
         return ArrayRows(parts, missing=missing, members=2, begins=False, source=source)
     numbers = ArrayRows(parts, begins=False, source=source)
     return IndexPairs(numbers, raw.rows, index_pairs_of, missing=missing)
-
-
-def check_no_pairs(X: RowsLike) -> None:
-    """Reject pairs where rows are expected."""
-    if getattr(X, "ndim", 2) == 3:
-        raise ValueError(
-            f"transform needs rows, shape (n, n_features), but got pairs, {np.shape(X)}. Transform "
-            "pairs[:, 0] and pairs[:, 1], or call pair_distance(pairs)."
-        )
 
 
 def checked_signs(y: LabelsLike, n_pairs: int) -> NDArray[np.int64]:

@@ -237,7 +237,6 @@ class PairMetric(
             The mapped rows.
         """
         check_is_fitted(self)
-        pair_input.check_no_pairs(X)
         rows = as_floats(validated(self, X, reset=False))
         return rows @ self.components_.T.astype(rows.dtype)
 

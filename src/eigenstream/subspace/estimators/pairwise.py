@@ -8,14 +8,11 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import warn_user
 from eigenstream._hooks import Keeper
 from eigenstream._linalg import Float64s
-from eigenstream._prepared import maps_streams
 from eigenstream._provenance import forget_source, note_source
-from eigenstream._refusals import check_is_rows
 from eigenstream._storable import storable
 from eigenstream._streams import (
     check_takes_checkpoints,
@@ -23,7 +20,7 @@ from eigenstream._streams import (
     labelled_stream,
     name_columns,
 )
-from eigenstream._types import Constraints, LabelsLike, Matrix, RowsLike, Setting, StreamLike
+from eigenstream._types import Constraints, LabelsLike, Matrix, Setting, StreamLike
 from eigenstream.evaluation import pair_risk
 from eigenstream.evaluation.pair_risk import TrainingRows
 from eigenstream.rows.chunk import Chunk
@@ -52,7 +49,6 @@ from eigenstream.subspace.estimators.held_out import (
     PairGraph,
     roc_area_of_pairs,
 )
-from eigenstream.subspace.estimators.pair_input import check_no_pairs
 from eigenstream.subspace.estimators.results import PairResult
 from eigenstream.subspace.inference.decisions import PairDecisions
 from eigenstream.subspace.inference.pair_risks import PAPER_MARGIN
@@ -400,27 +396,6 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
                 "criterion='difference' or PairMetric."
             )
         return self._subspace_bound(margin, delta, diameter or self._unit())
-
-    # ---- use -------------------------------------------------------------------------------
-
-    @maps_streams
-    def transform(self, X: RowsLike) -> Matrix:
-        """Project rows onto the components, in the precision of the rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, D)
-            The rows to project.
-
-        Returns
-        -------
-        Z : array of shape (n, n_components)
-            The projected rows.
-        """
-        check_is_fitted(self)
-        check_no_pairs(X)
-        check_is_rows(X)
-        return super().transform(X)
 
 
 def _weights_at(eta: float, totals: Weights) -> Weights:

@@ -21,6 +21,7 @@ from eigenstream._linalg import Float64s, principal_angles, rounding_of_mean
 from eigenstream._namespaces import on_host
 from eigenstream._prepared import learns_rows
 from eigenstream._provenance import forget_source, note_source
+from eigenstream._refusals import check_is_rows
 from eigenstream._streams import check_takes_checkpoints, fits_dask, is_stream, name_columns
 from eigenstream._types import (
     BlockCount,
@@ -33,7 +34,7 @@ from eigenstream._types import (
 )
 from eigenstream.rows.chunk import MUCH, Chunk
 from eigenstream.rows.fit import CallbackSupportMixin, Fit, with_callbacks
-from eigenstream.rows.guard import changing, publishes
+from eigenstream.rows.guard import publishes
 from eigenstream.rows.rows import ArrayRows, Part, Rows, StreamRows, sequences_of, stream_rows
 from eigenstream.subspace.estimators.base import SubspaceEstimator
 from eigenstream.subspace.estimators.entries import FLAG
@@ -190,12 +191,19 @@ class TimeEstimator(CallbackSupportMixin, GapEstimator):
         complete = "available" if self._gaps else "raise or skip"
         return super()._parameters() | {"missing": complete}
 
-    def _rows(self, X: RowsLike, sample_weight: WeightsLike = None, *, reset: bool) -> Rows:
+    def _rows(
+        self,
+        X: RowsLike,
+        sample_weight: WeightsLike = None,
+        *,
+        reset: bool,
+        new_sequence: bool = False,
+    ) -> Rows:
         """Return the rows of a stream, of one sequence or of several."""
         if is_stream(X):
             return self._stream_rows(X)
         parts = sequences_of(self, X, sample_weight, reset=reset)
-        return ArrayRows(parts, missing=self.missing, begins=False)
+        return ArrayRows(parts, missing=self.missing, begins=reset or new_sequence)
 
     def _stream_rows(self, X: RowsLike) -> StreamRows:
         """Return the rows of a stream."""
@@ -290,14 +298,8 @@ class TimeEstimator(CallbackSupportMixin, GapEstimator):
             The fitted estimator.
         """
         check_flag(new_sequence, "new_sequence")
-        with changing(self) as model:
-            model._check_once(model._check_step)
-            first = model._learner is None and not model._collecting
-            parts = sequences_of(model, X, sample_weight, reset=first)
-            begins = first or new_sequence
-            model._learn_more(ArrayRows(parts, missing=model.missing, begins=begins))
-        self._warn_of_skipped()
-        return self
+        check_is_rows(X)
+        return self._continued(X, sample_weight, new_sequence=new_sequence)
 
     def merge(self, other: Self, *, new_sequence: bool = False) -> Self:
         """Return an estimator that has learned from the rows of this one and then of the other one.
