@@ -113,12 +113,6 @@ class PairCounts:
         )
 
 
-def counts_of_pairs(distances: Float64s, signs: Any, weights: Any = None) -> PairCounts:
-    """Return the counts of pairs with known distances, and weights if given."""
-    weights = np.ones(len(distances)) if weights is None else np.asarray(weights)
-    return _counted(distances, np.asarray(signs) > 0, weights)
-
-
 def distances_of(Z: Float64s, index: NDArray[np.intp]) -> Float64s:
     """Return the distances between rows with these indices, in blocks."""
     out, step = np.empty(len(index)), 1 << 20
@@ -129,14 +123,16 @@ def distances_of(Z: Float64s, index: NDArray[np.intp]) -> Float64s:
     return out
 
 
-def _counted(
+def counts_of_pairs(
     distances: Float64s,
-    same: NDArray[np.bool_],
-    weights: Float64s,
+    signs: Any,
+    weights: Any = None,
     exact_pairs: int = EXACT_PAIRS,
     bins: int = BINS,
 ) -> PairCounts:
-    """Return the cumulative weights of same and of different pairs, by distance."""
+    """Return the counts of pairs with known distances, and weights if given."""
+    weights = np.ones(len(distances)) if weights is None else np.asarray(weights)
+    same = np.asarray(signs) > 0
     heavy = weights > 0
     distances, same, weights = distances[heavy], same[heavy], weights[heavy]
     ends, places = np.unique(distances, return_inverse=True)
@@ -178,7 +174,7 @@ def counts_of_classes(
             same.append(codes[first] == codes[second])
             products.append(each * weights[first] * weights[second])
         apart, alike, heavy = map(np.concatenate, (distances, same, products))
-        return _counted(apart, alike, heavy, exact_pairs, bins)
+        return counts_of_pairs(apart, alike, heavy, exact_pairs, bins)
     points = np.ascontiguousarray(Z.T, dtype=np.float64)
     centre = points.mean(axis=1, keepdims=True)
     reach = 2.0 * float(np.sqrt(((points - centre) ** 2).sum(axis=0).max()))

@@ -163,17 +163,11 @@ def risk_curve(counts: PairCounts) -> BalancedRisk:
 
 def rate_threshold(counts: PairCounts, rate: float) -> float:
     """Return the largest threshold that accepts at most this share of different pairs."""
-    fooled = np.concatenate([[0.0], counts.shares[1]])
-    return _middle(counts.ends, int(np.searchsorted(fooled, rate, side="right")) - 1)
-
-
-def _middle(ends: Float64s, place: int) -> float:
-    """Return a threshold above the first ``place`` ends and below the others."""
-    if place == 0:
-        return float(ends[0] / 2.0)
+    fooled, ends = np.concatenate([[0.0], counts.shares[1]]), counts.ends
+    place = int(np.searchsorted(fooled, rate, side="right")) - 1
     if place == len(ends):
         return float(2.0 * ends[-1]) if ends[-1] > 0 else 1.0
-    return float((ends[place - 1] + ends[place]) / 2.0)
+    return float((ends[place - 1] if place else 0.0) + ends[place]) / 2.0
 
 
 @dataclass(frozen=True)

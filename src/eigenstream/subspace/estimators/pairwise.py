@@ -265,12 +265,8 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
                 kept = self._scatters(fold.learner, width, fold.left_out).scaled(scale)
                 apart = fold.differences if scale is None else fold.differences / scale
                 squares = family.squared_distances(Axes(kept), apart)
-                losses.append(
-                    {
-                        name: 1.0 - roc_area_of_pairs(distances, fold.same)
-                        for name, distances in squares
-                    }
-                )
+                areas = ((name, roc_area_of_pairs(found, fold.same)) for name, found in squares)
+                losses.append({name: 1.0 - area for name, area in areas})
             preferred = folds.preferred if losses else EUCLIDEAN
             selection = select(losses, family, folds.slack, preferred)
             family = selection.family

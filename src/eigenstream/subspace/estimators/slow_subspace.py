@@ -267,7 +267,8 @@ class SlowSubspace(TimeEstimator):
         if self.criterion == "ratio":
             pairs = self._ratios(operator, n)
             if isinstance(wanted, float):
-                kinetic = np.cumsum(self._correlations(*operator.forms(pairs.vectors)) ** 2)
+                variance, velocity = operator.forms(pairs.vectors)
+                kinetic = np.cumsum(np.diagonal(variance - velocity / 2.0) ** 2)
                 pairs = pairs.first(int(np.searchsorted(kinetic, wanted * kinetic[-1:].sum())) + 1)
             shrinkage, forms = float(self.shrinkage), self._forms(operator, pairs)
             return result(pairs, learner.mean, scale, shrinkage=shrinkage, forms=forms)
@@ -289,8 +290,12 @@ class SlowSubspace(TimeEstimator):
                 f"the estimated objective is {pairs.values.sum():.3g}: this subspace is worse than "
                 "none. Remove outliers, use solver='dense', raise alpha, or lower n_components."
             )
-        else:
-            self._warn_about_sign(pairs, alpha)
+        elif not isinstance(self.alpha, str) and (pairs.values <= 0).any():
+            warn_user(
+                f"only {(pairs.values > 0).sum()} of the {len(pairs.values)} eigenvalues are "
+                f"positive at alpha={alpha:.3g}: the other components lower the objective. Raise "
+                "alpha (or use alpha='auto'), or lower n_components."
+            )
         known = None if isinstance(operator, FlowOperator) else self._forms(operator, pairs)
         return result(pairs, learner.mean, scale, alpha, bound, forms=known)
 
@@ -303,21 +308,13 @@ class SlowSubspace(TimeEstimator):
             vectors = pairs.vectors @ turn
             turn = turn * np.where((canonical_signs(vectors) * vectors).sum(axis=0) < 0, -1.0, 1.0)
         if self.basis in ("kinetic", "commute"):
-            rho = np.abs(self._correlations(variance, velocity, turn))
+            rho = np.abs(np.diagonal(_timescales.lagged(turn, variance, velocity)))
             if self.basis == "commute":
                 rho = np.nan_to_num(np.sqrt(_timescales.implied(rho, self.lag) / 2.0), posinf=0.0)
             turn = turn * rho
         largest = float(np.diagonal(variance).max(initial=0.0))
         noise = len(pairs.vectors) * float(np.finfo(np.float64).eps) * largest
         return Forms(variance, velocity, turn, noise)
-
-    @staticmethod
-    def _correlations(
-        variance: Float64s, velocity: Float64s, turn: Float64s | None = None
-    ) -> Float64s:
-        """Return the autocorrelations of features of unit variance, from their moments."""
-        turn = np.eye(len(variance)) if turn is None else turn
-        return np.diagonal(_timescales.lagged(turn, variance, velocity))
 
     def _ratios(self, operator: MatrixOperator, n: int) -> Eigenpairs:
         """Return the largest ratios of variance to velocity; vectors have unit variance."""
@@ -335,16 +332,6 @@ class SlowSubspace(TimeEstimator):
             )
         vectors = pairs.vectors[:, varies] / np.sqrt(variance[varies])
         return Eigenpairs(pairs.values[varies], vectors)
-
-    def _warn_about_sign(self, pairs: Eigenpairs, alpha: float) -> None:
-        positive = int((pairs.values > 0).sum())
-        if isinstance(self.alpha, str) or positive == len(pairs.values):
-            return
-        warn_user(
-            f"only {positive} of the {len(pairs.values)} eigenvalues are positive at "
-            f"alpha={alpha:.3g}: the other components lower the objective. Raise alpha (or use "
-            "alpha='auto'), or lower n_components."
-        )
 
     # ---- results ---------------------------------------------------------------------------
 
