@@ -265,7 +265,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
                 kept = self._scatters(fold.learner, width, fold.left_out).scaled(scale)
                 apart = fold.differences if scale is None else fold.differences / scale
                 squares = family.squared_distances(Axes(kept), apart)
-                areas = ((name, roc_area_of_pairs(found, fold.same)) for name, found in squares)
+                areas = ((name, roc_area_of_pairs(q, fold.same)) for name, q in squares)
                 losses.append({name: 1.0 - area for name, area in areas})
             preferred = folds.preferred if losses else EUCLIDEAN
             selection = select(losses, family, folds.slack, preferred)
