@@ -71,11 +71,6 @@ def test_a_pca_is_scikit_learns_own():
     np.testing.assert_allclose(mine.score(ROWS), own.score(ROWS), rtol=1e-9)
 
 
-def test_a_feature_map_comes_along():
-    model = SlowSubspace(2, features=RBFNetwork(20, random_state=0)).fit(ROWS)
-    close(to_sklearn(model).transform(ROWS), model.transform(ROWS))
-
-
 #: Made anew for every stream: a step keeps what it has learned.
 STEPS = {
     "no steps": (),

@@ -66,13 +66,6 @@ def test_refusals_leave_the_old_file(tmp_path, ending, stream, how, words):
     assert os.listdir(tmp_path) == [path.name]
 
 
-def test_answers_resume_where_a_pass_has_ended():
-    doubled = open_stream(ROWS, chunk_rows=7).mapped(lambda rows: 2 * rows)
-    end = list(doubled)[1].end
-    rest = np.concatenate([chunk.rows for chunk in doubled.chunks(end)])
-    np.testing.assert_array_equal(rest, 2 * ROWS[end:])
-
-
 def test_answers_know_what_they_come_from():
     stream = open_stream({"a": ROWS[:10], "b": ROWS[10:]}).with_labels(np.arange(30))
     twice = stream.mapped(lambda rows: rows + 1).mapped(lambda rows: rows[:, :1])

@@ -141,13 +141,6 @@ def test_names_of_what_comes_out():
     assert stream.through(QuadraticExpansion()).feature_names == ("x", "y", "x^2", "x y", "y^2")
 
 
-def test_float32_stays():
-    rows = RUNS[2].astype(np.float32)
-    for make, _ in TWINS.values():
-        (chunk,) = open_stream(rows).through(make())
-        assert chunk.rows.dtype == np.float32
-
-
 def test_what_would_not_fit_is_refused_before_it_is_made():
     with pytest.raises(ValueError, match="one row takes"):
         open_stream(np.zeros((3, 20_000))).through(QuadraticExpansion())

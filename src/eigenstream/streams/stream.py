@@ -179,12 +179,10 @@ class Stream:
     def reading(self) -> Facts:
         """Return the options that a model stores for reading more data: those with plain values."""
         plan = self._plan
-        marks = {"sequence": False if plan.joined else plan.sequence, "time": plan.time}
-        options = marks | {"gap": plan.gap, "missing": plan.missing}
-        plain = {
-            name: value for name, value in options.items() if isinstance(value, str | int | float)
-        }
-        return {name: value for name, value in plain.items() if value not in ("raise", KEEP)}
+        options = {"sequence": False if plan.joined else plan.sequence, "time": plan.time}
+        options |= {"gap": plan.gap, "missing": plan.missing}
+        left_out = (None, "raise", KEEP)
+        return {name: value for name, value in options.items() if value not in left_out}
 
     @property
     def labelled(self) -> bool:
@@ -587,8 +585,8 @@ class Stream:
             path, mark, part = table.name.partition("::")
             name = os.path.basename(path.rstrip("/")) + mark + part
             facts[f"name of source {number}"] = name
-            own = table.facts().items()
-            facts |= {f"{what} of source {number}, {name},": fact for what, fact in own}
+            for what, fact in table.facts().items():
+                facts[f"{what} of source {number}, {name},"] = fact
         return facts | {"preprocessing": str(self.preprocessing.steps)}
 
     def take_steps(self, steps: Preprocessing) -> None:
