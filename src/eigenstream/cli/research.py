@@ -32,7 +32,7 @@ app.add_typer(bound, name="bound")
 app.add_typer(advise, name="advise")
 
 Directions = Annotated[int, "The number of directions."]
-Precision = Annotated[float | None, "The gap to reach: how many rows? With --m: how sure?"]
+Precision = Annotated[float | None, "The gap to reach: how many rows?"]
 Delta = Annotated[float | None, "The probability of failing; 0.05 by default."]
 Width = Annotated[int, "The number of entries of a row."]
 Rate = Annotated[float, "The learning rate times --n-features."]
@@ -83,18 +83,15 @@ def bound_pairs(
 def _answer(
     kind: str, m: int | None, precision: float | None, delta: float | None, **known: object
 ) -> Any:
-    """Return the bound for the one of m, precision and delta that is not given."""
+    """Return the bound for m, or the one with the smallest m for the precision."""
     from eigenstream import theory
 
-    figures = {"m": m, "precision": precision, "delta": delta}
-    if delta is None and (m is None or precision is None):
-        figures["delta"] = DELTA
-    known |= {name: value for name, value in figures.items() if value is not None}
-    unknown = [name for name, value in figures.items() if value is None]
-    if len(unknown) != 1:
-        raise ValueError("Pass --m or --precision, or two of --m, --precision and --delta.")
-    names = {"m": "samples", "precision": "bound", "delta": "confidence"}
-    return getattr(theory, f"{kind}_{names[unknown[0]]}")(**known)
+    if (m is None) == (precision is None):
+        raise ValueError("Pass --m (how large is the gap?) or --precision (how many rows?).")
+    known["delta"] = DELTA if delta is None else delta
+    if m is not None:
+        return getattr(theory, f"{kind}_bound")(m=m, **known)
+    return getattr(theory, f"{kind}_samples")(precision=precision, **known)
 
 
 @command(advise, "research advise prototypes", PROTOTYPES)
