@@ -72,6 +72,23 @@ class UnstableStepError(ArithmeticError):
 
 
 @loops
+def _combine(y, rows, out):
+    """Write y @ rows to ``out``, four rows at a time: one product is too little work for BLAS."""
+    for j in range(len(out)):
+        out[j] = 0.0
+    four = len(y) // 4 * 4
+    for k in range(0, four, 4):
+        a, b, c, d = y[k], y[k + 1], y[k + 2], y[k + 3]
+        p, q, r, s = rows[k], rows[k + 1], rows[k + 2], rows[k + 3]
+        for j in range(len(out)):
+            out[j] += a * p[j] + b * q[j] + c * r[j] + d * s[j]
+    for k in range(four, len(y)):
+        p = rows[k]
+        for j in range(len(out)):
+            out[j] += y[k] * p[j]
+
+
+@loops
 def _hebb(W, U, Y, G, c, eta):
     """Take the step w_k += eta_k y_k u."""
     for k in range(len(W)):
@@ -165,13 +182,21 @@ def _oja_flow(W, U, Y, G, c, eta):
     m21, m22 = (b21 * s11 - b11 * s12) / det, (b21 * s12 - b11 * s22) / det
     n11, n12 = c1 * (1.0 + k11 * m11 + k12 * m21), c1 * (k11 * m12 + k12 * m22)
     n21, n22 = c2 * (k12 * m11 + k22 * m21), c2 * (1.0 + k12 * m12 + k22 * m22)
-    seen = np.dot(Y, W)
-    a, b, u, v = seen[0], two * seen[last], U[0], two * U[last]
-    p = n11 * u + n21 * v + (m11 - n11) * a + (m21 - n21) * b
-    q = n12 * u + n22 * v + (m12 - n12) * a + (m22 - n22) * b
+    change = np.empty((last + 1, W.shape[1]))
+    p, q, u, v = change[0], change[last], U[0], U[last]
+    for i in range(last + 1):
+        _combine(Y[i], W, change[i])
+    for j in range(len(u)):
+        if last == 0:
+            p[j] = n11 * u[j] + (m11 - n11) * p[j]
+        else:
+            a, b = p[j], q[j]
+            p[j] = n11 * u[j] + n21 * v[j] + (m11 - n11) * a + (m21 - n21) * b
+            q[j] = n12 * u[j] + n22 * v[j] + (m12 - n12) * a + (m22 - n22) * b
     for k in range(d):
-        for j in range(W.shape[1]):
-            W[k, j] += Y[0, k] * p[j] + two * Y[last, k] * q[j]
+        w, a, b = W[k], Y[0, k], two * Y[last, k]
+        for j in range(len(w)):
+            w[j] += a * p[j] + b * q[j]
 
 
 class Rule(NamedTuple):

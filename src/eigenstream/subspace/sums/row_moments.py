@@ -1,6 +1,7 @@
 """Exact sums of rows in time that subtract means themselves: with gaps, runs or direction."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from copy import copy
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,10 +62,59 @@ class RowMoments:
         lost = self.gaps and any(_has_gaps(piece) for piece in block.pieces)
         for sums in self.parts.values() if block.begins else ():
             sums.new_run()
-        for edges in block.edges:
-            self._add(block, edges, lost)
+        ends = None if lost or CROSSED not in self.parts else self._ends(block)
+        if ends is None:
+            for edges in block.edges:
+                self._add(block, edges, lost)
+        else:
+            self._add_complete(block, *ends)
 
-    def _add(self, block: Block, edges: Edges, lost: bool) -> None:
+    def _ends(self, block: Block) -> tuple[Float64s, Float64s] | None:
+        """Return the rows that differ between the two ends of the velocities, and their signs.
+
+        The earlier ends are the later ones and these rows, added or subtracted. None if the block
+        is short, or if it has weights or the variances of both ends.
+        """
+        variance, crossed = self.parts[VARIANCE].last, self.parts[CROSSED].last
+        if not np.array_equal(variance.anchor, crossed.anchor, equal_nan=True):
+            return None
+        pieces = [np.zeros(piece.shape[0]) for piece in block.pieces if np.ndim(piece) == 2]
+        counts: dict[Hashable, int] = dict.fromkeys(self.parts, 0)
+        for edges in block.edges:
+            counts[edges.part] += block.count([edges])
+            if edges.weights is not None:
+                return None
+            if edges.part == VARIANCE:
+                continue
+            for (k, where), sign in ((edges.past, 1.0), (edges.now, -1.0)):
+                pieces[k][where] += sign
+        places = [np.flatnonzero(signs) for signs in pieces]
+        n = counts[VELOCITY]
+        if counts[VARIANCE] != n or 2 * sum(map(len, places)) >= n:
+            return None
+        rows = [_dense_rows(block, (k, where)) for k, where in enumerate(places)]
+        signs = [pieces[k][where] for k, where in enumerate(places)]
+        return np.concatenate(rows).astype(np.float64), np.concatenate(signs)
+
+    def _add_complete(self, block: Block, rows: Float64s, signs: Float64s) -> None:
+        """Add complete rows, whose lagged products follow from the products of the other parts."""
+        variance, velocity, crossed = self.parts.values()
+        squares, steps, first = (
+            variance.product.copy(),
+            velocity.product.copy(),
+            copy(variance.last),
+        )
+        for edges in block.edges:
+            self._add(block, edges, lost=False, crossed=False)
+        crossed.last.fix_anchor(variance.last.anchor)
+        u = rows - crossed.last.anchor
+        # The square of the middle is half of both squares, less a quarter of that of the step.
+        crossed.product += variance.product - squares + 0.5 * (u.T * signs) @ u
+        crossed.product -= 0.25 * (velocity.product - steps)
+        sums = (variance.last.sums - first.sums)[:, :1] + 0.5 * (signs @ u)[:, None]
+        crossed.last.add(sums, (variance.last.weight - first.weight)[:1, :1])
+
+    def _add(self, block: Block, edges: Edges, lost: bool, *, crossed: bool = True) -> None:
         now = _dense_rows(block, edges.now)
         if edges.part == VARIANCE:
             self.parts[VARIANCE].add(now, edges.weights, gaps=lost)
@@ -72,7 +122,7 @@ class RowMoments:
         past = _dense_rows(block, edges.past)
         steps = _differences(now, past)
         self.parts[VELOCITY].add(steps, edges.weights, gaps=lost)
-        if CROSSED in self.parts:
+        if crossed and CROSSED in self.parts:
             self._add_crossed(now, past, steps, edges.weights)
 
     def _add_crossed(
@@ -173,7 +223,7 @@ class PairMoments(RowMoments):
         self.n_features, self.gaps = n_features, gaps
         self.parts = {PAIR: AnchoredSums(2 * n_features, center)}
 
-    def _add(self, block: Block, edges: Edges, lost: bool) -> None:
+    def _add(self, block: Block, edges: Edges, lost: bool, *, crossed: bool = True) -> None:
         if edges.part != VELOCITY:
             return
         now, past = (_dense_rows(block, end) for end in (edges.now, edges.past))
