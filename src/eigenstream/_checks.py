@@ -1,5 +1,6 @@
 """Checks of input. Each error names the value, its place and the fix."""
 
+import re
 import sys
 import warnings
 from collections.abc import Iterable, Mapping
@@ -9,9 +10,11 @@ from os import PathLike
 from pickle import PicklingError
 from types import FunctionType
 from typing import Any, NoReturn
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import scipy.sparse as sp
+from joblib import Parallel
 from joblib import hash as hash_of
 from numpy.typing import NDArray
 
@@ -21,6 +24,9 @@ from eigenstream._types import Array, Matrix, WeightsLike
 #: Packages that warnings skip to find the line of the caller.
 OURS = ("eigenstream", "sklearn", "joblib", "numba", "contextlib")
 
+#: The faults that each running search over parameters has warned about.
+SHOWN: WeakKeyDictionary[Parallel, set[str]] = WeakKeyDictionary()
+
 #: The largest valid number. Sums of squares of such numbers do not overflow float64.
 LARGEST_VALUE = 1e150
 
@@ -28,15 +34,25 @@ LARGEST_VALUE = 1e150
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the line of the caller outside the library.
 
+    A search over parameters, or a cross-validation, warns only once about the same fault: its
+    copies of the warning filters would otherwise show the warnings of every fit.
+
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
     ...     warn_user("mind the gap")
     >>> str(caught[0].message)
     'mind the gap'
     """
-    level, frame = 2, sys._getframe(1)
+    level, frame, search = 2, sys._getframe(1), None
     while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] in OURS:
+        owner = frame.f_locals.get("self")
+        search = owner if isinstance(owner, Parallel) else search
         level, frame = level + 1, frame.f_back
+    if search is not None:
+        fault = re.sub(r"[\d.]+", "", message)
+        if fault in SHOWN.setdefault(search, set()):
+            return
+        SHOWN[search].add(fault)
     warnings.warn(message, category, stacklevel=level)
 
 

@@ -93,13 +93,15 @@ def test_prototypes_part_when_they_are_said_to(b, rate):
     assert abs(predicted - np.mean(ends)) < 0.1 * np.mean(ends) + 3 * error
 
 
-def test_advice_needs_two_prototypes_of_k_means():
+def test_advice_needs_two_prototypes_of_k_means_or_a_separation():
     rows = clusters(np.random.default_rng(0), 500, 20, 2.0)
     for model in (CompetitiveLearning(3, method="batch"), CompetitiveLearning(2)):
-        with pytest.raises(ValueError, match=r"method='batch'"):
+        with pytest.raises(ValueError, match=r"method='batch'.*, or pass separation="):
             model.fit(rows).advise(0.01)
+    given = CompetitiveLearning(2).fit(rows).advise(0.01, separation=2.0 * 2**0.5)
+    assert given.examples == SymmetricPair(2.0).advise(0.2, n_features=20).examples
     equal = CompetitiveLearning(2, method="batch", random_state=0)
-    with pytest.raises(ValueError, match="no noise can be estimated"):
+    with pytest.raises(ValueError, match="so there is no noise"):
         equal.fit(np.repeat(np.eye(2, 5), 9, axis=0)).advise(0.01)
 
 

@@ -165,7 +165,7 @@ class Monitor(Documented):
         blocks = self._blocks(stream) if stored is None else stored
         windows = self._windows(np.empty((0, len(weights))), blocks)
         each = [window_of(rows, geometry, precision).features for rows, _ in windows]
-        self._check_enough(len(each), geometry)
+        self._check_enough(len(each), n_rows, geometry)
         reference = joined_features(each)
         scores = self._scores(reference)[0]
         outliers = ranks.outlying(scores)
@@ -173,7 +173,7 @@ class Monitor(Documented):
             self._report(outliers)
         if outliers and self.outliers == "exclude":
             reference = reference.without(outliers)
-            self._check_enough(len(reference), geometry)
+            self._check_enough(len(reference), n_rows, geometry)
             scores = self._scores(reference)[0]
         state = {
             "n_features_in_": len(weights),
@@ -199,13 +199,18 @@ class Monitor(Documented):
             )
         return np.nan_to_num(np.asarray(columns, np.float64))
 
-    def _check_enough(self, n_windows: int, geometry: Geometry) -> None:
+    def _check_enough(self, n_windows: int, n_rows: int, geometry: Geometry) -> None:
         least = max(ranks.least_windows(self.rate), geometry.inside.shape[1] + 3)
         if n_windows >= least:
             return
+        remedies = [f"a longer reference, window={n_rows // least}"]
+        if n_rows // least < 2:
+            remedies = ["a longer reference"]
+        if n_windows >= geometry.inside.shape[1] + 3:
+            remedies.append(f"rate={1 / (n_windows + 1):.2g}")
         raise ValueError(
             f"The reference has {n_windows} windows of {self.window} rows, and rate={self.rate} "
-            f"needs {least}. Use a longer reference, a shorter window or a larger rate."
+            f"needs {least}. Use {' or '.join(remedies)}."
         )
 
     def _report(self, outliers: tuple[int, ...]) -> None:

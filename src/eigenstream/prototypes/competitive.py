@@ -88,8 +88,8 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         The number of first rows from which the prototypes are chosen. A stream holds them in
         memory. The default is 20 for each prototype and at least 2000. Arrays need none.
     forgetting : float in (0, 1), default=None
-        The share of the counts that each step forgets, for streams that drift. It needs the
-        learning rate "count". Ignored with ``method="batch"``.
+        The share of the counts that each step forgets, for streams that drift. Ignored with
+        ``method="batch"`` or another learning rate than "count".
     reseed : int, default=None
         After every ``reseed`` steps, prototypes that have won none of them are moved to rows of
         these steps. The rows are drawn with probability proportional to the squared distance to the
@@ -268,7 +268,8 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         return np.asarray(np.sqrt(K) * np.exp(-steps / time), np.float64)
 
     def _rule(self) -> tuple[int, Parameters]:
-        return RULES[self.assignment], {"keep": 1.0 - (self.forgetting or 0.0)}
+        forgetting = self.forgetting if self.learning_rate == "count" else None
+        return RULES[self.assignment], {"keep": 1.0 - (forgetting or 0.0)}
 
     # ---- the start ---------------------------------------------------------------------------
 
@@ -481,15 +482,16 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         """The number of dead prototypes that were placed again."""
         return int(self._ahead()._n_reseeded)
 
-    def advise(self, learning_rate: float) -> "theory.Advice":
+    def advise(self, learning_rate: float, *, separation: float | None = None) -> "theory.Advice":
         """Predict the number of examples until two prototypes separate on these data.
-
-        The distance of the clusters is estimated from two prototypes of ``method="batch"``.
 
         Parameters
         ----------
         learning_rate : float
             The learning rate of a step.
+        separation : float, default=None
+            The distance of the two clusters, in standard deviations. By default it is estimated
+            from the prototypes, which must be those of ``method="batch"``.
 
         Returns
         -------
@@ -510,12 +512,15 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         check_number(learning_rate, "learning_rate", above=0)
         check_is_fitted(self)
         n = len(self._mean)
-        if (self.method, self.assignment, self._n_features_out) != ("batch", "winner", 2):
+        if separation is not None:
+            pair = theory.SymmetricPair(check_number(separation, "separation", above=0) / 2**0.5)
+        elif (self.method, self.assignment, self._n_features_out) == ("batch", "winner", 2):
+            pair = clusters_of(self._vectors, self._counts, self.error_)
+        else:
             raise ValueError(
                 "The distance of the clusters is estimated only from two prototypes of k-means. "
-                "Use CompetitiveLearning(2, method='batch'), or theory.SymmetricPair."
+                "Use CompetitiveLearning(2, method='batch'), or pass separation=."
             )
-        pair = clusters_of(self._vectors, self._counts, self.error_)
         return pair.advise(learning_rate * n, n_features=n)
 
 
@@ -531,7 +536,7 @@ def clusters_of(vectors: Float64s, counts: Float64s, error: float) -> "theory.Sy
     square = max(float(((first - second) ** 2).sum() - noise), 0.0)
     spread, b = error + square / 4, 0.0
     if not error > EXACT * square:
-        raise ValueError("Every row equals a prototype, so no noise can be estimated.")
+        raise ValueError("Every row equals a prototype, so there is no noise. Pass separation=.")
     for _ in range(ROUNDS):
         # Along the line through both centres the clusters add b^2 / 2 of the variance.
         variance = spread / (len(first) + b**2 / 2)

@@ -23,28 +23,49 @@ NO_PLACES: Places = np.empty(0, np.intp)
 MUCH, FIRST = 0.1, 10
 
 
-@storable(n_rows="int", warned="bool")
+#: The warning names a column that causes this share of the skipped rows.
+CAUSE = 0.9
+
+
+@storable(n_rows="int", alone="i8 D | None", warned="bool")
 @dataclass
 class Skipped:
-    """The number of rows, or pairs, that were skipped."""
+    """The number of skipped rows, and for each column the rows skipped because of it alone."""
 
     n_rows: int = 0
+    alone: NDArray[np.intp] | None = None
     warned: bool = False
+
+    @classmethod
+    def of(cls, bad: NDArray[np.bool_]) -> "Skipped":
+        """Count rows with missing values; ``bad`` marks the missing values."""
+        spoiled = bad.sum(axis=1)
+        single = bad.argmax(axis=1)[spoiled == 1]
+        alone = np.bincount(single, minlength=bad.shape[1]).astype(np.intp)
+        return cls(int((spoiled > 0).sum()), alone)
 
     def merge(self, later: "Skipped") -> None:
         """Add another count."""
         self.n_rows += later.n_rows
+        if later.alone is not None:
+            self.alone = later.alone if self.alone is None else self.alone + later.alone
         self.warned = self.warned or later.warned
 
-    def warn(self, n_rows: int, what: str = "row", least: int = 0) -> None:
+    def warn(self, estimator: object, n_rows: int, what: str = "row", least: int = 0) -> None:
         """Warn once if many of the ``n_rows`` rows were skipped."""
         if self.warned or n_rows < max(least, 1) or self.n_rows < MUCH * n_rows:
             return
         self.warned = True
+        advice = "Impute them, or drop the columns with most of them."
+        alone = np.zeros(1) if self.alone is None else self.alone
+        column = int(alone.argmax())
+        if self.n_rows and alone[column] >= CAUSE * self.n_rows:
+            names = getattr(estimator, "feature_names_in_", None)
+            name = f"column {column}" if names is None else f"column {names[column]!r}"
+            advice = f"In {alone[column]} of them only {name} is missing. Drop or impute it."
         warn_user(
             f"missing='skip' left out {self.n_rows} of {n_rows} {what}s "
-            f"({self.n_rows / n_rows:.0%}), which have missing values. Impute them, or drop the "
-            "columns with most of them."
+            f"({self.n_rows / n_rows:.0%}), which have missing values. {advice}"
         )
 
 
@@ -188,7 +209,8 @@ def checked_chunk(
     if missing == "skip":
         finite = finite_rows(rows)
         if not finite.all():
-            skipped = Skipped(int((~finite).sum()))
+            bad = bad_values(rows[~finite])
+            skipped = Skipped.of(bad.reshape(len(bad), members, -1).any(axis=1))
             # Replace such rows by zeros of weight 0. Their velocities then have weight 0 too.
             weights = (np.ones(len(finite)) if weights is None else weights) * finite
             rows = without(rows, finite)
@@ -239,6 +261,11 @@ def finite_rows(rows: Matrix) -> NDArray[np.bool_]:
     finite = np.ones(rows.shape[0], dtype=bool)
     finite[entries.row[~np.isfinite(entries.data)]] = False
     return finite
+
+
+def bad_values(rows: Matrix) -> NDArray[np.bool_]:
+    """Return True for each value that is NaN or infinite."""
+    return np.asarray(~np.isfinite(rows.toarray() if is_sparse(rows) else on_host(rows)))
 
 
 def without_nan(rows: Matrix) -> Matrix:

@@ -27,6 +27,7 @@ from eigenstream.rows.chunk import (
     Place,
     Places,
     Skipped,
+    bad_values,
     checked_chunk,
     finite_rows,
     joined,
@@ -311,15 +312,21 @@ class IndexPairs(Rows):
         self.finite = finite_rows(points)
         if missing == "raise":
             check_finite(points, name="preprocessor")
-        self.points = points if self.finite.all() else without(points, self.finite)
+        whole = bool(self.finite.all())
+        self.bad = None if whole else bad_values(points)
+        self.points = points if whole else without(points, self.finite)
 
     def chunks(self, skip: int = 0) -> Iterator[Chunk]:
         """Start a pass."""
         for chunk in self.numbers.chunks(skip):
             pairs = self.convert(chunk.rows)
+            if self.bad is None:
+                yield replace(chunk, rows=self.points, pairs=pairs, starts=NO_PLACES)
+                continue
             whole = self.finite[pairs].all(axis=1)
-            skipped = Skipped(chunk.skipped.n_rows + int((~whole).sum()))
-            weights = chunk.weights if whole.all() else chunk.each_weight() * whole
+            skipped = Skipped.of(self.bad[pairs[~whole]].any(axis=1))
+            skipped.merge(chunk.skipped)
+            weights = chunk.each_weight() * whole
             yield Chunk(self.points, weights, NO_PLACES, chunk.targets, pairs, chunk.place, skipped)
 
     def fit_map(self, feature_map: MapOfRows) -> None:

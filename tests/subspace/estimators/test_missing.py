@@ -32,11 +32,12 @@ def with_holes(share, columns=(3,)):
 
 @every_learner
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
-def test_from_one_in_ten_on_there_is_a_warning(learner, container):
+def test_from_one_in_ten_on_there_is_a_warning_with_the_cause(learner, container):
     with pytest.warns(UserWarning, match=r"left out 20 of 200 rows \(10%\)") as caught:
         model = clone(learner).fit(container(with_holes(0.1)))
     assert len(caught) == 1
     assert caught[0].filename == __file__
+    assert "In 20 of them only column 3 is missing. Drop" in str(caught[0].message)
     assert (model.n_samples_skipped_, model.n_samples_seen_) == (20, 180)
 
 
@@ -66,7 +67,7 @@ LABELS = np.arange(200) % 4
 @pytest.mark.parametrize("solver", ["dense", "krylov", "flow"])
 def test_labelled_rows_are_counted(solver):
     learner = ClassSubspace(2, criterion="difference", eta=2.0, missing="skip", solver=solver)
-    with pytest.warns(UserWarning, match="20 of 200 rows"):
+    with pytest.warns(UserWarning, match="20 of 200 rows.*only column 3 is missing"):
         model = learner.fit(with_holes(0.1), LABELS)
     assert (model.n_samples_skipped_, model.n_samples_seen_) == (20, 180)
     if solver == "dense":
@@ -87,9 +88,9 @@ def test_pairs_are_counted(indexed):
     )
     pairs = index if indexed else rows[index]
     spoiled = np.isnan(rows[index]).any(axis=(1, 2)).sum()
-    with pytest.warns(UserWarning, match=f"left out {spoiled} of 200 pairs"):
+    with pytest.warns(UserWarning, match=f"left out {spoiled} of 200 pairs.*only column 3"):
         model = learner.fit(pairs, signs)
     assert (model.n_samples_skipped_, model.n_samples_seen_) == (spoiled, 200 - spoiled)
     metric = PairMetric(missing="skip", preprocessor=rows if indexed else None, max_iter=20)
-    with pytest.warns(UserWarning, match=f"left out {spoiled} of 200 pairs"):
+    with pytest.warns(UserWarning, match=f"left out {spoiled} of 200 pairs.*only column 3"):
         assert metric.fit(pairs, signs).n_samples_skipped_ == spoiled

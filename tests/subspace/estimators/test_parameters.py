@@ -1,5 +1,7 @@
 """Parameters: checked whenever they are read, and rejected where nothing would read them."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -7,6 +9,7 @@ from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
 
 from eigenstream import (
     ClassSubspace,
+    CompetitiveLearning,
     Dense,
     Flow,
     Kernel,
@@ -137,6 +140,17 @@ def test_parameters_of_a_solver_need_its_object():
     assert learner.solver.passes == 2
 
 
+def test_a_grid_search_warns_once_about_the_same_fault():
+    rows = np.random.default_rng(0).standard_normal((300, 4))
+    grid = {"alpha": [0.3, 0.4], "n_components": [2, 3]}
+    search = GridSearchCV(SlowSubspace(), grid, cv=TimeSeriesSplit(3), refit=False)
+    for _ in range(2):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            search.fit(rows)
+        assert [str(one.message)[:4] for one in caught] == ["only"]
+
+
 @pytest.mark.parametrize(
     ("model", "unused"),
     [
@@ -146,12 +160,21 @@ def test_parameters_of_a_solver_need_its_object():
         (ClassSubspace(2, criterion="ratio"), {"eta": 0.5}),
         (ClassSubspace(2, criterion="difference"), {"shrinkage": 0.1}),
         (PairSubspace(2, criterion="ratio"), {"eta": 0.5}),
+        (CompetitiveLearning(3, random_state=0), {"width": 2.0}),
+        (CompetitiveLearning(3, learning_rate=0.1, random_state=0), {"forgetting": 0.2}),
+        (
+            CompetitiveLearning(3, method="batch", random_state=0),
+            {"learning_rate": 0.1, "forgetting": 0.2, "reseed": 9, "record_every": 2},
+        ),
     ],
     ids=repr,
 )
 def test_an_unused_parameter_is_ignored(model, unused):
     plain, other = learned(clone(model)), learned(clone(model).set_params(**unused))
-    np.testing.assert_allclose(other.components_, plain.components_, atol=1e-12)
+    name = "components_" if hasattr(plain, "components_") else "prototypes_"
+    np.testing.assert_allclose(getattr(other, name), getattr(plain, name), atol=1e-12)
+    if name == "prototypes_":
+        np.testing.assert_allclose(other.counts_, plain.counts_)
 
 
 def test_a_search_over_criteria_scores_every_combination():

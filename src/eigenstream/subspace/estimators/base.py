@@ -177,7 +177,7 @@ class SubspaceEstimator(Projection):
 
     def _warn_about_rows(self, learner: Learner) -> None:
         """Warn after a fit if many rows were skipped."""
-        self._skipped.warn(learner.n_rows, self._row_word)
+        self._skipped.warn(self, learner.n_rows, self._row_word)
 
     @property
     def _named_solver(self) -> Solver | None:

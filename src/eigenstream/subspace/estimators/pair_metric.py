@@ -204,7 +204,7 @@ class PairMetric(
             )
         self._forget_counts()
         self._skipped = skipped
-        skipped.warn(len(every), "pair", FIRST)
+        skipped.warn(self, len(every), "pair", FIRST)
         self.metric_ = metric / unit**2
         self.diameter_ = unit
         values, vectors = eigh(self.metric_)
