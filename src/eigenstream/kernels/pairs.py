@@ -1,6 +1,6 @@
 """Sums over all pairs of examples in one pass, without a matrix of distances.
 
-Points are columns (features x examples).
+Points are columns (features x examples), so that the inner loop vectorises over examples.
 Distances are sums of squared differences, so duplicates have distance 0 and ties are exact.
 """
 
@@ -11,15 +11,34 @@ from numpy.typing import NDArray
 
 from eigenstream.kernels.base import njit
 
+#: Points in a tile of distances: a tile of 16 x 128 fits into the first-level cache.
+TILE = 16
+STRIP = 128
 
-# fastmath lets the compiler reorder sums, so that they are vectorised.
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def bin_of(x: NDArray[Any], y: NDArray[Any], per_unit: float, last: int) -> int:
-    """Return the bin of the distance of two points: bin b holds (b - 1, b] / per_unit."""
-    square = 0.0
-    for f in range(len(x)):
-        square += (x[f] - y[f]) ** 2
-    return min(int(np.ceil(np.sqrt(square) * per_unit)), last)
+
+@njit(cache=True, nogil=True)
+def tile_distances(
+    points: NDArray[Any], first: int, last: int, start: int, stop: int, out: NDArray[Any]
+) -> None:
+    """Write the distances between the points [first, last) and the points [start, stop)."""
+    out[:] = 0.0
+    for f in range(points.shape[0]):
+        others = points[f, start:stop]
+        for k in range(first, last):
+            here = points[f, k]
+            total = out[k - first, : stop - start]
+            for j in range(stop - start):
+                gap = others[j] - here
+                total[j] += gap * gap
+    np.sqrt(out, out)
+
+
+@njit(cache=True, nogil=True)
+def bins_of(distances: NDArray[Any], per_unit: float, last: int, out: NDArray[Any]) -> None:
+    """Write the bins of distances: bin b holds distances in (b - 1, b] / per_unit."""
+    for k in range(distances.shape[0]):
+        for j in range(distances.shape[1]):
+            out[k, j] = min(np.int32(np.ceil(distances[k, j] * per_unit)), last)
 
 
 @njit(cache=True, nogil=True)
@@ -36,11 +55,18 @@ def pair_histogram(
 
     The first point of a pair is in [begin, end). The second one is any later point.
     """
-    rows, last = points.T.copy(), counts.shape[1] - 1
-    for i in range(begin, end):
-        for j in range(i + 1, len(rows)):
-            place = bin_of(rows[i], rows[j], per_unit, last)
-            counts[0 if codes[j] == codes[i] else 1, place] += weights[i] * weights[j]
+    n = points.shape[1]
+    tile, bins = np.zeros((TILE, STRIP)), np.empty((TILE, STRIP), np.int32)
+    for first in range(begin, end, TILE):
+        last = min(first + TILE, end)
+        for start in range(first, n, STRIP):
+            stop = min(start + STRIP, n)
+            tile_distances(points, first, last, start, stop, tile)
+            bins_of(tile, per_unit, counts.shape[1] - 1, bins)
+            for i in range(first, last):
+                for j in range(max(start, i + 1), stop):
+                    kind = 0 if codes[j] == codes[i] else 1
+                    counts[kind, bins[i - first, j - start]] += weights[i] * weights[j]
 
 
 @njit(cache=True, nogil=True)
@@ -57,13 +83,20 @@ def pair_sums(
 
     The pairs are those of ``pair_histogram``.
     """
-    rows, last = points.T.copy(), table.shape[1] - 1
-    for i in range(begin, end):
-        for j in range(i + 1, len(rows)):
-            place = bin_of(rows[i], rows[j], per_unit, last)
-            value = table[0 if codes[j] == codes[i] else 1, place]
-            out[i] += value
-            out[j] += value
+    n = points.shape[1]
+    tile, bins = np.zeros((TILE, STRIP)), np.empty((TILE, STRIP), np.int32)
+    for first in range(begin, end, TILE):
+        last = min(first + TILE, end)
+        for start in range(first, n, STRIP):
+            stop = min(start + STRIP, n)
+            tile_distances(points, first, last, start, stop, tile)
+            bins_of(tile, per_unit, table.shape[1] - 1, bins)
+            for i in range(first, last):
+                for j in range(max(start, i + 1), stop):
+                    kind = 0 if codes[j] == codes[i] else 1
+                    value = table[kind, bins[i - first, j - start]]
+                    out[i] += value
+                    out[j] += value
 
 
 @njit(cache=True, nogil=True)

@@ -40,11 +40,14 @@ def automatic(factor: float, keep: float) -> Any:
 @loops
 def _fill_inputs(z, first, frame, rows, mean):
     """Write the frame, the rows less the mean, and zeros, from row ``first`` on."""
-    last = first + len(frame)
-    z[first:last] = frame
-    for i in range(len(rows)):
-        z[last + i] = rows[i] - mean
-    z[last + len(rows) :] = 0.0
+    d, n = len(frame), len(rows)
+    for i in range(len(z) - first):
+        out = z[first + i]
+        for j in range(len(out)):
+            if i < d:
+                out[j] = frame[i, j]
+            else:
+                out[j] = rows[i - d, j] - mean[j] if i < d + n else 0.0
 
 
 @njit(cache=True, error_model="numpy")
@@ -52,7 +55,10 @@ def _products(z, first):
     """Return the inner products of the rows, without those of rows before ``first``."""
     out = np.zeros((len(z), len(z)))
     part = np.dot(z[first:], z.T)
-    out[first:], out[:, first:] = part, part.T
+    for i in range(len(z) - first):
+        for k in range(len(z)):
+            out[first + i, k] = part[i, k]
+            out[k, first + i] = part[i, k]
     return out
 
 
@@ -67,11 +73,14 @@ def _inputs(table, now, past, shares, shift):
     out = np.zeros((r * len(now) + 1, width))
     mean = out[r * len(now)]
     for t in range(len(now)):
-        row = table[now[t] + shift]
-        out[r * t] = row - mean
-        mean += shares[t] * out[r * t]
+        row, first = table[now[t] + shift], out[r * t]
+        for j in range(width):
+            first[j] = row[j] - mean[j]
+            mean[j] += shares[t] * first[j]
         if r == 2:
-            out[r * t + 1] = row - table[past[t] + shift]
+            before, second = table[past[t] + shift], out[r * t + 1]
+            for j in range(width):
+                second[j] = row[j] - before[j]
     return out
 
 
@@ -86,26 +95,35 @@ def _rule_tables(inner, half, gram, r, orthonormal, norms):
     """
     d, slots, before = len(inner), len(gram) - 1, np.eye(len(inner))
     if orthonormal:
-        before = 1.5 * before - 0.5 * inner
+        for k in range(d):
+            for j in range(d):
+                before[k, j] = 1.5 * before[k, j] - 0.5 * inner[k, j]
     width = (d + slots + (d if norms else 0) + 15) // 16 * 16  # whole registers
     W, U = np.zeros((d, width)), np.zeros((slots, width))
-    W[:, :d], W[:, d : d + slots] = before, np.dot(before, half)[:, :slots]
-    if norms:
-        W[:, width - d :] = inner
+    products = np.empty((d, slots + 1))
+    np.dot(before, half, products)
+    for k in range(d):
+        for j in range(d + slots):
+            W[k, j] = before[k, j] if j < d else products[k, j - d]
+        for j in range(d if norms else 0):
+            W[k, width - d + j] = inner[k, j]
     for i in range(slots):
         U[i, d + i] = 1.0
-        later = i // r * r + r
-        U[i, d + later : d + slots] = gram[i, later:slots]
+        for j in range(i // r * r + r, slots):
+            U[i, d + j] = gram[i, j]
     return W, U
 
 
 @loops
 def _lift(W, inputs):
     """Return the new weights' coefficients on the frame and the rows, and last the mean's."""
-    d, slots = len(W), len(inputs) - 1
-    lift = np.empty((d + 1, inputs.shape[1]))
-    lift[:d], lift[d] = np.dot(W[:, d : d + slots].copy(), inputs[:slots]), inputs[slots]
-    lift[:d, :d] = W[:, :d]
+    d, slots, height = len(W), len(inputs) - 1, inputs.shape[1]
+    lift = np.zeros((d + 1, height))
+    np.dot(W[:, d : d + slots].copy(), inputs[:slots], lift[:d])
+    for j in range(height):
+        lift[d, j] = inputs[slots, j]
+        for k in range(d if j < d else 0):
+            lift[k, j] = W[k, j]
     return lift
 
 

@@ -246,7 +246,7 @@ class SubspaceEstimator(Projection):
             first = model._learner is None and not model._collecting
             model._learn_more(model._rows(*rows, reset=first, **named))
         if self._learner is not None:
-            self._skipped.warn(self._learner.n_rows, self._row_word, FIRST)
+            self._skipped.warn(self, self._learner.n_rows, self._row_word, FIRST)
         return self
 
     def _forget(self) -> None:
