@@ -210,7 +210,7 @@ def checked_chunk(
         finite = finite_rows(rows)
         if not finite.all():
             bad = bad_values(rows[~finite])
-            skipped = Skipped.of(bad.reshape(len(bad), members, -1).any(axis=1))
+            skipped = Skipped.of(np.asarray(bad.reshape(len(bad), members, -1).any(axis=1)))
             # Replace such rows by zeros of weight 0. Their velocities then have weight 0 too.
             weights = (np.ones(len(finite)) if weights is None else weights) * finite
             rows = without(rows, finite)

@@ -324,7 +324,7 @@ class IndexPairs(Rows):
                 yield replace(chunk, rows=self.points, pairs=pairs, starts=NO_PLACES)
                 continue
             whole = self.finite[pairs].all(axis=1)
-            skipped = Skipped.of(self.bad[pairs[~whole]].any(axis=1))
+            skipped = Skipped.of(np.asarray(self.bad[pairs[~whole]].any(axis=1)))
             skipped.merge(chunk.skipped)
             weights = chunk.each_weight() * whole
             yield Chunk(self.points, weights, NO_PLACES, chunk.targets, pairs, chunk.place, skipped)
