@@ -58,6 +58,16 @@ for rate, schedule in RATES.items():
                 .components_
             ),
         )
+add(
+    "sanger/rates of their own",
+    lambda: (
+        SangerNetwork(
+            2, unit_rates=[1.0, 2.0], learning_rate=schedules.Constant(0.002), init=np.eye(2, 8)
+        )
+        .partial_fit(X)
+        .components_
+    ),
+)
 TOP = oracles.top(oracles.variance(X), 1)[1][:, 0]
 # Ten passes over rows that follow one another: the average depends on where in them it is taken.
 quality("oja/automatic", lambda: abs(OjaNeuron(random_state=0).fit(X).components_[0] @ TOP), 0.02)

@@ -68,6 +68,13 @@ def test_sanger_finds_the_components_in_order(normalize):
         np.testing.assert_allclose(np.linalg.norm(network.components_, axis=1), 1, rtol=1e-12)
 
 
+def test_a_unit_with_rate_zero_stands_still():
+    start = np.eye(2, 5)[::-1]
+    network = SangerNetwork(2, unit_rates=[1.0, 0.0], init=start, max_iter=1).fit(data(500))
+    np.testing.assert_allclose(network.components_[1], start[1], atol=1e-12)
+    assert np.abs(network.components_[0] - start[0]).max() > 0.1
+
+
 def test_history_on_request():
     neuron = OjaNeuron(record_every=100, random_state=0).partial_fit(data(1000))
     steps = neuron.history_.step.tolist()
@@ -133,6 +140,7 @@ BAD = [
     (OjaNeuron(init=np.zeros((1, 4))), {}, "row 0 of init is zero"),
     (OjaNeuron(center="no"), {}, "'center' parameter"),
     (SangerNetwork(6), {}, "Use n_components <= 4"),
+    (SangerNetwork(2, unit_rates=[1.0]), {}, "Pass 2 non-negative factors"),
     (SangerNetwork(2, learning_rate=-1.0), {}, "learning_rate must be a number in"),
     (AdalineRegressor(learning_rate="auto"), {}, "Hebbian"),
     (AdalineRegressor(learning_rate="0.1"), {}, "a number, .*'0.1'"),

@@ -11,6 +11,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream import online
+from eigenstream._checks import real_array
 from eigenstream._constraints import COUNT, words
 from eigenstream._documented import documented, documented_by
 from eigenstream._hooks import KEEPING, keeper_of
@@ -74,6 +75,10 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
     @abstractmethod
     def _rule(self) -> online.Rule:
         """Return the rule."""
+
+    def _rates(self) -> Float64s | None:
+        """Return a factor of the learning rate for each unit, or None."""
+        return None
 
     @fits_dask
     @documented_by(KEEPING)
@@ -161,6 +166,7 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
             learning_rate=self.AUTO if str(self.learning_rate) == "auto" else self.learning_rate,
             init=self.init,
             seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
+            rates=self._rates(),
         )
         if self.record_every is not None:
             plan = replace(plan, hook=self._record, hook_every=self.record_every)
@@ -316,7 +322,7 @@ class OjaNeuron(OnlineNeurons):
 class SangerNetwork(OnlineNeurons):
     """Layer of linear units that learns the principal components in order [1]_.
 
-    Unit k takes the steps w_k += lr y_k (x - sum_{l<=k} y_l w_l). It uses only the responses of
+    Unit k takes the steps w_k += lr_k y_k (x - sum_{l<=k} y_l w_l). It uses only the responses of
     the units up to k, so no step needs an orthonormalisation.
 
     Parameters
@@ -328,6 +334,8 @@ class SangerNetwork(OnlineNeurons):
     learning_rate : number, "auto", schedule or function of the step, default="auto"
         The learning rate lr. It is stable only for lr |y|^2 well below 2. Larger rates raise
         ``UnstableStepError``.
+    unit_rates : array of shape (n_components,), default=None
+        A factor of the learning rate for each unit ([2]_ eq. 3.3). All are 1 by default.
     <center, init, max_iter, tol, record_every, random_state>
 
     Attributes
@@ -359,6 +367,7 @@ class SangerNetwork(OnlineNeurons):
     _parameter_constraints: ClassVar[Constraints] = OnlineNeurons._parameter_constraints | {
         "n_components": [COUNT],
         "normalize": ["boolean"],
+        "unit_rates": ["array-like", None],
     }
 
     def __init__(
@@ -367,6 +376,7 @@ class SangerNetwork(OnlineNeurons):
         *,
         normalize: bool = False,
         learning_rate: LearningRate = "auto",
+        unit_rates: ArrayLike | None = None,
         center: bool = True,
         init: ArrayLike = "random",
         max_iter: int = 10,
@@ -377,6 +387,7 @@ class SangerNetwork(OnlineNeurons):
         self.n_components = n_components
         self.normalize = normalize
         self.learning_rate = learning_rate
+        self.unit_rates = unit_rates
         self.center = center
         self.init = init
         self.max_iter = max_iter
@@ -386,3 +397,14 @@ class SangerNetwork(OnlineNeurons):
 
     def _rule(self) -> online.Rule:
         return online.SANGER_NORMALIZED if self.normalize else online.SANGER
+
+    def _rates(self) -> Float64s | None:
+        if self.unit_rates is None:
+            return None
+        rates = real_array(self.unit_rates, "unit_rates")
+        if rates.shape != (self.n_components,) or not (np.isfinite(rates) & (rates >= 0)).all():
+            raise ValueError(
+                f"unit_rates={self.unit_rates!r} is invalid. Pass {self.n_components} "
+                "non-negative factors, one for each unit."
+            )
+        return np.asarray(rates, np.float64)

@@ -144,13 +144,14 @@ def test_the_chain_follows_the_equations(model, R, Q):
 def test_the_librarys_network_obeys_the_chain_and_the_equations():
     """SangerNetwork, by its own engine, on the paper's model."""
     N, runs, times = 500, 10, np.array([2.0, 5.0])
-    R, model = R2, PrincipalDynamics([1.0, 0.6], learning_rate=1.0)
+    rates, R = np.array([1.0, 0.6]), R2
+    model = PrincipalDynamics([1.0, 0.6], learning_rate=rates)
     course, B = model.solve(R, UNIT, times), np.eye(2, N)
     kept = np.empty((runs, len(times), 2, 2))
     for run in range(runs):
         rng = np.random.default_rng(run)
         network = SangerNetwork(
-            2, normalize=True, center=False, learning_rate=Constant(1 / N),
+            2, normalize=True, center=False, unit_rates=rates, learning_rate=Constant(1 / N),
             init=students_with(R, UNIT, B, random_state=rng),
         )  # fmt: skip
         for at, steps in enumerate(np.diff(times, prepend=0.0) * N):
