@@ -34,6 +34,7 @@ from eigenstream import (
     SlowSubspace,
     StreamPCA,
     TemporalPairs,
+    ThresholdClassifier,
     online,
     persistence,
     processes,
@@ -268,6 +269,8 @@ ESTIMATORS = [
     # fit reads the background in turns with the rows: no law 4.
     Member(Against(2, solver="flow"), "rows", (6, 7, 8)),
     Member(PairMetric(max_iter=20), "pairs", (7, 8), at_once=True),
+    Member(ThresholdClassifier(), "targets", (SCIKIT_LEARN, 8)),
+    Member(ThresholdClassifier(3.0), "targets", (7, 8), at_once=True),
 ]
 
 FEATURES = [

@@ -25,6 +25,7 @@ from eigenstream import (
     SelfOrganizingMap,
     SlowSubspace,
     StreamPCA,
+    ThresholdClassifier,
     load,
     open_stream,
     save,
@@ -88,6 +89,7 @@ MODELS = {
     "regressor": AdalineRegressor(random_state=0),
     "network": MultilayerPerceptron(3, max_iter=3, random_state=0),
     "rbf": RBFNetwork(5, random_state=0),
+    "threshold": ThresholdClassifier(),
     "gradients": GradientOrientation(1, shape=(2, 2)),
 }
 

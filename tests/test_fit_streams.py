@@ -28,6 +28,7 @@ from eigenstream import (
     SelfOrganizingMap,
     SlowSubspace,
     StreamPCA,
+    ThresholdClassifier,
 )
 from eigenstream.features import GradientOrientation
 from eigenstream.neurons import _base
@@ -209,6 +210,7 @@ def with_holes():
 LEARNERS = [
     ClassSubspace(2, criterion="difference", eta=2.0),
     Perceptron(random_state=0, max_iter=5),
+    ThresholdClassifier(),
 ]
 
 

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         SlowSubspace,
         StreamPCA,
         SubspaceBound,
+        ThresholdClassifier,
         Uncertainty,
         lag_path,
     )
@@ -75,6 +76,7 @@ __all__ = [
     "StreamPCA",
     "SubspaceBound",
     "TemporalPairs",
+    "ThresholdClassifier",
     "Uncertainty",
     "__version__",
     "lag_path",

@@ -9,6 +9,7 @@ from eigenstream import (
     PairMetric,
     PairSubspace,
     TemporalPairs,
+    ThresholdClassifier,
     sample_pairs,
 )
 from eigenstream.evaluation import (
@@ -244,6 +245,10 @@ quality(
 METRIC = PairMetric().fit(PAIRS, SIGNS)
 quality("metric/objective", lambda: -METRIC.objective_, 1e-3)
 quality("metric/risk", lambda: (-pair_risks(METRIC).risk, -risk_bound(METRIC, 0.05).gap), 0.01)
+NAMES = np.array(["a", "b", "c", "d", "e", "f"])
+ONE = ThresholdClassifier(3.0, undecided="?").fit(X[:6], NAMES)
+add("one example/predicted", lambda: ONE.predict(X[6:80])[:, None] == [*NAMES, "?"])
+add("one example/decided", lambda: (ONE.decide(X[6:20]), ONE.distances(X[6:20])))
 
 # ---- drawing -------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from eigenstream.subspace.estimators.as_pca import to_sklearn
 from eigenstream.subspace.estimators.class_subspace import ClassSubspace
 from eigenstream.subspace.estimators.contrast_subspace import ContrastSubspace
 from eigenstream.subspace.estimators.dynamic_subspace import DynamicSubspace
+from eigenstream.subspace.estimators.one_shot import ThresholdClassifier
 from eigenstream.subspace.estimators.pair_metric import PairMetric
 from eigenstream.subspace.estimators.pair_subspace import PairSubspace
 from eigenstream.subspace.estimators.results import (
@@ -78,6 +79,7 @@ __all__ = [
     "Solver",
     "StreamPCA",
     "SubspaceBound",
+    "ThresholdClassifier",
     "Uncertainty",
     "VarianceResult",
     "autocorrelations",

@@ -1,5 +1,7 @@
 """scikit-learn's own checks for what learns from labels; pair-shaped ones for what does not."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -15,8 +17,10 @@ from eigenstream import (
     Kernel,
     PairMetric,
     PairSubspace,
+    ThresholdClassifier,
     sample_pairs,
 )
+from eigenstream.evaluation import one_shot_error
 
 pytestmark = pytest.mark.filterwarnings("ignore:n_components")
 
@@ -95,7 +99,7 @@ def test_what_was_learned_from_pairs_stands_before_classifiers_too(judge):
     frozen = FrozenEstimator(clone(judge).fit(ROWS[PAIRS], Y))
     fresh = rng.permutation(120)
     train, test = fresh[:80], fresh[80:]
-    for classifier in (KNeighborsClassifier(1), SVC()):
+    for classifier in (KNeighborsClassifier(1), SVC(), ThresholdClassifier()):
         model = make_pipeline(frozen, classifier).fit(ROWS[train], LABELS[train])
         raw = clone(classifier).fit(ROWS[train], LABELS[train])
         assert model.score(ROWS[test], LABELS[test]) > raw.score(ROWS[test], LABELS[test])
@@ -108,3 +112,38 @@ def test_a_grid_search_over_the_weight():
     pairs = GridSearchCV(PairSubspace(2, criterion="difference"), {"eta": [3.0, 0.3]}, cv=3)
     pairs.fit(ROWS[PAIRS], Y)
     assert pairs.best_params_ == {"eta": 0.3}
+
+
+class TestOneShot:
+    def test_decisions_by_hand(self):
+        model = ThresholdClassifier(2.0, undecided="?").fit([[0.0], [10.0]], ["a", "b"])
+        assert model.decide([[0.0], [2.0], [5.0]]).tolist() == [[1, -1], [0, -1], [-1, -1]]
+        assert model.predict([[1.0], [2.0], [5.0], [9.0]]).tolist() == ["a", "?", "?", "b"]
+        near = ThresholdClassifier(2.0).fit([[0.0], [10.0]], ["a", "b"])
+        assert near.predict([[2.0], [6.0]]).tolist() == ["a", "b"]
+
+    def test_labels_stay_what_they_are(self):
+        numbers = [[0.0], [2.0], [9.0]], [3, 4, 5]
+        for undecided in ("?", ["?"], [-1]):
+            with pytest.raises(ValueError, match="labels, which are numbers"):
+                ThresholdClassifier(undecided=undecided).fit(*numbers)
+        with pytest.raises(ValueError, match="labels, which are text"):
+            ThresholdClassifier(undecided=-1).fit(numbers[0], ["a", "b", "c"])
+        said = ThresholdClassifier(undecided=-1).fit(*numbers).predict([[1.0], [8.0]])
+        assert said.tolist() == [-1, 5]
+        assert said.dtype.kind == "i"
+        names = np.array(["a", "b", "c"], object)
+        said = ThresholdClassifier(undecided="none of them").fit(numbers[0], names)
+        assert said.predict([[1.0], [8.0]]).tolist() == ["none of them", "c"]
+
+    def test_error_of_one_choice_is_among_all_choices(self):
+        """Enumerating all choices of the examples gives the exact one-shot error."""
+        rng = np.random.default_rng(100)
+        rows = rng.standard_normal((9, 2)) + 2 * np.repeat(np.eye(3)[:, :2], 3, axis=0)
+        labels = np.repeat([0, 1, 2], 3)
+        errors = []
+        for choice in product(range(3), range(3, 6), range(6, 9)):
+            rest = np.setdiff1d(np.arange(9), choice)
+            model = ThresholdClassifier().fit(rows[list(choice)], labels[list(choice)])
+            errors.append((model.predict(rows[rest]) != labels[rest]).mean())
+        assert np.mean(errors) == pytest.approx(one_shot_error(rows, labels), abs=1e-12)
