@@ -91,7 +91,18 @@ def annotated(parameter: inspect.Parameter) -> Any:
     return Annotated[kind, how]
 
 
-class Command(TyperCommand):
+class _Described:
+    """A command whose help shows no type for --help."""
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """Return the option without a type."""
+        option = super().get_help_option(ctx)  # type: ignore[misc]
+        if option is not None:
+            option.metavar = ""
+        return option
+
+
+class Command(_Described, TyperCommand):
     """A command, which prints expected errors in one line that names its options."""
 
     def invoke(self, ctx: Any) -> Any:
@@ -115,7 +126,7 @@ class Command(TyperCommand):
             fail(in_options(str(problem), names))
 
 
-class Group(TyperGroup):
+class Group(_Described, TyperGroup):
     """A group of commands, which prints errors of the command line in one line."""
 
     def list_commands(self, ctx: Any) -> list[str]:
