@@ -26,6 +26,7 @@ def evaluate(
     false_positive_rate: Annotated[
         float | None, "With --labels of new classes: the threshold of this rate, and its interval."
     ] = None,
+    max_rows: Annotated[int, "Compare a random sample of at most this many rows."] = 4000,
     reading: ReadingOptions,
     missing: MissingAsFitted = None,
     json: Json = False,
@@ -51,7 +52,7 @@ def evaluate(
         raise ValueError(f"{stream.preprocessing!r} changes the numbers of rows. Use --labels.")
     measure: Any = _measures_of_labels if pairs is None else _measures_of_pairs
     with Watched(stream) as watched:
-        judged: Any = _sample(watched) if pairs is None else pairs_of(watched, pairs)
+        judged: Any = _sample(watched, max_rows) if pairs is None else pairs_of(watched, pairs)
     with waiting("comparing distances"):
         facts = measure(estimator, *judged)
         if false_positive_rate is not None:
@@ -59,11 +60,7 @@ def evaluate(
     show(f"{model}: {type(estimator).__name__}", facts, json)
 
 
-#: The most rows that are compared, a sample of all: more take longer than a few seconds.
-MOST_ROWS = 4000
-
-
-def _sample(stream: StreamLike) -> tuple[Any, Any, int]:
+def _sample(stream: StreamLike, max_rows: int) -> tuple[Any, Any, int]:
     """Return a random sample of rows with their labels, in order, and the number of all rows."""
     rng = np.random.default_rng(0)
     kept: tuple[Any, ...] = ()
@@ -76,7 +73,7 @@ def _sample(stream: StreamLike) -> tuple[Any, Any, int]:
         kept = tuple(map(np.concatenate, zip(kept, more, strict=True))) if kept else more
         n_rows += len(part)
         # The rows with the smallest keys are a uniform sample of the rows so far.
-        smallest = np.sort(np.argsort(kept[2], kind="stable")[:MOST_ROWS])
+        smallest = np.sort(np.argsort(kept[2], kind="stable")[:max_rows])
         kept = tuple(values[smallest] for values in kept)
     if n_rows == 0:
         raise ValueError(f"{stream.sources[0]} has no rows without missing values.")
