@@ -87,9 +87,9 @@ def test_pairs_of_rows(files):
     assert with_holes["pairs"] == 200 - int((index == 7).any(axis=1).sum())
 
 
-def test_of_many_rows_a_sample_is_judged(files, monkeypatch):
-    monkeypatch.setattr("eigenstream.cli.evaluate.MOST_ROWS", 30)
-    found = told("evaluate", "pca.eigs", "rows.npy", "--labels", "labels.npy")
+def test_of_many_rows_a_sample_is_judged(files):
+    given = ("rows.npy", "--labels", "labels.npy", "--max-rows", "30")
+    found = told("evaluate", "pca.eigs", *given)
     assert (found["rows"], found["judged"]) == (120, 30)
 
 
