@@ -68,6 +68,24 @@ class SubspaceEstimator(Projection):
 
     After ``partial_fit`` the answer is computed when a result is first read. A stream of small
     chunks therefore needs no decomposition for each chunk.
+
+    Parameters
+    ----------
+    solver : {"auto", "dense", "sketch", "krylov", "flow", "kernel"} or an object, default="auto"
+        "dense" stores D x D matrices. It is exact and supports all parameters. "sketch" reads the
+        rows once and stores a few times n_components vectors. It is accurate on long stationary
+        streams; ratios and alpha="auto" of time series need ``Sketch(passes=2)``. "krylov" reads
+        the rows several times and forms no matrix. "flow" learns online by the Oja-Karhunen flow.
+        "kernel" is exact in the space of a kernel. "auto" uses "dense" if the matrices fit in
+        memory, else "krylov" if the rows can be read again, else "sketch". A solver object has
+        further parameters, such as ``Sketch(oversampling=4)``.
+    features : transformer, optional
+        A map to apply first, such as RBFNetwork. ``features_`` is a clone that is fitted to all
+        rows. ``partial_fit`` buffers rows until the map has seen ``n_rows_needed_`` rows. Pass a
+        fitted map as ``sklearn.frozen.FrozenEstimator(map)``.
+    missing : {"raise", "skip"}, default="raise"
+        "skip" leaves out rows, and pairs of rows, with NaN or infinity. It warns if that affects
+        10 % of the rows or more.
     """
 
     # Set by __init__ of the subclasses.

@@ -10,7 +10,7 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
 
 from eigenstream._checks import check_weights
-from eigenstream._documented import documented_by
+from eigenstream._documented import documented, documented_by
 from eigenstream._hooks import KEEPING, keeper_of
 from eigenstream._linalg import Float64s
 from eigenstream._prepared import learns_rows
@@ -46,7 +46,7 @@ from eigenstream.rows.rows import (
 from eigenstream.subspace.estimators import pair_input
 from eigenstream.subspace.estimators.base import continues
 from eigenstream.subspace.estimators.discriminants import Scatters
-from eigenstream.subspace.estimators.entries import FLAG, documented
+from eigenstream.subspace.estimators.entries import FLAG
 from eigenstream.subspace.estimators.held_out import (
     Folds,
     few_classes,
@@ -78,7 +78,7 @@ class ClassSubspace(PairwiseEstimator):
 
     Parameters
     ----------
-    <components_of_pairs, criterion_of_pairs, shrinkage, mixing>
+    <n_components, criterion, shrinkage, mixing>
     scale : bool, "within" or "auto", default="auto"
         Divide each feature by its standard deviation over the rows (True), or within classes. With
         ``groups``, True stands for the deviation within tasks. "auto" is "within" for "ratio" and

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
+from eigenstream._documented import documented
 from eigenstream._prepared import learns_rows, prepared
 from eigenstream._provenance import forget_source, note_source
 from eigenstream._storable import storable
@@ -23,7 +24,7 @@ from eigenstream.rows.rows import (
     stream_rows,
 )
 from eigenstream.subspace.estimators.base import SubspaceEstimator
-from eigenstream.subspace.estimators.entries import FLAG, documented
+from eigenstream.subspace.estimators.entries import FLAG
 from eigenstream.subspace.estimators.results import ContrastResult
 from eigenstream.subspace.estimators.time import scale_of
 from eigenstream.subspace.solvers.solver import Solver, Task

@@ -11,13 +11,13 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_whole
+from eigenstream._documented import documented
 from eigenstream._linalg import Float64s
 from eigenstream._prepared import maps_streams, reads_rows
 from eigenstream._storable import storable
 from eigenstream._types import Constraints, Count, LabelsLike, Matrix, RowsLike, Values
 from eigenstream.rows.guard import reads
 from eigenstream.rows.rows import each, is_list_of_sequences, validated
-from eigenstream.subspace.estimators.entries import documented
 from eigenstream.subspace.estimators.results import DynamicResult
 from eigenstream.subspace.estimators.time import TimeEstimator
 from eigenstream.subspace.solvers.solver import COUNT, PAIRWISE, Need, Solver
@@ -50,7 +50,7 @@ class DynamicSubspace(TimeEstimator):
     center : bool or "sequences", default=True
         Subtract the mean, nothing, or the mean of each sequence. ``transform`` subtracts the
         overall mean.
-    <missing_in_time>
+    <missing>
 
     Attributes
     ----------

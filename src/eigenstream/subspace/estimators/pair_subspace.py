@@ -8,7 +8,7 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import Options, StrOptions
 
 from eigenstream._checks import check_index_pairs
-from eigenstream._documented import documented_by
+from eigenstream._documented import documented, documented_by
 from eigenstream._hooks import KEEPING, keeper_of
 from eigenstream._linalg import Float64s
 from eigenstream._refusals import offered_if
@@ -33,7 +33,6 @@ from eigenstream.rows.rows import IndexPairs, Rows, StreamRows
 from eigenstream.subspace.estimators import pair_input
 from eigenstream.subspace.estimators.base import continues
 from eigenstream.subspace.estimators.discriminants import Scatters
-from eigenstream.subspace.estimators.entries import documented
 from eigenstream.subspace.estimators.held_out import (
     RANDOM_UNLIKE,
     Folds,
@@ -66,7 +65,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
 
     Parameters
     ----------
-    <components_of_pairs, criterion_of_pairs, shrinkage, mixing>
+    <n_components, criterion, shrinkage, mixing>
     scale : False, "within" or "auto", default="auto"
         Divide each feature by its standard deviation within positive pairs. "auto" is "within" for
         "ratio" if the two largest sets of connected rows have half of the rows of positive pairs,

@@ -76,7 +76,31 @@ from eigenstream.theory import RiskBound
     _calibrated="number | None?",
 )
 class PairwiseEstimator(SubspaceEstimator, PairDecisions):
-    """Base of the estimators that reward negative pairs and penalise positive ones."""
+    """Base of the estimators that reward negative pairs and penalise positive ones.
+
+    Parameters
+    ----------
+    n_components : int, "auto" or None, default="auto"
+        The largest number of components. For "ratio", "auto" selects it on held-out classes or
+        pairs, and None keeps all directions. For "difference", "auto" is 2 (1 if there is only one
+        feature). Only directions with a positive eigenvalue are returned there, with a warning if
+        there are fewer than n_components. None returns all of them.
+    criterion : {"ratio", "difference"}, default="ratio"
+        "ratio" weighs the discriminants of linear discriminant analysis for distances, between raw
+        distance and discriminant analysis. "difference" maximises the difference of the two
+        scatters (Maurer 2006), with orthonormal components and risk bounds. "ratio" ignores eta.
+    shrinkage : float in [0, 1] or "auto", default="auto"
+        For "ratio": the share of the covariance within classes that a multiple of the identity
+        replaces. With 1, discriminants are principal axes of the class means. With 0, directions
+        of no variance within classes are excluded. "auto" compares 7 values on held-out classes or
+        pairs. "difference" ignores it.
+    mixing : float in [0, 1] or "auto", default="auto"
+        For "ratio": the share of the covariance between classes that the covariance within them
+        replaces. With 0, only discriminants count. With 1, all directions count alike: raw
+        distance at shrinkage 1. "auto" compares 0, 0.1, 0.3 and 1. It is 0 for an integer
+        n_components of at most the number of discriminants, and compares the other values for a
+        larger one. "difference" ignores it.
+    """
 
     eta: Any
     criterion: str

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from eigenstream._checks import warn_user
+from eigenstream._documented import documented
 from eigenstream._linalg import Float64s, canonical_signs
 from eigenstream._prepared import reads_rows
 from eigenstream._storable import storable
@@ -17,7 +18,7 @@ from eigenstream.rows.chunk import joined
 from eigenstream.rows.guard import reads
 from eigenstream.rows.rows import is_list_of_sequences
 from eigenstream.subspace.estimators.alphas import AlphaPath, alpha_of_bound, alpha_path
-from eigenstream.subspace.estimators.entries import CRITERION, FLAG, documented
+from eigenstream.subspace.estimators.entries import CRITERION, FLAG
 from eigenstream.subspace.estimators.results import Forms, SlowResult
 from eigenstream.subspace.estimators.time import TimeEstimator, scale_of
 from eigenstream.subspace.inference import timescales as _timescales
@@ -83,7 +84,7 @@ class SlowSubspace(TimeEstimator):
         components are orthonormal eigenvectors of T, so distances between features are those
         within the subspace.
         solver="flow" always gives "eigenvalue", because it stores no sums.
-    <missing_in_time>
+    <missing>
 
     Attributes
     ----------

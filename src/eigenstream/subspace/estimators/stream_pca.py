@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenstream import theory
 from eigenstream._checks import check_number, is_sparse
+from eigenstream._documented import documented
 from eigenstream._linalg import Float64s, numerical_rank
 from eigenstream._machine import chunk_rows
 from eigenstream._namespaces import on_host
@@ -19,7 +20,6 @@ from eigenstream._streams import is_stream
 from eigenstream._types import Constraints, Count, LabelsLike, Matrix, RowsLike, Transformer
 from eigenstream.rows.guard import reads
 from eigenstream.rows.rows import as_floats, validated
-from eigenstream.subspace.estimators.entries import documented
 from eigenstream.subspace.estimators.results import VarianceResult
 from eigenstream.subspace.estimators.time import TimeEstimator, scale_of
 from eigenstream.subspace.solvers.solver import COUNT, Solver
@@ -50,7 +50,7 @@ class StreamPCA(TimeEstimator):
         Divide each feature by its standard deviation, or by its root mean square with
         ``center=False``. The result does not depend on the chunking. Constant features are not
         scaled.
-    <features, missing_in_time>
+    <features, missing>
 
     Attributes
     ----------

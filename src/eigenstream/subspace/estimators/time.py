@@ -76,7 +76,17 @@ MOST_TURNED, LEAST_ROWS_OF_PEAKS = 0.3, 1000
 
 
 class TimeEstimator(CallbackSupportMixin, GapEstimator):
-    """Base of the estimators that learn from rows in time order."""
+    """Base of the estimators that learn from rows in time order.
+
+    Parameters
+    ----------
+    missing : {"raise", "skip", "available"}, default="raise"
+        "skip" leaves out rows with NaN or infinity, and the velocities that contain them. It
+        raises if this takes more than a tenth of the rows and leaves fewer than 10 for each
+        column. "available" sums each pair of columns over the rows that have both, and repairs the
+        matrices. ``transform`` then predicts the missing values of a row from its other values. It
+        needs the dense solver.
+    """
 
     center: bool | str
     scale: bool
