@@ -50,8 +50,8 @@ def timed(
 ) -> dict[str, tuple[float, float]]:
     """Return each one's best seconds by the clock and of the processor, taken in turns.
 
-    The wall-clock time is less than the time of the processor if the library that reads uses a
-    thread of its own.
+    The wall-clock time is less than the time of the processor if the library reads in a separate
+    thread.
     """
     best = dict.fromkeys(contestants, (float("inf"), float("inf")))
     with threadpool_limits(1):

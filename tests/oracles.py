@@ -37,7 +37,7 @@ def pair_scatters(rows, pairs, signs, weights=None):
 
 
 def weights_by_task(tasks, pairs):
-    """What each pair inside a task weighs: one over the number of pairs of its task."""
+    """Return the weight of each pair of a task: one over the number of pairs of the task."""
     sizes = np.bincount(tasks)
     n_pairs = sizes * (sizes - 1) / 2
     return n_pairs.sum() / (n_pairs > 0).sum() / n_pairs[tasks[pairs[:, 0]]]

@@ -1,4 +1,4 @@
-"""Chunks and bad input of all neurons; what Oja's neuron and Sanger's network converge to."""
+"""Chunks and bad input of all neurons, and the limits of Oja's neuron and Sanger's network."""
 
 import pickle
 

@@ -51,7 +51,7 @@ def fitted(
     exclusive = [option for option in (*spread, blocks, run.checkpoint) if option is not None]
     if spread != [None, None] and len(exclusive) > 1:
         names = "--workers, --scheduler, --checkpoint and --blocks"
-        raise ValueError(f"{names} exclude each other in a cluster. Pass one of them.")
+        raise ValueError(f"{names} exclude each other in a cluster. Pass a single option.")
     check_number(dt, "dt", above=0)
     keeper: Any = keeper_of(run.checkpoint, run.every, run.resume)
     with _stoppable(keeper), Watched(stream) as rows, _client(run) as client:

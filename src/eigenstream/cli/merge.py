@@ -30,7 +30,7 @@ def merge(
         loaded = [es.load(path) for path in models]
         if not hasattr(loaded[0], "merge"):
             raise ValueError(
-                f"{models[0]} holds a {type(loaded[0]).__name__}, which is not merged."
+                f"{models[0]} holds a {type(loaded[0]).__name__}, which cannot be merged."
             )
         timed = "new_sequence" in signature(loaded[0].merge).parameters
         merged: Any = es.merge_all(loaded, **({"new_sequence": not follows} if timed else {}))

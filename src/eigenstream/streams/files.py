@@ -117,7 +117,7 @@ class Remote(File):
 
     @property
     def is_folder(self) -> bool:
-        """True for a folder. Servers of web pages know no folders."""
+        """True for a folder. The URL of a web server names a folder if it ends in a slash."""
         return self.path.endswith("/") or self.system.info(self.path)["type"] == "directory"
 
     @property
@@ -130,7 +130,7 @@ class Remote(File):
         return bool(self.system.exists(f"{self.path}/{name}"))
 
     def size(self) -> int:
-        """Return the number of bytes, or 1 if the server does not tell it."""
+        """Return the number of bytes, or 1 if the server does not report it."""
         size = self.system.size(self.path)
         return 1 if size is None else int(size)
 

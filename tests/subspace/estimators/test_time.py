@@ -117,3 +117,10 @@ def test_lists_of_data_frames_go_in_and_come_out_one_at_a_time():
     assert isinstance(model.transform(frames[1]), pandas.DataFrame)
     plain = StreamPCA(2).fit(frames)
     assert [part.shape for part in plain.transform(frames)] == [(50, 2), (70, 2)]
+
+
+def test_a_sequence_too_short_for_the_lag_is_warned_of():
+    slow = SlowSubspace(1, lag=3).partial_fit(ROWS[:50])
+    slow.partial_fit(ROWS[50:52], new_sequence=True)
+    with pytest.warns(UserWarning, match="2 row.s., which give no velocity at lag=3"):
+        slow.partial_fit(ROWS[52:60], new_sequence=True)

@@ -137,7 +137,7 @@ def test_only_fits_in_time_warn_and_only_about_columns():
 
 
 def twin(rows, starts, weights):
-    """The obvious way: each row beside the one before, with NaN for rows of weight 0."""
+    """The obvious way: each row minus the row before, with NaN for rows of weight 0."""
     steps = np.diff(np.where(weights[:, None] > 0, rows, np.nan), axis=0)
     begins = np.isin(np.arange(1, len(rows)), starts)[:, None]
     rises, falls = (((sign * steps > 0) & ~begins).any(axis=0) for sign in (1, -1))

@@ -213,6 +213,12 @@ class TimeEstimator(CallbackSupportMixin, GapEstimator):
         if is_stream(X):
             return self._stream_rows(X)
         parts = sequences_of(self, X, sample_weight, reset=reset)
+        terms: Any = None if self._learner is None else self._learner.ahead().terms
+        if new_sequence and terms is not None and 0 < terms.age <= self.lag:
+            warn_user(
+                f"The sequence before this chunk has {terms.age} row(s), which give no velocity at "
+                f"lag={self.lag}. Pass longer sequences, or use a smaller lag."
+            )
         return ArrayRows(parts, missing=self.missing, begins=reset or new_sequence)
 
     def _stream_rows(self, X: RowsLike) -> StreamRows:

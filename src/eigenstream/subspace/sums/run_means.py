@@ -18,8 +18,8 @@ class RunMeans:
         #: The complete sequences: their number, weight, mean, and squares of means about it.
         self.n_runs, self.weight = 0, 0.0
         self.mean, self.square = np.zeros((2, n_features))
-        #: The weight of a sequence and the sum of its rows: of the first sequence, which earlier
-        #: rows may extend (None while it is the last one too), and of the last one.
+        #: The weight and the sum of the rows of the first and of the last sequence. Earlier rows
+        #: may extend the first one. It is None while there is a single sequence.
         self.first: Float64s | None = None
         self.last = np.zeros(1 + n_features)
 
