@@ -153,9 +153,12 @@ def in_options(text: str, names: Collection[str]) -> str:
     >>> names = ["n_components", "missing"]
     >>> in_options("Use n_components <= 3 or missing='skip'.", names)
     'Use --n-components <= 3 or --missing skip.'
+    >>> in_options("Omit it with exclude=[...], or drop it.", ["exclude"])
+    'Omit it with --exclude, or drop it.'
     """
     for name in names:
         option = f"--{name.replace('_', '-')}"
+        text = re.sub(rf"(?<!\()\b{name}=\[\.\.\.\]", option, text)
         text = re.sub(rf"(?<!\()\b{name}=(?!\w+\()(?:'([^']*)')?", rf"{option} \1", text)
         text = re.sub(rf"\b{name}\b", option, text) if "_" in name else text
     return text.replace("--header None", "--no-header").replace("--header 0", "--header")
