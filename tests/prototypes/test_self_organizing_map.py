@@ -51,7 +51,7 @@ def test_fit_makes_passes_in_an_order_of_its_own():
 @pytest.mark.parametrize("training", ["sequential", "batch"])
 def test_the_automatic_radius_falls_to_its_last_value(training):
     som = SelfOrganizingMap((6, 30), training=training)
-    cases = {"gaussian": 0.7, "bubble": 1.0}
+    cases = {"gaussian": 0.7, "bubble": 1.0, "cut-gaussian": 1.0}
     for (neighborhood, last), init in product(cases.items(), ("pca", "random")):
         som.set_params(neighborhood=neighborhood, init=init, max_iter=2).fit(rows_of(3))
         radii = som._pace(0, som._horizon + 1)[1]

@@ -21,9 +21,11 @@ GRIDS = [
 
 def influence(squares, neighborhood, radius):
     """The influence of a unit at these squared distances on the grid."""
+    inside = squares <= radius**2
     if neighborhood == "bubble":
-        return 1.0 * (squares <= radius**2)
-    return np.exp(-squares / (2 * radius**2)) if radius > 0 else 1.0 * (squares == 0)
+        return 1.0 * inside
+    gaussian = np.exp(-squares / (2 * radius**2)) if radius > 0 else 1.0 * (squares == 0)
+    return gaussian * inside if neighborhood == "cut-gaussian" else gaussian
 
 
 def shares(kind, squares, width, grid, neighborhood):
@@ -52,7 +54,7 @@ def twin(W, X, kind, pace, keep, grid, neighborhood):
 
 
 def place(grid, neighborhood):
-    gaussian, reach = neighborhood == "gaussian", NEIGHBORHOODS[neighborhood]
+    reach, gaussian = NEIGHBORHOODS[neighborhood]
     return grid.rows, grid.columns, grid.hexagonal, grid.periodic, gaussian, reach
 
 

@@ -15,8 +15,8 @@ __all__ = ["NEIGHBORHOODS", "Grid", "as_grid", "smooth"]
 #: Larger z make exp(-z) a rounding error of 1.
 CUT = 34.0
 
-#: The squared reach in units of the squared radius.
-NEIGHBORHOODS = {"gaussian": 2 * CUT, "bubble": 1.0}
+#: The squared reach in units of the squared radius, and whether the influence is Gaussian.
+NEIGHBORHOODS = {"gaussian": (2 * CUT, True), "bubble": (1.0, False), "cut-gaussian": (1.0, True)}
 
 
 @dataclass(frozen=True)
@@ -202,17 +202,18 @@ def smooth(values: Float64s, grid: Grid, neighborhood: str, radius: float) -> Fl
     ... ).ravel()
     array([0., 0., 1., 1.])
     """
-    reach = NEIGHBORHOODS[neighborhood] * radius**2
-    if neighborhood == "bubble":
+    reach, gaussian = NEIGHBORHOODS[neighborhood]
+
+    def influence(squares: Any) -> Any:
+        inside = squares <= reach * radius**2
+        return inside * np.exp(-0.5 * gaussian * squares / max(radius**2, 1e-300))
+
+    if neighborhood != "gaussian":
         step = max(2**20 // len(values), 1)
         starts = range(0, len(values), step)
         return np.vstack(
-            [(grid.squared_distances(slice(s, s + step)) <= reach) @ values for s in starts]
+            [influence(grid.squared_distances(slice(s, s + step))) @ values for s in starts]
         )
-
-    def influence(squares: Any) -> Any:
-        return (squares <= reach) * np.exp(-0.5 * squares / max(radius**2, 1e-300))
-
     R, C, D = grid.rows, grid.columns, values.shape[1]
     kinds = 1 + grid.hexagonal  # every second row of a hexagonal grid is shifted
     up = Grid(1, R, periodic=grid.periodic).squared_distances() * grid.row_square

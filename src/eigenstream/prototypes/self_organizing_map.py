@@ -49,8 +49,8 @@ ROWS_TO_HALF = 5.0
 FEWEST = 2.0
 
 #: The last automatic radius. A larger radius keeps neighbours together, a smaller one fits rows
-#: closer. Below 1, "bubble" moves the nearest unit alone, as k-means does.
-LAST_RADIUS = {"gaussian": 0.7, "bubble": 1.0}
+#: closer. Below 1, "bubble" and "cut-gaussian" move the nearest unit alone, as k-means does.
+LAST_RADIUS = {"gaussian": 0.7, "bubble": 1.0, "cut-gaussian": 1.0}
 
 
 @storable(
@@ -82,9 +82,10 @@ class SelfOrganizingMap(MapReading):
         A unit has eight or six neighbours.
     periodic : bool, default=False
         If True, the grid closes to a ring or a torus.
-    neighborhood : {"gaussian", "bubble"}, default="gaussian"
+    neighborhood : {"gaussian", "bubble", "cut-gaussian"}, default="gaussian"
         The factor h at distance d on the grid. "gaussian" is ``exp(-d^2 / (2 radius^2))``. "bubble"
-        is the same within the radius and zero outside.
+        is the same within the radius and zero outside. "cut-gaussian" is the Gaussian within the
+        radius and zero outside.
     training : {"sequential", "batch"}, default="sequential"
         "sequential" takes one step for each row. "batch" replaces, in each pass, each unit by the
         mean of the rows near it, weighted by h.
@@ -142,7 +143,7 @@ class SelfOrganizingMap(MapReading):
 
     Notes
     -----
-    The automatic radius falls to 0.7, or with "bubble" to 1. It begins at a
+    The automatic radius falls to 0.7, or with "bubble" and "cut-gaussian" to 1. It begins at a
     tenth of the longer side and at least at 1. With other initial units than "pca", or if the
     number of steps is unknown, it begins at half of the longer side. A larger last radius, such as
     ``radius=(2, 1)``, gives smoother planes. A smaller one, such as ``radius=(2, 0.43)``, fits the
@@ -307,9 +308,8 @@ class SelfOrganizingMap(MapReading):
         return max(share * max(grid.rows, grid.columns), 1.0), last
 
     def _rule(self) -> tuple[int, Parameters]:
-        grid, reach = self._grid(), NEIGHBORHOODS[self.neighborhood]
-        gaussian, periodic = self.neighborhood == "gaussian", bool(grid.periodic)
-        place = grid.rows, grid.columns, grid.hexagonal, periodic, gaussian, reach
+        grid, (reach, gaussian) = self._grid(), NEIGHBORHOODS[self.neighborhood]
+        place = grid.rows, grid.columns, grid.hexagonal, bool(grid.periodic), gaussian, reach
         # Blocks of inner products need whole rows.
         return MAP, {"grid": place, "block": 0 if self.missing == "partial" else None}
 
