@@ -47,7 +47,6 @@ FLOORS = {
     "_prepared": 3,
     "_streams": 1,
     "kernels": 1,
-    "pair_sampling": 2,
     "rows": 2,
     "schedules": 1,
     "theory": 1,
@@ -175,8 +174,8 @@ def test_every_folder_has_a_floor():
 #: The forms that rows take on their way, and files that define them or look at them in passing.
 FORMS = (Part, Rows, Place, Chunk, Block, MatrixOperator, Eigenpairs, Result)
 OF_FORMS = (Chunk, Block)
-BESIDE = {"base", "block", "sample", "guard", "radius", "columns", "timescales", "time"}
-BESIDE |= {"gap_estimator", "peaks"}
+BESIDE = {"base", "block", "sample", "guard", "time", "correlations"}
+BESIDE |= {"values", "sequences", "peaks"}  # the watchers
 ROWS = np.random.default_rng(0).standard_normal((40, 4)).cumsum(axis=0)
 PAIRS = ROWS[np.random.default_rng(1).integers(40, size=(30, 2))]
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
         Perceptron,
         SangerNetwork,
     )
-    from eigenstream.pair_sampling import TemporalPairs, sample_pairs
     from eigenstream.persistence import load, save
     from eigenstream.prototypes import CompetitiveLearning, SelfOrganizingMap
     from eigenstream.reports import report
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
         Uncertainty,
         lag_path,
     )
+    from eigenstream.subspace.pairs.sampling import TemporalPairs, sample_pairs
 
 
 __version__ = "0.1.0"
@@ -90,7 +90,7 @@ __all__ = [
 
 #: The packages of these names.
 _HOMES = (
-    "pair_sampling",
+    "subspace.pairs.sampling",
     "subspace",
     "features",
     "neurons",

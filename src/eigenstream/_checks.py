@@ -56,9 +56,8 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn(message, category, stacklevel=level)
 
 
-def is_sparse(values: Matrix) -> bool:
-    """Report whether values are a scipy.sparse matrix or array."""
-    return bool(sp.issparse(values))
+#: Reports whether values are a scipy.sparse matrix or array.
+is_sparse = sp.issparse
 
 
 def is_field(values: Matrix) -> bool:

@@ -104,6 +104,8 @@ def opened(X: RowsLike, model: Estimator = None, *, refit: bool = False) -> Rows
     >>> opened([[1.0]])
     [[1.0]]
     """
+    if X is None or type(X) is np.ndarray:
+        return X
     X = native(X)
     first = _first_item(X)
     if is_labelled(first):
@@ -123,7 +125,9 @@ def _first_item(X: RowsLike) -> RowsLike:
 
 def _at_once(source: RowsLike, stream: StreamLike) -> RowsLike:
     """Return the rows of labelled arrays in memory as arrays, and other values unchanged."""
-    arrays = stream.arrays() if is_labelled(_first_item(source)) else None
+    if stream is source or not is_labelled(_first_item(source)):
+        return stream
+    arrays = stream.arrays()
     if arrays is None:
         return stream
     return arrays if isinstance(source, list | tuple) else arrays[0]

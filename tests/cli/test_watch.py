@@ -52,14 +52,14 @@ def test_an_alarm_names_the_column_and_sets_the_exit_code(files):
     assert watched.exit_code == 1
     header, *lines, summary = watched.stdout.splitlines()
     assert header.split() == ["rows", "time", "p"]
-    assert ["alarm, residual: flow offset" in line for line in lines] == [False] * 5 + [True] * 5
+    assert ["alarm, residual: flow mean" in line for line in lines] == [False] * 5 + [True] * 5
     assert summary == "5 alarms in 10 windows of 100 rows."
     # The saved monitor needs no reference, and reads standard input.
     again = run("watch", "monitor.eigs", "-", given=Path("moved.csv").read_text())
     assert again.stdout == watched.stdout
     page = run("watch", "monitor.eigs", "moved.csv", "--report", "page.html")
     assert page.exit_code == 1
-    assert "flow offset" in Path("page.html").read_text()
+    assert "flow mean" in Path("page.html").read_text()
 
 
 def test_a_bad_cell_and_a_dead_sensor_are_no_errors(files):

@@ -16,6 +16,7 @@ from eigenstream._storable import storable
 from eigenstream._streams import is_stream
 from eigenstream._types import Constraints, Estimator, LabelsLike, RowsLike, StreamLike
 from eigenstream.monitor import ranks
+from eigenstream.monitor.attribution import KINDS, MOST_NAMED, attributed
 from eigenstream.monitor.records import Contribution, WindowRecord
 from eigenstream.monitor.windows import (
     GROUPS,
@@ -30,11 +31,7 @@ from eigenstream.monitor.windows import (
 from eigenstream.streams import open_stream
 from eigenstream.subspace.sums.anchored_sums import AnchoredSums
 
-#: The number of columns that a record names.
-MOST_NAMED = 3
-
-#: A column is named if it changes by this number of standard deviations. Less names columns of
-#: unchanged windows.
+#: A column is named if its missing or repeated values change by this number of standard deviations.
 LEAST_CHANGE = 3.0
 
 Blocks = Iterable[tuple[Float64s, Any]]
@@ -310,7 +307,10 @@ class Monitor(Documented):
         pool = joined_features([self.reference_, window.features])
         total, groups, changes = self._scores(pool)
         p = ranks.rank_p_value(total)
-        named = self._contributions(window, {name: changes[name][-1] for name in GROUPS})
+        alarm = p <= self.rate * (1.0 + 1e-9)
+        named = self._contributions(
+            window, {name: changes[name][-1] for name in GROUPS}, pool, alarm
+        )
         first = named[0] if named else None
         alone = {name: ranks.rank_p_value(groups[name]) for name in GROUPS}
         return WindowRecord(
@@ -320,7 +320,7 @@ class Monitor(Documented):
             group=max(GROUPS, key=lambda name: float(groups[name][-1])),
             column=first.column if first else None,
             offset=first.offset if first and first.missing < 1.0 else None,
-            alarm=p <= self.rate * (1.0 + 1e-9),
+            alarm=alarm,
             score=float(total[-1]),
             groups=alone,
             contributions=tuple(named),
@@ -335,29 +335,40 @@ class Monitor(Documented):
         }
         return np.max(list(groups.values()), axis=0), groups, changes
 
-    def _contributions(self, window: Window, changes: dict[str, Float64s]) -> list[Contribution]:
-        """Return the columns that changed, the largest change first."""
+    def _contributions(
+        self, window: Window, changes: dict[str, Float64s], pool: Features, alarm: bool
+    ) -> list[Contribution]:
+        """Return the columns that changed: those that moved first, then those that disagree."""
         width, features, geometry = self.n_features_in_, window.features, self.geometry_
         missing, repeated = features.health[0, :width], features.health[0, width:]
         health = np.abs(changes["health"]).reshape(2, width).max(axis=0)
-        moved = np.maximum(np.abs(changes["residual"]), np.abs(changes["spread"]))
-        # One offset d of column i adds at most d^2 P_ii to this measure of any column.
-        excess = np.abs(window.offset**2 + window.spread**2 - 1.0)
+        # A change of the spread of column i adds at most its own share to this measure of any column.
+        excess = np.nan_to_num(np.abs(window.spread**2 - 1.0))
         excess = excess * geometry.deviations**2 * np.diagonal(geometry.precision())
-        order = np.argsort(-np.where(health > LEAST_CHANGE, np.inf, np.nan_to_num(excess)))
-        names, score = self._names(), np.maximum(moved, health)
-        named = [
-            Contribution(
-                names[k],
-                float(score[k]),
-                float(window.offset[k] * geometry.deviations[k]),
-                float(window.spread[k]),
-                float(missing[k]),
-                float(repeated[k]),
+        own = pool.own.reshape(len(pool), 3, width)
+        blame = attributed(own, changes["spread"], excess, geometry.correlation(), alarm)
+        sick = health > LEAST_CHANGE
+        order = [*np.flatnonzero(sick), *(k for k in blame.order if not sick[k])]
+        shift = np.nan_to_num(own[-1, 0] - own[:-1, 0].mean(axis=0))
+        ratio = np.nan_to_num(np.exp(own[-1, 1] - own[:-1, 1].mean(axis=0)), nan=1.0)
+        names, scale = self._names(), geometry.scale()
+        named = []
+        for k in order:
+            kind = KINDS[blame.kind[k]]
+            if sick[k]:
+                kind = "missing" if missing[k] >= repeated[k] else "repeated"
+            named.append(
+                Contribution(
+                    names[k],
+                    float(max(blame.score[k], health[k] * sick[k])),
+                    kind,
+                    float(shift[k]),
+                    float(blame.offset[k] * scale[k]),
+                    float(window.spread[k] if kind == "relation" else ratio[k]),
+                    float(missing[k]),
+                    float(repeated[k]),
+                )
             )
-            for k in order
-            if score[k] > LEAST_CHANGE
-        ]
         return named[:MOST_NAMED]
 
     def _names(self) -> list[str]:

@@ -16,10 +16,16 @@ class Contribution:
         The name of the column.
     score : float
         The largest change of the column, in standard deviations between windows.
+    kind : {"mean", "variance", "time scale", "relation", "missing", "repeated"}
+        What changed most. A relation is the dependence on the other columns.
+    shift : float
+        The change of the mean, in standard deviations of the column's rows.
     offset : float
-        The mean distance from the value that the other columns predict, in the unit of the column.
+        The mean distance from the value that the columns that did not move predict, in the unit of
+        the column.
     spread : float
-        The standard deviation of this distance, relative to the reference.
+        The standard deviation relative to the reference: of the column, or for a relation of its
+        distance from the prediction by the other columns.
     missing : float
         The share of missing values.
     repeated : float
@@ -32,12 +38,14 @@ class Contribution:
     Examples
     --------
     >>> from eigenstream.monitor import Contribution
-    >>> print(Contribution("inlet", 12.0, 3.5, 1.02, 0.0, 0.0))
-    inlet offset +3.5, spread x1
+    >>> print(Contribution("inlet", 12.0, "mean", 1.4, 3.5, 1.02, 0.0, 0.0))
+    inlet mean +1.4 sd (offset +3.5)
     """
 
     column: str
     score: float
+    kind: str
+    shift: float
     offset: float
     spread: float
     missing: float
@@ -48,7 +56,13 @@ class Contribution:
             return f"{self.column} missing in {self.missing:.0%} of the rows"
         if self.repeated > LEAST_PRESENT:
             return f"{self.column} repeated in {self.repeated:.0%} of the rows"
-        return f"{self.column} offset {self.offset:+.3g}, spread x{self.spread:.2g}"
+        if self.kind == "mean":
+            return f"{self.column} mean {self.shift:+.2g} sd (offset {self.offset:+.3g})"
+        if self.kind == "variance":
+            return f"{self.column} spread x{self.spread:.2g}"
+        if self.kind == "relation":
+            return f"{self.column} relation to the others, spread x{self.spread:.2g}"
+        return f"{self.column} {self.kind}"
 
 
 @dataclass(frozen=True)

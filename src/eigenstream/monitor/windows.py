@@ -13,6 +13,9 @@ from eigenstream.subspace.sums.gaps import imputed, positive_part, scales
 #: The groups of features, in the order of output.
 GROUPS = ("level", "residual", "spread", "shape", "health")
 
+#: All features of a window. Those that are not in a group name columns only.
+PARTS = (*GROUPS, "own")
+
 #: The least share of a column's variance that the other columns cannot predict. With less, rounding
 #: decides about columns that are exact sums of others.
 LEAST_UNEXPLAINED = 1e-3
@@ -27,22 +30,34 @@ MOST_DEVIATIONS = 3.0
 #: The least standard deviation of a column, relative to its mean. Less takes rounding for a change.
 LEAST_DEVIATION = 1e-9
 
+#: Correlations are clipped at this value.
+MOST_CORRELATION = 0.999
+
 #: Features with a smaller share of the largest variance are rounding.
 LEAST_VARIANCE = 1e-12
 
 
 @storable(
-    level="f8 K d", residual="f8 K D", spread="f8 K D", shape="f8 K shape", health="f8 K health"
+    level="f8 K d",
+    residual="f8 K D",
+    spread="f8 K D",
+    shape="f8 K shape",
+    health="f8 K health",
+    own="f8 K own",
 )
 @dataclass(frozen=True)
 class Features:
-    """The features of windows, one window in each row."""
+    """The features of windows, one window in each row.
+
+    ``own`` are the features of each column by itself. They name columns, but do not raise alarms.
+    """
 
     level: Float64s
     residual: Float64s
     spread: Float64s
     shape: Float64s
     health: Float64s
+    own: Float64s
 
     def group(self, name: str) -> Float64s:
         """Return the features of one group."""
@@ -54,13 +69,13 @@ class Features:
 
     def without(self, windows: Iterable[int]) -> "Features":
         """Return the features without some windows."""
-        return Features(*(np.delete(self.group(name), list(windows), axis=0) for name in GROUPS))
+        return Features(*(np.delete(self.group(name), list(windows), axis=0) for name in PARTS))
 
 
 def joined_features(parts: Iterable[Features]) -> Features:
     """Return the features of consecutive windows as one object."""
     each = list(parts)
-    return Features(*(np.concatenate([part.group(name) for part in each]) for name in GROUPS))
+    return Features(*(np.concatenate([part.group(name) for part in each]) for name in PARTS))
 
 
 @storable(mean="f8 D", inside="f8 D d", loadings="f8 D d", unexplained="f8 D", deviations="f8 D")
@@ -85,6 +100,17 @@ class Geometry:
         inner = np.eye(self.loadings.shape[1]) + self.loadings.T @ scaled
         product = scaled @ np.linalg.solve(inner, scaled.T)
         return np.asarray(np.diag(1.0 / self.unexplained) - product)
+
+    def scale(self) -> Float64s:
+        """Return the standard deviation of each column in the factor model."""
+        return np.asarray(np.sqrt((self.loadings**2).sum(axis=1) + self.unexplained))
+
+    def correlation(self) -> Float64s:
+        """Return the correlations of the columns in the factor model."""
+        scaled = self.loadings / self.scale()[:, None]
+        correlation = scaled @ scaled.T
+        np.fill_diagonal(correlation, 1.0)
+        return np.asarray(correlation)
 
     def away(self, rows: Float64s) -> Float64s:
         """Return rows minus the mean, with predictions in place of missing values."""
@@ -145,8 +171,27 @@ def window_of(rows: Float64s, geometry: Geometry, precision: Float64s) -> Window
         (present * log_deviation((apart**2).mean(axis=0)))[None],
         np.concatenate(shape)[None],
         np.concatenate([missing, repeated])[None],
+        (present * own_features(away / geometry.scale())).ravel()[None],
     )
     return Window(features, distances.mean(axis=0), distances.std(axis=0))
+
+
+def own_features(values: Float64s) -> Float64s:
+    """Return the mean, the logarithm of the deviation and the lag-1 correlation of columns.
+
+    Deviations from the median are clipped at 3, so single outliers count little.
+
+    >>> own_features(np.array([[0.0], [1.0], [0.0], [1.0]])).round(2).tolist()
+    [[0.5], [-0.69], [-0.97]]
+    """
+    middle = np.median(values, axis=0)
+    away = np.clip(values - middle, -MOST_DEVIATIONS, MOST_DEVIATIONS)
+    mean = middle + away.mean(axis=0)
+    away = away - away.mean(axis=0)
+    variance = np.maximum((away**2).mean(axis=0), 1e-12)
+    lag = (away[1:] * away[:-1]).mean(axis=0) / variance
+    lag = np.arctanh(np.clip(lag, -MOST_CORRELATION, MOST_CORRELATION))
+    return np.asarray([mean, np.log(variance) / 2.0, lag])
 
 
 def clipped(values: Float64s) -> Float64s:

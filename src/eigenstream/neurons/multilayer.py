@@ -1,12 +1,15 @@
 """Multilayer perceptrons: layers of units that learn by backpropagation."""
 
 from collections.abc import Sequence
+from functools import cache
 from itertools import pairwise
+from math import exp, log, tanh
 from numbers import Real
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,7 +21,7 @@ from eigenstream._machine import blas_threads
 from eigenstream._prepared import maps_streams
 from eigenstream._storable import storable
 from eigenstream._types import Array, Constraints, RandomState, RowsLike
-from eigenstream.kernels.base import njit
+from eigenstream.kernels.base import njit, types
 from eigenstream.neurons._base import (
     Block,
     Classifying,
@@ -105,73 +108,204 @@ def _layers(sizes: Array, flat: Any) -> Any:
     return layers
 
 
-_compiled_layers = njit(cache=True, nogil=True)(_layers)
+_inner = njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+_fast = njit(
+    cache=True,
+    error_model="numpy",
+    fastmath={"reassoc", "contract"},
+    no_cpython_wrapper=True,
+    no_cfunc_wrapper=True,
+)
+#: What a layer makes of its fields: the entries of ACTIVATIONS, and for the last layer of OUTPUTS.
+LOGISTIC, TANH, RELU, SOFTMAX, IDENTITY = range(5)
+LAST = (SOFTMAX, LOGISTIC, IDENTITY, LOGISTIC)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _product(left: Any, right: Any) -> Any:
-    """Return the matrix product. BLAS is faster if a single row is a vector."""
-    if left.shape[0] == 1:
-        return np.dot(left[0], right).reshape((1, -1))
-    return np.dot(left, right)
+@_inner
+def _matrix(flat, at, n, m):
+    return flat[at : at + n * m].reshape((n, m))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _phi(values: Any, kind: int) -> Any:
-    """Return phi(v) of inputs v."""
-    if kind == 0:
-        return 1.0 / (1.0 + np.exp(-values))
-    return np.tanh(values) if kind == 1 else np.maximum(values, 0.0)
+@_fast
+def _ahead(x, coefs, out):
+    """Write x @ coefs. For a single row, which is too little work for BLAS, four inputs at once."""
+    if len(x) > 1:
+        np.dot(x, coefs, out)
+        return
+    n, m = coefs.shape
+    four = n // 4 * 4
+    for j in range(m):
+        out[0, j] = 0.0
+    for i in range(0, four, 4):
+        a, b, c, d = x[0, i], x[0, i + 1], x[0, i + 2], x[0, i + 3]
+        for j in range(m):
+            out[0, j] += (
+                a * coefs[i, j] + b * coefs[i + 1, j] + c * coefs[i + 2, j] + d * coefs[i + 3, j]
+            )
+    for i in range(four, n):
+        for j in range(m):
+            out[0, j] += x[0, i] * coefs[i, j]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _slope(answers: Any, kind: int) -> Any:
-    """Return phi'(v) of the answers y = phi(v)."""
-    if kind == 0:
-        return answers * (1.0 - answers)
-    return 1.0 - answers * answers if kind == 1 else (answers > 0.0) * 1.0
+@_fast
+def _back(deltas, coefs, out):
+    """Write deltas @ coefs.T."""
+    if len(deltas) > 1:
+        np.dot(deltas, coefs.T, out)
+        return
+    for i in range(coefs.shape[0]):
+        total = 0.0
+        for j in range(coefs.shape[1]):
+            total += deltas[0, j] * coefs[i, j]
+        out[0, i] = total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _forward(net: Network, rows: Any) -> Any:
-    """Return the answers of each layer to the rows, the rows first."""
-    answers = [rows]
-    for coefs, intercepts in _compiled_layers(net.sizes, net.weights):
-        values = _product(answers[-1], coefs) + intercepts
-        if len(answers) < net.sizes.size - 1:
-            values = _phi(values, net.activation)
-        elif net.output == 0:
-            for t in range(values.shape[0]):
-                values[t] = np.exp(values[t] - values[t].max())
-                values[t] /= values[t].sum()
-        elif net.output != 2:
-            values = _phi(values, 0)
-        answers.append(values)
-    return answers
+@_inner
+def _outer(x, deltas, out):
+    """Write x.T @ deltas."""
+    if len(x) > 1:
+        np.dot(x.T, deltas, out)
+        return
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            out[i, j] = x[0, i] * deltas[0, j]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _compare(answers: Any, targets: Any, weights: Any, kind: int) -> Any:
-    """Return the sum of the losses and the local gradients, both times the rows' weights.
+@_inner
+def _respond(values, weights, at, kind):
+    """Add the intercepts, and turn the fields into answers."""
+    for t in range(values.shape[0]):
+        most, total = -np.inf, 0.0
+        for j in range(values.shape[1]):
+            v = values[t, j] + weights[at + j]
+            if kind == LOGISTIC:
+                v = 1.0 / (1.0 + exp(-v))
+            elif kind == TANH:
+                v = tanh(v)
+            elif kind == RELU:
+                v = v if v != v or v > 0.0 else 0.0
+            values[t, j] = v
+            most = v if v > most else most
+        if kind == SOFTMAX:
+            for j in range(values.shape[1]):
+                values[t, j] = exp(values[t, j] - most)
+                total += values[t, j]
+            for j in range(values.shape[1]):
+                values[t, j] /= total
+
+
+@_inner
+def _compare(answers, targets, weights, order, first, kind, deltas):
+    """Return the sum of the losses; write the local gradients; both times the rows' weights.
 
     The gradient is e = d - y for the cross-entropies and linear answers. For the squared error of
     logistic answers it is e phi'(v) ([BACKPROP]).
     """
-    errors = targets - answers
-    if kind >= 2:
-        losses = 0.5 * errors * errors
-    else:
-        shares = np.minimum(np.maximum(answers, LEAST), 1.0 - LEAST)
-        losses = -targets * np.log(shares)
-        if kind == 1:
-            losses -= (1.0 - targets) * np.log(1.0 - shares)
-    if kind == 3:
-        errors *= answers * (1.0 - answers)
-    heavy = weights.reshape((-1, 1))
-    return (losses * heavy).sum(), errors * heavy
+    total = 0.0
+    for t in range(answers.shape[0]):
+        i = order[first + t]
+        for j in range(answers.shape[1]):
+            d, y, loss = targets[i, j], answers[t, j], 0.0
+            e = d - y
+            if kind >= 2:
+                loss = 0.5 * e * e
+            else:
+                share = LEAST if y < LEAST else 1.0 - LEAST if y > 1.0 - LEAST else y
+                loss = -d * log(share)
+                if kind == 1:
+                    loss -= (1.0 - d) * log(1.0 - share)
+            if kind == 3:
+                e *= y * (1.0 - y)
+            total += loss * weights[i]
+            deltas[t, j] = e * weights[i]
+    return total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+def _steps(
+    sizes,
+    weights,
+    velocity,
+    kinds,
+    momentum,
+    rows,
+    targets,
+    heavy,
+    order,
+    gains,
+    size,
+    change,
+    room,
+):
+    activation, output, last = kinds
+    total, layers = 0.0, len(sizes) - 1
+    values, own, left = room
+    for s in range(len(gains)):
+        first = s * size
+        b = min(size, len(order) - first)
+        for t in range(b):
+            for j in range(sizes[0]):
+                values[t * sizes[0] + j] = rows[order[first + t], j]
+        at, here = 0, 0
+        for k in range(layers):
+            n, m = sizes[k], sizes[k + 1]
+            out = _matrix(values, here + b * n, b, m)
+            _ahead(_matrix(values, here, b, n), _matrix(weights, at, n, m), out)
+            _respond(out, weights, at + n * m, activation if k < layers - 1 else last)
+            at, here = at + (n + 1) * m, here + b * n
+        m = sizes[layers]
+        deltas = _matrix(own, 0, b, m)
+        loss = _compare(_matrix(values, here, b, m), targets, heavy, order, first, output, deltas)
+        if not loss - loss == 0.0:
+            return s, total
+        total += loss
+        gain = gains[s] / b
+        for i in range(b * m):
+            own[i] *= gain
+        for k in range(layers - 1, -1, -1):
+            n, m = sizes[k], sizes[k + 1]
+            at, here = at - (n + 1) * m, here - b * n
+            deltas = _matrix(own, 0, b, m)
+            _outer(_matrix(values, here, b, n), deltas, _matrix(change, at, n, m))
+            for j in range(m):
+                change[at + n * m + j] = 0.0
+                for t in range(b):
+                    change[at + n * m + j] += deltas[t, j]
+            if k > 0:
+                _back(deltas, _matrix(weights, at, n, m), _matrix(left, 0, b, n))
+                for i in range(b * n):
+                    y = values[here + i]
+                    slope = 1.0 if y > 0.0 else 0.0
+                    if activation == LOGISTIC:
+                        slope = y * (1.0 - y)
+                    elif activation == TANH:
+                        slope = 1.0 - y * y
+                    own[i] = left[i] * slope
+        for i in range(len(weights)):
+            if momentum > 0.0:
+                velocity[i] = momentum * velocity[i] + change[i]
+                weights[i] += momentum * velocity[i] + change[i]
+            else:
+                weights[i] += change[i]
+    return len(gains), total
+
+
+@cache
+def _loop() -> Any:
+    """Return the compiled loop, one for all kinds of arrays."""
+    line, whole = types.float64[::1], types.int64[::1]
+    table: Any = types.Array(types.float64, 2, "C", readonly=True)
+    seen: Any = types.Array(types.float64, 1, "C", readonly=True)
+    which: Any = types.Array(types.int64, 1, "C", readonly=True)
+    three, number = types.UniTuple, types.float64
+    loop = njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)(_steps)
+    loop.compile(
+        (whole, line, line, three(types.int64, 3), number, table, table, seen, which, seen)
+        + (types.int64, line, three(line, 3))
+    )
+    loop.disable_compile()
+    return loop
+
+
 def backpropagation_steps(net: Network, block: Block, order: Any, gains: Any, size: int) -> Any:
     """Take a step on each batch of ``size`` rows; return the steps and the sum of the losses.
 
@@ -189,30 +323,16 @@ def backpropagation_steps(net: Network, block: Block, order: Any, gains: Any, si
     >>> net.weights  # the mean error is 2
     array([0.25, 0.75, 1.  ])
     """
-    weights, velocity, total = net.weights, net.velocity, 0.0
-    change = np.empty_like(weights)
-    layers, changes = _compiled_layers(net.sizes, weights), _compiled_layers(net.sizes, change)
-    for s in range(gains.shape[0]):
-        picks = order[s * size : (s + 1) * size]
-        answers = _forward(net, block.rows[picks])
-        wanted, heavy = block.targets[picks], block.weights[picks]
-        loss, deltas = _compare(answers[-1], wanted, heavy, net.output)
-        if not np.isfinite(loss):
-            return s, total
-        total += loss
-        deltas *= gains[s] / picks.size
-        for k in range(len(layers) - 1, -1, -1):
-            coefs, intercepts = changes[k]
-            np.dot(answers[k].T, deltas, coefs)
-            intercepts[:] = deltas.sum(axis=0)
-            if k > 0:
-                deltas = _product(deltas, layers[k][0].T) * _slope(answers[k], net.activation)
-        step = change
-        if net.momentum > 0.0:
-            velocity[:] = net.momentum * velocity + change
-            step = net.momentum * velocity + change
-        weights += step
-    return gains.shape[0], total
+    batch, floats = min(size, len(order)), (np.float64, ["C"])
+    rows, targets, heavy = (np.require(values, *floats) for values in block[:3])
+    widest = batch * int(net.sizes.max())
+    room = np.empty(batch * int(net.sizes.sum())), np.empty(widest), np.empty(widest)
+    kinds = net.activation, net.output, LAST[net.output]
+    return _loop()(
+        *(net.sizes, net.weights, net.velocity, kinds, net.momentum, rows, targets, heavy),
+        *(np.require(order, np.int64, ["C"]), np.require(gains, *floats), size),
+        *(np.empty_like(net.weights), room),
+    )
 
 
 def network_answers(net: Network, rows: Any) -> Float64s:
@@ -223,7 +343,20 @@ def network_answers(net: Network, rows: Any) -> Float64s:
     ... )
     array([[0.5]])
     """
-    return np.asarray(_forward(net, np.require(rows, requirements=["C", "W"]))[-1])
+    layers, kind = net.layers(), net.activation
+    for k, (coefs, intercepts) in enumerate(layers):
+        rows = rows @ coefs + intercepts
+        kind = net.activation if k < len(layers) - 1 else LAST[net.output]
+        if kind == LOGISTIC:
+            rows = expit(rows)
+        elif kind == TANH:
+            rows = np.tanh(rows)
+        elif kind == RELU:
+            rows = np.maximum(rows, 0.0)
+        elif kind == SOFTMAX:
+            rows = np.exp(rows - rows.max(axis=1, keepdims=True))
+            rows /= rows.sum(axis=1, keepdims=True)
+    return np.asarray(rows)
 
 
 @storable(

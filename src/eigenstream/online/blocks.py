@@ -8,12 +8,13 @@ The result is that of the sequential rule, to rounding.
 """
 
 from functools import cache
+from math import hypot, sqrt
 from typing import Any
 
 import numpy as np
 
 from eigenstream.kernels.base import njit, types
-from eigenstream.online.rules import loops
+from eigenstream.online.rules import inner, loops
 
 __all__ = ["advance_loop", "automatic", "mean_shares", "pointer"]
 
@@ -28,6 +29,9 @@ EXPLODED, STRETCH = 1e18, 1e6
 #: The numbers of the automatic learning rate, see ``_next_rate``.
 MEAN, FACTOR, KEEP, MEDIAN, COUNT = range(5)
 
+#: The changes of the running median, and the root of the largest step in running medians.
+UP, DOWN, TEN = sqrt(1.05), sqrt(1.0 / 1.05), sqrt(10.0)
+
 TABLE, LINE, WHOLE = types.float64[:, ::1], types.float64[::1], types.int64[::1]
 STEP = types.void(TABLE, TABLE, TABLE, TABLE, LINE, LINE)
 
@@ -37,97 +41,79 @@ def automatic(factor: float, keep: float) -> Any:
     return np.array([0.0, factor, keep, 0.0, 0.0])
 
 
-@loops
-def _fill_inputs(z, first, frame, rows, mean):
-    """Write the frame, the rows less the mean, and zeros, from row ``first`` on."""
-    d, n = len(frame), len(rows)
-    for i in range(len(z) - first):
-        out = z[first + i]
-        for j in range(len(out)):
-            if i < d:
-                out[j] = frame[i, j]
-            else:
-                out[j] = rows[i - d, j] - mean[j] if i < d + n else 0.0
+@inner
+def _room(n, m):
+    """Return a table of zeros: numba compiles each call of ``np.zeros`` again."""
+    return np.zeros((n, m))
 
 
-@njit(cache=True, error_model="numpy")
-def _products(z, first):
-    """Return the inner products of the rows, without those of rows before ``first``."""
-    out = np.zeros((len(z), len(z)))
-    part = np.dot(z[first:], z.T)
-    for i in range(len(z) - first):
-        for k in range(len(z)):
-            out[first + i, k] = part[i, k]
-            out[k, first + i] = part[i, k]
-    return out
+@inner
+def _multiply(left, right, out):
+    np.dot(left, right, out)
 
 
-@loops
-def _inputs(table, now, past, shares, shift):
+@inner
+def _multiply_transposed(left, right, out):
+    np.dot(left, right.T, out)
+
+
+@inner
+def _inputs(table, now, past, shares, shift, turned, out):
     """Turn a table that is linear in rows into that of the input vectors, and last of the mean.
 
     The first vector of step t is row now[t] less the mean of the rows before. The second is row
-    now[t] less row past[t]. Row i is row i + ``shift`` of the table.
+    now[t] less row past[t]. Row i is row i + ``shift`` of the table. ``turned`` writes columns.
     """
-    r, width = 1 + (len(past) > 0), table.shape[1]
-    out = np.zeros((r * len(now) + 1, width))
-    mean = out[r * len(now)]
-    for t in range(len(now)):
-        row, first = table[now[t] + shift], out[r * t]
-        for j in range(width):
-            first[j] = row[j] - mean[j]
-            mean[j] += shares[t] * first[j]
-        if r == 2:
-            before, second = table[past[t] + shift], out[r * t + 1]
-            for j in range(width):
-                second[j] = row[j] - before[j]
-    return out
+    r, last = 1 + (len(past) > 0), len(out) - 1
+    if turned:
+        last = out.shape[1] - 1
+    for j in range(table.shape[1]):
+        mean = 0.0
+        for i in range(last + 1):
+            t = i // r
+            if i == last:
+                gap = mean
+            elif i % r == 1:
+                gap = table[now[t] + shift, j] - table[past[t] + shift, j]
+            else:
+                gap = table[now[t] + shift, j] - mean
+                mean += shares[t] * gap
+            if turned:
+                out[j, i] = gap
+            else:
+                out[i, j] = gap
 
 
-@loops
-def _rule_tables(inner, half, gram, r, orthonormal, norms):
-    """Return what the rule takes for its weights W and for its input vectors U.
+@inner
+def _rule_tables(inner, own, half, gram, r, orthonormal, norms, W, U):
+    """Write what the rule takes for its weights W and for its input vectors U.
 
     In W the first columns are coefficients of the weights on the frame. The column of an input
     vector holds the inner products with it up to its own step, and the coefficients on it from then
-    on. With ``norms`` the last columns are the inner products of the weights. ``inner`` are those
-    of the frame, of which a Newton-Schulz step makes an ``orthonormal`` frame.
+    on. With ``norms`` the last columns are the inner products of the weights. ``inner`` holds those
+    of the frame, from row ``own`` on, of which a Newton-Schulz step makes an orthonormal frame.
     """
-    d, slots, before = len(inner), len(gram) - 1, np.eye(len(inner))
-    if orthonormal:
-        for k in range(d):
-            for j in range(d):
-                before[k, j] = 1.5 * before[k, j] - 0.5 * inner[k, j]
-    width = (d + slots + (d if norms else 0) + 15) // 16 * 16  # whole registers
-    W, U = np.zeros((d, width)), np.zeros((slots, width))
-    products = np.empty((d, slots + 1))
-    np.dot(before, half, products)
+    d, slots, width = len(W), len(U), W.shape[1]
+    before, products = _room(d, d), _room(d, slots + 1)
     for k in range(d):
-        for j in range(d + slots):
-            W[k, j] = before[k, j] if j < d else products[k, j - d]
+        before[k, k] = 1.0
+        for j in range(d if orthonormal else 0):
+            before[k, j] = 1.5 * before[k, j] - 0.5 * inner[own + k, own + j]
+    _multiply(before, half[own : own + d], products)
+    for k in range(d):
+        for j in range(d):
+            W[k, j] = before[k, j]
+        for j in range(slots):
+            W[k, d + j] = products[k, j]
         for j in range(d if norms else 0):
-            W[k, width - d + j] = inner[k, j]
+            W[k, width - d + j] = inner[own + k, own + j]
     for i in range(slots):
         U[i, d + i] = 1.0
         for j in range(i // r * r + r, slots):
             U[i, d + j] = gram[i, j]
-    return W, U
 
 
-@loops
-def _lift(W, inputs):
-    """Return the new weights' coefficients on the frame and the rows, and last the mean's."""
-    d, slots, height = len(W), len(inputs) - 1, inputs.shape[1]
-    lift = np.zeros((d + 1, height))
-    np.dot(W[:, d : d + slots].copy(), inputs[:slots], lift[:d])
-    for j in range(height):
-        lift[d, j] = inputs[slots, j]
-        for k in range(d if j < d else 0):
-            lift[k, j] = W[k, j]
-    return lift
-
-
-@loops
+@inner
 def _next_rate(rate, strength, penalty, adapt):
     """Return the schedule's rate, or factor / sqrt(t mean |A V|^2) where ``adapt`` has a factor.
 
@@ -142,31 +128,43 @@ def _next_rate(rate, strength, penalty, adapt):
     if adapt[MEDIAN] == 0.0:
         adapt[MEDIAN] = strength
     else:
-        adapt[MEDIAN] *= np.sqrt(1.05) if strength > adapt[MEDIAN] else np.sqrt(1.0 / 1.05)
+        adapt[MEDIAN] *= UP if strength > adapt[MEDIAN] else DOWN
     share = 4.0 / (adapt[COUNT] + 3.0)
-    counted = min(strength, np.sqrt(10.0) * adapt[MEDIAN])
-    adapt[MEAN] = np.hypot(np.sqrt(1.0 - share) * adapt[MEAN], np.sqrt(share) * counted)
-    size = np.sqrt(adapt[COUNT]) * adapt[MEAN] / adapt[FACTOR]
-    return 1.0 / max(size, strength, penalty)
+    most = TEN * adapt[MEDIAN]
+    counted = most if most < strength else strength
+    adapt[MEAN] = hypot(sqrt(1.0 - share) * adapt[MEAN], sqrt(share) * counted)
+    size = sqrt(adapt[COUNT]) * adapt[MEAN] / adapt[FACTOR]
+    size = strength if strength > size else size
+    return 1.0 / (penalty if penalty > size else size)
 
 
-@loops
+@inner
+def _largest(table):
+    """Return the largest number on the diagonal, or NaN."""
+    most = table[0, 0]
+    for i in range(1, len(table)):
+        if most == most and not table[i, i] <= most:
+            most = table[i, i]
+    return most
+
+
+@inner
 def _strength(gram, responses, signs):
     """Return |A V| by the inner products of the input vectors and of their responses."""
-    g, y, total = np.max(np.diag(gram)), np.max(np.diag(responses)), 0.0
+    g, y, total = _largest(gram), _largest(responses), 0.0
     if g <= 0.0 or y <= 0.0:
         return 0.0
     for i in range(len(signs)):
         for j in range(len(signs)):
             total += signs[i] * signs[j] * (gram[i, j] / g) * (responses[i, j] / y)
-    return np.sqrt(g) * np.sqrt(y) * np.sqrt(max(total, 0.0))
+    return sqrt(g) * sqrt(y) * sqrt(0.0 if total < 0.0 else total)
 
 
-@loops
+@inner
 def _take_steps(step, W, U, Y, gram, limit, signs, rates, units, adapt):
     """Take the steps of a block in order. Return how many were sound."""
     d, (steps, r) = len(W), signs.shape
-    G, responses, eta = np.empty((r, r)), np.empty((r, r)), np.empty(d)
+    G, responses, eta = _room(r, r), _room(r, r), np.empty(d)
     for t in range(steps):
         penalty, at, sound = 0.0, r * t, True
         for i in range(at, at + r):
@@ -180,7 +178,8 @@ def _take_steps(step, W, U, Y, gram, limit, signs, rates, units, adapt):
                     inner += Y[at + i, k] * Y[at + j, k]
                 sound = sound and inner < np.inf and inner <= limit
                 G[i, j], responses[i, j] = gram[at + i, at + j], inner
-            penalty = max(penalty, -signs[t, i] * G[i, i])
+            load = -signs[t, i] * G[i, i]
+            penalty = load if load > penalty else penalty
         strength = _strength(G, responses, signs[t])
         rates[t] = _next_rate(rates[t], strength, penalty, adapt)
         if not sound or rates[t] * strength >= STRETCH:
@@ -188,7 +187,54 @@ def _take_steps(step, W, U, Y, gram, limit, signs, rates, units, adapt):
         for k in range(d):
             eta[k] = rates[t] * units[k]
         step(W, U[at : at + r], Y[at : at + r], G, signs[t], eta)
-    return steps if np.isfinite(np.sum(W)) else steps - 1
+    total = 0.0
+    for k in range(d):
+        for j in range(W.shape[1]):
+            total += W[k, j]
+    return steps if total - total == 0.0 else steps - 1
+
+
+@inner
+def _products(z, w, frame, rows, first, last, mean, begin):
+    """Write the frame, the rows less the mean, and zeros, to z; return the inner products.
+
+    Those of rows of z before ``begin`` are left out.
+    """
+    d, n, height = len(frame) - 1, last - first, len(z)
+    for i in range(height - w):
+        for j in range(len(mean)):
+            if i < d:
+                z[w + i, j] = frame[i, j]
+            else:
+                z[w + i, j] = rows[first + i - d, j] - mean[j] if i < d + n else 0.0
+    out, part = _room(height, height), _room(height - begin, height)
+    _multiply_transposed(z[begin:], z, part)
+    for i in range(height - begin):
+        for k in range(height):
+            out[begin + i, k] = part[i, k]
+            out[k, begin + i] = part[i, k]
+    return out
+
+
+@inner
+def _lift(W, now, past, shares, shift, z, frame):
+    """Write the new weights, and last the change of the mean, to the frame."""
+    d, r, height = len(W), 1 + (len(past) > 0), len(z)
+    slots = r * len(now)
+    one, inputs, lift = _room(height, height), _room(slots + 1, height), _room(d + 1, height)
+    for i in range(height):
+        one[i, i] = 1.0
+    _inputs(one, now, past, shares, shift, len(one) == 0, inputs)
+    own = _room(d, slots)
+    for k in range(d):
+        for i in range(slots):
+            own[k, i] = W[k, d + i]
+    _multiply(own, inputs[:slots], lift[:d])
+    for j in range(height):
+        lift[d, j] = inputs[slots, j]
+        for k in range(d if j < d else 0):
+            lift[k, j] = W[k, j]
+    _multiply(lift, z, frame)
 
 
 def _advance(step, kind, size, z, frame, watched, mean, adapt, units, rows, terms, out):
@@ -205,38 +251,44 @@ def _advance(step, kind, size, z, frame, watched, mean, adapt, units, rows, term
     now, past, shares, signs, rates = terms
     Y, seen, squares = out
     w, d, (total, r) = len(watched), len(frame) - 1, signs.shape
-    begin = past if r == 2 else now
-    z[:w] = watched
-    strain = STRAIN
+    for i in range(w):
+        for j in range(len(mean)):
+            z[i, j] = watched[i, j]
+    strain, changed = STRAIN, np.empty(len(adapt))
     for start in range(0, total, size):
-        stop = min(start + size, total)
+        stop = start + size if start + size < total else total
         renew = norms or (orthonormal and strain >= STRAIN)
         strain = 0.25 + (0.0 if renew else strain)  # rounding alone renews after 8 blocks
-        block = rows[begin[start] : now[stop - 1] + 1]
-        height = (w + d + len(block) + 3) // 4 * 4
-        _fill_inputs(z[:height], w, frame[:d], block, mean)
-        inner = _products(z[:height], w if renew else w + d)
+        first, last = past[start] if r == 2 else now[start], now[stop - 1] + 1
+        height = (w + d + (last - first) + 3) // 4 * 4
         here, there, part = now[start:stop], past[start:stop], shares[start:stop]
-        shift = w + d - begin[start]
-        half = _inputs(inner, here, there, part, shift).T.copy()
-        gram = _inputs(half, here, there, part, shift)
-        own = inner[w : w + d, w : w + d]
-        W, U = _rule_tables(own, half[w : w + d], gram, r, renew and orthonormal, norms)
+        inner = _products(z[:height], w, frame, rows, first, last, mean, w if renew else w + d)
+        shift, slots = w + d - first, r * (stop - start)
+        half, gram = _room(height, slots + 1), _room(slots + 1, slots + 1)
+        turned = total > 0  # not a constant, for which numba would compile a second time
+        _inputs(inner, here, there, part, shift, turned, half)
+        _inputs(half, here, there, part, shift, not turned, gram)
+        width = (d + slots + (d if norms else 0) + 15) // 16 * 16  # whole registers
+        W, U = _room(d, width), _room(slots, width)
+        _rule_tables(inner, w, half, gram, r, renew and orthonormal, norms, W, U)
         y, c, eta = Y[r * start : r * stop], signs[start:stop], rates[start:stop]
-        changed = adapt.copy()
-        limit = EXPLODED * np.max(np.diag(inner))
-        done = _take_steps(step, W, U, y, gram, limit, c, eta, units, changed)
+        for i in range(len(adapt)):
+            changed[i] = adapt[i]
+        done = _take_steps(step, W, U, y, gram, EXPLODED * _largest(inner), c, eta, units, changed)
         if done < stop - start:
             return start + done
-        inputs = _inputs(np.eye(height - w), here, there, part, shift - w)
-        np.dot(_lift(W, inputs), z[w:height], frame)
-        mean += frame[d]
-        adapt[:] = changed
-        for i in range(len(y)):
-            seen[r * start + i] = half[:w, i]
+        _lift(W, here, there, part, shift - w, z[w:height], frame)
+        for j in range(len(mean)):
+            mean[j] += frame[d, j]
+        for i in range(len(adapt)):
+            adapt[i] = changed[i]
+        for i in range(slots):
+            for j in range(w):
+                seen[r * start + i, j] = half[j, i]
             squares[r * start + i] = gram[i, i]
-            for k in range(d):
-                strain += eta[i // r] * max(-c[i // r, i % r], 0.0) * y[i, k] ** 2
+            load = -c[i // r, i % r]
+            for k in range(d if load > 0.0 else 0):
+                strain += eta[i // r] * load * (y[i, k] * y[i, k])
     return -1
 
 
@@ -253,7 +305,7 @@ def advance_loop() -> Any:
     group: Any = types.Tuple
     step, kind = types.FunctionType(STEP), group((types.boolean, types.boolean))
     terms, out = group((WHOLE, WHOLE, LINE, TABLE, LINE)), group((TABLE, TABLE, LINE))
-    loop = njit(cache=True, error_model="numpy", nogil=True)(_advance)
+    loop = njit(cache=True, error_model="numpy", nogil=True, no_cfunc_wrapper=True)(_advance)
     loop.compile(
         types.intp(step, kind, types.intp, TABLE, TABLE, TABLE, LINE, LINE, LINE, rows, terms, out)
     )
@@ -261,7 +313,6 @@ def advance_loop() -> Any:
     return loop
 
 
-@njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
 def mean_shares(weights: Any, total: float, keep: float) -> Any:
     """Return each row's share in the running mean when it comes, and the total weights after it.
 
@@ -270,12 +321,16 @@ def mean_shares(weights: Any, total: float, keep: float) -> Any:
     >>> mean_shares(np.ones(3), 1.0, 1.0)
     (array([0.5       , 0.33333333, 0.25      ]), array([2., 3., 4.]))
     """
-    shares = np.zeros(weights.shape[0])
-    totals = np.empty(weights.shape[0])
-    for t in range(weights.shape[0]):
+    shares, totals = np.zeros(len(weights)), np.empty(len(weights))
+    _shares(np.ascontiguousarray(weights, np.float64), float(total), float(keep), shares, totals)
+    return shares, totals
+
+
+@loops
+def _shares(weights, total, keep, shares, totals):
+    for t in range(len(weights)):
         total *= keep
         if weights[t] > 0.0:
             shares[t] = weights[t] / (total + weights[t])
         total += weights[t]
         totals[t] = total
-    return shares, totals

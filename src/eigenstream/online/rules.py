@@ -6,6 +6,7 @@ c has their signed weights. eta has a learning rate for each unit. A step treats
 of (W, U) alike: it is the textbook's rule on long vectors, and serves the engine on short tables.
 """
 
+from math import sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,11 +23,21 @@ __all__ = [
     "SANGER_NORMALIZED",
     "Rule",
     "UnstableStepError",
+    "inner",
     "loops",
 ]
 
 #: The decorator of the compiled loops of the rules and of the engine.
 loops = njit(cache=True, error_model="numpy", fastmath={"contract"})
+
+#: The decorator of functions that only loops call: numba makes no entry from Python or C.
+inner = njit(
+    cache=True,
+    error_model="numpy",
+    fastmath={"contract"},
+    no_cpython_wrapper=True,
+    no_cfunc_wrapper=True,
+)
 
 
 class UnstableStepError(ArithmeticError):
@@ -71,7 +82,7 @@ class UnstableStepError(ArithmeticError):
         return type(self), (self.step, self.gain, self.remedy)
 
 
-@loops
+@inner
 def _combine(y, rows, out):
     """Write y @ rows to ``out``, four rows at a time: one product is too little work for BLAS."""
     for j in range(len(out)):
@@ -92,14 +103,19 @@ def _combine(y, rows, out):
 def _hebb(W, U, Y, G, c, eta):
     """Take the step w_k += eta_k y_k u."""
     for k in range(len(W)):
-        W[k] += c[0] * eta[k] * Y[0, k] * U[0]
+        f = c[0] * eta[k] * Y[0, k]
+        for j in range(W.shape[1]):
+            W[k, j] += f * U[0, j]
 
 
 @loops
 def _oja_linear(W, U, Y, G, c, eta):
     """Take the step w_k += eta_k y_k (u - y_k w_k), each unit by itself [OJA]."""
     for k in range(len(W)):
-        W[k] += c[0] * eta[k] * Y[0, k] * (U[0] - Y[0, k] * W[k])
+        y = Y[0, k]
+        f = c[0] * eta[k] * y
+        for j in range(W.shape[1]):
+            W[k, j] += f * (U[0, j] - y * W[k, j])
 
 
 @loops
@@ -111,18 +127,24 @@ def _oja_normalized(W, U, Y, G, c, eta):
     d, width = W.shape
     for k in range(d):
         f = c[0] * eta[k] * Y[0, k]
-        norm = np.sqrt(W[k, width - d + k] + f * (2.0 * Y[0, k] + f * G[0, 0]))
-        W[k] = (W[k] + f * U[0]) / norm
+        norm = sqrt(W[k, width - d + k] + f * (2.0 * Y[0, k] + f * G[0, 0]))
+        for j in range(width):
+            W[k, j] = (W[k, j] + f * U[0, j]) / norm
         W[k, width - d + k] = 1.0
 
 
 @loops
 def _sanger(W, U, Y, G, c, eta):
     """Take the step w_k += eta_k y_k (u - sum_{l <= k} y_l w_l) [SANGER]."""
-    left = U[0].copy()
+    left = np.empty((1, W.shape[1]))[0]
+    for j in range(len(left)):
+        left[j] = U[0, j]
     for k in range(len(W)):
-        left -= Y[0, k] * W[k]
-        W[k] += c[0] * eta[k] * Y[0, k] * left
+        y = Y[0, k]
+        f = c[0] * eta[k] * y
+        for j in range(len(left)):
+            left[j] -= y * W[k, j]
+            W[k, j] += f * left[j]
 
 
 @loops
@@ -133,18 +155,26 @@ def _sanger_normalized(W, U, Y, G, c, eta):
     weights: applied to Q from both sides, it gives the inner products of the new weights.
     """
     d, width = W.shape
-    table, u = np.empty((d, d + 1)), np.empty((1, d + 1))
+    table, Q, u = np.empty((d, d + 1)), np.empty((d, d)), np.empty((1, d + 1))
     for k in range(d):
-        table[k, :d], table[k, d], u[0, k] = W[k, width - d :], Y[0, k], Y[0, k]
+        for j in range(d):
+            table[k, j] = W[k, width - d + j]
+        table[k, d] = u[0, k] = Y[0, k]
     u[0, d] = G[0, 0]
     _sanger(table, u, Y, G, c, eta)
-    Q, u = table[:, :d].T.copy(), table[:, d:].T.copy()
-    _sanger(Q, u, Y, G, c, eta)
+    v = np.empty((1, d))
+    for k in range(d):
+        v[0, k] = table[k, d]
+        for j in range(d):
+            Q[k, j] = table[j, k]
+    _sanger(Q, v, Y, G, c, eta)
     _sanger(W, U, Y, G, c, eta)
     for k in range(d):
-        norm = np.sqrt(Q[k, k])
-        W[k, : width - d] /= norm
-        W[k, width - d :] = Q[k] / (norm * np.sqrt(np.diag(Q)))
+        norm = sqrt(Q[k, k])
+        for j in range(width - d):
+            W[k, j] /= norm
+        for j in range(d):
+            W[k, width - d + j] = Q[k, j] / (norm * sqrt(Q[j, j]))
 
 
 @loops
@@ -168,13 +198,13 @@ def _oja_flow(W, U, Y, G, c, eta):
         k22 += two * Y[last, k] * Y[last, k]
     # S is positive semidefinite up to rounding: keep it so. The square of eta may overflow.
     s11, s22 = c1 * (c1 * max(g11 - k11, 0.0)), c2 * (c2 * max(g22 - k22, 0.0))
-    most = np.sqrt(s11) * np.sqrt(s22)
+    most = sqrt(s11) * sqrt(s22)
     s12 = min(max(c1 * (c2 * (g12 - k12)), -most), most)
     # B = I + S K, R = (B + det^(1/2) I) / (tr B + 2 det^(1/2))^(1/2), and R (R + I) = B + R.
     b11, b12 = 1.0 + s11 * k11 + s12 * k12, s11 * k12 + s12 * k22
     b21, b22 = s12 * k11 + s22 * k12, 1.0 + s12 * k12 + s22 * k22
-    det = np.sqrt(max(b11 * b22 - b12 * b21, 1.0))
-    root = np.sqrt(b11 + b22 + 2.0 * det)
+    det = sqrt(max(b11 * b22 - b12 * b21, 1.0))
+    root = sqrt(b11 + b22 + 2.0 * det)
     b11, b12 = b11 + (b11 + det) / root, b12 + b12 / root
     b21, b22 = b21 + b21 / root, b22 + (b22 + det) / root
     det = b11 * b22 - b12 * b21

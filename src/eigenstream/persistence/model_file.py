@@ -26,7 +26,7 @@ from eigenstream.rows.guard import reading
 __all__ = ["ModelError", "describe", "load", "read", "read_header", "save", "write"]
 
 #: The format of the files.
-VERSION = 3
+VERSION = 4
 
 #: Half of the header size that safetensors reads, because quotes are escaped inside its header.
 MOST_HEADER = 50_000_000

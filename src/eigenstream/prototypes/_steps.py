@@ -1,5 +1,6 @@
 """Competitive learning: one step per row, on the units or on the inner products of a block."""
 
+from math import exp
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,11 @@ FEW = 2**11
 
 #: The smallest share of a unit that a step keeps, and the scale at which a block ends.
 LEAST, SMALL = 1e-30, 1e-100
+
+#: The decorator of functions that only loops call: numba makes no entry from Python or C.
+inner = njit(
+    cache=True, error_model="numpy", fastmath=LOOSE, no_cpython_wrapper=True, no_cfunc_wrapper=True
+)
 
 #: The grid argument of rules without a grid.
 NO_GRID = (1, 1, False, False, True, 1.0)
@@ -76,7 +82,7 @@ def learn(
         rows, b, now = X[here], here.stop - start, (seen[0][here], seen[1][here])
         np.matmul(rows, W.T, out=P[:b])
         np.matmul(rows, rows.T, out=G[:b, :b])
-        taken = _block_steps(plan, (P[:b], G, F, scale), W, pace[:, here], counts, now)
+        taken = _block_steps(plan, (P[:b], G, F, scale), W, pace[:, here].copy(), counts, now)
         dgemm(1.0, rows[:taken].T, F[:taken].T, 1.0, W.T, 0, 1, overwrite_c=1)
         W *= scale[:, None]
         start += taken
@@ -104,7 +110,7 @@ def _block_steps(plan: Any, room: Any, W: Any, pace: Any, counts: Any, seen: Any
             d[k] = max(squares[k] - 2.0 * p[k] + x2, 0.0)
         labels[t] = near = _nearest_of(d, x2)
         errors[t] = d[near]
-        _shares(plan, d, near, pace[:, t], counts, h)
+        _shares(plan, d, near, pace, t, counts, h)
         for k in range(K):
             left = max(1.0 - h[k], LEAST)
             squares[k] = left * (left * squares[k] + 2.0 * h[k] * p[k]) + h[k] * h[k] * x2
@@ -120,13 +126,14 @@ def _block_steps(plan: Any, room: Any, W: Any, pace: Any, counts: Any, seen: Any
 def _plain_steps(plan: Any, W: Any, X: Any, pace: Any, counts: Any, seen: Any) -> None:
     """Take the steps on the units themselves, without missing values."""
     (labels, errors), (K, D) = seen, W.shape
-    d, h = np.empty(K), np.empty(K)
+    room = np.empty((2, K))
+    d, h = room[0], room[1]
     for t in range(X.shape[0]):
         for k in range(K):
             d[k] = square(X[t], W[k])
         labels[t] = near = _nearest_of(d, 0.0)
         errors[t] = d[near]
-        _shares(plan, d, near, pace[:, t], counts, h)
+        _shares(plan, d, near, pace, t, counts, h)
         for k in range(K):
             if h[k] > 0.0:
                 for j in range(D):
@@ -134,10 +141,13 @@ def _plain_steps(plan: Any, W: Any, X: Any, pace: Any, counts: Any, seen: Any) -
                     W[k, j] += h[k] * gap if gap == gap else 0.0
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=LOOSE)
+@inner
 def _nearest_of(d: Any, x2: float) -> int:
     """Return the place of the least number, or the first one that equals it to rounding."""
-    least = int(d.argmin())
+    least = 0
+    for k in range(1, len(d)):
+        if d[k] < d[least] or (d[k] != d[k] and d[least] == d[least]):
+            least = k
     limit = d[least] + EQUAL * (d[least] + x2)
     for k in range(least):
         if d[k] <= limit:
@@ -145,11 +155,35 @@ def _nearest_of(d: Any, x2: float) -> int:
     return least
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=LOOSE)
-def _shares(plan: Any, d: Any, near: int, pace: Any, counts: Any, h: Any) -> None:
+@inner
+def _ranks(d, order, room):
+    """Write the places of the numbers in ascending order, equal ones as they stand."""
+    K, width = len(d), 1
+    for k in range(K):
+        order[k] = k
+    while width < K:
+        for low in range(0, K, 2 * width):
+            middle, high = low + width, low + 2 * width
+            i, j = low, middle
+            for k in range(low, high if high < K else K):
+                if i < middle and (j >= high or j >= K or d[order[i]] <= d[order[j]]):
+                    room[k] = order[i]
+                    i += 1
+                else:
+                    room[k] = order[j]
+                    j += 1
+        for k in range(K):
+            order[k] = room[k]
+        width *= 2
+
+
+@inner
+def _shares(plan: Any, d: Any, near: int, pace: Any, t: int, counts: Any, h: Any) -> None:
     """Write the share by which each unit moves to a row at squared distances d."""
-    (kind, grid, keep), (rate, width, weight), K = plan, pace, len(d)
-    h[:] = 0.0
+    (kind, grid, keep), K = plan, len(d)
+    rate, width, weight, total = pace[0, t], pace[1, t], pace[2, t], 0.0
+    for k in range(K):
+        h[k] = 0.0
     if kind == MAP:
         _influence(grid, near, width, h)
     elif kind == WINNER or width < 1e-100:
@@ -157,12 +191,15 @@ def _shares(plan: Any, d: Any, near: int, pace: Any, counts: Any, h: Any) -> Non
     elif kind == SOFT:
         for k in range(K):
             z = (d[k] - d[near]) / (2.0 * width * width)
-            h[k] = np.exp(-z) if z < CUT else 0.0
-        h /= h.sum()
+            h[k] = exp(-z) if z < CUT else 0.0
+            total += h[k]
+        for k in range(K):
+            h[k] /= total
     else:
-        order = np.argsort(d, kind="mergesort")
+        order = np.empty((2, K), np.int64)
+        _ranks(d, order[0], order[1])
         for r in range(min(K, int(CUT * width) + 1)):
-            h[order[r]] = np.exp(-r / width)
+            h[order[0, r]] = exp(-r / width)
     if kind != MAP:
         for k in range(K):
             counts[k] = keep * counts[k] + weight * h[k]
@@ -173,7 +210,7 @@ def _shares(plan: Any, d: Any, near: int, pace: Any, counts: Any, h: Any) -> Non
             h[k] = 1.0 - (1.0 - h[k]) ** weight
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=LOOSE)
+@inner
 def _influence(grid: Any, near: int, radius: float, h: Any) -> None:
     """Write the influence of a unit on the units of the grid within its reach."""
     R, C, hexagonal, periodic, gaussian, reach = grid
@@ -184,12 +221,12 @@ def _influence(grid: Any, near: int, radius: float, h: Any) -> None:
             across = abs(c - near % C + i * (0.5 - (near // C & 1)))
             across = min(across, C - across) if periodic else across
             gaps[i, c] = across * across
-            wide[i, c] = np.exp(steep * gaps[i, c]) if gaps[i, c] <= far else 0.0
+            wide[i, c] = exp(steep * gaps[i, c]) if gaps[i, c] <= far else 0.0
     for r in range(R):
         up = abs(r - near // C)
         up = min(up, R - up) if periodic else up
         squared, i = (0.75 if hexagonal else 1.0) * up * up, (up & 1) * hexagonal
         if squared <= far:
-            tall = np.exp(steep * squared)
+            tall = exp(steep * squared)
             for c in range(C):
                 h[r * C + c] = tall * wide[i, c] if squared + gaps[i, c] <= far else 0.0

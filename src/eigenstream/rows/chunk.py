@@ -130,7 +130,8 @@ class Chunk:
             rows = rows[places]
         else:
             pairs = pairs[places]
-        weights, targets = (None if v is None else v[places] for v in (self.weights, self.targets))
+        weights = None if self.weights is None else self.weights[places]
+        targets = None if self.targets is None else self.targets[places]
         return type(self)(rows, weights, NO_PLACES, targets, pairs)
 
     def sequences(self) -> "list[Chunk]":

@@ -183,6 +183,10 @@ class Fit:
             self._points = chunk.rows, next(self.map.mapped(chunk)).rows
         return [replace(chunk, rows=self._points[1])]
 
+    def first(self, most: int) -> Iterable[Chunk]:
+        """Start a pass that only reads, and may end after this number of rows."""
+        return self._mapped(self.rows.first(most))
+
     def reading(self) -> Iterable[Chunk]:
         """Start a pass that only reads: no callbacks, no counts, no checkpoints."""
         return self._mapped(self.rows.chunks())

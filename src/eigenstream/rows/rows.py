@@ -87,9 +87,13 @@ class Rows(ABC):
     def chunks(self, skip: int = 0) -> Iterator[Chunk]:
         """Start a pass of checked chunks, after the first ``skip`` rows."""
 
+    def first(self, most: int) -> Iterator[Chunk]:
+        """Start a pass that may end after this number of rows."""
+        return self.chunks()
+
     def first_row(self) -> Matrix:
         """Return one row."""
-        return next(iter(self.chunks())).rows[:1]
+        return next(self.first(1)).rows[:1]
 
     def fit_map(self, feature_map: MapOfRows) -> None:
         """Fit a feature map to all rows, in a separate pass if there may be one."""
@@ -159,6 +163,12 @@ class ArrayRows(Rows):
                         missing=self.missing,
                         place=Place(name, self.at + first, end),
                     )
+
+    def first(self, most: int) -> Iterator[Chunk]:
+        """Start a pass over the first rows of the first sequence."""
+        part = self.parts[0]
+        cut = part._replace(rows=part.rows[: most * self.members], weights=None, targets=None)
+        return ArrayRows([cut], missing=self.missing, members=self.members).chunks()
 
     def named(self, name: str, first_row: int) -> None:
         """Set the place of the rows in errors."""
@@ -498,8 +508,9 @@ def validated(estimator: BaseEstimator, X: RowsLike, *, reset: bool, sparse: boo
 
     It may contain NaN.
     """
-    if not reset and known_rows(estimator, X):
-        return X
+    if type(X) is np.ndarray and X.ndim == 2 and X.dtype in FLOATS:
+        known = not reset and known_rows(estimator, X)
+        return X if known else validate_data(estimator, X, reset=reset, ensure_all_finite=False)
     check_is_rows(X)
     if is_dispatched(X):
         return _validated_on_device(estimator, X, reset=reset)

@@ -11,7 +11,7 @@ from scipy.io import netcdf_file
 
 from eigenstream._types import Array, Facts, Handle
 from eigenstream.streams.base import SlicedTable, StreamError, damaged, needed
-from eigenstream.streams.files import File, chosen
+from eigenstream.streams.file import File, chosen
 
 #: Fill values of NetCDF variables without an attribute (NetCDF User's Guide, "Fill Values").
 FILLS = {"i2": -(2**15) + 1, "i4": -(2**31) + 1, "i8": -(2**63) + 2}

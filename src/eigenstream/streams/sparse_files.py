@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from eigenstream._types import Handle, Matrix
 from eigenstream.streams.array_files import ArrayFile, Hdf5, Zarr
 from eigenstream.streams.base import SlicedTable, StreamError
-from eigenstream.streams.files import File
+from eigenstream.streams.file import File
 
 #: The arrays of a sparse group.
 ARRAYS = ("data", "indices", "indptr")

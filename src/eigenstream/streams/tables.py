@@ -18,7 +18,8 @@ from eigenstream.streams.base import (
     StreamError,
     one_line,
 )
-from eigenstream.streams.files import READERS, File
+from eigenstream.streams.file import File
+from eigenstream.streams.files import READERS
 
 
 def of_records(records: Any, request: Request, name: str) -> Chunk:

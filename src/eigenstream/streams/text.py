@@ -15,7 +15,8 @@ import pyarrow.csv
 from eigenstream._checks import check_choice
 from eigenstream._types import Piece
 from eigenstream.streams.base import Chunk, Request, StreamError, one_line
-from eigenstream.streams.files import PACKINGS, File, Pipe
+from eigenstream.streams.file import PACKINGS, File
+from eigenstream.streams.files import Pipe
 from eigenstream.streams.tables import ColumnTable
 
 #: Bytes of text that are parsed at a time. Larger blocks take more memory.

@@ -2,12 +2,8 @@
 
 from eigenstream.subspace.estimators.alphas import AlphaPath
 from eigenstream.subspace.estimators.as_pca import to_sklearn
-from eigenstream.subspace.estimators.class_subspace import ClassSubspace
 from eigenstream.subspace.estimators.contrast_subspace import ContrastSubspace
 from eigenstream.subspace.estimators.dynamic_subspace import DynamicSubspace
-from eigenstream.subspace.estimators.one_shot import ThresholdClassifier
-from eigenstream.subspace.estimators.pair_metric import PairMetric
-from eigenstream.subspace.estimators.pair_subspace import PairSubspace
 from eigenstream.subspace.estimators.results import (
     ContrastResult,
     DynamicResult,
@@ -29,12 +25,6 @@ from eigenstream.subspace.inference.diagnostics import (
     n_positive,
     objective,
 )
-from eigenstream.subspace.inference.pair_risks import (
-    PairRisks,
-    false_positive_interval,
-    pair_risks,
-    risk_bound,
-)
 from eigenstream.subspace.inference.slow_bounds import (
     PairRule,
     SubspaceBound,
@@ -43,6 +33,16 @@ from eigenstream.subspace.inference.slow_bounds import (
 )
 from eigenstream.subspace.inference.timescales import LagPath, lag_path
 from eigenstream.subspace.inference.uncertainty import Estimate, Uncertainty
+from eigenstream.subspace.pairs.class_subspace import ClassSubspace
+from eigenstream.subspace.pairs.one_shot import ThresholdClassifier
+from eigenstream.subspace.pairs.pair_metric import PairMetric
+from eigenstream.subspace.pairs.pair_subspace import PairSubspace
+from eigenstream.subspace.pairs.risks import (
+    PairRisks,
+    false_positive_interval,
+    pair_risks,
+    risk_bound,
+)
 from eigenstream.subspace.solvers.flow import FlowMonitor
 from eigenstream.subspace.solvers.kernels import median_square
 from eigenstream.subspace.solvers.solver import Dense, Flow, Kernel, Krylov, Sketch, Solver

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from eigenstream import SlowSubspace
 from eigenstream.rows.chunk import Chunk
 from eigenstream.subspace import subspace_bound
-from eigenstream.subspace.sums.radius import RadiusBound
+from eigenstream.subspace.watchers.values import RadiusBound
 from eigenstream.theory import Geometric, Independent, mean_bound, slow_bound
 
 EPS = np.finfo(float).eps

@@ -173,7 +173,6 @@ def test_sums_of_rows_in_time_equal_a_loop(lag, gaps, center, size, reversible):
     edges = np.cumsum(lengths)[:-1]
     sequences, parts = np.split(rows, edges), np.split(weights, edges)
     terms = TimeTerms(3, lag=lag, center=False, reversible=reversible)
-    terms.radius = None
     sums = RowMoments(3, center, lag=lag, gaps=True)
     learner = Learner(terms, sums)
     for piece, w in zip(sequences, parts, strict=True):

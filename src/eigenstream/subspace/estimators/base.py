@@ -8,10 +8,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
+from sklearn.utils import Tags
 from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import check_unchanged, same_value
+from eigenstream._checks import check_unchanged, same_value, warn_user
 from eigenstream._hooks import Keeper, Resumption
 from eigenstream._linalg import Float64s
 from eigenstream._provenance import (
@@ -35,6 +36,7 @@ from eigenstream.subspace.estimators.entries import DEFAULT
 from eigenstream.subspace.estimators.mapping import FeatureMap, check_same_map
 from eigenstream.subspace.estimators.projection import Projection
 from eigenstream.subspace.estimators.results import Result
+from eigenstream.subspace.solvers.kernels import KernelMap, RowSpan
 from eigenstream.subspace.solvers.ratio_frame import RatioFrame
 from eigenstream.subspace.solvers.solver import (
     ADD,
@@ -42,16 +44,15 @@ from eigenstream.subspace.solvers.solver import (
     MATRIX,
     MERGE,
     SOLVERS,
-    Kernel,
     Need,
     Solver,
     Task,
     chosen_solver,
 )
-from eigenstream.subspace.sums.learner import Learner
+from eigenstream.subspace.sums.learner import Learner, Watcher
 from eigenstream.subspace.sums.operators import MatrixOperator, Passes
-from eigenstream.subspace.sums.radius import SMALLEST_VALUE
 from eigenstream.subspace.sums.terms import Terms
+from eigenstream.subspace.watchers.values import RadiusBound
 
 
 @storable(
@@ -160,7 +161,16 @@ class SubspaceEstimator(Projection):
         solver = chosen_solver(self, width, n_rows, *calls)
         self._check_width(width)
         self._solver, self._begun = solver, self._parameters()
-        return solver.begin(self._terms(width), self._task(width))
+        learner = solver.begin(self._terms(width), self._task(width))
+        learner.watchers = self._watchers(learner)
+        return learner
+
+    def _watchers(self, learner: Learner) -> dict[str, Watcher]:
+        """Return what sees each block beside the sums."""
+        return {"radius": RadiusBound(bounded=self._bounded)}
+
+    #: True if bounds may need the radius of the rows.
+    _bounded = True
 
     def _learn_all(self, fit: Fit, resumption: Resumption | None = None) -> None:
         """Learn from all rows, forgetting what was learned before."""
@@ -173,7 +183,6 @@ class SubspaceEstimator(Projection):
             self._learner = self._begin(*fit.shape(), *needs)
             fit.begin()
         learner = self._learner
-        task = self._task(learner.terms.n_features)
         again = self._solver.passes > 1 or not self._solver.can(ADD)
         if again and not fit.rows.rereadable:
             raise ValueError(
@@ -181,7 +190,7 @@ class SubspaceEstimator(Projection):
                 "several times. Write it to a file first, or use solver=Dense() or Sketch()."
             )
         try:
-            self._learner = learner = self._solver.learn(learner, fit, task)
+            self._learner = learner = self._solver.learn(learner, fit)
         except UnstableStepError as error:  # keep the state before the unstable block
             self._answer, error.keeps = self._result_of(learner), True
             raise
@@ -191,11 +200,17 @@ class SubspaceEstimator(Projection):
         self._answer = self._result_of(ready)
         if isinstance(learner.sums, Passes):
             learner.sums.source = None
-        self._warn_about_rows(learner)
+        self._report(fit)
 
-    def _warn_about_rows(self, learner: Learner) -> None:
-        """Warn after a fit if many rows were skipped."""
+    def _report(self, fit: Fit | None = None) -> None:
+        """Warn after a fit of what the watchers saw, and if many rows were skipped."""
+        learner = self._learner
+        assert learner is not None
         self._skipped.warn(self, learner.n_rows, self._row_word)
+        ready = learner.ahead()
+        for watcher in ready.watchers.values():
+            for message in watcher.warnings(self, ready, fit):
+                warn_user(message)
 
     @property
     def _named_solver(self) -> Solver | None:
@@ -354,6 +369,13 @@ class SubspaceEstimator(Projection):
         note_source(now, fit.source, fit.n_sequences)
         return now
 
+    def __sklearn_tags__(self) -> Tags:
+        """Describe the estimator to scikit-learn."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
     # ---- checks ----------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
@@ -408,6 +430,12 @@ class SubspaceEstimator(Projection):
                 f"Use solver={begun!r}, or call fit to start again."
             )
 
+    @property
+    def _kernel(self) -> KernelMap | RowSpan | None:
+        """The map of the kernel, or None for other solvers."""
+        transformer = None if self._map is None else self._map.transformer
+        return transformer if isinstance(transformer, KernelMap | RowSpan) else None
+
     def _wanted(self, width: int) -> Any:
         """Return ``n_components``, reduced for a kernel or for rows of one feature."""
         n = self.n_components
@@ -425,17 +453,8 @@ class SubspaceEstimator(Projection):
 
     def _check_size(self, learner: Learner) -> None:
         """Raise if the rows are so small that their squares underflow."""
-        radius = learner.terms.radius
-        if radius is None:
-            return
-        size = float(np.abs(learner.mean).max(initial=0.0))
-        if radius.first is not None:
-            size = max(size, float(np.abs(radius.first).max()))
-        if 0.0 < size < SMALLEST_VALUE and radius.about_origin < SMALLEST_VALUE:
-            raise ValueError(
-                f"All entries are below {SMALLEST_VALUE:g} in size, so their squares underflow. "
-                "Rescale the data."
-            )
+        if isinstance(radius := learner.watchers.get("radius"), RadiusBound):
+            radius.check(learner.mean)
 
     # ---- results ---------------------------------------------------------------------------
 
@@ -574,9 +593,3 @@ class SubspaceEstimator(Projection):
         if self._solved().orthonormal:
             return unit
         return np.asarray(operator.reward + operator.rounding * operator.trace * unit)
-
-
-def continues(estimator: "SubspaceEstimator") -> None:
-    """Raise AttributeError for a solver that needs all rows at once."""
-    if estimator.solver == "kernel" or isinstance(estimator.solver, Kernel):
-        raise AttributeError("solver='kernel' needs all rows at once. Use fit, or solver='dense'.")

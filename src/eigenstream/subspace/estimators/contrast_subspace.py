@@ -28,8 +28,8 @@ from eigenstream.subspace.estimators.entries import FLAG
 from eigenstream.subspace.estimators.results import ContrastResult
 from eigenstream.subspace.estimators.time import scale_of
 from eigenstream.subspace.solvers.solver import Solver, Task
-from eigenstream.subspace.sums.label_terms import PENALISED, ContrastTerms
 from eigenstream.subspace.sums.learner import Learner
+from eigenstream.subspace.sums.terms import PENALISED, ContrastTerms
 
 
 @storable()
@@ -242,6 +242,8 @@ class ContrastSubspace(SubspaceEstimator):
                 f"{self.n_features_in_}. Pass rows of {self.n_features_in_} features."
             )
         return rows
+
+    _bounded = False
 
     def _terms(self, width: int) -> ContrastTerms:
         return ContrastTerms(width, center=self.center)

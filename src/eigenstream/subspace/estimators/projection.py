@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import Tags, check_array
+from sklearn.utils import check_array
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
@@ -47,6 +47,11 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded, ABC
     def _solved(self) -> Result:
         """Return the result, computed again if rows were added since the last call."""
 
+    @property
+    @abstractmethod
+    def _kernel(self) -> KernelMap | RowSpan | None:
+        """The map of the kernel, or None for other solvers."""
+
     def _known(self) -> Learner:
         """Return the learner, or raise if the estimator is not fitted."""
         with self._guard.reading():
@@ -74,12 +79,6 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded, ABC
                 f"This {type(self).__name__} has no feature map. Pass features= before fitting."
             )
         return self._map.transformer
-
-    @property
-    def _kernel(self) -> KernelMap | RowSpan | None:
-        """The map of the kernel, or None for other solvers."""
-        transformer = None if self._map is None else self._map.transformer
-        return transformer if isinstance(transformer, KernelMap | RowSpan) else None
 
     @property
     def components_(self) -> Values:
@@ -246,10 +245,3 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded, ABC
         result = self._solved()
         vectors = result.vectors
         return vectors.T if result.orthonormal else np.asarray(np.linalg.pinv(vectors))
-
-    def __sklearn_tags__(self) -> Tags:
-        """Describe the estimator to scikit-learn."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags

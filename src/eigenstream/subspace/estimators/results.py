@@ -7,7 +7,7 @@ import numpy as np
 
 from eigenstream._linalg import Float64s, brief
 from eigenstream._storable import storable
-from eigenstream.subspace.inference.decays import autocorrelations_of_moments
+from eigenstream.subspace.inference.correlations import autocorrelations_of_moments
 from eigenstream.subspace.sums.operators import Eigenpairs
 from eigenstream.subspace.sums.propagator import LaggedCovariances
 from eigenstream.subspace.sums.terms import Weights

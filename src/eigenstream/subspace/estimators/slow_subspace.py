@@ -2,7 +2,7 @@
 
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self, cast
+from typing import ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,22 +14,19 @@ from eigenstream._linalg import Float64s, canonical_signs
 from eigenstream._prepared import reads_rows
 from eigenstream._storable import storable
 from eigenstream._types import Constraints, Count, LabelsLike, RowsLike, Setting, Transformer
-from eigenstream.rows.chunk import joined
 from eigenstream.rows.guard import reads
-from eigenstream.rows.rows import is_list_of_sequences
 from eigenstream.subspace.estimators.alphas import AlphaPath, alpha_of_bound, alpha_path
 from eigenstream.subspace.estimators.entries import CRITERION, FLAG
 from eigenstream.subspace.estimators.results import Forms, SlowResult
 from eigenstream.subspace.estimators.time import TimeEstimator, scale_of
-from eigenstream.subspace.inference import timescales as _timescales
+from eigenstream.subspace.inference import correlations as _correlations
 from eigenstream.subspace.solvers.flow import FlowOperator
 from eigenstream.subspace.solvers.solver import COUNT, MATRIX, Need, Solver
-from eigenstream.subspace.sums.learner import Learner
+from eigenstream.subspace.sums.learner import Learner, Watcher
 from eigenstream.subspace.sums.operators import Eigenpairs, MatrixOperator
-from eigenstream.subspace.sums.terms import TimeTerms, Weights
-
-#: After a fit, the features of the first rows are compared at these multiples of the lag.
-CHECKED_ROWS, LADDER = 10_000, (1, 2, 5, 10, 20, 50, 100)
+from eigenstream.subspace.sums.terms import Weights
+from eigenstream.subspace.watchers.sequences import ShortLag
+from eigenstream.subspace.watchers.values import RadiusBound, SuspectColumns
 
 
 @storable()
@@ -226,36 +223,13 @@ class SlowSubspace(TimeEstimator):
             return None
         return float(self.alpha), 1.0 - float(self.alpha)
 
-    def _warn_about_rows(self, learner: Learner) -> None:
-        """Warn also about columns that may be no measurements; those of a feature map are."""
-        super()._warn_about_rows(learner)
-        terms = learner.ahead().terms
-        assert isinstance(terms, TimeTerms)
-        if self._map is None and terms.columns is not None:
-            message = terms.columns.warning(getattr(self, "feature_names_in_", None))
-            if message is not None:
-                warn_user(message)
-
-    def _after_fit(self, X: RowsLike) -> None:
-        """Warn if the first rows of the first sequence show that the lag is too short."""
-        if self._gaps:  # the features of rows with gaps are smoother than those of other rows
-            return
-        parts: list[Any] = []
-        first = X[:1] if is_list_of_sequences(X) else X
-        for chunk in self._features_of(first, CHECKED_ROWS):
-            end = int(chunk.starts[chunk.starts > 0][0]) if (chunk.starts > 0).any() else len(chunk)
-            if parts and len(chunk.starts):
-                break
-            parts.append(chunk[:end])
-            if end < len(chunk) or sum(map(len, parts)) >= CHECKED_ROWS:
-                break
-        checked = joined(parts)
-        lags = [self.lag * step for step in LADDER if self.lag * step < len(checked) // 10]
-        if not lags or not self.n_components_ or checked.weights is not None:
-            return
-        offset = checked.rows.mean(axis=0) if self.center == "sequences" else 0.0
-        if (message := _timescales.better_lag(checked.rows - offset, lags)) is not None:
-            warn_user(message)
+    def _watchers(self, learner: Learner) -> dict[str, Watcher]:
+        watchers = super()._watchers(learner)
+        if self._map is None:  # the columns of a feature map are measurements
+            watchers["columns"] = SuspectColumns(learner.n_features)
+        if not self._gaps:  # the features of rows with gaps are smoother than those of other rows
+            watchers["lag"] = ShortLag()
+        return watchers
 
     def _solve(self, learner: Learner) -> SlowResult:
         operator, terms, scale = self._operator_of(learner), learner.terms, None
@@ -277,7 +251,7 @@ class SlowSubspace(TimeEstimator):
         if alpha == "auto":
             alpha = operator.automatic_alpha(n)
         elif alpha == "bound":
-            radius = terms.radius.reach(terms.mean)
+            radius = learner.watchers["radius"].reach(learner.mean)
             alpha, bound = alpha_of_bound(operator, wanted, radius)
         alpha = float(alpha)
         weights = (alpha, 1.0 - alpha)
@@ -305,13 +279,13 @@ class SlowSubspace(TimeEstimator):
         variance, velocity = operator.forms(pairs.vectors)
         turn = np.eye(len(variance))
         if self.criterion == "difference":
-            turn = _timescales.slowest_first(variance, velocity, operator.floor)
+            turn = _correlations.slowest_first(variance, velocity, operator.floor)
             vectors = pairs.vectors @ turn
             turn = turn * np.where((canonical_signs(vectors) * vectors).sum(axis=0) < 0, -1.0, 1.0)
         if self.basis in ("kinetic", "commute"):
-            rho = np.abs(np.diagonal(_timescales.lagged(turn, variance, velocity)))
+            rho = np.abs(np.diagonal(_correlations.lagged(turn, variance, velocity)))
             if self.basis == "commute":
-                rho = np.nan_to_num(np.sqrt(_timescales.implied(rho, self.lag) / 2.0), posinf=0.0)
+                rho = np.nan_to_num(np.sqrt(_correlations.implied(rho, self.lag) / 2.0), posinf=0.0)
             turn = turn * rho
         largest = float(np.diagonal(variance).max(initial=0.0))
         noise = len(pairs.vectors) * float(np.finfo(np.float64).eps) * largest
@@ -371,7 +345,7 @@ class SlowSubspace(TimeEstimator):
         >>> slow.timescales_.round(1)
         array([48.8,  5.1])
         """
-        return _timescales.implied(self.result_.autocorrelations, self.lag)
+        return _correlations.implied(self.result_.autocorrelations, self.lag)
 
     def path(self, alphas: ArrayLike) -> AlphaPath:
         """Solve for several alphas from the stored sums, without reading data.
@@ -396,10 +370,9 @@ class SlowSubspace(TimeEstimator):
         """
         learner, scale = self._stored().ahead(), self._solved().scale
         # No feature is divided by less than the least scale.
-        radius = np.nan
-        if learner.terms.radius is not None:
-            radius = learner.terms.radius.reach(learner.mean)
-            radius /= 1.0 if scale is None else float(scale.min())
+        radius, ball = np.nan, learner.watchers.get("radius")
+        if isinstance(ball, RadiusBound):
+            radius = ball.reach(learner.mean) / (1.0 if scale is None else float(scale.min()))
         return alpha_path(self._matrices(), self.n_components_, alphas, radius)
 
     @reads_rows
@@ -449,9 +422,9 @@ class SlowSubspace(TimeEstimator):
         for n in counts:
             v0, w0, v1, w1 = (moments[:n, :n] for moments in (*learned, *scored_moments))
             ratio = self.criterion == "ratio"
-            turn = np.eye(len(v0)) if ratio else _timescales.slowest_first(v0, w0, noise)
-            r = np.diagonal(_timescales.lagged(turn, v0, w0))
-            C, V = _timescales.lagged(turn, v1, w1), turn.T @ v1 @ turn
+            turn = np.eye(len(v0)) if ratio else _correlations.slowest_first(v0, w0, noise)
+            r = np.diagonal(_correlations.lagged(turn, v0, w0))
+            C, V = _correlations.lagged(turn, v1, w1), turn.T @ v1 @ turn
             scores.append(float(2.0 * r @ np.diagonal(C) - r @ V**2 @ r))
         return scores
 

@@ -1,23 +1,22 @@
 """Learning from rows in time order: whole, in chunks, in separate sequences, and merged."""
 
-import warnings
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import replace
 from functools import partial
+from numbers import Integral
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
-from scipy.linalg import orth
 from sklearn.base import clone
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import check_flag, warn_user
+from eigenstream._checks import check_flag, is_sparse, warn_user
 from eigenstream._documented import documented_by
-from eigenstream._hooks import KEEPING, Resumption, keeper_of
-from eigenstream._linalg import Float64s, principal_angles, rounding_of_mean
+from eigenstream._hooks import KEEPING, keeper_of
+from eigenstream._linalg import Float64s, rounding_of_mean
 from eigenstream._namespaces import on_host
 from eigenstream._prepared import learns_rows
 from eigenstream._provenance import forget_source, note_source
@@ -28,19 +27,27 @@ from eigenstream._types import (
     Checkpoint,
     Constraints,
     LabelsLike,
+    Matrix,
     Parameters,
     RowsLike,
+    StreamLike,
+    Values,
     WeightsLike,
 )
-from eigenstream.rows.chunk import MUCH, Chunk
+from eigenstream.rows.chunk import MUCH, Chunk, Places, with_gaps
 from eigenstream.rows.fit import CallbackSupportMixin, Fit, with_callbacks
 from eigenstream.rows.guard import publishes
 from eigenstream.rows.rows import ArrayRows, Part, Rows, StreamRows, sequences_of, stream_rows
 from eigenstream.subspace.estimators.base import SubspaceEstimator
 from eigenstream.subspace.estimators.entries import FLAG
-from eigenstream.subspace.estimators.gap_estimator import GapEstimator
 from eigenstream.subspace.estimators.mapping import projected
-from eigenstream.subspace.estimators.results import DynamicResult, SlowResult, VarianceResult
+from eigenstream.subspace.estimators.results import (
+    DynamicResult,
+    Gaps,
+    Result,
+    SlowResult,
+    VarianceResult,
+)
 from eigenstream.subspace.inference.uncertainty import (
     LEAST_TIMESCALES,
     Uncertainty,
@@ -53,11 +60,14 @@ from eigenstream.subspace.inference.uncertainty import (
     warned,
 )
 from eigenstream.subspace.solvers.solver import MATRIX, PAIRWISE, Dense, Need, Task, chosen_solver
-from eigenstream.subspace.sums.learner import Learner
+from eigenstream.subspace.sums.accumulators import Moments
+from eigenstream.subspace.sums.gaps import imputed
+from eigenstream.subspace.sums.learner import Learner, Watcher
 from eigenstream.subspace.sums.operators import MatrixOperator
-from eigenstream.subspace.sums.peaks import HUGE, OperatorSums
 from eigenstream.subspace.sums.row_moments import RowMoments
 from eigenstream.subspace.sums.terms import TimeTerms, Weights
+from eigenstream.subspace.watchers.peaks import Peaks
+from eigenstream.subspace.watchers.sequences import RunMeans
 
 TimeResult = TypeVar("TimeResult", VarianceResult, SlowResult, DynamicResult)
 
@@ -66,16 +76,7 @@ TimeResult = TypeVar("TimeResult", VarianceResult, SlowResult, DynamicResult)
 LEAST_ROWS = 10
 
 
-#: Warn if the variance between sequences exceeds that within them by this factor. With smaller
-#: values, slow processes in short sequences warn too.
-MOST_BETWEEN = 3.0
-
-#: Warn if rows of huge size turn the subspace by more than this angle, in radians, in fits of at
-#: least this number of rows. Rows of fewer, or smaller angles, occur by chance.
-MOST_TURNED, LEAST_ROWS_OF_PEAKS = 0.3, 1000
-
-
-class TimeEstimator(CallbackSupportMixin, GapEstimator):
+class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
     """Base of the estimators that learn from rows in time order.
 
     Parameters
@@ -110,10 +111,7 @@ class TimeEstimator(CallbackSupportMixin, GapEstimator):
 
     def _terms(self, width: int) -> TimeTerms:
         center = self.center is True and not self._own_sums
-        terms = TimeTerms(width, lag=self.lag, center=center, reversible=self._averages)
-        if self._gaps:
-            terms.radius = None
-        return terms
+        return TimeTerms(width, lag=self.lag, center=center, reversible=self._averages)
 
     @property
     def _own_sums(self) -> bool:
@@ -140,52 +138,20 @@ class TimeEstimator(CallbackSupportMixin, GapEstimator):
         words += ["center='sequences'"] * (self.center == "sequences")
         return [Need(option, PAIRWISE) for option in words]
 
-    def _learn_all(self, fit: Fit, resumption: Resumption | None = None) -> None:
-        super()._learn_all(fit, resumption)
-        self._warn_of_runs()
+    def _watchers(self, learner: Learner) -> dict[str, Watcher]:
+        watchers = super()._watchers(learner)
+        if self._gaps:
+            del watchers["radius"]
+        if isinstance(learner.sums, Moments) and not learner.forgetting:
+            watchers["peaks"] = Peaks()
+            if self.center is True and not self._averages:
+                watchers["runs"] = RunMeans(learner.n_features)
+        return watchers
 
-    def _warn_about_rows(self, learner: Learner) -> None:
-        """Warn if the subspace is another one without a few rows of huge size."""
-        super()._warn_about_rows(learner)
-        learner = learner.ahead()
-        peaks = getattr(learner.sums, "peaks", None)
-        if peaks is None or learner.n_rows < LEAST_ROWS_OF_PEAKS:
-            return
-        terms: Any = learner.terms
-        rest = peaks.without(learner.operator(), terms)
-        if rest is None:
-            return
-        others = copy(learner)
-        others.sums = OperatorSums(rest)
-        with warnings.catch_warnings():  # the whole fit has warned
-            warnings.simplefilter("ignore")
-            columns = [self._solve(each).columns for each in (learner, others)]
-        turned = principal_angles(*columns)[0]
-        shares = peaks.shares(rest, terms, orth(np.hstack(columns)))
-        if turned > MOST_TURNED and shares.max() > HUGE:
-            rows = sorted({peaks.peaks[k].row for k in np.flatnonzero(shares > HUGE / 4)})
-            warn_user(
-                f"row(s) {', '.join(map(str, rows))} of huge size turn the subspace by "
-                f"{np.degrees(turned):.0f} degrees. Leave them out by the step "
-                "OmitOutliers() of a stream, or by sample_weight."
-            )
-
-    def _warn_of_runs(self) -> None:
-        """Warn if the means of the sequences differ by more than the rows within them."""
-        learner = self._known()
-        terms: Any = learner.terms
-        n_runs, between = terms.runs.between()
-        if n_runs < 2 or not self._solver.can(MATRIX):
-            return
-        total = learner.thin_operator().variances()
-        varies = total > rounding_of_mean(learner.mean)
-        within = np.maximum(total - between, 0.0)[varies] / total[varies]
-        ratio = float((1.0 - within).sum() / max(within.sum(), np.finfo(float).tiny))
-        if ratio > MOST_BETWEEN:
-            warn_user(
-                f"the variance between sequences is {ratio:.3g} times the variance within. Pass "
-                "center='sequences' if their offsets have no meaning."
-            )
+    @property
+    def _bounded(self) -> bool:  # type: ignore[override]
+        """True with velocities: principal components have no bound."""
+        return self.lag > 0
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -224,6 +190,74 @@ class TimeEstimator(CallbackSupportMixin, GapEstimator):
     def _stream_rows(self, X: RowsLike) -> StreamRows:
         """Return the rows of a stream."""
         return StreamRows(X, gaps=self._gaps)
+
+    # ---- gaps ------------------------------------------------------------------------------
+
+    @property
+    def _gaps(self) -> bool:
+        """True if rows may have gaps."""
+        return self.missing == "available"
+
+    def _gaps_of(self, operator: Any) -> Gaps | None:
+        """Warn if the gaps add much noise, and return what completes other rows."""
+        if not self._gaps:
+            return None
+        if operator.gaps.warning is not None:
+            warn_user(operator.gaps.warning)
+        unseen = np.flatnonzero(~operator.gaps.seen)
+        return Gaps(operator.reward, operator.gaps.covariance, unseen)
+
+    def _completed(self, rows: Matrix, result: Result) -> tuple[Matrix, Places | list[int]]:
+        gaps = result.gaps
+        if gaps is None:
+            return super()._completed(rows, result)
+        rows = rows.toarray() if is_sparse(rows) else rows
+        rows = rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float64)
+        known = with_gaps(rows)
+        seen = np.setdiff1d(np.arange(known.shape[1]), gaps.unseen)
+        if len(seen) < known.shape[1]:  # these columns have no influence
+            known = np.where(np.isin(np.arange(known.shape[1]), seen), known, 0.0)
+        lost = np.isnan(known[:, seen]).all(axis=1)
+        if np.isnan(known).any():
+            A = gaps.covariance[np.ix_(seen, seen)]
+            known = known.copy()
+            known[:, seen] = imputed(known[:, seen], result.mean[seen], A, gaps.noise)
+            known[lost] = 0.0
+        return known, np.flatnonzero(lost)
+
+    def _as_read(self, stream: StreamLike) -> StreamLike:
+        """Return the stream with NaN for missing values if the estimator can use them."""
+        return stream.keeping_holes() if self._gaps else stream
+
+    @property
+    def components_(self) -> Values:
+        """The learned directions, one in each row. NaN for columns that were never seen."""
+        return self._without_unseen(super().components_)
+
+    @property
+    def mean_(self) -> Values:
+        """The mean that is subtracted from each row. NaN for columns that were never seen."""
+        return self._without_unseen(super().mean_)
+
+    def _without_unseen(self, values: Values) -> Values:
+        """Return values with NaN for columns that were never seen."""
+        gaps = self._solved().gaps
+        if gaps is None or len(gaps.unseen) == 0:
+            return values
+        values = values.copy()
+        values[..., gaps.unseen] = np.nan
+        return values
+
+    def _check_gaps(self, learner: Learner) -> None:
+        """Raise if the gaps leave too few columns or rows."""
+        n, n_seen = self.n_components, int(learner.sums.seen.sum())
+        if isinstance(n, Integral) and int(n) > n_seen:
+            raise ValueError(
+                f"n_components={n} exceeds the {n_seen} column(s) that have values. Use "
+                f"n_components <= {n_seen}."
+            )
+        learner.sums.check_gaps(getattr(self, "feature_names_in_", None), self.lag)
+        learner.operator().gaps.check()
 
     # ---- learning --------------------------------------------------------------------------
 
@@ -278,12 +312,7 @@ class TimeEstimator(CallbackSupportMixin, GapEstimator):
                 check_takes_checkpoints(X)
             self._learn_all(Fit(self, rows))
             forget_source(self)
-        if not is_stream(X) or X.rereadable:
-            self._after_fit(X)
         return self
-
-    def _after_fit(self, X: RowsLike) -> None:
-        """Check the features of the rows that were learned from."""
 
     @learns_rows
     def partial_fit(
@@ -371,24 +400,18 @@ class TimeEstimator(CallbackSupportMixin, GapEstimator):
         self._check_lengths(parts)
         return ArrayRows(parts, missing=self.missing, source=X)
 
-    def _features_of(self, X: RowsLike, most: int | None = None) -> Iterator[Chunk]:
-        """Yield chunks of features of rows, or of a stream.
-
-        With ``most``, of this number of rows of each sequence in memory, or chunk of a stream.
-        """
+    def _features_of(self, X: RowsLike) -> Iterator[Chunk]:
+        """Yield chunks of features of rows, or of a stream."""
         answer = self._solved()
-        mean, columns = answer.mean, answer.columns
         if is_stream(X):
             rows: Rows = self._stream_rows(X)
         else:
             parts = sequences_of(self, X, None, reset=False)
-            cut = [part._replace(rows=part.rows[:most]) for part in parts]
-            rows = ArrayRows(cut, missing=self.missing)
-        for whole in Fit(self, rows, feature_map=self._map).reading():
-            chunk = whole[:most]
+            rows = ArrayRows(parts, missing=self.missing)
+        for chunk in Fit(self, rows, feature_map=self._map).reading():
             complete, _ = self._completed(chunk.rows, answer)
-            features = np.asarray(on_host(projected(complete, mean, columns)), np.float64)
-            yield replace(chunk, rows=features)
+            features = projected(complete, answer.mean, answer.columns)
+            yield replace(chunk, rows=np.asarray(on_host(features), np.float64))
 
     # ---- error bars ------------------------------------------------------------------------
 
@@ -447,11 +470,10 @@ class TimeEstimator(CallbackSupportMixin, GapEstimator):
         self._learner = fitted._learner
         result: Any = fitted.result_
         self._answer = replace(result, uncertainty=replace(error_bars, estimator=None))
-        self._warn_of_runs()
         forget_source(self)
         if is_stream(X):
             note_source(self, X, fit.n_sequences)
-        self._after_fit(X)
+        self._report(fit)
 
     def _of_this(self, result: TimeResult) -> TimeResult:
         """Return a result whose error bars have this estimator."""

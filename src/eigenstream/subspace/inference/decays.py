@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from eigenstream._linalg import Float64s, brief
+from eigenstream.subspace.inference.correlations import autocorrelations_of_moments
 from eigenstream.subspace.sums.learner import Learner
 
 #: A lag is used while its autocorrelation exceeds this multiple of its standard error.
@@ -109,23 +110,6 @@ class ChapmanKolmogorov:
         )
 
     __repr__ = brief
-
-
-def autocorrelations_of_moments(
-    variance: Float64s, velocity: Float64s, noise: Float64s | float
-) -> Float64s:
-    """Return ``1 - velocity / (2 variance)`` of each feature; 0 where there is no variance.
-
-    For a stationary process, E|v|^2 = 2 (C(0) - C(lag)). Variances up to ``noise`` count as zero.
-
-    >>> autocorrelations_of_moments(
-    ...     np.array([1.0, 0.0]), np.array([0.5, 0.0]), 0.0
-    ... ).tolist()
-    [0.75, 0.0]
-    """
-    there = variance > noise
-    ratio = np.maximum(velocity, 0.0) / np.where(there, 2.0 * variance, 1.0)
-    return np.where(there, np.maximum(1.0 - ratio, -1.0), 0.0)
 
 
 def of_learner(learner: Learner, columns: Float64s) -> Float64s:

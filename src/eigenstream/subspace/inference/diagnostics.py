@@ -10,7 +10,7 @@ from eigenstream._types import RowsLike
 from eigenstream.subspace.estimators.base import SubspaceEstimator
 from eigenstream.subspace.estimators.results import PairResult
 from eigenstream.subspace.estimators.slow_subspace import SlowSubspace
-from eigenstream.subspace.inference import timescales
+from eigenstream.subspace.inference.correlations import implied
 from eigenstream.subspace.inference.decays import of_learner
 from eigenstream.subspace.solvers.solver import MATRIX, Dense, Task
 from eigenstream.subspace.sums.operators import MatrixOperator
@@ -96,7 +96,7 @@ def implied_timescales(model: SlowSubspace, X: RowsLike, lag: int | None = None)
     array([45.5])
     """
     rho = autocorrelations(model, X, lag)
-    return timescales.implied(rho, model.lag if lag is None else lag)
+    return implied(rho, model.lag if lag is None else lag)
 
 
 @reads_rows

@@ -341,7 +341,7 @@ def _radius(learner: Learner, radius: float | None) -> float:
         raise ValueError("All rows are equal, so the bound is undefined. Pass rows that vary.")
     spread = float(np.sqrt(max(operator.trace, 0.0)))
     if radius is None:
-        return float(terms.radius.reach(terms.mean))
+        return float(learner.watchers["radius"].reach(terms.mean))
     radius = check_number(radius, "radius", above=0)
     if radius < spread:
         raise ValueError(

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import eigh
 from sklearn.base import clone
 
 from eigenstream._checks import check_lags, check_number, warn_user
@@ -16,10 +15,10 @@ from eigenstream._provenance import note_source
 from eigenstream._streams import is_stream, opened
 from eigenstream._types import BlockCount, RowsLike
 from eigenstream.evaluation.sums import without_each
+from eigenstream.subspace.inference.correlations import implied
 from eigenstream.subspace.inference.decays import (
     ChapmanKolmogorov,
     Decay,
-    autocorrelations_of_moments,
     decay,
     jackknife_error,
     of_learner,
@@ -37,6 +36,7 @@ from eigenstream.subspace.inference.uncertainty import (
     merged_blocks,
     parts_in_time,
     parts_of_sequences,
+    settle,
     warned,
 )
 from eigenstream.subspace.solvers.solver import ADD, Need
@@ -45,78 +45,8 @@ from eigenstream.subspace.sums.learner import Learner
 if TYPE_CHECKING:
     from eigenstream.subspace.estimators.slow_subspace import SlowSubspace
 
-#: A warning needs implied time scales that differ by this factor, and autocorrelations larger than
-#: this multiple of their standard error.
-DISAGREE, SURE = 5.0, 4.0
-
 #: The default lags of ``lag_path``. More lags take more memory.
 LAGS = (1, 2, 5, 10, 20, 50, 100)
-
-
-def slowest_first(variance: Float64s, velocity: Float64s, noise: float = 0.0) -> Float64s:
-    """Return the columns that turn features into uncorrelated ones, the slowest first.
-
-    ``variance`` and ``velocity`` are the features' second moments. The new features have variance
-    1. Directions whose variance is not above ``noise`` come last, with length 1.
-
-    >>> abs(slowest_first(np.diag([4.0, 1.0]), np.diag([4.0, 0.1]))).round(3)
-    array([[0. , 0.5],
-           [1. , 0. ]])
-    """
-    values, vectors = eigh(variance)
-    rounding = len(values) * float(np.finfo(np.float64).eps)
-    varies = values > max(rounding * float(values.max(initial=0.0)), noise)
-    white = vectors[:, varies] / np.sqrt(values[varies])
-    turn = white @ eigh(white.T @ velocity @ white)[1]
-    return np.asarray(np.hstack([turn, vectors[:, ~varies]]), np.float64)
-
-
-def lagged(turn: Float64s, variance: Float64s, velocity: Float64s) -> Float64s:
-    """Return the symmetric covariance of turned features, now and ``lag`` rows later."""
-    return np.asarray(turn.T @ (variance - velocity / 2.0) @ turn, np.float64)
-
-
-def at_lags(features: Float64s, lags: list[int]) -> Float64s:
-    """Return the autocorrelations of centred features of one sequence, a row for each lag."""
-    square = [(features**2).mean(axis=0)]
-    moved = [((features[lag:] - features[:-lag]) ** 2).mean(axis=0) for lag in lags]
-    return autocorrelations_of_moments(np.array(square), np.array(moved), 0.0)
-
-
-def better_lag(features: Float64s, lags: list[int]) -> str | None:
-    """Return a warning if a feature forgets faster at the first lag than at later ones.
-
-    A process with one time scale has the same implied scale at every lag. Noise on top of it
-    lowers the scale at short lags.
-    """
-    n_rows = len(features)
-    for k, r in enumerate(at_lags(features, lags).T):
-        scales = implied(r, 1) * lags
-        # Oscillations give negative autocorrelations, and short series give uncertain ones.
-        sure = (r > SURE * np.sqrt((1.0 + 2.0 * scales) / n_rows)) & np.isfinite(scales)
-        n = len(r) if sure.all() else int(sure.argmin())
-        if n and scales[:n].max() > DISAGREE * scales[0]:
-            last = int(scales[:n].argmax())
-            enough = int((scales[:n] > scales[last] / 2.0).argmax())
-            return (
-                f"feature {k} has an implied time scale of {scales[0]:.3g} rows at lag={lags[0]}, "
-                f"and of {scales[last]:.3g} rows at lag {lags[last]}: at short lags it is mostly "
-                f"noise. Try lag={lags[enough]}, or compare lags with lag_path."
-            )
-    return None
-
-
-def implied(correlations: Float64s, lag: int) -> Float64s:
-    """Return ``-lag / log(rho)``: 0 where rho <= 0, infinite where rho = 1.
-
-    >>> implied(np.array([1.0, np.exp(-0.5), 0.0, -0.3]), 2).tolist()
-    [inf, 4.0, 0.0, 0.0]
-    """
-    scales = np.zeros_like(correlations)
-    decays = (correlations > 0.0) & (correlations < 1.0)
-    scales[decays] = -lag / np.log(correlations[decays])
-    scales[correlations >= 1.0] = np.inf
-    return scales
 
 
 @dataclass(frozen=True, eq=False)
@@ -367,15 +297,19 @@ def lag_path(
     errors = curves = curves_without = None
     if blocks is None:  # all rows are one block
         fitted, _ = fit_blocks(fitted, fit, begin, 1, maxsize, shorter=lags is None)
+        fitted[-1]._report()
         kept = min(model.n_components_ for model in fitted)
     else:
         apart = isinstance(blocks, str) and blocks == "sequences"
         n_blocks, cut = (0, parts_of_sequences) if apart else (check_blocks(blocks), parts_in_time)
         how: dict[str, bool] = {"shorter": lags is None}
         fitted, parts = fit_blocks(fitted, fit, begin, n_blocks, n_rows, cut, **how)
+        fitted[-1]._report()
         kept = min(model.n_components_ for model in fitted)
         sizes = [part.learners[0].n_rows for part in parts]
         if sum(sizes) - max(sizes) > 2 * fitted[-1].lag:
+            for k, model in enumerate(fitted):
+                settle(model, parts, k)
             curves, curves_without = _curves(fitted, parts, kept)
             # All blocks decide whether a time scale is known; the jackknife may join them.
             own = np.einsum("...kkd->...kd", curves_without)

@@ -270,7 +270,6 @@ def fit_blocks(
     fitted = [with_sums(*both) for both in zip(estimators, whole, strict=True)]
     for model, learner in zip(fitted, whole, strict=True):
         model._check_enough(learner.ahead())
-    fitted[-1]._warn_about_rows(whole[-1])
     return fitted, parts
 
 
@@ -367,6 +366,8 @@ def jackknife(
             f"which has about {least / LEAST_TIMESCALES:.2g} rows. The errors are too small. Use "
             "more rows or fewer blocks."
         )
+    settle(fitted, parts)
+    wider = _inflation(fitted)
     others = list(left_out(fitted, parts))
     d = min(each.n_components_ for each in (fitted, *others))
     values = {
@@ -383,7 +384,9 @@ def jackknife(
     if hasattr(fitted, "periods_"):
         matched = fitted._matched(others)
         scales, periods = (
-            _estimate(np.array([getattr(each, name) for each in matched]), positive=True)
+            _estimate(
+                np.array([getattr(each, name) for each in matched]), positive=True, wider=wider
+            )
             for name in ("timescales", "periods")
         )
     elif "timescales_" in values:
@@ -392,12 +395,14 @@ def jackknife(
         result: Any = fitted.result_
         rho = result.autocorrelations[:d]
         known = resolved(rho, errors, len(columns), len(others))
-        scales = _estimate(np.where(known, values["timescales_"], np.nan), positive=True)
+        scales = _estimate(
+            np.where(known, values["timescales_"], np.nan), positive=True, wider=wider[:d]
+        )
     return Uncertainty(
         len(parts),
         size,
-        _estimate(values["eigenvalues_"], positive=positive),
-        _estimate(objectives, positive=positive),
+        _estimate(values["eigenvalues_"], positive=positive, wider=wider[:d]),
+        _estimate(objectives, positive=positive, wider=wider.max(initial=1.0)),
         scales,
         *_angles(fitted, others, d),
         short,
@@ -405,6 +410,30 @@ def jackknife(
         periods,
         _loadings(fitted, others, d),
     )
+
+
+def settle(fitted: "SubspaceEstimator", parts: list[RowBlock], place: int = 0) -> None:
+    """Replace the rows with gaps of blocks by their expected products under the whole fit."""
+    sums: Any = fitted._known().ahead().sums
+    if getattr(sums, "completes", False):
+        model = sums.completion()
+        for part in parts:
+            part.learners[place].sums.settle(model)
+
+
+def _inflation(fitted: "SubspaceEstimator") -> Float64s:
+    """Return the factor of the error of each component that the gaps cause.
+
+    Expected products under the whole fit pull each block towards it, by the share of the
+    information that the gaps take.
+    """
+    columns, sums = fitted._columns, fitted._known().ahead().sums
+    if not getattr(sums, "completes", False):
+        return np.ones(columns.shape[1])
+    modes: Any = fitted
+    if hasattr(fitted, "periods_"):
+        columns = np.real(fitted._vectors @ modes._modes().functions)
+    return np.asarray(1.0 / (1.0 - sums.lost_information(columns)))
 
 
 def _loadings(
@@ -420,8 +449,12 @@ def _loadings(
     return _estimate(np.array([whole, *turned]))
 
 
-def _estimate(values: Float64s, *, positive: bool = False) -> Estimate:
+def _estimate(
+    values: Float64s, *, positive: bool = False, wider: Float64s | float = 1.0
+) -> Estimate:
     """Return the estimate of the first values from those without each block.
+
+    Errors are multiplied by ``wider``.
 
     Intervals of positive values are symmetric on a logarithmic scale.
     """
@@ -430,6 +463,7 @@ def _estimate(values: Float64s, *, positive: bool = False) -> Estimate:
     with np.errstate(divide="ignore", invalid="ignore"):
         spread = np.sqrt((n - 1) * values[1:].var(axis=0))
         away = times * (np.sqrt((n - 1) * np.log(values[1:]).var(axis=0)) if positive else spread)
+        spread, away = wider * spread, wider * away
         low, high = values[0] - away, values[0] + away
         if positive:
             low, high = values[0] * np.exp(-away), values[0] * np.exp(away)

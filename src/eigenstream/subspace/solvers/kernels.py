@@ -11,8 +11,8 @@ from eigenstream._linalg import Float64s, length
 from eigenstream._machine import check_fits
 from eigenstream._storable import storable
 from eigenstream._types import LabelsLike, Matrix, RowsLike, Transformer
+from eigenstream.subspace.pairs.hashes import row_hashes
 from eigenstream.subspace.sums.block import dense
-from eigenstream.subspace.sums.hashes import row_hashes
 
 #: The number of rows for the median distance. More rows take more time.
 MEDIAN_ROWS = 1000

@@ -6,6 +6,7 @@ grid search their names are ``solver__oversampling`` and so on.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import repeat
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, cast
 
@@ -26,7 +27,7 @@ from eigenstream.online.plan import check_init
 from eigenstream.rows.chunk import joined
 from eigenstream.rows.fit import Fit
 from eigenstream.schedules import Auto, LearningRate, Schedule, as_schedule
-from eigenstream.subspace.solvers.couples import CoupleSums
+from eigenstream.subspace.pairs.couples import CoupleSums
 from eigenstream.subspace.solvers.flow import FlowOperator, FlowSums
 from eigenstream.subspace.solvers.frame import BLOCK_VALUES, MOST_CLOSING, Frame, block_rows
 from eigenstream.subspace.solvers.kernels import KernelMap, RowSpan
@@ -131,7 +132,7 @@ class Solver(Documented):
         bool
             True if one of them has it.
         """
-        return any(hasattr(kind, method) for kind in cls.abilities)
+        return any(map(hasattr, cls.abilities, repeat(method)))
 
     def _able(self, method: str) -> bool:
         """Return whether ``can`` holds with the parameters of this solver."""
@@ -155,7 +156,7 @@ class Solver(Documented):
             forgetting=self.forgetting,
         )
 
-    def learn(self, learner: Learner, fit: Fit, task: Task) -> Learner:
+    def learn(self, learner: Learner, fit: Fit) -> Learner:
         """Learn from all rows, and return the learner."""
         learned: Learner = fit.learn(learner)
         return learned
@@ -260,11 +261,11 @@ class Sketch(Solver):
         """Return whether "auto" may take this solver."""
         return n_rows is None
 
-    def learn(self, learner: Learner, fit: Fit, task: Task) -> Learner:
+    def learn(self, learner: Learner, fit: Fit) -> Learner:
         """Learn from all rows, in one pass or several."""
         again = self.passes > 1 or (self.tol is not None and fit.rows.rereadable)
         if not again or fit.turn == 0:
-            learner = super().learn(learner, fit, task)
+            learner = super().learn(learner, fit)
         if not isinstance(learner.sums, Frame):
             return learner
         most = (MOST_PASSES if self.tol is not None else self.passes) if again else 1
@@ -355,9 +356,9 @@ class Krylov(Solver):
         """Return whether "auto" may take this solver."""
         return n_rows is not None
 
-    def learn(self, learner: Learner, fit: Fit, task: Task) -> Learner:
+    def learn(self, learner: Learner, fit: Fit) -> Learner:
         """Learn from all rows."""
-        learner = super().learn(learner, fit, task)  # means, and the number of terms
+        learner = super().learn(learner, fit)  # means, and the number of terms
         learner.sums.source = fit
         return learner
 
@@ -420,19 +421,17 @@ class Flow(Solver):
         if isinstance(terms, TimeTerms):
             exact = getattr(self.hook, "exact", False) and Learner(terms, Moments(terms.n_features))
             plan = self._plan(task, terms.lag, self.learning_rate, center=not terms.center.fixed)
-            # The flow has its own running mean.
-            own = terms.settled()
-            own.columns = terms.columns
-            return FlowSums(terms.n_features, OJA_FLOW, plan, exact=exact or None).learner(own)
+            sums = FlowSums(terms.n_features, OJA_FLOW, plan, exact=exact or None)
+            return sums.learner(terms.settled())  # the flow has its own running mean
         # Couples are independent, so a smaller step size suffices.
         rate = Auto(c=2.0) if isinstance(self.learning_rate, str) else self.learning_rate
         sums = CoupleSums(terms.n_features, OJA_FLOW, self._plan(task, 1, rate, center=False))
         return Learner(terms, sums, block_rows=COUPLES, sample=task.sample)
 
-    def learn(self, learner: Learner, fit: Fit, task: Task) -> Learner:
+    def learn(self, learner: Learner, fit: Fit) -> Learner:
         """Learn from all rows, in random order for labelled rows in memory."""
         if not learner.terms.closes or is_stream(fit.source):
-            return super().learn(learner, fit, task)
+            return super().learn(learner, fit)
         whole = joined([*fit.learning()])
         order = check_random_state(self.random_state).permutation(len(whole))
         for part in np.array_split(order, max(len(order) // 4096, 1)):

@@ -7,13 +7,15 @@ An accumulator does not depend on means, lags, pairs or labels. ``Moments`` is e
 import numpy as np
 
 from eigenstream._linalg import Float64s, mirrored, rank_update
-from eigenstream._namespaces import DeviceArray, on_host
+from eigenstream._namespaces import DeviceArray
 from eigenstream._storable import storable
 from eigenstream._types import Values
 from eigenstream.subspace.sums.block import Block, Edges, Part, Shares
 from eigenstream.subspace.sums.operators import MatrixOperator
-from eigenstream.subspace.sums.peaks import Peaks
-from eigenstream.subspace.sums.terms import NOTHING, VARIANCE, VELOCITY, Parts, Terms
+from eigenstream.subspace.sums.terms import NOTHING, Parts, Terms
+
+#: The weights of A alone and of B alone.
+REWARD, PENALTY = (1.0, 0.0), (0.0, 1.0)
 
 #: Vectors of a part are buffered up to this number. Smaller values update the D x D matrix more
 #: often; larger values take more memory.
@@ -97,13 +99,9 @@ class PartSum:
         return total
 
 
-@storable(n_features="int=W", sums="dict[PartSum]", peaks="-", n_rows="-")
+@storable(n_features="int=W", sums="dict[PartSum]")
 class Moments:
     """Exact sums, one matrix for each part."""
-
-    #: The largest rows in time, which are not stored in files, and the number of rows so far.
-    peaks: Peaks | None = None
-    n_rows: int = 0
 
     def __init__(self, n_features: int) -> None:
         self.n_features = n_features
@@ -111,53 +109,42 @@ class Moments:
 
     def add(self, block: Block, terms: Terms) -> None:
         """Add the terms of a block."""
-        parts = block.by_part()
-        peaks = self.peaks = self.peaks or Peaks()
-        n_rows = self.n_rows if block.chunk is None else terms.n_rows - len(block.chunk)
-        for part, edges in parts.items():
-            total = self._sum(part)
-            watched = part == VARIANCE and terms.in_time and block.count(edges) >= WAITING
-            before = total.squares() if watched else None
-            total.add(block, part, edges)
-            if before is not None:
-                peaks.find(block, edges, before, total.squares(), n_rows)
-        peaks.follow(block, parts.get(VELOCITY, []), n_rows)
-        self.n_rows = terms.n_rows if block.chunk is not None else n_rows
+        for part, edges in block.by_part().items():
+            self._sum(part).add(block, part, edges)
 
     def merge(self, later: "Moments") -> None:
         """Add another accumulator."""
-        if later.peaks is not None:
-            self.peaks = self.peaks or Peaks()
-            self.peaks.merge(later.peaks, self.n_rows)
-        self.n_rows += later.n_rows
         for part, moment in later.sums.items():
             self._sum(part).merge(moment)
 
     def forget(self, share: float) -> None:
         """Multiply all sums by a share."""
-        self.peaks = None
         for moment in self.sums.values():
             moment.forget(share)
+
+    def squares(self, part: Part) -> Float64s:
+        """Return the sum of squares of each feature over the terms of a part."""
+        return self.sums[part].squares() if part in self.sums else np.zeros(self.n_features)
 
     def operator(self, terms: Terms, held_out: Parts = NOTHING) -> MatrixOperator:
         """Return A and B, without the held-out parts."""
         closing = terms.closing(held_out)
-        reward, penalty = (
-            self.combined(terms.shares(weights, held_out), closing, sign)
-            for weights, sign in (((1.0, 0.0), 1.0), ((0.0, 1.0), -1.0))
-        )
-        totals = (moment.total for moment in self.sums.values())
-        home = next((total for total in totals if isinstance(total, DeviceArray)), None)
+        rewards, penalties = terms.shares(REWARD, held_out), terms.shares(PENALTY, held_out)
+        reward, penalty = self.combined(rewards, closing), self.combined(penalties, closing, -1.0)
+        home = None
+        for moment in self.sums.values():
+            home = moment.total if isinstance(moment.total, DeviceArray) else home
         return MatrixOperator(reward, penalty, floor=terms.floor, home=home)
 
     def vectors(self, terms: Terms) -> Float64s | None:
         """Return all terms as vectors, or None if there are at least as many as features."""
-        closing = terms.closing()
-        vectors = [] if closing is None else [closing.vectors(part) for part in closing.by_part()]
+        vectors: list[Float64s] = []
         for part in self.sums.values():
             if part.total is not None:
                 return None
             vectors += part.vectors
+        if (closing := terms.closing()) is not None:
+            vectors += [closing.vectors(part) for part in closing.by_part()]
         if not vectors:
             return None
         whole = np.concatenate(vectors)
@@ -175,20 +162,25 @@ class Moments:
         """Return the sum of all parts by their shares, times the sign."""
         size = self.n_features
         total = np.zeros((size, size), order="F")
-        stacked: list[tuple[float, Float64s]] = []
+        signed: dict[float, list[Float64s]] = {1.0: [], -1.0: []}
         for part, sums in self.sums.items():
             share = sign * shares.get(part, 0.0)
             if sums.total is not None and share:
-                total += share * on_host(sums.total)
-            stacked += [(share, vectors) for vectors in sums.vectors]
+                away = isinstance(sums.total, DeviceArray)
+                total += share * (sums.total.toarray() if away else sums.total)
+            if share and sums.vectors:
+                signed[np.sign(share)].append(np.sqrt(abs(share)) * np.concatenate(sums.vectors))
         if closing is not None:
             for part in closing.by_part():
-                stacked.append((sign * shares.get(part, 0.0), closing.vectors(part)))
-        for side in (1.0, -1.0):
-            scaled = [np.sqrt(side * share) * rows for share, rows in stacked if side * share > 0.0]
-            if scaled:
-                rank_update(total, np.concatenate(scaled), side)
+                share = sign * shares.get(part, 0.0)
+                if share:
+                    signed[np.sign(share)].append(np.sqrt(abs(share)) * closing.vectors(part))
+        for side, vectors in signed.items():
+            if vectors:
+                rank_update(total, np.concatenate(vectors), side)
         return mirrored(total)
 
     def _sum(self, part: Part) -> PartSum:
-        return self.sums.setdefault(part, PartSum(self.n_features))
+        if part not in self.sums:
+            self.sums[part] = PartSum(self.n_features)
+        return self.sums[part]

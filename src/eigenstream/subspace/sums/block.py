@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from eigenstream._checks import is_sparse
 from eigenstream._linalg import Float64s, rank_update, weighted_sum
-from eigenstream._namespaces import DeviceArray, on_host
+from eigenstream._namespaces import DeviceArray
 from eigenstream._types import Matrix, Values
 from eigenstream.rows.chunk import Chunk, Places
 
@@ -56,8 +56,10 @@ class Block:
         self.edges: list[Edges] = []
         #: The rows that the terms come from, or None for terms between blocks.
         self.chunk: Chunk | None = None
-        #: True if the terms begin a sequence.
-        self.begins = False
+        #: True if the terms begin a sequence, and the number of rows before the block.
+        self.begins, self.first = False, 0
+        #: The running mean of the rows of the block alone, if they are centred.
+        self.own: Any = None
 
     def row(self, row: Float64s) -> End:
         """Add a single row, and return it as an end of terms."""
@@ -99,10 +101,8 @@ class Block:
         cut = n - n % step
         long = rows[:cut].reshape(-1, step * width)
         parts = [part for part in (long, rows[cut:]) if len(part)]
-        high, low = (
-            find(np.concatenate([find(part, axis=0).reshape(-1, width) for part in parts]), axis=0)
-            for find in (np.max, np.min)
-        )
+        high = np.concatenate([part.max(axis=0).reshape(-1, width) for part in parts]).max(axis=0)
+        low = np.concatenate([part.min(axis=0).reshape(-1, width) for part in parts]).min(axis=0)
         return np.asarray(np.maximum(high - past, past - low), np.float64)
 
     def weighted(self, edges: Edges) -> Float64s:
@@ -117,6 +117,9 @@ class Block:
                 total += np.tril(self._graph_moment(group))
             elif not (self._is_sparse(group) and self._add_sparse(group, total)):
                 rest.append(group)
+        if not any(map(self._is_sparse, rest)):
+            rank_update(total, self._stacked(rest))
+            return
         for dense in self._in_steps(rest):
             rank_update(total, self._stacked(dense))
 
@@ -180,7 +183,8 @@ class Block:
         return len(where)
 
     def _is_sparse(self, edges: Edges) -> bool:
-        return any(is_sparse(self.pieces[k]) for k, _ in (edges.now, edges.past))
+        now, past = self.pieces[edges.now[0]], self.pieces[edges.past[0]]
+        return bool(is_sparse(now) or is_sparse(past))
 
     def _in_one_piece(self, edges: Edges) -> bool:
         return edges.now[0] == edges.past[0] and edges.now[1] is not None
@@ -221,7 +225,8 @@ class Block:
         if is_sparse(now) and is_sparse(past):  # the difference is often sparser than the rows
             out[:] = (now - past).toarray()
         else:
-            now, past = (end.toarray() if is_sparse(end) else on_host(end) for end in (now, past))
+            now = now.toarray() if hasattr(now, "toarray") else now
+            past = past.toarray() if hasattr(past, "toarray") else past
             np.subtract(now, past, out=out, dtype=np.float64)
         if edges.weights is not None:
             out *= np.sqrt(edges.weights)[:, None]

@@ -105,6 +105,12 @@ def scales(matrix: Float64s) -> Float64s:
     return np.where(squares > 0.0, np.sqrt(np.maximum(squares, 0.0)), 1.0)
 
 
+def varying(matrix: Float64s, mean: Float64s) -> Float64s:
+    """Return a covariance with zeros for columns that are constant up to rounding."""
+    constant = np.diagonal(matrix) <= (64.0 * np.finfo(np.float64).eps * mean) ** 2
+    return np.where(constant | constant[:, None], 0.0, matrix)
+
+
 def repaired(
     A: Float64s, B: Float64s, crossed: Float64s, levels: tuple[float, float, float]
 ) -> tuple[Float64s, Float64s, float]:
@@ -156,6 +162,10 @@ def imputed(rows: Matrix, mean: Float64s, covariance: Float64s, noise: float) ->
 
 def repaired_pairs(joint: Float64s, noise: float) -> Float64s:
     """Return a positive definite covariance of earlier and later rows side by side."""
-    scale = scales(joint)
-    units = np.outer(scale, scale)
-    return (positive_part(joint / units) + FILL_SHARE * noise * np.eye(len(joint))) * units
+    # A constant column stays constant: no ridge in the unit of its values.
+    scale = np.sqrt(np.maximum(np.diagonal(joint), 0.0))
+    unit = np.where(scale > 0.0, scale, 1.0)
+    correlation = positive_part(joint / np.outer(unit, unit)) + FILL_SHARE * noise * np.eye(
+        len(joint)
+    )
+    return correlation * np.outer(scale, scale)

@@ -1,8 +1,9 @@
 """The learner, which cuts rows into blocks and adds their terms."""
 
+from collections.abc import Iterator
 from contextlib import nullcontext
 from copy import copy, deepcopy
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 from scipy.linalg import qr
@@ -12,11 +13,12 @@ from eigenstream._machine import blas_threads
 from eigenstream._namespaces import DeviceArray
 from eigenstream._storable import storable
 from eigenstream.rows.chunk import Chunk, joined
+from eigenstream.rows.fit import Fit
 from eigenstream.subspace.sums.block import Block
 from eigenstream.subspace.sums.terms import NOTHING, Parts, Terms
 
 if TYPE_CHECKING:
-    from eigenstream.subspace.sums.sample import Sample
+    from eigenstream.subspace.pairs.sample import Sample
 
 #: The number of values in a block (8 MB). Larger blocks do not fit in the cache.
 BLOCK_VALUES = 1 << 20
@@ -38,6 +40,28 @@ class Sums(Protocol):
         """Add the terms of a block."""
 
 
+@storable()
+class Watcher:
+    """Base of the watchers. An estimator attaches them to its learner in ``_watchers``.
+
+    The sums and the terms do not depend on them: without watchers a fit has the same answer.
+    """
+
+    def see(self, block: Block, sums: Any) -> None:
+        """Note what matters of a block of terms, which the sums contain by now."""
+
+    def merged(self, later: Self, crossing: Block, sums: Any) -> Self:
+        """Return the watcher of these rows and of later ones.
+
+        The block ``crossing`` has the terms between both. The sums contain all rows.
+        """
+        return self
+
+    def warnings(self, model: Any, learner: "Learner", fit: Fit | None) -> Iterator[str]:
+        """Yield the warnings of a fit, None for fits of several models."""
+        yield from ()
+
+
 @storable(
     n_features="int=W",
     terms="Terms",
@@ -49,6 +73,7 @@ class Sums(Protocol):
     waiting="list[Chunk]",
     n_waiting="int",
     further="Learner | None",
+    watchers="dict[Watcher]",
     home="-",
 )
 class Learner:
@@ -86,10 +111,12 @@ class Learner:
         self.n_waiting = 0
         #: The learner of a further pass over the same rows.
         self.further: Learner | None = None
+        #: What sees each block beside the sums, by name.
+        self.watchers: dict[str, Watcher] = {}
 
     def add(self, chunk: Chunk) -> None:
         """Learn from checked rows that follow the rows seen so far."""
-        if len(chunk) == 0:
+        if (n := len(chunk)) == 0:
             return
         away = isinstance(chunk.rows, DeviceArray)
         self.home = chunk.rows.empty() if away else None
@@ -105,13 +132,13 @@ class Learner:
             self._wait(chunk[:first])
             self._finish()
             chunk = chunk[first:]
-            if self.stopped or not len(chunk):
+            if self.stopped or not (n := len(chunk)):
                 return
         if self.block_rows is None:
             whole_chunk = chunk.pairs is not None or (away and chunk.rows.has_float64)
-            step = len(chunk) if whole_chunk else rows_in_cache(self.terms.n_features)
-            for first in range(0, len(chunk), step):
-                self._learn(chunk if step >= len(chunk) else chunk[first : first + step])
+            step = n if whole_chunk else rows_in_cache(self.terms.n_features)
+            for first in range(0, n, step):
+                self._learn(chunk if step >= n else chunk[first : first + step])
                 if self.stopped:
                     break
             return
@@ -139,7 +166,7 @@ class Learner:
             self._finish()
             self.further = copy(self)
             self.further.terms, self.further.sample = self.terms.settled(), None
-            self.further.waiting = []
+            self.further.waiting, self.further.watchers = [], {}
             self.further.sums = self.sums.again(self.terms)
         return self.further
 
@@ -165,6 +192,11 @@ class Learner:
         # The terms across the border belong to the last sequence of these rows.
         self.sums.add(crossing, self.terms)
         self.sums.merge(later.sums)
+        self.watchers = {
+            name: watcher.merged(later.watchers[name], crossing, self.sums)
+            for name, watcher in self.watchers.items()
+            if name in later.watchers
+        }
         self.home = later.home or self.home
         if self.sample is not None and later.sample is not None:
             self.sample.merge(later.sample)
@@ -176,7 +208,8 @@ class Learner:
             return self
         ready = copy(self)
         sums = self.sums.silent() if hasattr(self.sums, "silent") else self.sums
-        ready.terms, ready.sums, ready.sample = deepcopy((self.terms, sums, self.sample))
+        parts = self.terms, sums, self.sample, self.watchers
+        ready.terms, ready.sums, ready.sample, ready.watchers = deepcopy(parts)
         ready.further = None
         ready._finish()
         return ready
@@ -223,7 +256,7 @@ class Learner:
         basis = qr(vectors.T, mode="economic", check_finite=False)[0]
         inside = copy(self)
         inside.terms, inside.sums = self.terms.along(basis), self.sums.along(basis)
-        inside.sample = None
+        inside.sample, inside.watchers = None, {}
         return inside, basis
 
     @property
@@ -262,7 +295,10 @@ class Learner:
         narrow = self.terms.n_features <= NARROW
         with blas_threads(1) if narrow else nullcontext():
             for part in block.sequences() if self._by_sequence else [block]:
-                self.sums.add(self.terms.take(part), self.terms)
+                terms = self.terms.take(part)
+                self.sums.add(terms, self.terms)
+                for watcher in self.watchers.values():
+                    watcher.see(terms, self.sums)
 
     @property
     def _by_sequence(self) -> bool:

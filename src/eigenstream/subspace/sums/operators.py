@@ -284,7 +284,6 @@ class PassOperator:
     def _sum(self, function: Callable[[Block], Values]) -> Values:
         """Return the sum of a function over all terms, about the final means, in one pass."""
         settled = self.terms.settled()
-        settled.radius = None
         total = self.source.learn(Learner(settled, Total(function)), None).sums.total
         closing = self.terms.closing()
         return total if closing is None else total + function(closing)

@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable, Sequence
 from copy import copy
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +14,14 @@ from eigenstream._storable import storable
 from eigenstream._types import Matrix
 from eigenstream.subspace.sums.anchored_sums import AnchoredSums, gapped
 from eigenstream.subspace.sums.block import Block, Edges, End
+from eigenstream.subspace.sums.completion import KEPT_VALUES, Gaussian, Incomplete, Patterns, fitted
 from eigenstream.subspace.sums.gaps import (
     GapNoise,
     check_together,
     noise_level,
     repaired,
     repaired_pairs,
+    varying,
 )
 from eigenstream.subspace.sums.operators import MatrixOperator
 from eigenstream.subspace.sums.propagator import LaggedCovariances
@@ -29,8 +32,18 @@ CROSSED = "crossed"
 #: Rows and the rows ``lag`` later, side by side.
 PAIR = "pair"
 
+#: Earlier and later rows have one covariance if sequences have this number of rows on average.
+LONG_SEQUENCES = 1000
 
-@storable(n_features="int=W", gaps="bool", parts="dict[AnchoredSums]")
+
+@storable(
+    n_features="int=W",
+    gaps="bool",
+    parts="dict[AnchoredSums]",
+    whole="AnchoredSums | None?",
+    incomplete="Incomplete | None?",
+    model="-",
+)
 class RowMoments:
     """Sums of rows and of their velocities about the mean of all rows, or of each sequence.
 
@@ -38,15 +51,106 @@ class RowMoments:
     these are the products of the middle of both rows, less a quarter of those of the step.
     """
 
+    #: The last covariance of greatest likelihood, and older models' sums, which are pairwise.
+    model: Gaussian | None = None
+    whole: AnchoredSums | None = None
+    incomplete: Incomplete | None = None
+
     def __init__(
         self, n_features: int, center: bool | str, *, lag: int = 0, gaps: bool = False
     ) -> None:
         self.n_features, self.gaps = n_features, gaps
+        self._keep(2 * n_features if lag else n_features, center)
         self.parts = {VARIANCE: AnchoredSums(n_features, center)}
         if lag:
             self.parts[VELOCITY] = AnchoredSums(n_features, False)
         if lag and gaps:
             self.parts[CROSSED] = AnchoredSums(n_features, center)
+
+    def _keep(self, width: int, center: bool | str) -> None:
+        """Begin the sums of complete rows or pairs of rows, and the rows with gaps."""
+        use = self.gaps and center != "sequences"
+        self.model = None
+        self.whole = AnchoredSums(width, center) if use else None
+        self.incomplete = Incomplete.none(width) if use else None
+
+    def _add_whole(self, rows: Float64s, weights: Float64s | None, lost: bool) -> None:
+        """Add rows, or pairs of rows side by side, to the complete ones or to those with gaps."""
+        if self.whole is None:
+            return
+        self.model = None
+        some = gapped(rows) if lost else np.empty(0, np.intp)
+        if len(some):
+            assert self.incomplete is not None
+            self.incomplete.add(rows[some], None if weights is None else weights[some])
+            kept = np.setdiff1d(np.arange(len(rows)), some)
+            rows, weights = rows[kept], None if weights is None else weights[kept]
+        self.whole.add(rows, weights, gaps=False)
+        if self.incomplete is not None and self.incomplete.kept.size > KEPT_VALUES:
+            self.settle()
+
+    def lost_information(self, columns: Float64s) -> Float64s:
+        """Return the share of the information along each column that the gaps take.
+
+        It is that about the variance of velocities, if there are any.
+        """
+        rows = self.incomplete
+        if rows is None or self.whole is None or not len(rows):
+            return np.zeros(columns.shape[1])
+        along = np.vstack([-columns, columns]) if rows.kept.shape[1] > len(columns) else columns
+        lost = Patterns(rows.kept, rows.weights).completed(self.completion(), along)[2]
+        return np.asarray(lost / (float(self.whole.weight[0, 0]) + rows.weights.sum()))
+
+    def settle(self, model: Gaussian | None = None) -> None:
+        """Replace the rows with gaps by their expected products under a covariance."""
+        rows = self.incomplete
+        if rows is None or self.whole is None or not len(rows):
+            return
+        model = self.completion() if model is None else model
+        u, extra, _ = Patterns(rows.kept, rows.weights).completed(model)
+        self.whole.add(u + model.mean, rows.weights, gaps=False)
+        self.whole.product += extra
+        self.incomplete = Incomplete.none(rows.kept.shape[1])
+        self.incomplete.frozen, self.model = True, None
+
+    def completion(self) -> Gaussian:
+        """Return the mean and covariance of greatest likelihood of rows, or of pairs of rows."""
+        sums, rows = self.whole, self.incomplete
+        assert sums is not None
+        assert rows is not None
+        if self.model is None:
+            middle = sums.mean if sums.center else np.zeros(sums.width)
+            own = float(sums.weight[0, 0]), middle, sums.covariance()
+            mean, start = self._start()
+            if not len(rows):
+                self.model = Gaussian(middle, own[2])
+            else:
+                begin = Gaussian(mean, start)
+                self.model = fitted(begin, own, rows.kept, rows.weights, center=bool(sums.center))
+        return self.model
+
+    def _start(self) -> tuple[Float64s, Float64s]:
+        """Return the mean and the covariance before the first step: pairwise, with a ridge."""
+        A, mean = varying(self.parts[VARIANCE].covariance(), self.mean), self.mean
+        noise = self._noise_of(self.parts[VARIANCE])
+        if CROSSED not in self.parts:
+            return mean, repaired_pairs(A, noise)
+        live = np.diagonal(A) > 0.0
+        crossed = np.where(np.outer(live, live), self.crossed(), 0.0)
+        joint = np.block([[A, crossed], [crossed, A]])
+        return np.r_[mean, mean], repaired_pairs(joint, noise)
+
+    def _noise_of(self, sums: AnchoredSums) -> float:
+        """Return the noise of the gaps in pairwise sums of the columns that were seen."""
+        seen = np.diagonal(sums.weight) > 0.0
+        weight = sums.weight[np.ix_(seen, seen)]
+        return noise_level(weight, float(weight.max(initial=0.0)))
+
+    @property
+    def completes(self) -> bool:
+        """True if there are rows with gaps that the likelihood can use."""
+        rows = self.incomplete
+        return rows is not None and (len(rows) > 0 or rows.frozen)
 
     @property
     def by_sequence(self) -> bool:
@@ -118,8 +222,12 @@ class RowMoments:
         now = _dense_rows(block, edges.now)
         if edges.part == VARIANCE:
             self.parts[VARIANCE].add(now, edges.weights, gaps=lost)
+            if VELOCITY not in self.parts:
+                self._add_whole(now, edges.weights, lost)
             return
         past = _dense_rows(block, edges.past)
+        if self.whole is not None:
+            self._add_whole(np.hstack([past, now], dtype=np.float64), edges.weights, lost)
         steps = _differences(now, past)
         self.parts[VELOCITY].add(steps, edges.weights, gaps=lost)
         if crossed and CROSSED in self.parts:
@@ -146,11 +254,20 @@ class RowMoments:
         """Add the sums of later rows."""
         for part, sums in self.parts.items():
             sums.merge(later.parts[part])
+        if self.whole is not None and self.incomplete is not None:
+            self.model = None
+            self.whole.merge(later.whole)
+            self.incomplete.add(later.incomplete.kept, later.incomplete.weights)
+            self.incomplete.frozen |= later.incomplete.frozen
 
     def forget(self, share: float) -> None:
         """Multiply all sums by a share."""
         for sums in self.parts.values():
             sums.forget(share)
+        if self.whole is not None and self.incomplete is not None:
+            self.model = None
+            self.whole.forget(share)
+            self.incomplete.weights = share * self.incomplete.weights
 
     # ---- results ---------------------------------------------------------------------------
 
@@ -203,6 +320,14 @@ class RowMoments:
             own = np.where(weights[VELOCITY] > 0.0, own, 2.0 * (A[inside] - crossed))
         levels = (noise[VARIANCE], noise.get(VELOCITY, 0.0), noise.get(CROSSED, 0.0))
         some_A, some_B, limit = repaired(A[inside], own, crossed, levels)
+        if self.completes:
+            C, size = self.completion().covariance, self.n_features
+            some_A = (C[:size, :size] + C[-size:, -size:])[inside] / 2.0
+            some_B = np.zeros_like(some_A)
+            if CROSSED in self.parts:
+                both = C[:size, size:]
+                some_B = (2.0 * some_A) - (both + both.T)[inside]
+            levels = (0.0, *levels[1:])
         A, B = np.zeros_like(A), np.zeros_like(B)
         A[inside], B[inside] = some_A, some_B
         # Columns never seen come last in any order.
@@ -221,7 +346,14 @@ class PairMoments(RowMoments):
 
     def __init__(self, n_features: int, center: bool | str, *, gaps: bool = False) -> None:
         self.n_features, self.gaps = n_features, gaps
+        self._keep(2 * n_features, center)
         self.parts = {PAIR: AnchoredSums(2 * n_features, center)}
+
+    def _start(self) -> tuple[Float64s, Float64s]:
+        sums = self._first
+        mean = sums.mean if sums.center else np.zeros(2 * self.n_features)
+        noise = self._noise_of(sums) / np.sqrt(2.0)
+        return mean, repaired_pairs(varying(sums.covariance(), mean), noise)
 
     def _add(self, block: Block, edges: Edges, lost: bool, *, crossed: bool = True) -> None:
         if edges.part != VELOCITY:
@@ -231,6 +363,8 @@ class PairMoments(RowMoments):
         away = isinstance(later, DeviceArray)
         rows = later.beside(past) if away else np.hstack([past, later], dtype=np.float64)
         self.parts[PAIR].add(rows, edges.weights, gaps=lost)
+        if not away:
+            self._add_whole(rows, edges.weights, lost)
 
     def check_gaps(self, names: Sequence[object] | None, lag: int) -> None:
         """Raise if the gaps leave too few rows; ``names`` are those of the columns."""
@@ -248,14 +382,33 @@ class PairMoments(RowMoments):
             inside = np.ix_(*[np.r_[seen, seen]] * 2)
             # Earlier and later rows have the same gaps, so the noise is that of either half.
             noise = noise_level(sums.weight[inside], terms.totals()[1]) / np.sqrt(2.0)
-            both[inside] = repaired_pairs(both[inside], noise)
-        gap_noise = GapNoise(seen, noise, noise)
+            if self.completes:
+                model = self.completion()
+                mean, both[inside] = model.mean, model.covariance[inside]
+                both = self._tied(both, terms, lag)
+            else:
+                both[inside] = repaired_pairs(both[inside], noise)
+        gap_noise = GapNoise(seen, 0.0 if self.completes else noise, noise)
         c00, crossed, last = both[:size, :size], both[:size, size:], both[size:, size:]
         if self.gaps:
             means = mean[:size], mean[size:]
             return LaggedCovariances(c00, last, crossed - c00, *means, lag), gap_noise
         c11, mean1 = c00 + crossed + crossed.T + last, mean[:size] + mean[size:]
         return LaggedCovariances(c00, c11, crossed, mean[:size], mean1, lag), gap_noise
+
+    def _tied(self, both: Float64s, terms: Any, lag: int) -> Float64s:
+        """Return the covariance with equal variances of earlier and later rows, if they are long.
+
+        In long sequences they are the same rows, but gaps would give their difference an error that
+        exceeds slow steps. Short sequences may begin elsewhere than they end.
+        """
+        size, n_sequences = self.n_features, (terms.n_rows - terms.n_velocities) / lag
+        if n_sequences * LONG_SEQUENCES > terms.n_rows:
+            return both
+        both = both.copy()
+        either = (both[:size, :size] + both[size:, size:]) / 2.0
+        both[:size, :size] = both[size:, size:] = either
+        return both
 
     def operator(self, terms: Terms, held_out: Parts = NOTHING) -> MatrixOperator:
         """Return C00 and the second moment of the steps."""

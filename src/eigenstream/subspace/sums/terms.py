@@ -8,17 +8,14 @@ share in T. Other weights, held-out classes and held-out pairs are other shares 
 from abc import ABC, abstractmethod
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from eigenstream._linalg import Float64s, rounding_of_mean
 from eigenstream._storable import storable
-from eigenstream.rows.chunk import NO_PLACES, Chunk, Places, joined
+from eigenstream.rows.chunk import Chunk, Places, joined
 from eigenstream.subspace.sums.block import Block, End, Part, Shares, mean_of
-from eigenstream.subspace.sums.columns import SuspectColumns
-from eigenstream.subspace.sums.radius import SMALLEST_VALUE, RadiusBound
-from eigenstream.subspace.sums.run_means import RunMeans
 
 #: The weights (reward, penalty) of T = reward * A - penalty * B.
 Weights = tuple[float, float]
@@ -71,7 +68,7 @@ class Center:
         self.weight = both
 
 
-@storable(n_features="int=W", n_rows="int", radius="RadiusBound | None")
+@storable(n_features="int=W", n_rows="int")
 class Terms(ABC):
     """Base of the classes that make the terms of one kind of data."""
 
@@ -79,29 +76,21 @@ class Terms(ABC):
     in_time = False
     #: True if some terms depend on the final means; see ``closing``.
     closes = False
-    #: True if bounds may need the radius of the rows.
-    bounded = True
 
     def __init__(self, n_features: int) -> None:
         self.n_features, self.n_rows = n_features, 0
-        #: None for a pass that needs no bound on distances.
-        self.radius: Any = RadiusBound()
 
     def take(self, chunk: Chunk) -> Block:
         """Return the terms of the next rows."""
-        # Without bounds, the first rows show whether all squares underflow.
-        if self.radius is not None and (self.bounded or self.radius.about_origin < SMALLEST_VALUE):
-            self.radius.add(chunk)
         block = self._take(chunk)
-        block.chunk = chunk
+        block.chunk, block.first = chunk, self.n_rows
         self.n_rows += len(chunk)
         return block
 
     def join(self, later: Self, *, new_sequence: bool) -> Block:
         """Merge the state of later rows, and return the terms across the border."""
-        if self.radius is not None:
-            self.radius = self.radius.merged(later.radius)
         block = self._join(later, new_sequence)
+        block.first = self.n_rows
         self.n_rows += later.n_rows
         return block
 
@@ -173,13 +162,11 @@ VARIANCE, VELOCITY = "variance", "velocity"
     center="Center",
     velocity="number",
     n_variances="int",
-    runs="RunMeans",
     n_velocities="int",
     head="Chunk",
     tail="Chunk",
     age="int",
     unbroken="bool",
-    columns="SuspectColumns | None",
 )
 class TimeTerms(Terms):
     """Terms of a time series: ``x_t - mean`` and the velocity ``x_t - x_(t - lag)``.
@@ -191,11 +178,6 @@ class TimeTerms(Terms):
 
     in_time = True
 
-    @property
-    def bounded(self) -> bool:  # type: ignore[override]
-        """True with velocities: principal components have no bound."""
-        return self.lag > 0
-
     def __init__(
         self, n_features: int, *, lag: int, center: bool, reversible: bool = False
     ) -> None:
@@ -204,23 +186,12 @@ class TimeTerms(Terms):
         self.center = Center(np.zeros(n_features), fixed=not center)
         #: The weight of the velocities, and the numbers of rows and velocities of positive weight.
         self.velocity, self.n_variances, self.n_velocities = 0.0, 0, 0
-        #: The means of the sequences, for blocks of one sequence.
-        self.runs = RunMeans(n_features)
         #: The first rows of the first sequence and the last rows of the current one, ``lag`` each.
         self.head = self.tail = Chunk(np.empty((0, n_features)))
         #: The number of rows of the current sequence, and True while it is the first one.
         self.age, self.unbroken = 0, True
-        #: None for a pass that needs no warning about columns.
-        self.columns = SuspectColumns(n_features) if lag else None
-
-    def _loaded(self) -> None:
-        places = NO_PLACES if self.columns is None else self.columns.places
-        if not np.isin(places, np.arange(self.n_features)).all():
-            raise ValueError("columns has numbers of columns that do not exist.")
 
     def _take(self, chunk: Chunk) -> Block:
-        if self.columns is not None:
-            self.columns.add(chunk)
         n, breaks = len(chunk), chunk.starts
         if self.n_rows == 0:
             breaks = breaks[breaks > 0]
@@ -232,8 +203,6 @@ class TimeTerms(Terms):
             self.head = joined([self.head, first]).kept()
         block = Block(self.n_features, chunk.rows, self.tail.rows)
         block.begins = 0 in breaks
-        if block.begins:
-            self.runs.begin()
         self._add(block, chunk, np.flatnonzero(ages >= self.lag))
         self.age = int(ages[-1]) + 1 if n else self.age
         self.unbroken = self.unbroken and len(breaks) == 0
@@ -245,16 +214,15 @@ class TimeTerms(Terms):
         weights = chunk.weights
         if not self.reversible:
             w = None if weights is None else weights[now]
-            own = self.center.add(block, VARIANCE, (0, as_slice(now)), w)
-            if own is not None:
-                self.runs.add(own.mean, own.weight)
+            block.own = self.center.add(block, VARIANCE, (0, as_slice(now)), w)
             self.n_variances += len(now) if w is None else int(np.count_nonzero(w))
         if not self.lag:
             return
         inside, before = now[now >= self.lag], now[now < self.lag]
         self._add_velocities(block, chunk, inside, (0, inside - self.lag), weights)
-        places = before - self.lag + len(self.tail)
-        self._add_velocities(block, chunk, before, (1, places), self.tail.weights)
+        if len(before):
+            places = before - self.lag + len(self.tail)
+            self._add_velocities(block, chunk, before, (1, places), self.tail.weights)
 
     def _add_velocities(
         self,
@@ -293,13 +261,10 @@ class TimeTerms(Terms):
         self.tail = last.kept()
 
     def _join(self, later: "TimeTerms", new_sequence: bool) -> Block:
-        if self.columns is not None and later.columns is not None:
-            self.columns = self.columns.merged(later.columns, new_sequence=new_sequence)
         head = later.head
         block = Block(self.n_features, head.rows, self.tail.rows)
         both = bool(self.n_rows and later.n_rows)
         block.begins = both and new_sequence
-        self.runs.merge(later.runs, new_sequence=block.begins)
         follows = both and not new_sequence and self.lag > 0
         if follows:
             ages = np.arange(len(head)) + self.age
@@ -348,7 +313,7 @@ class TimeTerms(Terms):
     def settled(self) -> "TimeTerms":
         """Return an object that makes the same terms in a further pass."""
         again = TimeTerms(self.n_features, lag=self.lag, center=False, reversible=self.reversible)
-        again.center.mean, again.columns = self.center.mean, None
+        again.center.mean = self.center.mean
         return again
 
     @property
@@ -365,6 +330,61 @@ class TimeTerms(Terms):
     def plain(self) -> bool:
         """True if all terms have weight 1."""
         return self.center.weight == self.n_variances == self.n_velocities == self.velocity
+
+
+REWARDED, PENALISED = "rewarded", "penalised"
+
+
+@storable(centers="dict[Center]")
+class ContrastTerms(Terms):
+    """Terms of two sets of rows, the second a background: rows minus the mean of their set."""
+
+    def __init__(self, n_features: int, *, center: bool) -> None:
+        super().__init__(n_features)
+        self.centers = {
+            part: Center(np.zeros(n_features), fixed=not center) for part in (REWARDED, PENALISED)
+        }
+
+    def _take(self, chunk: Chunk) -> Block:
+        """Return the terms of rows with the target 1 for the background, else 0."""
+        block = Block(self.n_features, chunk.rows)
+        for code, part in enumerate((REWARDED, PENALISED)):
+            chosen = np.flatnonzero(chunk.targets == code)
+            if len(chosen):
+                w = None if chunk.weights is None else chunk.weights[chosen]
+                self.centers[part].add(block, part, (0, as_slice(chosen)), w)
+        return block
+
+    def _join(self, later: "ContrastTerms", new_sequence: bool) -> Block:
+        block = Block(self.n_features)
+        for part, center in later.centers.items():
+            self.centers[part].join(block, part, center)
+        return block
+
+    def forget(self, share: float) -> None:
+        """Multiply the weight of everything seen by this share."""
+        for center in self.centers.values():
+            center.weight *= share
+
+    def totals(self, held_out: Parts = NOTHING) -> Weights:
+        """Return the weights of the rewarded and of the penalised terms."""
+        return self.centers[REWARDED].weight, self.centers[PENALISED].weight
+
+    def shares(self, weights: Weights, held_out: Parts = NOTHING) -> Shares:
+        """Return the share of each part in T."""
+        reward, penalty = self._each(weights, held_out)
+        return {REWARDED: reward, PENALISED: -penalty}
+
+    def settled(self) -> "ContrastTerms":
+        """Return an object that makes the same terms in a further pass."""
+        again = ContrastTerms(self.n_features, center=False)
+        again.centers = {k: Center(c.mean, fixed=True) for k, c in self.centers.items()}
+        return again
+
+    @property
+    def mean(self) -> Float64s:
+        """The mean of the rows."""
+        return self.centers[REWARDED].mean
 
 
 def as_slice(places: Places) -> Places | slice:

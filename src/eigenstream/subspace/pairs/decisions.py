@@ -27,8 +27,8 @@ from eigenstream.evaluation.pair_risk import TrainingRows
 from eigenstream.evaluation.rates import rate_interval
 from eigenstream.rows.guard import reads
 from eigenstream.rows.rows import all_rows
-from eigenstream.subspace.estimators import pair_input as _pair_input
-from eigenstream.subspace.sums.sample import TrainingPairs
+from eigenstream.subspace.pairs import pair_input as _pair_input
+from eigenstream.subspace.pairs.sample import TrainingPairs
 from eigenstream.theory import RiskBound
 
 #: A relative error of the false-positive rate above which calibration warns.

@@ -28,7 +28,18 @@ from eigenstream.rows.fit import Fit
 from eigenstream.rows.guard import reads
 from eigenstream.rows.rows import Rows
 from eigenstream.subspace.estimators.base import SubspaceEstimator
-from eigenstream.subspace.estimators.discriminants import (
+from eigenstream.subspace.estimators.entries import CRITERION, DEFAULT
+from eigenstream.subspace.estimators.results import PairResult
+from eigenstream.subspace.inference.uncertainty import (
+    BlockCut,
+    Uncertainty,
+    check_blocks,
+    fit_blocks,
+    jackknife,
+    learners_of,
+)
+from eigenstream.subspace.pairs.decisions import PairDecisions
+from eigenstream.subspace.pairs.discriminants import (
     ENERGY,
     MIXINGS,
     NUMBERS,
@@ -40,32 +51,21 @@ from eigenstream.subspace.estimators.discriminants import (
     components_of,
     select,
 )
-from eigenstream.subspace.estimators.entries import CRITERION, DEFAULT
-from eigenstream.subspace.estimators.etas import Choice, choose, margin_risk_eta
-from eigenstream.subspace.estimators.held_out import (
+from eigenstream.subspace.pairs.etas import Choice, choose, margin_risk_eta
+from eigenstream.subspace.pairs.held_out import (
     EUCLIDEAN,
     REGION_SHRINKAGE,
     Folds,
     PairGraph,
     roc_area_of_pairs,
 )
-from eigenstream.subspace.estimators.results import PairResult
-from eigenstream.subspace.inference.decisions import PairDecisions
-from eigenstream.subspace.inference.pair_risks import PAPER_MARGIN
-from eigenstream.subspace.inference.uncertainty import (
-    BlockCut,
-    Uncertainty,
-    check_blocks,
-    fit_blocks,
-    jackknife,
-    learners_of,
-)
+from eigenstream.subspace.pairs.risks import PAPER_MARGIN
+from eigenstream.subspace.pairs.sample import PairSample, Sample, TrainingPairs
 from eigenstream.subspace.solvers.kernels import check_map
 from eigenstream.subspace.solvers.ratio_frame import RatioFrame
-from eigenstream.subspace.solvers.solver import COUNT, Task
+from eigenstream.subspace.solvers.solver import COUNT, Kernel, Task
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.operators import canonical
-from eigenstream.subspace.sums.sample import PairSample, Sample, TrainingPairs
 from eigenstream.subspace.sums.terms import NOTHING, Parts, Weights
 from eigenstream.theory import RiskBound
 
@@ -375,6 +375,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         begin = partial(learners_of, model, call="uncertainty")
         n_rows = rows.source.n_rows if is_stream(rows.source) else rows.n_rows
         (fitted,), parts = fit_blocks([model], fit, lambda n: (begin(n),), blocks, n_rows, cut)
+        fitted._report()
         return jackknife(fitted, parts)
 
     # ---- results ---------------------------------------------------------------------------
@@ -396,7 +397,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
             return float(np.sqrt(2.0))
         terms: Any = learner.terms
         longest = getattr(terms, "longest", None)
-        diameter = terms.radius.diameter if longest is None else longest
+        diameter = learner.watchers["radius"].diameter if longest is None else longest
         scale = None if self._answer is None else self._answer.scale
         return float(diameter if scale is None else diameter / scale.min())
 
@@ -421,3 +422,9 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
 def _weights_at(eta: float, totals: Weights) -> Weights:
     """Return the weights of the mean negative and the mean positive pair ([HPCA] section 6)."""
     return 0.5 * eta * (totals[0] > 0.0), 0.5 * (totals[1] > 0.0)
+
+
+def continues(estimator: SubspaceEstimator) -> None:
+    """Raise AttributeError for a solver that needs all rows at once."""
+    if estimator.solver == "kernel" or isinstance(estimator.solver, Kernel):
+        raise AttributeError("solver='kernel' needs all rows at once. Use fit, or solver='dense'.")

@@ -7,9 +7,9 @@ import numpy as np
 from eigenstream._linalg import Float64s, row_squares
 from eigenstream._storable import storable
 from eigenstream.rows.chunk import Chunk
+from eigenstream.subspace.pairs.hashes import chunk_keys
 from eigenstream.subspace.sums.block import Block, Part, Shares, mean_of
-from eigenstream.subspace.sums.hashes import chunk_keys
-from eigenstream.subspace.sums.terms import NOTHING, Center, Parts, Sides, Terms, Weights, as_slice
+from eigenstream.subspace.sums.terms import NOTHING, Center, Parts, Sides, Terms, Weights
 
 
 @storable(weights="dict[number]", longest="number")
@@ -234,60 +234,3 @@ class ClassTerms(Terms):
             return np.zeros(self.n_features)
         weights = np.array([center.weight for center in heavy])
         return np.asarray(weights @ np.array([center.mean for center in heavy]) / weights.sum())
-
-
-REWARDED, PENALISED = "rewarded", "penalised"
-
-
-@storable(centers="dict[Center]")
-class ContrastTerms(Terms):
-    """Terms of two sets of rows, the second a background: rows minus the mean of their set."""
-
-    bounded = False
-
-    def __init__(self, n_features: int, *, center: bool) -> None:
-        super().__init__(n_features)
-        self.centers = {
-            part: Center(np.zeros(n_features), fixed=not center) for part in (REWARDED, PENALISED)
-        }
-
-    def _take(self, chunk: Chunk) -> Block:
-        """Return the terms of rows with the target 1 for the background, else 0."""
-        block = Block(self.n_features, chunk.rows)
-        for code, part in enumerate((REWARDED, PENALISED)):
-            chosen = np.flatnonzero(chunk.targets == code)
-            if len(chosen):
-                w = None if chunk.weights is None else chunk.weights[chosen]
-                self.centers[part].add(block, part, (0, as_slice(chosen)), w)
-        return block
-
-    def _join(self, later: "ContrastTerms", new_sequence: bool) -> Block:
-        block = Block(self.n_features)
-        for part, center in later.centers.items():
-            self.centers[part].join(block, part, center)
-        return block
-
-    def forget(self, share: float) -> None:
-        """Multiply the weight of everything seen by this share."""
-        for center in self.centers.values():
-            center.weight *= share
-
-    def totals(self, held_out: Parts = NOTHING) -> Weights:
-        """Return the weights of the rewarded and of the penalised terms."""
-        return self.centers[REWARDED].weight, self.centers[PENALISED].weight
-
-    def shares(self, weights: Weights, held_out: Parts = NOTHING) -> Shares:
-        """Return the share of each part in T."""
-        reward, penalty = self._each(weights, held_out)
-        return {REWARDED: reward, PENALISED: -penalty}
-
-    def settled(self) -> "ContrastTerms":
-        """Return an object that makes the same terms in a further pass."""
-        again = ContrastTerms(self.n_features, center=False)
-        again.centers = {k: Center(c.mean, fixed=True) for k, c in self.centers.items()}
-        return again
-
-    @property
-    def mean(self) -> Float64s:
-        """The mean of the rows."""
-        return self.centers[REWARDED].mean

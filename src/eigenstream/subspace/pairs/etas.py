@@ -7,7 +7,7 @@ import numpy as np
 
 from eigenstream._linalg import Float64s
 from eigenstream._storable import storable
-from eigenstream.subspace.estimators.held_out import Fold, roc_area_of_pairs
+from eigenstream.subspace.pairs.held_out import Fold, roc_area_of_pairs
 from eigenstream.subspace.sums.operators import MatrixOperator
 from eigenstream.subspace.sums.terms import Weights
 

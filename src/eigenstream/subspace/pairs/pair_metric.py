@@ -17,10 +17,10 @@ from eigenstream._types import LabelsLike, Matrix, PairsLike, RowsLike, WeightsL
 from eigenstream.rows.chunk import FIRST, Skipped, joined
 from eigenstream.rows.guard import Guarded, publishes
 from eigenstream.rows.rows import as_floats, validated
-from eigenstream.subspace.estimators import pair_input
-from eigenstream.subspace.inference.decisions import FitsPairs
-from eigenstream.subspace.inference.pair_bounds import bound_of_pairs
-from eigenstream.subspace.sums.sample import TrainingPairs
+from eigenstream.subspace.pairs import pair_input
+from eigenstream.subspace.pairs.bounds import bound_of_pairs
+from eigenstream.subspace.pairs.decisions import FitsPairs
+from eigenstream.subspace.pairs.sample import TrainingPairs
 from eigenstream.theory import RiskBound
 
 #: Steps between two computations of the duality gap. More take longer to notice the end.

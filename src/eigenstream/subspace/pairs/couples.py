@@ -8,11 +8,11 @@ from eigenstream._linalg import Float64s
 from eigenstream._storable import storable
 from eigenstream.online import Plan, Rule
 from eigenstream.rows.chunk import Chunk
+from eigenstream.subspace.pairs.hashes import chunk_keys
+from eigenstream.subspace.pairs.terms import BETWEEN, ClassTerms
 from eigenstream.subspace.solvers.flow import FlowOperator, FlowSums, Inputs
 from eigenstream.subspace.sums.block import Block, dense
-from eigenstream.subspace.sums.hashes import chunk_keys
-from eigenstream.subspace.sums.label_terms import BETWEEN, ClassTerms, ContrastTerms
-from eigenstream.subspace.sums.terms import NOTHING, Parts, Terms, Weights
+from eigenstream.subspace.sums.terms import NOTHING, ContrastTerms, Parts, Terms, Weights
 
 #: The largest number of vectors of one kind that wait for vectors of the other kind.
 MOST_WAITING = 4096

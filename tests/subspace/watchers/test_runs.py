@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from eigenstream import DynamicSubspace, SlowSubspace, StreamPCA, open_stream
 from eigenstream.subspace import autocorrelations
-from eigenstream.subspace.sums.run_means import RunMeans
+from eigenstream.subspace.watchers.sequences import RunMeans
 
 
 def runs_with_offsets(n_runs=20, offset=3.0):

@@ -17,11 +17,11 @@ from sklearn.cluster import KMeans
 from eigenstream._linalg import Float64s, row_squares
 from eigenstream._types import Matrix
 from eigenstream.rows.chunk import Chunk, Places
-from eigenstream.subspace.estimators.discriminants import Axes, Scatters
+from eigenstream.subspace.pairs.discriminants import Axes, Scatters
+from eigenstream.subspace.pairs.hashes import chunk_keys, row_hashes
+from eigenstream.subspace.pairs.terms import ClassTerms, PairTerms
 from eigenstream.subspace.sums.accumulators import Moments
 from eigenstream.subspace.sums.block import dense, mean_of
-from eigenstream.subspace.sums.hashes import chunk_keys, row_hashes
-from eigenstream.subspace.sums.label_terms import ClassTerms, PairTerms
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.terms import NOTHING, Parts, Terms
 

@@ -43,25 +43,24 @@ from eigenstream.rows.rows import (
     stream_rows,
     validated,
 )
-from eigenstream.subspace.estimators import pair_input
-from eigenstream.subspace.estimators.base import continues
-from eigenstream.subspace.estimators.discriminants import Scatters
 from eigenstream.subspace.estimators.entries import FLAG
-from eigenstream.subspace.estimators.held_out import (
+from eigenstream.subspace.inference.uncertainty import Uncertainty, parts_of_classes
+from eigenstream.subspace.pairs import pair_input
+from eigenstream.subspace.pairs.bounds import bound_of_rows
+from eigenstream.subspace.pairs.decisions import signs_below
+from eigenstream.subspace.pairs.discriminants import Scatters
+from eigenstream.subspace.pairs.held_out import (
     Folds,
     few_classes,
     fixed_order,
     folds_of_classes,
 )
-from eigenstream.subspace.estimators.pairwise import PairwiseEstimator
-from eigenstream.subspace.inference.decisions import signs_below
-from eigenstream.subspace.inference.pair_bounds import bound_of_rows
-from eigenstream.subspace.inference.uncertainty import Uncertainty, parts_of_classes
+from eigenstream.subspace.pairs.pairwise import PairwiseEstimator, continues
+from eigenstream.subspace.pairs.sample import MOST_ROWS, Sample, training_rows
+from eigenstream.subspace.pairs.terms import ClassTerms
 from eigenstream.subspace.solvers.solver import Solver
 from eigenstream.subspace.sums.block import dense
-from eigenstream.subspace.sums.label_terms import ClassTerms
 from eigenstream.subspace.sums.learner import Learner
-from eigenstream.subspace.sums.sample import MOST_ROWS, Sample, training_rows
 from eigenstream.subspace.sums.terms import NOTHING, Parts
 from eigenstream.theory import RiskBound
 

@@ -30,25 +30,24 @@ from eigenstream._types import (
 )
 from eigenstream.rows.guard import publishes
 from eigenstream.rows.rows import IndexPairs, Rows, StreamRows
-from eigenstream.subspace.estimators import pair_input
-from eigenstream.subspace.estimators.base import continues
-from eigenstream.subspace.estimators.discriminants import Scatters
-from eigenstream.subspace.estimators.held_out import (
+from eigenstream.subspace.estimators.results import PairResult
+from eigenstream.subspace.inference.uncertainty import Uncertainty, parts_in_time
+from eigenstream.subspace.pairs import pair_input
+from eigenstream.subspace.pairs.bounds import bound_of_pairs
+from eigenstream.subspace.pairs.decisions import FitsPairs
+from eigenstream.subspace.pairs.discriminants import Scatters
+from eigenstream.subspace.pairs.held_out import (
     RANDOM_UNLIKE,
     Folds,
     PairGraph,
     folds_of_pairs,
     learner_of,
 )
-from eigenstream.subspace.estimators.pairwise import PairwiseEstimator
-from eigenstream.subspace.estimators.results import PairResult
-from eigenstream.subspace.inference.decisions import FitsPairs
-from eigenstream.subspace.inference.pair_bounds import bound_of_pairs
-from eigenstream.subspace.inference.uncertainty import Uncertainty, parts_in_time
+from eigenstream.subspace.pairs.pairwise import PairwiseEstimator, continues
+from eigenstream.subspace.pairs.sample import MOST_PAIRS, PairSample, TrainingPairs
+from eigenstream.subspace.pairs.terms import PairTerms
 from eigenstream.subspace.solvers.solver import Solver
-from eigenstream.subspace.sums.label_terms import PairTerms
 from eigenstream.subspace.sums.learner import Learner
-from eigenstream.subspace.sums.sample import MOST_PAIRS, PairSample, TrainingPairs
 from eigenstream.subspace.sums.terms import NOTHING, Parts
 from eigenstream.theory import RiskBound
 

@@ -11,7 +11,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from eigenstream import ClassSubspace, Kernel, PairSubspace, load, sample_pairs, save
 from eigenstream.evaluation import pair_roc
 from eigenstream.streams import open_stream
-from eigenstream.subspace.estimators.held_out import sampled_pairs
+from eigenstream.subspace.pairs.held_out import sampled_pairs
 
 pytestmark = pytest.mark.filterwarnings("ignore:n_components=:UserWarning")
 

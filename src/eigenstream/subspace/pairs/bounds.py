@@ -7,7 +7,7 @@ import numpy as np
 
 from eigenstream.evaluation.base import PairCounts
 from eigenstream.evaluation.pair_risk import TrainingRows, margin_risk
-from eigenstream.subspace.sums.sample import TrainingPairs, all_alike
+from eigenstream.subspace.pairs.sample import TrainingPairs, all_alike
 from eigenstream.theory import RiskBound, operator_bound, pair_bound
 
 

@@ -15,7 +15,7 @@ from eigenstream.evaluation.pair_risk import BalancedRisk, MarginRisk
 from eigenstream.evaluation.rates import RateInterval, rate_interval
 
 if TYPE_CHECKING:
-    from eigenstream.subspace.inference.decisions import PairDecisions
+    from eigenstream.subspace.pairs.decisions import PairDecisions
     from eigenstream.theory import RiskBound
 
 #: The margin of training margin risks, as in [HPCA] section 7.

@@ -1,16 +1,24 @@
 """Rows of huge size in time, and the sums without them."""
 
+import warnings
+from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from scipy.linalg import orth
 
-from eigenstream._linalg import Float64s, reciprocals
+from eigenstream._linalg import Float64s, principal_angles, reciprocals
 from eigenstream._namespaces import on_host
+from eigenstream._storable import storable
 from eigenstream.rows.chunk import Places
+from eigenstream.rows.fit import Fit
 from eigenstream.subspace.sums.block import Block, Edges, End, indices
 from eigenstream.subspace.sums.gaps import positive_part
+from eigenstream.subspace.sums.learner import Learner, Watcher
 from eigenstream.subspace.sums.operators import MatrixOperator
-from eigenstream.subspace.sums.terms import NOTHING, Parts, TimeTerms
+from eigenstream.subspace.sums.terms import NOTHING, VARIANCE, VELOCITY, Parts, TimeTerms
 
 #: Blocks that hold this share of a column's sum of squares, and this multiple of the earlier mean
 #: square, are searched. Smaller values take more time.
@@ -22,6 +30,13 @@ LEAST_VALUE = 1 / 100
 
 #: The number of rows that are noted in a block, and in all.
 N_PEAKS, MOST_PEAKS = 8, 64
+
+#: Blocks of fewer rows are not searched.
+LEAST_BLOCK = 256
+
+#: Warn if rows of huge size turn the subspace by more than this angle, in radians, in fits of at
+#: least this number of rows. Rows of fewer, or smaller angles, occur by chance.
+MOST_TURNED, LEAST_ROWS = 0.3, 1000
 
 #: Rows are of huge size if they hold this share of the variance of some direction.
 HUGE = 0.25
@@ -48,10 +63,11 @@ class OperatorSums:
         return self.result
 
 
-class Peaks:
+@storable(peaks="-", steps="-", step_weight="-", squares="-")
+class Peaks(Watcher):
     """The largest rows of some blocks, and the velocities of these rows.
 
-    The sums without these rows show whether they decide the answer.
+    The sums without these rows show whether they decide the answer. Files do not store the rows.
     """
 
     def __init__(self) -> None:
@@ -59,9 +75,56 @@ class Peaks:
         #: The velocities, times the roots of their weights, and the total of these weights.
         self.steps: list[Float64s] = []
         self.step_weight = 0.0
+        #: The sums of squares after the last block that was searched.
+        self.squares: Float64s | float = 0.0
+
+    def _loaded(self) -> None:
+        Peaks.__init__(self)
+
+    def see(self, block: Block, sums: Any) -> None:
+        """Note the largest rows of a block if its sums of squares are large."""
+        parts = block.by_part()
+        edges = parts.get(VARIANCE, [])
+        if block.count(edges) >= LEAST_BLOCK:
+            before, self.squares = self.squares, sums.squares(VARIANCE)
+            self.find(block, edges, before, self.squares, block.first)
+        self.follow(block, parts.get(VELOCITY, []), block.first)
+
+    def merged(self, later: "Peaks", crossing: Block, sums: Any) -> "Peaks":
+        """Return the rows of both."""
+        both, n_rows = copy(self), crossing.first
+        both.follow(crossing, crossing.by_part().get(VELOCITY, []), n_rows)
+        both._keep(both.peaks + [replace(peak, row=peak.row + n_rows) for peak in later.peaks])
+        both.steps = both.steps + later.steps
+        both.step_weight += later.step_weight
+        both.squares = sums.squares(VARIANCE)
+        return both
+
+    def warnings(self, model: Any, learner: Learner, fit: Fit | None) -> Iterator[str]:
+        """Yield a warning if the subspace is another one without a few rows of huge size."""
+        if not self.peaks or learner.n_rows < LEAST_ROWS:
+            return
+        terms: Any = learner.terms
+        rest = self.without(learner.operator(), terms)
+        if rest is None:
+            return
+        others = copy(learner)
+        others.sums = OperatorSums(rest)
+        with warnings.catch_warnings():  # the whole fit has warned
+            warnings.simplefilter("ignore")
+            columns = [model._solve(each).columns for each in (learner, others)]
+        turned = principal_angles(*columns)[0]
+        shares = self.shares(rest, terms, orth(np.hstack(columns)))
+        if turned > MOST_TURNED and shares.max() > HUGE:
+            rows = sorted({self.peaks[k].row for k in np.flatnonzero(shares > HUGE / 4)})
+            yield (
+                f"row(s) {', '.join(map(str, rows))} of huge size turn the subspace by "
+                f"{np.degrees(turned):.0f} degrees. Leave them out by the step "
+                "OmitOutliers() of a stream, or by sample_weight."
+            )
 
     def find(
-        self, block: Block, edges: list[Edges], before: Float64s, after: Float64s, n_rows: int
+        self, block: Block, edges: list[Edges], before: Any, after: Float64s, n_rows: int
     ) -> None:
         """Note the largest rows of a block if its sums of squares are large.
 
@@ -97,15 +160,9 @@ class Peaks:
                 continue
             theirs = np.isin(now, rows) | np.isin(past, rows)
             if theirs.any():
-                self.steps.append(block.weighted(group)[theirs])
+                self.steps = [*self.steps, block.weighted(group)[theirs]]
                 weights = np.ones(len(now)) if group.weights is None else group.weights
                 self.step_weight += float(weights[theirs].sum())
-
-    def merge(self, later: "Peaks", n_rows: int) -> None:
-        """Add the rows of later blocks, which follow ``n_rows`` rows."""
-        self._keep(self.peaks + [replace(peak, row=peak.row + n_rows) for peak in later.peaks])
-        self.steps += later.steps
-        self.step_weight += later.step_weight
 
     def without(self, operator: MatrixOperator, terms: TimeTerms) -> MatrixOperator | None:
         """Return A and B without the noted rows, or None if all rows are of ordinary size."""

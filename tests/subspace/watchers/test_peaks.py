@@ -117,7 +117,7 @@ def test_merged_fits_number_the_rows_from_the_first():
     rows[[4500, 8000]] += 1e3 * np.random.default_rng(0).standard_normal((2, 3))
     parts = [SlowSubspace(2).partial_fit(rows[k : k + 3000]) for k in (0, 3000, 6000)]
     merged = parts[0].merge(parts[1]).merge(parts[2])
-    rest = [peak.row for peak in merged._learner.sums.peaks.peaks if peak.share > 0.1]
+    rest = [peak.row for peak in merged._learner.watchers["peaks"].peaks if peak.share > 0.1]
     assert sorted(rest) == [4500, 8000]
 
 
@@ -142,10 +142,10 @@ def test_a_resumed_fit_numbers_the_rows_from_the_first(tmp_path):
     whole = warned(stream)
     model = SlowSubspace(2).fit(stream, checkpoint=path, every=2000)
     learner = model._learner
-    assert learner.sums.n_rows == learner.terms.n_rows == 6000
+    assert learner.terms.n_rows == 6000
     half = save_and_load(SlowSubspace(2).partial_fit(rows[:3000]), tmp_path)
     half.partial_fit(rows[3000:])
-    (largest,) = [peak.row for peak in half._learner.sums.peaks.peaks if peak.share > 0.1]
+    (largest,) = [peak.row for peak in half._learner.watchers["peaks"].peaks if peak.share > 0.1]
     assert largest == whole[0][0][0] == 5000
 
 

@@ -1,17 +1,98 @@
-"""Columns that may be no measurements: clocks, counters, meters and constants of a sequence."""
+"""The size of rows, and columns that may be no measurements."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eigenstream._checks import is_sparse
-from eigenstream._linalg import Float64s
+from eigenstream._linalg import Float64s, row_squares
 from eigenstream._namespaces import DeviceArray
 from eigenstream._storable import storable
+from eigenstream._types import Matrix
 from eigenstream.rows.chunk import Chunk, Places
+from eigenstream.rows.fit import Fit
+from eigenstream.subspace.sums.block import Block
+from eigenstream.subspace.sums.learner import Learner, Watcher
+
+#: Nonzero rows must have an entry of this size, because squares of smaller ones underflow.
+SMALLEST_VALUE = 1e-150
+
+
+@storable(first="f8 W | None", about_origin="number", about_first="number", bounded="bool")
+class RadiusBound(Watcher):
+    """Radii of two balls that contain all rows, about the origin and about the first row.
+
+    The second ball is smaller for rows with a large common offset.
+    """
+
+    def __init__(self, *, bounded: bool = True) -> None:
+        #: False if only the first rows matter, which show whether all squares underflow.
+        self.bounded = bounded
+        self.first: Float64s | None = None
+        self.about_origin = 0.0
+        self.about_first = 0.0
+
+    def see(self, block: Block, sums: Any) -> None:
+        """Include the rows of a block."""
+        if block.chunk is not None and (self.bounded or self.about_origin < SMALLEST_VALUE):
+            self.add(block.chunk)
+
+    def add(self, chunk: Chunk) -> None:
+        """Include the rows of positive weight."""
+        heavy = chunk.heavy()
+        rows: Matrix = heavy.rows
+        if rows.shape[0] == 0 or len(heavy) == 0:
+            return
+        rows = rows.astype(np.float64, copy=False)
+        if self.first is None:
+            row = rows[:1].toarray() if hasattr(rows, "toarray") else rows[:1]
+            self.first = np.array(row[0], np.float64)
+        squares = row_squares(rows)
+        origin, size = float(np.sqrt(squares.max())), float(np.linalg.norm(self.first))
+        self.about_origin = max(self.about_origin, origin)
+        # Expanding |x - c|^2 avoids a matrix of differences. A bound on its rounding is added.
+        squares = squares - 2.0 * (rows @ self.first)
+        rounding = 2.0 * (rows.shape[1] + 2) * float(np.finfo(rows.dtype).eps)
+        largest = squares.max() + size**2 + rounding * (origin + size) ** 2
+        self.about_first = max(self.about_first, float(np.sqrt(largest)))
+
+    def merged(self, later: "RadiusBound", crossing: Block, sums: Any) -> "RadiusBound":
+        """Return balls that contain the rows of both."""
+        if self.first is None or later.first is None:
+            return copy(later if self.first is None else self)
+        both = copy(self)
+        both.about_origin = max(self.about_origin, later.about_origin)
+        both.about_first = max(self.about_first, later.reach(self.first))
+        return both
+
+    def reach(self, point: Float64s) -> float:
+        """Return an upper bound on the distance of rows from a point, exact at the origin."""
+        if self.first is None:
+            return 0.0
+        return min(
+            self.about_origin + float(np.linalg.norm(point)),
+            self.about_first + float(np.linalg.norm(self.first - point)),
+        )
+
+    def check(self, mean: Float64s) -> None:
+        """Raise if all rows are so small that their squares underflow."""
+        size = float(np.abs(mean).max(initial=0.0))
+        if self.first is not None:
+            size = max(size, float(np.abs(self.first).max()))
+        if 0.0 < size < SMALLEST_VALUE and self.about_origin < SMALLEST_VALUE:
+            raise ValueError(
+                f"All entries are below {SMALLEST_VALUE:g} in size, so their squares underflow. "
+                "Rescale the data."
+            )
+
+    @property
+    def diameter(self) -> float:
+        """An upper bound on the distance of any two rows."""
+        return 2.0 * min(self.about_first, self.about_origin)
+
 
 #: A column is suspect after this number of steps in a sequence. Fewer steps occur by chance.
 STEPS = 100
@@ -21,6 +102,7 @@ MOST_NAMED = 5
 
 
 @storable(
+    n_features="int=W",
     places="i8 k",
     rises="bool k",
     falls="bool k",
@@ -31,7 +113,7 @@ MOST_NAMED = 5
     n_rows="int",
     n_sequences="int",
 )
-class SuspectColumns:
+class SuspectColumns(Watcher):
     """The columns that never rise, or never fall, within any sequence of rows.
 
     Each other column is forgotten once it has done both, so that a pass compares few values.
@@ -39,6 +121,7 @@ class SuspectColumns:
     """
 
     def __init__(self, n_features: int) -> None:
+        self.n_features = n_features
         #: The numbers of the columns.
         self.places: Places = np.arange(n_features)
         self.rises, self.falls, self.differs = np.zeros((3, n_features), bool)
@@ -47,6 +130,15 @@ class SuspectColumns:
         #: The first and the last row.
         self.first = self.last = np.zeros(n_features)
         self.n_rows = self.n_sequences = 0
+
+    def _loaded(self) -> None:
+        if not np.isin(self.places, np.arange(self.n_features)).all():
+            raise ValueError("places has numbers of columns that do not exist.")
+
+    def see(self, block: Block, sums: Any) -> None:
+        """Compare the rows of a block."""
+        if block.chunk is not None:
+            self.add(block.chunk)
 
     def add(self, chunk: Chunk) -> None:
         """Compare rows that follow the rows so far."""
@@ -67,20 +159,20 @@ class SuspectColumns:
         self.n_sequences += int(begins.sum())
         self._compare(columns, begins)
 
-    def merged(self, later: Self, *, new_sequence: bool) -> Self:
+    def merged(self, later: Self, crossing: Block, sums: Any = None) -> Self:
         """Return the columns that are suspect in these rows and in later ones."""
         both, rest = copy(self if self.n_rows else later), copy(later)
         if not self.n_rows or not later.n_rows:
             return both
         both._keep(np.isin(both.places, rest.places))
         rest._keep(np.isin(rest.places, both.places))
-        both._compare(rest.first[:, None], np.array([new_sequence]))
+        both._compare(rest.first[:, None], np.array([crossing.begins]))
         rest._keep(np.isin(rest.places, both.places))
         for name in "rises", "falls", "differs":
             setattr(both, name, getattr(both, name) | getattr(rest, name))
         both.steps, both.last = both.steps + rest.steps, rest.last
         both.n_rows += rest.n_rows
-        both.n_sequences += rest.n_sequences - (not new_sequence)
+        both.n_sequences += rest.n_sequences - (not crossing.begins)
         both._keep(~(both.rises & both.falls))
         return both
 
@@ -97,6 +189,11 @@ class SuspectColumns:
     def _keep(self, kept: NDArray[np.bool_]) -> None:
         for name in "places", "rises", "falls", "differs", "steps", "first", "last":
             setattr(self, name, getattr(self, name)[kept])
+
+    def warnings(self, model: Any, learner: Learner, fit: Fit | None) -> Iterator[str]:
+        """Yield a warning about columns that may be no measurements."""
+        message = self.warning(getattr(model, "feature_names_in_", None))
+        yield from () if message is None else (message,)
 
     def warning(self, names: Sequence[object] | None = None) -> str | None:
         """Return a warning about clocks and about constants of several sequences, or None."""

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from eigenstream import SlowSubspace, StreamPCA, lag_path, load, open_stream, save
 from eigenstream.features import RBFNetwork
 from eigenstream.rows.chunk import Chunk
-from eigenstream.subspace.sums.columns import STEPS, SuspectColumns
+from eigenstream.subspace.sums.block import Block
+from eigenstream.subspace.watchers.values import STEPS, SuspectColumns
 
 RANDOM = np.random.default_rng(0)
 SLOW = np.sin(np.arange(1200) / 150)
@@ -174,7 +175,9 @@ def test_any_chunks_and_merges_give_the_same(data, merges):
         if merges:
             part = SuspectColumns(rows.shape[1])
             part.add(chunk)
-            found = found.merged(part, new_sequence=bool((inside == 0).any()))
+            crossing = Block(rows.shape[1])
+            crossing.begins = bool((inside == 0).any())
+            found = found.merged(part, crossing)
         else:
             found.add(chunk)
     rises, falls, steps, differs = twin(rows, starts, weights)
@@ -192,4 +195,4 @@ def test_a_saved_fit_goes_on(tmp_path):
     half = SlowSubspace(1, alpha=0.5).partial_fit(clock[:600])
     save(half, tmp_path / "half.eigs")
     whole = load(tmp_path / "half.eigs").partial_fit(clock[600:])
-    assert whole._learner.terms.columns.steps.tolist() == [1199]
+    assert whole._learner.watchers["columns"].steps.tolist() == [1199]

@@ -18,7 +18,7 @@ from eigenstream._types import Array
 from eigenstream.evaluation.base import PairCounts, counts_of_pairs
 from eigenstream.evaluation.pair_risk import TrainingRows
 from eigenstream.rows.chunk import Chunk, joined
-from eigenstream.subspace.sums.hashes import chunk_keys, mixed, pair_hashes, row_hashes
+from eigenstream.subspace.pairs.hashes import chunk_keys, mixed, pair_hashes, row_hashes
 
 #: The largest number of values in a sample (64 MB). More take memory and reduce sampling errors.
 SAMPLE_VALUES = 1 << 23

@@ -1,0 +1,1 @@
+"""Learning from pairs and labels: estimators, terms, samples, choices and error counts."""

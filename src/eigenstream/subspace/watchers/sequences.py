@@ -1,0 +1,179 @@
+"""Sequences with different means, and lags that are too short."""
+
+from collections.abc import Iterator
+from copy import copy
+from typing import Any
+
+import numpy as np
+
+from eigenstream._linalg import Float64s, rounding_of_mean
+from eigenstream._namespaces import on_host
+from eigenstream._storable import storable
+from eigenstream.rows.chunk import Chunk, joined
+from eigenstream.rows.fit import Fit
+from eigenstream.subspace.estimators.mapping import projected
+from eigenstream.subspace.inference.correlations import autocorrelations_of_moments, implied
+from eigenstream.subspace.sums.block import Block
+from eigenstream.subspace.sums.learner import Learner, Watcher
+
+#: Warn if the variance between sequences exceeds that within them by this factor. With smaller
+#: values, slow processes in short sequences warn too.
+MOST_BETWEEN = 3.0
+
+
+@storable(
+    n_runs="int", weight="number", mean="f8 W", square="f8 W", first="f8 W+1 | None", last="f8 W+1"
+)
+class RunMeans(Watcher):
+    """The variance of the means of sequences, which merges in order."""
+
+    def __init__(self, n_features: int) -> None:
+        #: The complete sequences: their number, weight, mean, and squares of means about it.
+        self.n_runs, self.weight = 0, 0.0
+        self.mean, self.square = np.zeros((2, n_features))
+        #: The weight and the sum of the rows of the first and of the last sequence. Earlier rows
+        #: may extend the first one. It is None while there is a single sequence.
+        self.first: Float64s | None = None
+        self.last = np.zeros(1 + n_features)
+
+    def see(self, block: Block, sums: Any) -> None:
+        """Add the mean of a block of one sequence."""
+        if block.begins:
+            self.begin()
+        if block.own is not None:
+            self.add(block.own.mean, block.own.weight)
+
+    def merged(self, later: "RunMeans", crossing: Block, sums: Any) -> "RunMeans":
+        """Return the means of these sequences and of later ones."""
+        both = copy(self)
+        both.merge(later, new_sequence=crossing.begins, head=crossing.own)
+        return both
+
+    def warnings(self, model: Any, learner: Learner, fit: Fit | None) -> Iterator[str]:
+        """Yield a warning if the means of the sequences differ by more than the rows in them."""
+        n_runs, between = self.between()
+        if n_runs < 2:
+            return
+        total = learner.thin_operator().variances()
+        varies = total > rounding_of_mean(learner.mean)
+        within = np.maximum(total - between, 0.0)[varies] / total[varies]
+        ratio = float((1.0 - within).sum() / max(within.sum(), np.finfo(float).tiny))
+        if ratio > MOST_BETWEEN:
+            yield (
+                f"the variance between sequences is {ratio:.3g} times the variance within. Pass "
+                "center='sequences' if their offsets have no meaning."
+            )
+
+    def add(self, mean: Float64s, weight: float) -> None:
+        """Add the mean of some rows of the last sequence."""
+        self.last = self.last + weight * np.r_[1.0, mean]
+
+    def begin(self) -> None:
+        """Begin a sequence."""
+        if self.last[0] == 0.0:
+            return
+        if self.first is None:
+            self.first = self.last
+        else:
+            self._close(self.last)
+        self.last = np.zeros_like(self.last)
+
+    def merge(self, later: "RunMeans", *, new_sequence: bool, head: Any = None) -> None:
+        """Add the means of later sequences, the first of which may continue the last one.
+
+        ``head`` is the mean of its first rows, whose velocities cross the border.
+        """
+        if new_sequence:
+            self.begin()
+        if head is not None:
+            self.add(head.mean, head.weight)
+        if later.first is not None:
+            self.last = self.last + later.first
+            self.begin()
+        if later.weight:
+            self._add(later.mean, later.weight, later.square, later.n_runs)
+        self.last = self.last + later.last
+
+    def _close(self, run: Float64s) -> None:
+        self._add(run[1:] / run[0], float(run[0]), 0.0, 1)
+
+    def _add(self, mean: Float64s, weight: float, square: Float64s | float, n_runs: int) -> None:
+        both = self.weight + weight
+        away = mean - self.mean
+        self.square = self.square + square + self.weight * weight / both * away**2
+        self.mean, self.weight = self.mean + weight / both * away, both
+        self.n_runs += n_runs
+
+    def between(self) -> tuple[int, Float64s]:
+        """Return the number of sequences, and the variance of their means."""
+        whole = copy(self)
+        for run in (self.first, self.last):
+            if run is not None and run[0]:
+                whole._close(run)
+        return whole.n_runs, whole.square / (whole.weight or 1.0)
+
+
+#: After a fit, the features of the first rows are compared at these multiples of the lag.
+CHECKED_ROWS, LADDER = 10_000, (1, 2, 5, 10, 20, 50, 100)
+
+#: A warning needs implied time scales that differ by this factor, and autocorrelations larger than
+#: this multiple of their standard error.
+DISAGREE, SURE = 5.0, 4.0
+
+
+@storable()
+class ShortLag(Watcher):
+    """Compares features at several lags, on the first rows of the first sequence."""
+
+    def warnings(self, model: Any, learner: Learner, fit: Fit | None) -> Iterator[str]:
+        """Yield a warning if a feature forgets faster at the lag than at later ones."""
+        parts: list[Chunk] = []
+        for chunk in () if fit is None or not fit.rows.rereadable else fit.first(CHECKED_ROWS):
+            end = int(chunk.starts[chunk.starts > 0][0]) if (chunk.starts > 0).any() else len(chunk)
+            if parts and len(chunk.starts):
+                break
+            parts.append(chunk[: min(end, CHECKED_ROWS)])
+            if end < len(chunk) or sum(map(len, parts)) >= CHECKED_ROWS:
+                break
+        checked = joined(parts) if parts else None
+        if checked is None or checked.weights is not None:
+            return
+        mean, columns = model._answer.mean, model._answer.columns
+        if not columns.shape[1]:
+            return
+        lags = [model.lag * step for step in LADDER if model.lag * step < len(checked) // 10]
+        if lags:
+            features = np.asarray(on_host(projected(checked.rows, mean, columns)), np.float64)
+            offset = features.mean(axis=0) if model.center == "sequences" else 0.0
+            message = better_lag(features - offset, lags)
+            yield from () if message is None else (message,)
+
+
+def at_lags(features: Float64s, lags: list[int]) -> Float64s:
+    """Return the autocorrelations of centred features of one sequence, a row for each lag."""
+    square = [(features**2).mean(axis=0)]
+    moved = [((features[lag:] - features[:-lag]) ** 2).mean(axis=0) for lag in lags]
+    return autocorrelations_of_moments(np.array(square), np.array(moved), 0.0)
+
+
+def better_lag(features: Float64s, lags: list[int]) -> str | None:
+    """Return a warning if a feature forgets faster at the first lag than at later ones.
+
+    A process with one time scale has the same implied scale at every lag. Noise on top of it
+    lowers the scale at short lags.
+    """
+    n_rows = len(features)
+    for k, r in enumerate(at_lags(features, lags).T):
+        scales = implied(r, 1) * lags
+        # Oscillations give negative autocorrelations, and short series give uncertain ones.
+        sure = (r > SURE * np.sqrt((1.0 + 2.0 * scales) / n_rows)) & np.isfinite(scales)
+        n = len(r) if sure.all() else int(sure.argmin())
+        if n and scales[:n].max() > DISAGREE * scales[0]:
+            last = int(scales[:n].argmax())
+            enough = int((scales[:n] > scales[last] / 2.0).argmax())
+            return (
+                f"feature {k} has an implied time scale of {scales[0]:.3g} rows at lag={lags[0]}, "
+                f"and of {scales[last]:.3g} rows at lag {lags[last]}: at short lags it is mostly "
+                f"noise. Try lag={lags[enough]}, or compare lags with lag_path."
+            )
+    return None

@@ -1,0 +1,109 @@
+"""Time scales from rows with gaps: the likelihood of the present values."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import eigenstream
+from eigenstream import DynamicSubspace, SlowSubspace
+from eigenstream.processes import Autoregressive
+from eigenstream.subspace.sums import row_moments
+
+SOURCES = np.exp(-1.0 / np.array([100.0, 20.0, 5.0, 1.0]))
+MODELS = (
+    SlowSubspace(2, criterion="ratio"),
+    SlowSubspace(2, criterion="ratio", center=False),
+    SlowSubspace(2),
+    DynamicSubspace(None),
+)
+
+
+def recording(seed, n=20_000, width=4):
+    rng = np.random.default_rng(seed)
+    rates = np.r_[SOURCES, np.full(width - 4, np.exp(-1.0))]
+    u, _, v = np.linalg.svd(rng.normal(size=(width, width)))
+    mixing = u @ np.diag(np.geomspace(1.0, 0.2, width)) @ v
+    rows = Autoregressive(rates, random_state=seed).take(n) @ mixing
+    return rng, rows
+
+
+def lossy(rng, rows, kind):
+    gaps = rows.copy()
+    if kind == "bursts":
+        for column in gaps.T:
+            for first in np.flatnonzero(rng.random(len(rows)) < 0.1 / 60):
+                column[first : first + 60] = np.nan
+    elif kind == "sensor":
+        gaps[rng.random(len(rows)) < 0.5, 0] = np.nan
+    else:
+        gaps[rng.random(gaps.shape) < 0.1] = np.nan
+    return gaps
+
+
+def available(model):
+    return clone(model).set_params(missing="available")
+
+
+@pytest.mark.parametrize("kind", ["scattered", "bursts", "sensor"])
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_time_scales_agree_with_those_of_complete_rows(model, kind):
+    ratios = []
+    for seed in range(6):
+        rng, rows = recording(seed)
+        whole = clone(model).fit(rows).timescales_[:2]
+        ratios.append(available(model).fit(lossy(rng, rows, kind)).timescales_[:2] / whole)
+    assert np.abs(np.median(ratios, axis=0) - 1.0).max() < 0.03
+
+
+@pytest.mark.parametrize("model", [MODELS[0], MODELS[-1]], ids=repr)
+def test_units_and_constant_columns_do_not_matter(model):
+    rng, rows = recording(0, n=4_000)
+    gaps = lossy(rng, np.column_stack([rows, np.full(len(rows), 7.1)]), "scattered")
+    expected = available(model).fit(gaps)
+    own = expected._known().ahead().sums.completion().covariance
+    for unit in (1e-9, 1e9):
+        np.testing.assert_allclose(
+            available(model).fit(gaps * unit).timescales_, expected.timescales_, rtol=1e-9
+        )
+    units = 10.0 ** np.array([-9, 9, -3, 5, -7])
+    other = available(model).fit(gaps * units)._known().ahead().sums.completion().covariance
+    both = np.r_[units, units]
+    np.testing.assert_allclose(other / np.outer(both, both), own, rtol=1e-9, atol=1e-12)
+
+
+def test_chunks_merges_and_files_change_nothing(tmp_path):
+    rng, rows = recording(1, n=3_000)
+    gaps = lossy(rng, rows, "scattered")
+    for model in MODELS:
+        whole = available(model).fit(gaps).timescales_
+        parts = [available(model).partial_fit(part) for part in np.split(gaps, [700, 2_000])]
+        np.testing.assert_allclose(
+            parts[0].merge(parts[1]).merge(parts[2]).timescales_, whole, rtol=1e-8
+        )
+        eigenstream.save(parts[0], tmp_path / "part")
+        again = eigenstream.load(tmp_path / "part")
+        for chunk in np.split(gaps[700:], range(50, 2_300, 50)):
+            again.partial_fit(chunk)
+        np.testing.assert_allclose(again.timescales_, whole, rtol=1e-8)
+
+
+def test_rows_beyond_the_bound_are_replaced_by_their_expected_products(monkeypatch):
+    rng, rows = recording(2)
+    gaps = lossy(rng, rows, "scattered")
+    whole = available(MODELS[0]).fit(gaps).timescales_
+    monkeypatch.setattr(row_moments, "KEPT_VALUES", 20_000)
+    model = available(MODELS[0])
+    for chunk in np.split(gaps, 40):
+        model.partial_fit(chunk)
+    assert model._known().sums.incomplete.kept.size <= 20_000
+    np.testing.assert_allclose(model.timescales_, whole, rtol=0.05)
+
+
+def test_intervals_contain_the_time_scale():
+    inside = []
+    for seed in range(20):
+        rng, rows = recording(seed, n=10_000)
+        bars = available(MODELS[0]).fit(lossy(rng, rows, "scattered"), blocks=20)
+        scales = bars.result_.uncertainty.timescales
+        inside.append((scales.low[:2] <= [100, 20]) & (scales.high[:2] >= [100, 20]))
+    assert np.mean(inside) > 0.85
