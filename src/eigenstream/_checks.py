@@ -3,7 +3,7 @@
 import re
 import sys
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from numbers import Integral, Real
 from os import PathLike
@@ -57,7 +57,7 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
 
 
 #: Reports whether values are a scipy.sparse matrix or array.
-is_sparse = sp.issparse
+is_sparse: Callable[[Any], bool] = sp.issparse
 
 
 def is_field(values: Matrix) -> bool:

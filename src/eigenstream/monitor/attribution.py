@@ -85,7 +85,7 @@ def attributed(
         still = np.setdiff1d(np.arange(width), order)
         if len(still) < 2:
             still = np.sort(np.argsort(size, kind="stable")[:2])
-        judged = [given(between[k], new[k], still) for k in range(3)]
+        judged = [conditional(between[k], new[k], still) for k in range(3)]
         apart = np.abs([change for change, _ in judged])
         apart[:, order] = 0.0
         against = apart.max(axis=0)
@@ -103,12 +103,13 @@ def attributed(
     for k in sorted(order[int(moved.sum()) :], key=lambda k: size[k]):
         back = np.setdiff1d(np.arange(width), [j for j in order if j != k])
         if len(order) > 1 and changes[3, k] == 0.0:
-            worst = max(np.abs(given(between[i], new[i], back)[0][back]).max() for i in range(3))
+            apart = np.abs([conditional(between[i], new[i], back)[0][back] for i in range(3)])
+            worst = float(apart.max())
             if worst <= limit:
                 order.remove(k)
     still = np.setdiff1d(np.arange(width), order)
     if len(still) > 1:
-        judged = [given(between[i], new[i], still) for i in range(3)]
+        judged = [conditional(between[i], new[i], still) for i in range(3)]
     offset = judged[0][0] * judged[0][1] * np.nan_to_num(own[:-1, 0].std(axis=0, ddof=1))
     return Attribution(tuple(order), changes.max(axis=0), changes.argmax(axis=0), offset)
 
@@ -124,7 +125,7 @@ def shrunk(z: Float64s, target: Float64s) -> Float64s:
     return np.asarray(covariance + LEAST_SHARE * np.eye(width))
 
 
-def given(covariance: Float64s, new: Float64s, still: Any) -> tuple[Float64s, Float64s]:
+def conditional(covariance: Float64s, new: Float64s, still: Any) -> tuple[Float64s, Float64s]:
     """Return the change of each column given the columns ``still`` without itself, and its unit."""
     inverse = np.linalg.inv(covariance[np.ix_(still, still)])
     cross = covariance[still]

@@ -342,7 +342,7 @@ class Monitor(Documented):
         width, features, geometry = self.n_features_in_, window.features, self.geometry_
         missing, repeated = features.health[0, :width], features.health[0, width:]
         health = np.abs(changes["health"]).reshape(2, width).max(axis=0)
-        # A change of the spread of column i adds at most its own share to this measure of any column.
+        # A change of the spread of column i adds at most its own share to any column's measure.
         excess = np.nan_to_num(np.abs(window.spread**2 - 1.0))
         excess = excess * geometry.deviations**2 * np.diagonal(geometry.precision())
         own = pool.own.reshape(len(pool), 3, width)

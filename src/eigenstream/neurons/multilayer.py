@@ -255,7 +255,7 @@ def _steps(
         m = sizes[layers]
         deltas = _matrix(own, 0, b, m)
         loss = _compare(_matrix(values, here, b, m), targets, heavy, order, first, output, deltas)
-        if not loss - loss == 0.0:
+        if loss - loss != 0.0:  # not finite
             return s, total
         total += loss
         gain = gains[s] / b
@@ -296,12 +296,12 @@ def _loop() -> Any:
     table: Any = types.Array(types.float64, 2, "C", readonly=True)
     seen: Any = types.Array(types.float64, 1, "C", readonly=True)
     which: Any = types.Array(types.int64, 1, "C", readonly=True)
-    three, number = types.UniTuple, types.float64
-    loop = njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)(_steps)
-    loop.compile(
-        (whole, line, line, three(types.int64, 3), number, table, table, seen, which, seen)
-        + (types.int64, line, three(line, 3))
-    )
+    number, index = types.float64, types.int64
+    several: Any = types.UniTuple
+    kinds, room = several(index, 3), several(line, 3)
+    loop: Any = njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)(_steps)
+    rows = table, table, seen, which, seen
+    loop.compile((whole, line, line, kinds, number, *rows, index, line, room))
     loop.disable_compile()
     return loop
 
@@ -323,14 +323,14 @@ def backpropagation_steps(net: Network, block: Block, order: Any, gains: Any, si
     >>> net.weights  # the mean error is 2
     array([0.25, 0.75, 1.  ])
     """
-    batch, floats = min(size, len(order)), (np.float64, ["C"])
-    rows, targets, heavy = (np.require(values, *floats) for values in block[:3])
+    batch = min(size, len(order))
+    rows, targets, heavy = (np.require(values, np.float64, ["C"]) for values in block[:3])
     widest = batch * int(net.sizes.max())
     room = np.empty(batch * int(net.sizes.sum())), np.empty(widest), np.empty(widest)
     kinds = net.activation, net.output, LAST[net.output]
     return _loop()(
         *(net.sizes, net.weights, net.velocity, kinds, net.momentum, rows, targets, heavy),
-        *(np.require(order, np.int64, ["C"]), np.require(gains, *floats), size),
+        *(np.require(order, np.int64, ["C"]), np.require(gains, np.float64, ["C"]), size),
         *(np.empty_like(net.weights), room),
     )
 

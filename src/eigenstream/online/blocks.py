@@ -221,10 +221,10 @@ def _lift(W, now, past, shares, shift, z, frame):
     """Write the new weights, and last the change of the mean, to the frame."""
     d, r, height = len(W), 1 + (len(past) > 0), len(z)
     slots = r * len(now)
-    one, inputs, lift = _room(height, height), _room(slots + 1, height), _room(d + 1, height)
+    unit, inputs, lift = _room(height, height), _room(slots + 1, height), _room(d + 1, height)
     for i in range(height):
-        one[i, i] = 1.0
-    _inputs(one, now, past, shares, shift, len(one) == 0, inputs)
+        unit[i, i] = 1.0
+    _inputs(unit, now, past, shares, shift, len(unit) == 0, inputs)
     own = _room(d, slots)
     for k in range(d):
         for i in range(slots):

@@ -46,7 +46,10 @@ def monitor_sections(
         Section("Windows", "", [chart.drawing("chart")]),
     ]
     if alarms:
-        text = "Shifts are in standard deviations of the column. The offset is the distance from the value that the columns without a change predict."
+        text = (
+            "Shifts are in standard deviations of the column. The offset is the distance from the "
+            "value that the columns without a change predict."
+        )
         listed = PageTable(header, table, caption=first_of(len(table), len(alarms)), prose=True)
         sections.append(Section("Contributions", text, [listed]))
     return f"Monitor: {len(alarms)} alarms in {len(records)} windows", sections

@@ -251,7 +251,7 @@ class SlowSubspace(TimeEstimator):
         if alpha == "auto":
             alpha = operator.automatic_alpha(n)
         elif alpha == "bound":
-            radius = learner.watchers["radius"].reach(learner.mean)
+            radius = learner.watcher(RadiusBound).reach(learner.mean)
             alpha, bound = alpha_of_bound(operator, wanted, radius)
         alpha = float(alpha)
         weights = (alpha, 1.0 - alpha)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from eigenstream._checks import check_flag, check_number, real_array
 from eigenstream._linalg import row_squares
 from eigenstream.subspace.sums.learner import Learner
+from eigenstream.subspace.watchers.values import RadiusBound
 from eigenstream.theory import (
     Deviation,
     MixingProfile,
@@ -341,7 +342,7 @@ def _radius(learner: Learner, radius: float | None) -> float:
         raise ValueError("All rows are equal, so the bound is undefined. Pass rows that vary.")
     spread = float(np.sqrt(max(operator.trace, 0.0)))
     if radius is None:
-        return float(learner.watchers["radius"].reach(terms.mean))
+        return float(learner.watcher(RadiusBound).reach(terms.mean))
     radius = check_number(radius, "radius", above=0)
     if radius < spread:
         raise ValueError(

@@ -67,6 +67,7 @@ from eigenstream.subspace.solvers.solver import COUNT, Kernel, Task
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.operators import canonical
 from eigenstream.subspace.sums.terms import NOTHING, Parts, Weights
+from eigenstream.subspace.watchers.values import RadiusBound
 from eigenstream.theory import RiskBound
 
 
@@ -397,7 +398,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
             return float(np.sqrt(2.0))
         terms: Any = learner.terms
         longest = getattr(terms, "longest", None)
-        diameter = learner.watchers["radius"].diameter if longest is None else longest
+        diameter = learner.watcher(RadiusBound).diameter if longest is None else longest
         scale = None if self._answer is None else self._answer.scale
         return float(diameter if scale is None else diameter / scale.min())
 

@@ -165,7 +165,6 @@ def repaired_pairs(joint: Float64s, noise: float) -> Float64s:
     # A constant column stays constant: no ridge in the unit of its values.
     scale = np.sqrt(np.maximum(np.diagonal(joint), 0.0))
     unit = np.where(scale > 0.0, scale, 1.0)
-    correlation = positive_part(joint / np.outer(unit, unit)) + FILL_SHARE * noise * np.eye(
-        len(joint)
-    )
-    return correlation * np.outer(scale, scale)
+    ridge = FILL_SHARE * noise * np.eye(len(joint))
+    correlation = positive_part(joint / np.outer(unit, unit)) + ridge
+    return np.asarray(correlation * np.outer(scale, scale))

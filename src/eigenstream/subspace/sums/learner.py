@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import nullcontext
 from copy import copy, deepcopy
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 import numpy as np
 from scipy.linalg import qr
@@ -62,6 +62,9 @@ class Watcher:
         yield from ()
 
 
+KindOfWatcher = TypeVar("KindOfWatcher", bound=Watcher)
+
+
 @storable(
     n_features="int=W",
     terms="Terms",
@@ -113,6 +116,10 @@ class Learner:
         self.further: Learner | None = None
         #: What sees each block beside the sums, by name.
         self.watchers: dict[str, Watcher] = {}
+
+    def watcher(self, kind: type[KindOfWatcher]) -> KindOfWatcher:
+        """Return the attached watcher of a class."""
+        return next(each for each in self.watchers.values() if isinstance(each, kind))
 
     def add(self, chunk: Chunk) -> None:
         """Learn from checked rows that follow the rows seen so far."""

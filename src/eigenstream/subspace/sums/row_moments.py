@@ -79,11 +79,11 @@ class RowMoments:
         if self.whole is None:
             return
         self.model = None
-        some = gapped(rows) if lost else np.empty(0, np.intp)
-        if len(some):
+        gap_rows = gapped(rows) if lost else np.empty(0, np.intp)
+        if len(gap_rows):
             assert self.incomplete is not None
-            self.incomplete.add(rows[some], None if weights is None else weights[some])
-            kept = np.setdiff1d(np.arange(len(rows)), some)
+            self.incomplete.add(rows[gap_rows], None if weights is None else weights[gap_rows])
+            kept = np.setdiff1d(np.arange(len(rows)), gap_rows)
             rows, weights = rows[kept], None if weights is None else weights[kept]
         self.whole.add(rows, weights, gaps=False)
         if self.incomplete is not None and self.incomplete.kept.size > KEPT_VALUES:
@@ -255,6 +255,8 @@ class RowMoments:
         for part, sums in self.parts.items():
             sums.merge(later.parts[part])
         if self.whole is not None and self.incomplete is not None:
+            assert later.whole is not None
+            assert later.incomplete is not None
             self.model = None
             self.whole.merge(later.whole)
             self.incomplete.add(later.incomplete.kept, later.incomplete.weights)

@@ -86,8 +86,9 @@ class Peaks(Watcher):
         parts = block.by_part()
         edges = parts.get(VARIANCE, [])
         if block.count(edges) >= LEAST_BLOCK:
-            before, self.squares = self.squares, sums.squares(VARIANCE)
-            self.find(block, edges, before, self.squares, block.first)
+            before, squares = self.squares, sums.squares(VARIANCE)
+            self.squares = squares
+            self.find(block, edges, before, squares, block.first)
         self.follow(block, parts.get(VELOCITY, []), block.first)
 
     def merged(self, later: "Peaks", crossing: Block, sums: Any) -> "Peaks":
