@@ -179,10 +179,11 @@ def window_of(rows: Float64s, geometry: Geometry, precision: Float64s) -> Window
 def own_features(values: Float64s) -> Float64s:
     """Return the mean, the logarithm of the deviation and the lag-1 correlation of columns.
 
-    Deviations from the median are clipped at 3, so single outliers count little.
+    Deviations from the median are clipped at 3, so single outliers count little. The correlation is
+    transformed by arctanh, which makes its deviation nearly constant.
 
     >>> own_features(np.array([[0.0], [1.0], [0.0], [1.0]])).round(2).tolist()
-    [[0.5], [-0.69], [-0.97]]
+    [[0.5], [-0.69], [-3.8]]
     """
     middle = np.median(values, axis=0)
     away = np.clip(values - middle, -MOST_DEVIATIONS, MOST_DEVIATIONS)

@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 import oracles
 from eigenstream import RBFNetwork, Sketch, SlowSubspace, StreamPCA, open_stream
 from eigenstream.subspace import autocorrelations, matrices, subspace_bound
-from eigenstream.subspace.sums.gaps import NOISE_SHARE, imputed, noise_level, positive_part
+from eigenstream.subspace.sums.gaps import imputed
 from eigenstream.theory import Independent
 
 MODELS = [
@@ -63,42 +63,6 @@ def test_containers_and_infinity(model):
     same(lists, stepwise)
     with pytest.raises(ValueError, match="squares overflow"):
         clone(model).fit(np.where(np.isnan(GAPS), 1e200, GAPS))
-
-
-def pairwise(rows, lag):
-    """Return A, B, the symmetric lagged covariance, and the counts, by loops over columns."""
-    now, past = rows[lag:], rows[:-lag]
-    d = rows.shape[1]
-    A, B, C, *counts = np.zeros((6, d, d))
-    for j in range(d):
-        for k in range(d):
-            both = np.isfinite(now[:, j] + now[:, k])
-            A[j, k] = np.cov(now[both][:, [j, k]].T, bias=True)[0, 1]
-            moved = np.isfinite(now[:, j] + now[:, k] + past[:, j] + past[:, k])
-            B[j, k] = np.mean((now - past)[moved, j] * (now - past)[moved, k])
-            x, y = np.r_[now[:, j], past[:, j]], np.r_[past[:, k], now[:, k]]
-            there = np.isfinite(x + y)
-            C[j, k] = np.cov(x[there], y[there], bias=True)[0, 1]
-            counts[0][j, k], counts[1][j, k], counts[2][j, k] = (
-                both.sum(),
-                moved.sum(),
-                there.sum() / 2,
-            )
-    return A, B, C, counts
-
-
-def test_the_repair_equals_its_formula():
-    lag = 2
-    A, B, C, counts = pairwise(GAPS, lag)
-    s = np.sqrt(np.diagonal(A))
-    A, B, C = (one / np.outer(s, s) for one in (A, B, C))
-    nu = [noise_level(n, len(GAPS) - lag) for n in counts]
-    a, c = nu[1] * np.diagonal(B).mean(), 2.0 * nu[2]
-    w, e = a**2 / (a**2 + c**2), a * c / np.hypot(a, c)
-    B = positive_part(w * (2.0 * A - 2.0 * C) + (1.0 - w) * B) + NOISE_SHARE * e * np.eye(8)
-    operator = matrices(SlowSubspace(2, lag=lag, missing="available").fit(GAPS))
-    assert_allclose(operator.reward / np.outer(s, s), positive_part(A), atol=1e-10)
-    assert_allclose(operator.penalty / np.outer(s, s), B, atol=1e-10)
 
 
 def test_slow_features_survive_gaps():
