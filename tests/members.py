@@ -243,6 +243,7 @@ ESTIMATORS = [
     Member(ClassSubspace(**DIFFERENCE), "labels", (SCIKIT_LEARN,)),
     Member(ClassSubspace(**DIFFERENCE, solver="kernel"), "labels", (SCIKIT_LEARN,)),
     Member(ClassSubspace(**DIFFERENCE, solver="flow"), "labels", (SCIKIT_LEARN,), NO_WEIGHTS),
+    Member(ClassSubspace(), "labels", (SCIKIT_LEARN,)),
     Member(ClassSubspace(2), "labels", (7,)),
     Member(ClassSubspace(2, **DIFFERENCE), "labels", (*EXACT, 7, 8)),
     Member(ClassSubspace(2, **DIFFERENCE, solver="krylov"), "labels", (2, 7, 8), at_once=True),

@@ -80,8 +80,8 @@ class ClassSubspace(PairwiseEstimator):
     <n_components, criterion, shrinkage, mixing>
     scale : bool, "within" or "auto", default="auto"
         Divide each feature by its standard deviation over the rows (True), or within classes. With
-        ``groups``, True stands for the deviation within tasks. "auto" is "within" for "ratio" and
-        fewer than 5 classes, and False otherwise.
+        ``groups``, True stands for the deviation within tasks. "auto" is "within" for "ratio" with
+        fewer than 5 classes and at least as many distinct rows as features, and False otherwise.
     eta : float, "auto" or "margin_risk", default="auto"
         For "difference": the weight of pairs of different classes; pairs of the same class have
         the weight 1. "auto" compares 12 weights from 10 to 0.003 by the ROC area of pairs of
@@ -378,9 +378,10 @@ class ClassSubspace(PairwiseEstimator):
     def _folds(self, learner: Learner, rows: Chunk) -> Folds:
         return folds_of_classes(learner, rows)
 
-    def _few_identities(self, learner: Learner) -> bool:
+    def _scales(self, learner: Learner) -> bool:
         terms: Any = learner.terms
-        return few_classes(terms)
+        sample: Any = learner.sample
+        return few_classes(terms) and bool(sample.n_distinct >= terms.n_features)
 
     def _divisors(self, learner: Learner) -> Float64s | None:
         if self.scale is not True:

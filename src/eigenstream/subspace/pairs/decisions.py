@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_number, warn_user
 from eigenstream._linalg import Float64s, row_squares
+from eigenstream._namespaces import on_host
 from eigenstream._prepared import prepared, without_steps
 from eigenstream._streams import is_stream, labelled_stream
 from eigenstream._types import Array, LabelsLike, Matrix, PairsLike, RowsLike
@@ -105,6 +106,34 @@ class PairDecisions(ABC):
         width = self.n_features_in_  # type: ignore[attr-defined]
         raw = _pair_input.checked_pairs(pairs, None, points, n_features=width)
         return without_steps(self)._distances(raw.rows, raw.pairs)
+
+    def get_mahalanobis_matrix(self) -> Float64s:
+        """Return the matrix M of the learned distance, as metric-learn does.
+
+        ``pair_distance`` of x and x' is the root of ``(x - x') @ M @ (x - x')``. With ``features``
+        or preprocessing steps, x and x' are the rows after these.
+
+        Returns
+        -------
+        array of shape (n_features, n_features)
+            A positive semidefinite matrix of rank n_components.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_iris
+        >>> from eigenstream import ClassSubspace
+        >>> X, y = load_iris(return_X_y=True)
+        >>> metric = ClassSubspace().fit(X, y)
+        >>> M, apart = metric.get_mahalanobis_matrix(), X[0] - X[1]
+        >>> np.allclose(np.sqrt(apart @ M @ apart), metric.pair_distance(X[None, :2]))
+        True
+        """
+        learned: Any = self
+        columns = on_host(learned.components_).T
+        scale = getattr(learned, "scale_", None)
+        columns = columns if scale is None else columns / on_host(scale)[:, None]
+        return np.asarray(columns @ columns.T, np.float64)
 
     def _distances(self, rows: Matrix, pairs: PairsLike) -> Float64s:
         with warnings.catch_warnings():

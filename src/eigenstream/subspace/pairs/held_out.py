@@ -133,7 +133,7 @@ def folds_of_classes(learner: Learner, rows: Chunk) -> Folds:
     rng = np.random.default_rng(0)
     if n < FEWEST_CLASSES:
         part = rng.permutation(len(rows)) % 5
-        splits: list[tuple[Parts, Any]] = [(NOTHING, part == k) for k in range(5)]
+        splits: list[tuple[Parts, Any]] = [(NOTHING, part == k) for k in np.unique(part)]
     else:
         bucket = np.arange(n) % BUCKETS
         couples: Any = [(k, k + BUCKETS // 2) for k in range(BUCKETS // 2)]

@@ -330,7 +330,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
     def _folds(self, learner: Learner, rows: PairGraph) -> Folds:
         return folds_of_pairs(rows, self._scatters(learner, learner.terms.n_features))
 
-    def _few_identities(self, learner: Learner) -> bool:
+    def _scales(self, learner: Learner) -> bool:
         return self._graph(learner).few
 
     def _solve_family(self, learner: Learner) -> PairResult:

@@ -200,8 +200,8 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         """Return the folds of sampled rows or pairs."""
 
     @abstractmethod
-    def _few_identities(self, learner: Learner) -> bool:
-        """Return whether there are too few classes to hold some out."""
+    def _scales(self, learner: Learner) -> bool:
+        """Return whether scale="auto" divides the features."""
 
     def _wanted(self, width: int) -> Any:
         if self.n_components == "auto" and self.criterion == "difference":
@@ -279,7 +279,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
                 "pairs have equal rows. Use criterion='difference'."
             )
         if self.scale == "auto" and basis is None and self._kernel is None:
-            scale = scatters.deviations if self._few_identities(learner) else None
+            scale = scatters.deviations if self._scales(learner) else None
         axes = Axes(scatters.scaled(scale))
         family = self._family(axes, width)
         selection: Selection | None = None
