@@ -71,6 +71,20 @@ def test_units_and_constant_columns_do_not_matter(model):
     np.testing.assert_allclose(other / np.outer(both, both), own, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("model", [MODELS[0], MODELS[-1]], ids=repr)
+@pytest.mark.parametrize("center", [True, "sequences", False])
+def test_first_rows_of_weight_zero_are_left_out(model, center):
+    rng, rows = recording(3, n=2_000)
+    gaps, weights = lossy(rng, rows, "scattered"), np.ones(2_000)
+    weights[:40] = 0.0
+    model = available(model).set_params(center=center)
+    whole = clone(model).fit(gaps, sample_weight=weights)
+    assert np.isfinite(whole.timescales_).all()
+    stepwise = model.partial_fit(gaps[:20], sample_weight=weights[:20])
+    stepwise.partial_fit(gaps[20:], sample_weight=weights[20:])
+    np.testing.assert_allclose(stepwise.timescales_, whole.timescales_, rtol=1e-8)
+
+
 def test_chunks_merges_and_files_change_nothing(tmp_path):
     rng, rows = recording(1, n=3_000)
     gaps = lossy(rng, rows, "scattered")

@@ -148,6 +148,17 @@ def test_rows_of_weight_zero_do_not_set_the_anchor():
     assert_allclose(sums.last.anchor, rows[1:].mean(axis=0))
 
 
+@pytest.mark.parametrize("center", [True, "sequences", False])
+def test_first_rows_of_weight_zero_do_not_matter(center):
+    rows, light = data(gaps=0.0), np.full((3, 5), 7.0)
+    expected, sums = AnchoredSums(5, center), AnchoredSums(5, center)
+    expected.add(rows)
+    sums.add(light, np.zeros(3), gaps=False)
+    sums.add(rows, np.ones(400), gaps=False)
+    assert_allclose(sums.covariance(), expected.covariance(), rtol=1e-12)
+    assert_allclose(sums.mean, expected.mean, rtol=1e-12)
+
+
 # ---- rows in time --------------------------------------------------------------------------------
 
 

@@ -106,7 +106,10 @@ class AnchoredSums:
         if isinstance(rows, DeviceArray):
             self._add_on_device(rows, weights)
             return
-        self._fix_anchor(rows, weights)
+        rows, weights = _of_positive_weight(rows, weights)
+        if len(rows) == 0:
+            return
+        self._fix_anchor(rows)
         u = rows - self.last.anchor
         root = None if weights is None else np.sqrt(weights)
         lost = gapped(u) if gaps else np.empty(0, np.intp)
@@ -139,8 +142,8 @@ class AnchoredSums:
 
     def add_crossed(self, now: Float64s, past: Float64s, weights: Float64s | None) -> None:
         """Add the symmetric part of the product of two rows, for each present value."""
-        self._fix_anchor(now, weights)
-        self._fix_anchor(past, weights)
+        self._fix_anchor(now)
+        self._fix_anchor(past)
         (u, here), (v, before) = (_zeroed(rows - self.last.anchor) for rows in (now, past))
         w = np.ones((1, 1)) if weights is None else weights[:, None]
         product, weight = (w * u).T @ v, _count(here, before, weights)
@@ -148,9 +151,9 @@ class AnchoredSums:
         self.product += 0.5 * (product + product.T)
         self.last.add(0.5 * sums, 0.5 * (weight + weight.T))
 
-    def _fix_anchor(self, rows: Float64s, weights: Float64s | None) -> None:
+    def _fix_anchor(self, rows: Float64s) -> None:
         if np.isnan(self.last.anchor).any():
-            self.last.fix_anchor(_column_means(rows if weights is None else rows[weights > 0.0]))
+            self.last.fix_anchor(_column_means(rows))
 
     def new_run(self) -> None:
         """Begin a sequence."""
@@ -252,6 +255,13 @@ def _zeroed(rows: Float64s) -> tuple[Float64s, Float64s]:
 
 def _diagonal(matrix: Float64s, width: int) -> Float64s:
     return np.full(width, matrix[0, 0]) if matrix.size == 1 else np.diagonal(matrix)
+
+
+def _of_positive_weight(rows: Matrix, weights: Float64s | None) -> tuple[Matrix, Float64s | None]:
+    """Return rows and weights without those of weight zero, whose mean is not defined."""
+    if weights is None or (weights > 0.0).all():
+        return rows, weights
+    return rows[weights > 0.0], weights[weights > 0.0]
 
 
 def _column_means(rows: Float64s) -> Float64s:
