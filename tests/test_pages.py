@@ -9,7 +9,7 @@ import pytest
 
 import eigenstream
 from benchmarks.pages import filled, tables
-from eigenstream.subspace.solvers.solver import SOLVERS
+from eigenstream.subspace.solvers.choice import SOLVERS
 
 PACKAGE = Path(eigenstream.__file__).parent
 ROOT = Path(__file__).parent.parent

@@ -5,10 +5,11 @@ from collections import Counter
 import numpy as np
 
 from eigenstream.subspace import Solver
+from eigenstream.subspace.sums.base import Sums
 from eigenstream.subspace.sums.operators import canonical
 
 
-class ColumnSums:
+class ColumnSums(Sums):
     """The diagonal of the sum of each part, which can add and merge."""
 
     def __init__(self):
@@ -53,7 +54,7 @@ class Columns(Solver):
     """Solver object, as in ``SlowSubspace(5, solver=Columns())``."""
 
     name = "columns"
-    abilities = (ColumnSums,)
+    abilities = frozenset({"add", "merge"})
 
     def _sums(self, terms, task):
         return ColumnSums()

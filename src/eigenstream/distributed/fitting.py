@@ -22,7 +22,9 @@ from eigenstream.rows.chunk import Chunk, Skipped
 from eigenstream.rows.fit import Fit
 from eigenstream.rows.guard import refitting
 from eigenstream.rows.rows import MapOfRows, Rows, errors_name
-from eigenstream.subspace.solvers.solver import MERGE, Krylov, Need, chosen_solver
+from eigenstream.subspace.solvers.base import MERGE
+from eigenstream.subspace.solvers.choice import Need, chosen_solver
+from eigenstream.subspace.solvers.krylov import Krylov
 from eigenstream.subspace.sums.learner import Learner
 
 if TYPE_CHECKING:

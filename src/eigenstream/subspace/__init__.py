@@ -43,9 +43,13 @@ from eigenstream.subspace.pairs.risks import (
     pair_risks,
     risk_bound,
 )
+from eigenstream.subspace.solvers.base import Solver
+from eigenstream.subspace.solvers.dense import Dense
 from eigenstream.subspace.solvers.flow import FlowMonitor
-from eigenstream.subspace.solvers.kernels import median_square
-from eigenstream.subspace.solvers.solver import Dense, Flow, Kernel, Krylov, Sketch, Solver
+from eigenstream.subspace.solvers.kernels import Kernel, median_square
+from eigenstream.subspace.solvers.krylov import Krylov
+from eigenstream.subspace.solvers.online import Flow
+from eigenstream.subspace.solvers.sketch import Sketch
 from eigenstream.subspace.sums.propagator import LaggedCovariances
 
 __all__ = [

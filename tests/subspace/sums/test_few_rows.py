@@ -6,7 +6,7 @@ from sklearn.base import clone
 
 from eigenstream import ClassSubspace, ContrastSubspace, PairSubspace, SlowSubspace, StreamPCA
 from eigenstream._linalg import principal_angles
-from eigenstream.subspace.solvers import solver as solvers
+from eigenstream.subspace.solvers import dense
 from eigenstream.subspace.sums.learner import Learner
 
 ROWS = np.random.default_rng(0).standard_normal((40, 90)).cumsum(axis=0) + 3.0
@@ -84,7 +84,7 @@ def test_a_list_of_sequences_makes_no_matrix():
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_auto_is_dense_for_few_rows_of_any_width(monkeypatch):
-    monkeypatch.setattr(solvers, "physical_memory", lambda: 3.2e7)
+    monkeypatch.setattr(dense, "physical_memory", lambda: 3.2e7)
     rows = np.random.default_rng(1).standard_normal((60, 1000))
     for model in (StreamPCA(2), SlowSubspace(2, criterion="ratio"), ClassSubspace(2)):
         assert fit(model, rows).solver_ == "dense"

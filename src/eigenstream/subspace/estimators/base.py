@@ -36,19 +36,10 @@ from eigenstream.subspace.estimators.entries import DEFAULT
 from eigenstream.subspace.estimators.mapping import FeatureMap, check_same_map
 from eigenstream.subspace.estimators.projection import Projection
 from eigenstream.subspace.estimators.results import Result
+from eigenstream.subspace.solvers.base import ADD, COUNT, MATRIX, MERGE, Solver, Task
+from eigenstream.subspace.solvers.choice import SOLVERS, Need, chosen_solver
 from eigenstream.subspace.solvers.kernels import KernelMap, RowSpan
 from eigenstream.subspace.solvers.ratio_frame import RatioFrame
-from eigenstream.subspace.solvers.solver import (
-    ADD,
-    COUNT,
-    MATRIX,
-    MERGE,
-    SOLVERS,
-    Need,
-    Solver,
-    Task,
-    chosen_solver,
-)
 from eigenstream.subspace.sums.learner import Learner, Watcher
 from eigenstream.subspace.sums.operators import MatrixOperator, Passes
 from eigenstream.subspace.sums.terms import Terms

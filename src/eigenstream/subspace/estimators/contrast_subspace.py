@@ -27,7 +27,7 @@ from eigenstream.subspace.estimators.base import SubspaceEstimator
 from eigenstream.subspace.estimators.entries import FLAG
 from eigenstream.subspace.estimators.results import ContrastResult
 from eigenstream.subspace.estimators.time import scale_of
-from eigenstream.subspace.solvers.solver import Solver, Task
+from eigenstream.subspace.solvers.base import Solver, Task
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.terms import PENALISED, ContrastTerms
 

@@ -20,7 +20,8 @@ from eigenstream.rows.guard import reads
 from eigenstream.rows.rows import each, is_list_of_sequences, validated
 from eigenstream.subspace.estimators.results import DynamicResult
 from eigenstream.subspace.estimators.time import TimeEstimator
-from eigenstream.subspace.solvers.solver import COUNT, PAIRWISE, Need, Solver
+from eigenstream.subspace.solvers.base import COUNT, PAIRWISE, Solver
+from eigenstream.subspace.solvers.choice import Need
 from eigenstream.subspace.sums import propagator as _propagator
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.operators import Eigenpairs

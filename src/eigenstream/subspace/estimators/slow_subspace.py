@@ -20,8 +20,9 @@ from eigenstream.subspace.estimators.entries import CRITERION, FLAG
 from eigenstream.subspace.estimators.results import Forms, SlowResult
 from eigenstream.subspace.estimators.time import TimeEstimator, scale_of
 from eigenstream.subspace.inference import correlations as _correlations
+from eigenstream.subspace.solvers.base import COUNT, MATRIX, Solver
+from eigenstream.subspace.solvers.choice import Need
 from eigenstream.subspace.solvers.flow import FlowOperator
-from eigenstream.subspace.solvers.solver import COUNT, MATRIX, Need, Solver
 from eigenstream.subspace.sums.learner import Learner, Watcher
 from eigenstream.subspace.sums.operators import Eigenpairs, MatrixOperator
 from eigenstream.subspace.sums.terms import Weights

@@ -22,7 +22,7 @@ from eigenstream.rows.guard import reads
 from eigenstream.rows.rows import as_floats, validated
 from eigenstream.subspace.estimators.results import VarianceResult
 from eigenstream.subspace.estimators.time import TimeEstimator, scale_of
-from eigenstream.subspace.solvers.solver import COUNT, Solver
+from eigenstream.subspace.solvers.base import COUNT, Solver
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.operators import Eigenpairs
 

@@ -59,7 +59,9 @@ from eigenstream.subspace.inference.uncertainty import (
     parts_of_sequences,
     warned,
 )
-from eigenstream.subspace.solvers.solver import MATRIX, PAIRWISE, Dense, Need, Task, chosen_solver
+from eigenstream.subspace.solvers.base import MATRIX, PAIRWISE, Task
+from eigenstream.subspace.solvers.choice import Need, chosen_solver
+from eigenstream.subspace.solvers.dense import Dense
 from eigenstream.subspace.sums.accumulators import Moments
 from eigenstream.subspace.sums.gaps import imputed
 from eigenstream.subspace.sums.learner import Learner, Watcher

@@ -12,7 +12,8 @@ from eigenstream.subspace.estimators.results import PairResult
 from eigenstream.subspace.estimators.slow_subspace import SlowSubspace
 from eigenstream.subspace.inference.correlations import implied
 from eigenstream.subspace.inference.decays import of_learner
-from eigenstream.subspace.solvers.solver import MATRIX, Dense, Task
+from eigenstream.subspace.solvers.base import MATRIX, Task
+from eigenstream.subspace.solvers.dense import Dense
 from eigenstream.subspace.sums.operators import MatrixOperator
 from eigenstream.subspace.sums.terms import TimeTerms
 

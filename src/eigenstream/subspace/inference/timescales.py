@@ -39,7 +39,8 @@ from eigenstream.subspace.inference.uncertainty import (
     settle,
     warned,
 )
-from eigenstream.subspace.solvers.solver import ADD, Need
+from eigenstream.subspace.solvers.base import ADD
+from eigenstream.subspace.solvers.choice import Need
 from eigenstream.subspace.sums.learner import Learner
 
 if TYPE_CHECKING:

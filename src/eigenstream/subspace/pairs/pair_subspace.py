@@ -46,7 +46,7 @@ from eigenstream.subspace.pairs.held_out import (
 from eigenstream.subspace.pairs.pairwise import PairwiseEstimator, continues
 from eigenstream.subspace.pairs.sample import MOST_PAIRS, PairSample, TrainingPairs
 from eigenstream.subspace.pairs.terms import PairTerms
-from eigenstream.subspace.solvers.solver import Solver
+from eigenstream.subspace.solvers.base import Solver
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.terms import NOTHING, Parts
 from eigenstream.theory import RiskBound

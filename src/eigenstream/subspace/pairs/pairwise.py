@@ -61,9 +61,9 @@ from eigenstream.subspace.pairs.held_out import (
 )
 from eigenstream.subspace.pairs.risks import PAPER_MARGIN
 from eigenstream.subspace.pairs.sample import PairSample, Sample, TrainingPairs
-from eigenstream.subspace.solvers.kernels import check_map
+from eigenstream.subspace.solvers.base import COUNT, Task
+from eigenstream.subspace.solvers.kernels import Kernel, check_map
 from eigenstream.subspace.solvers.ratio_frame import RatioFrame
-from eigenstream.subspace.solvers.solver import COUNT, Kernel, Task
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.operators import canonical
 from eigenstream.subspace.sums.terms import NOTHING, Parts, Weights

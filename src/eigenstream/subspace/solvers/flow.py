@@ -24,6 +24,7 @@ from eigenstream.online.averages import RunningAnswer, RunningMean
 from eigenstream.online.blocks import advance_loop, automatic, mean_shares, pointer
 from eigenstream.online.plan import check_start
 from eigenstream.schedules import Auto, as_schedule
+from eigenstream.subspace.sums.base import Sums
 from eigenstream.subspace.sums.block import Block, indices
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.operators import Eigenpairs, canonical
@@ -161,7 +162,7 @@ class Inputs:
     _frame="f8 C+1 W | f8 0 W",
     **dict.fromkeys(("rule", "rate", "stopped", "_keep", "_room"), "-"),
 )
-class FlowSums:
+class FlowSums(Sums):
     """Sums of the terms of blocks by an online rule, which takes a step for each rewarded term.
 
     The input of a step is the row minus the mean of the rows before it, with the weight ``reward``.

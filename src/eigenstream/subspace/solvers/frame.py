@@ -25,6 +25,7 @@ from scipy.linalg import block_diag, lapack, qr, solve_triangular
 from eigenstream._linalg import Float64s, reciprocals
 from eigenstream._storable import storable
 from eigenstream.subspace.solvers.probes import Probes, share_of_probes
+from eigenstream.subspace.sums.base import Sums
 from eigenstream.subspace.sums.block import Block, Part, Shares
 from eigenstream.subspace.sums.operators import MatrixOperator
 from eigenstream.subspace.sums.terms import NOTHING, Parts, Terms, Weights
@@ -91,7 +92,7 @@ def block_rows(n_features: int, n_vectors: int) -> int:
     concentration="number",
     probes="Probes",
 )
-class Frame:
+class Frame(Sums):
     """The sums of all parts along the ends of the spectrum of T, for given weights.
 
     ``highest`` and ``lowest`` are the numbers of the largest and smallest eigenvectors to keep.

@@ -1,18 +1,24 @@
-"""Kernels as feature maps whose prototypes are all training rows."""
+"""The solver in the space of a kernel: a feature map whose prototypes are all training rows."""
+
+from typing import ClassVar
 
 import numpy as np
 from scipy.linalg import lapack, solve_triangular, svd
 from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.utils._param_validation import StrOptions
 
 from eigenstream._checks import warn_user
 from eigenstream._linalg import Float64s, length
 from eigenstream._machine import check_fits
 from eigenstream._storable import storable
-from eigenstream._types import LabelsLike, Matrix, RowsLike, Transformer
+from eigenstream._types import Constraints, LabelsLike, Matrix, RowsLike, Transformer
 from eigenstream.subspace.pairs.hashes import row_hashes
+from eigenstream.subspace.solvers.base import MATRIX, POSITIVE, RATIOS, Solver, Task
+from eigenstream.subspace.sums.accumulators import Moments
 from eigenstream.subspace.sums.block import dense
+from eigenstream.subspace.sums.terms import Terms
 
 #: The number of rows for the median distance. More rows take more time.
 MEDIAN_ROWS = 1000
@@ -164,3 +170,39 @@ class RowSpan(TransformerMixin, BaseEstimator):
     def coefficients(self, columns: Float64s) -> Float64s:
         """Return the coefficients of columns over the training rows."""
         return np.asarray(self.roots_ @ columns)
+
+
+@storable()
+class Kernel(Solver):
+    """Exact solver in the space of a kernel, for up to about 10^4 rows.
+
+    Parameters
+    ----------
+    kernel : {"rbf", "linear"}, default="rbf"
+        "rbf" is exp(-gamma |x - y|^2). "linear" suits rows with many more features than rows.
+    gamma : float, optional
+        The coefficient of "rbf". By default 0.7 over the median squared distance of the rows.
+
+    Examples
+    --------
+    >>> from eigenstream import Kernel, PairSubspace
+    >>> PairSubspace(2, solver=Kernel("rbf", 0.1)).solver.get_params()["gamma"]
+    0.1
+    """
+
+    name = "kernel"
+    abilities = frozenset({MATRIX, RATIOS})
+    _parameter_constraints: ClassVar[Constraints] = {
+        "kernel": [StrOptions({"rbf", "linear"})],
+        "gamma": [POSITIVE, None],
+    }
+
+    def __init__(self, kernel: str = "rbf", gamma: float | None = None) -> None:
+        self.kernel, self.gamma = kernel, gamma
+
+    def own_map(self) -> KernelMap | RowSpan:
+        """Return the map of the kernel."""
+        return RowSpan() if self.kernel == "linear" else KernelMap(self.gamma)
+
+    def _sums(self, terms: Terms, task: Task) -> Moments:
+        return Moments(terms.n_features)

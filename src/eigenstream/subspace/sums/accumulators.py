@@ -10,6 +10,7 @@ from eigenstream._linalg import Float64s, mirrored, rank_update
 from eigenstream._namespaces import DeviceArray
 from eigenstream._storable import storable
 from eigenstream._types import Values
+from eigenstream.subspace.sums.base import Sums
 from eigenstream.subspace.sums.block import Block, Edges, Part, Shares
 from eigenstream.subspace.sums.operators import MatrixOperator
 from eigenstream.subspace.sums.terms import NOTHING, Parts, Terms
@@ -100,7 +101,7 @@ class PartSum:
 
 
 @storable(n_features="int=W", sums="dict[PartSum]")
-class Moments:
+class Moments(Sums):
     """Exact sums, one matrix for each part."""
 
     def __init__(self, n_features: int) -> None:
@@ -136,7 +137,7 @@ class Moments:
             home = moment.total if isinstance(moment.total, DeviceArray) else home
         return MatrixOperator(reward, penalty, floor=terms.floor, home=home)
 
-    def vectors(self, terms: Terms) -> Float64s | None:
+    def few_terms(self, terms: Terms) -> Float64s | None:
         """Return all terms as vectors, or None if there are at least as many as features."""
         vectors: list[Float64s] = []
         for part in self.sums.values():

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import nullcontext
 from copy import copy, deepcopy
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 from scipy.linalg import qr
@@ -14,6 +14,7 @@ from eigenstream._namespaces import DeviceArray
 from eigenstream._storable import storable
 from eigenstream.rows.chunk import Chunk, joined
 from eigenstream.rows.fit import Fit
+from eigenstream.subspace.sums.base import Sums
 from eigenstream.subspace.sums.block import Block
 from eigenstream.subspace.sums.terms import NOTHING, Parts, Terms
 
@@ -31,13 +32,6 @@ NARROW = 64
 def rows_in_cache(n_features: int) -> int:
     """Return the number of rows in a block of exact sums."""
     return int(np.clip(BLOCK_VALUES // max(n_features, 1), 256, 8192))
-
-
-class Sums(Protocol):
-    """The sums of a solver. Their other methods are its abilities, see ``Solver.can``."""
-
-    def add(self, block: Block, terms: Terms) -> None:
-        """Add the terms of a block."""
 
 
 @storable()
@@ -104,7 +98,7 @@ class Learner:
     ) -> None:
         self.n_features = terms.n_features
         self.terms, self.block_rows = terms, block_rows
-        #: Other methods of the sums are abilities of the solver, see ``Solver.can``.
+        #: ``Sums``, with the further methods of the solver's abilities.
         self.sums: Any = sums
         self.first_rows = first_rows
         #: The sample on which weights are compared and errors are counted.
@@ -214,8 +208,7 @@ class Learner:
         if not self.waiting and not copied:
             return self
         ready = copy(self)
-        sums = self.sums.silent() if hasattr(self.sums, "silent") else self.sums
-        parts = self.terms, sums, self.sample, self.watchers
+        parts = self.terms, self.sums.silent(), self.sample, self.watchers
         ready.terms, ready.sums, ready.sample, ready.watchers = deepcopy(parts)
         ready.further = None
         ready._finish()
@@ -229,8 +222,7 @@ class Learner:
     def estimated_share(self) -> float | None:
         """Return the estimated share of the optimum of a sketch, or None if there is none."""
         ready = self.ahead()
-        estimate = getattr(ready.sums, "estimated_share", None)
-        share: float | None = None if estimate is None else estimate(ready.terms)
+        share: float | None = ready.sums.estimated_share(ready.terms)
         return share
 
     def missed(self) -> float | None:
@@ -257,7 +249,7 @@ class Learner:
 
         The basis is returned as orthonormal columns. It is None unless the sums are exact.
         """
-        vectors = self.sums.vectors(self.terms) if hasattr(self.sums, "along") else None
+        vectors = self.sums.few_terms(self.terms)
         if vectors is None:
             return self, None
         basis = qr(vectors.T, mode="economic", check_finite=False)[0]
@@ -269,12 +261,12 @@ class Learner:
     @property
     def stopped(self) -> bool:
         """True if a hook has stopped the last call."""
-        return bool(getattr(self.sums, "stopped", False))
+        return bool(self.sums.stopped)
 
     @property
     def mean(self) -> Float64s:
         """The mean of the rows: that of the sums, if they have their own."""
-        mean: Float64s | None = getattr(self.sums, "mean", None)
+        mean: Float64s | None = self.sums.mean
         return self.terms.mean if mean is None else mean
 
     @property
@@ -301,12 +293,8 @@ class Learner:
             self.sums.forget(keep ** len(block))
         narrow = self.terms.n_features <= NARROW
         with blas_threads(1) if narrow else nullcontext():
-            for part in block.sequences() if self._by_sequence else [block]:
+            for part in block.sequences() if self.sums.by_sequence else [block]:
                 terms = self.terms.take(part)
                 self.sums.add(terms, self.terms)
                 for watcher in self.watchers.values():
                     watcher.see(terms, self.sums)
-
-    @property
-    def _by_sequence(self) -> bool:
-        return bool(getattr(self.sums, "by_sequence", False))

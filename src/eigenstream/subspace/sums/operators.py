@@ -16,6 +16,7 @@ from eigenstream._namespaces import DeviceArray
 from eigenstream._storable import storable
 from eigenstream._types import Parameters, Values
 from eigenstream.rows.fit import Fit
+from eigenstream.subspace.sums.base import Sums
 from eigenstream.subspace.sums.block import Block
 from eigenstream.subspace.sums.gaps import GapNoise
 from eigenstream.subspace.sums.learner import Learner
@@ -259,7 +260,7 @@ class MatrixOperator:
         return np.diagonal(reward), np.diagonal(penalty)
 
 
-class Total:
+class Total(Sums):
     """The accumulator of a pass that sums a function of the blocks of terms."""
 
     def __init__(self, function: Callable[[Block], Values]) -> None:
@@ -340,7 +341,7 @@ class PassOperator:
 
 
 @storable(tol="number", source="-")
-class Passes:
+class Passes(Sums):
     """The accumulator of the Krylov solver, which stores nothing and reads the rows again."""
 
     #: The source of the rows, during a fit.

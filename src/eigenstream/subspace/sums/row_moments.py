@@ -13,6 +13,7 @@ from eigenstream._namespaces import DeviceArray
 from eigenstream._storable import storable
 from eigenstream._types import Matrix
 from eigenstream.subspace.sums.anchored_sums import AnchoredSums, gapped
+from eigenstream.subspace.sums.base import Sums
 from eigenstream.subspace.sums.block import Block, Edges, End
 from eigenstream.subspace.sums.completion import KEPT_VALUES, Gaussian, Incomplete, Patterns, fitted
 from eigenstream.subspace.sums.gaps import (
@@ -44,7 +45,7 @@ LONG_SEQUENCES = 1000
     incomplete="Incomplete | None?",
     model="-",
 )
-class RowMoments:
+class RowMoments(Sums):
     """Sums of rows and of their velocities about the mean of all rows, or of each sequence.
 
     With gaps they also contain the products of rows and the rows ``lag`` earlier. For complete rows

@@ -14,11 +14,12 @@ from eigenstream._namespaces import on_host
 from eigenstream._storable import storable
 from eigenstream.rows.chunk import Places
 from eigenstream.rows.fit import Fit
+from eigenstream.subspace.sums.base import Sums
 from eigenstream.subspace.sums.block import Block, Edges, End, indices
 from eigenstream.subspace.sums.gaps import positive_part
 from eigenstream.subspace.sums.learner import Learner, Watcher
 from eigenstream.subspace.sums.operators import MatrixOperator
-from eigenstream.subspace.sums.terms import NOTHING, VARIANCE, VELOCITY, Parts, TimeTerms
+from eigenstream.subspace.sums.terms import NOTHING, VARIANCE, VELOCITY, Parts, Terms, TimeTerms
 
 #: Blocks that hold this share of a column's sum of squares, and this multiple of the earlier mean
 #: square, are searched. Smaller values take more time.
@@ -53,12 +54,12 @@ class Peak:
 
 
 @dataclass(frozen=True)
-class OperatorSums:
+class OperatorSums(Sums):
     """Sums that have been solved: their operator."""
 
     result: MatrixOperator
 
-    def operator(self, terms: TimeTerms, held_out: Parts = NOTHING) -> MatrixOperator:
+    def operator(self, terms: Terms, held_out: Parts = NOTHING) -> MatrixOperator:
         """Return the operator."""
         return self.result
 

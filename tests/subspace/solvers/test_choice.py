@@ -1,11 +1,12 @@
-"""An ability of a solver is a method: the same requests raise as the table of abilities states."""
+"""Requests that the solver has no ability for raise, as the table of abilities states."""
 
 import itertools
 
 import pytest
 
 from eigenstream import ClassSubspace, ContrastSubspace, SlowSubspace, StreamPCA
-from eigenstream.subspace.solvers.solver import ADD, MATRIX, MERGE, SOLVERS, Need, chosen_solver
+from eigenstream.subspace.solvers.base import ADD, MATRIX, MERGE
+from eigenstream.subspace.solvers.choice import SOLVERS, Need, chosen_solver
 
 #: The solvers that answer for any weights from the same sums.
 FULL = {"dense", "kernel"}

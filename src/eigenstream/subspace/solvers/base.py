@@ -1,0 +1,113 @@
+"""The base of the solvers: their parameters, their abilities, and the learner that they begin.
+
+A solver object has its own parameters, as in ``SlowSubspace(solver=Sketch(oversampling=4))``. In a
+grid search their names are ``solver__oversampling`` and so on.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+from sklearn.utils._param_validation import Interval
+
+from eigenstream._documented import Documented
+from eigenstream._types import Constraints, Transformer
+from eigenstream.rows.fit import Fit
+from eigenstream.subspace.sums.base import Sums
+from eigenstream.subspace.sums.learner import Learner
+from eigenstream.subspace.sums.terms import Terms, Weights
+
+#: The abilities of solvers: ``partial_fit``, ``merge``, and solving the sums again for other
+#: weights, scales or all components.
+ADD, MERGE, MATRIX = "add", "merge", "matrix"
+#: The ability that ratios and alpha="auto" of a time series need.
+RATIOS = "ratios"
+#: The ability that gaps and a mean for each sequence need.
+PAIRWISE = "pairwise"
+
+COUNT = Interval(Integral, 1, None, closed="left")
+POSITIVE = Interval(Real, 0, None, closed="neither")
+FRACTION = Interval(Real, 0, 1, closed="left")
+
+
+@dataclass(frozen=True)
+class Task:
+    """The task of a solver. ``weights`` is None if they are estimated from the data."""
+
+    n_components: Any
+    weights: Weights | None
+    sample: Any = None
+    #: Returns the exact sums, by default ``Moments``.
+    sums: Callable[[], Sums] | None = None
+    #: The shrinkage of ratios, or None for T.
+    shrinkage: float | None = None
+
+
+class Solver(Documented):
+    """Base of the solvers. A subclass has a ``name``, its ``abilities`` and ``_sums``.
+
+    Examples
+    --------
+    >>> from eigenstream.subspace import Dense, Krylov
+    >>> Dense.can("merge"), Krylov.can("merge")
+    (True, False)
+    """
+
+    _parameter_constraints: ClassVar[Constraints] = {}
+    #: The name of the solver with its default parameters.
+    name: ClassVar[str]
+    #: "add" allows ``partial_fit``, "merge" allows ``merge``, and "matrix" allows other weights of
+    #: the same sums. "ratios" allows ratios, and "pairwise" allows gaps.
+    abilities: ClassVar[frozenset[str]] = frozenset()
+    forgetting: float = 0.0
+    passes: int = 1
+
+    @classmethod
+    def can(cls, ability: str) -> bool:
+        """Return whether the solver has an ability, for some values of its parameters.
+
+        Parameters
+        ----------
+        ability : str
+            The name of the ability, such as "merge".
+
+        Returns
+        -------
+        bool
+            True if the solver has it.
+        """
+        return ability in cls.abilities
+
+    def _able(self, ability: str) -> bool:
+        """Return whether ``can`` holds with the parameters of this solver."""
+        return ability in self.abilities
+
+    def fits(self, n_features: int, n_rows: int | None) -> bool:
+        """Return whether "auto" may use this solver; ``n_rows`` is None for rows read once."""
+        return False
+
+    def own_map(self) -> Transformer:
+        """Return the feature map of the solver, or None."""
+        return None
+
+    def begin(self, terms: Terms, task: Task) -> Learner:
+        """Return a learner that has seen nothing."""
+        return Learner(
+            terms,
+            self._sums(terms, task),
+            block_rows=self._block_rows(terms, task),
+            sample=task.sample,
+            forgetting=self.forgetting,
+        )
+
+    def learn(self, learner: Learner, fit: Fit) -> Learner:
+        """Learn from all rows, and return the learner."""
+        learned: Learner = fit.learn(learner)
+        return learned
+
+    def _block_rows(self, terms: Terms, task: Task) -> int | None:
+        return None
+
+    def _sums(self, terms: Terms, task: Task) -> Sums:
+        raise NotImplementedError

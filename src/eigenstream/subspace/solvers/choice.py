@@ -1,0 +1,98 @@
+"""The choice of the solver, and the abilities that parameters and calls require."""
+
+from numbers import Real
+from typing import NamedTuple, cast
+
+from sklearn.base import BaseEstimator
+
+from eigenstream.subspace.solvers.base import MATRIX, PAIRWISE, RATIOS, Solver
+from eigenstream.subspace.solvers.dense import THIN, Dense
+from eigenstream.subspace.solvers.kernels import Kernel
+from eigenstream.subspace.solvers.krylov import Krylov
+from eigenstream.subspace.solvers.online import Flow
+from eigenstream.subspace.solvers.sketch import Sketch
+
+#: The values with which a sketch has the ratios of classes, for an error.
+OF_NUMBERS = ", or Sketch(passes=2) with n_components=10, shrinkage=0.5, mixing=0, scale=False"
+
+#: The solvers by name. "auto" uses the first that fits and has the required abilities.
+SOLVERS: dict[str, type[Solver]] = {
+    kind.name: kind for kind in (Dense, Sketch, Krylov, Flow, Kernel)
+}
+
+
+class Need(NamedTuple):
+    """A parameter value or a call in words, the ability that it requires, and an alternative."""
+
+    words: str
+    ability: str
+    otherwise: str = ""
+
+
+def needs_of(estimator: BaseEstimator) -> list[Need]:
+    """Return the abilities that the parameters of an estimator require."""
+    params = estimator.get_params(deep=False)
+    needs = []
+    ratios, otherwise = RATIOS, ", or criterion='difference'"
+    if "mixing" in params:  # a sketch compares no values on held-out classes
+        numbers = (params[name] for name in ("n_components", "shrinkage", "scale"))
+        if "preprocessor" in params:
+            ratios = MATRIX
+        elif params["mixing"] != 0 or not all(isinstance(number, Real) for number in numbers):
+            ratios, otherwise = MATRIX, otherwise + OF_NUMBERS
+    if params.get("criterion", "difference") != "difference":
+        needs.append(Need("criterion='ratio'", ratios, otherwise))
+    else:
+        for name in ("alpha", "eta"):
+            if not isinstance(params.get(name, 1.0), int | float):
+                words = f"{name}={params[name]!r}"
+                ability = ratios if params[name] == "auto" else MATRIX
+                needs.append(Need(words, ability, f", or give {name} as a number"))
+    if params.get("scale", False) not in (False, "auto"):
+        needs.append(Need(f"scale={params['scale']!r}", MATRIX))
+    n = params["n_components"]
+    if n is None or isinstance(n, float):
+        needs.append(Need(f"n_components={n!r}", MATRIX, ", or a whole number"))
+    return needs
+
+
+def chosen_solver(
+    estimator: BaseEstimator, n_features: int, n_rows: int | None, *calls: Need
+) -> Solver:
+    """Return the estimator's solver, or raise if it lacks a required ability.
+
+    ``n_rows`` is None for rows that can be read only once. ``calls`` are further requirements, such
+    as ``Need("partial_fit", "add")``.
+    """
+    needs = [*needs_of(estimator), *calls]
+    solver = estimator.solver
+    if isinstance(solver, str) and solver == "auto":
+        if any(need.ability == PAIRWISE or need.words.startswith("scale") for need in needs):
+            n_rows = None  # These need all matrices.
+        for kind in SOLVERS.values():
+            candidate = kind()
+            has_all = all(candidate._able(need.ability) for need in needs)
+            if has_all and candidate.fits(n_features, n_rows):
+                return candidate
+        sketch = any(need.ability == RATIOS for need in needs)
+        raise ValueError(
+            f"{needs[0].words if needs else 'solver=auto'} needs matrices of {n_features} x "
+            f"{n_features}, which do not fit in memory. Use fewer columns, "
+            f"{'solver=Sketch(passes=3), ' * sketch}or solver='dense' for at most "
+            f"{n_features // THIN} rows."
+        )
+    solver = SOLVERS[solver]() if isinstance(solver, str) else solver
+    solver._validate_params()
+    for need in needs:
+        if not solver._able(need.ability):
+            passes = "passes=2" if need.ability == RATIOS else ""
+            able = [
+                f"{kind.__name__}({passes if kind is Sketch else ''})"
+                for kind in SOLVERS.values()
+                if kind.can(need.ability)
+            ]
+            raise ValueError(
+                f"{need.words} is not supported by solver={solver.name!r}. "
+                f"Use solver={' or '.join(able)}{need.otherwise}."
+            )
+    return cast(Solver, solver)

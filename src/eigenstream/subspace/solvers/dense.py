@@ -1,0 +1,75 @@
+"""The exact solver, which stores a matrix for each part."""
+
+from typing import ClassVar
+
+from eigenstream._machine import physical_memory
+from eigenstream._storable import storable
+from eigenstream._types import Constraints
+from eigenstream.subspace.solvers.base import (
+    ADD,
+    FRACTION,
+    MATRIX,
+    MERGE,
+    PAIRWISE,
+    RATIOS,
+    Solver,
+    Task,
+)
+from eigenstream.subspace.sums.accumulators import Moments
+from eigenstream.subspace.sums.base import Sums
+from eigenstream.subspace.sums.terms import Terms
+
+#: The share of the memory that D x D matrices may take before "auto" avoids them, and the number of
+#: such matrices that a dense solve holds at once.
+MEMORY_SHARE, DENSE_MATRICES = 0.25, 4
+
+#: Rows with at least this number of columns for each row are solved in their span. Each row has up
+#: to two terms, and n_features / 2 terms are stored as vectors.
+THIN = 4
+
+
+def fits_dense(n_features: int, n_rows: int | None = None) -> bool:
+    """Return whether D x D matrices, or the terms of a few rows, fit in their share of memory.
+
+    ``n_rows`` is None if there may be any number of rows.
+    """
+    size = n_features
+    if n_rows is not None and THIN * n_rows <= n_features:
+        size = THIN * n_rows
+    return DENSE_MATRICES * 8.0 * n_features * size <= MEMORY_SHARE * physical_memory()
+
+
+@storable()
+class Dense(Solver):
+    """Exact solver that stores a D x D matrix for each part.
+
+    It can merge, and it can solve for other weights without reading the data again.
+
+    Parameters
+    ----------
+    forgetting : float in [0, 1), default=0.0
+        The relative loss of weight of earlier rows with each new row. For a half-life of h rows,
+        pass 1 - 0.5 ** (1 / h), about 0.7 / h.
+
+    Examples
+    --------
+    >>> from eigenstream import Dense, StreamPCA
+    >>> StreamPCA(2, solver=Dense(forgetting=0.01)).solver.get_params()[
+    ...     "forgetting"
+    ... ]
+    0.01
+    """
+
+    name = "dense"
+    abilities = frozenset({ADD, MERGE, MATRIX, RATIOS, PAIRWISE})
+    _parameter_constraints: ClassVar[Constraints] = {"forgetting": [FRACTION]}
+
+    def __init__(self, forgetting: float = 0.0) -> None:
+        self.forgetting = forgetting
+
+    def fits(self, n_features: int, n_rows: int | None) -> bool:
+        """Return whether "auto" may take this solver."""
+        return fits_dense(n_features, n_rows)
+
+    def _sums(self, terms: Terms, task: Task) -> Sums:
+        return Moments(terms.n_features) if task.sums is None else task.sums()

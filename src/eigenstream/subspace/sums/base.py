@@ -1,0 +1,48 @@
+"""The base of the sums that solvers store."""
+
+from typing import Any
+
+from eigenstream._linalg import Float64s
+from eigenstream.subspace.sums.block import Block
+from eigenstream.subspace.sums.terms import NOTHING, Parts, Terms
+
+
+class Sums:
+    """Sums over terms. The members below ``operator`` have defaults for sums without the ability.
+
+    Sums of a solver that can merge also have ``merge`` and ``forget``, and those of a solver with
+    several passes have ``again`` and ``missed``.
+    """
+
+    #: True if a hook has ended the last call.
+    stopped: bool = False
+
+    def add(self, block: Block, terms: Terms) -> None:
+        """Add the terms of a block."""
+        raise NotImplementedError
+
+    def operator(self, terms: Terms, held_out: Parts = NOTHING) -> Any:
+        """Return A and B, without the held-out parts."""
+        raise NotImplementedError
+
+    @property
+    def mean(self) -> Float64s | None:
+        """The mean of the rows, or None if the terms have it."""
+        return None
+
+    @property
+    def by_sequence(self) -> bool:
+        """True if each block must hold rows of one sequence."""
+        return False
+
+    def silent(self) -> "Sums":
+        """Return the sums without a hook."""
+        return self
+
+    def estimated_share(self, terms: Terms) -> float | None:
+        """Return the estimated share of the optimum, or None for exact sums."""
+        return None
+
+    def few_terms(self, terms: Terms) -> Float64s | None:
+        """Return all terms as vectors, or None unless they are stored and fewer than features."""
+        return None
