@@ -27,6 +27,7 @@ from eigenstream import (
     PairMetric,
     PairSubspace,
     Perceptron,
+    QuadraticMap,
     RBFNetwork,
     SangerNetwork,
     SelfOrganizingMap,
@@ -276,8 +277,12 @@ ESTIMATORS = [
 
 FEATURES = [
     Member(RBFNetwork(3), "rows", (SCIKIT_LEARN,)),
-    Member(RBFNetwork(10, gamma="median"), "rows", (8,)),
-    Member(RBFNetwork(60, gamma="median"), "rows", (7,)),
+    Member(RBFNetwork(10), "rows", (8,)),
+    Member(RBFNetwork(60), "rows", (7,)),
+    Member(QuadraticMap(1), "rows", (SCIKIT_LEARN,)),
+    Member(QuadraticMap(2, n_rows=10), "rows", (8,)),
+    Member(QuadraticMap(3, n_rows=60), "rows", (7,)),
+    Member(SlowSubspace(2, features=QuadraticMap(2, n_rows=60)), "time", (7,)),
     # Rows of scikit-learn's checks are no images: tests/features/test_gradients.py makes them so.
     Member(GradientOrientation(cells=2), "rows", (7, 8), at_once=True),
 ]

@@ -52,7 +52,7 @@ FLOORS = {
     "theory": 1,
     "evaluation": 3,
     "online": 2,
-    "features": 4,
+    "features": 5,
     "processes": 2,
     "subspace": 4,
     "neurons": 5,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from eigenstream._types import Estimator
-    from eigenstream.features import RBFNetwork
+    from eigenstream.features import QuadraticMap, RBFNetwork
     from eigenstream.monitor import Monitor
     from eigenstream.neurons import (
         Adaline,
@@ -68,6 +68,7 @@ __all__ = [
     "PairMetric",
     "PairSubspace",
     "Perceptron",
+    "QuadraticMap",
     "RBFNetwork",
     "SangerNetwork",
     "SelfOrganizingMap",

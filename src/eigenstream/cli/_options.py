@@ -256,13 +256,19 @@ class LearningOptions:
         Any, value, "The most features, all or auto; for pca also a share as 0.95."
     ] = "auto"
     solver: Annotated[str, "auto, dense, sketch, krylov, flow or kernel."] = "auto"
-    features: Annotated[str | None, "A map in front: rbf:SIZE, a radial basis network."] = None
+    features: Annotated[
+        str | None,
+        "A map in front: rbf:SIZE, a radial basis network, or quadratic:COMPONENTS, products.",
+    ] = None
 
     def estimator(self, kind: Any, run: RunOptions, **parameters: Any) -> Estimator:
         """Return an estimator with these options."""
         parameters = run.gaps | parameters | {"solver": self.solver}
         if self.features is not None:
-            known: Facts = {"rbf": partial(es.RBFNetwork, gamma="median", random_state=run.seed)}
+            known: Facts = {
+                "rbf": partial(es.RBFNetwork, random_state=run.seed),
+                "quadratic": es.QuadraticMap,
+            }
             parameters["features"] = called(self.features, known)
         if self.n_components != "auto":
             parameters["n_components"] = self.n_components

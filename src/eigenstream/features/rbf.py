@@ -52,7 +52,7 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded):
     n_prototypes : int, default=500
         The number of prototypes and of features. ``fit`` on fewer rows uses all rows and warns.
         ``partial_fit`` waits until it has all prototypes.
-    gamma : float or "median", default=4.0
+    gamma : float or "median", default="median"
         The factor gamma of the kernel exp(-gamma |x - y|^2). "median" is 1 over the median squared
         distance between prototypes.
     spacing : int, default=1
@@ -102,7 +102,7 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded):
 
     From a stream, one prototype every tenth row:
 
-    >>> network = RBFNetwork(4, gamma="median", spacing=10)
+    >>> network = RBFNetwork(4, spacing=10)
     >>> for chunk in np.array_split(X, 8):
     ...     network = network.partial_fit(chunk)
     ...     if network.is_ready_:
@@ -127,7 +127,7 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded):
         self,
         n_prototypes: int = 500,
         *,
-        gamma: float | Literal["median"] = 4.0,
+        gamma: float | Literal["median"] = "median",
         spacing: int = 1,
         random_state: RandomState = None,
     ) -> None:

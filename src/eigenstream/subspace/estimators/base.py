@@ -38,7 +38,7 @@ from eigenstream.subspace.estimators.projection import Projection
 from eigenstream.subspace.estimators.results import Result
 from eigenstream.subspace.solvers.base import ADD, COUNT, MATRIX, MERGE, Solver, Task
 from eigenstream.subspace.solvers.choice import SOLVERS, Need, chosen_solver
-from eigenstream.subspace.solvers.kernels import KernelMap, RowSpan
+from eigenstream.subspace.solvers.kernels import KernelMap, RowSpan, check_map
 from eigenstream.subspace.solvers.ratio_frame import RatioFrame
 from eigenstream.subspace.sums.learner import Learner, Watcher
 from eigenstream.subspace.sums.operators import MatrixOperator, Passes
@@ -229,6 +229,8 @@ class SubspaceEstimator(Projection):
         self._map = fit.map = None if features is None else FeatureMap(features)
         if self._map is not None:
             fit.rows.fit_map(self._map)
+            if self._map.ready:
+                check_map(self._map.transformer)
 
     _row_word = "row"
 

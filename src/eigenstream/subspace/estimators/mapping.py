@@ -19,6 +19,7 @@ from eigenstream._storable import storable
 from eigenstream._types import Matrix, StreamLike, Transformer
 from eigenstream.rows.chunk import Chunk
 from eigenstream.rows.rows import all_rows
+from eigenstream.subspace.solvers.kernels import check_map
 
 
 @storable(transformer="any", waiting="list[Chunk]")
@@ -90,6 +91,8 @@ class FeatureMap:
         rows = heavy.rows if chunk.pairs is None else heavy.kept().rows
         if rows.shape[0]:
             learning.partial_fit(rows[: learning.n_rows_needed_])
+        if self.ready:
+            check_map(learning)
 
 
 def check_same_map(left: FeatureMap | None, right: FeatureMap | None) -> None:

@@ -62,7 +62,7 @@ from eigenstream.subspace.pairs.held_out import (
 from eigenstream.subspace.pairs.risks import PAPER_MARGIN
 from eigenstream.subspace.pairs.sample import PairSample, Sample, TrainingPairs
 from eigenstream.subspace.solvers.base import COUNT, Task
-from eigenstream.subspace.solvers.kernels import Kernel, check_map
+from eigenstream.subspace.solvers.kernels import Kernel
 from eigenstream.subspace.solvers.ratio_frame import RatioFrame
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.operators import canonical
@@ -121,11 +121,6 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
     _SAMPLE_SIZE: ClassVar[int | None] = None
     #: The cached training pairs (or rows) after projection.
     _trained: TrainingPairs | TrainingRows | None = None
-
-    def _fit_maps(self, fit: Fit) -> None:
-        super()._fit_maps(fit)
-        if fit.map is not None and fit.map.ready:
-            check_map(fit.map.transformer)
 
     @abstractmethod
     def _sample(self, width: int) -> Sample | PairSample:

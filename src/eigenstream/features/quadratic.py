@@ -1,0 +1,200 @@
+"""Leading components of the rows and their products."""
+
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import TransformerMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.preprocessing import PolynomialFeatures
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from eigenstream._constraints import COUNT
+from eigenstream._prepared import learns_rows, maps_streams
+from eigenstream._storable import FITTED, storable
+from eigenstream._streams import fits_dask
+from eigenstream._types import Array, Constraints, LabelsLike, RowsLike
+from eigenstream.rows.fit import fit_of
+from eigenstream.rows.guard import Guarded, changing, publishes
+from eigenstream.rows.rows import as_floats, validated
+from eigenstream.subspace.estimators.stream_pca import StreamPCA
+
+
+@storable(**FITTED, n_samples_seen_="int?", reduction_="StreamPCA?", _collecting="StreamPCA | None")
+class QuadraticMap(TransformerMixin, Guarded):
+    """Leading principal components, their squares and their products.
+
+    A linear method after this map becomes a quadratic method. The number of features does not
+    depend on the width of the rows.
+
+    Parameters
+    ----------
+    n_components : int, default=60
+        The number of principal components d. The map has d + d (d + 1) / 2 features.
+    n_rows : int, default=5000
+        ``partial_fit`` learns the components from this number of rows. Then they are fixed. ``fit``
+        uses all rows.
+
+    Attributes
+    ----------
+    reduction_ : StreamPCA
+        The principal components.
+    n_samples_seen_ : int
+        The number of rows that the components were learned from.
+    n_rows_needed_ : int
+        The number of rows that ``partial_fit`` still needs.
+
+    See Also
+    --------
+    RBFNetwork : Features of the Gaussian kernel.
+    eigenstream.streams.QuadraticExpansion : Products of the columns of a stream.
+
+    Notes
+    -----
+    Products of components contain the squared amplitudes of waves, which translation of an image
+    does not change. Slow features of these products are therefore nearly invariant.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenstream.features import QuadraticMap
+    >>> X = np.random.default_rng(0).normal(size=(200, 3))
+    >>> products = QuadraticMap(2).fit(X)
+    >>> products.transform(X).shape
+    (200, 5)
+    >>> products.get_feature_names_out()[[0, 2, 3]].tolist()
+    ['streampca0', 'streampca0^2', 'streampca0 streampca1']
+    """
+
+    #: The components that ``partial_fit`` still learns.
+    _collecting: StreamPCA | None = None
+
+    _parameter_constraints: ClassVar[Constraints] = {"n_components": [COUNT], "n_rows": [COUNT]}
+
+    def __init__(self, n_components: int = 60, *, n_rows: int = 5000) -> None:
+        self.n_components = n_components
+        self.n_rows = n_rows
+
+    @fits_dask
+    @publishes
+    def fit(self, X: RowsLike, y: LabelsLike = None) -> Self:
+        """Learn the components from all rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features), or a stream
+            The rows.
+        y : None
+            Ignored. It exists for compatibility with scikit-learn.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        self._validate_params()
+        fit = fit_of(self, X)
+        fit.several("fit of QuadraticMap")
+        reduction = StreamPCA(self.n_components)
+        for chunk in fit.reading():
+            reduction.partial_fit(chunk.heavy().rows)
+        self.n_samples_seen_ = int(reduction.n_samples_seen_)
+        self.reduction_, self._collecting = reduction, None
+        fit.end()
+        return self
+
+    @learns_rows
+    def partial_fit(self, X: RowsLike, y: LabelsLike = None) -> Self:
+        """Learn the components from the first ``n_rows`` rows of a stream.
+
+        Further rows change nothing.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            The rows.
+        y : None
+            Ignored. It exists for compatibility with scikit-learn.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        with changing(self) as model:
+            model._check_once(model._validate_params)
+            first = not hasattr(model, "n_samples_seen_")
+            rows = validated(model, X, reset=first, sparse=False)
+            rows = as_floats(rows, 0 if first else model.n_samples_seen_)
+            if first:
+                model.n_samples_seen_, model._collecting = 0, StreamPCA(model.n_components)
+            if model._collecting is not None:
+                rows = rows[: model.n_rows_needed_]
+                model._collecting.partial_fit(rows)
+                model.n_samples_seen_ += len(rows)
+                if model.n_samples_seen_ == model.n_rows:
+                    model.reduction_, model._collecting = model._collecting, None
+        return self
+
+    @maps_streams
+    def transform(self, X: RowsLike) -> Array:
+        """Return the components of each row, their squares and their products.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features), or a stream
+            The rows.
+
+        Returns
+        -------
+        array of shape (n, d + d (d + 1) / 2)
+            The features, in the dtype of the rows.
+        """
+        if not hasattr(self, "reduction_"):
+            needed = self.n_rows_needed_
+            raise NotFittedError(
+                f"this QuadraticMap needs {needed} more rows. Call fit, or partial_fit with them."
+            )
+        rows = validated(self, X, reset=False, sparse=False)
+        return np.asarray(self._expansion().transform(self.reduction_.transform(rows)))
+
+    @property
+    def n_rows_needed_(self) -> int:
+        """The number of rows that ``partial_fit`` still needs."""
+        if hasattr(self, "reduction_"):
+            return 0
+        return int(self.n_rows - getattr(self, "n_samples_seen_", 0))
+
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
+        """Return the names of the components and of their products.
+
+        Parameters
+        ----------
+        input_features : None
+            Ignored. It exists for compatibility with scikit-learn.
+
+        Returns
+        -------
+        array of str
+            The names.
+        """
+        check_is_fitted(self)
+        names: NDArray[np.object_] = self._expansion().get_feature_names_out(
+            self.reduction_.get_feature_names_out()
+        )
+        return names
+
+    def _expansion(self) -> PolynomialFeatures:
+        width = len(self.reduction_.components_)
+        return PolynomialFeatures(2, include_bias=False).fit(np.zeros((1, width)))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Return True once the components are learned."""
+        return hasattr(self, "reduction_")
+
+    def __sklearn_tags__(self) -> Tags:
+        """Declare that float32 stays float32."""
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
