@@ -1,5 +1,7 @@
 """Fewer rows than columns: solved in the span of the rows, equal to the D x D matrices."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -8,12 +10,15 @@ from eigenstream import ClassSubspace, ContrastSubspace, PairSubspace, SlowSubsp
 from eigenstream._linalg import principal_angles
 from eigenstream.subspace.solvers import dense
 from eigenstream.subspace.sums.learner import Learner
+from eigenstream.subspace.watchers import peaks
 
 ROWS = np.random.default_rng(0).standard_normal((40, 90)).cumsum(axis=0) + 3.0
 MODELS = [
     StreamPCA(3),
     StreamPCA(0.9),
     StreamPCA(3, center=False),
+    StreamPCA(3, scale=True),
+    SlowSubspace(3, scale=True),
     SlowSubspace(3),
     SlowSubspace(3, alpha=0.7, lag=3),
     SlowSubspace(35, alpha=0.3),  # more components than positive eigenvalues
@@ -60,7 +65,10 @@ def test_answers_equal_those_of_the_matrices(model, monkeypatch):
     "model",
     [
         StreamPCA(5),
+        StreamPCA(5, scale=True),
         SlowSubspace(5),
+        SlowSubspace(5, criterion="ratio"),
+        SlowSubspace(50, alpha=0.3),
         ContrastSubspace(5),
         ClassSubspace(5),
         ClassSubspace(5, criterion="difference"),
@@ -68,11 +76,25 @@ def test_answers_equal_those_of_the_matrices(model, monkeypatch):
     ids=repr,
 )
 def test_no_matrix_of_all_columns_is_made(model):
-    """A matrix of 12,000 x 12,000 numbers would take 1.2 GB and minutes."""
-    rows = np.random.default_rng(1).standard_normal((60, 12_000))
-    fitted = fit(model, rows)
-    assert fitted.solver_ == "dense"
-    assert fitted.components_.shape == (5, 12_000)
+    rows = np.random.default_rng(1).standard_normal((60, 6000))
+    assert peak_memory(model, rows) < 25 * rows.nbytes < 8 * 6000**2
+
+
+@pytest.mark.parametrize("model", [StreamPCA(3), StreamPCA(3, scale=True)], ids=repr)
+def test_the_search_for_huge_rows_makes_no_matrix(model, monkeypatch):
+    monkeypatch.setattr(peaks, "LEAST_ROWS", 100)
+    rows = np.random.default_rng(1).standard_normal((300, 6000))
+    rows[250] *= 50.0
+    with pytest.warns(UserWarning, match="250.* of huge size"):
+        assert peak_memory(model, rows) < 8 * 6000**2
+
+
+def peak_memory(model, rows):
+    tracemalloc.start()
+    fit(model, rows)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

@@ -521,9 +521,7 @@ class SubspaceEstimator(Projection):
         return self._skipped.n_rows
 
     def _operator_of(self, learner: Learner) -> Any:
-        """Return A and B, without D x D matrices for few rows unless columns are scaled."""
-        if getattr(self, "scale", False):
-            return learner.operator()
+        """Return A and B, without D x D matrices for few rows."""
         wanted = self._wanted(learner.terms.n_features)
         return learner.thin_operator(int(wanted) if isinstance(wanted, Integral) else 1)
 

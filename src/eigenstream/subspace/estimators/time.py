@@ -559,7 +559,9 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
 
 def scale_of(learner: Learner, operator: MatrixOperator) -> Float64s:
     """Return the standard deviations of the features; 1 for constant ones."""
-    squares, floor = np.diagonal(operator.reward), rounding_of_mean(learner.mean)
+    squares, floor = learner.sums.variances(learner.terms), rounding_of_mean(learner.mean)
+    if squares is None:
+        squares = operator.variances()
     # The rounding of its mean may leave a little of a constant feature.
     means = learner.mean**2
     share = means / means.sum() if means.any() else means

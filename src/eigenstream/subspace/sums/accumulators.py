@@ -127,6 +127,12 @@ class Moments(Sums):
         """Return the sum of squares of each feature over the terms of a part."""
         return self.sums[part].squares() if part in self.sums else np.zeros(self.n_features)
 
+    def variances(self, terms: Terms) -> Float64s:
+        """Return the diagonal of A, for terms without a closing block."""
+        shares = terms.shares(REWARD)
+        squares = [share * self.squares(part) for part, share in shares.items()]
+        return np.asarray(sum(squares), np.float64)
+
     def operator(self, terms: Terms, held_out: Parts = NOTHING) -> MatrixOperator:
         """Return A and B, without the held-out parts."""
         closing = terms.closing(held_out)

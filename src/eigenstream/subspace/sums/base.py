@@ -43,6 +43,10 @@ class Sums:
         """Return the estimated share of the optimum, or None for exact sums."""
         return None
 
+    def variances(self, terms: Terms) -> Float64s | None:
+        """Return the diagonal of A, or None unless it is stored."""
+        return None
+
     def few_terms(self, terms: Terms) -> Float64s | None:
         """Return all terms as vectors, or None unless they are stored and fewer than features."""
         return None

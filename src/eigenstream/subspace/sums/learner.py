@@ -252,7 +252,7 @@ class Learner:
         vectors = self.sums.few_terms(self.terms)
         if vectors is None:
             return self, None
-        basis = qr(vectors.T, mode="economic", check_finite=False)[0]
+        basis = qr(vectors.T, mode="economic", overwrite_a=True, check_finite=False)[0]
         inside = copy(self)
         inside.terms, inside.sums = self.terms.along(basis), self.sums.along(basis)
         inside.sample, inside.watchers = None, {}

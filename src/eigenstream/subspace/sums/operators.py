@@ -7,7 +7,7 @@ from operator import methodcaller
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh, lapack
+from scipy.linalg import eigh, lapack, orth, qr
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from eigenstream._checks import warn_user
@@ -145,11 +145,17 @@ class MatrixOperator:
         pairs = largest(self.matrix(weights), n_components, self.home)
         if self.basis is None:
             return pairs
-        if self.whole and n_components <= len(self.reward) and pairs.values[-1] < 0.0:
+        vectors = self.basis.T @ pairs.vectors
+        n_zero = min(int((pairs.values < 0.0).sum()), len(vectors) - len(self.basis))
+        if self.whole and n_components <= len(self.reward) and n_zero > 0:
             # Directions outside the basis have the eigenvalue 0.
-            reward, penalty = (self.basis.T @ m @ self.basis for m in (self.reward, self.penalty))
-            return MatrixOperator(reward, penalty).largest(weights, n_components)
-        return canonical(pairs.values, self.basis.T @ pairs.vectors)
+            outside = np.random.default_rng(0).standard_normal((len(vectors), n_zero))
+            for _ in range(2):
+                outside = orth(outside - self.basis.T @ (self.basis @ outside))
+            first = n_components - n_zero
+            values = np.append(pairs.values[:first], np.zeros(n_zero))
+            return canonical(values, np.hstack([vectors[:, :first], outside]))
+        return canonical(pairs.values, vectors)
 
     def cut(self, weights: Weights) -> float:
         """Return the size below which eigenvalues of T may be rounding errors."""
@@ -239,9 +245,16 @@ class MatrixOperator:
 
     def scaled(self, scale: Float64s) -> "MatrixOperator":
         """Return the operator of features divided by ``scale``."""
-        reward, penalty = (m / scale / scale[:, None] for m in (self.reward, self.penalty))
         floor = self.floor / float((scale**2).min())
-        return MatrixOperator(reward, penalty, floor=floor, home=self.home)
+        if self.basis is None:
+            reward, penalty = (m / scale / scale[:, None] for m in (self.reward, self.penalty))
+            return MatrixOperator(reward, penalty, floor=floor, home=self.home)
+        columns, turn = qr((self.basis / scale).T, mode="economic")
+        reward, penalty = (turn @ m @ turn.T for m in (self.reward, self.penalty))
+        basis = np.asarray(columns.T, np.float64)
+        scaled = MatrixOperator(reward, penalty, basis=basis, floor=floor, home=self.home)
+        scaled.whole = self.whole
+        return scaled
 
     def variances(self) -> Float64s:
         """Return the diagonal of A in all directions."""

@@ -55,9 +55,14 @@ class Peak:
 
 @dataclass(frozen=True)
 class OperatorSums(Sums):
-    """Sums that have been solved: their operator."""
+    """Sums that have been solved: their operator and its diagonal."""
 
     result: MatrixOperator
+    diagonal: Float64s
+
+    def variances(self, terms: Terms) -> Float64s:
+        """Return the diagonal of A."""
+        return self.diagonal
 
     def operator(self, terms: Terms, held_out: Parts = NOTHING) -> MatrixOperator:
         """Return the operator."""
@@ -107,16 +112,16 @@ class Peaks(Watcher):
         if not self.peaks or learner.n_rows < LEAST_ROWS:
             return
         terms: Any = learner.terms
-        rest = self.without(learner.operator(), terms)
-        if rest is None:
+        variances = learner.sums.variances(terms)
+        if self._ordinary(variances, terms):
             return
         others = copy(learner)
-        others.sums = OperatorSums(rest)
+        others.sums = self.without(learner, variances)
         with warnings.catch_warnings():  # the whole fit has warned
             warnings.simplefilter("ignore")
             columns = [model._solve(each).columns for each in (learner, others)]
         turned = principal_angles(*columns)[0]
-        shares = self.shares(rest, terms, orth(np.hstack(columns)))
+        shares = self.shares(others.sums.result, terms, orth(np.hstack(columns)))
         if turned > MOST_TURNED and shares.max() > HUGE:
             rows = sorted({self.peaks[k].row for k in np.flatnonzero(shares > HUGE / 4)})
             yield (
@@ -166,27 +171,32 @@ class Peaks(Watcher):
                 weights = np.ones(len(now)) if group.weights is None else group.weights
                 self.step_weight += float(weights[theirs].sum())
 
-    def without(self, operator: MatrixOperator, terms: TimeTerms) -> MatrixOperator | None:
-        """Return A and B without the noted rows, or None if all rows are of ordinary size."""
-        if not self.peaks:
-            return None
-        reward, penalty = terms.totals()
-        weights = np.array([peak.weight for peak in self.peaks])
-        rows = np.sqrt(weights)[:, None] * self._away(terms)
-        rest = reward - float(weights.sum())
-        squares = reward * np.diagonal(operator.reward)
-        shares = rows**2 @ reciprocals(squares)
+    def _ordinary(self, variances: Float64s, terms: TimeTerms) -> bool:
+        """Return whether all noted rows are of ordinary size, by the variances of the columns."""
+        total, roots = terms.totals()[0], self._roots()
+        shares = (roots[:, None] * self._away(terms)) ** 2 @ reciprocals(total * variances)
         # The squares of an ordinary row are about those of a mean row.
-        if shares.max() < HUGE / N_PEAKS + 2.0 * len(squares) / reward or rest <= 0.0:
-            return None
-        A = reward * operator.reward - rows.T @ rows
-        if not terms.center.fixed:
-            moved = np.sqrt(weights) @ rows
-            A -= np.outer(moved, moved) / rest
-        steps = np.concatenate([*self.steps, np.zeros((1, len(squares)))])
+        least = HUGE / N_PEAKS + 2.0 * len(variances) / total
+        return bool(shares.max() < least or total <= roots @ roots)
+
+    def without(self, learner: Learner, variances: Float64s) -> OperatorSums:
+        """Return A and B without the noted rows."""
+        terms: Any = learner.terms
+        operator = learner.thin_operator()
+        (reward, penalty), roots, basis = terms.totals(), self._roots(), operator.basis
+        rows, rest = roots[:, None] * self._away(terms), reward - float(roots @ roots)
+        if not terms.center.fixed:  # the mean moves
+            rows = np.vstack([rows, roots @ rows / np.sqrt(rest)])
+        diagonal = np.maximum(reward * variances - (rows**2).sum(axis=0), 0.0) / rest
+        steps = np.concatenate([*self.steps, rows[:0]])
+        if basis is not None:
+            rows, steps = rows @ basis.T, steps @ basis.T
+        A = (reward * operator.reward - rows.T @ rows) / rest
         B = penalty * operator.penalty - steps.T @ steps
         B /= max(penalty - self.step_weight, 1.0)
-        return MatrixOperator(positive_part(A / rest), positive_part(B), floor=operator.floor)
+        sides = positive_part(A), positive_part(B)
+        result = MatrixOperator(*sides, basis=basis, floor=operator.floor)
+        return OperatorSums(result, diagonal)
 
     def shares(self, rest: MatrixOperator, terms: TimeTerms, columns: Float64s) -> Float64s:
         """Return the largest share of the variance that each noted row has in a span of columns.
@@ -194,8 +204,8 @@ class Peaks(Watcher):
         ``rest`` is the operator without these rows. The shares are in units of the variance
         that it has in the same direction.
         """
-        rows = self._away(terms) @ columns * np.sqrt([[peak.weight] for peak in self.peaks])
-        values, vectors = np.linalg.eigh(columns.T @ rest.reward @ columns)
+        rows = self._roots()[:, None] * (self._away(terms) @ columns)
+        values, vectors = np.linalg.eigh(rest.forms(columns)[0])
         least = values[-1] * np.finfo(np.float64).eps * len(rest.reward)
         kept = values > max(least, rest.floor)
         rows = rows @ (vectors[:, kept] / np.sqrt(values[kept] * terms.totals()[0]))
@@ -203,6 +213,9 @@ class Peaks(Watcher):
 
     def _keep(self, peaks: list[Peak]) -> None:
         self.peaks = sorted(peaks, key=lambda peak: -peak.share)[:MOST_PEAKS]
+
+    def _roots(self) -> Float64s:
+        return np.array([np.sqrt(peak.weight) for peak in self.peaks])
 
     def _away(self, terms: TimeTerms) -> Float64s:
         return np.array([peak.values for peak in self.peaks]) - terms.mean

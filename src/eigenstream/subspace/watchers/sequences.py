@@ -54,7 +54,7 @@ class RunMeans(Watcher):
         n_runs, between = self.between()
         if n_runs < 2:
             return
-        total = learner.thin_operator().variances()
+        total = learner.sums.variances(learner.terms)
         varies = total > rounding_of_mean(learner.mean)
         within = np.maximum(total - between, 0.0)[varies] / total[varies]
         ratio = float((1.0 - within).sum() / max(within.sum(), np.finfo(float).tiny))
