@@ -1,5 +1,7 @@
 """Laws 1 to 7 of ``tests/laws.py`` over the table of members; law 8: test_refusals.py."""
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -37,6 +39,15 @@ def on(law):
 def test_law_1_estimators_that_are_merged_have_seen_it_all(member, cuts):
     X, y = DATA[member.data]
     check_merged(clone(member.estimator), X, cuts, y=y)
+
+
+@pytest.mark.parametrize("member", keeping(1)[::3], ids=lambda one: repr(one.estimator))
+def test_law_4_a_thousand_merges_keep_the_size(member):
+    part = clone(member.estimator).fit(*DATA[member.data])
+    first = merged = part.merge(part)
+    for _ in range(1000):
+        merged = merged.merge(part)
+    assert len(pickle.dumps(merged)) < 1.1 * len(pickle.dumps(first))
 
 
 @on(2)

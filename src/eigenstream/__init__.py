@@ -146,5 +146,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    others = ("distributed", "evaluation", "online", "plotting", "processes", "schedules")
-    return sorted({*__all__, *_HOMES, *others, "testing", "theory"})
+    others = ("distributed", "evaluation", "online", "plotting", "processes", "schedules", "theory")
+    return sorted({*__all__, *_HOMES, *others})

@@ -191,6 +191,31 @@ def test_a_reference_that_is_read_once():
     np.testing.assert_allclose(once.scores_, expected.scores_, rtol=1e-6)
 
 
+def test_windows_do_not_cross_sequences(fitted):
+    fitted, rows = pickle.loads(pickle.dumps(fitted)), rows_of(0)
+    fitted._n_rows = 0
+    parts = np.split(rows[:CUT], [WINDOW // 2, 31 * WINDOW + 9, 63 * WINDOW])
+    sequences = [parts[0], *parts]
+    windows = [
+        sequence[at : at + WINDOW]
+        for sequence in sequences
+        for at in range(0, len(sequence) - WINDOW + 1, WINDOW)
+    ]
+    split, joined = (
+        Monitor(fitted.estimator, window=WINDOW, rate=0.05).fit(reference)
+        for reference in (sequences, np.concatenate(windows))
+    )
+    assert split.n_windows_ == joined.n_windows_ == len(windows)
+    # The geometry comes from all rows, the windows only from complete ones.
+    np.testing.assert_allclose(split.scores_, joined.scores_, atol=0.1)
+    new = [rows[CUT : CUT + 250], rows[CUT : CUT + 410]]
+    records = fitted.update(new)
+    assert [record.rows for record in records] == [WINDOW, 250 + WINDOW, 250 + 2 * WINDOW]
+    alone = [*fitted.watch(new[0]), *fitted.watch(new[1])]
+    assert [one.score for one in records] == [one.score for one in alone]
+    assert [one.rows for one in fitted.update(rows[:190])] == [660 + 190]  # 10 rows waited
+
+
 def test_other_columns_are_an_error(fitted):
     pd = pytest.importorskip("pandas")
     rows = rows_of(0)

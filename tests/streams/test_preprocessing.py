@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from eigenstream.streams import (
     Differences,
     LagEmbedding,
+    OmitOutliers,
     QuadraticExpansion,
     Standardize,
     UnitNorm,
@@ -149,3 +150,28 @@ def test_what_would_not_fit_is_refused_before_it_is_made():
     # Chunks are so short that what is made of them stays bounded.
     stream = open_stream(np.zeros((4000, 200))).through(QuadraticExpansion())
     assert max(chunk.rows.nbytes for chunk in stream) <= 32 << 20
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
+@pytest.mark.parametrize("steps", [[Standardize()], [OmitOutliers(), Standardize()]], ids=repr)
+@given(at=st.integers(0, 11))
+def test_a_preparatory_pass_that_ends_early_leaves_nothing(steps, error, at):
+    parts = np.array_split(RUNS[2] + np.arange(40)[:, None], 6)
+    read_parts = [None] * 100  # opening the stream does not fail
+
+    def source():
+        for part in parts:
+            read_parts.append(part)
+            if len(read_parts) == at:
+                raise error
+            yield part
+
+    stream = open_stream(source).through(*steps)
+    read_parts.clear()
+    try:
+        chunks = list(stream)
+    except error:
+        chunks = list(stream)
+    expected = list(open_stream(lambda: iter(parts)).through(*steps))
+    for chunk, other in zip(chunks, expected, strict=True):
+        np.testing.assert_array_equal(chunk.rows, other.rows)

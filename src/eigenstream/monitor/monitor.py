@@ -34,7 +34,8 @@ from eigenstream.subspace.sums.anchored_sums import AnchoredSums
 #: A column is named if its missing or repeated values change by this number of standard deviations.
 LEAST_CHANGE = 3.0
 
-Blocks = Iterable[tuple[Float64s, Any]]
+#: Rows, their times, and True if they begin another sequence than the rows before.
+Blocks = Iterable[tuple[Float64s, Any, bool]]
 
 
 @storable(
@@ -62,7 +63,9 @@ class Monitor(Documented):
     estimator : fitted StreamPCA, SlowSubspace or DynamicSubspace
         The subspace. It may be learned from the reference or from other rows.
     window : int
-        The number of rows in a window. Windows do not overlap. Use a multiple of a period.
+        The number of rows in a window. Windows do not overlap. Use a multiple of a period. Each
+        sequence begins a window, and the incomplete window at the end of the one before is left
+        out.
     rate : float, default=0.01
         The probability of an alarm in a window without a change, averaged over references. The
         reference needs ``1 / rate - 1`` windows.
@@ -152,7 +155,7 @@ class Monitor(Documented):
         stream = self._stream(X)
         stored = None if stream.rereadable else list(self._blocks(stream))
         sums, n_rows = AnchoredSums(len(weights)), 0
-        for rows, _ in self._blocks(stream) if stored is None else stored:
+        for rows, _, _ in self._blocks(stream) if stored is None else stored:
             sums.add(rows)
             n_rows += len(rows)
         if not n_rows:
@@ -160,14 +163,16 @@ class Monitor(Documented):
         geometry = geometry_of(sums.mean, pairwise_covariance(sums), weights)
         precision = geometry.precision()
         blocks = self._blocks(stream) if stored is None else stored
-        windows = self._windows(np.empty((0, len(weights))), blocks)
-        each = [window_of(rows, geometry, precision).features for rows, _ in windows]
+        each, ends = [], []
+        for rows, end, _ in self._windows(np.empty((0, len(weights))), blocks):
+            each.append(window_of(rows, geometry, precision).features)
+            ends.append(end)
         self._check_enough(len(each), n_rows, geometry)
         reference = joined_features(each)
         scores = self._scores(reference)[0]
         outliers = ranks.outlying(scores)
         if outliers:
-            self._report(outliers)
+            self._report(outliers, ends[outliers[0]] - self.window)
         if outliers and self.outliers == "exclude":
             reference = reference.without(outliers)
             self._check_enough(len(reference), n_rows, geometry)
@@ -210,11 +215,11 @@ class Monitor(Documented):
             f"needs {least}. Use {' or '.join(remedies)}."
         )
 
-    def _report(self, outliers: tuple[int, ...]) -> None:
+    def _report(self, outliers: tuple[int, ...], first: int) -> None:
         shown = ", ".join(map(str, outliers[:5])) + ", ..." * (len(outliers) > 5)
         warn_user(
             f"{len(outliers)} windows of the reference differ strongly from the others: {shown} "
-            f"(window {outliers[0]} begins at row {outliers[0] * self.window:,}). They hide "
+            f"(window {outliers[0]} begins at row {first:,}). They hide "
             "changes. Remove faults from the reference, or pass outliers='exclude'."
         )
 
@@ -225,10 +230,10 @@ class Monitor(Documented):
         stream = prepared(self.estimator, X if is_stream(X) else open_stream(X))
         return stream if stream.preprocessing.steps else stream.keeping_holes()
 
-    def _blocks(self, stream: StreamLike) -> Iterator[tuple[Float64s, Any]]:
+    def _blocks(self, stream: StreamLike) -> Iterator[tuple[Float64s, Any, bool]]:
         """Yield rows in float64 with their times. Missing values are NaN."""
         width = len(self._weights())
-        for chunk in stream.chunks():
+        for k, chunk in enumerate(stream.chunks()):
             rows = chunk.rows
             if rows.shape[1] != width:
                 raise ValueError(
@@ -239,21 +244,25 @@ class Monitor(Documented):
             if chunk.weights is not None:
                 rows[chunk.weights == 0] = np.nan
             rows[~np.isfinite(rows)] = np.nan
-            yield rows, chunk.times
+            yield rows, chunk.times, chunk.new_sequence and k > 0
 
     def _windows(
-        self, pending: Float64s, blocks: Blocks
-    ) -> Generator[tuple[Float64s, Any], None, Float64s]:
-        """Yield complete windows and the time of their last row. Return the remaining rows."""
-        for rows, times in blocks:
-            first = 0
+        self, pending: Float64s, blocks: Blocks, n_rows: int = 0
+    ) -> Generator[tuple[Float64s, int, Any], None, tuple[Float64s, int]]:
+        """Yield complete windows, with the number of rows up to their end and the last time.
+
+        ``n_rows`` is the number of rows before the blocks. Return the remaining rows, and the
+        number of all rows.
+        """
+        for rows, times, begins in blocks:
+            first, pending = 0, pending[:0] if begins else pending
             while len(pending) + len(rows) - first >= self.window:
                 last = first + self.window - len(pending)
                 time = None if times is None else times[last - 1]
-                yield np.concatenate([pending, rows[first:last]]), time
+                yield np.concatenate([pending, rows[first:last]]), n_rows + last, time
                 pending, first = pending[:0], last
-            pending = np.concatenate([pending, rows[first:]])
-        return pending
+            pending, n_rows = np.concatenate([pending, rows[first:]]), n_rows + len(rows)
+        return pending, n_rows
 
     # ---- use -------------------------------------------------------------------------------
 
@@ -263,7 +272,8 @@ class Monitor(Documented):
         Parameters
         ----------
         X : array-like of shape (n, D), a list of them, or a stream
-            The next rows. Rows of an incomplete window wait for the next call.
+            The next rows. Rows of an incomplete window wait for the next call, whose first rows
+            continue them.
 
         Returns
         -------
@@ -272,15 +282,15 @@ class Monitor(Documented):
         """
         check_is_fitted(self)
         records: list[WindowRecord] = []
-        windows, n_rows = self._windows(self._pending, self._blocks(self._stream(X))), self._n_rows
+        n_rows = self._n_rows + len(self._pending)
+        windows = self._windows(self._pending, self._blocks(self._stream(X)), n_rows)
         while True:
             try:
-                rows, time = next(windows)
-            except StopIteration as end:
-                self.__dict__.update(_pending=end.value, _n_rows=n_rows)
+                records.append(self._record(*next(windows)))
+            except StopIteration as last:
+                pending, n_rows = last.value
+                self.__dict__.update(_pending=pending, _n_rows=n_rows - len(pending))
                 return records
-            n_rows += self.window
-            records.append(self._record(rows, n_rows, time))
 
     def watch(self, X: RowsLike) -> Iterator[WindowRecord]:
         """Yield the record of each complete window of rows, as soon as its rows are read.
@@ -298,9 +308,8 @@ class Monitor(Documented):
             The record of a window.
         """
         check_is_fitted(self)
-        windows = self._windows(self._pending[:0], self._blocks(self._stream(X)))
-        for number, (rows, time) in enumerate(windows, 1):
-            yield self._record(rows, number * self.window, time)
+        for window in self._windows(self._pending[:0], self._blocks(self._stream(X))):
+            yield self._record(*window)
 
     def _record(self, rows: Float64s, n_rows: int, time: Any) -> WindowRecord:
         window = window_of(rows, self.geometry_, self.geometry_.precision())

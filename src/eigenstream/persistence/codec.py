@@ -8,10 +8,11 @@ from scipy.sparse import csr_array, csr_matrix
 from sklearn.frozen import FrozenEstimator
 
 import eigenstream.features
+import eigenstream.monitor
 import eigenstream.neurons
 import eigenstream.prototypes
 import eigenstream.streams
-import eigenstream.subspace  # noqa: F401  the classes register themselves
+import eigenstream.subspace  # noqa: F401  the classes of these packages register themselves
 from eigenstream._namespaces import DeviceArray
 from eigenstream._storable import CLASSES, check_form, layout_of
 from eigenstream._types import Array, Facts

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from hashlib import blake2b
 from importlib.metadata import version
+from inspect import signature
 from math import isfinite
 from os import PathLike
 from pathlib import Path
@@ -178,16 +179,16 @@ def write(
 
 
 def _at_defaults(estimator: Estimator, names: Collection[str]) -> Estimator:
-    """Return an estimator with some parameters, also of its solver, set to their defaults."""
+    """Return an estimator with some parameters set to their defaults, also of its parts."""
     if not names or not hasattr(estimator, "get_params"):
         return estimator
-    defaults = type(estimator)().get_params(deep=False)
-    defaults = {name: value for name, value in defaults.items() if name in names}
+    parameters = signature(type(estimator)).parameters
+    defaults = {name: parameters[name].default for name in names if name in parameters}
     twin = object.__new__(type(estimator))
     vars(twin).update(vars(estimator) | defaults)
     if isinstance(begun := vars(twin).get("_begun"), dict):
         twin._begun = begun | {name: defaults[name] for name in begun.keys() & defaults}
-    for name in vars(twin).keys() & {"solver", "_solver"}:
+    for name in vars(twin).keys() & {"solver", "_solver", "estimator"}:
         setattr(twin, name, _at_defaults(getattr(twin, name), names))
     return twin
 

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from copy import copy
+from copy import copy, deepcopy
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -442,8 +442,11 @@ class Stream:
         report : function of an int, optional
             Called with the number of rows of each chunk.
         """
-        steps = self.preprocessing.steps
-        for place, step in enumerate(steps):
+        if not any(step.learns_first for step in self.preprocessing.steps):
+            return
+        # A pass that ends early must leave no rows in the steps, because it may be repeated.
+        learning = deepcopy(self.preprocessing)
+        for place, step in enumerate(learning.steps):
             if not step.learns_first:
                 continue
             if not self.rereadable:
@@ -451,13 +454,14 @@ class Stream:
                 raise StreamError(
                     f"{step!r} needs a pass over rows that are read once only. {advice}"
                 )
-            before = Preprocessing(steps[:place]).fresh()
+            before = Preprocessing(learning.steps[:place]).fresh()
             for part in self._prepared(before):
                 enough = step.learn(part)
                 report(len(part))
                 if enough:
                     break
             step.learned()
+        self.preprocessing = learning
 
     def _answered(self, chunks: Iterator[Chunk]) -> Iterator[Chunk]:
         """Yield the results for chunks. Numbers for rows of weight zero are zero."""

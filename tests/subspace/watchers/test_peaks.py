@@ -1,5 +1,6 @@
 """One warning if a few rows of huge size decide a subspace."""
 
+import pickle
 import re
 import warnings
 
@@ -10,6 +11,7 @@ from scipy.linalg import subspace_angles
 from eigenstream import SlowSubspace, StreamPCA, load, save
 from eigenstream.processes import Autoregressive
 from eigenstream.streams import open_stream
+from eigenstream.subspace.watchers.peaks import MOST_PEAKS
 
 MESSAGE = r"row\(s\) (.*) of huge size turn the subspace by (\d+) degrees"
 
@@ -119,6 +121,23 @@ def test_merged_fits_number_the_rows_from_the_first():
     merged = parts[0].merge(parts[1]).merge(parts[2])
     rest = [peak.row for peak in merged._learner.watchers["peaks"].peaks if peak.share > 0.1]
     assert sorted(rest) == [4500, 8000]
+
+
+def test_merged_fits_hold_a_bounded_number_of_rows():
+    rows = Autoregressive([0.9, 0.5, 0.4], random_state=0).take(600)
+    rows[300] += 1e3
+    part, sizes = SlowSubspace(2, lag=3).partial_fit(rows), []
+    merged = part
+    for k in range(200):
+        merged = merged.merge(part)
+        if k in (20, 199):
+            sizes.append(len(pickle.dumps(merged)))
+    peaks = merged._learner.watchers["peaks"]
+    noted = {peak.row for peak in peaks.peaks}
+    assert len(noted) == MOST_PEAKS
+    assert len(peaks.steps) <= 2 * MOST_PEAKS
+    assert all(noted & {step.now, step.past} for step in peaks.steps)
+    assert sizes[1] < 1.1 * sizes[0]
 
 
 @pytest.mark.parametrize("unit", [1e-150, 1e-3, 1e100])

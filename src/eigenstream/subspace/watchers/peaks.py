@@ -54,6 +54,16 @@ class Peak:
 
 
 @dataclass(frozen=True)
+class Step:
+    """A velocity, times the root of its weight, and the numbers of its two rows."""
+
+    now: int
+    past: int
+    values: Float64s
+    weight: float
+
+
+@dataclass(frozen=True)
 class OperatorSums(Sums):
     """Sums that have been solved: their operator and its diagonal."""
 
@@ -69,7 +79,7 @@ class OperatorSums(Sums):
         return self.result
 
 
-@storable(peaks="-", steps="-", step_weight="-", squares="-")
+@storable(peaks="-", steps="-", squares="-")
 class Peaks(Watcher):
     """The largest rows of some blocks, and the velocities of these rows.
 
@@ -78,9 +88,8 @@ class Peaks(Watcher):
 
     def __init__(self) -> None:
         self.peaks: list[Peak] = []
-        #: The velocities, times the roots of their weights, and the total of these weights.
-        self.steps: list[Float64s] = []
-        self.step_weight = 0.0
+        #: The velocities of these rows.
+        self.steps: list[Step] = []
         #: The sums of squares after the last block that was searched.
         self.squares: Float64s | float = 0.0
 
@@ -101,9 +110,10 @@ class Peaks(Watcher):
         """Return the rows of both."""
         both, n_rows = copy(self), crossing.first
         both.follow(crossing, crossing.by_part().get(VELOCITY, []), n_rows)
+        both.steps = both.steps + [
+            replace(step, now=step.now + n_rows, past=step.past + n_rows) for step in later.steps
+        ]
         both._keep(both.peaks + [replace(peak, row=peak.row + n_rows) for peak in later.peaks])
-        both.steps = both.steps + later.steps
-        both.step_weight += later.step_weight
         both.squares = sums.squares(VARIANCE)
         return both
 
@@ -165,11 +175,12 @@ class Peaks(Watcher):
             now, past = (_row_numbers(block, end, n_rows) for end in (group.now, group.past))
             if rows.max() < past[0] or not block.rows_of(group):
                 continue
-            theirs = np.isin(now, rows) | np.isin(past, rows)
-            if theirs.any():
-                self.steps = [*self.steps, block.weighted(group)[theirs]]
+            theirs = np.flatnonzero(np.isin(now, rows) | np.isin(past, rows))
+            if len(theirs):
+                steps = block.weighted(group)[theirs]
                 weights = np.ones(len(now)) if group.weights is None else group.weights
-                self.step_weight += float(weights[theirs].sum())
+                parts = now[theirs].tolist(), past[theirs].tolist(), steps, weights[theirs].tolist()
+                self.steps = [*self.steps, *map(Step, *parts)]
 
     def _ordinary(self, variances: Float64s, terms: TimeTerms) -> bool:
         """Return whether all noted rows are of ordinary size, by the variances of the columns."""
@@ -188,12 +199,12 @@ class Peaks(Watcher):
         if not terms.center.fixed:  # the mean moves
             rows = np.vstack([rows, roots @ rows / np.sqrt(rest)])
         diagonal = np.maximum(reward * variances - (rows**2).sum(axis=0), 0.0) / rest
-        steps = np.concatenate([*self.steps, rows[:0]])
+        steps = np.reshape([step.values for step in self.steps], (-1, rows.shape[1]))
         if basis is not None:
             rows, steps = rows @ basis.T, steps @ basis.T
         A = (reward * operator.reward - rows.T @ rows) / rest
         B = penalty * operator.penalty - steps.T @ steps
-        B /= max(penalty - self.step_weight, 1.0)
+        B /= max(penalty - sum(step.weight for step in self.steps), 1.0)
         sides = positive_part(A), positive_part(B)
         result = MatrixOperator(*sides, basis=basis, floor=operator.floor)
         return OperatorSums(result, diagonal)
@@ -213,6 +224,8 @@ class Peaks(Watcher):
 
     def _keep(self, peaks: list[Peak]) -> None:
         self.peaks = sorted(peaks, key=lambda peak: -peak.share)[:MOST_PEAKS]
+        rows = {peak.row for peak in self.peaks}
+        self.steps = [step for step in self.steps if not rows.isdisjoint((step.now, step.past))]
 
     def _roots(self) -> Float64s:
         return np.array([np.sqrt(peak.weight) for peak in self.peaks])
