@@ -11,16 +11,20 @@ def variance(rows, *, center=True, lag=0, weights=None):
     return sum(w[t] * np.outer(x[t] - mean, x[t] - mean) for t in range(len(x))) / w.sum()
 
 
+def weights_of_velocities(weights, lag):
+    """Weights of the earlier rows, or 0 if the later row has weight 0."""
+    w = np.asarray(weights, dtype=np.float64)
+    return np.where(w[lag:] == 0.0, 0.0, w[:-lag])
+
+
 def velocity(rows, *, lag=1, weights=None):
-    """Weighted mean of v v^T over v = x_t - x_{t - lag}; a velocity weighs as its lighter row."""
+    """Weighted mean of v v^T over v = x_t - x_{t - lag}, by the weight of the earlier row."""
     x = np.asarray(rows, dtype=np.float64)
-    w = np.ones(len(x)) if weights is None else np.asarray(weights)
-    total, weight = np.zeros((x.shape[1], x.shape[1])), 0.0
+    w = weights_of_velocities(np.ones(len(x)) if weights is None else weights, lag)
+    total = np.zeros((x.shape[1], x.shape[1]))
     for t in range(lag, len(x)):
-        lighter = min(w[t], w[t - lag])
-        total += lighter * np.outer(x[t] - x[t - lag], x[t] - x[t - lag])
-        weight += lighter
-    return total / weight
+        total += w[t - lag] * np.outer(x[t] - x[t - lag], x[t] - x[t - lag])
+    return total / w.sum()
 
 
 def pair_scatters(rows, pairs, signs, weights=None):

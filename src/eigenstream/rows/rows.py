@@ -470,6 +470,25 @@ def sequences_of(
     ]
 
 
+def is_pairs(X: RowsLike) -> bool:
+    """Return whether X is an array of pairs of rows, shape (n, 2, D).
+
+    >>> is_pairs(np.zeros((5, 2, 3))), is_pairs(np.zeros((5, 3)))
+    (True, False)
+    """
+    return isinstance(X, np.ndarray) and X.ndim == 3 and X.shape[1] == 2
+
+
+def pairs_of(
+    estimator: BaseEstimator, X: Matrix, sample_weight: WeightsLike, *, reset: bool
+) -> Part:
+    """Return pairs of rows, side by side, validated by scikit-learn except for NaN."""
+    n, width = len(X), X.shape[2]
+    rows = validated(estimator, np.reshape(unmasked(X), (2 * n, width)), reset=reset)
+    weights = None if sample_weight is None else check_weights(sample_weight, n)
+    return Part(rows.reshape(n, 2 * width), weights, "pairs")
+
+
 def is_list_of_sequences(X: RowsLike) -> bool:
     """Return whether X is a list of 2-D arrays, not one array as nested lists."""
     if not isinstance(X, list | tuple) or len(X) == 0:

@@ -154,7 +154,7 @@ def test_reversible_features_are_those_of_tica(lag):
 @given(st.integers(0, 2**32 - 1))
 def test_reversible_averages_weigh_both_rows_of_a_velocity_alike(seed):
     weights = np.random.default_rng(seed).integers(0, 4, len(ROWS)).astype(float)
-    lag, w = 3, np.minimum(weights[3:], weights[:-3])
+    lag, w = 3, oracles.weights_of_velocities(weights, 3)
     both, w2 = np.concatenate([ROWS[lag:], ROWS[:-lag]]), np.concatenate([w, w])
     slow = SlowSubspace(2, criterion="ratio", reversible=True, shrinkage=0, lag=lag)
     slow.fit(ROWS, sample_weight=weights)

@@ -15,6 +15,7 @@ def twin(rows, d, reward, penalty, lag, center, gain, init, weights=None):
     weights = np.ones(len(rows)) if weights is None else weights
     for t in range(lag, len(rows)):
         w = weights[t]
+        earlier = weights[t - lag] * (w != 0.0)
         if w == 0:
             continue
         x, c = rows[t], reward * w
@@ -22,9 +23,9 @@ def twin(rows, d, reward, penalty, lag, center, gain, init, weights=None):
             x, c = x - mean, c * seen / (seen + w)
             mean, seen = mean + x * w / (seen + w), seen + w
         v = rows[t] - rows[t - lag]
-        AV = c * np.outer(x, x @ V) - penalty * min(w, weights[t - lag]) * np.outer(v, v @ V)
+        AV = c * np.outer(x, x @ V) - penalty * earlier * np.outer(v, v @ V)
         if gain == "auto":
-            pulls = [-c * (x @ x), penalty * min(w, weights[t - lag]) * (v @ v)]
+            pulls = [-c * (x @ x), penalty * earlier * (v @ v)]
             eta = auto.gain((AV**2).sum(), max(0.0, *pulls))
         else:
             eta = gain(step)

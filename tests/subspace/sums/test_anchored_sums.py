@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+import oracles
 from eigenstream.rows.chunk import Chunk
 from eigenstream.subspace.sums.anchored_sums import AnchoredSums
 from eigenstream.subspace.sums.block import Block
@@ -167,7 +168,8 @@ def pairs_of(sequences, weights, lag):
     parts = []
     for k, (rows, w) in enumerate(zip(sequences, weights, strict=True)):
         n = max(len(rows) - lag, 0)
-        parts.append((rows[:n], rows[lag:], np.minimum(w[:n], w[lag:]), w[lag:], np.full(n, k)))
+        both = oracles.weights_of_velocities(w, lag) if n else np.zeros(0)
+        parts.append((rows[:n], rows[lag:], both, w[lag:], np.full(n, k)))
     return [np.concatenate(values) for values in zip(*parts, strict=True)]
 
 
@@ -191,17 +193,17 @@ def test_sums_of_rows_in_time_equal_a_loop(lag, gaps, center, size, reversible):
             part = slice(first, first + size)
             starts = np.zeros(int(first == 0), np.intp)
             learner.add(Chunk(piece[part], None if reversible else w[part], starts))
-    past, now, lighter, own, runs = pairs_of(sequences, parts, lag)
+    past, now, paired, own, runs = pairs_of(sequences, parts, lag)
     runs = runs if center == "sequences" else 0 * runs
     if reversible:
-        both = np.vstack([now, past]), np.r_[lighter, lighter], np.r_[runs, runs]
+        both = np.vstack([now, past]), np.r_[paired, paired], np.r_[runs, runs]
     else:
         both = now, own, runs
     assert_allclose(sums.parts[VARIANCE].covariance(), plain_covariance(*both), atol=1e-12)
-    u = np.nan_to_num(now - past) * np.sqrt(lighter)[:, None]
-    n = np.isfinite(now - past) * np.sqrt(lighter)[:, None]
+    u = np.nan_to_num(now - past) * np.sqrt(paired)[:, None]
+    n = np.isfinite(now - past) * np.sqrt(paired)[:, None]
     assert_allclose(sums.parts[VELOCITY].covariance(), (u.T @ u) / (n.T @ n), atol=1e-12)
-    assert_allclose(sums.crossed(), plain_crossed(past, now, lighter, runs), atol=1e-12)
+    assert_allclose(sums.crossed(), plain_crossed(past, now, paired, runs), atol=1e-12)
 
 
 def test_a_block_without_terms_begins_a_sequence():

@@ -138,6 +138,9 @@ class DynamicSubspace(TimeEstimator):
         self.center = center
         self.missing = missing
 
+    def _given_weights(self) -> None:
+        """Return None: the answer needs velocities at any weights."""
+
     @property
     def _own_sums(self) -> bool:
         return True

@@ -37,7 +37,16 @@ from eigenstream._types import (
 from eigenstream.rows.chunk import MUCH, Chunk, Places, with_gaps
 from eigenstream.rows.fit import CallbackSupportMixin, Fit, with_callbacks
 from eigenstream.rows.guard import publishes
-from eigenstream.rows.rows import ArrayRows, Part, Rows, StreamRows, sequences_of, stream_rows
+from eigenstream.rows.rows import (
+    ArrayRows,
+    Part,
+    Rows,
+    StreamRows,
+    is_pairs,
+    pairs_of,
+    sequences_of,
+    stream_rows,
+)
 from eigenstream.subspace.estimators.base import SubspaceEstimator
 from eigenstream.subspace.estimators.entries import FLAG
 from eigenstream.subspace.estimators.mapping import projected
@@ -180,6 +189,8 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         """Return the rows of a stream, of one sequence or of several."""
         if is_stream(X):
             return self._stream_rows(X)
+        if is_pairs(X):
+            return self._pairs(X, sample_weight, reset=reset)
         parts = sequences_of(self, X, sample_weight, reset=reset)
         terms: Any = None if self._learner is None else self._learner.ahead().terms
         if new_sequence and terms is not None and 0 < terms.age <= self.lag:
@@ -282,13 +293,15 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
 
         Parameters
         ----------
-        X : array-like or sparse of shape (n, D), a list of them, or a stream
+        X : array-like or sparse of shape (n, D), a list of them, a stream, or pairs (n, 2, D)
             Rows in time order. A list holds separate sequences: no velocity crosses from one to
-            the next. Memory-mapped arrays and streams are read chunk by chunk.
+            the next. Memory-mapped arrays and streams are read chunk by chunk. An array of shape
+            (n, 2, D) has pairs: a row, and the row ``lag`` later.
         y : None
             Ignored. It exists for compatibility with scikit-learn.
         sample_weight : array-like of shape (n,), or a list of arrays, one a sequence
-            Non-negative weights of the rows.
+            Non-negative weights of the rows, or of the pairs. A velocity has the weight of its
+            earlier row, or 0 if the later row has weight 0.
         blocks : int or "sequences", default=None
             Also compute error bars, ``result_.uncertainty``, from this number of blocks. See
             ``uncertainty``.
@@ -330,8 +343,9 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
 
         Parameters
         ----------
-        X : array-like or sparse of shape (n, D), or a list of them
-            Each part of a list after the first starts a new sequence.
+        X : array-like or sparse of shape (n, D), a list of them, or pairs (n, 2, D)
+            Each part of a list after the first starts a new sequence. Pairs end the sequence
+            before them.
         y : None
             Ignored. It exists for compatibility with scikit-learn.
         sample_weight : array-like of shape (n,), or a list of arrays, one for each sequence
@@ -345,7 +359,8 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
             The fitted estimator.
         """
         check_flag(new_sequence, "new_sequence")
-        check_is_rows(X)
+        if not is_pairs(X):
+            check_is_rows(X)
         return self._continued(X, sample_weight, new_sequence=new_sequence)
 
     def merge(self, other: Self, *, new_sequence: bool = False) -> Self:
@@ -397,10 +412,26 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
     def _sequences(
         self, X: RowsLike, sample_weight: WeightsLike = None, *, reset: bool = True
     ) -> ArrayRows:
-        """Return the rows of one sequence or several, all longer than the lag."""
+        """Return pairs, or the rows of one sequence or several, all longer than the lag."""
+        if is_pairs(X):
+            return self._pairs(X, sample_weight, reset=reset)
         parts = sequences_of(self, X, sample_weight, reset=reset)
         self._check_lengths(parts)
         return ArrayRows(parts, missing=self.missing, source=X)
+
+    def _pairs(self, X: Matrix, sample_weight: WeightsLike, *, reset: bool) -> ArrayRows:
+        """Return pairs of an earlier and a later row, or with lag 0 both rows of each pair."""
+        if self.center == "sequences":
+            raise ValueError(
+                "center='sequences' needs sequences, and X has pairs. Use center=True, or pass a "
+                "list of sequences."
+            )
+        part = pairs_of(self, X, sample_weight, reset=reset)
+        if self.lag:
+            return ArrayRows([part], missing=self.missing, members=2, begins=False, source=X)
+        weights = None if part.weights is None else np.repeat(part.weights, 2)
+        rows = part.rows.reshape(2 * len(part.rows), -1)
+        return ArrayRows([Part(rows, weights, "pairs")], missing=self.missing, source=X)
 
     def _features_of(self, X: RowsLike) -> Iterator[Chunk]:
         """Yield chunks of features of rows, or of a stream."""
@@ -544,13 +575,13 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
     def _check_terms(self, learner: Learner) -> None:
         """Raise if the learner has too few rows, whatever was skipped."""
         terms: Any = learner.terms
-        if terms.n_terms == 0 and (terms.age > self.lag or not terms.n_rows):
+        if not self._averages and terms.n_terms == 0 and (terms.age > self.lag or not terms.n_rows):
             raise ValueError("Every row has weight zero or a missing value. Pass other rows.")
         matters = self.lag > 0 and self._given_weights() != (1.0, 0.0)
         if terms.n_terms == 0 or (matters and terms.n_velocities == 0):
             raise ValueError(
                 f"No velocity at lag={self.lag} is available after {terms.n_rows} row(s). Pass "
-                "more rows without missing values, or use another lag."
+                "more rows without missing values or weights of zero, or use another lag."
             )
         self._check_size(learner)
         if self._gaps:

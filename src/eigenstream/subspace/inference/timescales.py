@@ -15,6 +15,7 @@ from eigenstream._provenance import note_source
 from eigenstream._streams import is_stream, opened
 from eigenstream._types import BlockCount, RowsLike
 from eigenstream.evaluation.sums import without_each
+from eigenstream.rows.rows import is_pairs
 from eigenstream.subspace.inference.correlations import implied
 from eigenstream.subspace.inference.decays import (
     ChapmanKolmogorov,
@@ -275,6 +276,8 @@ def lag_path(
     """
     if not hasattr(estimator, "timescales_") and not hasattr(type(estimator), "timescales_"):
         raise TypeError(f"lag_path fits a SlowSubspace at each lag, got {estimator!r}.")
+    if is_pairs(X):
+        raise ValueError("X has pairs, which have one lag. Pass rows in time order.")
     dt = check_number(dt, "dt", above=0)
     steps = sorted(set(check_lags(LAGS if lags is None else lags, "lags")))
     if not steps:

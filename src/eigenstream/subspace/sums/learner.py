@@ -41,6 +41,9 @@ class Watcher:
     The sums and the terms do not depend on them: without watchers a fit has the same answer.
     """
 
+    #: False if blocks of pairs say nothing, because their rows are not consecutive.
+    pairs = True
+
     def see(self, block: Block, sums: Any) -> None:
         """Note what matters of a block of terms, which the sums contain by now."""
 
@@ -123,6 +126,8 @@ class Learner:
         self.home = chunk.rows.empty() if away else None
         if self.sample is not None:
             self.sample.add(chunk)
+        if self.waiting and (self.waiting[0].pairs is None) != (chunk.pairs is None):
+            self._finish()
         if self.first_rows:
             heavy = np.flatnonzero(chunk.each_weight() > 0.0)
             if len(heavy) < self.first_rows:
@@ -297,4 +302,5 @@ class Learner:
                 terms = self.terms.take(part)
                 self.sums.add(terms, self.terms)
                 for watcher in self.watchers.values():
-                    watcher.see(terms, self.sums)
+                    if watcher.pairs or part.pairs is None:
+                        watcher.see(terms, self.sums)

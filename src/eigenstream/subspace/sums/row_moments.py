@@ -406,7 +406,8 @@ class PairMoments(RowMoments):
         exceeds slow steps. Short sequences may begin elsewhere than they end.
         """
         size, n_sequences = self.n_features, (terms.n_rows - terms.n_velocities) / lag
-        if n_sequences * LONG_SEQUENCES > terms.n_rows:
+        # After pairs of rows there is no current sequence, which would have an age.
+        if n_sequences * LONG_SEQUENCES > terms.n_rows or not terms.age:
             return both
         both = both.copy()
         either = (both[:size, :size] + both[size:, size:]) / 2.0

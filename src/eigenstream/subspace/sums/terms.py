@@ -171,9 +171,9 @@ VARIANCE, VELOCITY = "variance", "velocity"
 class TimeTerms(Terms):
     """Terms of a time series: ``x_t - mean`` and the velocity ``x_t - x_(t - lag)``.
 
-    The first ``lag`` rows of a sequence have no terms. The weight of a velocity is the smaller
-    weight of its two rows. With ``lag=0`` there are no velocities. With ``reversible=True`` each
-    velocity has two variance terms, one for each of its rows.
+    The first ``lag`` rows of a sequence have no terms. The weight of a velocity is that of its
+    earlier row, or 0 if the later row has weight 0. With ``lag=0`` there are no velocities. With
+    ``reversible=True`` each velocity has two variance terms, one for each of its rows.
     """
 
     in_time = True
@@ -192,6 +192,8 @@ class TimeTerms(Terms):
         self.age, self.unbroken = 0, True
 
     def _take(self, chunk: Chunk) -> Block:
+        if chunk.pairs is not None:
+            return self._take_pairs(chunk, chunk.pairs)
         n, breaks = len(chunk), chunk.starts
         if self.n_rows == 0:
             breaks = breaks[breaks > 0]
@@ -209,44 +211,46 @@ class TimeTerms(Terms):
         self._remember(chunk)
         return block
 
+    def _take_pairs(self, chunk: Chunk, pairs: Places) -> Block:
+        """Return the terms of pairs of rows, which form separate sequences."""
+        self.head = self.tail = Chunk(np.empty((0, self.n_features)))
+        block = Block(self.n_features, chunk.rows, self.tail.rows)
+        past, now = pairs.T
+        if not self.reversible:
+            self._add_variances(block, (0, now), chunk.weights, len(now))
+        self._add_velocities(block, (0, now), (0, past), chunk.weights)
+        self.age, self.unbroken = 0, False
+        return block
+
     def _add(self, block: Block, chunk: Chunk, now: Places) -> None:
         """Add the terms of the rows ``now``."""
-        weights = chunk.weights
         if not self.reversible:
-            w = None if weights is None else weights[now]
-            block.own = self.center.add(block, VARIANCE, (0, as_slice(now)), w)
-            self.n_variances += len(now) if w is None else int(np.count_nonzero(w))
-        if not self.lag:
-            return
+            w = None if chunk.weights is None else chunk.weights[now]
+            block.own = self._add_variances(block, (0, as_slice(now)), w, len(now))
         inside, before = now[now >= self.lag], now[now < self.lag]
-        self._add_velocities(block, chunk, inside, (0, inside - self.lag), weights)
-        if len(before):
-            places = before - self.lag + len(self.tail)
-            self._add_velocities(block, chunk, before, (1, places), self.tail.weights)
+        places = before - self.lag + len(self.tail)
+        for k, here, earlier, past in (
+            (0, inside, chunk, inside - self.lag),
+            (1, before, self.tail, places),
+        ):
+            if self.lag and len(here):
+                weights = _pair_weights(chunk, here, earlier, past)
+                ends = (0, as_slice(here)), (k, as_slice(past))
+                self._add_velocities(block, *ends, weights)
 
-    def _add_velocities(
-        self,
-        block: Block,
-        chunk: Chunk,
-        now: Places,
-        past: tuple[int, Places],
-        weights: Float64s | None,
-    ) -> None:
-        if len(now) == 0:
-            return
-        ends = (0, as_slice(now)), (past[0], as_slice(past[1]))
-        lighter, total, count = None, float(len(now)), len(now)
-        if chunk.weights is not None or weights is not None:
-            earlier = 1.0 if weights is None else weights[past[1]]
-            lighter = np.minimum(chunk.each_weight()[now], earlier)
-            total, count = float(lighter.sum()), int(np.count_nonzero(lighter))
-        block.add(VELOCITY, *ends, lighter)
-        self.velocity += total
-        self.n_velocities += count
-        if self.reversible:
-            for end in ends:
-                self.center.add(block, VARIANCE, end, lighter)
-            self.n_variances += 2 * count
+    def _add_variances(
+        self, block: Block, end: End, weights: Float64s | None, n: int
+    ) -> Center | None:
+        self.n_variances += n if weights is None else int(np.count_nonzero(weights))
+        return self.center.add(block, VARIANCE, end, weights)
+
+    def _add_velocities(self, block: Block, now: End, past: End, weights: Float64s | None) -> None:
+        block.add(VELOCITY, now, past, weights)
+        n = block.count(block.edges[-1:])
+        self.velocity += float(n if weights is None else weights.sum())
+        self.n_velocities += n if weights is None else int(np.count_nonzero(weights))
+        for end in (now, past) if self.reversible else ():
+            self._add_variances(block, end, weights, n)
 
     def _remember(self, chunk: Chunk) -> None:
         """Store the last rows of the current sequence."""
@@ -301,13 +305,13 @@ class TimeTerms(Terms):
         reward, penalty = self._each(weights, held_out)
         return {VARIANCE: reward, VELOCITY: -penalty}
 
-    def drop(self, n_rows: int, weights: Float64s, lighter: Float64s) -> None:
+    def drop(self, n_rows: int, weights: Float64s, of_velocities: Float64s) -> None:
         """Remove the last rows, with terms of these weights, and end the sequence."""
         self.n_rows -= n_rows
         self.center.weight -= float(weights.sum())
-        self.velocity -= float(lighter.sum())
+        self.velocity -= float(of_velocities.sum())
         self.n_variances -= len(weights)
-        self.n_velocities -= int(np.count_nonzero(lighter))
+        self.n_velocities -= int(np.count_nonzero(of_velocities))
         self.age = 0
 
     def settled(self) -> "TimeTerms":
@@ -385,6 +389,14 @@ class ContrastTerms(Terms):
     def mean(self) -> Float64s:
         """The mean of the rows."""
         return self.centers[REWARDED].mean
+
+
+def _pair_weights(later: Chunk, now: Places, earlier: Chunk, past: Places) -> Float64s | None:
+    """Return the weights of velocities: those of the earlier rows, or 0 if the later row has 0."""
+    if later.weights is None and earlier.weights is None:
+        return None
+    weights = earlier.each_weight()[past]
+    return np.where(later.each_weight()[now] == 0.0, 0.0, weights)
 
 
 def as_slice(places: Places) -> Places | slice:

@@ -86,6 +86,8 @@ class Peaks(Watcher):
     The sums without these rows show whether they decide the answer. Files do not store the rows.
     """
 
+    pairs = False
+
     def __init__(self) -> None:
         self.peaks: list[Peak] = []
         #: The velocities of these rows.

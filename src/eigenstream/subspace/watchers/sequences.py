@@ -27,6 +27,8 @@ MOST_BETWEEN = 3.0
 class RunMeans(Watcher):
     """The variance of the means of sequences, which merges in order."""
 
+    pairs = False
+
     def __init__(self, n_features: int) -> None:
         #: The complete sequences: their number, weight, mean, and squares of means about it.
         self.n_runs, self.weight = 0, 0.0
@@ -136,7 +138,7 @@ class ShortLag(Watcher):
             if end < len(chunk) or sum(map(len, parts)) >= CHECKED_ROWS:
                 break
         checked = joined(parts) if parts else None
-        if checked is None or checked.weights is not None:
+        if checked is None or checked.weights is not None or checked.pairs is not None:
             return
         mean, columns = model._answer.mean, model._answer.columns
         if not columns.shape[1]:

@@ -120,6 +120,8 @@ class SuspectColumns(Watcher):
     Sparse rows are not compared. Rows of weight 0 count as missing values.
     """
 
+    pairs = False
+
     def __init__(self, n_features: int) -> None:
         self.n_features = n_features
         #: The numbers of the columns.
