@@ -184,6 +184,24 @@ def _step(rows: Matrix) -> int:
     return chunk_rows(rows.shape[1])
 
 
+class WeighedRows(Rows):
+    """Rows whose weights are multiplied by a function of the rows, or of the earlier ones of pairs.
+
+    The weights may be negative.
+    """
+
+    def __init__(self, rows: Rows, weigh: Callable[[Matrix], Float64s]) -> None:
+        self.rows, self.weigh = rows, weigh
+        self.width, self.n_rows, self.n_chunks = rows.width, rows.n_rows, rows.n_chunks
+        self.rereadable, self.source = rows.rereadable, rows.source
+
+    def chunks(self, skip: int = 0) -> Iterator[Chunk]:
+        """Start a pass."""
+        for chunk in self.rows.chunks(skip):
+            rows = chunk.rows if chunk.pairs is None else chunk.rows[chunk.pairs[:, 0]]
+            yield replace(chunk, weights=chunk.each_weight() * self.weigh(rows))
+
+
 class KeptRows(Rows):
     """Checked rows in memory, which no pass checks again.
 

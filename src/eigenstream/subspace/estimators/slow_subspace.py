@@ -10,11 +10,14 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from eigenstream._checks import warn_user
 from eigenstream._documented import documented
+from eigenstream._hooks import Resumption
 from eigenstream._linalg import Float64s, canonical_signs
 from eigenstream._prepared import reads_rows
 from eigenstream._storable import storable
 from eigenstream._types import Constraints, Count, LabelsLike, RowsLike, Setting, Transformer
+from eigenstream.rows.fit import Fit
 from eigenstream.rows.guard import reads
+from eigenstream.rows.rows import WeighedRows
 from eigenstream.subspace.estimators.alphas import AlphaPath, alpha_of_bound, alpha_path
 from eigenstream.subspace.estimators.entries import CRITERION, FLAG
 from eigenstream.subspace.estimators.results import Forms, SlowResult
@@ -24,8 +27,10 @@ from eigenstream.subspace.solvers.base import COUNT, MATRIX, Solver
 from eigenstream.subspace.solvers.choice import Need
 from eigenstream.subspace.solvers.flow import FlowOperator
 from eigenstream.subspace.sums.learner import Learner, Watcher
-from eigenstream.subspace.sums.operators import Eigenpairs, MatrixOperator
-from eigenstream.subspace.sums.terms import Weights
+from eigenstream.subspace.sums.operators import Eigenpairs, MatrixOperator, eigenvalues_of
+from eigenstream.subspace.sums.propagator import koopman_weights
+from eigenstream.subspace.sums.row_moments import PairMoments
+from eigenstream.subspace.sums.terms import Center, TimeTerms, Weights
 from eigenstream.subspace.watchers.sequences import ShortLag
 from eigenstream.subspace.watchers.values import RadiusBound, SuspectColumns
 
@@ -53,10 +58,12 @@ class SlowSubspace(TimeEstimator):
         "ratio" maximises variance over velocity instead, as slow feature analysis does [2]_. Its
         components have unit variance and are not orthogonal, and alpha is ignored. Directions
         whose variance is zero up to rounding are excluded.
-    reversible : bool, default=False
+    reversible : bool or "koopman", default=False
         Average over both rows of each velocity for the mean and the variance, instead of the later
-        one. The features are then those of TICA for a reversible process. Ignored
-        for "difference".
+        one. The features are then those of TICA for a reversible process. With "koopman", each
+        velocity also has the stationary weight of its earlier row [3]_, see
+        ``DynamicSubspace.koopman_weights``. Short sequences that begin elsewhere then give the
+        answer in equilibrium. It takes two passes and the dense solver. Ignored for "difference".
     shrinkage : float in [0, 1], default=1e-4
         For "ratio": the share of B that a multiple of the identity replaces, with the same mean
         diagonal. It keeps slow channels of tiny variance from being chosen. With 0, the features
@@ -136,6 +143,9 @@ class SlowSubspace(TimeEstimator):
        Learning Theory, LNCS 4264, Springer, 2006.
     .. [2] L. Wiskott and T. J. Sejnowski, "Slow Feature Analysis: Unsupervised Learning of
        Invariances", Neural Computation, vol. 14, pp. 715-770, 2002.
+    .. [3] H. Wu et al., "Variational Koopman Models: Slow Collective Variables and Molecular
+       Kinetics from Short Off-equilibrium Simulations", Journal of Chemical Physics, vol. 146,
+       154104, 2017.
 
     Examples
     --------
@@ -159,7 +169,7 @@ class SlowSubspace(TimeEstimator):
         "alpha": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto", "bound"})],
         "lag": [COUNT],
         "criterion": [CRITERION],
-        "reversible": [FLAG],
+        "reversible": [FLAG, StrOptions({"koopman"})],
         "shrinkage": [Interval(Real, 0, 1, closed="both")],
         "rank": [COUNT, Interval(Real, 0, 1, closed="neither"), None],
         "basis": [StrOptions({"slowness", "eigenvalue", "kinetic", "commute"})],
@@ -173,7 +183,7 @@ class SlowSubspace(TimeEstimator):
         alpha: Setting = "auto",
         lag: int = 1,
         criterion: str = "difference",
-        reversible: bool = False,
+        reversible: bool | str = False,
         shrinkage: float = 1e-4,
         rank: int | float | None = None,
         solver: str | Solver = "auto",
@@ -210,14 +220,72 @@ class SlowSubspace(TimeEstimator):
                 "alpha='bound' needs complete rows of a known size and one mean. Use alpha='auto', "
                 "or leave out scale, missing='available' and center='sequences'."
             )
+        if self._reweighs and (self.center is not True or self._gaps or self.features is not None):
+            raise ValueError(
+                "reversible='koopman' needs complete rows and one mean. Use center=True, and leave "
+                "out missing='available' and features."
+            )
 
     @property
     def _needs(self) -> list[Need]:
-        return super()._needs + [Need(f"rank={self.rank!r}", MATRIX)] * (self.rank is not None)
+        needs = [Need(f"rank={self.rank!r}", MATRIX)] * (self.rank is not None)
+        needs += [Need("reversible='koopman'", MATRIX)] * self._reweighs
+        return super()._needs + needs
 
     @property
     def _averages(self) -> bool:
-        return self.reversible and self.criterion == "ratio"
+        return bool(self.reversible) and self.criterion == "ratio"
+
+    @property
+    def _reweighs(self) -> bool:
+        """True if velocities have stationary weights, which a separate pass finds."""
+        return self.reversible == "koopman" and self.criterion == "ratio"
+
+    @property
+    def _needs_host(self) -> str | None:
+        reweighs = "SlowSubspace with reversible='koopman'"
+        return reweighs if self._reweighs else super()._needs_host
+
+    def _learn_all(self, fit: Fit, resumption: Resumption | None = None) -> None:
+        if not self._reweighs:
+            super()._learn_all(fit, resumption)
+            return
+        fit.several("reversible='koopman'")
+        sums, terms = PairMoments(fit.rows.width, True), self._terms(fit.rows.width)
+        learner = fit.learn(Learner(terms, sums), None)
+        self._check_terms(learner)
+        cov = sums.covariances(terms, self.lag)[0]
+        u, constant = koopman_weights(cov, self.rank)
+        fit.rows = WeighedRows(fit.rows, lambda rows: rows @ u + constant)
+        self._equilibrium = cov.mean0 + cov.c00 @ u
+        super()._learn_all(fit)
+        del self._equilibrium
+        operator = self._matrices()
+        if eigenvalues_of(operator.reward)[0] < -operator.rounding * operator.trace:
+            raise ValueError(
+                "Some stationary weights are negative and give negative variances. Pass more rows, "
+                "a smaller rank, or reversible=True."
+            )
+
+    def _begin(self, width: int, n_rows: int | None, *calls: Need) -> Learner:
+        if self._reweighs and calls:
+            raise ValueError(
+                f"reversible='koopman' reads the rows twice, so {calls[0].words} is not available. "
+                "Use fit, or reversible=True."
+            )
+        learner = super()._begin(width, n_rows, *calls)
+        if self._reweighs:
+            assert isinstance(learner.terms, TimeTerms)
+            learner.terms.center = Center(self._equilibrium, fixed=True)
+        return learner
+
+    def _merged(self, other: Self, *, new_sequence: bool = False) -> Self:
+        if self._reweighs:
+            raise ValueError(
+                "Models with reversible='koopman' cannot merge, because each has its own weights. "
+                "Fit one model to all rows, or use reversible=True."
+            )
+        return super()._merged(other, new_sequence=new_sequence)
 
     def _given_weights(self) -> Weights | None:
         if self.criterion == "ratio" or isinstance(self.alpha, str):
@@ -226,6 +294,8 @@ class SlowSubspace(TimeEstimator):
 
     def _watchers(self, learner: Learner) -> dict[str, Watcher]:
         watchers = super()._watchers(learner)
+        if self._reweighs:
+            watchers.pop("peaks", None)
         if self._map is None:  # the columns of a feature map are measurements
             watchers["columns"] = SuspectColumns(learner.n_features)
         if not self._gaps:  # the features of rows with gaps are smoother than those of other rows

@@ -34,6 +34,15 @@ DENSE_VALUES = 1 << 20
 End = tuple[int, Any]
 
 
+def negative(part: Part) -> Part:
+    """Return the part of the terms whose weights are negative.
+
+    >>> negative("variance")
+    'negative variance'
+    """
+    return f"negative {part}"
+
+
 @dataclass(frozen=True)
 class Edges:
     """Terms of one part: the rows ``now`` minus the rows ``past``, with optional weights."""
@@ -67,10 +76,18 @@ class Block:
         return len(self.pieces) - 1, None
 
     def add(self, part: Part, now: End, past: End, weights: Float64s | float | None = None) -> None:
-        """Add terms."""
+        """Add terms. Those of negative weight are in the part ``negative(part)``."""
         if isinstance(weights, int | float | np.number):
             weights = np.array([weights], np.float64)
-        self.edges.append(Edges(part, now, past, weights))
+        if weights is None or weights.min(initial=0.0) >= 0.0:
+            self.edges.append(Edges(part, now, past, weights))
+            return
+        for place, here in ((part, weights >= 0.0), (negative(part), weights < 0.0)):
+            ends = [
+                (k, where if where is None else indices(where, self.pieces[k].shape[0])[here])
+                for k, where in (now, past)
+            ]
+            self.edges.append(Edges(place, ends[0], ends[1], np.abs(weights[here])))
 
     def by_part(self) -> dict[Part, list[Edges]]:
         """Return the terms of each part."""

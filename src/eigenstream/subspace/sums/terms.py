@@ -15,7 +15,7 @@ import numpy as np
 from eigenstream._linalg import Float64s, rounding_of_mean
 from eigenstream._storable import storable
 from eigenstream.rows.chunk import Chunk, Places, joined
-from eigenstream.subspace.sums.block import Block, End, Part, Shares, mean_of
+from eigenstream.subspace.sums.block import Block, End, Part, Shares, mean_of, negative
 
 #: The weights (reward, penalty) of T = reward * A - penalty * B.
 Weights = tuple[float, float]
@@ -218,7 +218,7 @@ class TimeTerms(Terms):
         past, now = pairs.T
         if not self.reversible:
             self._add_variances(block, (0, now), chunk.weights, len(now))
-        self._add_velocities(block, (0, now), (0, past), chunk.weights)
+        self._add_velocities(block, (0, now), (0, past), chunk.weights, len(now))
         self.age, self.unbroken = 0, False
         return block
 
@@ -236,7 +236,7 @@ class TimeTerms(Terms):
             if self.lag and len(here):
                 weights = _pair_weights(chunk, here, earlier, past)
                 ends = (0, as_slice(here)), (k, as_slice(past))
-                self._add_velocities(block, *ends, weights)
+                self._add_velocities(block, *ends, weights, len(here))
 
     def _add_variances(
         self, block: Block, end: End, weights: Float64s | None, n: int
@@ -244,9 +244,10 @@ class TimeTerms(Terms):
         self.n_variances += n if weights is None else int(np.count_nonzero(weights))
         return self.center.add(block, VARIANCE, end, weights)
 
-    def _add_velocities(self, block: Block, now: End, past: End, weights: Float64s | None) -> None:
+    def _add_velocities(
+        self, block: Block, now: End, past: End, weights: Float64s | None, n: int
+    ) -> None:
         block.add(VELOCITY, now, past, weights)
-        n = block.count(block.edges[-1:])
         self.velocity += float(n if weights is None else weights.sum())
         self.n_velocities += n if weights is None else int(np.count_nonzero(weights))
         for end in (now, past) if self.reversible else ():
@@ -303,7 +304,8 @@ class TimeTerms(Terms):
     def shares(self, weights: Weights, held_out: Parts = NOTHING) -> Shares:
         """Return the share of each part in T."""
         reward, penalty = self._each(weights, held_out)
-        return {VARIANCE: reward, VELOCITY: -penalty}
+        signed = {negative(VARIANCE): -reward, negative(VELOCITY): penalty}
+        return {VARIANCE: reward, VELOCITY: -penalty} | signed
 
     def drop(self, n_rows: int, weights: Float64s, of_velocities: Float64s) -> None:
         """Remove the last rows, with terms of these weights, and end the sequence."""
