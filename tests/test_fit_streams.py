@@ -24,6 +24,7 @@ from eigenstream import (
     PairMetric,
     PairSubspace,
     Perceptron,
+    QuadraticMap,
     RBFNetwork,
     SelfOrganizingMap,
     SlowSubspace,
@@ -63,7 +64,7 @@ def determined(member):
 
 def in_order_of_arrival(own, once):
     """Return whether ``fit`` of an array uses another order of the rows, or another feature map."""
-    if once and isinstance(getattr(own, "features", None), RBFNetwork):
+    if once and isinstance(getattr(own, "features", None), QuadraticMap | RBFNetwork):
         return True
     return isinstance(own, ClassSubspace) and own.solver in ("flow", "sketch")
 
