@@ -17,7 +17,7 @@ class ColumnSums(Sums):
 
     def add(self, block, terms):
         """Add the terms of a block."""
-        for part in block.by_part():
+        for part in block.parts:
             self.squares[part] += (block.vectors(part) ** 2).sum(axis=0)
 
     def merge(self, later):

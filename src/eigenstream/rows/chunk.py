@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple, Self
 
@@ -28,7 +29,7 @@ CAUSE = 0.9
 
 
 @storable(n_rows="int", alone="i8 D | None", warned="bool")
-@dataclass
+@dataclass(eq=False)
 class Skipped:
     """The number of skipped rows, and for each column the rows skipped because of it alone."""
 
@@ -89,6 +90,7 @@ NOWHERE, NONE_SKIPPED = Place(), Skipped()
     pairs="i8 n 2 | None",
     place="-",
     skipped="-",
+    n="-",
 )
 @dataclass(frozen=True)
 class Chunk:
@@ -101,17 +103,22 @@ class Chunk:
     #: The weight of each row, or pair. None means that all weights are 1.
     weights: Float64s | None = None
     #: The indices at which a new sequence begins.
-    starts: Places = field(default_factory=lambda: NO_PLACES)
+    starts: Places = field(default_factory=NO_PLACES.view)
     #: The class of each row, or the sign of each pair.
     targets: Array | None = None
     #: The two rows of each pair, shape (n_pairs, 2).
     pairs: Places | None = None
     place: Place = NOWHERE
     #: The rows, or pairs, of weight 0 because of missing values.
-    skipped: Skipped = field(default_factory=lambda: NONE_SKIPPED)
+    skipped: Skipped = NONE_SKIPPED
+
+    @cached_property
+    def n(self) -> int:
+        """The number of rows, or of pairs."""
+        return int(self.rows.shape[0]) if self.pairs is None else len(self.pairs)
 
     def __len__(self) -> int:
-        return int(self.rows.shape[0]) if self.pairs is None else len(self.pairs)
+        return self.n
 
     @property
     def end(self) -> int:
@@ -119,7 +126,9 @@ class Chunk:
         return self.place.end
 
     def __getitem__(self, part: slice) -> "Chunk":
-        first, last, _ = part.indices(len(self))
+        first, last, _ = part.indices(self.n)
+        if last - first == self.n:
+            return self
         starts = self.starts[(self.starts >= first) & (self.starts < last)] - first
         return replace(self.chosen(slice(first, last)), starts=starts)
 
@@ -136,7 +145,7 @@ class Chunk:
 
     def sequences(self) -> "list[Chunk]":
         """Return the rows of each sequence."""
-        cuts = np.unique([0, *self.starts, len(self)]).tolist()
+        cuts = np.unique([0, *self.starts, self.n]).tolist()
         return [self[first:last] for first, last in pairwise(cuts)]
 
     def kept(self) -> "Chunk":
@@ -154,7 +163,7 @@ class Chunk:
 
     def each_weight(self) -> Float64s:
         """Return the weights as an array."""
-        return np.ones(len(self)) if self.weights is None else self.weights
+        return np.ones(self.n) if self.weights is None else self.weights
 
     def heavy(self) -> Self:
         """Return the rows or pairs of positive weight."""
@@ -164,16 +173,16 @@ class Chunk:
 
     def faded(self, keep: float) -> Self:
         """Return the chunk with weights that decay by ``keep`` per row, counted from the last."""
-        fading = keep ** np.arange(len(self) - 1, -1, -1.0)
+        fading = keep ** np.arange(self.n - 1, -1, -1.0)
         return replace(self, weights=self.each_weight() * fading)
 
 
 def joined(chunks: list[Chunk]) -> Chunk:
     """Return consecutive chunks as one chunk, on the host if there are several."""
-    chunks = [chunk for chunk in chunks if len(chunk)] or chunks[:1]
+    chunks = [chunk for chunk in chunks if chunk.n] or chunks[:1]
     if len(chunks) == 1:
         return chunks[0]
-    places = np.cumsum([0, *map(len, chunks)])
+    places = np.cumsum([0, *(chunk.n for chunk in chunks)])
     rows = [on_host(chunk.rows) for chunk in chunks]
     weights = targets = pairs = None
     if any(chunk.weights is not None for chunk in chunks):

@@ -275,7 +275,7 @@ class Frame(Sums):
 
         Return these directions, and the closing terms along the enlarged frame.
         """
-        self.closing = [] if closing is None else [*closing.by_part()]
+        self.closing = [] if closing is None else [*closing.parts]
         rows = _Rows([block] if closing is None else [block, closing])
         basis = np.zeros((0, self.n_features)) if self.basis is None else self.basis
         self.basis, K = basis, rows.values @ basis.T
@@ -437,7 +437,7 @@ class _Rows:
         stacked, n = [np.empty((0, blocks[0].n_features))], 0
         for k, block in enumerate(blocks):
             for edges in block.edges:
-                stacked.append(block.weighted(edges))
+                stacked.append(block.stacked([edges]))
                 self.terms.append(_Terms(edges.part, slice(n, n + len(stacked[-1])), k > 0))
                 n += len(stacked[-1])
         self.values = np.concatenate(stacked)

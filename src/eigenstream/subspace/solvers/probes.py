@@ -61,7 +61,7 @@ class Probes:
         if not self.n_probes:
             return
         columns = probe_columns(self.n_features, self.n_probes)
-        for part in block.by_part():
+        for part in block.parts:
             if part not in self.images and len(self.images) == MOST_PARTS:
                 self.n_probes, self.images = 0, {}
                 return

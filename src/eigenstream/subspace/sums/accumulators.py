@@ -35,21 +35,22 @@ class PartSum:
         self.vectors: list[Float64s] = []
         self.n_vectors = 0
 
-    def add(self, block: Block, part: Part, edges: list[Edges]) -> None:
+    def add(self, block: Block, edges: list[Edges]) -> None:
         """Add the terms of a block."""
         if block.chunk is not None and isinstance(block.chunk.rows, DeviceArray):
             for group in edges:
                 if block.on_device(group):
                     self.total = block.plus_products(group, self.total)
                 else:  # a step between means
-                    self._add_vectors(block.weighted(group))
+                    self._add_vectors(block.stacked([group]))
             return
-        n = sum(map(block._length, edges))
-        sparse = any(map(block._is_sparse, edges))
+        n, sparse = 0, False
+        for group in edges:
+            n, sparse = n + group.n, sparse or group.sparse
         if (n < WAITING and not sparse) or (
             self.total is None and self.n_vectors + n < self.n_features // 2 and not sparse
         ):
-            self._add_vectors(block.vectors(part))
+            self._add_vectors(block.stacked(edges))
         else:
             block.add_moment(edges, self._matrix())
 
@@ -110,8 +111,8 @@ class Moments(Sums):
 
     def add(self, block: Block, terms: Terms) -> None:
         """Add the terms of a block."""
-        for part, edges in block.by_part().items():
-            self._sum(part).add(block, part, edges)
+        for part, edges in block.parts.items():
+            self._sum(part).add(block, edges)
 
     def merge(self, later: "Moments") -> None:
         """Add another accumulator."""
@@ -151,7 +152,7 @@ class Moments(Sums):
                 return None
             vectors += part.vectors
         if (closing := terms.closing()) is not None:
-            vectors += [closing.vectors(part) for part in closing.by_part()]
+            vectors += [closing.vectors(part) for part in closing.parts]
         if not vectors:
             return None
         whole = np.concatenate(vectors)
@@ -178,7 +179,7 @@ class Moments(Sums):
             if share and sums.vectors:
                 signed[np.sign(share)].append(np.sqrt(abs(share)) * np.concatenate(sums.vectors))
         if closing is not None:
-            for part in closing.by_part():
+            for part in closing.parts:
                 share = sign * shares.get(part, 0.0)
                 if share:
                     signed[np.sign(share)].append(np.sqrt(abs(share)) * closing.vectors(part))

@@ -50,7 +50,11 @@ class Edges:
     part: Part
     now: End
     past: End
-    weights: Float64s | None = None
+    weights: Float64s | None
+    #: The number of terms.
+    n: int
+    #: True if one of the ends is a sparse matrix.
+    sparse: bool
 
 
 class Block:
@@ -63,6 +67,8 @@ class Block:
         self.n_features = n_features
         self.pieces = list(pieces)
         self.edges: list[Edges] = []
+        #: The same terms by part.
+        self.parts: dict[Part, list[Edges]] = {}
         #: The rows that the terms come from, or None for terms between blocks.
         self.chunk: Chunk | None = None
         #: True if the terms begin a sequence, and the number of rows before the block.
@@ -80,33 +86,24 @@ class Block:
         if isinstance(weights, int | float | np.number):
             weights = np.array([weights], np.float64)
         if weights is None or weights.min(initial=0.0) >= 0.0:
-            self.edges.append(Edges(part, now, past, weights))
+            self._add(part, now, past, weights)
             return
         for place, here in ((part, weights >= 0.0), (negative(part), weights < 0.0)):
             ends = [
                 (k, where if where is None else indices(where, self.pieces[k].shape[0])[here])
                 for k, where in (now, past)
             ]
-            self.edges.append(Edges(place, ends[0], ends[1], np.abs(weights[here])))
+            self._add(place, ends[0], ends[1], np.abs(weights[here]))
 
-    def by_part(self) -> dict[Part, list[Edges]]:
-        """Return the terms of each part."""
-        parts: dict[Part, list[Edges]] = {}
-        for edges in self.edges:
-            parts.setdefault(edges.part, []).append(edges)
-        return parts
+    def _add(self, part: Part, now: End, past: End, weights: Float64s | None) -> None:
+        sparse = bool(is_sparse(self.pieces[now[0]]) or is_sparse(self.pieces[past[0]]))
+        edges = Edges(part, now, past, weights, max(self._size(now), self._size(past)), sparse)
+        self.edges.append(edges)
+        self.parts.setdefault(part, []).append(edges)
 
     def vectors(self, part: Part) -> Float64s:
         """Return the differences of a part times the roots of their weights, as a new array."""
-        return self._stacked(self.by_part()[part])
-
-    def count(self, edges: list[Edges]) -> int:
-        """Return the number of some terms."""
-        return sum(map(self._length, edges))
-
-    def rows_of(self, edges: Edges) -> bool:
-        """Return whether some terms are dense rows, and not a step between means."""
-        return edges.now[1] is not None and not self._is_sparse(edges)
+        return self.stacked(self.parts[part])
 
     def highest(self, edges: Edges) -> Float64s:
         """Return the largest size of the differences of rows to a single row, by column."""
@@ -122,23 +119,33 @@ class Block:
         low = np.concatenate([part.min(axis=0).reshape(-1, width) for part in parts]).min(axis=0)
         return np.asarray(np.maximum(high - past, past - low), np.float64)
 
-    def weighted(self, edges: Edges) -> Float64s:
-        """Return the differences of some terms times the roots of their weights."""
-        return self._stacked([edges])
+    def stacked(self, edges: list[Edges]) -> Float64s:
+        """Return the differences of some terms times the roots of their weights, as a new array."""
+        out = np.empty((sum([group.n for group in edges]), self.n_features))
+        first = 0
+        for group in edges:
+            last = first + group.n
+            self._write(group, out[first:last])
+            first = last
+        return out
 
     def add_moment(self, edges: list[Edges], total: Float64s) -> None:
         """Add the sum of the outer products of some terms to a lower triangle, in place."""
-        rest = []
+        dense, sparse = [], []
         for group in edges:
-            if self._in_one_piece(group) and self._length(group) > self._many(group):
+            (k, where), (j, _) = group.now, group.past
+            in_one_piece = j == k and where is not None
+            if in_one_piece and group.n > PAIRS_PER_POINT * self.pieces[k].shape[0]:
                 total += np.tril(self._graph_moment(group))
-            elif not (self._is_sparse(group) and self._add_sparse(group, total)):
-                rest.append(group)
-        if not any(map(self._is_sparse, rest)):
-            rank_update(total, self._stacked(rest))
-            return
-        for dense in self._in_steps(rest):
-            rank_update(total, self._stacked(dense))
+            elif not group.sparse:
+                dense.append(group)
+            elif not self._add_sparse(group, total):
+                sparse.append(group)
+        if dense:
+            rank_update(total, self.stacked(dense))
+        for group in sparse:
+            for part in self._in_steps(group):
+                rank_update(total, self.stacked([part]))
 
     def on_device(self, edges: Edges) -> bool:
         """Return whether rows of some terms are on a device."""
@@ -160,7 +167,8 @@ class Block:
             if share == 0.0:
                 continue
             (i, now), (j, past) = group.now, group.past
-            apart = _at(products[i], now) - _at(products[j], past)
+            apart = products[i] if now is None else products[i][now]
+            apart = apart - (products[j] if past is None else products[j][past])
             apart = np.atleast_2d(apart) * share
             if group.weights is not None:
                 apart *= group.weights[:, None]
@@ -183,13 +191,10 @@ class Block:
 
     def trace(self, shares: Shares) -> float:
         """Return the trace of T."""
-        squares = {part: float((self.vectors(part) ** 2).sum()) for part in self.by_part()}
+        squares = {part: float((self.vectors(part) ** 2).sum()) for part in self.parts}
         return sum(shares.get(part, 0.0) * square for part, square in squares.items())
 
     # ---- rows of the terms -----------------------------------------------------------------
-
-    def _length(self, edges: Edges) -> int:
-        return max(self._size(edges.now), self._size(edges.past))
 
     def _size(self, end: End) -> int:
         k, where = end
@@ -199,43 +204,23 @@ class Block:
             return len(range(*where.indices(self.pieces[k].shape[0])))
         return len(where)
 
-    def _is_sparse(self, edges: Edges) -> bool:
-        now, past = self.pieces[edges.now[0]], self.pieces[edges.past[0]]
-        return bool(is_sparse(now) or is_sparse(past))
-
-    def _in_one_piece(self, edges: Edges) -> bool:
-        return edges.now[0] == edges.past[0] and edges.now[1] is not None
-
-    def _many(self, edges: Edges) -> int:
-        return PAIRS_PER_POINT * int(self.pieces[edges.now[0]].shape[0])
-
     def rows(self, end: End) -> Matrix:
         """Return the rows at one end of some terms."""
-        return _at(self.pieces[end[0]], end[1])
+        piece, where = self.pieces[end[0]], end[1]
+        return piece if where is None else piece[where]
 
-    def _in_steps(self, edges: list[Edges]) -> Iterator[list[Edges]]:
-        """Yield terms to stack together: all terms of dense rows, then parts of sparse ones."""
-        if dense := [group for group in edges if not self._is_sparse(group)]:
-            yield dense
+    def _in_steps(self, edges: Edges) -> Iterator[Edges]:
+        """Yield parts of the terms of sparse rows, whose differences are small enough to stack."""
         step = max(DENSE_VALUES // self.n_features, 256)
-        for group in edges:
-            for first in range(0, self._length(group) if self._is_sparse(group) else 0, step):
-                part = slice(first, first + step)
-                ends = [
-                    (k, where if where is None else indices(where, self.pieces[k].shape[0])[part])
-                    for k, where in (group.now, group.past)
-                ]
-                weights = None if group.weights is None else group.weights[part]
-                yield [Edges(group.part, ends[0], ends[1], weights)]
-
-    def _stacked(self, edges: list[Edges]) -> Float64s:
-        out = np.empty((sum(map(self._length, edges)), self.n_features))
-        first = 0
-        for group in edges:
-            last = first + self._length(group)
-            self._write(group, out[first:last])
-            first = last
-        return out
+        for first in range(0, edges.n, step):
+            part = slice(first, first + step)
+            ends = [
+                (k, where if where is None else indices(where, self.pieces[k].shape[0])[part])
+                for k, where in (edges.now, edges.past)
+            ]
+            weights = None if edges.weights is None else edges.weights[part]
+            n = min(step, edges.n - first)
+            yield Edges(edges.part, ends[0], ends[1], weights, n, edges.sparse)
 
     def _write(self, edges: Edges, out: Float64s) -> None:
         now, past = self.rows(edges.now), self.rows(edges.past)
@@ -285,10 +270,6 @@ class Block:
         mean = np.asarray(piece.mean(axis=0, dtype=np.float64)).ravel()
         rows = (piece.toarray() if is_sparse(piece) else piece) - mean
         return np.asarray(rows.T @ (laplacian @ rows))
-
-
-def _at(rows: Matrix, where: Places | slice | None) -> Matrix:
-    return rows if where is None else rows[where]
 
 
 def dense(rows: Matrix) -> Float64s:

@@ -120,7 +120,7 @@ class Learner:
 
     def add(self, chunk: Chunk) -> None:
         """Learn from checked rows that follow the rows seen so far."""
-        if (n := len(chunk)) == 0:
+        if (n := chunk.n) == 0:
             return
         away = isinstance(chunk.rows, DeviceArray)
         self.home = chunk.rows.empty() if away else None
@@ -138,32 +138,32 @@ class Learner:
             self._wait(chunk[:first])
             self._finish()
             chunk = chunk[first:]
-            if self.stopped or not (n := len(chunk)):
+            if self.stopped or not (n := chunk.n):
                 return
         if self.block_rows is None:
             whole_chunk = chunk.pairs is not None or (away and chunk.rows.has_float64)
             step = n if whole_chunk else rows_in_cache(self.terms.n_features)
             for first in range(0, n, step):
-                self._learn(chunk if step >= n else chunk[first : first + step])
+                self._learn(chunk[first : first + step])
                 if self.stopped:
                     break
             return
         if not self.terms.in_time:  # rows of weight 0 have no terms
-            self.terms.n_rows += len(chunk)
+            self.terms.n_rows += chunk.n
             chunk = chunk.heavy()
-            self.terms.n_rows -= len(chunk)
-        if self.n_waiting + len(chunk) < self.block_rows:
+            self.terms.n_rows -= chunk.n
+        if self.n_waiting + chunk.n < self.block_rows:
             self._wait(chunk)
             return
         whole, size = joined([*self.waiting, chunk]), self.block_rows
         self.waiting, self.n_waiting = [], 0
-        complete = len(whole) // size * size
+        complete = whole.n // size * size
         for first in range(0, complete, size):
             block = whole[first : first + size]
             self._learn(block if block.pairs is None else block.kept())
             if self.stopped:
                 return
-        if complete < len(whole):
+        if complete < whole.n:
             self._wait(whole[complete:])
 
     def repeat(self) -> "Learner":
@@ -281,7 +281,7 @@ class Learner:
 
     def _wait(self, chunk: Chunk) -> None:
         self.waiting.append(chunk.kept())
-        self.n_waiting += len(chunk)
+        self.n_waiting += chunk.n
 
     def _finish(self) -> None:
         """Learn the pending rows."""
@@ -294,8 +294,8 @@ class Learner:
         if self.forgetting:
             keep = 1.0 - self.forgetting
             block = block.faded(keep)
-            self.terms.forget(keep ** len(block))
-            self.sums.forget(keep ** len(block))
+            self.terms.forget(keep**block.n)
+            self.sums.forget(keep**block.n)
         narrow = self.terms.n_features <= NARROW
         with blas_threads(1) if narrow else nullcontext():
             for part in block.sequences() if self.sums.by_sequence else [block]:

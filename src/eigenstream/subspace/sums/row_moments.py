@@ -186,7 +186,7 @@ class RowMoments(Sums):
         pieces = [np.zeros(piece.shape[0]) for piece in block.pieces if np.ndim(piece) == 2]
         counts: dict[Hashable, int] = dict.fromkeys(self.parts, 0)
         for edges in block.edges:
-            counts[edges.part] += block.count([edges])
+            counts[edges.part] += edges.n
             if edges.weights is not None:
                 return None
             if edges.part == VARIANCE:

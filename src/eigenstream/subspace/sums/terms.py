@@ -84,7 +84,7 @@ class Terms(ABC):
         """Return the terms of the next rows."""
         block = self._take(chunk)
         block.chunk, block.first = chunk, self.n_rows
-        self.n_rows += len(chunk)
+        self.n_rows += chunk.n
         return block
 
     def join(self, later: Self, *, new_sequence: bool) -> Block:
@@ -194,15 +194,15 @@ class TimeTerms(Terms):
     def _take(self, chunk: Chunk) -> Block:
         if chunk.pairs is not None:
             return self._take_pairs(chunk, chunk.pairs)
-        n, breaks = len(chunk), chunk.starts
+        n, breaks = chunk.n, chunk.starts
         if self.n_rows == 0:
             breaks = breaks[breaks > 0]
         ages = np.arange(n) + self.age
         for start in breaks:
             ages[start:] = np.arange(n - start)
-        if self.lag and self.unbroken and len(self.head) < self.lag:
-            first = chunk[: int(breaks[0]) if len(breaks) else n][: self.lag - len(self.head)]
-            self.head = joined([self.head, first]).kept()
+        if self.unbroken and self.head.n < self.lag:
+            end = min(int(breaks[0]) if len(breaks) else n, self.lag - self.head.n)
+            self.head = joined([self.head, chunk[:end]]).kept()
         block = Block(self.n_features, chunk.rows, self.tail.rows)
         block.begins = 0 in breaks
         self._add(block, chunk, np.flatnonzero(ages >= self.lag))
@@ -228,7 +228,7 @@ class TimeTerms(Terms):
             w = None if chunk.weights is None else chunk.weights[now]
             block.own = self._add_variances(block, (0, as_slice(now)), w, len(now))
         inside, before = now[now >= self.lag], now[now < self.lag]
-        places = before - self.lag + len(self.tail)
+        places = before - self.lag + self.tail.n
         for k, here, earlier, past in (
             (0, inside, chunk, inside - self.lag),
             (1, before, self.tail, places),
@@ -256,13 +256,10 @@ class TimeTerms(Terms):
     def _remember(self, chunk: Chunk) -> None:
         """Store the last rows of the current sequence."""
         keep = min(self.lag, self.age)
-        if not self.lag or not len(chunk):
+        if not self.lag or not chunk.n:
             return
-        if len(chunk) >= keep:
-            last = chunk.chosen(slice(len(chunk) - keep, len(chunk)))
-        else:
-            both = joined([self.tail, chunk])
-            last = both.chosen(slice(len(both) - keep, len(both)))
+        recent = chunk if chunk.n >= keep else joined([self.tail, chunk])
+        last = recent.chosen(slice(recent.n - keep, recent.n))
         self.tail = last.kept()
 
     def _join(self, later: "TimeTerms", new_sequence: bool) -> Block:
@@ -272,7 +269,7 @@ class TimeTerms(Terms):
         block.begins = both and new_sequence
         follows = both and not new_sequence and self.lag > 0
         if follows:
-            ages = np.arange(len(head)) + self.age
+            ages = np.arange(head.n) + self.age
             self._add(block, head, np.flatnonzero(ages >= self.lag))
         self.center.join(block, VARIANCE, later.center)
         self.velocity += later.velocity
@@ -280,7 +277,7 @@ class TimeTerms(Terms):
         self.n_velocities += later.n_velocities
         if not self.n_rows:
             self.head, self.unbroken = head, later.unbroken
-        elif follows and self.unbroken and len(self.head) < self.lag:
+        elif follows and self.unbroken and self.head.n < self.lag:
             self.head = joined([self.head, head]).chosen(slice(0, self.lag))
         if follows and later.unbroken:
             self.age += later.age

@@ -100,18 +100,17 @@ class Peaks(Watcher):
 
     def see(self, block: Block, sums: Any) -> None:
         """Note the largest rows of a block if its sums of squares are large."""
-        parts = block.by_part()
-        edges = parts.get(VARIANCE, [])
-        if block.count(edges) >= LEAST_BLOCK:
+        edges = block.parts.get(VARIANCE, [])
+        if sum([group.n for group in edges]) >= LEAST_BLOCK:
             before, squares = self.squares, sums.squares(VARIANCE)
             self.squares = squares
             self.find(block, edges, before, squares, block.first)
-        self.follow(block, parts.get(VELOCITY, []), block.first)
+        self.follow(block, block.parts.get(VELOCITY, []), block.first)
 
     def merged(self, later: "Peaks", crossing: Block, sums: Any) -> "Peaks":
         """Return the rows of both."""
         both, n_rows = copy(self), crossing.first
-        both.follow(crossing, crossing.by_part().get(VELOCITY, []), n_rows)
+        both.follow(crossing, crossing.parts.get(VELOCITY, []), n_rows)
         both.steps = both.steps + [
             replace(step, now=step.now + n_rows, past=step.past + n_rows) for step in later.steps
         ]
@@ -151,18 +150,18 @@ class Peaks(Watcher):
         ``n_rows`` rows.
         """
         added = after - before
-        usual = GROWTH * block.count(edges) / max(n_rows, 1) * before
+        usual = GROWTH * sum([group.n for group in edges]) / max(n_rows, 1) * before
         large = (added > SHARE * after) & (added > usual)
         if not large.any():
             return
         units = reciprocals(added)
         for group in edges:
-            if not block.rows_of(group):
+            if group.now[1] is None or group.sparse:  # a step between means
                 continue
             most = 1.0 if group.weights is None else float(group.weights.max())
             if (most * block.highest(group) ** 2 * units)[large].max() < LEAST_VALUE:
                 continue
-            shares = block.weighted(group) ** 2 @ units
+            shares = block.stacked([group]) ** 2 @ units
             rows, numbers = block.rows(group.now), _row_numbers(block, group.now, n_rows)
             for i in np.argsort(-shares)[:N_PEAKS]:
                 weight = 1.0 if group.weights is None else float(group.weights[i])
@@ -175,11 +174,11 @@ class Peaks(Watcher):
         rows = np.array([peak.row for peak in self.peaks], np.intp)
         for group in edges if len(rows) else ():
             now, past = (_row_numbers(block, end, n_rows) for end in (group.now, group.past))
-            if rows.max() < past[0] or not block.rows_of(group):
+            if rows.max() < past[0] or group.now[1] is None or group.sparse:
                 continue
             theirs = np.flatnonzero(np.isin(now, rows) | np.isin(past, rows))
             if len(theirs):
-                steps = block.weighted(group)[theirs]
+                steps = block.stacked([group])[theirs]
                 weights = np.ones(len(now)) if group.weights is None else group.weights
                 parts = now[theirs].tolist(), past[theirs].tolist(), steps, weights[theirs].tolist()
                 self.steps = [*self.steps, *map(Step, *parts)]

@@ -131,11 +131,11 @@ class ShortLag(Watcher):
         """Yield a warning if a feature forgets faster at the lag than at later ones."""
         parts: list[Chunk] = []
         for chunk in () if fit is None or not fit.rows.rereadable else fit.first(CHECKED_ROWS):
-            end = int(chunk.starts[chunk.starts > 0][0]) if (chunk.starts > 0).any() else len(chunk)
+            end = int(chunk.starts[chunk.starts > 0][0]) if (chunk.starts > 0).any() else chunk.n
             if parts and len(chunk.starts):
                 break
             parts.append(chunk[: min(end, CHECKED_ROWS)])
-            if end < len(chunk) or sum(map(len, parts)) >= CHECKED_ROWS:
+            if end < chunk.n or sum(part.n for part in parts) >= CHECKED_ROWS:
                 break
         checked = joined(parts) if parts else None
         if checked is None or checked.weights is not None or checked.pairs is not None:
@@ -143,7 +143,7 @@ class ShortLag(Watcher):
         mean, columns = model._answer.mean, model._answer.columns
         if not columns.shape[1]:
             return
-        lags = [model.lag * step for step in LADDER if model.lag * step < len(checked) // 10]
+        lags = [model.lag * step for step in LADDER if model.lag * step < checked.n // 10]
         if lags:
             features = np.asarray(on_host(projected(checked.rows, mean, columns)), np.float64)
             offset = features.mean(axis=0) if model.center == "sequences" else 0.0

@@ -44,7 +44,7 @@ class RadiusBound(Watcher):
         """Include the rows of positive weight."""
         heavy = chunk.heavy()
         rows: Matrix = heavy.rows
-        if rows.shape[0] == 0 or len(heavy) == 0:
+        if rows.shape[0] == 0 or heavy.n == 0:
             return
         rows = rows.astype(np.float64, copy=False)
         if self.first is None:
@@ -144,7 +144,7 @@ class SuspectColumns(Watcher):
 
     def add(self, chunk: Chunk) -> None:
         """Compare rows that follow the rows so far."""
-        n = len(chunk)
+        n = chunk.n
         if not len(self.places) or not n:
             return
         if is_sparse(chunk.rows):
