@@ -171,6 +171,13 @@ def hdf5_cut_off(tmp):
     return tmp / "x.h5"
 
 
+@case("not an HDF5 file, or it is damaged", "h5py")
+def hdf5_with_a_damaged_tree(tmp):
+    hdf5_that_loops(tmp)
+    (tmp / "x.h5").write_bytes((tmp / "x.h5").read_bytes().replace(b"TREE", b"OOPS"))
+    return tmp / "x.h5"
+
+
 @case("no array '/nothing'. It has 'a/X'", "h5py")
 def hdf5_that_loops(tmp):
     import h5py

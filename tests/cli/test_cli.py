@@ -9,6 +9,7 @@ import pytest
 
 import eigenstream
 from commands import COMMANDS, run
+from eigenstream import cli, persistence
 
 TINY = ["demo", "--views", "1000"]
 
@@ -103,11 +104,15 @@ def test_warmup_says_whether_it_compiled():
     )
 
 
-@pytest.mark.slow
-def test_an_error_of_our_own_exits_with_1():
-    code = "from eigenstream import cli; cli.app.command('broken')(lambda: {}['x']); cli.main()"
-    done = subprocess.run(
-        [sys.executable, "-c", code, "broken"], capture_output=True, text=True, timeout=100
+def test_an_unexpected_error_is_one_line_and_exit_code_2(tmp_path, monkeypatch, capsys):
+    """Exit code 1 is an alarm of ``watch``."""
+    monkeypatch.setattr(
+        sys, "argv", ["eigenstream", "export", "m.eigs", "-o", str(tmp_path / "x.npy")]
     )
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "KeyError: 'x'" in done.stderr
+    monkeypatch.setattr(persistence, "load", lambda path: {}["x"])
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    assert end.value.code == 2
+    told = r"eigenstream: unexpected KeyError: 'x' \(test_cli.py, line \d+\)\. Please report it\.\n"
+    assert re.fullmatch(told, capsys.readouterr().err)

@@ -3,6 +3,7 @@
 import bz2
 import datetime
 import gzip
+import time
 import warnings
 
 import numpy as np
@@ -13,6 +14,7 @@ from typer.testing import CliRunner
 
 from eigenstream.cli import app
 from eigenstream.streams import StreamError, open_stream
+from eigenstream.streams import text as text_reader
 
 DUE = [[1.0, 2.0], [3.0, 4.0]]
 
@@ -84,6 +86,41 @@ def test_blanks_far_on_and_the_row_of_an_error(tmp_path):
     stream = opened(tmp_path, "# k  twice\n" + lines + "5 x\n", "x.txt")
     with pytest.raises(ValueError, match=r"'x' in row 200000 \(line 200002\) of column 'twice'"):
         list(stream)
+
+
+@given(
+    widths=st.lists(st.lists(st.integers(1, 9), min_size=2, max_size=2), min_size=1, max_size=30),
+    size=st.integers(1, 40),
+    parts=st.sampled_from([" ", "  ", ",", " \t"]),
+    end=st.sampled_from(["\n", "\r\n", "\n\n", " \n"]),
+    above=st.sampled_from(["a b\n", "# by hand\n\na b\n"]),
+    bad=st.booleans(),
+)
+def test_the_edges_of_blocks_change_nothing(widths, size, parts, end, above, bad, tmp_path_factory):
+    folder = tmp_path_factory.getbasetemp()
+    rows = [["7" * width for width in line] for line in widths]
+    text = above.replace(" b", f"{parts}b") + end.join([*map(parts.join, rows), ""])
+    last = text.count("\n") + 1
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(text_reader, "BLOCK_BYTES", size)
+        patch.setattr(text_reader, "LEAST_BYTES", 1)
+        if bad:
+            stream = opened(folder, text + f"1{parts}oops", "edges.txt")
+            with pytest.raises(StreamError, match=rf"'oops' in row \d+ \(line {last}\)"):
+                list(stream)
+        else:
+            stream = opened(folder, text.removesuffix("\n"), "edges.txt")
+            np.testing.assert_array_equal(rows_of(stream), np.array(rows, float))
+
+
+def test_the_time_to_open_grows_with_the_columns(tmp_path):
+    seconds = []
+    for width in (100, 2_000, 40_000):
+        text = ",".join(f"c{k}" for k in range(width)) + "\n" + ",".join("1" * width) + "\n"
+        begun = time.process_time()
+        opened(tmp_path, text).of_numbers()
+        seconds.append(time.process_time() - begun)
+    assert seconds[2] < 100 * seconds[1]  # 20 times the columns
 
 
 def test_decimal_commas(tmp_path):

@@ -1,15 +1,18 @@
 """The ``eigenstream`` command, a file for each of its commands."""
 
+import os
 import signal
 import sys
 from importlib import import_module
+from pathlib import Path
+from traceback import extract_tb
 from typing import Annotated
 
 import typer
 
 from eigenstream import __version__
 from eigenstream.cli import fit, research
-from eigenstream.cli._commands import Group, command
+from eigenstream.cli._commands import Group, command, fail
 from eigenstream.cli._running import UNDER_WAY
 
 __all__ = ["app", "main"]
@@ -23,7 +26,10 @@ app = typer.Typer(
 
 
 def main() -> None:
-    """Run the command line; a signal ends it cleanly, without a partial file."""
+    """Run the command line; a signal ends it cleanly, without a partial file.
+
+    An unexpected error is one line and exit code 2, because 1 is an alarm of ``watch``.
+    """
     asked: list[int] = []
 
     def end(number: int, frame: object) -> None:
@@ -39,12 +45,22 @@ def main() -> None:
         if number is not None and signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, end)
     try:
-        app()
-    except BaseException:
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
+    except BaseException as problem:
         # An interrupted compiler raises another error.
         if asked:
             sys.exit(128 + asked[0])
-        raise
+        if isinstance(problem, BrokenPipeError):  # the reader of the output has ended, as head does
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(141)
+        if not isinstance(problem, Exception):
+            raise
+        place = extract_tb(problem.__traceback__)[-1]
+        where = f"{Path(place.filename).name}, line {place.lineno}"
+        fail(f"unexpected {type(problem).__name__}: {problem} ({where}). Please report it.")
 
 
 @app.callback(invoke_without_command=True)

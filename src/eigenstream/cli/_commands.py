@@ -119,6 +119,8 @@ class Command(_Described, TyperCommand):
                 # Rows come out of files as plain arrays, whose columns were matched by name before.
                 warnings.filterwarnings("ignore", message="X does not have valid feature names")
                 return super().invoke(ctx)
+        except BrokenPipeError:
+            raise
         except OSError as problem:
             place = "" if problem.filename is None else f"{problem.filename}: "
             fail(f"{place}{problem.strerror}" if problem.strerror else str(problem))

@@ -1,9 +1,9 @@
 """Readers of arrays in HDF5, NetCDF and Zarr files, and their conventions for missing values."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from typing import Any
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -63,6 +63,8 @@ class ArrayFile(SlicedTable):
 
     #: True if the rules of NetCDF for missing values apply.
     netcdf = False
+    #: The format in errors.
+    kind: ClassVar[str]
 
     def __init__(self, file: File) -> None:
         self.file, self.files, self.name = file, [file], file.name
@@ -74,10 +76,22 @@ class ArrayFile(SlicedTable):
             del data  # SciPy cannot close a file while its arrays exist
         self.dtype = self.decoded(np.zeros(1, self.dtype)).dtype
 
+    @classmethod
+    @contextmanager
+    def root(cls, file: File) -> Iterator[Handle]:
+        """Open the file. Errors of its library, which may be of any type, name the file."""
+        try:
+            with cls.library(file) as root:
+                yield root
+        except (PermissionError, StreamError, ModuleNotFoundError):
+            raise
+        except Exception as error:
+            raise damaged(file.path, cls.kind, error) from None
+
     @staticmethod
     @abstractmethod
-    def root(file: File) -> AbstractContextManager[Handle]:
-        """Open the file."""
+    def library(file: File) -> AbstractContextManager[Handle]:
+        """Open the file with its library."""
 
     @staticmethod
     @abstractmethod
@@ -122,29 +136,18 @@ class _ArraySlices:
         return self.table.decoded(np.array(self.table.array_of(self.root)[0][rows]))
 
 
-@contextmanager
-def opened_by(
-    library: Callable[[Any], AbstractContextManager[Handle]], file: File, what: str
-) -> Iterator[Handle]:
-    """Open a file with a library, and close it at the end."""
-    with ExitStack() as stack:
-        try:
-            root = stack.enter_context(library(stack.enter_context(file.source())))
-        except PermissionError:
-            raise
-        except Exception as error:  # each library raises different errors
-            raise damaged(file.path, what, error) from None
-        yield root
-
-
 class Hdf5(ArrayFile):
     """The rows of one HDF5 dataset, also of NetCDF 4."""
 
+    kind = "an HDF5 file"
+
     @staticmethod
-    def root(file: File) -> AbstractContextManager[Handle]:
+    @contextmanager
+    def library(file: File) -> Iterator[Handle]:
         """Open the file."""
         h5py = needed("h5py", "h5py", "HDF5 files")
-        return opened_by(lambda source: h5py.File(source, "r"), file, "an HDF5 file")
+        with file.source() as source, h5py.File(source, "r") as root:
+            yield root
 
     @staticmethod
     def arrays(root: Handle) -> Iterator[tuple[str, Handle]]:
@@ -173,14 +176,17 @@ class NetCdf(ArrayFile):
     """The rows of one variable of NetCDF 3."""
 
     netcdf = True
+    kind = "a NetCDF file"
 
     @staticmethod
-    def root(file: File) -> AbstractContextManager[Handle]:
+    @contextmanager
+    def library(file: File) -> Iterator[Handle]:
         """Open the file."""
         if file.start(4) not in (b"CDF\x01", b"CDF\x02"):
             raise StreamError(f"{file.path} is not NetCDF 3 or 4. Convert it with nccopy -k nc4.")
         how = {"mmap": file.local, "maskandscale": False}
-        return opened_by(lambda source: netcdf_file(source, "r", **how), file, "a NetCDF file")
+        with file.source() as source, netcdf_file(source, "r", **how) as root:
+            yield root
 
     @staticmethod
     def arrays(root: Handle) -> Iterator[tuple[str, Handle]]:
@@ -197,16 +203,13 @@ class NetCdf(ArrayFile):
 class Zarr(ArrayFile):
     """The rows of one Zarr array."""
 
+    kind = "a Zarr array or group"
+
     @staticmethod
-    def root(file: File) -> AbstractContextManager[Handle]:
+    def library(file: File) -> AbstractContextManager[Handle]:
         """Open the array or the group."""
         zarr = needed("zarr", "zarr", "Zarr arrays")
-        try:
-            return nullcontext(zarr.open(file.address, mode="r"))
-        except PermissionError:
-            raise
-        except Exception as error:
-            raise damaged(file.path, "a Zarr array or group", error) from None
+        return nullcontext(zarr.open(file.address, mode="r"))
 
     @staticmethod
     def arrays(root: Handle) -> Iterator[tuple[str, Handle]]:

@@ -71,7 +71,7 @@ def damaged(name: str, what: str, error: BaseException) -> StreamError:
     return StreamError(f"{name} is not {what}, or it is damaged: {one_line(error)}.")
 
 
-def one_line(error: BaseException) -> str:
+def one_line(error: BaseException | str) -> str:
     """Return the message of another library in one short line.
 
     >>> one_line(OSError("gone\\naway"))

@@ -76,8 +76,8 @@ def planned(plan: Reading, tables: Sequence[RowTable]) -> list[Request]:
                 "with columns=."
             )
         if own and names:  # the order of the columns may differ between files
-            places = [table.columns.index(name) for name in names]
-            request = replace(request, features=side_by_side(places))
+            numbers = {name: number for number, name in enumerate(table.columns)}
+            request = replace(request, features=side_by_side([numbers[name] for name in names]))
         requests.append(request)
     return requests
 
@@ -107,10 +107,14 @@ def places(columns: Sequence[Any], table: RowTable, marks: Columns = ()) -> Sequ
     if not marks and list(columns) == [slice(None)]:
         return range(table.width)
     numbers: list[int] = []
+    # A lookup of each name in the tuple would take time quadratic in the columns.
+    known = {name: number for number, name in enumerate(table.columns)}
     for column in columns:
         if isinstance(column, slice):
             numbers += [at for at in range(table.width)[column] if at not in marks]
-        elif isinstance(column, str) and column not in table.columns:
+        elif isinstance(column, str) and column in known:
+            numbers.append(known[column])
+        elif isinstance(column, str):
             matches = [at for at, name in enumerate(table.columns) if fnmatchcase(name, column)]
             numbers += [at for at in matches if at not in marks] or [place(column, table)]
         else:

@@ -1,5 +1,6 @@
 """Readers of tables with typed columns: Parquet, Arrow and Feather files, and data frames."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -55,7 +56,7 @@ class ColumnTable(RowTable):
         """Set the names of the columns, which must be unique."""
         self.columns, self.width = tuple(map(str, names)), len(names)
         if len(set(self.columns)) < self.width:
-            twice = next(name for name in self.columns if self.columns.count(name) > 1)
+            twice = Counter(self.columns).most_common(1)[0][0]
             advice = "Rename one, or pass header=None if the first row is data."
             raise StreamError(f"{self.name} has two columns called {twice!r}. {advice}")
         if self.n_rows == 0:
@@ -68,8 +69,8 @@ class ColumnTable(RowTable):
 
 def of_frame(piece: Piece, columns: Sequence[str], request: Request, name: str) -> Chunk:
     """Return the requested columns of a data frame or of records, found by name."""
-    own = names_of(piece)
-    places = [own.index(columns[number]) for number in request.places]
+    own = {name: place for place, name in enumerate(names_of(piece))}
+    places = [own[columns[number]] for number in request.places]
     if hasattr(piece, "num_rows"):
         return of_records(piece.select(places), request, name)
     try:

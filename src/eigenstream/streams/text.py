@@ -3,17 +3,17 @@
 import csv
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from io import StringIO
-from typing import Any, BinaryIO
+from typing import Any
 
 import pyarrow
 import pyarrow.csv
 
 from eigenstream._checks import check_choice
-from eigenstream._types import Piece
+from eigenstream._types import Handle, Piece
 from eigenstream.streams.base import Chunk, Request, StreamError, one_line
 from eigenstream.streams.file import PACKINGS, File
 from eigenstream.streams.files import Pipe
@@ -21,6 +21,9 @@ from eigenstream.streams.tables import ColumnTable
 
 #: Bytes of text that are parsed at a time. Larger blocks take more memory.
 BLOCK_BYTES = 2 << 20
+
+#: The fewest bytes of a block for each column. With fewer, starting Arrow takes most of the time.
+LEAST_BYTES = 2048
 
 #: Bytes that are read to find the layout. More bytes show more columns without numbers.
 HEAD_BYTES = 1 << 16
@@ -174,12 +177,11 @@ class Text(ColumnTable):
         return {name: value for name, value in vars(self).items() if name != "_raw"}
 
     @contextmanager
-    def _opened(self) -> Iterator[BinaryIO]:
-        """Open the file for Arrow, decompressed."""
+    def _opened(self) -> Iterator[Handle]:
+        """Open the file, decompressed."""
         packing = PACKINGS.get(self.file.packing)
-        raw = pyarrow.PythonFile(self.file.open(), mode="r")
-        with closing(raw) as self._raw:
-            yield pyarrow.CompressedInputStream(raw, packing) if packing else raw
+        with closing(self.file.open()) as self._raw:
+            yield pyarrow.CompressedInputStream(self._raw, packing) if packing else self._raw
 
     def _head(self) -> tuple[str, bool]:
         """Return the first complete lines, and whether the file has more lines."""
@@ -219,12 +221,6 @@ class Text(ColumnTable):
             # Times and labels are read as numbers if they are numbers in the first lines.
             if column is not None and (column in self.layout.words or column == request.sequence):
                 types[str(column)] = pyarrow.string()
-        read = pyarrow.csv.ReadOptions(
-            use_threads=False,
-            block_size=max(BLOCK_BYTES, 128 * self.width),  # a block must hold whole lines
-            column_names=[str(place) for place in range(self.width)],
-            skip_rows=self.layout.skipped_lines,
-        )
         parse = pyarrow.csv.ParseOptions(
             delimiter=self.layout.delimiter,
             ignore_empty_lines=self.width > 1,  # else an empty line is an empty cell
@@ -236,20 +232,55 @@ class Text(ColumnTable):
             strings_can_be_null=True,
             decimal_point=self.decimal,
         )
-        try:
-            with self._opened() as stream:
-                if self.layout.blanks:
-                    stream = pyarrow.TransformInputStream(stream, _Squeezed())
-                with pyarrow.csv.open_csv(stream, read, parse, convert) as batches:
-                    yield from batches
-        except (pyarrow.ArrowException, OSError) as error:
-            raise StreamError(self._problem(error)) from None
+        names = [str(place) for place in range(self.width)]
+        with self._opened() as stream:
+            # Arrow's own threads would wait for a pipe where no signal interrupts them.
+            for line, text in self._lines(stream.read):
+                read = pyarrow.csv.ReadOptions(
+                    use_threads=False, block_size=len(text), column_names=names
+                )
+                try:
+                    table = pyarrow.csv.read_csv(pyarrow.BufferReader(text), read, parse, convert)
+                except pyarrow.ArrowException as error:
+                    raise StreamError(self._problem(error, line)) from None
+                yield from table.to_batches()
 
-    def _problem(self, error: Exception) -> str:
-        """Return the message for an error of Arrow, with the place of a cell that is no number."""
-        cell = NO_NUMBER.search(str(error))
+    def _lines(self, read: Callable[[int], bytes]) -> Iterator[tuple[int, bytes]]:
+        """Yield the text after the names in pieces of whole lines, and the line before each.
+
+        A pipe is read as far as its lines have arrived.
+        """
+        size, rest, line = max(BLOCK_BYTES, LEAST_BYTES * self.width), b"", 0
+        more = True
+        while more:
+            try:
+                piece = read(size)
+            except (pyarrow.ArrowException, OSError) as error:
+                raise StreamError(f"{self.name} cannot be read: {one_line(error)}.") from None
+            more = bool(piece)
+            end = piece.rfind(b"\n") + 1 if more else 0
+            # A view spares a copy of the block.
+            text = b"".join([rest, memoryview(piece)[:end]]) if end else b""
+            rest = piece[end:] if end else rest + piece
+            if len(rest) > max(LONGEST_LINE, size):
+                raise StreamError(f"{self.name} is not a table: line {line + 1} has no end.")
+            if not more:
+                text = rest
+            n_lines, skipped = text.count(b"\n"), max(self.layout.skipped_lines - line, 0)
+            if skipped:
+                text = b"".join(text.split(b"\n", skipped)[skipped:])
+            before, line = line + min(skipped, n_lines), line + n_lines
+            if self.layout.blanks:
+                text = b"\n".join(b" ".join(words.split()) for words in text.split(b"\n"))
+            if text and (self.width == 1 or not text.isspace()):
+                yield before, text
+
+    def _problem(self, error: Exception, before: int) -> str:
+        """Return the message for an error of Arrow in the text after line ``before``."""
+        message = re.sub(r"Row #(\d+)", lambda at: f"Row #{before + int(at[1])}", str(error))
+        cell = NO_NUMBER.search(message)
         if cell is None:
-            return f"{self.name} cannot be read: {one_line(error)}."
+            return f"{self.name} cannot be read: {one_line(message)}."
         place, line, word = int(cell[1]), int(cell[2]), cell[3]
         column: Any = self.columns[place] if self.columns else place
         row = line - self.layout.skipped_lines - 1
@@ -269,16 +300,3 @@ def _kind(word: str) -> str:
     if re.match(r"\s*\d{1,4}[-/.:]\d{1,2}[-/.:T ]", word):
         return "dates"
     return "decimal commas" if re.fullmatch(r"\s*[+-]?\d*,\d+\s*", word) else "text"
-
-
-class _Squeezed:
-    """A filter of text that replaces runs of blanks between two columns by one blank."""
-
-    def __init__(self) -> None:
-        self._rest = b""
-
-    def __call__(self, piece: Piece) -> bytes:
-        text = self._rest + bytes(piece)
-        kept = text.rstrip()
-        self._rest = text[len(kept) :]  # a run of blanks may continue in the next piece
-        return b"\n".join(b" ".join(line.split()) for line in kept.split(b"\n"))
