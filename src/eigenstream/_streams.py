@@ -28,6 +28,7 @@ __all__ = [
     "is_stream",
     "labelled_stream",
     "name_columns",
+    "names_of_features",
     "opened",
 ]
 
@@ -74,6 +75,22 @@ def name_columns(estimator: Any, stream: Any) -> None:
     names: tuple[str, ...] | None = stream.feature_names
     if names is not None and len(names) == getattr(estimator, "n_features_in_", None):
         estimator.feature_names_in_ = np.array(names, dtype=object)
+
+
+def names_of_features(estimator: Any) -> list[str] | None:
+    """Return the names of the features that an estimator learns from, or None if they have none.
+
+    Without a feature map these are the columns.
+
+    >>> from eigenstream import RBFNetwork, StreamPCA
+    >>> rows = np.random.default_rng(0).standard_normal((50, 2))
+    >>> names_of_features(StreamPCA(1, features=RBFNetwork(3)).fit(rows))
+    ['feature 0', 'feature 1', 'feature 2']
+    """
+    if getattr(estimator, "features", None) is not None:
+        return [f"feature {k}" for k in range(estimator.components_.shape[1])]
+    names = getattr(estimator, "feature_names_in_", None)
+    return None if names is None else list(map(str, names))
 
 
 def is_dask(X: RowsLike) -> bool:

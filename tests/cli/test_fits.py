@@ -1,5 +1,7 @@
 """Each fit command learns what its estimator learns in Python, and its model is applied again."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -180,13 +182,30 @@ def test_a_command_learns_what_python_learns(name):
             got, due = getattr(model, attribute), getattr(expected, attribute)
             np.testing.assert_allclose(got, due, rtol=1e-6, atol=1e-9)
     assert getattr(model, "preprocessor", None) is None  # the items are no part of the model
-    missing = ["--missing", "skip"] * (name == "pairs, missing")
-    assert run("transform", "m.eigs", *data.split(), *missing, "-o", "f.npy").exit_code == 0
+    assert run("transform", "m.eigs", *data.split(), "-o", "f.npy").exit_code == 0
     features = np.load("f.npy")
     assert len(features) == 160
     rows = X if data != GAPS else HOLES[np.isfinite(features).all(axis=1)]
     due = np.asarray(expected.transform(rows), float)
     np.testing.assert_allclose(features[np.isfinite(features).all(axis=1)], due, atol=1e-5)
+
+
+def test_transform_takes_the_treatment_of_missing_values_of_its_model():
+    run("fit", "pca", "holes.csv", "--missing", "available", "-o", "m.eigs")
+    printed = run("transform", "m.eigs", "holes.csv", "--missing", "available")
+    assert run("transform", "m.eigs", "holes.csv", "-o", "f.csv").stdout.startswith("160 rows")
+    assert printed.stdout == Path("f.csv").read_text()
+    assert run("transform", "m.eigs", "holes.csv", "--missing", "raise").exit_code == 2
+    assert run("transform", "m.eigs", "holes.csv", "--json").exit_code == 2
+
+
+def test_features_of_a_map_are_named_by_their_numbers():
+    fit = ("fit", "slow", "table.csv", "--exclude", "species", "--features", "rbf:20")
+    features = answer(*fit, "-o", "m.eigs")["features"]
+    names = [f"feature {k}" for k in range(20)]
+    assert {name for feature in features for name in feature["weights"]} <= set(names)
+    run("export", "m.eigs", "-o", "c.csv")
+    assert Path("c.csv").read_text().splitlines()[0].split(",") == names
 
 
 def test_the_page_of_a_fit_shows_periods_in_a_unit():

@@ -48,7 +48,7 @@ def files(tmp_path, monkeypatch):
         ("fit pca all.npy --gap 3", "--gap requires times. Pass the column of times"),
         ("fit pca all.npy --exclude 0:3", "no column"),
         ("fit pca named.csv --columns q*", "has no column 'q*'"),
-        ("fit pca euro.csv", "pass --decimal ,"),
+        ("fit pca euro.csv", "Pass --decimal , to read it."),
         ("fit pca all.npy -o all.npy", "all.npy: the name must end in .eigs"),
         ("merge m.eigs m.eigs -o m.eigs", "this would replace what is read"),
         ("fit pca all.npy --features rbg:3", "'rbg:3' is none of rbf"),

@@ -1,6 +1,5 @@
 """The ``eigenstream`` command, a file for each of its commands."""
 
-import os
 import signal
 import sys
 from importlib import import_module
@@ -12,7 +11,7 @@ import typer
 
 from eigenstream import __version__
 from eigenstream.cli import fit, research
-from eigenstream.cli._commands import Group, command, fail
+from eigenstream.cli._commands import Group, command, end_of_pipe, fail
 from eigenstream.cli._running import UNDER_WAY
 
 __all__ = ["app", "main"]
@@ -53,9 +52,8 @@ def main() -> None:
         # An interrupted compiler raises another error.
         if asked:
             sys.exit(128 + asked[0])
-        if isinstance(problem, BrokenPipeError):  # the reader of the output has ended, as head does
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            sys.exit(141)
+        if isinstance(problem, BrokenPipeError):
+            end_of_pipe()
         if not isinstance(problem, Exception):
             raise
         place = extract_tb(problem.__traceback__)[-1]

@@ -4,6 +4,7 @@ A dataclass of options stands for its fields wherever a command has it as a para
 """
 
 import inspect
+import os
 import re
 import sys
 import warnings
@@ -17,7 +18,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from eigenstream._types import Facts
 
-__all__ = ["Group", "command", "fail", "grouped"]
+__all__ = ["Group", "command", "end_of_pipe", "fail", "grouped"]
 
 #: The short names of options.
 SHORT = {"out": ["-o"], "n_components": ["-d"], "prototypes": ["-k"]}
@@ -120,7 +121,7 @@ class Command(_Described, TyperCommand):
                 warnings.filterwarnings("ignore", message="X does not have valid feature names")
                 return super().invoke(ctx)
         except BrokenPipeError:
-            raise
+            end_of_pipe()
         except OSError as problem:
             place = "" if problem.filename is None else f"{problem.filename}: "
             fail(f"{place}{problem.strerror}" if problem.strerror else str(problem))
@@ -157,13 +158,22 @@ def in_options(text: str, names: Collection[str]) -> str:
     'Use --n-components <= 3 or --missing skip.'
     >>> in_options("Omit it with exclude=[...], or drop it.", ["exclude"])
     'Omit it with --exclude, or drop it.'
+    >>> in_options("Pass exclude='air gap', or the column of times as time=.", ["exclude", "time"])
+    "Pass --exclude 'air gap', or the column of times as --time."
     """
     for name in names:
         option = f"--{name.replace('_', '-')}"
         text = re.sub(rf"(?<!\()\b{name}=\[\.\.\.\]", option, text)
-        text = re.sub(rf"(?<!\()\b{name}=(?!\w+\()(?:'([^']*)')?", rf"{option} \1", text)
+        text = re.sub(rf"(?<!\()\b{name}=(?=[\s.,;]|$)", option, text)
+        text = re.sub(rf"(?<!\()\b{name}=(?!\w+\()(?:'([^'\s]*)')?", rf"{option} \1", text)
         text = re.sub(rf"\b{name}\b", option, text) if "_" in name else text
     return text.replace("--header None", "--no-header").replace("--header 0", "--header")
+
+
+def end_of_pipe() -> NoReturn:
+    """Exit as SIGPIPE ends a process, without a message: the reader of the output has ended."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(141)
 
 
 def fail(message: str) -> NoReturn:

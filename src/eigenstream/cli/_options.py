@@ -124,7 +124,9 @@ ModelFile = Annotated[Path, typer.Argument(help="A file that fit -o has written.
 Missing = Annotated[
     str, "Missing values: raise, skip or interpolate; for some models also available or partial."
 ]
-MissingAsFitted = Annotated[str | None, "raise, skip or interpolate; by default as in the fit."]
+MissingAsFitted = Annotated[
+    str | None, "raise, skip, interpolate or the model's own; by default as in the fit."
+]
 Json = Annotated[bool, "Print one JSON object."]
 ImageShape = Annotated[Any, image_size, "Show rows as images of 28x28 pixels, say."]
 Step = Annotated[float, "The time from one row to the next, in --unit."]
@@ -194,7 +196,9 @@ class ReadingOptions:
         if self.columns is None and names is not None and known is not None:
             more["columns"] = list(map(str, names))
         stored = {name: stored[name] for name in stored if getattr(self, name, None) is None}
-        stored["missing"] = missing or stored.get("missing", "raise")
+        stored["missing"] = missing or stored.get("missing", getattr(estimator, "missing", "raise"))
+        if stored["missing"] in ("available", "partial"):  # the estimator reads holes itself
+            stored["missing"] = "raise"
         # Opened again, a pipe would lack the bytes of its header.
         return without_text(self.opened(list(stream.tables), **stored | more))
 

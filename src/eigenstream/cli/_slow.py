@@ -5,6 +5,7 @@ from typing import Annotated
 
 import numpy as np
 
+from eigenstream._streams import names_of_features
 from eigenstream._types import Estimator, Facts, StreamLike
 
 #: Columns that are named for each feature, and features that are printed.
@@ -41,7 +42,7 @@ def slow_features(estimator: Estimator, dt: float) -> list[Facts]:
         return []
     from eigenstream.subspace import matrices
 
-    weights, names = estimator.components_, getattr(estimator, "feature_names_in_", None)
+    weights, names = estimator.components_, names_of_features(estimator)
     if estimator.features is None and estimator.solver_ == "dense":
         weights = weights * np.sqrt(np.diagonal(matrices(estimator).reward))
     bars = estimator.result_.uncertainty

@@ -1,6 +1,8 @@
 """``eigenstream transform``: the features of data of any length, by a model file."""
 
+import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,12 +19,15 @@ from eigenstream.cli._output import Watched, check_output, say
 def transform(
     model: ModelFile,
     data: Data,
-    out: Annotated[Path, "The file of features: .npy, .csv or .parquet."],
+    *,
+    out: Annotated[
+        Path | None, "The file of features: .npy, .csv or .parquet; by default CSV is printed."
+    ] = None,
     reading: ReadingOptions,
     missing: MissingAsFitted = None,
     json: Json = False,
 ) -> None:
-    """Write the features of every row into a file, in the order of the rows.
+    """Write the features of every row into a file or the output, in the order of the rows.
 
     The model's steps of preprocessing are applied first. The file is written whole or not at all.
     Rows without features become NaN, so that every row keeps its place: rows that --missing skip
@@ -36,12 +41,18 @@ def transform(
     names = [str(name) for name in estimator.get_feature_names_out()]
     steps = preprocessing_of(estimator).fresh()
     stream = reading.matching(estimator, data, missing)
-    if getattr(estimator, "missing", None) in ("partial", "available"):
+    if missing != "raise" and getattr(estimator, "missing", None) in ("partial", "available"):
         stream = stream.keeping_holes()
     check_output(out, [model, *data, *stream.sources], ENDINGS)
-    with replacing(out) as file, Watched(stream) as watched:
+    if out is None and json:
+        raise ValueError("Without out=, no JSON is printed. Omit json=, or pass out=.")
+    target = nullcontext(sys.stdout) if out is None else replacing(out)
+    with target as file, Watched(stream) as watched:
         blocks = _features(without_steps(estimator), steps, watched.chunks(), len(names))
-        n_rows = write_rows(file.buffer, out.suffix.lower(), names, blocks, stream.time_name)
+        ending = ".csv" if out is None else out.suffix.lower()
+        n_rows = write_rows(file.buffer, ending, names, blocks, stream.time_name)
+    if out is None:
+        return
     facts = {"rows": n_rows, "features": len(names), "seconds": watched.seconds, "output": str(out)}
     say(facts, f"{n_rows:,} rows of {len(names)} features are in {out}.", json)
 

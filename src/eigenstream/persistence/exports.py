@@ -8,6 +8,7 @@ import numpy as np
 
 from eigenstream._files import replacing
 from eigenstream._namespaces import on_host
+from eigenstream._streams import names_of_features
 from eigenstream._types import Estimator
 from eigenstream.subspace import SlowSubspace, StreamPCA, to_sklearn
 
@@ -55,8 +56,8 @@ def export(estimator: Estimator, path: str | PathLike[str]) -> None:
         if ending == ".npy":
             np.save(file.buffer, components)
             return
-        names = getattr(estimator, "feature_names_in_", None)
-        if names is None or len(names) != components.shape[1]:
+        names = names_of_features(estimator)
+        if names is None:
             names = [f"x{k}" for k in range(components.shape[1])]
         csv.writer(file, lineterminator="\n").writerow(names)
         np.savetxt(file, components, fmt="%.17g", delimiter=",")

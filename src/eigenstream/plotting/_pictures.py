@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 
 from eigenstream._checks import check_finite
+from eigenstream._streams import names_of_features
 from eigenstream._types import Estimator
 from eigenstream.plotting._axes import COLOURS, INK, axes, colours, legend, literal
 
@@ -180,7 +181,7 @@ def loadings(
     >>> len(loadings([[0.6, 0.8], [-0.8, 0.6]], ["heat", "wind"]).patches)
     4
     """
-    names = getattr(model, "feature_names_in_", None) if names is None else names
+    names = names_of_features(model) if names is None else names
     components = getattr(model, "components_", model)
     rows = np.atleast_2d(np.asarray(components, np.float64))
     count, width = rows.shape

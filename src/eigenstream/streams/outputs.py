@@ -48,6 +48,7 @@ def write_csv(file: IO[bytes], names: Sequence[str], dtype: DType, blocks: Block
     how = arrow_csv.WriteOptions(include_header=False)
     for table in _tables(names, blocks):
         arrow_csv.write_csv(table, file, how)
+        file.flush()  # a reader of a pipe waits for it
 
 
 def write_parquet(file: IO[bytes], names: Sequence[str], dtype: DType, blocks: Blocks) -> None:

@@ -284,11 +284,15 @@ class Text(ColumnTable):
         place, line, word = int(cell[1]), int(cell[2]), cell[3]
         column: Any = self.columns[place] if self.columns else place
         row = line - self.layout.skipped_lines - 1
-        return (
-            f"{self.name} has {word!r:.60} in row {row} (line {line}) of column {column!r}, not a "
-            f"number. Empty the cell and pass missing='skip', or pass decimal=',', time= or "
-            f"exclude={column!r}."
-        )
+        advice = f"Empty the cell, or pass exclude={column!r}."
+        if row == 0:
+            advice = f"Pass skip_rows=1 if the row has units, or exclude={column!r}."
+        if (kind := _kind(word)) != "text":
+            advice = "Pass decimal=',' to read it."
+            if kind == "dates":
+                advice = f"Pass time={column!r} or exclude={column!r}."
+        where = f"row {row} (line {line}) of column {column!r}"
+        return f"{self.name} has {word!r:.60} in {where}, not a number. {advice}"
 
 
 def _kind(word: str) -> str:

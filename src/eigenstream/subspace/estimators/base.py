@@ -441,7 +441,7 @@ class SubspaceEstimator(Projection):
         if isinstance(n, Integral) and int(n) > width:
             raise ValueError(
                 f"n_components={n} exceeds the number of features, {width}. "
-                f"Use n_components <= {width}, or None."
+                f"Use n_components <= {width}."
             )
 
     def _check_size(self, learner: Learner) -> None:

@@ -194,7 +194,9 @@ class SuspectColumns(Watcher):
 
     def warnings(self, model: Any, learner: Learner, fit: Fit | None) -> Iterator[str]:
         """Yield a warning about columns that may be no measurements."""
-        message = self.warning(getattr(model, "feature_names_in_", None))
+        mapped = getattr(model, "features", None) is not None
+        names = None if mapped else getattr(model, "feature_names_in_", None)
+        message = self.warning(names)
         yield from () if message is None else (message,)
 
     def warning(self, names: Sequence[object] | None = None) -> str | None:
