@@ -26,7 +26,7 @@ class Process:
         """Send a signal."""
         os.kill(self.pid, number)
 
-    def code(self, seconds=30):
+    def code(self, seconds=100):
         """Wait for the end, and return the exit code, or "hangs" after this time."""
         return self.server.ask({"pid": self.pid, "seconds": seconds})
 
