@@ -76,6 +76,8 @@ class Rows(ABC):
     #: The number of chunks for progress bars, or None.
     n_chunks: int | None = None
     rereadable: bool = True
+    #: True for sparse rows in memory, where another pass is cheap.
+    sparse: bool = False
     #: True if ``partial_fit`` can fit a feature map to these rows, because they are all there.
     maps_first: bool = False
     #: What the user passed, for messages and callbacks.
@@ -141,6 +143,7 @@ class ArrayRows(Rows):
         self.width = int(parts[0].rows.shape[1]) // members
         lengths = [part.rows.shape[0] for part in parts]
         self.steps = [_step(part.rows) for part in parts]
+        self.sparse = any(is_sparse(part.rows) for part in parts)
         self.n_rows = sum(lengths)
         self.n_chunks = sum(-(-n // step) for n, step in zip(lengths, self.steps, strict=True))
 
@@ -375,6 +378,7 @@ class Sets(Rows):
         lengths = [rows.n_rows for rows in sets.values() if rows.n_rows is not None]
         self.n_rows = sum(lengths) if len(lengths) == len(sets) else None
         self.rereadable = all(rows.rereadable for rows in sets.values())
+        self.sparse = any(rows.sparse for rows in sets.values())
         self.source = [rows.source for rows in sets.values()]
 
     def chunks(self, skip: int = 0) -> Iterator[Chunk]:

@@ -4,6 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array, hstack, random_array
 from sklearn.base import clone
 
 from eigenstream import ClassSubspace, ContrastSubspace, PairSubspace, SlowSubspace, StreamPCA
@@ -34,7 +35,7 @@ MODELS = [
 
 
 def fit(model, rows):
-    model, labels = clone(model), np.arange(len(rows)) % 6
+    model, labels = clone(model), np.arange(rows.shape[0]) % 6
     if isinstance(model, ContrastSubspace):
         return model.fit(rows, background=rows[::2] * 0.5)
     if isinstance(model, ClassSubspace):
@@ -87,6 +88,18 @@ def test_the_search_for_huge_rows_makes_no_matrix(model, monkeypatch):
     rows[250] *= 50.0
     with pytest.warns(UserWarning, match="250.* of huge size"):
         assert peak_memory(model, rows) < 8 * 6000**2
+
+
+@pytest.mark.parametrize("model", [StreamPCA(2), SlowSubspace(2, alpha=0.7)], ids=repr)
+@pytest.mark.parametrize("shape", [(4000, 3000), (200, 3000)])
+def test_sparse_rows_make_no_matrix_of_more_than_1000_columns(model, shape):
+    slow = np.sin([[0.1], [0.2]] * np.arange(shape[0])).T + 2.0
+    noise = random_array((shape[0], shape[1] - 2), density=0.005, rng=np.random.default_rng(0))
+    rows = hstack([csr_array(slow), noise], format="csr")
+    assert peak_memory(model, rows) < 4 * shape[1] ** 2
+    dense = clone(model).set_params(solver="dense").fit(rows[:, :500])
+    narrow = clone(model).set_params(solver="krylov").fit(rows[:, :500])
+    assert principal_angles(dense.components_.T, narrow.components_.T).max() < 1e-6
 
 
 def peak_memory(model, rows):

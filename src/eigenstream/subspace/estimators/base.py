@@ -70,7 +70,8 @@ class SubspaceEstimator(Projection):
         the rows several times and forms no matrix. "flow" learns online by the Oja-Karhunen flow.
         "kernel" is exact in the space of a kernel. "auto" uses "dense" if the matrices fit in
         memory, else "krylov" if the rows can be read again, else "sketch". A solver object has
-        further parameters, such as ``Sketch(oversampling=4)``.
+        further parameters, such as ``Sketch(oversampling=4)``. For sparse rows in memory with more
+        than 1,000 columns, "auto" prefers "krylov", which cannot continue by ``partial_fit``.
     features : transformer, optional
         A map to apply first, such as RBFNetwork. ``features_`` is a clone that is fitted to all
         rows. ``partial_fit`` buffers rows until the map has seen ``n_rows_needed_`` rows. Pass a
@@ -147,9 +148,9 @@ class SubspaceEstimator(Projection):
 
     # ---- learning --------------------------------------------------------------------------
 
-    def _begin(self, width: int, n_rows: int | None, *calls: Need) -> Learner:
+    def _begin(self, width: int, n_rows: int | None, *calls: Need, sparse: bool = False) -> Learner:
         """Return a learner for rows of this width, and store its solver and parameters."""
-        solver = chosen_solver(self, width, n_rows, *calls)
+        solver = chosen_solver(self, width, n_rows, *calls, sparse=sparse)
         self._check_width(width)
         self._solver, self._begun = solver, self._parameters()
         learner = solver.begin(self._terms(width), self._task(width))
@@ -171,7 +172,8 @@ class SubspaceEstimator(Projection):
         self._skipped, fit.noted = fit.skipped, lambda: self._noted(fit)
         if self._learner is None:
             needs = (Need("checkpoint=", ADD),) if fit.keeper else fit.rows.needs
-            self._learner = self._begin(*fit.shape(), *needs)
+            sparse = fit.map is None and fit.rows.sparse
+            self._learner = self._begin(*fit.shape(), *needs, sparse=sparse)
             fit.begin()
         learner = self._learner
         again = self._solver.passes > 1 or not self._solver.can(ADD)

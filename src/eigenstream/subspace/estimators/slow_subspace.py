@@ -267,13 +267,13 @@ class SlowSubspace(TimeEstimator):
                 "a smaller rank, or reversible=True."
             )
 
-    def _begin(self, width: int, n_rows: int | None, *calls: Need) -> Learner:
+    def _begin(self, width: int, n_rows: int | None, *calls: Need, sparse: bool = False) -> Learner:
         if self._reweighs and calls:
             raise ValueError(
                 f"reversible='koopman' reads the rows twice, so {calls[0].words} is not available. "
                 "Use fit, or reversible=True."
             )
-        learner = super()._begin(width, n_rows, *calls)
+        learner = super()._begin(width, n_rows, *calls, sparse=sparse)
         if self._reweighs:
             assert isinstance(learner.terms, TimeTerms)
             learner.terms.center = Center(self._equilibrium, fixed=True)

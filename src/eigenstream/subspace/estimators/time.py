@@ -139,8 +139,8 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         shrinkage = getattr(self, "shrinkage", None) if ratios else None
         return Task(self._wanted(width), self._given_weights(), sums=sums, shrinkage=shrinkage)
 
-    def _begin(self, width: int, n_rows: int | None, *calls: Need) -> Learner:
-        return super()._begin(width, n_rows, *self._needs, *calls)
+    def _begin(self, width: int, n_rows: int | None, *calls: Need, sparse: bool = False) -> Learner:
+        return super()._begin(width, n_rows, *self._needs, *calls, sparse=sparse)
 
     @property
     def _needs(self) -> list[Need]:

@@ -15,6 +15,10 @@ from eigenstream.subspace.solvers.sketch import Sketch
 #: The values with which a sketch has the ratios of classes, for an error.
 OF_NUMBERS = ", or Sketch(passes=2) with n_components=10, shrinkage=0.5, mixing=0, scale=False"
 
+#: "auto" forms no matrix of more columns for sparse rows in memory, if another solver has the
+#: abilities. With fewer columns, the matrix is faster than many passes.
+SPARSE_COLUMNS = 1000
+
 #: The solvers by name. "auto" uses the first that fits and has the required abilities.
 SOLVERS: dict[str, type[Solver]] = {
     kind.name: kind for kind in (Dense, Sketch, Krylov, Flow, Kernel)
@@ -57,7 +61,11 @@ def needs_of(estimator: BaseEstimator) -> list[Need]:
 
 
 def chosen_solver(
-    estimator: BaseEstimator, n_features: int, n_rows: int | None, *calls: Need
+    estimator: BaseEstimator,
+    n_features: int,
+    n_rows: int | None,
+    *calls: Need,
+    sparse: bool = False,
 ) -> Solver:
     """Return the estimator's solver, or raise if it lacks a required ability.
 
@@ -69,8 +77,10 @@ def chosen_solver(
     if isinstance(solver, str) and solver == "auto":
         if any(need.ability == PAIRWISE or need.words.startswith("scale") for need in needs):
             n_rows = None  # These need all matrices.
-        for kind in SOLVERS.values():
-            candidate = kind()
+        avoids = Dense if sparse and n_features > SPARSE_COLUMNS and n_rows is not None else ()
+        for candidate in sorted(
+            (kind() for kind in SOLVERS.values()), key=lambda solver: isinstance(solver, avoids)
+        ):
             has_all = all(candidate._able(need.ability) for need in needs)
             if has_all and candidate.fits(n_features, n_rows):
                 return candidate

@@ -16,6 +16,8 @@ class Sums:
 
     #: True if a hook has ended the last call.
     stopped: bool = False
+    #: True if rows may stay sparse. A block then has all rows of a chunk.
+    sparse: bool = True
 
     def add(self, block: Block, terms: Terms) -> None:
         """Add the terms of a block."""

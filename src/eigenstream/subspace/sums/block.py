@@ -191,8 +191,11 @@ class Block:
 
     def trace(self, shares: Shares) -> float:
         """Return the trace of T."""
-        squares = {part: float((self.vectors(part) ** 2).sum()) for part in self.parts}
-        return sum(shares.get(part, 0.0) * square for part, square in squares.items())
+        return sum(
+            shares.get(part, 0.0) * float(np.linalg.norm(self._stacked(dense)) ** 2)
+            for part, edges in self.parts.items()
+            for dense in self._in_steps(edges)
+        )
 
     # ---- rows of the terms -----------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import numpy as np
 from scipy.linalg import qr
 
+from eigenstream._checks import is_sparse
 from eigenstream._linalg import Float64s
 from eigenstream._machine import blas_threads
 from eigenstream._namespaces import DeviceArray
@@ -142,6 +143,7 @@ class Learner:
                 return
         if self.block_rows is None:
             whole_chunk = chunk.pairs is not None or (away and chunk.rows.has_float64)
+            whole_chunk |= self.sums.sparse and is_sparse(chunk.rows)
             step = n if whole_chunk else rows_in_cache(self.terms.n_features)
             for first in range(0, n, step):
                 self._learn(chunk[first : first + step])

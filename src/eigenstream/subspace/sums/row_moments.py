@@ -52,6 +52,7 @@ class RowMoments(Sums):
     these are the products of the middle of both rows, less a quarter of those of the step.
     """
 
+    sparse = False
     #: The last covariance of greatest likelihood, and older models' sums, which are pairwise.
     model: Gaussian | None = None
     whole: AnchoredSums | None = None
