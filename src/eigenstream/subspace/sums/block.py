@@ -192,9 +192,9 @@ class Block:
     def trace(self, shares: Shares) -> float:
         """Return the trace of T."""
         return sum(
-            shares.get(part, 0.0) * float(np.linalg.norm(self._stacked(dense)) ** 2)
-            for part, edges in self.parts.items()
-            for dense in self._in_steps(edges)
+            shares.get(group.part, 0.0) * float(np.linalg.norm(self.stacked([part])) ** 2)
+            for group in self.edges
+            for part in self._in_steps(group)
         )
 
     # ---- rows of the terms -----------------------------------------------------------------
