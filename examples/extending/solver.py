@@ -56,5 +56,5 @@ class Columns(Solver):
     name = "columns"
     abilities = frozenset({"add", "merge"})
 
-    def _sums(self, terms, task):
+    def _sums(self, problem):
         return ColumnSums()

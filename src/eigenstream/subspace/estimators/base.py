@@ -36,7 +36,7 @@ from eigenstream.subspace.estimators.entries import DEFAULT
 from eigenstream.subspace.estimators.mapping import FeatureMap, check_same_map
 from eigenstream.subspace.estimators.projection import Projection
 from eigenstream.subspace.estimators.results import Result
-from eigenstream.subspace.solvers.base import ADD, COUNT, MATRIX, MERGE, Solver, Task
+from eigenstream.subspace.solvers.base import ADD, COUNT, MATRIX, MERGE, Problem, Solver
 from eigenstream.subspace.solvers.choice import SOLVERS, Need, chosen_solver
 from eigenstream.subspace.solvers.kernels import KernelMap, RowSpan, check_map
 from eigenstream.subspace.solvers.ratio_frame import RatioFrame
@@ -106,8 +106,8 @@ class SubspaceEstimator(Projection):
         """Return an empty Terms object, which will make terms of the rows."""
 
     @abstractmethod
-    def _task(self, width: int) -> Task:
-        """Return the number of components, the weights and the sample for a solver."""
+    def _problem(self, width: int) -> Problem:
+        """Return the problem for a solver."""
 
     @abstractmethod
     def _solve(self, learner: Learner) -> Result:
@@ -153,7 +153,7 @@ class SubspaceEstimator(Projection):
         solver = chosen_solver(self, width, n_rows, *calls, sparse=sparse)
         self._check_width(width)
         self._solver, self._begun = solver, self._parameters()
-        learner = solver.begin(self._terms(width), self._task(width))
+        learner = solver.begin(self._problem(width))
         learner.watchers = self._watchers(learner)
         return learner
 
@@ -162,7 +162,9 @@ class SubspaceEstimator(Projection):
         return {"radius": RadiusBound(bounded=self._bounded)}
 
     #: True if bounds may need the radius of the rows.
-    _bounded = True
+    _bounded: ClassVar[bool] = False
+    #: The abilities that the class needs of a solver for any parameters.
+    _needs: ClassVar[tuple[Need, ...]] = ()
 
     def _learn_all(self, fit: Fit, resumption: Resumption | None = None) -> None:
         """Learn from all rows, forgetting what was learned before."""
@@ -376,6 +378,8 @@ class SubspaceEstimator(Projection):
     def _check_parameters(self) -> None:
         """Raise for invalid parameters, before any data are read."""
         self._validate_params()
+        if self.solver != "auto":
+            chosen_solver(self, 1, None)
 
     def _check_step(self) -> None:
         """Raise if learning cannot begin or continue with the present parameters."""

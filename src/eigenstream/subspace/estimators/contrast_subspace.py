@@ -27,7 +27,7 @@ from eigenstream.subspace.estimators.base import SubspaceEstimator
 from eigenstream.subspace.estimators.entries import FLAG
 from eigenstream.subspace.estimators.results import ContrastResult
 from eigenstream.subspace.estimators.time import scale_of
-from eigenstream.subspace.solvers.base import Solver, Task
+from eigenstream.subspace.solvers.base import Problem, Solver
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.terms import PENALISED, ContrastTerms
 
@@ -243,13 +243,11 @@ class ContrastSubspace(SubspaceEstimator):
             )
         return rows
 
-    _bounded = False
-
     def _terms(self, width: int) -> ContrastTerms:
         return ContrastTerms(width, center=self.center)
 
-    def _task(self, width: int) -> Task:
-        return Task(self._wanted(width), (1.0, float(self.alpha)))
+    def _problem(self, width: int) -> Problem:
+        return Problem(self._terms(width), self._wanted(width), (1.0, float(self.alpha)))
 
     def _check_enough(self, learner: Learner) -> None:
         for name, weight in zip(("X", "background"), learner.terms.totals(), strict=True):

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from numbers import Real
 from typing import ClassVar, cast
 
@@ -20,13 +21,14 @@ from eigenstream.rows.guard import reads
 from eigenstream.rows.rows import each, is_list_of_sequences, validated
 from eigenstream.subspace.estimators.results import DynamicResult
 from eigenstream.subspace.estimators.time import TimeEstimator
-from eigenstream.subspace.solvers.base import COUNT, PAIRWISE, Solver
+from eigenstream.subspace.solvers.base import COUNT, PAIRWISE, Problem, Solver
 from eigenstream.subspace.solvers.choice import Need
 from eigenstream.subspace.sums import propagator as _propagator
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.operators import Eigenpairs
 from eigenstream.subspace.sums.propagator import LaggedCovariances, Modes
 from eigenstream.subspace.sums.row_moments import PairMoments
+from eigenstream.subspace.sums.terms import TimeTerms
 
 
 @storable()
@@ -113,6 +115,7 @@ class DynamicSubspace(TimeEstimator):
     """
 
     _on_devices = True
+    _needs = (Need("DynamicSubspace", PAIRWISE),)
     _parameter_constraints: ClassVar[Constraints] = {
         **{k: v for k, v in TimeEstimator._parameter_constraints.items() if k != "scale"},
         "lag": [COUNT],
@@ -138,19 +141,10 @@ class DynamicSubspace(TimeEstimator):
         self.center = center
         self.missing = missing
 
-    def _given_weights(self) -> None:
-        """Return None: the answer needs velocities at any weights."""
-
-    @property
-    def _own_sums(self) -> bool:
-        return True
-
-    @property
-    def _needs(self) -> list[Need]:
-        return [Need("DynamicSubspace", PAIRWISE)]
-
-    def _sums(self, width: int) -> PairMoments:
-        return PairMoments(width, self.center, gaps=self._gaps)
+    def _problem(self, width: int) -> Problem:
+        terms = TimeTerms(width, lag=self.lag, center=False)
+        sums = partial(PairMoments, width, self.center, gaps=self._gaps)
+        return Problem(terms, self._wanted(width), None, sums=sums)
 
     def _covariances(self, learner: Learner) -> LaggedCovariances:
         sums: PairMoments = learner.sums

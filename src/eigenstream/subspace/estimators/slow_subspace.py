@@ -1,5 +1,6 @@
 """Slow subspaces: features with a large variance and small steps in time."""
 
+from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
 from typing import ClassVar, Self, cast
@@ -23,14 +24,14 @@ from eigenstream.subspace.estimators.entries import CRITERION, FLAG
 from eigenstream.subspace.estimators.results import Forms, SlowResult
 from eigenstream.subspace.estimators.time import TimeEstimator, scale_of
 from eigenstream.subspace.inference import correlations as _correlations
-from eigenstream.subspace.solvers.base import COUNT, MATRIX, Solver
+from eigenstream.subspace.solvers.base import COUNT, Problem, Solver
 from eigenstream.subspace.solvers.choice import Need
 from eigenstream.subspace.solvers.flow import FlowOperator
 from eigenstream.subspace.sums.learner import Learner, Watcher
 from eigenstream.subspace.sums.operators import Eigenpairs, MatrixOperator, eigenvalues_of
 from eigenstream.subspace.sums.propagator import koopman_weights
 from eigenstream.subspace.sums.row_moments import PairMoments
-from eigenstream.subspace.sums.terms import Center, TimeTerms, Weights
+from eigenstream.subspace.sums.terms import Center, TimeTerms
 from eigenstream.subspace.watchers.sequences import ShortLag
 from eigenstream.subspace.watchers.values import RadiusBound, SuspectColumns
 
@@ -164,6 +165,7 @@ class SlowSubspace(TimeEstimator):
     """
 
     _on_devices = True
+    _bounded = True
     _parameter_constraints: ClassVar[Constraints] = TimeEstimator._parameter_constraints | {
         "n_components": [COUNT, Interval(Real, 0, 1, closed="neither"), None],
         "alpha": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto", "bound"})],
@@ -214,8 +216,8 @@ class SlowSubspace(TimeEstimator):
                 f"n_components={self.n_components} is a share of the kinetic variance. Use a whole "
                 "number, or criterion='ratio'."
             )
-        unknown = self.criterion == "difference" and (self.scale or self._own_sums)
-        if unknown and self.alpha == "bound":
+        unknown = self.scale or self._gaps or self.center == "sequences"
+        if self.criterion == "difference" and unknown and self.alpha == "bound":
             raise ValueError(
                 "alpha='bound' needs complete rows of a known size and one mean. Use alpha='auto', "
                 "or leave out scale, missing='available' and center='sequences'."
@@ -226,15 +228,18 @@ class SlowSubspace(TimeEstimator):
                 "out missing='available' and features."
             )
 
-    @property
-    def _needs(self) -> list[Need]:
-        needs = [Need(f"rank={self.rank!r}", MATRIX)] * (self.rank is not None)
-        needs += [Need("reversible='koopman'", MATRIX)] * self._reweighs
-        return super()._needs + needs
+    def _terms(self, width: int) -> TimeTerms:
+        terms = super()._terms(width)
+        terms.reversible = bool(self.reversible) and self.criterion == "ratio"
+        return terms
 
-    @property
-    def _averages(self) -> bool:
-        return bool(self.reversible) and self.criterion == "ratio"
+    def _problem(self, width: int) -> Problem:
+        problem = super()._problem(width)
+        if self.criterion == "ratio":
+            return replace(problem, weights=None, shrinkage=float(self.shrinkage))
+        alpha = self.alpha
+        weights = None if isinstance(alpha, str) else (float(alpha), 1.0 - float(alpha))
+        return replace(problem, weights=weights)
 
     @property
     def _reweighs(self) -> bool:
@@ -286,11 +291,6 @@ class SlowSubspace(TimeEstimator):
                 "Fit one model to all rows, or use reversible=True."
             )
         return super()._merged(other, new_sequence=new_sequence)
-
-    def _given_weights(self) -> Weights | None:
-        if self.criterion == "ratio" or isinstance(self.alpha, str):
-            return None
-        return float(self.alpha), 1.0 - float(self.alpha)
 
     def _watchers(self, learner: Learner) -> dict[str, Watcher]:
         watchers = super()._watchers(learner)

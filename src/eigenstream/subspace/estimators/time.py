@@ -68,15 +68,14 @@ from eigenstream.subspace.inference.uncertainty import (
     parts_of_sequences,
     warned,
 )
-from eigenstream.subspace.solvers.base import MATRIX, PAIRWISE, Task
-from eigenstream.subspace.solvers.choice import Need, chosen_solver
+from eigenstream.subspace.solvers.base import MATRIX, Problem
 from eigenstream.subspace.solvers.dense import Dense
 from eigenstream.subspace.sums.accumulators import Moments
 from eigenstream.subspace.sums.gaps import imputed
 from eigenstream.subspace.sums.learner import Learner, Watcher
 from eigenstream.subspace.sums.operators import MatrixOperator
 from eigenstream.subspace.sums.row_moments import RowMoments
-from eigenstream.subspace.sums.terms import TimeTerms, Weights
+from eigenstream.subspace.sums.terms import TimeTerms
 from eigenstream.subspace.watchers.peaks import Peaks
 from eigenstream.subspace.watchers.sequences import RunMeans
 
@@ -111,43 +110,15 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
     }
     _SHAPING: ClassVar[tuple[str, ...]] = (*SubspaceEstimator._SHAPING, "missing")
 
-    def _given_weights(self) -> Weights | None:
-        """Return the weights of T, or None if they are estimated from the data."""
-        return 1.0, 0.0
-
-    @property
-    def _averages(self) -> bool:
-        """True if both rows of a velocity count for the mean and the variance."""
-        return False
-
     def _terms(self, width: int) -> TimeTerms:
-        center = self.center is True and not self._own_sums
-        return TimeTerms(width, lag=self.lag, center=center, reversible=self._averages)
+        center = self.center is True and not self._gaps
+        return TimeTerms(width, lag=self.lag, center=center)
 
-    @property
-    def _own_sums(self) -> bool:
-        """True if the sums subtract means themselves."""
-        return self._gaps or self.center == "sequences"
-
-    def _sums(self, width: int) -> RowMoments:
-        """Return empty sums that subtract means themselves."""
-        return RowMoments(width, self.center, lag=self.lag, gaps=self._gaps)
-
-    def _task(self, width: int) -> Task:
-        sums = partial(self._sums, width) if self._own_sums else None
-        ratios = getattr(self, "criterion", None) == "ratio"
-        shrinkage = getattr(self, "shrinkage", None) if ratios else None
-        return Task(self._wanted(width), self._given_weights(), sums=sums, shrinkage=shrinkage)
-
-    def _begin(self, width: int, n_rows: int | None, *calls: Need, sparse: bool = False) -> Learner:
-        return super()._begin(width, n_rows, *self._needs, *calls, sparse=sparse)
-
-    @property
-    def _needs(self) -> list[Need]:
-        """The options that need sums with their own means."""
-        words = ["missing='available'"] * self._gaps
-        words += ["center='sequences'"] * (self.center == "sequences")
-        return [Need(option, PAIRWISE) for option in words]
+    def _problem(self, width: int) -> Problem:
+        gaps, sums = self._gaps, None
+        if gaps or self.center == "sequences":  # the sums subtract means themselves
+            sums = partial(RowMoments, width, self.center, lag=self.lag, gaps=gaps)
+        return Problem(self._terms(width), self._wanted(width), (1.0, 0.0), sums=sums)
 
     def _watchers(self, learner: Learner) -> dict[str, Watcher]:
         watchers = super()._watchers(learner)
@@ -155,19 +126,13 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
             del watchers["radius"]
         if isinstance(learner.sums, Moments) and not learner.forgetting:
             watchers["peaks"] = Peaks()
-            if self.center is True and not self._averages:
+            terms: Any = learner.terms
+            if self.center is True and not terms.reversible:
                 watchers["runs"] = RunMeans(learner.n_features)
         return watchers
 
-    @property
-    def _bounded(self) -> bool:  # type: ignore[override]
-        """True with velocities: principal components have no bound."""
-        return self.lag > 0
-
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self._needs:
-            chosen_solver(self, 1, None, *self._needs)
         if self._gaps and self.features is not None:
             raise ValueError(
                 f"missing='available' cannot be combined with features={self.features!r}, because "
@@ -403,7 +368,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         model, width = copy(self), len(self._solved().mean)
         model.lag = self.lag if lag is None else lag
         rows = model._stream_rows(X) if is_stream(X) else model._sequences(X, reset=False)
-        scored = Dense().begin(model._terms(width), model._task(width))
+        scored = Dense().begin(model._problem(width))
         for chunk in Fit(model, rows, feature_map=self._map).reading():
             scored.add(chunk)
         model._check_terms(scored)
@@ -575,10 +540,10 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
     def _check_terms(self, learner: Learner) -> None:
         """Raise if the learner has too few rows, whatever was skipped."""
         terms: Any = learner.terms
-        if not self._averages and terms.n_terms == 0 and (terms.age > self.lag or not terms.n_rows):
+        n_terms = terms.n_terms
+        if not terms.reversible and n_terms == 0 and (terms.age > self.lag or not terms.n_rows):
             raise ValueError("Every row has weight zero or a missing value. Pass other rows.")
-        matters = self.lag > 0 and self._given_weights() != (1.0, 0.0)
-        if terms.n_terms == 0 or (matters and terms.n_velocities == 0):
+        if n_terms == 0 or (terms.n_velocities == 0 and self._penalises(terms.n_features)):
             raise ValueError(
                 f"No velocity at lag={self.lag} is available after {terms.n_rows} row(s). Pass "
                 "more rows without missing values or weights of zero, or use another lag."
@@ -586,6 +551,10 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         self._check_size(learner)
         if self._gaps:
             self._check_gaps(learner)
+
+    def _penalises(self, width: int) -> bool:
+        """Return whether velocities matter for the answer."""
+        return self.lag > 0 and self._problem(width).weights != (1.0, 0.0)
 
 
 def scale_of(learner: Learner, operator: MatrixOperator) -> Float64s:

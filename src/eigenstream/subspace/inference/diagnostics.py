@@ -1,5 +1,7 @@
 """Diagnostics of fitted subspaces, as functions of the estimator."""
 
+from typing import cast
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
@@ -12,9 +14,11 @@ from eigenstream.subspace.estimators.results import PairResult
 from eigenstream.subspace.estimators.slow_subspace import SlowSubspace
 from eigenstream.subspace.inference.correlations import implied
 from eigenstream.subspace.inference.decays import of_learner
-from eigenstream.subspace.solvers.base import MATRIX, Task
-from eigenstream.subspace.solvers.dense import Dense
+from eigenstream.subspace.solvers.base import MATRIX
+from eigenstream.subspace.sums.accumulators import Moments
+from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.operators import MatrixOperator
+from eigenstream.subspace.sums.row_moments import RowMoments
 from eigenstream.subspace.sums.terms import TimeTerms
 
 __all__ = ["autocorrelations", "implied_timescales", "n_positive", "objective"]
@@ -53,11 +57,12 @@ def autocorrelations(model: SlowSubspace, X: RowsLike, lag: int | None = None) -
     """
     check_is_fitted(model)
     lag = model.lag if lag is None else check_whole(lag, "lag")
-    if model._own_sums:
+    learned = model._known()
+    if isinstance(learned.sums, RowMoments):
         return of_learner(model._scored_terms(X, lag), model._columns)
-    n, averages = model.n_components_, model._averages
-    terms = TimeTerms(n, lag=lag, center=bool(model.center), reversible=averages)
-    learner = Dense().begin(terms, Task(None, None))
+    n, before = model.n_components_, cast(TimeTerms, learned.terms)
+    terms = TimeTerms(n, lag=lag, center=bool(model.center), reversible=before.reversible)
+    learner = Learner(terms, Moments(n))
     for chunk in model._features_of(X):
         learner.add(chunk)
     if terms.n_velocities == 0:

@@ -61,7 +61,7 @@ from eigenstream.subspace.pairs.held_out import (
 )
 from eigenstream.subspace.pairs.risks import PAPER_MARGIN
 from eigenstream.subspace.pairs.sample import PairSample, Sample, TrainingPairs
-from eigenstream.subspace.solvers.base import COUNT, Task
+from eigenstream.subspace.solvers.base import COUNT, Problem
 from eigenstream.subspace.solvers.kernels import Kernel
 from eigenstream.subspace.solvers.ratio_frame import RatioFrame
 from eigenstream.subspace.sums.learner import Learner
@@ -109,6 +109,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
     mixing: Setting
     scale: bool | str
 
+    _bounded = True
     _parameter_constraints: ClassVar[Constraints] = SubspaceEstimator._parameter_constraints | {
         "eta": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto", "margin_risk"})],
         "n_components": [COUNT, StrOptions({"auto"}), None],
@@ -203,12 +204,18 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
             return min(DEFAULT, width)
         return super()._wanted(width)
 
-    def _task(self, width: int) -> Task:
+    def _problem(self, width: int) -> Problem:
         known = self.criterion == "difference" and isinstance(self.eta, Real)
         weights = _weights_at(float(self.eta), (1.0, 1.0)) if known else None
         number = self.criterion == "ratio" and not isinstance(self.shrinkage, str)
         shrinkage = float(self.shrinkage) if number else None
-        return Task(self._wanted(width), weights, self._sample(width), shrinkage=shrinkage)
+        return Problem(
+            self._terms(width),
+            self._wanted(width),
+            weights,
+            self._sample(width),
+            shrinkage=shrinkage,
+        )
 
     def _solve(self, learner: Learner) -> PairResult:
         self._forget_counts()

@@ -32,10 +32,13 @@ FRACTION = Interval(Real, 0, 1, closed="left")
 
 
 @dataclass(frozen=True)
-class Task:
-    """The task of a solver. ``weights`` is None if they are estimated from the data."""
+class Problem:
+    """What an estimator asks of its solver, made once before the first row."""
 
+    #: Makes the terms of the rows. It has seen no row.
+    terms: Terms
     n_components: Any
+    #: The weights of T, or None if they are estimated from the data.
     weights: Weights | None
     sample: Any = None
     #: Returns the exact sums, by default ``Moments``.
@@ -91,13 +94,13 @@ class Solver(Documented):
         """Return the feature map of the solver, or None."""
         return None
 
-    def begin(self, terms: Terms, task: Task) -> Learner:
+    def begin(self, problem: Problem) -> Learner:
         """Return a learner that has seen nothing."""
         return Learner(
-            terms,
-            self._sums(terms, task),
-            block_rows=self._block_rows(terms, task),
-            sample=task.sample,
+            problem.terms,
+            self._sums(problem),
+            block_rows=self._block_rows(problem),
+            sample=problem.sample,
             forgetting=self.forgetting,
         )
 
@@ -106,8 +109,8 @@ class Solver(Documented):
         learned: Learner = fit.learn(learner)
         return learned
 
-    def _block_rows(self, terms: Terms, task: Task) -> int | None:
+    def _block_rows(self, problem: Problem) -> int | None:
         return None
 
-    def _sums(self, terms: Terms, task: Task) -> Sums:
+    def _sums(self, problem: Problem) -> Sums:
         raise NotImplementedError

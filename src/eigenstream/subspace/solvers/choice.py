@@ -57,6 +57,15 @@ def needs_of(estimator: BaseEstimator) -> list[Need]:
     n = params["n_components"]
     if n is None or isinstance(n, float):
         needs.append(Need(f"n_components={n!r}", MATRIX, ", or a whole number"))
+    needs += estimator._needs
+    if params.get("missing") == "available":
+        needs.append(Need("missing='available'", PAIRWISE))
+    if params.get("center") == "sequences":
+        needs.append(Need("center='sequences'", PAIRWISE))
+    if params.get("rank") is not None:
+        needs.append(Need(f"rank={params['rank']!r}", MATRIX))
+    if params.get("reversible") == "koopman" and params["criterion"] == "ratio":
+        needs.append(Need("reversible='koopman'", MATRIX))
     return needs
 
 

@@ -12,12 +12,11 @@ from eigenstream.subspace.solvers.base import (
     MERGE,
     PAIRWISE,
     RATIOS,
+    Problem,
     Solver,
-    Task,
 )
 from eigenstream.subspace.sums.accumulators import Moments
 from eigenstream.subspace.sums.base import Sums
-from eigenstream.subspace.sums.terms import Terms
 
 #: The share of the memory that D x D matrices may take before "auto" avoids them, and the number of
 #: such matrices that a dense solve holds at once.
@@ -71,5 +70,6 @@ class Dense(Solver):
         """Return whether "auto" may take this solver."""
         return fits_dense(n_features, n_rows)
 
-    def _sums(self, terms: Terms, task: Task) -> Sums:
-        return Moments(terms.n_features) if task.sums is None else task.sums()
+    def _sums(self, problem: Problem) -> Sums:
+        exact = problem.sums
+        return Moments(problem.terms.n_features) if exact is None else exact()

@@ -15,10 +15,9 @@ from eigenstream._machine import check_fits
 from eigenstream._storable import storable
 from eigenstream._types import Constraints, LabelsLike, Matrix, RowsLike, Transformer
 from eigenstream.subspace.pairs.hashes import row_hashes
-from eigenstream.subspace.solvers.base import MATRIX, POSITIVE, RATIOS, Solver, Task
+from eigenstream.subspace.solvers.base import MATRIX, POSITIVE, RATIOS, Problem, Solver
 from eigenstream.subspace.sums.accumulators import Moments
 from eigenstream.subspace.sums.block import dense
-from eigenstream.subspace.sums.terms import Terms
 
 #: The number of rows for the median distance. More rows take more time.
 MEDIAN_ROWS = 1000
@@ -204,5 +203,5 @@ class Kernel(Solver):
         """Return the map of the kernel."""
         return RowSpan() if self.kernel == "linear" else KernelMap(self.gamma)
 
-    def _sums(self, terms: Terms, task: Task) -> Moments:
-        return Moments(terms.n_features)
+    def _sums(self, problem: Problem) -> Moments:
+        return Moments(problem.terms.n_features)

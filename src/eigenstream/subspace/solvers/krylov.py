@@ -8,10 +8,9 @@ from sklearn.utils._param_validation import Interval
 from eigenstream._storable import storable
 from eigenstream._types import Constraints
 from eigenstream.rows.fit import Fit
-from eigenstream.subspace.solvers.base import Solver, Task
+from eigenstream.subspace.solvers.base import Problem, Solver
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.operators import Passes
-from eigenstream.subspace.sums.terms import Terms
 
 
 @storable()
@@ -48,5 +47,5 @@ class Krylov(Solver):
         learner.sums.source = fit
         return learner
 
-    def _sums(self, terms: Terms, task: Task) -> Passes:
+    def _sums(self, problem: Problem) -> Passes:
         return Passes(self.tol)

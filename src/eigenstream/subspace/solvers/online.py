@@ -17,11 +17,11 @@ from eigenstream.rows.chunk import joined
 from eigenstream.rows.fit import Fit
 from eigenstream.schedules import Auto, LearningRate, Schedule, as_schedule
 from eigenstream.subspace.pairs.couples import CoupleSums
-from eigenstream.subspace.solvers.base import ADD, FRACTION, POSITIVE, Solver, Task
+from eigenstream.subspace.solvers.base import ADD, FRACTION, POSITIVE, Problem, Solver
 from eigenstream.subspace.solvers.flow import FlowSums
 from eigenstream.subspace.sums.accumulators import Moments
 from eigenstream.subspace.sums.learner import Learner
-from eigenstream.subspace.sums.terms import Terms, TimeTerms
+from eigenstream.subspace.sums.terms import TimeTerms
 
 #: The number of rows or pairs that the flow makes couples of at a time.
 COUPLES = 64
@@ -77,17 +77,18 @@ class Flow(Solver):
         as_schedule(self.learning_rate, "learning_rate")
         check_init(self.init)
 
-    def begin(self, terms: Terms, task: Task) -> Learner:
+    def begin(self, problem: Problem) -> Learner:
         """Return a learner that has seen nothing."""
+        terms = problem.terms
         if isinstance(terms, TimeTerms):
             exact = getattr(self.hook, "exact", False) and Learner(terms, Moments(terms.n_features))
-            plan = self._plan(task, terms.lag, self.learning_rate, center=not terms.center.fixed)
+            plan = self._plan(problem, terms.lag, self.learning_rate, center=not terms.center.fixed)
             sums = FlowSums(terms.n_features, OJA_FLOW, plan, exact=exact or None)
             return sums.learner(terms.settled())  # the flow has its own running mean
         # Couples are independent, so a smaller step size suffices.
         rate = Auto(c=2.0) if isinstance(self.learning_rate, str) else self.learning_rate
-        sums = CoupleSums(terms.n_features, OJA_FLOW, self._plan(task, 1, rate, center=False))
-        return Learner(terms, sums, block_rows=COUPLES, sample=task.sample)
+        sums = CoupleSums(terms.n_features, OJA_FLOW, self._plan(problem, 1, rate, center=False))
+        return Learner(terms, sums, block_rows=COUPLES, sample=problem.sample)
 
     def learn(self, learner: Learner, fit: Fit) -> Learner:
         """Learn from all rows, in random order for labelled rows in memory."""
@@ -101,11 +102,11 @@ class Flow(Solver):
                 break
         return learner
 
-    def _plan(self, task: Task, lag: int, rate: LearningRate, *, center: bool) -> Plan:
-        assert task.weights is not None
+    def _plan(self, problem: Problem, lag: int, rate: LearningRate, *, center: bool) -> Plan:
+        assert problem.weights is not None
         return Plan(
-            task.n_components,
-            weights=task.weights,
+            problem.n_components,
+            weights=problem.weights,
             lag=lag,
             center=center,
             learning_rate=rate,

@@ -17,15 +17,14 @@ from eigenstream.subspace.solvers.base import (
     MERGE,
     POSITIVE,
     RATIOS,
+    Problem,
     Solver,
-    Task,
 )
 from eigenstream.subspace.solvers.frame import BLOCK_VALUES, MOST_CLOSING, Frame, block_rows
 from eigenstream.subspace.solvers.ratio_frame import RatioFrame
 from eigenstream.subspace.sums.accumulators import Moments
 from eigenstream.subspace.sums.base import Sums
 from eigenstream.subspace.sums.learner import Learner
-from eigenstream.subspace.sums.terms import Terms
 
 #: A sketch warns of a smaller estimated share of the optimum. With ``tol``, it makes at most this
 #: number of passes.
@@ -128,34 +127,35 @@ class Sketch(Solver):
             "solver='dense'."
         )
 
-    def _block_rows(self, terms: Terms, task: Task) -> int | None:
-        if self._whole(terms, task):
+    def _block_rows(self, problem: Problem) -> int | None:
+        if self._stores_matrices(problem):
             return None
-        return block_rows(terms.n_features, sum(self._vectors(terms, task)))
+        return block_rows(problem.terms.n_features, sum(self._vectors(problem)))
 
-    def _sums(self, terms: Terms, task: Task) -> Sums:
-        if self._whole(terms, task):
-            return Moments(terms.n_features)
-        n_vectors = self._vectors(terms, task)
-        if task.weights is None:
-            return RatioFrame(terms.n_features, task.n_components, n_vectors[1], task.shrinkage)
-        return Frame(terms.n_features, task.weights, task.n_components, *n_vectors)
+    def _sums(self, problem: Problem) -> Sums:
+        n, d, weights = problem.terms.n_features, problem.n_components, problem.weights
+        if self._stores_matrices(problem):
+            return Moments(n)
+        n_largest, n_smallest = self._vectors(problem)
+        if weights is None:
+            return RatioFrame(n, d, n_smallest, problem.shrinkage)
+        return Frame(n, weights, d, n_largest, n_smallest)
 
-    def _vectors(self, terms: Terms, task: Task) -> tuple[int, int]:
+    def _vectors(self, problem: Problem) -> tuple[int, int]:
         """Return the numbers of the largest and of the smallest eigenvectors to keep."""
-        d, c = task.n_components, self.oversampling
+        d, c = problem.n_components, self.oversampling
         n_beside = int(np.clip((c - 1.0) * d, 8, max(20 * (c - 1.0), 8)))
-        if task.weights is None:
+        if problem.weights is None:
             return d + 2 * n_beside, n_beside
         highest = d + n_beside
         lowest = int(np.clip(c * d, 8, max(20 * c, 8)))
         # Directions that separate classes are found among the least penalised ones.
-        lowest *= OF_CLASSES if terms.closes else 1
-        return highest, lowest if task.weights[1] else 0
+        lowest *= OF_CLASSES if problem.terms.closes else 1
+        return highest, lowest if problem.weights[1] else 0
 
-    def _whole(self, terms: Terms, task: Task) -> bool:
+    def _stores_matrices(self, problem: Problem) -> bool:
         """Return whether full matrices are no larger than a frame and its block."""
-        n = terms.n_features
-        n_matrices = 1 if task.weights and not task.weights[1] else 2
-        small = n_matrices * n**2 <= BLOCK_VALUES and not terms.closes
-        return small or n <= sum(self._vectors(terms, task)) + MOST_CLOSING * terms.closes
+        n, closes = problem.terms.n_features, problem.terms.closes
+        n_matrices = 1 if problem.weights and not problem.weights[1] else 2
+        small = n_matrices * n**2 <= BLOCK_VALUES and not closes
+        return small or n <= sum(self._vectors(problem)) + MOST_CLOSING * closes
