@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenstream import RBFNetwork, SlowSubspace, StreamPCA, plotting
+from eigenstream import QuadraticMap, RBFNetwork, SlowSubspace, StreamPCA, plotting
 from eigenstream.demo import Clock, judge
 from eigenstream.processes import ImageWalk, Style, characters, page_image
 from eigenstream.processes.walk import ViewStates
@@ -27,7 +27,17 @@ SIZE, GAMMA, PROTOTYPES = 28, 4.0, 500
 #: Standard deviation of a step of the window in either direction, in pixels.
 DRIFTS = (0.5, 1.0, 2.0, 4.0)
 #: Digits are shifted by at most this many pixels in either direction.
-REACHES = (1, 2, 4)
+REACHES = (1, 2, 4, 6)
+#: Components whose products are features, and the steps at which these are learned.
+COMPONENTS: Mapping[Effort, tuple[int, ...]] = {
+    "tiny": (12,),
+    "quick": (60,),
+    "default": (60,),
+    "full": (60, 100),
+}
+PRODUCT_DRIFTS = (2.0, 4.0)
+#: Eigenvectors of a quadratic feature that the page shows, of either sign.
+SHOWN_WAVES = 3
 #: Numbers of directions that are learned.
 COUNTS = (10, 1)
 VIEWS: Mapping[Effort, int] = {"tiny": 4000, "quick": 10_000, "default": 50_000, "full": 200_000}
@@ -50,6 +60,32 @@ def shifted_digits(reach: float, n_per_class: int, rng: np.random.Generator) -> 
         places = (CANVAS - 1) / 2.0 + rng.uniform(-reach, reach, (n_per_class, 2))
         images.append(ImageWalk(digit, size=SIZE).view(ViewStates(places, still, unscaled)))
     return np.concatenate(images), np.repeat(names, n_per_class)
+
+
+def fourier_magnitudes(images: Any) -> Any:
+    """Return the magnitudes of the Fourier coefficients, which a cyclic shift does not change.
+
+    >>> rows = np.random.default_rng(0).normal(size=(1, SIZE * SIZE))
+    >>> moved = np.roll(rows.reshape(SIZE, SIZE), 3, axis=1).reshape(1, -1)
+    >>> bool(np.allclose(fourier_magnitudes(rows), fourier_magnitudes(moved)))
+    True
+    """
+    return np.abs(np.fft.fft2(images.reshape(-1, SIZE, SIZE))).reshape(len(images), -1)
+
+
+def waves(model: SlowSubspace, feature: int) -> Any:
+    """Return the images that raise, and then those that lower, a quadratic feature the most.
+
+    They are eigenvectors of its matrix, the largest eigenvalues of each sign first.
+    """
+    products, weights = model.features_, model.components_[feature]
+    components = products.reduction_.components_
+    width = len(components)
+    form = np.zeros((width, width))
+    form[np.triu_indices(width)] = weights[width:]
+    _, vectors = np.linalg.eigh((form + form.T) / 2.0)
+    ends = np.concatenate([vectors[:, : -SHOWN_WAVES - 1 : -1], vectors[:, :SHOWN_WAVES]], axis=1)
+    return ends.T @ components
 
 
 def even_share(directions: Any) -> float:
@@ -112,17 +148,28 @@ def one_seed(seed: int, effort: Effort, clock: Clock, figures: Any, even: Any, s
         figures.setdefault(name, []).append(tuple(row))
 
     test("raw pixels", lambda images: images)
+    test("Fourier magnitudes", fourier_magnitudes)
     for drift in DRIFTS[:: 3 if effort == "tiny" else 1]:
         walk = ImageWalk(page, translation=drift, random_state=parts[1], **still)
         pca = StreamPCA(COUNTS[0])
         linear = {count: SlowSubspace(count, basis="eigenvalue") for count in COUNTS}
         mapped = {count: SlowSubspace(count, basis="eigenvalue") for count in COUNTS}
+        products = {
+            width: SlowSubspace(
+                COUNTS[0],
+                criterion="ratio",
+                features=QuadraticMap(width, n_rows=min(5000, VIEWS[effort] // 2)),
+            )
+            for width in COMPONENTS[effort] * (drift in PRODUCT_DRIFTS)
+        }
         clock.begin(f"seed {seed}: drifting {drift:g} pixels a step", VIEWS[effort])
         for chunk in walk.chunks(VIEWS[effort], 4096, np.float32):
             rows = network.transform(chunk)
             for count in COUNTS:
                 linear[count].partial_fit(chunk)
                 mapped[count].partial_fit(rows)
+            for model in products.values():
+                model.partial_fit(chunk)
             if drift == DRIFTS[-1]:
                 pca.partial_fit(chunk)
             clock.advance(len(chunk))
@@ -132,12 +179,22 @@ def one_seed(seed: int, effort: Effort, clock: Clock, figures: Any, even: Any, s
             even.setdefault(name, []).append(even_share(linear[count].components_))
             over = mapped[count]
             test(name.replace("linear", "RBF"), lambda x, f=over: f.transform(network.transform(x)))
+        for width, model in products.items():
+            test(f"{drift:g} px: {products_of(width)}, {COUNTS[0]} directions", model.transform)
+        if products and "waves" not in shown:
+            model = products[COMPONENTS[effort][0]]
+            shown["waves"] = drift, [waves(model, feature) for feature in range(3)]
         if drift == DRIFTS[-1]:
             test(f"PCA, {COUNTS[0]} directions", pca.transform)
         if drift not in shown["filters"]:
             both = [linear[1].components_, linear[COUNTS[0]].components_[:5]]
             shown["filters"][drift] = np.concatenate(both)
             shown["views"][drift] = walk.take(6)
+
+
+def products_of(width: int) -> str:
+    """Return the name of a quadratic map."""
+    return f"products of {width} components"
 
 
 def report(table: PageTable, figures: Any, even: Any, shown: Any, views: int) -> Report:
@@ -159,7 +216,17 @@ def report(table: PageTable, figures: Any, even: Any, shown: Any, views: int) ->
         f"{areas(ten)[:, -1].mean():.3f}: the others are smooth waves, which help against shifts "
         "of about a pixel."
     )
-    named = ("raw pixels", ten, one, ten.replace("linear", "RBF"), one.replace("linear", "RBF"))
+    name, products = max(
+        ((name, areas(name)) for name in figures if "products" in name),
+        key=lambda item: float(item[1][:, -1].mean()),
+    )
+    text += (
+        " Products of two components can hold the energy of a wave, which a shift leaves nearly "
+        f"unchanged. Ten slow features of products ({name}) have {products[:, -1].mean():.3f} at "
+        f"these shifts. Magnitudes of Fourier coefficients, which are made by hand for shifts, "
+        f"have {areas('Fourier magnitudes')[:, -1].mean():.3f}."
+    )
+    named = ("raw pixels", ten, one, one.replace("linear", "RBF"), name, "Fourier magnitudes")
     points = {name: (REACHES, *mean_and_error(areas(name))) for name in named}
     ax = plotting.courses({}, points, labels=("shifts up to, pixels", "ROC area"))
     ax.set(ylim=(0.45, 1.5), xticks=REACHES)
@@ -179,6 +246,19 @@ def report(table: PageTable, figures: Any, even: Any, shown: Any, views: int) ->
             columns=6,
         )
         for drift, rows in shown["filters"].items()
+    ]
+    drift, features = shown["waves"]
+    filters += [
+        Tiles(
+            [
+                (plotting.png_uri(image), f"raises {k + 1}" if k < SHOWN_WAVES else "lowers")
+                for k, image in enumerate(plotting.signed(images, SIZE))
+            ],
+            f"Quadratic feature {feature + 1}, learned at {drift:g} pixels a step",
+            "Images that raise and lower it the most, which are eigenvectors of its matrix.",
+            columns=2 * SHOWN_WAVES,
+        )
+        for feature, images in enumerate(features)
     ]
     watched = np.concatenate([shown["views"][drift] for drift in (slow, fast)])
     return Report(
