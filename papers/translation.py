@@ -18,7 +18,6 @@ from papers.base import (
     drawing,
     figure_rows,
     mean_and_error,
-    mean_with_spread,
     pictures,
 )
 
@@ -107,7 +106,7 @@ def run(effort: Effort, seeds: int, clock: Clock) -> Outcome:
         one_seed(seed, effort, clock, figures, even, shown)
     rows = []
     for name, found in figures.items():
-        values = [mean_with_spread(column) for column in zip(*found, strict=True)]
+        values = [f"{np.mean(column):.3f}" for column in zip(*found, strict=True)]
         cells = map(f"{NARROW}/ ".join, zip(values[::2], values[1::2], strict=True))
         share = f"{100 * np.mean(even[name]):.0f}%" if name in even else ""
         rows.append((name, share, *cells))
@@ -117,7 +116,7 @@ def run(effort: Effort, seeds: int, clock: Clock) -> Outcome:
         rows,
         frozenset({list(figures).index(best)}),
         "ROC area of the distance / error of the nearest neighbour with one known example of each "
-        "of ten digits. Mean ± standard deviation over the seeds. Even: the share of the "
+        "of ten digits. Means over the seeds. Even: the share of the "
         "directions that weighs every pixel alike. Marked: the largest area at the largest shifts.",
     )
     measures = [f"{measure} ±{reach}" for reach in REACHES for measure in ("area", "error")]
@@ -251,7 +250,7 @@ def report(table: PageTable, figures: Any, even: Any, shown: Any, views: int) ->
     filters += [
         Tiles(
             [
-                (plotting.png_uri(image), f"raises {k + 1}" if k < SHOWN_WAVES else "lowers")
+                (plotting.png_uri(image), "raises" if k < SHOWN_WAVES else "lowers")
                 for k, image in enumerate(plotting.signed(images, SIZE))
             ],
             f"Quadratic feature {feature + 1}, learned at {drift:g} pixels a step",
