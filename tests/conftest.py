@@ -20,6 +20,7 @@ SLOW = {
         *(f"cli/test_{name}" for name in ("distributed", "evaluate", "keeping", "files")),
         *(f"cli/test_{name}" for name in ("fits", "pipes", "plot")),
         *("distributed/test_cluster", "online/test_averages", "plotting/test_inputs"),
+        *("peers/test_sklearn_pca", "peers/test_sklearn_incremental_pca"),
         *("persistence/test_checkpoints", "persistence/test_kills", "streams/test_resuming"),
         *(f"reports/test_{name}" for name in ("page", "report")),
         *("subspace/estimators/test_flow", "subspace/test_devices"),

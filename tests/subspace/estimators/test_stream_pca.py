@@ -35,11 +35,31 @@ def test_share_of_variance(share):
     assert ours.explained_variance_ratio_.sum() >= share
 
 
-def test_none_keeps_all_that_has_variance():
-    assert StreamPCA(None).fit(ROWS).n_components_ == 10
-    flat = ROWS.copy()
-    flat[:, 3] = flat[:, 4] + flat[:, 5]
-    assert StreamPCA(None).fit(flat).n_components_ == 9
+@pytest.mark.parametrize("whiten", [False, True])
+@pytest.mark.parametrize("n", [None, 0.8, "mle", 3])
+def test_whitening_and_the_model_of_the_rows_are_those_of_scikit_learn(n, whiten):
+    rows = ROWS.copy()
+    rows[:, 3] = rows[:, 4] + rows[:, 5]
+    ours, theirs = StreamPCA(n, whiten=whiten).fit(rows), PCA(n, whiten=whiten).fit(rows)
+    assert ours.n_components_ == theirs.n_components_
+    known = theirs.explained_variance_ > 1e-12
+    features, other = ours.transform(rows)[:, known], theirs.transform(rows)[:, known]
+    np.testing.assert_allclose(abs(features), abs(other), rtol=1e-8, atol=1e-8)
+    back = ours.inverse_transform(ours.transform(rows))
+    np.testing.assert_allclose(back, theirs.inverse_transform(theirs.transform(rows)), atol=1e-9)
+    np.testing.assert_allclose(ours.singular_values_[known], theirs.singular_values_[known])
+    unwhitened = theirs.set_params(whiten=False)  # with it, its covariance is another one
+    np.testing.assert_allclose(ours.get_covariance(), unwhitened.get_covariance(), atol=1e-10)
+    if n in (3, 0.8):
+        np.testing.assert_allclose(ours.get_precision(), unwhitened.get_precision(), rtol=1e-8)
+        np.testing.assert_allclose(ours.score(rows), unwhitened.score(rows), rtol=1e-10)
+
+
+def test_the_covariance_of_all_components_is_that_of_scaled_rows():
+    model = StreamPCA(None, scale=True, whiten=True).fit(ROWS)
+    np.testing.assert_allclose(model.get_covariance(), np.cov(ROWS.T), rtol=1e-10)
+    np.testing.assert_allclose(model.get_precision(), np.linalg.inv(np.cov(ROWS.T)), rtol=1e-8)
+    np.testing.assert_allclose(np.cov(model.transform(ROWS).T), np.eye(10), atol=1e-10)
 
 
 def test_float32_with_a_large_mean_where_scikit_learn_is_wrong():
@@ -56,10 +76,12 @@ def test_float32_with_a_large_mean_where_scikit_learn_is_wrong():
     np.testing.assert_allclose(features.mean(axis=0), 0.0, atol=1e-4)
 
 
-def test_no_density_without_noise():
-    model = StreamPCA(2).fit(np.outer(np.arange(5.0), np.ones(3)))
-    with pytest.raises(ValueError, match=r"rank 1 of 3.*fewer components"):
-        model.score(np.ones((2, 3)))
+def test_rows_without_noise_have_a_finite_likelihood():
+    rows = np.outer(np.arange(5.0), np.ones(3))
+    model = StreamPCA(2).fit(rows)
+    inside, outside = (model.score_samples(rows + step) for step in ([0, 0, 0], [1, -1, 0]))
+    assert np.isfinite(outside).all()
+    assert inside.min() > 0 > outside.max()
 
 
 @pytest.mark.parametrize("solver", ["flow", "krylov", "sketch"])

@@ -81,7 +81,7 @@ def _pca(estimator: TimeEstimator, mean: Float64s, variances: Float64s) -> Trans
 
     components = estimator._vectors.T.copy()
     n_rows = int(estimator.n_samples_seen_)
-    pca = PCA(n_components=len(components))
+    pca = PCA(n_components=len(components), whiten=getattr(estimator, "whiten", False))
     pca.components_, pca.mean_ = components, np.array(mean)
     pca.n_components_, pca.n_features_in_ = components.shape
     pca.n_samples_ = n_rows

@@ -158,7 +158,13 @@ class Gaps:
     __repr__ = brief
 
 
-@storable(freedom="number", total="number", noise="number", uncertainty="Uncertainty | None")
+@storable(
+    freedom="number",
+    total="number",
+    noise="number",
+    uncertainty="Uncertainty | None",
+    whiten="bool?",
+)
 @dataclass(frozen=True, repr=False)
 class VarianceResult(Result):
     """Principal components.
@@ -175,12 +181,27 @@ class VarianceResult(Result):
         The mean variance of the discarded directions.
     uncertainty : Uncertainty or None
         The error bars of ``fit(X, blocks=20)``.
+    whiten : bool
+        True if features are divided by their standard deviation.
     """
 
     freedom: float = 1.0
     total: float = 0.0
     noise: float = 0.0
     uncertainty: Any = None
+    whiten: bool = False
+
+    @property
+    def columns(self) -> Float64s:
+        """The matrix by which centred rows are multiplied."""
+        return super().columns / self.lengths
+
+    @property
+    def lengths(self) -> Float64s:
+        """The divisor of each feature: its standard deviation, or 1 without ``whiten``."""
+        deviations = np.sqrt(self.pairs.values * self.freedom)
+        least = np.finfo(np.float64).eps  # as scikit-learn
+        return np.maximum(deviations, least) if self.whiten else np.ones_like(deviations)
 
     @property
     def weights(self) -> Weights:

@@ -5,13 +5,13 @@ from typing import ClassVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream import theory
 from eigenstream._checks import check_number, is_sparse
 from eigenstream._documented import documented
-from eigenstream._linalg import Float64s, numerical_rank
+from eigenstream._linalg import Float64s
 from eigenstream._machine import chunk_rows
 from eigenstream._namespaces import on_host
 from eigenstream._prepared import maps_streams
@@ -20,6 +20,7 @@ from eigenstream._streams import is_stream
 from eigenstream._types import Constraints, Count, LabelsLike, Matrix, RowsLike, Transformer
 from eigenstream.rows.guard import reads
 from eigenstream.rows.rows import as_floats, validated
+from eigenstream.subspace.estimators.entries import FLAG
 from eigenstream.subspace.estimators.results import VarianceResult
 from eigenstream.subspace.estimators.time import TimeEstimator, scale_of
 from eigenstream.subspace.solvers.base import COUNT, Solver
@@ -37,10 +38,12 @@ class StreamPCA(TimeEstimator):
 
     Parameters
     ----------
-    n_components : int, float in (0, 1), or None, default=2
+    n_components : int, float in (0, 1), "mle" or None, default=2
         The number of components (1 if there is only one feature). A float is the smallest share of
-        the variance to capture. None keeps all components of
-        nonzero variance.
+        the variance to capture. "mle" estimates the number [2]_. None keeps as many as there are
+        rows or features.
+    whiten : bool, default=False
+        Divide each feature by its standard deviation. ``components_`` remain orthonormal.
     <solver>
     center : bool or "sequences", default=True
         Subtract the mean. If False, the components are those of the uncentred second moment. With
@@ -63,6 +66,8 @@ class StreamPCA(TimeEstimator):
         The same divided by n - 1, as in scikit-learn. Sample weights count as repetitions.
     explained_variance_ratio_ : array of shape (n_components,)
         The share of the total variance that each component captures.
+    singular_values_ : array of shape (n_components,)
+        The singular values of the centred and weighted rows.
     noise_variance_ : float
         Mean variance of the discarded directions, as in probabilistic PCA [1]_.
     mean_ : array of shape (n_features,)
@@ -87,6 +92,8 @@ class StreamPCA(TimeEstimator):
     ----------
     .. [1] M. E. Tipping and C. M. Bishop, "Mixtures of Probabilistic Principal Component
        Analyzers", Neural Computation, vol. 11, pp. 443-482, 1999.
+    .. [2] T. P. Minka, "Automatic Choice of Dimensionality for PCA", Advances in Neural
+       Information Processing Systems, vol. 13, pp. 598-604, 2000.
 
     Examples
     --------
@@ -105,13 +112,20 @@ class StreamPCA(TimeEstimator):
 
     _on_devices = True
     _parameter_constraints: ClassVar[Constraints] = TimeEstimator._parameter_constraints | {
-        "n_components": [COUNT, Interval(Real, 0, 1, closed="neither"), None],
+        "n_components": [
+            COUNT,
+            Interval(Real, 0, 1, closed="neither"),
+            StrOptions({"mle"}),
+            None,
+        ],
+        "whiten": [FLAG],
     }
 
     def __init__(
         self,
-        n_components: Count = 2,
+        n_components: Count | str = 2,
         *,
+        whiten: bool = False,
         solver: str | Solver = "auto",
         center: bool = True,
         scale: bool = False,
@@ -119,6 +133,7 @@ class StreamPCA(TimeEstimator):
         missing: str = "raise",
     ) -> None:
         self.n_components = n_components
+        self.whiten = whiten
         self.solver = solver
         self.center = center
         self.scale = scale
@@ -136,9 +151,11 @@ class StreamPCA(TimeEstimator):
         pairs = operator.largest((1.0, 0.0), n if whole else terms.n_features)
         pairs = Eigenpairs(np.maximum(pairs.values, 0.0), pairs.vectors)
         if n is None:
-            pairs = pairs.first(numerical_rank(pairs.values, operator.rounding, operator.floor))
+            pairs = pairs.first(terms.n_terms)
+        elif n == "mle":
+            pairs = pairs.first(self._likeliest(pairs.values, terms.n_terms))
         elif not whole:
-            shares = np.cumsum(pairs.values) / max(total, np.finfo(float).tiny)
+            shares = np.cumsum(pairs.values / max(total, np.finfo(float).tiny))
             pairs = pairs.first(int(np.searchsorted(shares, n, side="right")) + 1)
         weight = terms.totals()[0]
         # The mean takes one degree of freedom; weights count as repetitions.
@@ -147,8 +164,30 @@ class StreamPCA(TimeEstimator):
         rest = min(width, terms.n_terms) - len(pairs.values)
         noise = max(total - float(pairs.values.sum()), 0.0) / rest if rest > 0 else 0.0
         return VarianceResult(
-            pairs, learner.mean, scale, freedom, total, noise * freedom, gaps=gaps
+            pairs,
+            learner.mean,
+            scale,
+            freedom,
+            total,
+            noise * freedom,
+            whiten=bool(self.whiten),
+            gaps=gaps,
         )
+
+    @staticmethod
+    def _likeliest(values: Float64s, n_rows: int) -> int:
+        """Return the number of components of the largest likelihood."""
+        from sklearn.decomposition._pca import _infer_dimension  # takes 0.2 s to import
+
+        if n_rows < len(values):
+            raise ValueError(
+                f"n_components='mle' is only supported if n_samples >= n_features, and there are "
+                f"{n_rows} rows of {len(values)} features. Give the number."
+            )
+        return int(_infer_dimension(values * n_rows / max(n_rows - 1, 1), n_rows))
+
+    def _patterns(self) -> Float64s:
+        return super()._patterns() * self.result_.lengths[:, None]
 
     @property
     @reads
@@ -172,9 +211,68 @@ class StreamPCA(TimeEstimator):
         return self._shown(values / total if total > 0 else np.zeros_like(values))
 
     @property
+    def singular_values_(self) -> Matrix:
+        """The singular values of the centred and weighted rows."""
+        weight = self._known().ahead().terms.totals()[0]
+        return self._shown(np.sqrt(self.result_.pairs.values * weight))
+
+    @property
     def noise_variance_(self) -> float:
         """The mean variance of the discarded directions."""
         return self.result_.noise
+
+    def get_covariance(self) -> Float64s:
+        """Return the covariance of the rows under probabilistic PCA.
+
+        Returns
+        -------
+        array of shape (n_features, n_features)
+            The variances along the components, and ``noise_variance_`` in all other directions.
+
+        Examples
+        --------
+        >>> pca = StreamPCA(1).fit([[2.0, 1.0], [-2.0, 1.0], [2.0, -1.0], [-2.0, -1.0]])
+        >>> pca.get_covariance().round(2)
+        array([[5.33, 0.  ],
+               [0.  , 1.33]])
+        """
+        return self._probabilistic(1.0)
+
+    def get_precision(self) -> Float64s:
+        """Return the inverse of ``get_covariance``.
+
+        Returns
+        -------
+        array of shape (n_features, n_features)
+            The inverse. A direction without variance counts with the variance of rounding.
+
+        Examples
+        --------
+        >>> pca = StreamPCA(1).fit([[2.0, 1.0], [-2.0, 1.0], [2.0, -1.0], [-2.0, -1.0]])
+        >>> pca.get_precision().round(2)
+        array([[0.19, 0.  ],
+               [0.  , 0.75]])
+        """
+        return self._probabilistic(-1.0)
+
+    def _probabilistic(self, power: float) -> Float64s:
+        """Return a power of the covariance under probabilistic PCA."""
+        result = self.result_
+        vectors, width = result.pairs.vectors, len(result.mean)
+        variances, noise = self._variances(), result.noise
+        if power < 0.0:
+            variances, noise = self._floored(width)
+        rest = 0.0 if len(variances) == width else noise**power
+        matrix = (vectors * (variances**power - rest)) @ vectors.T + rest * np.eye(width)
+        scale = np.ones(width) if result.scale is None else result.scale**power
+        return matrix * np.outer(scale, scale)
+
+    def _floored(self, width: int) -> tuple[Float64s, float]:
+        """Return the variances and the noise, at least the variance that rounding can cause."""
+        variances = self._variances()
+        least = float(variances.max()) * width * np.finfo(np.float64).eps
+        least = max(least, np.finfo(np.float64).tiny)
+        return np.maximum(variances, least), max(self.noise_variance_, least)
 
     def variance_along(self, direction: ArrayLike) -> float:
         """Return the variance q'Rq / q'q along a direction q.
@@ -250,7 +348,8 @@ class StreamPCA(TimeEstimator):
     def score(self, X: RowsLike, y: LabelsLike = None) -> float:
         """Return the mean log-likelihood of rows under probabilistic PCA.
 
-        It equals the score of scikit-learn's PCA.
+        It equals the score of scikit-learn's PCA. A direction without variance counts with the
+        variance of rounding.
 
         Parameters
         ----------
@@ -287,19 +386,12 @@ class StreamPCA(TimeEstimator):
         check_is_fitted(self)
         rows = on_host(as_floats(validated(self, X, reset=False)))
         rows = rows if self._map is None else self.features_.transform(rows)
-        variances, noise = self._variances(), self.noise_variance_
         seen = np.isfinite(on_host(self.mean_))  # other columns have no values
         result = self._solved()
         mean, vectors = result.mean[seen], result.pairs.vectors[seen]
         rows = rows if seen.all() else rows[:, seen]
-        rest = rows.shape[1] - len(variances)
-        least = variances.max() * len(mean) * np.finfo(np.float64).eps
-        if variances.min() <= least or (rest > 0 and noise <= least):
-            rank = int((variances > least).sum())
-            raise ValueError(
-                f"Some directions have no variance (rank {rank} of {rows.shape[1]}), so rows "
-                "have no density. Use fewer components or more data."
-            )
+        variances, noise = self._floored(len(mean))
+        rest = len(mean) - len(variances)
         scale = np.ones(rows.shape[1]) if result.scale is None else result.scale[seen]
         scores = np.empty(rows.shape[0])
         step = chunk_rows(rows.shape[1])

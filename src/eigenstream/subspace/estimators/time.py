@@ -502,7 +502,8 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         """Return ten time scales of the slowest feature."""
         operator, vectors = self._matrices(), self._vectors
         variances = operator.moments(vectors)[0]
-        means = np.array([learner.mean for learner in learners]) @ self._columns
+        columns = self._solved().unscaled(vectors)
+        means = np.array([learner.mean for learner in learners]) @ columns
         # The variance of block means is 2 * (time scale) / size, if blocks are long.
         there = variances > operator.floor
         ratios = means.var(axis=0, ddof=1)[there] / variances[there]

@@ -55,7 +55,7 @@ def needs_of(estimator: BaseEstimator) -> list[Need]:
     if params.get("scale", False) not in (False, "auto"):
         needs.append(Need(f"scale={params['scale']!r}", MATRIX))
     n = params["n_components"]
-    if n is None or isinstance(n, float):
+    if n is None or n == "mle" or isinstance(n, float):
         needs.append(Need(f"n_components={n!r}", MATRIX, ", or a whole number"))
     needs += estimator._needs
     if params.get("missing") == "available":
