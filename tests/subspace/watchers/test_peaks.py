@@ -3,10 +3,13 @@
 import pickle
 import re
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
 from scipy.linalg import subspace_angles
+from sklearn.datasets import load_digits
+from sklearn.preprocessing import StandardScaler
 
 from eigenstream import SlowSubspace, StreamPCA, load, save
 from eigenstream.processes import Autoregressive
@@ -52,6 +55,27 @@ def ordinary(kind, seed):
     season = np.sin(2 * np.pi * np.arange(n) / rng.integers(200, 3000))[:, None]
     noise = Autoregressive(np.full(width, 0.9), random_state=seed).take(n)
     return 5.0 * season + noise * (1.1 + season)
+
+
+@pytest.mark.parametrize("cut", [300, 500, 1000, 1700])
+@pytest.mark.parametrize("second", [-3000.0, 200.0])
+@pytest.mark.parametrize("model", [SlowSubspace(1), StreamPCA(1)], ids=repr)
+def test_a_second_spike_in_another_sequence_is_named(cut, second, model):
+    rows = np.random.default_rng(0).standard_normal((3500, 5)) * [5.0, 4.0, 3.0, 2.0, 1.0]
+    rows[100, 4] += 3000.0
+    rows[2000, 4] += second
+    ((named, angle),) = warned([rows[:cut], rows[cut:]], model)
+    assert named == [100, 2000] if second < 0.0 else 100 in named
+    assert angle > 80
+
+
+@pytest.mark.parametrize("n_components", [1, 5])
+@pytest.mark.parametrize("seed", range(2))
+def test_rare_pixels_of_standardised_digits_are_no_rows_of_huge_size(n_components, seed):
+    rows = StandardScaler().fit_transform(load_digits().data)
+    rows = np.random.default_rng(seed).permutation(rows)
+    for model in (SlowSubspace, partial(SlowSubspace, criterion="ratio"), StreamPCA):
+        assert not warned(rows, model(n_components))
 
 
 @pytest.mark.parametrize(

@@ -39,18 +39,25 @@ LEAST_BLOCK = 256
 #: least this number of rows. Rows of fewer, or smaller angles, occur by chance.
 MOST_TURNED, LEAST_ROWS = 0.3, 1000
 
-#: Rows are of huge size if they hold this share of the variance of some direction.
-HUGE = 0.25
+#: Rows are of huge size if they hold this share of the variance of some direction, and are longer
+#: than other rows by this factor. Smaller factors name rare but ordinary rows, such as digits.
+HUGE, LONGER = 0.25, 8.0
 
 
 @dataclass(frozen=True)
 class Peak:
-    """A row whose squares are a large share of those of its block."""
+    """A row whose squares are a large share of those of its block.
+
+    ``squares`` are about the mean of the block, times the weight. ``size`` is the length of the
+    centred row in units of the median row of the block.
+    """
 
     row: int
     values: Float64s
     weight: float
     share: float
+    squares: Float64s
+    size: float
 
 
 @dataclass(frozen=True)
@@ -133,12 +140,16 @@ class Peaks(Watcher):
             columns = [model._solve(each).columns for each in (learner, others)]
         turned = principal_angles(*columns)[0]
         shares = self.shares(others.sums.result, terms, orth(np.hstack(columns)))
-        if turned > MOST_TURNED and shares.max() > HUGE:
-            rows = sorted({self.peaks[k].row for k in np.flatnonzero(shares > HUGE / 4)})
+        huge = {
+            peak.row: peak.size
+            for peak, share in zip(self.peaks, shares, strict=True)
+            if share > HUGE / 4 and peak.size > LONGER
+        }
+        if turned > MOST_TURNED and shares.max() > HUGE and huge:
             yield (
-                f"row(s) {', '.join(map(str, rows))} of huge size turn the subspace by "
-                f"{np.degrees(turned):.0f} degrees. Leave them out by the step "
-                "OmitOutliers() of a stream, or by sample_weight."
+                f"row(s) {', '.join(map(str, sorted(huge)))} of huge size turn the subspace by "
+                f"{np.degrees(turned):.0f} degrees. They are at least {min(huge.values()):.0f} "
+                "times as long as the median row, after centring."
             )
 
     def find(
@@ -150,6 +161,8 @@ class Peaks(Watcher):
         ``n_rows`` rows.
         """
         added = after - before
+        noted = np.sum([peak.squares for peak in self.peaks], axis=0)
+        before, after = np.maximum(before - noted, 0.0), np.maximum(after - noted, added)
         usual = GROWTH * sum([group.n for group in edges]) / max(n_rows, 1) * before
         large = (added > SHARE * after) & (added > usual)
         if not large.any():
@@ -161,12 +174,15 @@ class Peaks(Watcher):
             most = 1.0 if group.weights is None else float(group.weights.max())
             if (most * block.highest(group) ** 2 * units)[large].max() < LEAST_VALUE:
                 continue
-            shares = block.stacked([group]) ** 2 @ units
+            squares = block.stacked([group]) ** 2
+            shares = squares @ units
             rows, numbers = block.rows(group.now), _row_numbers(block, group.now, n_rows)
+            sizes = _sizes(squares, reciprocals(after))
             for i in np.argsort(-shares)[:N_PEAKS]:
                 weight = 1.0 if group.weights is None else float(group.weights[i])
                 values = np.array(on_host(rows[i : i + 1])[0], np.float64)
-                self.peaks.append(Peak(int(numbers[i]), values, weight, float(shares[i])))
+                of_row = values, weight, float(shares[i]), squares[i].copy(), float(sizes[i])
+                self.peaks.append(Peak(int(numbers[i]), *of_row))
         self._keep(self.peaks)
 
     def follow(self, block: Block, edges: list[Edges], n_rows: int) -> None:
@@ -233,6 +249,16 @@ class Peaks(Watcher):
 
     def _away(self, terms: TimeTerms) -> Float64s:
         return np.array([peak.values for peak in self.peaks]) - terms.mean
+
+
+def _sizes(squares: Float64s, units: Float64s) -> Float64s:
+    """Return the length of each centred row, in units of the median row.
+
+    It is the larger of the lengths in the units of the data and in units of the columns.
+    """
+    lengths = np.sqrt(np.stack([squares.sum(axis=1), squares @ units]))
+    medians = [np.median(each[each > 0.0]) if each.any() else 1.0 for each in lengths]
+    return np.asarray((lengths / np.reshape(medians, (2, 1))).max(axis=0))
 
 
 def _row_numbers(block: Block, end: End, n_rows: int) -> Places:
