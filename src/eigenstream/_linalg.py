@@ -118,6 +118,23 @@ def rounding_of_mean(mean: Floats) -> float:
     return float(len(mean) * (float(np.finfo(np.float64).eps) * np.linalg.norm(mean)) ** 2)
 
 
+#: A feature counts as constant if its deviation is below this multiple of its mean's rounding.
+CONSTANT_MULTIPLE = 64.0
+
+
+def deviations_of(variances: Floats, mean: Floats, constant: float = 1.0) -> Float64s:
+    """Return the standard deviations of features, and another value for constant ones.
+
+    The rounding of its mean may leave a little of a constant feature.
+
+    >>> deviations_of(np.array([4.0, 1e-30]), np.array([0.0, 7.1])).tolist()
+    [2.0, 1.0]
+    """
+    noise = CONSTANT_MULTIPLE * float(np.finfo(np.float64).eps) * np.abs(mean)
+    sizes = np.sqrt(np.maximum(variances, 0.0))
+    return np.where(sizes > noise, sizes, constant)
+
+
 def length(vector: Floats) -> float:
     """Return the Euclidean norm of a vector without overflow or underflow of the squares.
 

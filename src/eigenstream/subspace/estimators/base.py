@@ -497,7 +497,7 @@ class SubspaceEstimator(Projection):
         operator: MatrixOperator = self._stored().operator()
         answer = self._solved()
         if answer.scale is not None:
-            operator = operator.scaled(answer.scale)
+            operator = operator.scaled(answer.scale, answer.mean)
         operator.weights = answer.weights
         return operator
 
@@ -526,10 +526,10 @@ class SubspaceEstimator(Projection):
         self._known()
         return self._skipped.n_rows
 
-    def _operator_of(self, learner: Learner) -> Any:
-        """Return A and B, without D x D matrices for few rows."""
+    def _operator_of(self, learner: Learner, scale: Float64s | None = None) -> Any:
+        """Return A and B of features divided by ``scale``, without D x D matrices for few rows."""
         wanted = self._wanted(learner.terms.n_features)
-        return learner.thin_operator(int(wanted) if isinstance(wanted, Integral) else 1)
+        return learner.thin_operator(int(wanted) if isinstance(wanted, Integral) else 1, scale)
 
     @property
     def _estimates(self) -> bool:

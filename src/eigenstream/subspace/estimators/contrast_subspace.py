@@ -26,7 +26,6 @@ from eigenstream.rows.rows import (
 from eigenstream.subspace.estimators.base import SubspaceEstimator
 from eigenstream.subspace.estimators.entries import FLAG
 from eigenstream.subspace.estimators.results import ContrastResult
-from eigenstream.subspace.estimators.time import scale_of
 from eigenstream.subspace.solvers.base import Problem, Solver
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.terms import PENALISED, ContrastTerms
@@ -256,10 +255,8 @@ class ContrastSubspace(SubspaceEstimator):
         self._check_size(learner)
 
     def _solve(self, learner: Learner) -> ContrastResult:
-        operator, terms, scale = self._operator_of(learner), learner.terms, None
-        if self.scale:
-            scale = scale_of(learner, operator)
-            operator = operator.scaled(scale)
+        terms, scale = learner.terms, learner.deviations() if self.scale else None
+        operator = self._operator_of(learner, scale)
         wanted, weights = self._wanted(terms.n_features), (1.0, float(self.alpha))
         pairs = operator.largest(weights, terms.n_features if wanted is None else int(wanted))
         if wanted is None:

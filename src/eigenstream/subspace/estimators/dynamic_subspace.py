@@ -151,8 +151,7 @@ class DynamicSubspace(TimeEstimator):
         return sums.covariances(learner.terms, self.lag)[0]
 
     def _solve(self, learner: Learner) -> DynamicResult:
-        operator, cov = learner.operator(), self._covariances(learner)
-        gaps = self._gaps_of(operator)
+        cov, gaps = self._covariances(learner), self._gaps_of(learner)
         values, left, _ = _propagator.singular(cov, self._wanted(len(cov.c00)), self.rank)
         return DynamicResult(Eigenpairs(values, left), learner.mean, covariances=cov, gaps=gaps)
 

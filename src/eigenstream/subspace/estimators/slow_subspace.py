@@ -22,11 +22,12 @@ from eigenstream.rows.rows import WeighedRows
 from eigenstream.subspace.estimators.alphas import AlphaPath, alpha_of_bound, alpha_path
 from eigenstream.subspace.estimators.entries import CRITERION, FLAG
 from eigenstream.subspace.estimators.results import Forms, SlowResult
-from eigenstream.subspace.estimators.time import TimeEstimator, scale_of
+from eigenstream.subspace.estimators.time import TimeEstimator
 from eigenstream.subspace.inference import correlations as _correlations
 from eigenstream.subspace.solvers.base import COUNT, Problem, Solver
 from eigenstream.subspace.solvers.choice import Need
 from eigenstream.subspace.solvers.flow import FlowOperator
+from eigenstream.subspace.solvers.ratio_frame import RatioFrame
 from eigenstream.subspace.sums.learner import Learner, Watcher
 from eigenstream.subspace.sums.operators import Eigenpairs, MatrixOperator, eigenvalues_of
 from eigenstream.subspace.sums.propagator import koopman_weights
@@ -67,13 +68,13 @@ class SlowSubspace(TimeEstimator):
         answer in equilibrium. It takes two passes and the dense solver. Ignored for "difference".
     shrinkage : float in [0, 1], default=1e-4
         For "ratio": the share of B that a multiple of the identity replaces, with the same mean
-        diagonal. It keeps slow channels of tiny variance from being chosen. With 0, the features
-        do not depend on the units, and directions without velocity are excluded. Ignored for
-        "difference".
+        diagonal, in units of the columns' standard deviations. The features do not depend on the
+        units of the columns. Combinations of columns with a tiny variance are not chosen. With 0,
+        directions without velocity are excluded. Ignored for "difference".
     rank : int, float in (0, 1) or None, default=None
         For "ratio": the number of principal directions that features may combine, or the share of
-        the variance that these capture. Directions of tiny variance then have no influence. Only
-        with solver="dense". Ignored for "difference".
+        the variance that these capture, in units of the columns' standard deviations. Directions of
+        tiny variance then have no influence. Only with solver="dense". Ignored for "difference".
     <solver>
     center : bool or "sequences", default=True
         Compute the variance about the mean. If False, about zero. With "sequences", about the mean
@@ -303,21 +304,17 @@ class SlowSubspace(TimeEstimator):
         return watchers
 
     def _solve(self, learner: Learner) -> SlowResult:
-        operator, terms, scale = self._operator_of(learner), learner.terms, None
-        result = partial(SlowResult, basis=self.basis, gaps=self._gaps_of(operator))
-        if self.scale:
-            scale = scale_of(learner, operator)
-            operator = operator.scaled(scale)
+        terms, scale = learner.terms, learner.deviations() if self.scale else None
+        result = partial(SlowResult, basis=self.basis, gaps=self._gaps_of(learner))
         wanted = self._wanted(terms.n_features)
         n = int(wanted) if isinstance(wanted, Integral) else terms.n_features
         if self.criterion == "ratio":
-            pairs = self._ratios(operator, n)
-            if isinstance(wanted, float):
-                variance, velocity = operator.forms(pairs.vectors)
-                kinetic = np.cumsum(np.diagonal(variance - velocity / 2.0) ** 2)
-                pairs = pairs.first(int(np.searchsorted(kinetic, wanted * kinetic[-1:].sum())) + 1)
-            shrinkage, forms = float(self.shrinkage), self._forms(operator, pairs)
-            return result(pairs, learner.mean, scale, shrinkage=shrinkage, forms=forms)
+            pairs, forms = self._solved_ratios(learner, n)
+            pairs = (
+                pairs if scale is None else Eigenpairs(pairs.values, pairs.vectors * scale[:, None])
+            )
+            return result(pairs, learner.mean, scale, shrinkage=float(self.shrinkage), forms=forms)
+        operator = self._operator_of(learner, scale)
         alpha, bound = self.alpha, None
         if alpha == "auto":
             alpha = operator.automatic_alpha(n)
@@ -362,9 +359,30 @@ class SlowSubspace(TimeEstimator):
         noise = len(pairs.vectors) * float(np.finfo(np.float64).eps) * largest
         return Forms(variance, velocity, turn, noise)
 
-    def _ratios(self, operator: MatrixOperator, n: int) -> Eigenpairs:
+    def _solved_ratios(self, learner: Learner, n: int) -> tuple[Eigenpairs, Forms]:
+        """Return the largest ratios, and the second moments of their features.
+
+        They are solved in units of the columns' deviations, so that no unit changes the answer.
+        """
+        units, n_varying = None, None
+        if not isinstance(learner.sums, RatioFrame):
+            units = learner.deviations(np.inf)
+            n_varying = int(np.isfinite(units).sum())
+        operator = self._operator_of(learner, units)
+        pairs = self._ratios(operator, n, n_varying)
+        if isinstance(self.n_components, float):
+            variance, velocity = operator.forms(pairs.vectors)
+            kinetic = np.cumsum(np.diagonal(variance - velocity / 2.0) ** 2)
+            least = self.n_components * kinetic[-1:].sum()
+            pairs = pairs.first(int(np.searchsorted(kinetic, least)) + 1)
+        forms = self._forms(operator, pairs)
+        if units is not None:
+            pairs = replace(pairs, vectors=pairs.vectors / units[:, None])
+        return pairs, forms
+
+    def _ratios(self, operator: MatrixOperator, n: int, n_varying: int | None) -> Eigenpairs:
         """Return the largest ratios of variance to velocity; vectors have unit variance."""
-        shrunk = operator.shrunk(float(self.shrinkage))
+        shrunk = operator.shrunk(float(self.shrinkage), n_varying)
         shrunk = shrunk if self.rank is None else shrunk.principal(self.rank)
         pairs = shrunk.ratios(n)
         variance = operator.moments(pairs.vectors)[0]

@@ -22,7 +22,7 @@ from eigenstream.rows.guard import reads
 from eigenstream.rows.rows import as_floats, validated
 from eigenstream.subspace.estimators.entries import FLAG
 from eigenstream.subspace.estimators.results import VarianceResult
-from eigenstream.subspace.estimators.time import TimeEstimator, scale_of
+from eigenstream.subspace.estimators.time import TimeEstimator
 from eigenstream.subspace.solvers.base import COUNT, Solver
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.operators import Eigenpairs
@@ -141,11 +141,9 @@ class StreamPCA(TimeEstimator):
         self.missing = missing
 
     def _solve(self, learner: Learner) -> VarianceResult:
-        operator, terms, scale = self._operator_of(learner), learner.terms, None
-        gaps = self._gaps_of(operator)
-        if self.scale:
-            scale = scale_of(learner, operator)
-            operator = operator.scaled(scale)
+        terms, gaps = learner.terms, self._gaps_of(learner)
+        scale = learner.deviations() if self.scale else None
+        operator = self._operator_of(learner, scale)
         n, total = self._wanted(terms.n_features), operator.trace
         whole = isinstance(n, Integral)
         pairs = operator.largest((1.0, 0.0), n if whole else terms.n_features)

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from eigenstream._checks import check_flag, is_sparse, warn_user
 from eigenstream._documented import documented_by
 from eigenstream._hooks import KEEPING, keeper_of
-from eigenstream._linalg import Float64s, rounding_of_mean
+from eigenstream._linalg import Float64s
 from eigenstream._namespaces import on_host
 from eigenstream._prepared import learns_rows
 from eigenstream._provenance import forget_source, note_source
@@ -73,7 +73,6 @@ from eigenstream.subspace.solvers.dense import Dense
 from eigenstream.subspace.sums.accumulators import Moments
 from eigenstream.subspace.sums.gaps import imputed
 from eigenstream.subspace.sums.learner import Learner, Watcher
-from eigenstream.subspace.sums.operators import MatrixOperator
 from eigenstream.subspace.sums.row_moments import RowMoments
 from eigenstream.subspace.sums.terms import TimeTerms
 from eigenstream.subspace.watchers.peaks import Peaks
@@ -176,10 +175,11 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         """True if rows may have gaps."""
         return self.missing == "available"
 
-    def _gaps_of(self, operator: Any) -> Gaps | None:
+    def _gaps_of(self, learner: Learner) -> Gaps | None:
         """Warn if the gaps add much noise, and return what completes other rows."""
         if not self._gaps:
             return None
+        operator = learner.operator()
         if operator.gaps.warning is not None:
             warn_user(operator.gaps.warning)
         unseen = np.flatnonzero(~operator.gaps.seen)
@@ -556,19 +556,3 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
     def _penalises(self, width: int) -> bool:
         """Return whether velocities matter for the answer."""
         return self.lag > 0 and self._problem(width).weights != (1.0, 0.0)
-
-
-def scale_of(learner: Learner, operator: MatrixOperator) -> Float64s:
-    """Return the standard deviations of the features; 1 for constant ones."""
-    squares, floor = learner.sums.variances(learner.terms), rounding_of_mean(learner.mean)
-    if squares is None:
-        squares = operator.variances()
-    # The rounding of its mean may leave a little of a constant feature.
-    means = learner.mean**2
-    share = means / means.sum() if means.any() else means
-    noise = CONSTANT_MULTIPLE**2 * floor * share / len(means)
-    return np.where(squares > noise, np.sqrt(np.maximum(squares, 0.0)), 1.0)
-
-
-#: A feature counts as constant if its deviation is below this multiple of its mean's rounding.
-CONSTANT_MULTIPLE = 64.0

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import StrOptions
 from eigenstream._checks import check_weights
 from eigenstream._documented import documented, documented_by
 from eigenstream._hooks import KEEPING, keeper_of
-from eigenstream._linalg import Float64s
+from eigenstream._linalg import Float64s, deviations_of
 from eigenstream._prepared import learns_rows
 from eigenstream._refusals import offered_if
 from eigenstream._storable import storable
@@ -390,7 +390,7 @@ class ClassSubspace(PairwiseEstimator):
         unlike, like = learner.terms.totals()
         squares = np.diagonal(operator.reward) * unlike + np.diagonal(operator.penalty) * like
         squares = squares / max(2.0 * (unlike + like), 1.0)
-        return np.where(squares > learner.terms.floor, np.sqrt(np.maximum(squares, 0.0)), 1.0)
+        return deviations_of(squares, learner.terms.mean)
 
     def _check_enough(self, learner: Learner) -> None:
         terms: Any = learner.terms

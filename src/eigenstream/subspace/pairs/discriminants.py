@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh, svd
 
-from eigenstream._linalg import Float64s, power_of_two
+from eigenstream._linalg import Float64s, deviations_of, power_of_two, rounding_of_mean
 from eigenstream._storable import storable
 from eigenstream.subspace.sums.operators import Eigenpairs, canonical
 
@@ -55,14 +55,14 @@ class Scatters:
     #: The trace within in all directions, or None if it is that of ``within``.
     trace: float | None = None
 
-    def scaled(self, scale: Float64s | None) -> "Scatters":
-        """Return the covariances of features divided by ``scale``."""
+    def scaled(self, scale: Float64s | None, mean: Float64s) -> "Scatters":
+        """Return the covariances of features with a mean, divided by ``scale``."""
         if scale is None:
             return self
         within, between = self.within / scale / scale[:, None], self.between / scale
         if not self.factored:
             between = between / scale[:, None]
-        floor = self.floor / float((scale**2).min())
+        floor = rounding_of_mean(mean / scale)
         return Scatters(within, between, self.n_features, floor, self.factored)
 
     @property
@@ -70,12 +70,9 @@ class Scatters:
         """The number of directions."""
         return len(self.within)
 
-    @property
-    def deviations(self) -> Float64s:
-        """The standard deviation of each feature within classes, and 1 for constant features."""
-        variances = np.diagonal(self.within)
-        cut = max(1e-12 * float(variances.max()), self.floor)
-        return np.where(variances > cut, np.sqrt(np.maximum(variances, 0.0)), 1.0)
+    def deviations(self, mean: Float64s) -> Float64s:
+        """Return the deviation of each feature within classes, and 1 for constant features."""
+        return deviations_of(np.diagonal(self.within), mean)
 
     @property
     def total(self) -> Float64s:

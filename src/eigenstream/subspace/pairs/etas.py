@@ -40,7 +40,8 @@ def choose(
         totals = fold.learner.terms.totals(fold.left_out)
         differences = fold.differences
         if scale is not None:
-            operator, differences = operator.scaled(scale), differences / scale
+            mean = fold.learner.terms.mean
+            operator, differences = operator.scaled(scale, mean), differences / scale
         along = (differences @ columns(operator, eta, totals) for eta in ETAS)
         losses.append([1.0 - roc_area_of_pairs((Z**2).sum(axis=1), fold.same) for Z in along])
     if not losses:

@@ -14,6 +14,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.cluster import KMeans
 
+from eigenstream._checks import is_sparse
 from eigenstream._linalg import Float64s, row_squares
 from eigenstream._types import Matrix
 from eigenstream.rows.chunk import Chunk, Places
@@ -102,7 +103,10 @@ def learner_of(terms: Terms, rows: Chunk) -> Learner:
 def fixed_order(rows: Matrix) -> Places:
     """Return an order of rows that does not depend on their given order, units or rotations."""
     mean = mean_of(rows, None)
-    squares = row_squares(rows) - 2.0 * np.asarray(rows @ mean) + mean @ mean
+    if is_sparse(rows):
+        squares = row_squares(rows) - 2.0 * np.asarray(rows @ mean) + mean @ mean
+    else:  # a large mean leaves no digits of the sum above
+        squares = row_squares(rows - mean)
     unit = float(squares.max(initial=0.0)) or 1.0
     return np.lexsort((row_hashes(rows), np.round(squares / unit, 9)))
 

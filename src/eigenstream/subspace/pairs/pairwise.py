@@ -225,7 +225,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         inside, basis = learner.in_row_span() if scale is None else (learner, None)
         operator = inside.operator()
         if scale is not None:
-            operator = operator.scaled(scale)
+            operator = operator.scaled(scale, terms.mean)
         wanted, width = self._wanted(terms.n_features), inside.terms.n_features
         n = width if wanted is None else min(int(wanted), width)
         totals, choice = terms.totals(), None
@@ -259,7 +259,8 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
     def _divisors(self, learner: Learner) -> Float64s | None:
         """Return the divisors of the features that ``scale`` asks for, or None."""
         if self.scale == "within":
-            return self._scatters(learner, learner.terms.n_features).deviations
+            scatters = self._scatters(learner, learner.terms.n_features)
+            return scatters.deviations(learner.terms.mean)
         return None
 
     def _solve_family(self, learner: Learner) -> PairResult:
@@ -281,15 +282,16 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
                 "pairs have equal rows. Use criterion='difference'."
             )
         if self.scale == "auto" and basis is None and self._kernel is None:
-            scale = scatters.deviations if self._scales(learner) else None
-        axes = Axes(scatters.scaled(scale))
+            scale = scatters.deviations(terms.mean) if self._scales(learner) else None
+        axes = Axes(scatters.scaled(scale, terms.mean))
         family = self._family(axes, width)
         selection: Selection | None = None
         if family.several:
             folds = self._folds(inside, self._test_rows(learner, basis, scale))
             losses = []
             for fold in folds.folds:
-                kept = self._scatters(fold.learner, width, fold.left_out).scaled(scale)
+                kept = self._scatters(fold.learner, width, fold.left_out)
+                kept = kept.scaled(scale, terms.mean)
                 apart = fold.differences if scale is None else fold.differences / scale
                 squares = family.squared_distances(Axes(kept), apart)
                 areas = ((name, roc_area_of_pairs(q, fold.same)) for name, q in squares)

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import qr
 
 from eigenstream._checks import is_sparse
-from eigenstream._linalg import Float64s
+from eigenstream._linalg import Float64s, deviations_of, rounding_of_mean
 from eigenstream._machine import blas_threads
 from eigenstream._namespaces import DeviceArray
 from eigenstream._storable import storable
@@ -238,30 +238,44 @@ class Learner:
         error: float | None = ready.sums.missed(ready.terms)
         return error
 
-    def thin_operator(self, n_components: int = 1) -> Any:
+    def thin_operator(self, n_components: int = 1, scale: Float64s | None = None) -> Any:
         """Return A and B, in the span of the terms if there are fewer terms than features.
 
-        Exact sums of few rows are stored as vectors, and need no D x D matrix.
+        Exact sums of few rows are stored as vectors, and need no D x D matrix. With ``scale``, they
+        are those of the features divided by it.
         """
         ready = self.ahead()
-        inside, basis = ready.in_row_span()
+        inside, basis = ready.in_row_span(scale)
         if basis is not None and basis.shape[1] >= n_components:
             operator = inside.sums.operator(inside.terms)
             operator.basis, operator.whole = basis.T, True
+            if scale is not None:
+                operator.floor = rounding_of_mean(ready.mean / scale)
             return operator
-        return ready.sums.operator(ready.terms)
+        operator = ready.sums.operator(ready.terms)
+        return operator if scale is None else operator.scaled(scale, ready.mean)
 
-    def in_row_span(self) -> tuple["Learner", Float64s | None]:
+    def deviations(self, constant: float = 1.0) -> Float64s:
+        """Return the standard deviations of the features, and another value for constant ones."""
+        ready = self.ahead()
+        variances: Float64s | None = ready.sums.variances(ready.terms)
+        if variances is None:
+            variances = ready.sums.operator(ready.terms).variances()
+        return deviations_of(variances, ready.mean, constant)
+
+    def in_row_span(self, scale: Float64s | None = None) -> tuple["Learner", Float64s | None]:
         """Return the learner in coordinates along a basis, if there are fewer rows than features.
 
-        The basis is returned as orthonormal columns. It is None unless the sums are exact.
+        The basis is returned as orthonormal columns. It is None unless the sums are exact. With
+        ``scale``, the basis is one of the features divided by it.
         """
         vectors = self.sums.few_terms(self.terms)
         if vectors is None:
             return self, None
-        basis = qr(vectors.T, mode="economic", overwrite_a=True, check_finite=False)[0]
-        inside = copy(self)
-        inside.terms, inside.sums = self.terms.along(basis), self.sums.along(basis)
+        unit = 1.0 if scale is None else scale[:, None]
+        basis = qr(vectors.T / unit, mode="economic", overwrite_a=True, check_finite=False)[0]
+        inside, columns = copy(self), basis / unit
+        inside.terms, inside.sums = self.terms.along(columns), self.sums.along(columns)
         inside.sample, inside.watchers = None, {}
         return inside, basis
 

@@ -11,7 +11,14 @@ from scipy.linalg import eigh, lapack, orth, qr
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from eigenstream._checks import warn_user
-from eigenstream._linalg import Float64s, canonical_signs, length, numerical_rank, power_of_two
+from eigenstream._linalg import (
+    Float64s,
+    canonical_signs,
+    length,
+    numerical_rank,
+    power_of_two,
+    rounding_of_mean,
+)
 from eigenstream._namespaces import DeviceArray
 from eigenstream._storable import storable
 from eigenstream._types import Parameters, Values
@@ -218,13 +225,15 @@ class MatrixOperator:
         vectors = white @ pairs.vectors
         return canonical(pairs.values, vectors if self.basis is None else self.basis.T @ vectors)
 
-    def shrunk(self, share: float) -> "MatrixOperator":
-        """Return the operator with a share of B replaced by a multiple of the identity."""
+    def shrunk(self, share: float, width: int | None = None) -> "MatrixOperator":
+        """Return the operator with a share of B replaced by a multiple of the identity.
+
+        ``width`` is the number of columns that vary, by default all.
+        """
         size = len(self.penalty)
-        width = size if self.basis is None else self.basis.shape[1]
-        level = share * self.penalty_trace / width
-        if self.gaps is not None:
-            level = share * float(np.diagonal(self.penalty)[self.gaps.seen].mean())
+        if width is None:
+            width = size if self.basis is None else self.basis.shape[1]
+        level = share * self.penalty_trace / max(width, 1)
         penalty = (1.0 - share) * self.penalty + level * np.eye(size)
         how: Parameters = {"basis": self.basis, "floor": self.floor, "home": self.home}
         return MatrixOperator(self.reward, penalty, **how)
@@ -243,9 +252,9 @@ class MatrixOperator:
         basis = first.T if self.basis is None else first.T @ self.basis
         return MatrixOperator(reward, penalty, basis=basis, floor=self.floor)
 
-    def scaled(self, scale: Float64s) -> "MatrixOperator":
-        """Return the operator of features divided by ``scale``."""
-        floor = self.floor / float((scale**2).min())
+    def scaled(self, scale: Float64s, mean: Float64s) -> "MatrixOperator":
+        """Return the operator of features with a mean, divided by ``scale``."""
+        floor = rounding_of_mean(mean / scale)
         if self.basis is None:
             reward, penalty = (m / scale / scale[:, None] for m in (self.reward, self.penalty))
             return MatrixOperator(reward, penalty, floor=floor, home=self.home)

@@ -15,7 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eig, eigh, svd
 
-from eigenstream._linalg import Float64s, brief, canonical_signs, rounding_of_mean
+from eigenstream._linalg import (
+    Float64s,
+    brief,
+    canonical_signs,
+    deviations_of,
+    rounding_of_mean,
+)
 from eigenstream._storable import storable
 from eigenstream._types import Matrix
 from eigenstream.subspace.sums.operators import whitener
@@ -56,11 +62,6 @@ class LaggedCovariances:
     def c01(self) -> Float64s:
         """The covariance of the earlier and the later rows."""
         return self.c00 + self.step
-
-    @property
-    def floor(self) -> float:
-        """The largest variance that rounding of the means can cause."""
-        return rounding_of_mean(self.mean0)
 
     def along(self, columns: Float64s) -> "LaggedCovariances":
         """Return the covariances of ``rows @ columns``.
@@ -139,14 +140,19 @@ def periods(eigenvalues: Complexes, lag: int) -> Float64s:
         return np.asarray(2.0 * np.pi * lag / np.abs(np.angle(eigenvalues)))
 
 
-def principal(matrix: Float64s, rank: int | float | None, floor: float = 0.0) -> Float64s:
+def principal(matrix: Float64s, rank: int | float | None, mean: Float64s) -> Float64s:
     """Return W with ``W^T matrix W = 1`` on the first principal directions.
 
     ``rank`` is their number, or the smallest share of the variance that they capture. Eigenvalues
-    up to ``floor`` count as zero.
+    that rounding of the mean can cause count as zero.
     """
-    if rank is None or len(matrix) == 0:
-        return whitener(matrix, RANK_CUT, floor) if len(matrix) else matrix
+    if len(matrix) == 0:
+        return matrix
+    if rank is None:  # all directions: the units of the columns do not matter
+        unit = deviations_of(np.diagonal(matrix), mean, np.inf)
+        correlation = matrix / unit / unit[:, None]
+        return whitener(correlation, RANK_CUT, rounding_of_mean(mean / unit)) / unit[:, None]
+    floor = rounding_of_mean(mean)
     values, vectors = eigh(matrix)
     values, vectors = values[::-1], vectors[:, ::-1]
     n = int((values > max(RANK_CUT * values[0], floor)).sum())
@@ -161,10 +167,11 @@ def singular(
     cov: LaggedCovariances, n: int | None, rank: int | float | None = None
 ) -> tuple[Float64s, Float64s, Float64s]:
     """Return the VAMP singular values, and the left and right functions as columns."""
-    first, second = (principal(covariance, rank, cov.floor) for covariance in (cov.c00, cov.c11))
+    first, second = (principal(covariance, rank, cov.mean0) for covariance in (cov.c00, cov.c11))
     left, values, right = svd(first.T @ cov.c01 @ second, full_matrices=False)
     columns = first @ left
-    signs = np.where((canonical_signs(columns) * columns).sum(axis=0) < 0.0, -1.0, 1.0)
+    scaled = columns * np.sqrt(np.maximum(np.diagonal(cov.c00), 0.0))[:, None]
+    signs = np.where((canonical_signs(scaled) * scaled).sum(axis=0) < 0.0, -1.0, 1.0)
     return values[:n], (columns * signs)[:, :n], (second @ right.T * signs)[:, :n]
 
 
@@ -177,7 +184,7 @@ def vamp2(cov: LaggedCovariances, left: Float64s, right: Float64s) -> float:
 
 def eigenmodes(cov: LaggedCovariances) -> Modes:
     """Return the eigenvalues, functions and modes of ``K = C00^+ C01``."""
-    white = principal(cov.c00, None, cov.floor)
+    white = principal(cov.c00, None, cov.mean0)
     shifts, right = eig(white.T @ cov.step @ white)
     values = 1.0 + shifts
     order = np.lexsort((-values.imag, -np.abs(values).round(12)))
@@ -212,7 +219,7 @@ def koopman_weights(
     The weights satisfy E[w f(x_later)] = E[w f(x)] for linear f. With ``W^T C00 W = 1`` they are
     ``1 + (x - m0) W (1 - W^T C01 W)^-T W^T (m1 - m0)``.
     """
-    white = principal(cov.c00, rank, cov.floor)
+    white = principal(cov.c00, rank, cov.mean0)
     away = -(white.T @ cov.step @ white).T
     if np.linalg.cond(away) > 1.0 / RANK_CUT:
         raise ValueError(
