@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_finite, is_sparse
 from eigenstream._linalg import Float64s
-from eigenstream._machine import chunk_rows
 from eigenstream._namespaces import DeviceArray
 from eigenstream._provenance import forget_source
 from eigenstream._storable import storable
@@ -107,6 +106,10 @@ def check_same_map(left: FeatureMap | None, right: FeatureMap | None) -> None:
         )
 
 
+#: The number of values of centred rows at a time (256 KB). More would leave the cache.
+NEAR_VALUES = 1 << 15
+
+
 def projected(rows: Matrix, mean: Float64s, columns: Float64s) -> Matrix:
     """Return ``(rows - mean) @ columns`` in the precision of the rows, in blocks.
 
@@ -121,7 +124,7 @@ def projected(rows: Matrix, mean: Float64s, columns: Float64s) -> Matrix:
         return out
     shift, basis = mean.astype(dtype), columns.astype(dtype)
     rest = ((mean - shift) @ columns).astype(dtype)
-    step = max(chunk_rows(rows.shape[1]) // 4, 1)
+    step = max(NEAR_VALUES // rows.shape[1], 16)
     for start in range(0, len(rows), step):
         out[start : start + step] = (rows[start : start + step] - shift) @ basis
     out -= rest

@@ -99,7 +99,7 @@ class Inputs:
     """Steps as the compiled loop reads them: rows, and for each step two indices and weights.
 
     The first input of a step is row ``now`` minus the mean of the previous rows. The second is row
-    ``now`` minus row ``past``.
+    ``now`` minus row ``past``. The numbers of the rows count those of the tail first.
     """
 
     rows: Matrix
@@ -107,6 +107,7 @@ class Inputs:
     past: Indices
     weights: Float64s
     lighter: Float64s
+    tail: Matrix
 
     @classmethod
     def of(cls, block: Block) -> "Inputs":
@@ -124,9 +125,9 @@ class Inputs:
                 past[now] = indices(places, (len(rows), len(tail))[piece])
                 past[now] += first if piece == 0 else 0
                 lighter[now] = w
-        rows = np.ascontiguousarray(np.concatenate([tail, rows]) if first else rows, np.float64)
         now = np.flatnonzero(weights > 0.0)
-        return cls(rows, now, past[now], weights[now], lighter[now])
+        rows = np.ascontiguousarray(rows, np.float64)
+        return cls(rows, now, past[now], weights[now], lighter[now], tail)
 
     @classmethod
     def of_couples(cls, rewarded: Float64s, penalised: Float64s) -> "Inputs":
@@ -134,13 +135,26 @@ class Inputs:
         n = len(rewarded)
         rows = np.stack([rewarded - penalised, rewarded], axis=1).reshape(2 * n, rewarded.shape[1])
         now = 2 * np.arange(n) + 1
-        return cls(rows, now, now - 1, np.ones(n), np.ones(n))
+        return cls(rows, now, now - 1, np.ones(n), np.ones(n), rows[:0])
 
     def part(self, first: int, last: int) -> "Inputs":
         """Return consecutive steps."""
         here = slice(first, last)
         steps = self.now[here], self.past[here], self.weights[here], self.lighter[here]
-        return Inputs(self.rows, *steps)
+        return Inputs(self.rows, *steps, self.tail)
+
+    @property
+    def n_near(self) -> int:
+        """The number of steps from the tail."""
+        return int(np.searchsorted(self.past, len(self.tail)))
+
+    def untailed(self) -> "Inputs":
+        """Return the steps without a tail: copied rows near it, and the same rows behind it."""
+        n, steps = len(self.tail), (self.weights, self.lighter, self.tail[:0])
+        if self.n_near == 0:
+            return Inputs(self.rows, self.now - n, self.past - n, *steps)
+        rows = np.concatenate([self.tail, self.rows[: int(self.now[-1]) + 1 - n]], dtype=np.float64)
+        return Inputs(rows, self.now, self.past, *steps)
 
 
 #: W is the number of features, and C that of the learned vectors.
@@ -271,7 +285,8 @@ class FlowSums(Sums):
         finally:
             rest = inputs.part(self.steps - before, len(inputs.now))
             if self.stopped and len(rest.now):
-                terms.drop(len(rest.rows) - int(rest.now[0]), rest.weights, rest.lighter)
+                n_rows = len(rest.tail) + len(rest.rows)
+                terms.drop(n_rows - int(rest.now[0]), rest.weights, rest.lighter)
 
     def _learn(self, inputs: Inputs) -> None:
         """Take steps, collecting and calling the hook on the way."""
@@ -286,9 +301,11 @@ class FlowSums(Sums):
             until = min(MOST_STEPS, self._collect_next - self.steps)
             if plan.hook is not None:
                 until = min(until, plan.hook_every - self.steps % plan.hook_every)
-            here, last = self.steps - first, self.steps - first + max(until, 1)
+            here = self.steps - first
+            until = inputs.n_near - here if here < inputs.n_near < here + until else until
+            last = here + max(until, 1)
             with blas_threads(1):
-                self._advance(inputs.part(here, last), rates[here:last])
+                self._advance(inputs.part(here, last).untailed(), rates[here:last])
             if self.steps >= self._collect_next:
                 self._collect()
             if plan.hook is not None and self.steps % plan.hook_every == 0:
@@ -329,7 +346,10 @@ class FlowSums(Sums):
         if now[-1] - now[0] >= n or back > size:  # the rows lie far apart
             rows = rows[np.stack([past if paired else now, now], axis=1).ravel()]
             now, past = 2 * np.arange(n) + 1, 2 * np.arange(n)
-        d, units = len(self._frame) - 1, plan.rates
+        d = len(self._frame) - 1
+        # The entry of the compiled loop does not check types.
+        units = np.ones(d) if plan.rates is None else np.ascontiguousarray(plan.rates, np.float64)
+        rates = np.ascontiguousarray(rates, np.float64)
         watched = self.answer.watched if self.rule.orthonormal else self._frame[:0]
         Y, seen = np.empty((signs.size, d)), np.empty((signs.size, len(watched)))
         squares, most = np.empty(signs.size), min(size, n)
@@ -341,7 +361,7 @@ class FlowSums(Sums):
             (self.rule.orthonormal, self.rule.norms),
             size,
             *(self._room, self._frame, watched),
-            *(self._mean, self._adapt, np.ones(d) if units is None else units),
+            *(self._mean, self._adapt, units),
             rows,
             (now, past if paired else past[:0], shares, signs, rates),
             (Y, seen, squares),
@@ -394,8 +414,8 @@ class FlowSums(Sums):
         elif plan.init == "random":
             start = orthonormalized(random.standard_normal((D, columns))).T
         if len(start) < columns:
-            terms = inputs.part(0, self.n_first)
-            rows, weights = inputs.rows[terms.now], terms.weights[:, None]
+            terms = inputs.part(0, self.n_first).untailed()
+            rows, weights = terms.rows[terms.now], terms.weights[:, None]
             if plan.center:  # the first row is no information
                 rows = rows[1:] - np.cumsum(weights * rows, 0)[:-1] / np.cumsum(weights, 0)[:-1]
             start = completed(start, columns, [*rows, *random.standard_normal((columns, D))])

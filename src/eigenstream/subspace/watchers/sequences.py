@@ -9,7 +9,7 @@ import numpy as np
 from eigenstream._linalg import Float64s, rounding_of_mean
 from eigenstream._namespaces import on_host
 from eigenstream._storable import storable
-from eigenstream.rows.chunk import Chunk, joined
+from eigenstream.rows.chunk import Chunk
 from eigenstream.rows.fit import Fit
 from eigenstream.subspace.estimators.mapping import projected
 from eigenstream.subspace.inference.correlations import autocorrelations_of_moments, implied
@@ -137,15 +137,15 @@ class ShortLag(Watcher):
             parts.append(chunk[: min(end, CHECKED_ROWS)])
             if end < chunk.n or sum(part.n for part in parts) >= CHECKED_ROWS:
                 break
-        checked = joined(parts) if parts else None
-        if checked is None or checked.weights is not None or checked.pairs is not None:
+        if not all(part.weights is None and part.pairs is None for part in parts):
             return
         mean, columns = model._answer.mean, model._answer.columns
-        if not columns.shape[1]:
-            return
-        lags = [model.lag * step for step in LADDER if model.lag * step < checked.n // 10]
-        if lags:
-            features = np.asarray(on_host(projected(checked.rows, mean, columns)), np.float64)
+        n_rows = sum(part.n for part in parts)
+        lags = [model.lag * step for step in LADDER if model.lag * step < n_rows // 10]
+        if lags and columns.shape[1]:
+            features = np.concatenate(
+                [on_host(projected(part.rows, mean, columns)) for part in parts], dtype=np.float64
+            )
             offset = features.mean(axis=0) if model.center == "sequences" else 0.0
             message = better_lag(features - offset, lags)
             yield from () if message is None else (message,)
