@@ -22,8 +22,8 @@ from eigenstream.rows.chunk import Chunk, Skipped
 from eigenstream.rows.fit import Fit
 from eigenstream.rows.guard import refitting
 from eigenstream.rows.rows import MapOfRows, Rows, errors_name
-from eigenstream.subspace.solvers.base import MERGE
-from eigenstream.subspace.solvers.choice import Need, chosen_solver
+from eigenstream.subspace.solvers.base import MERGE, Need
+from eigenstream.subspace.solvers.choice import chosen_solver
 from eigenstream.subspace.solvers.krylov import Krylov
 from eigenstream.subspace.sums.learner import Learner
 

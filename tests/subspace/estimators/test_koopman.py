@@ -85,7 +85,7 @@ def test_negative_variances_raise():
 REFUSED = {
     "reads the rows twice, so partial_fit": lambda: clone(SLOW).partial_fit(RUNS[0]),
     "reads the rows twice, so blocks=": lambda: clone(SLOW).fit(RUNS, blocks=10),
-    "cannot merge": lambda: clone(SLOW).fit(RUNS).merge(clone(SLOW).fit(RUNS)),
+    "reads the rows twice, so merge": lambda: clone(SLOW).fit(RUNS).merge(clone(SLOW).fit(RUNS)),
     "needs complete rows and one mean": lambda: (
         clone(SLOW).set_params(features=RBFNetwork(5)).fit(RUNS)
     ),

@@ -5,8 +5,8 @@ import itertools
 import pytest
 
 from eigenstream import ClassSubspace, ContrastSubspace, SlowSubspace, StreamPCA
-from eigenstream.subspace.solvers.base import ADD, MATRIX, MERGE
-from eigenstream.subspace.solvers.choice import SOLVERS, Need, chosen_solver
+from eigenstream.subspace.solvers.base import ADD, MATRIX, MERGE, Need
+from eigenstream.subspace.solvers.choice import SOLVERS, chosen_solver
 
 #: The solvers that answer for any weights from the same sums.
 FULL = {"dense", "kernel"}

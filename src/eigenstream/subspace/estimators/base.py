@@ -36,8 +36,8 @@ from eigenstream.subspace.estimators.entries import DEFAULT
 from eigenstream.subspace.estimators.mapping import FeatureMap, check_same_map
 from eigenstream.subspace.estimators.projection import Projection
 from eigenstream.subspace.estimators.results import Result
-from eigenstream.subspace.solvers.base import ADD, COUNT, MATRIX, MERGE, Problem, Solver
-from eigenstream.subspace.solvers.choice import SOLVERS, Need, chosen_solver
+from eigenstream.subspace.solvers.base import ADD, COUNT, MATRIX, MERGE, Need, Problem, Solver
+from eigenstream.subspace.solvers.choice import SOLVERS, chosen_solver
 from eigenstream.subspace.solvers.kernels import KernelMap, RowSpan, check_map
 from eigenstream.subspace.solvers.ratio_frame import RatioFrame
 from eigenstream.subspace.sums.learner import Learner, Watcher
@@ -151,9 +151,10 @@ class SubspaceEstimator(Projection):
     def _begin(self, width: int, n_rows: int | None, *calls: Need, sparse: bool = False) -> Learner:
         """Return a learner for rows of this width, and store its solver and parameters."""
         solver = chosen_solver(self, width, n_rows, *calls, sparse=sparse)
-        self._check_width(width)
+        problem = self._problem(width)
+        check_width(problem.n_components, width)
         self._solver, self._begun = solver, self._parameters()
-        learner = solver.begin(self._problem(width))
+        learner = solver.begin(problem)
         learner.watchers = self._watchers(learner)
         return learner
 
@@ -178,7 +179,7 @@ class SubspaceEstimator(Projection):
             self._learner = self._begin(*fit.shape(), *needs, sparse=sparse)
             fit.begin()
         learner = self._learner
-        again = self._solver.passes > 1 or not self._solver.can(ADD)
+        again = self._solver.passes > 1 or ADD not in self._solver.abilities
         if again and not fit.rows.rereadable:
             raise ValueError(
                 f"{fit.source!r} can be read only once, but solver={self._solver!r} reads it "
@@ -216,7 +217,7 @@ class SubspaceEstimator(Projection):
     def _in_memory(self, stream: StreamLike) -> bool:
         """Return whether the solver needs the whole stream in memory."""
         solver = self._named_solver
-        if solver is None or solver.can(ADD):
+        if solver is None or ADD in solver.abilities:
             return False
         return solver.own_map() is not None or not stream.rereadable
 
@@ -400,7 +401,7 @@ class SubspaceEstimator(Projection):
     def _check_continuation(self) -> None:
         """Raise if the sums cannot continue with the present parameters."""
         assert self._learner is not None
-        if not self._solver.can(ADD):
+        if ADD not in self._solver.abilities:
             raise ValueError(
                 f"This estimator was fitted with solver={self._solver.name!r}, which cannot "
                 "continue. Fit with solver='dense' first."
@@ -414,14 +415,14 @@ class SubspaceEstimator(Projection):
 
     def _fixed(self) -> tuple[str, ...]:
         """Return the names of the parameters that determine the sums."""
-        return self._SHAPING if self._solver.can(MATRIX) else tuple(self._begun)
+        return self._SHAPING if MATRIX in self._solver.abilities else tuple(self._begun)
 
     def _check_solver(self, solver: Solver) -> None:
         """Raise if a solver cannot continue from the sums of the present one."""
         begun = self._solver
         before = begun.get_params()
         if type(solver) is not type(begun) or not (
-            solver.can(MATRIX)
+            MATRIX in solver.abilities
             or all(same_value(value, before[name]) for name, value in solver.get_params().items())
         ):
             raise ValueError(
@@ -442,14 +443,6 @@ class SubspaceEstimator(Projection):
             return min(int(n), width)
         return 1 if width == 1 and n == DEFAULT else n
 
-    def _check_width(self, width: int) -> None:
-        n = self._wanted(width)
-        if isinstance(n, Integral) and int(n) > width:
-            raise ValueError(
-                f"n_components={n} exceeds the number of features, {width}. "
-                f"Use n_components <= {width}."
-            )
-
     def _check_size(self, learner: Learner) -> None:
         """Raise if the rows are so small that their squares underflow."""
         if isinstance(radius := learner.watchers.get("radius"), RadiusBound):
@@ -463,7 +456,8 @@ class SubspaceEstimator(Projection):
         if self._answer is None:
             ready = self._known().ahead()
             self._check_once(self._check_step)
-            self._check_width(ready.terms.n_features)
+            width = ready.terms.n_features
+            check_width(self._wanted(width), width)
             try:
                 self._check_enough(ready)
             except ValueError as error:
@@ -485,7 +479,7 @@ class SubspaceEstimator(Projection):
     def _stored(self) -> Learner:
         """Return the learner, or raise if its solver stores no matrices."""
         learner = self._known()
-        if not self._solver.can(MATRIX):
+        if MATRIX not in self._solver.abilities:
             raise ValueError(
                 f"solver={self._solver.name!r} stores no matrices. Fit with solver='dense' first."
             )
@@ -534,7 +528,7 @@ class SubspaceEstimator(Projection):
     @property
     def _estimates(self) -> bool:
         """True if the solver only estimates eigenvalues."""
-        return self._solver.can(ADD) and not self._solver.can(MATRIX)
+        return ADD in self._solver.abilities and MATRIX not in self._solver.abilities
 
     @reads
     def solved_with(self, **parameters: object) -> Self:
@@ -590,3 +584,12 @@ class SubspaceEstimator(Projection):
         if self._solved().orthonormal:
             return unit
         return np.asarray(operator.reward + operator.rounding * operator.trace * unit)
+
+
+def check_width(n_components: Any, width: int) -> None:
+    """Raise if there are more components than features."""
+    if isinstance(n_components, Integral) and int(n_components) > width:
+        raise ValueError(
+            f"n_components={n_components} exceeds the number of features, {width}. "
+            f"Use n_components <= {width}."
+        )

@@ -21,8 +21,7 @@ from eigenstream.rows.guard import reads
 from eigenstream.rows.rows import each, is_list_of_sequences, validated
 from eigenstream.subspace.estimators.results import DynamicResult
 from eigenstream.subspace.estimators.time import TimeEstimator
-from eigenstream.subspace.solvers.base import COUNT, PAIRWISE, Problem, Solver
-from eigenstream.subspace.solvers.choice import Need
+from eigenstream.subspace.solvers.base import COUNT, PAIRWISE, Need, Problem, Solver
 from eigenstream.subspace.sums import propagator as _propagator
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.operators import Eigenpairs

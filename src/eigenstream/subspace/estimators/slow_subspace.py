@@ -25,7 +25,6 @@ from eigenstream.subspace.estimators.results import Forms, SlowResult
 from eigenstream.subspace.estimators.time import TimeEstimator
 from eigenstream.subspace.inference import correlations as _correlations
 from eigenstream.subspace.solvers.base import COUNT, Problem, Solver
-from eigenstream.subspace.solvers.choice import Need
 from eigenstream.subspace.solvers.flow import FlowOperator
 from eigenstream.subspace.solvers.ratio_frame import RatioFrame
 from eigenstream.subspace.sums.learner import Learner, Watcher
@@ -217,8 +216,8 @@ class SlowSubspace(TimeEstimator):
                 f"n_components={self.n_components} is a share of the kinetic variance. Use a whole "
                 "number, or criterion='ratio'."
             )
-        unknown = self.scale or self._gaps or self.center == "sequences"
-        if self.criterion == "difference" and unknown and self.alpha == "bound":
+        bounds = self.criterion == "difference" and self.alpha == "bound"
+        if bounds and (self.scale or self._gaps or self.center == "sequences"):
             raise ValueError(
                 "alpha='bound' needs complete rows of a known size and one mean. Use alpha='auto', "
                 "or leave out scale, missing='available' and center='sequences'."
@@ -232,6 +231,8 @@ class SlowSubspace(TimeEstimator):
     def _terms(self, width: int) -> TimeTerms:
         terms = super()._terms(width)
         terms.reversible = bool(self.reversible) and self.criterion == "ratio"
+        if self._equilibrium is not None:
+            terms.center = Center(self._equilibrium, fixed=True)
         return terms
 
     def _problem(self, width: int) -> Problem:
@@ -241,6 +242,9 @@ class SlowSubspace(TimeEstimator):
         alpha = self.alpha
         weights = None if isinstance(alpha, str) else (float(alpha), 1.0 - float(alpha))
         return replace(problem, weights=weights)
+
+    #: The stationary mean, while the second pass of reversible="koopman" learns.
+    _equilibrium: Float64s | None = None
 
     @property
     def _reweighs(self) -> bool:
@@ -273,29 +277,9 @@ class SlowSubspace(TimeEstimator):
                 "a smaller rank, or reversible=True."
             )
 
-    def _begin(self, width: int, n_rows: int | None, *calls: Need, sparse: bool = False) -> Learner:
-        if self._reweighs and calls:
-            raise ValueError(
-                f"reversible='koopman' reads the rows twice, so {calls[0].words} is not available. "
-                "Use fit, or reversible=True."
-            )
-        learner = super()._begin(width, n_rows, *calls, sparse=sparse)
-        if self._reweighs:
-            assert isinstance(learner.terms, TimeTerms)
-            learner.terms.center = Center(self._equilibrium, fixed=True)
-        return learner
-
-    def _merged(self, other: Self, *, new_sequence: bool = False) -> Self:
-        if self._reweighs:
-            raise ValueError(
-                "Models with reversible='koopman' cannot merge, because each has its own weights. "
-                "Fit one model to all rows, or use reversible=True."
-            )
-        return super()._merged(other, new_sequence=new_sequence)
-
     def _watchers(self, learner: Learner) -> dict[str, Watcher]:
         watchers = super()._watchers(learner)
-        if self._reweighs:
+        if self._equilibrium is not None:
             watchers.pop("peaks", None)
         if self._map is None:  # the columns of a feature map are measurements
             watchers["columns"] = SuspectColumns(learner.n_features)

@@ -132,7 +132,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self._gaps and self.features is not None:
+        if self.features is not None and self._gaps:
             raise ValueError(
                 f"missing='available' cannot be combined with features={self.features!r}, because "
                 "maps need complete rows. Use missing='skip', or impute the values first."
@@ -285,7 +285,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
             self._learn_blocks(X, sample_weight, blocks)
             return self
         rows = self._rows_in_time(X, sample_weight)
-        if is_stream(X):
+        if isinstance(rows, StreamRows):
             self._resume(rows, keeper)
         else:
             if keeper is not None:
@@ -356,7 +356,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
     def _variances(self) -> Float64s:
         """Return the variance along each component, with n - 1; NaN where it is not known."""
         learner, columns = self._known().ahead(), self._columns
-        if not self._solver.can(MATRIX) or not self.center:
+        if MATRIX not in self._solver.abilities or not self.center:
             return np.full(columns.shape[1], np.nan)
         moments: Float64s = learner.thin_operator().moments(columns)[0]
         n = learner.terms.n_terms

@@ -167,7 +167,7 @@ def n_positive(model: SubspaceEstimator) -> int:
     result = model.result_
     known = int((model._solved().pairs.values > 0).sum())
     known = result.n_positive if isinstance(result, PairResult) else known
-    if result.weights is None or not model._solver.can(MATRIX):
+    if result.weights is None or MATRIX not in model._solver.abilities:
         return known
     return max(known, model._matrices().count_positive(result.weights))
 

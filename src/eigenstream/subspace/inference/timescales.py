@@ -40,8 +40,7 @@ from eigenstream.subspace.inference.uncertainty import (
     settle,
     warned,
 )
-from eigenstream.subspace.solvers.base import ADD
-from eigenstream.subspace.solvers.choice import Need
+from eigenstream.subspace.solvers.base import ADD, Need
 from eigenstream.subspace.sums.learner import Learner
 
 if TYPE_CHECKING:

@@ -20,8 +20,7 @@ from eigenstream._types import BlockCount, Estimator, Parameters
 from eigenstream.evaluation.sums import without_each
 from eigenstream.rows.chunk import Chunk
 from eigenstream.subspace.inference.decays import jackknife_error, of_learner, resolved
-from eigenstream.subspace.solvers.base import MATRIX, MERGE
-from eigenstream.subspace.solvers.choice import Need
+from eigenstream.subspace.solvers.base import MATRIX, MERGE, Need
 from eigenstream.subspace.sums.learner import Learner
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ grid search their names are ``solver__oversampling`` and so on.
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from sklearn.utils._param_validation import Interval
 
@@ -29,6 +29,14 @@ PAIRWISE = "pairwise"
 COUNT = Interval(Integral, 1, None, closed="left")
 POSITIVE = Interval(Real, 0, None, closed="neither")
 FRACTION = Interval(Real, 0, 1, closed="left")
+
+
+class Need(NamedTuple):
+    """A parameter value or a call in words, the ability that it requires, and an alternative."""
+
+    words: str
+    ability: str
+    otherwise: str = ""
 
 
 @dataclass(frozen=True)
@@ -53,7 +61,7 @@ class Solver(Documented):
     Examples
     --------
     >>> from eigenstream.subspace import Dense, Krylov
-    >>> Dense.can("merge"), Krylov.can("merge")
+    >>> "merge" in Dense.abilities, "merge" in Krylov.abilities
     (True, False)
     """
 
@@ -63,28 +71,10 @@ class Solver(Documented):
     #: "add" allows ``partial_fit``, "merge" allows ``merge``, and "matrix" allows other weights of
     #: the same sums. "ratios" allows ratios, and "pairwise" allows gaps.
     abilities: ClassVar[frozenset[str]] = frozenset()
+    #: The abilities that require two passes or more.
+    of_passes: ClassVar[frozenset[str]] = frozenset()
     forgetting: float = 0.0
     passes: int = 1
-
-    @classmethod
-    def can(cls, ability: str) -> bool:
-        """Return whether the solver has an ability, for some values of its parameters.
-
-        Parameters
-        ----------
-        ability : str
-            The name of the ability, such as "merge".
-
-        Returns
-        -------
-        bool
-            True if the solver has it.
-        """
-        return ability in cls.abilities
-
-    def _able(self, ability: str) -> bool:
-        """Return whether ``can`` holds with the parameters of this solver."""
-        return ability in self.abilities
 
     def fits(self, n_features: int, n_rows: int | None) -> bool:
         """Return whether "auto" may use this solver; ``n_rows`` is None for rows read once."""
@@ -99,7 +89,6 @@ class Solver(Documented):
         return Learner(
             problem.terms,
             self._sums(problem),
-            block_rows=self._block_rows(problem),
             sample=problem.sample,
             forgetting=self.forgetting,
         )
@@ -108,9 +97,6 @@ class Solver(Documented):
         """Learn from all rows, and return the learner."""
         learned: Learner = fit.learn(learner)
         return learned
-
-    def _block_rows(self, problem: Problem) -> int | None:
-        return None
 
     def _sums(self, problem: Problem) -> Sums:
         raise NotImplementedError

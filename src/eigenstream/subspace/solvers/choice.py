@@ -1,11 +1,11 @@
 """The choice of the solver, and the abilities that parameters and calls require."""
 
 from numbers import Real
-from typing import NamedTuple, cast
+from typing import cast
 
 from sklearn.base import BaseEstimator
 
-from eigenstream.subspace.solvers.base import MATRIX, PAIRWISE, RATIOS, Solver
+from eigenstream.subspace.solvers.base import MATRIX, PAIRWISE, RATIOS, Need, Solver
 from eigenstream.subspace.solvers.dense import THIN, Dense
 from eigenstream.subspace.solvers.kernels import Kernel
 from eigenstream.subspace.solvers.krylov import Krylov
@@ -19,18 +19,13 @@ OF_NUMBERS = ", or Sketch(passes=2) with n_components=10, shrinkage=0.5, mixing=
 #: abilities. With fewer columns, the matrix is faster than many passes.
 SPARSE_COLUMNS = 1000
 
+#: The option of SlowSubspace that reads the rows twice.
+KOOPMAN = "reversible='koopman'"
+
 #: The solvers by name. "auto" uses the first that fits and has the required abilities.
 SOLVERS: dict[str, type[Solver]] = {
     kind.name: kind for kind in (Dense, Sketch, Krylov, Flow, Kernel)
 }
-
-
-class Need(NamedTuple):
-    """A parameter value or a call in words, the ability that it requires, and an alternative."""
-
-    words: str
-    ability: str
-    otherwise: str = ""
 
 
 def needs_of(estimator: BaseEstimator) -> list[Need]:
@@ -65,8 +60,14 @@ def needs_of(estimator: BaseEstimator) -> list[Need]:
     if params.get("rank") is not None:
         needs.append(Need(f"rank={params['rank']!r}", MATRIX))
     if params.get("reversible") == "koopman" and params["criterion"] == "ratio":
-        needs.append(Need("reversible='koopman'", MATRIX))
+        needs.append(Need(KOOPMAN, MATRIX))
     return needs
+
+
+def lacking(solver: Solver, needs: list[Need]) -> list[Need]:
+    """Return the needs for which a solver, with its parameters, has no ability."""
+    without = solver.of_passes if solver.passes == 1 else ()
+    return [n for n in needs if n.ability not in solver.abilities or n.ability in without]
 
 
 def chosen_solver(
@@ -82,16 +83,21 @@ def chosen_solver(
     as ``Need("partial_fit", "add")``.
     """
     needs = [*needs_of(estimator), *calls]
+    if calls and any(need.words == KOOPMAN for need in needs):
+        raise ValueError(
+            f"{KOOPMAN} reads the rows twice, so {calls[0].words} is not available. Use fit, or "
+            "reversible=True."
+        )
     solver = estimator.solver
     if isinstance(solver, str) and solver == "auto":
         if any(need.ability == PAIRWISE or need.words.startswith("scale") for need in needs):
             n_rows = None  # These need all matrices.
-        avoids = Dense if sparse and n_features > SPARSE_COLUMNS and n_rows is not None else ()
-        for candidate in sorted(
-            (kind() for kind in SOLVERS.values()), key=lambda solver: isinstance(solver, avoids)
-        ):
-            has_all = all(candidate._able(need.ability) for need in needs)
-            if has_all and candidate.fits(n_features, n_rows):
+        kinds = list(SOLVERS.values())
+        if sparse and n_features > SPARSE_COLUMNS and n_rows is not None:
+            kinds = [*kinds[1:], Dense]
+        for kind in kinds:
+            candidate = kind()
+            if candidate.fits(n_features, n_rows) and not lacking(candidate, needs):
                 return candidate
         sketch = any(need.ability == RATIOS for need in needs)
         raise ValueError(
@@ -102,16 +108,15 @@ def chosen_solver(
         )
     solver = SOLVERS[solver]() if isinstance(solver, str) else solver
     solver._validate_params()
-    for need in needs:
-        if not solver._able(need.ability):
-            passes = "passes=2" if need.ability == RATIOS else ""
-            able = [
-                f"{kind.__name__}({passes if kind is Sketch else ''})"
-                for kind in SOLVERS.values()
-                if kind.can(need.ability)
-            ]
-            raise ValueError(
-                f"{need.words} is not supported by solver={solver.name!r}. "
-                f"Use solver={' or '.join(able)}{need.otherwise}."
-            )
+    for need in lacking(solver, needs):
+        passes = "passes=2" if need.ability == RATIOS else ""
+        able = [
+            f"{kind.__name__}({passes if kind is Sketch else ''})"
+            for kind in SOLVERS.values()
+            if need.ability in kind.abilities
+        ]
+        raise ValueError(
+            f"{need.words} is not supported by solver={solver.name!r}. "
+            f"Use solver={' or '.join(able)}{need.otherwise}."
+        )
     return cast(Solver, solver)

@@ -174,7 +174,7 @@ class Inputs:
     _total="number",
     _collect_next="int",
     _frame="f8 C+1 W | f8 0 W",
-    **dict.fromkeys(("rule", "rate", "stopped", "_keep", "_room"), "-"),
+    **dict.fromkeys(("rule", "rate", "stopped", "has_mean", "_keep", "_room"), "-"),
 )
 class FlowSums(Sums):
     """Sums of the terms of blocks by an online rule, which takes a step for each rewarded term.
@@ -230,7 +230,7 @@ class FlowSums(Sums):
         check_start(self.plan, self.n_features, orthonormal=RULES[self._rule].orthonormal)
         self.rule = RULES[self._rule]
         self.rate = as_schedule(self.plan.learning_rate)
-        self._keep = 1.0 - (self.plan.forgetting or 0.0)
+        self._keep, self.has_mean = 1.0 - (self.plan.forgetting or 0.0), self.plan.center
         self._room = np.zeros((0, 0))
         #: True if a hook or an unstable step ended the last call.
         self.stopped = False

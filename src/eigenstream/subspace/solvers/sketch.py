@@ -68,6 +68,7 @@ class Sketch(Solver):
 
     name = "sketch"
     abilities = frozenset({ADD, MERGE, RATIOS})
+    of_passes = frozenset({RATIOS})
     _parameter_constraints: ClassVar[Constraints] = {
         "oversampling": [POSITIVE],
         "tol": [Interval(Real, 0, 1, closed="neither"), None],
@@ -85,10 +86,6 @@ class Sketch(Solver):
     ) -> None:
         self.oversampling, self.tol = oversampling, tol
         self.passes, self.forgetting = passes, forgetting
-
-    def _able(self, ability: str) -> bool:
-        """Return whether ``can`` holds with the parameters of this solver."""
-        return ability in self.abilities and (ability != RATIOS or self.passes > 1)
 
     def fits(self, n_features: int, n_rows: int | None) -> bool:
         """Return whether "auto" may take this solver."""
@@ -127,10 +124,12 @@ class Sketch(Solver):
             "solver='dense'."
         )
 
-    def _block_rows(self, problem: Problem) -> int | None:
-        if self._stores_matrices(problem):
-            return None
-        return block_rows(problem.terms.n_features, sum(self._vectors(problem)))
+    def begin(self, problem: Problem) -> Learner:
+        """Return a learner that has seen nothing."""
+        learner = super().begin(problem)
+        if not self._stores_matrices(problem):
+            learner.block_rows = block_rows(learner.n_features, sum(self._vectors(problem)))
+        return learner
 
     def _sums(self, problem: Problem) -> Sums:
         n, d, weights = problem.terms.n_features, problem.n_components, problem.weights

@@ -16,6 +16,10 @@ class Sums:
 
     #: True if a hook has ended the last call.
     stopped: bool = False
+    #: True if the sums have a ``mean``, which is then that of the rows instead of the terms' one.
+    has_mean: bool = False
+    #: True if each block must hold rows of one sequence.
+    by_sequence: bool = False
     #: True if rows may stay sparse. A block then has all rows of a chunk.
     sparse: bool = True
 
@@ -26,16 +30,6 @@ class Sums:
     def operator(self, terms: Terms, held_out: Parts = NOTHING) -> Any:
         """Return A and B, without the held-out parts."""
         raise NotImplementedError
-
-    @property
-    def mean(self) -> Float64s | None:
-        """The mean of the rows, or None if the terms have it."""
-        return None
-
-    @property
-    def by_sequence(self) -> bool:
-        """True if each block must hold rows of one sequence."""
-        return False
 
     def silent(self) -> "Sums":
         """Return the sums without a hook."""

@@ -287,8 +287,8 @@ class Learner:
     @property
     def mean(self) -> Float64s:
         """The mean of the rows: that of the sums, if they have their own."""
-        mean: Float64s | None = self.sums.mean
-        return self.terms.mean if mean is None else mean
+        mean: Float64s = self.sums.mean if self.sums.has_mean else self.terms.mean
+        return mean
 
     @property
     def n_rows(self) -> int:

@@ -44,6 +44,7 @@ LONG_SEQUENCES = 1000
     whole="AnchoredSums | None?",
     incomplete="Incomplete | None?",
     model="-",
+    by_sequence="bool",
 )
 class RowMoments(Sums):
     """Sums of rows and of their velocities about the mean of all rows, or of each sequence.
@@ -52,7 +53,7 @@ class RowMoments(Sums):
     these are the products of the middle of both rows, less a quarter of those of the step.
     """
 
-    sparse = False
+    sparse, has_mean = False, True
     #: The last covariance of greatest likelihood, and older models' sums, which are pairwise.
     model: Gaussian | None = None
     whole: AnchoredSums | None = None
@@ -72,7 +73,7 @@ class RowMoments(Sums):
     def _keep(self, width: int, center: bool | str) -> None:
         """Begin the sums of complete rows or pairs of rows, and the rows with gaps."""
         use = self.gaps and center != "sequences"
-        self.model = None
+        self.model, self.by_sequence = None, center == "sequences"
         self.whole = AnchoredSums(width, center) if use else None
         self.incomplete = Incomplete.none(width) if use else None
 
@@ -153,11 +154,6 @@ class RowMoments(Sums):
         """True if there are rows with gaps that the likelihood can use."""
         rows = self.incomplete
         return rows is not None and (len(rows) > 0 or rows.frozen)
-
-    @property
-    def by_sequence(self) -> bool:
-        """True if each sequence has its own mean."""
-        return self._first.center == "sequences"
 
     @property
     def _first(self) -> AnchoredSums:

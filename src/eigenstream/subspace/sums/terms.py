@@ -154,6 +154,8 @@ class Terms(ABC):
 
 
 VARIANCE, VELOCITY = "variance", "velocity"
+#: The parts of the terms of negative weight.
+NEGATIVE_VARIANCE, NEGATIVE_VELOCITY = map(negative, (VARIANCE, VELOCITY))
 
 
 @storable(
@@ -301,8 +303,8 @@ class TimeTerms(Terms):
     def shares(self, weights: Weights, held_out: Parts = NOTHING) -> Shares:
         """Return the share of each part in T."""
         reward, penalty = self._each(weights, held_out)
-        signed = {negative(VARIANCE): -reward, negative(VELOCITY): penalty}
-        return {VARIANCE: reward, VELOCITY: -penalty} | signed
+        below = {NEGATIVE_VARIANCE: -reward, NEGATIVE_VELOCITY: penalty}
+        return {VARIANCE: reward, VELOCITY: -penalty} | below
 
     def drop(self, n_rows: int, weights: Float64s, of_velocities: Float64s) -> None:
         """Remove the last rows, with terms of these weights, and end the sequence."""
