@@ -9,7 +9,7 @@ from scipy.linalg import eigh
 import oracles
 from eigenstream import SlowSubspace
 from eigenstream.processes import Autoregressive
-from eigenstream.subspace import autocorrelations
+from eigenstream.subspace import autocorrelations, matrices
 
 PROCESS = Autoregressive(
     np.exp([-1 / 50, -1 / 10, -1 / 2]), n_features=6, noise=0.05, random_state=0
@@ -31,6 +31,24 @@ def test_features_are_uncorrelated_and_sorted_from_slow_to_fast(solver, scale):
         orthonormal.inverse_transform(orthonormal.transform(ROWS)),
         atol=1e-9,
     )
+
+
+@given(st.floats(0.05, 0.6), st.integers(0, 9))
+@pytest.mark.filterwarnings("ignore:only .* eigenvalues are positive")
+def test_features_that_lower_the_objective_are_not_scaled_up(alpha, seed):
+    rows = ROWS[:2000] + np.random.default_rng(seed).normal(size=(2000, 6)) * 0.2
+    model = SlowSubspace(6, alpha=alpha).fit(rows)
+    plain = SlowSubspace(6, alpha=alpha, basis="eigenvalue").fit(rows)
+    C, A, B = model.components_, matrices(model).reward, matrices(model).penalty
+    variance, velocity = np.diagonal(C @ A @ C.T), np.diagonal(C @ B @ C.T)
+    # The objective of each feature has the sign of an eigenvalue, by Sylvester's law of inertia.
+    lowers = alpha * variance < (1 - alpha) * velocity
+    assert lowers.sum() == (plain.eigenvalues_ <= 0.0).sum()
+    sizes = 1.0 / np.linalg.norm(C / np.sqrt(variance)[:, None], axis=1)
+    expected = np.where(lowers, (sizes / sizes.max()) ** 2, 1.0)
+    np.testing.assert_allclose(variance, expected, rtol=1e-6)
+    back = plain.inverse_transform(plain.transform(rows))
+    np.testing.assert_allclose(model.inverse_transform(model.transform(rows)), back, atol=1e-8)
 
 
 @pytest.mark.parametrize("basis", ["slowness", "eigenvalue"])

@@ -31,7 +31,7 @@ from eigenstream.subspace.sums.learner import Learner, Watcher
 from eigenstream.subspace.sums.operators import Eigenpairs, MatrixOperator, eigenvalues_of
 from eigenstream.subspace.sums.propagator import koopman_weights
 from eigenstream.subspace.sums.row_moments import PairMoments
-from eigenstream.subspace.sums.terms import Center, TimeTerms
+from eigenstream.subspace.sums.terms import Center, TimeTerms, Weights
 from eigenstream.subspace.watchers.sequences import ShortLag
 from eigenstream.subspace.watchers.values import RadiusBound, SuspectColumns
 
@@ -89,6 +89,8 @@ class SlowSubspace(TimeEstimator):
         autocorrelation, and "commute" by the root of half their time scale. With "eigenvalue" the
         components are orthonormal eigenvectors of T, so distances between features are those
         within the subspace.
+        With "slowness" and a given alpha, features that lower the objective are mostly noise. They
+        are not scaled to unit variance.
         solver="flow" always gives "eigenvalue", because it stores no sums.
     <missing>
 
@@ -323,15 +325,21 @@ class SlowSubspace(TimeEstimator):
                 f"positive at alpha={alpha:.3g}: the other components lower the objective. Raise "
                 "alpha (or use alpha='auto'), or lower n_components."
             )
-        known = None if isinstance(operator, FlowOperator) else self._forms(operator, pairs)
+        known = None
+        if not isinstance(operator, FlowOperator):
+            known = self._forms(operator, pairs, weights)
         return result(pairs, learner.mean, scale, alpha, bound, forms=known)
 
-    def _forms(self, operator: MatrixOperator, pairs: Eigenpairs) -> Forms:
+    def _forms(
+        self, operator: MatrixOperator, pairs: Eigenpairs, weights: Weights | None = None
+    ) -> Forms:
         """Return the features' second moments, and the columns that sort them by slowness."""
         variance, velocity = operator.forms(pairs.vectors)
         turn = np.eye(len(variance))
         if self.criterion == "difference":
             turn = _correlations.slowest_first(variance, velocity, operator.floor)
+            if weights is not None and self.basis == "slowness":
+                turn = _correlations.noise_unscaled(turn, variance, velocity, weights)
             vectors = pairs.vectors @ turn
             turn = turn * np.where((canonical_signs(vectors) * vectors).sum(axis=0) < 0, -1.0, 1.0)
         if self.basis in ("kinetic", "commute"):
