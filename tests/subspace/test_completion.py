@@ -7,7 +7,7 @@ from sklearn.base import clone
 import eigenstream
 from eigenstream import DynamicSubspace, SlowSubspace
 from eigenstream.processes import Autoregressive
-from eigenstream.subspace.sums import row_moments
+from eigenstream.subspace.sums import gap_moments
 
 SOURCES = np.exp(-1.0 / np.array([100.0, 20.0, 5.0, 1.0]))
 MODELS = (
@@ -105,11 +105,11 @@ def test_rows_beyond_the_bound_are_replaced_by_their_expected_products(monkeypat
     rng, rows = recording(2)
     gaps = lossy(rng, rows, "scattered")
     whole = available(MODELS[0]).fit(gaps).timescales_
-    monkeypatch.setattr(row_moments, "KEPT_VALUES", 20_000)
+    monkeypatch.setattr(gap_moments, "STORED_VALUES", 20_000)
     model = available(MODELS[0])
     for chunk in np.split(gaps, 40):
         model.partial_fit(chunk)
-    assert model._known().sums.incomplete.kept.size <= 20_000
+    assert model._known().sums.rows.size <= 20_000
     np.testing.assert_allclose(model.timescales_, whole, rtol=0.05)
 
 

@@ -116,7 +116,7 @@ class Geometry:
         """Return rows minus the mean, with predictions in place of missing values."""
         if np.isnan(rows).any():
             covariance = self.loadings @ self.loadings.T + np.diag(self.unexplained)
-            rows = imputed(rows, self.mean, covariance, 0.0)
+            rows = imputed(rows, self.mean, covariance)
         return np.nan_to_num(rows - self.mean)
 
 

@@ -23,6 +23,7 @@ from eigenstream.subspace.estimators.results import DynamicResult
 from eigenstream.subspace.estimators.time import TimeEstimator
 from eigenstream.subspace.solvers.base import COUNT, PAIRWISE, Need, Problem, Solver
 from eigenstream.subspace.sums import propagator as _propagator
+from eigenstream.subspace.sums.gap_moments import GapMoments
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.operators import Eigenpairs
 from eigenstream.subspace.sums.propagator import LaggedCovariances, Modes
@@ -142,12 +143,15 @@ class DynamicSubspace(TimeEstimator):
 
     def _problem(self, width: int) -> Problem:
         terms = TimeTerms(width, lag=self.lag, center=False)
-        sums = partial(PairMoments, width, self.center, gaps=self._gaps)
-        return Problem(terms, self._wanted(width), None, sums=sums)
+        problem = Problem(terms, self._wanted(width), None)
+        if self._gaps:
+            sums = partial(GapMoments, width, self.center, lag=self.lag, earlier_share=1.0)
+            return replace(problem, sums=sums)
+        return replace(problem, sums=partial(PairMoments, width, self.center))
 
     def _covariances(self, learner: Learner) -> LaggedCovariances:
-        sums: PairMoments = learner.sums
-        return sums.covariances(learner.terms, self.lag)[0]
+        sums: PairMoments | GapMoments = learner.sums
+        return sums.covariances(self.lag)
 
     def _solve(self, learner: Learner) -> DynamicResult:
         cov, gaps = self._covariances(learner), self._gaps_of(learner)

@@ -136,7 +136,7 @@ class PairResult(Result):
         return self.eta is not None
 
 
-@storable(covariance="f8 W W", noise="any", unseen="i8 k")
+@storable(covariance="f8 W W", noise="any?", unseen="i8 k")
 @dataclass(frozen=True, repr=False)
 class Gaps:
     """The numbers that complete rows with gaps.
@@ -145,14 +145,11 @@ class Gaps:
     ----------
     covariance : array of shape (n_features, n_features)
         The covariance matrix of the rows.
-    noise : array
-        The covariance that the gaps add.
     unseen : array of int
         The columns that were never seen.
     """
 
     covariance: Float64s
-    noise: Any
     unseen: Any
 
     __repr__ = brief

@@ -266,7 +266,7 @@ class SlowSubspace(TimeEstimator):
         sums, terms = PairMoments(fit.rows.width, True), self._terms(fit.rows.width)
         learner = fit.learn(Learner(terms, sums), None)
         self._check_terms(learner)
-        cov = sums.covariances(terms, self.lag)[0]
+        cov = sums.covariances(self.lag)
         u, constant = koopman_weights(cov, self.rank)
         fit.rows = WeighedRows(fit.rows, lambda rows: rows @ u + constant)
         self._equilibrium = cov.mean0 + cov.c00 @ u

@@ -71,10 +71,12 @@ from eigenstream.subspace.inference.uncertainty import (
 from eigenstream.subspace.solvers.base import MATRIX, Problem
 from eigenstream.subspace.solvers.dense import Dense
 from eigenstream.subspace.sums.accumulators import Moments
+from eigenstream.subspace.sums.gap_moments import GapMoments
 from eigenstream.subspace.sums.gaps import imputed
 from eigenstream.subspace.sums.learner import Learner, Watcher
 from eigenstream.subspace.sums.row_moments import RowMoments
 from eigenstream.subspace.sums.terms import TimeTerms
+from eigenstream.subspace.watchers.gaps import LostInformation
 from eigenstream.subspace.watchers.peaks import Peaks
 from eigenstream.subspace.watchers.sequences import RunMeans
 
@@ -93,9 +95,9 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
     missing : {"raise", "skip", "available"}, default="raise"
         "skip" leaves out rows with NaN or infinity, and the velocities that contain them. It
         raises if this takes more than a tenth of the rows and leaves fewer than 10 for each
-        column. "available" sums each pair of columns over the rows that have both, and repairs the
-        matrices. ``transform`` then predicts the missing values of a row from its other values. It
-        needs the dense solver.
+        column. "available" fits the covariance of greatest likelihood to the values that are
+        present. It assumes that values do not go missing because of their size. ``transform``
+        predicts the missing values of a row from its other values. It needs the dense solver.
     """
 
     center: bool | str
@@ -114,15 +116,21 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         return TimeTerms(width, lag=self.lag, center=center)
 
     def _problem(self, width: int) -> Problem:
-        gaps, sums = self._gaps, None
-        if gaps or self.center == "sequences":  # the sums subtract means themselves
-            sums = partial(RowMoments, width, self.center, lag=self.lag, gaps=gaps)
-        return Problem(self._terms(width), self._wanted(width), (1.0, 0.0), sums=sums)
+        terms = self._terms(width)
+        problem = Problem(terms, self._wanted(width), (1.0, 0.0))
+        if self._gaps:  # the sums subtract means themselves
+            share = 0.5 if terms.reversible else 0.0
+            sums = partial(GapMoments, width, self.center, lag=self.lag, earlier_share=share)
+            return replace(problem, sums=sums)
+        if self.center == "sequences":
+            return replace(problem, sums=partial(RowMoments, width, self.center, lag=self.lag))
+        return problem
 
     def _watchers(self, learner: Learner) -> dict[str, Watcher]:
         watchers = super()._watchers(learner)
         if self._gaps:
             del watchers["radius"]
+            watchers["gaps"] = LostInformation()
         if isinstance(learner.sums, Moments) and not learner.forgetting:
             watchers["peaks"] = Peaks()
             terms: Any = learner.terms
@@ -176,14 +184,10 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         return self.missing == "available"
 
     def _gaps_of(self, learner: Learner) -> Gaps | None:
-        """Warn if the gaps add much noise, and return what completes other rows."""
+        """Return what completes other rows, or None."""
         if not self._gaps:
             return None
-        operator = learner.operator()
-        if operator.gaps.warning is not None:
-            warn_user(operator.gaps.warning)
-        unseen = np.flatnonzero(~operator.gaps.seen)
-        return Gaps(operator.reward, operator.gaps.covariance, unseen)
+        return Gaps(learner.operator().reward, np.flatnonzero(~learner.sums.seen))
 
     def _completed(self, rows: Matrix, result: Result) -> tuple[Matrix, Places | list[int]]:
         gaps = result.gaps
@@ -199,7 +203,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         if np.isnan(known).any():
             A = gaps.covariance[np.ix_(seen, seen)]
             known = known.copy()
-            known[:, seen] = imputed(known[:, seen], result.mean[seen], A, gaps.noise)
+            known[:, seen] = imputed(known[:, seen], result.mean[seen], A)
             known[lost] = 0.0
         return known, np.flatnonzero(lost)
 
@@ -235,7 +239,6 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
                 f"n_components <= {n_seen}."
             )
         learner.sums.check_gaps(getattr(self, "feature_names_in_", None), self.lag)
-        learner.operator().gaps.check()
 
     # ---- learning --------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from eigenstream.subspace.inference.correlations import implied
 from eigenstream.subspace.inference.decays import of_learner
 from eigenstream.subspace.solvers.base import MATRIX
 from eigenstream.subspace.sums.accumulators import Moments
+from eigenstream.subspace.sums.gap_moments import GapMoments
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.operators import MatrixOperator
 from eigenstream.subspace.sums.row_moments import RowMoments
@@ -58,7 +59,7 @@ def autocorrelations(model: SlowSubspace, X: RowsLike, lag: int | None = None) -
     check_is_fitted(model)
     lag = model.lag if lag is None else check_whole(lag, "lag")
     learned = model._known()
-    if isinstance(learned.sums, RowMoments):
+    if isinstance(learned.sums, RowMoments | GapMoments):
         return of_learner(model._scored_terms(X, lag), model._columns)
     n, before = model.n_components_, cast(TimeTerms, learned.terms)
     terms = TimeTerms(n, lag=lag, center=bool(model.center), reversible=before.reversible)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from eigenstream._checks import check_flag, check_number, real_array
 from eigenstream._linalg import row_squares
+from eigenstream.subspace.sums.gap_moments import GapMoments
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.row_moments import RowMoments
 from eigenstream.subspace.watchers.values import RadiusBound
@@ -217,7 +218,7 @@ def subspace_bound(
         )
     learner = model._stored().ahead()
     terms: Any = learner.terms
-    if model.scale or not terms.plain or isinstance(learner.sums, RowMoments):
+    if model.scale or not terms.plain or isinstance(learner.sums, RowMoments | GapMoments):
         raise ValueError(
             "The bound holds only for unweighted means of unscaled rows. Fit without scale, "
             "sample_weight, forgetting, missing='skip' or 'available', and center='sequences'."

@@ -31,13 +31,13 @@ from eigenstream.subspace.inference.uncertainty import (
     RowBlock,
     Uncertainty,
     check_blocks,
+    expect,
     fit_blocks,
     jackknife,
     learners_of,
     merged_blocks,
     parts_in_time,
     parts_of_sequences,
-    settle,
     warned,
 )
 from eigenstream.subspace.solvers.base import ADD, Need
@@ -312,7 +312,7 @@ def lag_path(
         sizes = [part.learners[0].n_rows for part in parts]
         if sum(sizes) - max(sizes) > 2 * fitted[-1].lag:
             for k, model in enumerate(fitted):
-                settle(model, parts, k)
+                expect(model, parts, k)
             curves, curves_without = _curves(fitted, parts, kept)
             # All blocks decide whether a time scale is known; the jackknife may join them.
             own = np.einsum("...kkd->...kd", curves_without)

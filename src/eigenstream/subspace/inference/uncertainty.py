@@ -40,6 +40,10 @@ LEAST_BLOCKS = 5
 #: Longer first blocks leave fewer blocks of short streams.
 FIRST_BLOCK = 64
 
+#: Intervals of rows with gaps assume that at least this share of the information is left. Smaller
+#: values make them wider.
+LEAST_INFORMATION = 0.05
+
 #: Printed components.
 MOST_LINES = 7
 
@@ -352,6 +356,7 @@ def jackknife(
     if len(parts) < 2:
         raise ValueError("All rows are in one block. Pass more rows, sequences or classes.")
     size = _mean_size(fitted, parts)
+    expect(fitted, parts)
     learners = [part.learners[0] for part in parts]
     least = 0.0 if independent else fitted._least_block(learners, size)
     if size < least and len(parts) >= 2 * LEAST_BLOCKS:
@@ -366,7 +371,6 @@ def jackknife(
             f"which has about {least / LEAST_TIMESCALES:.2g} rows. The errors are too small. Use "
             "more rows or fewer blocks."
         )
-    settle(fitted, parts)
     wider = _inflation(fitted)
     others = list(left_out(fitted, parts))
     d = min(each.n_components_ for each in (fitted, *others))
@@ -412,13 +416,14 @@ def jackknife(
     )
 
 
-def settle(fitted: "SubspaceEstimator", parts: list[RowBlock], place: int = 0) -> None:
+def expect(fitted: "SubspaceEstimator", parts: list[RowBlock], place: int = 0) -> None:
     """Replace the rows with gaps of blocks by their expected products under the whole fit."""
     sums: Any = fitted._known().ahead().sums
-    if getattr(sums, "completes", False):
-        model = sums.completion()
+    if getattr(sums, "has_gaps", False):
+        covariance = sums.completion().covariance
         for part in parts:
-            part.learners[place].sums.settle(model)
+            learner = part.learners[place]
+            learner.sums = learner.sums.expected(covariance)
 
 
 def _inflation(fitted: "SubspaceEstimator") -> Float64s:
@@ -428,12 +433,12 @@ def _inflation(fitted: "SubspaceEstimator") -> Float64s:
     information that the gaps take.
     """
     columns, sums = fitted._columns, fitted._known().ahead().sums
-    if not getattr(sums, "completes", False):
+    if not getattr(sums, "has_gaps", False):
         return np.ones(columns.shape[1])
     modes: Any = fitted
     if hasattr(fitted, "periods_"):
         columns = np.real(fitted._vectors @ modes._modes().functions)
-    return np.asarray(1.0 / (1.0 - sums.lost_information(columns)))
+    return np.asarray(1.0 / np.maximum(1.0 - sums.lost_information(columns), LEAST_INFORMATION))
 
 
 def _loadings(

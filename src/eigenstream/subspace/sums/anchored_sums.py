@@ -140,17 +140,6 @@ class AnchoredSums:
         self.product = u.plus_products(self.product)
         self.last.add(sums[:, None], np.full((1, 1), total))
 
-    def add_crossed(self, now: Float64s, past: Float64s, weights: Float64s | None) -> None:
-        """Add the symmetric part of the product of two rows, for each present value."""
-        self._fix_anchor(now)
-        self._fix_anchor(past)
-        (u, here), (v, before) = (_zeroed(rows - self.last.anchor) for rows in (now, past))
-        w = np.ones((1, 1)) if weights is None else weights[:, None]
-        product, weight = (w * u).T @ v, _count(here, before, weights)
-        sums = (w * u).T @ before + (w * v).T @ here if self.center else np.zeros((self.width, 1))
-        self.product += 0.5 * (product + product.T)
-        self.last.add(0.5 * sums, 0.5 * (weight + weight.T))
-
     def _fix_anchor(self, rows: Float64s) -> None:
         if np.isnan(self.last.anchor).any():
             self.last.fix_anchor(_column_means(rows))
@@ -222,14 +211,12 @@ class AnchoredSums:
             whole._close(*run.totals())
         return whole.closed_mean
 
-    def covariance(self, less: Float64s | None = None) -> Float64s:
+    def covariance(self) -> Float64s:
         """Return the pairwise covariance, 0 for columns that are never present together.
 
-        It is not positive semidefinite in general if there are gaps. ``less`` is subtracted from
-        the product.
+        It is not positive semidefinite in general if there are gaps.
         """
-        product = on_host(self.product)
-        product = product.copy() if less is None else product - less
+        product = on_host(self.product).copy()
         if self.center:
             for run in self._open():
                 product -= run.between()
@@ -269,14 +256,6 @@ def _column_means(rows: Float64s) -> Float64s:
     values, present = _zeroed(rows)
     n = present.sum(axis=0)
     return np.where(n > 0.0, values.sum(axis=0) / np.maximum(n, 1.0), np.nan)
-
-
-def _count(here: Float64s, before: Float64s, weights: Float64s | None) -> Float64s:
-    """Return the total weight of the rows in which each pair of values is present."""
-    if weights is not None:
-        return np.asarray((weights[:, None] * here).T @ before)
-    # Counts of up to 2^24 rows are exact in float32.
-    return np.asarray(here.astype(np.float32).T @ before.astype(np.float32), np.float64)
 
 
 def _gap_sums(

@@ -25,7 +25,6 @@ from eigenstream._types import Parameters, Values
 from eigenstream.rows.fit import Fit
 from eigenstream.subspace.sums.base import Sums
 from eigenstream.subspace.sums.block import Block
-from eigenstream.subspace.sums.gaps import GapNoise
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.terms import NOTHING, Parts, Terms, Weights
 
@@ -126,8 +125,6 @@ class MatrixOperator:
         self.penalty_trace = float(np.trace(penalty)) if penalty_trace is None else penalty_trace
         #: The largest eigenvalue of A that rounding of the mean can cause.
         self.floor = floor
-        #: The columns seen and the noise of the gaps, for rows with missing values.
-        self.gaps: GapNoise | None = None
         #: True if A and B are zero outside the basis.
         self.whole = False
         #: The weights in use, or None.
