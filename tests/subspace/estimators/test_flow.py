@@ -130,3 +130,11 @@ def test_one_untuned_pass_reaches_the_optimum():
         found.append(V.T @ V)
     for other in found[1:]:
         assert np.abs(other - found[0]).max() < 1e-8
+
+
+def test_the_flow_has_an_alpha_of_its_own_by_default():
+    rows = np.random.default_rng(0).normal(size=(300, 5)).cumsum(axis=0)
+    by_default = SlowSubspace(2, solver="flow").fit(rows)
+    given = SlowSubspace(2, solver="flow", alpha=0.2).fit(rows)
+    assert by_default.alpha_ == 0.2
+    np.testing.assert_array_equal(by_default.components_, given.components_)

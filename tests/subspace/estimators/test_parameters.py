@@ -54,7 +54,10 @@ DIFFERENCE = ClassSubspace(criterion="difference")
         (PairSubspace(solver=Kernel("sinc")), "'kernel' parameter of Kernel"),
         (StreamPCA(solver="qr"), "'solver' parameter"),
         (ClassSubspace(2, criterion="difference", eta=-1.0), "'eta' parameter"),
-        (SlowSubspace(solver="flow"), "alpha='auto' is not supported by solver='flow'"),
+        (
+            SlowSubspace(alpha="bound", solver="flow"),
+            "alpha='bound' is not supported by solver='flow'",
+        ),
         (SlowSubspace(2, solver="sketch"), r"Use solver=Dense\(\) or Sketch\(passes=2\) or"),
         (clone(DIFFERENCE).set_params(solver="krylov"), "eta='auto' is not supported by solver='k"),
         (StreamPCA(0.9, solver="sketch"), "n_components=0.9 is not supported by .* or a whole"),

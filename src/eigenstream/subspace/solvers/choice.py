@@ -42,7 +42,10 @@ def needs_of(estimator: BaseEstimator) -> list[Need]:
     if params.get("criterion", "difference") != "difference":
         needs.append(Need("criterion='ratio'", ratios, otherwise))
     else:
+        flows = estimator.solver == Flow.name or isinstance(estimator.solver, Flow)
         for name in ("alpha", "eta"):
+            if flows and name == "alpha" and params.get(name) == "auto":
+                continue  # a fixed value, see SlowSubspace
             if not isinstance(params.get(name, 1.0), int | float):
                 words = f"{name}={params[name]!r}"
                 ability = ratios if params[name] == "auto" else MATRIX
