@@ -137,7 +137,7 @@ class ShortLag(Watcher):
             parts.append(chunk[: min(end, CHECKED_ROWS)])
             if end < chunk.n or sum(part.n for part in parts) >= CHECKED_ROWS:
                 break
-        if not all(part.weights is None and part.pairs is None for part in parts):
+        if not parts or any(part.weights is not None or part.pairs is not None for part in parts):
             return
         mean, columns = model._answer.mean, model._answer.columns
         n_rows = sum(part.n for part in parts)
