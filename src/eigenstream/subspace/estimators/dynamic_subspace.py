@@ -9,6 +9,7 @@ from typing import ClassVar, cast
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from sklearn.utils._param_validation import Interval
+from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_whole
@@ -42,8 +43,9 @@ class DynamicSubspace(TimeEstimator):
 
     Parameters
     ----------
-    n_components : int or None, default=2
-        The number of features. An oscillation takes two. None keeps all directions.
+    n_components : int, float in (0, 1) or None, default=2
+        The number of features. An oscillation takes two. None keeps all directions. A float keeps
+        this share of the kinetic variance, the sum of the squared singular values.
     lag : int, default=1
         The time step in rows, below half of the shortest period.
     rank : int, float in (0, 1), or None, default=None
@@ -59,6 +61,9 @@ class DynamicSubspace(TimeEstimator):
     ----------
     components_ : array of shape (n_components, n_features)
         The features, uncorrelated and with unit variance: the left singular functions of VAMP.
+    right_components_ : array of shape (n_components, n_features)
+        The right singular functions, of the rows ``lag`` later less ``mean1`` of
+        ``lagged_covariances_``.
     singular_values_ : array of shape (n_components,)
         The correlations of the features and of the right singular functions ``lag`` rows later.
     propagator_eigenvalues_ : complex array of shape (n_components,)
@@ -118,6 +123,7 @@ class DynamicSubspace(TimeEstimator):
     _needs = (Need("DynamicSubspace", PAIRWISE),)
     _parameter_constraints: ClassVar[Constraints] = {
         **{k: v for k, v in TimeEstimator._parameter_constraints.items() if k != "scale"},
+        "n_components": [COUNT, Interval(Real, 0, 1, closed="neither"), None],
         "lag": [COUNT],
         "rank": [COUNT, Interval(Real, 0, 1, closed="neither"), None],
     }
@@ -153,6 +159,12 @@ class DynamicSubspace(TimeEstimator):
         sums: PairMoments | GapMoments = learner.sums
         return sums.covariances(self.lag)
 
+    def _take_covariances(self, learner: Learner, cov: LaggedCovariances) -> None:
+        assert isinstance(learner.sums, PairMoments)
+        assert isinstance(learner.terms, TimeTerms)
+        learner.sums.take_covariances(cov)
+        learner.terms.take_covariances(cov.mean0, cov.weight)
+
     def _solve(self, learner: Learner) -> DynamicResult:
         cov, gaps = self._covariances(learner), self._gaps_of(learner)
         values, left, _ = _propagator.singular(cov, self._wanted(len(cov.c00)), self.rank)
@@ -174,6 +186,12 @@ class DynamicSubspace(TimeEstimator):
     def singular_values_(self) -> Values:
         """The singular values, in descending order."""
         return self.eigenvalues_
+
+    @property
+    def right_components_(self) -> Values:
+        """The right singular functions, of rows ``lag`` later less their mean."""
+        right = _propagator.singular(self.lagged_covariances_, self.n_components_, self.rank)[2]
+        return self._without_unseen(right.T)
 
     @property
     def lagged_covariances_(self) -> LaggedCovariances:
@@ -257,9 +275,11 @@ class DynamicSubspace(TimeEstimator):
         predictions[lost] = np.nan
         return np.asarray(self._without_unseen(predictions), rows.dtype)
 
+    __metadata_request__score: ClassVar = {"r": UNUSED}
+
     @reads_rows
-    def score(self, X: RowsLike, y: LabelsLike = None) -> float:
-        """Return the VAMP-2 score of the learned functions on other rows.
+    def score(self, X: RowsLike, y: LabelsLike = None, r: int | str = 2) -> float:
+        """Return the VAMP score of the learned functions on other rows.
 
         Parameters
         ----------
@@ -267,17 +287,20 @@ class DynamicSubspace(TimeEstimator):
             Held-out rows in time order.
         y : None
             Ignored. It exists for compatibility with scikit-learn.
+        r : {1, 2, "E"}, default=2
+            VAMP-1 and VAMP-2 sum the first or the second power of the correlations that the
+            functions have on ``X``. VAMP-E also requires that these functions keep their variance.
 
         Returns
         -------
         float
             The score, at most ``n_components + 1``, since the constant function counts.
         """
-        scored = self._covariances(self._scored_terms(X))
-        _, left, right = _propagator.singular(
-            self.lagged_covariances_, self.n_components_, self.rank
-        )
-        return _propagator.vamp2(scored, left, right)
+        if r not in (1, 2, "E"):
+            raise ValueError(f"r must be 1, 2 or 'E', got {r!r}.")
+        own, scored = self.lagged_covariances_, self._covariances(self._scored_terms(X))
+        values, left, right = _propagator.singular(own, self.n_components_, self.rank)
+        return _propagator.vamp_score(scored, left, right, values, r)
 
     @maps_streams
     def koopman_weights(self, X: RowsLike) -> Matrix:

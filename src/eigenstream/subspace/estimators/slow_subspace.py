@@ -28,11 +28,12 @@ from eigenstream.subspace.solvers.base import COUNT, Problem, Solver
 from eigenstream.subspace.solvers.flow import FlowOperator
 from eigenstream.subspace.solvers.online import Flow
 from eigenstream.subspace.solvers.ratio_frame import RatioFrame
+from eigenstream.subspace.sums.accumulators import Moments
 from eigenstream.subspace.sums.learner import Learner, Watcher
 from eigenstream.subspace.sums.operators import Eigenpairs, MatrixOperator, eigenvalues_of
-from eigenstream.subspace.sums.propagator import koopman_weights
+from eigenstream.subspace.sums.propagator import LaggedCovariances, koopman_weights
 from eigenstream.subspace.sums.row_moments import PairMoments
-from eigenstream.subspace.sums.terms import Center, TimeTerms, Weights
+from eigenstream.subspace.sums.terms import VARIANCE, VELOCITY, Center, TimeTerms, Weights
 from eigenstream.subspace.watchers.sequences import ShortLag
 from eigenstream.subspace.watchers.values import RadiusBound, SuspectColumns
 
@@ -290,6 +291,21 @@ class SlowSubspace(TimeEstimator):
                 "Some stationary weights are negative and give negative variances. Pass more rows, "
                 "a smaller rank, or reversible=True."
             )
+
+    def _take_covariances(self, learner: Learner, cov: LaggedCovariances) -> None:
+        sums, terms, step = learner.sums, learner.terms, cov.mean1 - cov.mean0
+        assert isinstance(sums, Moments)
+        assert isinstance(terms, TimeTerms)
+        if self._reweighs:
+            raise ValueError("reversible='koopman' needs rows, not covariances. Use True.")
+        velocity = cov.c00 + cov.c11 - cov.c01 - cov.c01.T + np.outer(step, step)
+        variance, mean = cov.c11, cov.mean1
+        if terms.reversible:
+            variance = cov.c00 + cov.c11 + np.outer(step, step) / 2.0
+            mean = (cov.mean0 + cov.mean1) / 2.0
+        sums.take(VARIANCE, cov.weight * variance)
+        sums.take(VELOCITY, cov.weight * velocity)
+        terms.take_covariances(mean, cov.weight)
 
     def _watchers(self, learner: Learner) -> dict[str, Watcher]:
         watchers = super()._watchers(learner)

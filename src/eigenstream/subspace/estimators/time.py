@@ -34,7 +34,7 @@ from eigenstream._types import (
     Values,
     WeightsLike,
 )
-from eigenstream.rows.chunk import MUCH, Chunk, Places, with_gaps
+from eigenstream.rows.chunk import MUCH, Chunk, Places, Skipped, with_gaps
 from eigenstream.rows.fit import CallbackSupportMixin, Fit, with_callbacks
 from eigenstream.rows.guard import publishes
 from eigenstream.rows.rows import (
@@ -68,12 +68,13 @@ from eigenstream.subspace.inference.uncertainty import (
     parts_of_sequences,
     warned,
 )
-from eigenstream.subspace.solvers.base import MATRIX, Problem
+from eigenstream.subspace.solvers.base import MATRIX, Need, Problem
 from eigenstream.subspace.solvers.dense import Dense
 from eigenstream.subspace.sums.accumulators import Moments
 from eigenstream.subspace.sums.gap_moments import GapMoments
 from eigenstream.subspace.sums.gaps import imputed
 from eigenstream.subspace.sums.learner import Learner, Watcher
+from eigenstream.subspace.sums.propagator import LaggedCovariances
 from eigenstream.subspace.sums.row_moments import RowMoments
 from eigenstream.subspace.sums.terms import TimeTerms
 from eigenstream.subspace.watchers.gaps import LostInformation
@@ -264,7 +265,8 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         X : array-like or sparse of shape (n, D), a list of them, a stream, or pairs (n, 2, D)
             Rows in time order. A list holds separate sequences: no velocity crosses from one to
             the next. Memory-mapped arrays and streams are read chunk by chunk. An array of shape
-            (n, 2, D) has pairs: a row, and the row ``lag`` later.
+            (n, 2, D) has pairs: a row, and the row ``lag`` later. ``LaggedCovariances`` from
+            elsewhere take the place of rows.
         y : None
             Ignored. It exists for compatibility with scikit-learn.
         sample_weight : array-like of shape (n,), or a list of arrays, one a sequence
@@ -282,6 +284,9 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         """
         keeper = keeper_of(checkpoint, every, resume)
         self._check_parameters()
+        if isinstance(X, LaggedCovariances):
+            self._learn_covariances(X)
+            return self
         if blocks is not None:
             if keeper is not None:
                 raise ValueError("Pass blocks= or checkpoint=, not both.")
@@ -330,6 +335,33 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         if not is_pairs(X):
             check_is_rows(X)
         return self._continued(X, sample_weight, new_sequence=new_sequence)
+
+    def _learn_covariances(self, cov: LaggedCovariances) -> None:
+        """Solve from covariances in place of rows, forgetting what was learned before."""
+        if not self.lag:
+            raise ValueError(f"{type(self).__name__} has no lag. Pass rows.")
+        plain = self.center is True and not self._gaps and self.features is None
+        if cov.lag != self.lag or not plain:
+            raise ValueError(
+                f"The covariances have lag={cov.lag} and one mean, and {self!r} needs others. Use "
+                "this lag and center=True, and leave out missing='available' and features."
+            )
+        if not cov.weight > 0.0:
+            raise ValueError("The covariances have no weight. Pass LaggedCovariances.of(weight=).")
+        self._learner, self._answer, self._map, self._skipped = None, None, None, Skipped()
+        self.n_features_in_ = len(cov.mean0)
+        if hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        learner = self._begin(len(cov.mean0), None, Need("fit(LaggedCovariances)", MATRIX))
+        learner.watchers = {}
+        self._take_covariances(learner, cov)
+        self._check_enough(learner)
+        self._learner, self._answer = learner, self._result_of(learner)
+        forget_source(self)
+
+    def _take_covariances(self, learner: Learner, cov: LaggedCovariances) -> None:
+        """Set the sums of a learner to those with these covariances."""
+        raise NotImplementedError
 
     def merge(self, other: Self, *, new_sequence: bool = False) -> Self:
         """Return an estimator that has learned from the rows of this one and then of the other one.

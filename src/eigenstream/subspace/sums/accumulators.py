@@ -114,6 +114,10 @@ class Moments(Sums):
         for part, edges in block.parts.items():
             self._sum(part).add(block, edges)
 
+    def take(self, part: Part, total: Float64s) -> None:
+        """Set the sum of a part to a matrix."""
+        self._sum(part).total = np.asfortranarray(np.tril(total))
+
     def merge(self, later: "Moments") -> None:
         """Add another accumulator."""
         for part, moment in later.sums.items():

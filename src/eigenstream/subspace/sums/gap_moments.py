@@ -445,7 +445,7 @@ class GapMoments(Sums):
         average = (c00 + c11) / 2.0
         c00, c11 = average + edges / 2.0, average - edges / 2.0
         means = mean + step / 2.0, mean - step / 2.0
-        return LaggedCovariances(c00, c11, c01 - c00, *means, self.lag), squares
+        return LaggedCovariances(c00, c11, c01 - c00, *means, self.lag, float(total)), squares
 
     def operator(self, terms: Terms, held_out: Parts = NOTHING) -> MatrixOperator:
         """Return A and B."""

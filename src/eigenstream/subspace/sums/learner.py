@@ -117,7 +117,10 @@ class Learner:
 
     def watcher(self, kind: type[KindOfWatcher]) -> KindOfWatcher:
         """Return the attached watcher of a class."""
-        return next(each for each in self.watchers.values() if isinstance(each, kind))
+        for each in self.watchers.values():
+            if isinstance(each, kind):
+                return each
+        raise ValueError("A bound needs rows, and the fit was to covariances. Fit to rows.")
 
     def add(self, chunk: Chunk) -> None:
         """Learn from checked rows that follow the rows seen so far."""

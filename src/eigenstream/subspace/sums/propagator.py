@@ -12,9 +12,10 @@ so eigenvalues near 1 keep their digits. With gaps, sums of ``[past, now]`` use 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eig, eigh, svd
 
+from eigenstream._checks import check_finite, check_number, check_whole
 from eigenstream._linalg import (
     Float64s,
     brief,
@@ -32,10 +33,21 @@ Complexes = NDArray[np.complex128]
 RANK_CUT = 1e-12
 
 
-@storable(c00="f8 d d", c11="f8 d d", step="f8 d d", mean0="f8 d", mean1="f8 d", lag="int")
+@storable(
+    c00="f8 d d",
+    c11="f8 d d",
+    step="f8 d d",
+    mean0="f8 d",
+    mean1="f8 d",
+    lag="int",
+    weight="number?",
+)
 @dataclass(frozen=True, eq=False)
 class LaggedCovariances:
     """Covariances of rows and of the rows ``lag`` later.
+
+    ``fit`` of ``SlowSubspace`` and ``DynamicSubspace`` takes them in place of rows, so they may
+    come from another program. ``of`` makes them from C00, C01 and C11.
 
     Attributes
     ----------
@@ -47,6 +59,8 @@ class LaggedCovariances:
         The means of the earlier and of the later rows.
     lag : int
         The lag in rows.
+    weight : float
+        The number of pairs of rows, or their weight.
     """
 
     c00: Float64s
@@ -55,8 +69,64 @@ class LaggedCovariances:
     mean0: Float64s
     mean1: Float64s
     lag: int
+    weight: float = np.nan
 
     __repr__ = brief
+
+    @classmethod
+    def of(
+        cls,
+        c00: ArrayLike,
+        c01: ArrayLike,
+        c11: ArrayLike,
+        mean0: ArrayLike,
+        mean1: ArrayLike,
+        *,
+        lag: int,
+        weight: float,
+    ) -> "LaggedCovariances":
+        """Return the covariances with these values, divided by the weight.
+
+        Parameters
+        ----------
+        c00, c01, c11 : array-like of shape (n_features, n_features)
+            The covariances of the earlier rows, of the earlier and the later rows, and of the
+            later rows, about their means.
+        mean0, mean1 : array-like of shape (n_features,)
+            The means of the earlier and of the later rows.
+        lag : int
+            The lag in rows.
+        weight : float
+            The number of pairs of rows, or their weight.
+
+        Returns
+        -------
+        LaggedCovariances
+            The covariances.
+
+        Examples
+        --------
+        >>> from eigenstream import DynamicSubspace
+        >>> cov = LaggedCovariances.of(
+        ...     [[1.0]], [[0.5]], [[1.0]], [0.0], [0.0], lag=2, weight=100
+        ... )
+        >>> DynamicSubspace(1, lag=2).fit(cov).timescales_.round(2)
+        array([2.89])
+        """
+        first, crossed, last = (np.atleast_2d(np.asarray(c, np.float64)) for c in (c00, c01, c11))
+        means = [np.atleast_1d(np.asarray(mean, np.float64)) for mean in (mean0, mean1)]
+        shapes, size = [c.shape for c in (first, crossed, last)], len(means[0])
+        if set(shapes) != {(size, size)} or means[1].shape != (size,):
+            raise ValueError(
+                f"The covariances have shapes {shapes} and the means have lengths "
+                f"{list(map(len, means))}. Pass D x D matrices and means of length D."
+            )
+        for values in (first, crossed, last, *means):
+            check_finite(np.atleast_2d(values), name="LaggedCovariances")
+        check_number(weight, "weight", above=0)
+        lag, weight = check_whole(lag, "lag"), float(weight)
+        first, last = (first + first.T) / 2.0, (last + last.T) / 2.0
+        return cls(first, last, crossed - first, means[0], means[1], lag, weight)
 
     @property
     def c01(self) -> Float64s:
@@ -80,7 +150,7 @@ class LaggedCovariances:
             columns.T @ matrix @ columns for matrix in (self.c00, self.c11, self.step)
         )
         means = self.mean0 @ columns, self.mean1 @ columns
-        return LaggedCovariances(c00, c11, step, *means, self.lag)
+        return LaggedCovariances(c00, c11, step, *means, self.lag, self.weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,22 +234,36 @@ def principal(matrix: Float64s, rank: int | float | None, mean: Float64s) -> Flo
 
 
 def singular(
-    cov: LaggedCovariances, n: int | None, rank: int | float | None = None
+    cov: LaggedCovariances, n: int | float | None, rank: int | float | None = None
 ) -> tuple[Float64s, Float64s, Float64s]:
-    """Return the VAMP singular values, and the left and right functions as columns."""
+    """Return the VAMP singular values, and the left and right functions as columns.
+
+    ``n`` is their number, their share of the sum of squares, or None for all.
+    """
     first, second = (principal(covariance, rank, cov.mean0) for covariance in (cov.c00, cov.c11))
     left, values, right = svd(first.T @ cov.c01 @ second, full_matrices=False)
+    if isinstance(n, float):
+        kinetic = np.cumsum(values**2)
+        n = int(np.searchsorted(kinetic, n * kinetic[-1:].sum())) + 1
     columns = first @ left
     scaled = columns * np.sqrt(np.maximum(np.diagonal(cov.c00), 0.0))[:, None]
     signs = np.where((canonical_signs(scaled) * scaled).sum(axis=0) < 0.0, -1.0, 1.0)
     return values[:n], (columns * signs)[:, :n], (second @ right.T * signs)[:, :n]
 
 
-def vamp2(cov: LaggedCovariances, left: Float64s, right: Float64s) -> float:
-    """Return the VAMP-2 score of functions on given covariances, with the constant function."""
-    first = whitener(left.T @ cov.c00 @ left, RANK_CUT)
-    second = whitener(right.T @ cov.c11 @ right, RANK_CUT)
-    return float(((first.T @ (left.T @ cov.c01 @ right) @ second) ** 2).sum()) + 1.0
+def vamp_score(
+    cov: LaggedCovariances, left: Float64s, right: Float64s, values: Float64s, r: int | str
+) -> float:
+    """Return the VAMP-1, VAMP-2 or VAMP-E score of functions, with the constant function.
+
+    ``left`` and ``right`` have the singular ``values`` in the fit.
+    """
+    c00, c01, c11 = left.T @ cov.c00 @ left, left.T @ cov.c01 @ right, right.T @ cov.c11 @ right
+    if r == "E":
+        scaled = values[:, None] * c00 * values
+        return float(2.0 * values @ np.diagonal(c01) - (scaled * c11).sum()) + 1.0
+    crossed = whitener(c00, RANK_CUT).T @ c01 @ whitener(c11, RANK_CUT)
+    return float((svd(crossed, compute_uv=False) ** int(r)).sum()) + 1.0
 
 
 def eigenmodes(cov: LaggedCovariances) -> Modes:

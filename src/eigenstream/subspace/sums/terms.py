@@ -306,6 +306,14 @@ class TimeTerms(Terms):
         below = {NEGATIVE_VARIANCE: -reward, NEGATIVE_VELOCITY: penalty}
         return {VARIANCE: reward, VELOCITY: -penalty} | below
 
+    def take_covariances(self, mean: Float64s, weight: float) -> None:
+        """Count pairs of this weight, whose rows have this mean."""
+        n = round(weight)
+        self.n_rows = self.n_velocities = n
+        self.n_variances = 2 * n if self.reversible else n
+        self.velocity, self.unbroken = weight, False
+        self.center.mean, self.center.weight = mean, 2.0 * weight if self.reversible else weight
+
     def drop(self, n_rows: int, weights: Float64s, of_velocities: Float64s) -> None:
         """Remove the last rows, with terms of these weights, and end the sequence."""
         self.n_rows -= n_rows
