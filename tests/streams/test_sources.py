@@ -61,6 +61,9 @@ def written(folder, ending):
         parquet.write_table(TABLE, path, row_group_size=20)
     elif ending == "feather":
         feather.write_feather(TABLE, str(path))
+    elif ending == "arrows":
+        with pa.ipc.new_stream(path, TABLE.schema) as file:
+            file.write_table(TABLE, max_chunksize=20)
     elif ending == "h5":
         h5py = pytest.importorskip("h5py")
         with h5py.File(path, "w") as file:
@@ -127,6 +130,7 @@ SOURCES = {
     "npz": lambda folder: written(folder, "npz"),
     "parquet": lambda folder: written(folder, "parquet"),
     "feather": lambda folder: written(folder, "feather"),
+    "arrow stream": lambda folder: written(folder, "arrows"),
     "hdf5": lambda folder: written(folder, "h5"),
     "link in hdf5": lambda folder: f"{written(folder, 'h5')}::/alias",
     "zarr group": lambda folder: written(folder, "zarr"),

@@ -158,7 +158,7 @@ class Grid:
         pairs = np.concatenate(pairs_of_blocks)
         return np.asarray(pairs[pairs[:, 0] < pairs[:, 1]], np.int64)
 
-    def connectivity(self) -> csr_array[np.float64]:
+    def connectivity(self) -> "csr_array[np.float64]":  # SciPy 1.15 has no such alias
         """Return the matrix of neighbouring units, for clustering with scikit-learn.
 
         Returns

@@ -211,6 +211,8 @@ def reader_of_file(file: File) -> str | None:
     kind = BY_ENDING.get(file.suffix)
     if kind == "array_files.NetCdf" and file.start(4) == b"\x89HDF":  # version 4
         kind = "array_files.Hdf5"
+    if kind == "tables.Arrow" and not file.is_folder and file.start(4) == b"\xff\xff\xff\xff":
+        kind = "tables.ArrowStream"
     if kind == "array_files.Zarr" and file.holds(f"{file.part.strip('/') or 'X'}/indptr"):
         return "sparse_files.ZarrAnnData"
     if kind == "array_files.Hdf5" and file.part:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -51,6 +51,18 @@ def of_records(records: Any, request: Request, name: str) -> Chunk:
 
 class ColumnTable(RowTable):
     """A table of Arrow records, whose columns have names."""
+
+    def describe_columns(self, schema: Any) -> None:
+        """Set the names and types of the columns from an Arrow schema."""
+        self.name_columns(schema.names)
+        self.no_numbers: Mapping[int, str] = {
+            place: type_word(field.type)
+            for place, field in enumerate(schema)
+            if not (types.is_primitive(field.type) or types.is_decimal(field.type))
+            or types.is_temporal(field.type)
+        }
+        singles = {field.type for field in schema} == {pyarrow.float32()}
+        self.dtype = np.dtype(np.float32 if singles else np.float64)
 
     def name_columns(self, names: Sequence[object]) -> None:
         """Set the names of the columns, which must be unique."""
@@ -134,15 +146,7 @@ class Arrow(ColumnTable):
             schema = pyarrow.unify_schemas([schema, *schemas], promote_options="permissive")
             data = type(data)(files, schema, data.format, data.filesystem)
         self.data, self.n_rows = data, data.count_rows()
-        self.name_columns(schema.names)
-        self.no_numbers: Mapping[int, str] = {
-            place: type_word(field.type)
-            for place, field in enumerate(schema)
-            if not (types.is_primitive(field.type) or types.is_decimal(field.type))
-            or types.is_temporal(field.type)
-        }
-        singles = {field.type for field in schema} == {pyarrow.float32()}
-        self.dtype = np.dtype(np.float32 if singles else np.float64)
+        self.describe_columns(schema)
 
     def blocks(self, request: Request) -> Iterator[Chunk]:
         """Yield the requested rows, without reading the row groups before them."""
@@ -178,6 +182,29 @@ class Arrow(ColumnTable):
                     yield batch
         except ERRORS as error:
             raise self._failed(error) from None
+
+
+class ArrowStream(ColumnTable):
+    """The rows of a file in Arrow's streaming format, which has no index."""
+
+    def __init__(self, file: File) -> None:
+        self.file, self.files, self.name = file, [file], file.name
+        with self._reader() as reader:
+            self.describe_columns(reader.schema)
+
+    @contextmanager
+    def _reader(self) -> Iterator[Piece]:
+        try:
+            with self.file.open() as stream, pyarrow.ipc.open_stream(stream) as reader:
+                yield reader
+        except ERRORS as error:
+            raise StreamError(f"{self.name} cannot be read: {one_line(error)}.") from None
+
+    def pieces(self, request: Request) -> Iterator[Piece]:
+        """Yield batches of records with the requested columns."""
+        with self._reader() as reader:
+            for batch in reader:
+                yield batch.select(request.places)
 
 
 def type_word(kind: Any) -> str:
