@@ -31,6 +31,24 @@ SHOWN: WeakKeyDictionary[Parallel, set[str]] = WeakKeyDictionary()
 LARGEST_VALUE = 1e150
 
 
+#: A step in time of more than this number of usual steps is a hole. Fewer occur in rows at random
+#: times.
+HOLE = 20.0
+
+
+def first_hole(steps: Any) -> int | None:
+    """Return the place of the first step in time that is much longer than the usual one.
+
+    >>> first_hole(np.array([1.0] * 9 + [50.0, 1.0]))
+    9
+    """
+    forward = steps[steps > 0]
+    if len(forward) == 0:
+        return None
+    holes = np.flatnonzero(steps > HOLE * np.median(forward))
+    return int(holes[0]) if len(holes) else None
+
+
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the line of the caller outside the library.
 

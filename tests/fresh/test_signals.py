@@ -1,5 +1,6 @@
 """Every command that reads data ends on a signal while its pipe is quiet, and with its reader."""
 
+import json
 import signal
 import time
 
@@ -12,7 +13,8 @@ fcntl = pytest.importorskip("fcntl")  # and with it fork and named pipes
 termios = pytest.importorskip("termios")
 
 ROWS = np.random.default_rng(0).standard_normal((3000, 3)).cumsum(axis=0).round(4)
-TEXT = "x,y,z\n" + "".join(",".join(map(str, row)) + "\n" for row in ROWS.tolist())
+ROWS_OF_TEXT = [",".join(map(str, row)) for row in ROWS.tolist()]
+TEXT = "\n".join(["x,y,z", *ROWS_OF_TEXT, ""])
 
 
 @pytest.fixture(scope="module")
@@ -63,3 +65,33 @@ def test_a_reader_that_ends_ends_the_command_quietly(commands):
         assert reader.readline() == "streampca0\n"
     assert process.code() == 141
     assert process.errors == ""
+
+
+def test_watch_reports_a_bad_cell_and_goes_on(commands):
+    lines = [f"2024-05-01T{k // 60:02}:{k % 60:02},{row}" for k, row in enumerate(ROWS_OF_TEXT)]
+    (commands.folder / "dated.csv").write_text("\n".join(["when,x,y,z", *lines[:1440], ""]))
+    pipe = commands.pipe()
+    options = "--reference dated.csv --window 30 --rate 0.2 --time when --columns x,y,z --json"
+    process = commands.start("watch", "m.eigs", "-", *options.split(), stdin=pipe)
+    lines[3] = lines[3].rpartition(",")[0] + ",ERR"
+    lines[5:7] = ["2024-05-01T00:05,1", "noon,1,2,3"]
+    lines[9] = lines[9].rpartition(",")[0] + ",inf"
+    with open(pipe, "w") as writer:
+        writer.write("\n".join(["when,x,y,z", *lines[:20], ""]))
+        writer.flush()
+        emptied(writer)
+        writer.write("\n".join([*lines[20:62], ""]))
+    assert process.code() in (0, 1), process.errors
+    records = [json.loads(line) for line in process.out.splitlines()]
+    assert [record["time"] for record in records] == ["2024-05-01T00:31", "2024-05-01T01:01"]
+    assert "'ERR' in row 3 (line 5) of column 'z'" in process.errors
+    assert "'noon' in the column of times" in process.errors
+    assert process.errors.endswith("eigenstream: 3 bad cells or lines.\n")
+
+
+def test_names_of_columns_do_not_control_the_terminal(commands):
+    (commands.folder / "names.csv").write_text("heat\x1b[2J,wind\n" + "1,2\n2,1\n" * 9)
+    for words in ("info names.csv", "fit slow names.csv", "info names.csv --columns none"):
+        _, out, errors = commands.run(*words.split())
+        assert "\x1b" not in out + errors
+        assert r"heat\x1b[2J" in out + errors

@@ -1,13 +1,15 @@
 """Sequences, gaps and missing values: compared with slow twins, for every chunking."""
 
 import datetime
+import warnings
 
 import numpy as np
+import pyarrow
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eigenstream.streams import open_stream
+from eigenstream.streams import StreamError, open_stream
 
 
 def sequences_of(stream):
@@ -169,3 +171,29 @@ def test_files_that_continue_each_other_are_judged_by_time():
     stream = open_stream(days, sequence=False, time=0, gap=1)
     assert [len(rows) for rows, _ in sequences_of(stream)] == [6, 3]
     assert [len(rows) for rows, _ in sequences_of(open_stream(days))] == [3, 3, 3]
+
+
+def dated(order):
+    days = np.datetime64("2024-01-01") + np.array(order)
+    return pyarrow.table({"when": days, "a": np.arange(len(order), dtype=float)})
+
+
+def test_times_out_of_order_are_an_error_with_the_place():
+    days = list(range(40))
+    shuffled = np.random.default_rng(0).permutation(40).tolist()
+    for order, row in ((days[::-1], 1), ([*days[:4], *shuffled], None)):
+        with pytest.raises(StreamError, match="the time column goes back") as told:
+            list(open_stream(dated(order), time="when"))
+        if row is not None:
+            assert f"first at row {row}." in str(told.value)
+    assert len(list(open_stream(dated(days * 3), time="when"))) == 3
+
+
+def test_a_hole_in_time_is_warned_of_with_the_place():
+    days = dated([*range(20), *range(60, 80)])
+    with pytest.warns(UserWarning, match="hole before row 20, where the step is 41 times"):
+        list(open_stream(days, time="when"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(list(open_stream(days, time="when", gap=86400))) == 2
+        list(open_stream(dated(list(range(40))), time="when"))

@@ -163,6 +163,38 @@ def test_dates_in_any_zone_are_times(tmp_path):
         list(opened(tmp_path, "when,v\n31.05.2024,1\n", time="when"))
 
 
+def test_units_below_the_names_and_values_that_mean_nothing(tmp_path):
+    text = "when,heat,wind\ns,degC,m/s\n0,1,2\n1,-9999,3\n2,5,broken\n3,6,1\n"
+    how = {"skip_rows": 1, "time": "when", "missing": "skip"}
+    stream = opened(tmp_path, text, na_values=[-9999, "broken"], **how)
+    (chunk,) = stream
+    assert chunk.weights.tolist() == [1.0, 0.0, 0.0, 1.0]
+    assert chunk.times.tolist() == [0.0, 1.0, 2.0, 3.0]
+    assert stream.reading["na_values"] == [-9999.0]
+    with pytest.raises(StreamError, match=r"'degC' in row 0 .*skip_rows=1 if the row has units"):
+        list(opened(tmp_path, text, time="when"))
+    with pytest.raises(TypeError, match="na_values= does not apply"):
+        open_stream(np.eye(2), na_values="broken")
+
+
+@given(
+    value=st.sampled_from([-9999.0, -999.0, 9999.0]),
+    count=st.integers(0, 5),
+    scale=st.sampled_from([1.0, 100.0, 1e5]),
+    column=st.integers(0, 2),
+)
+def test_a_repeated_sentinel_far_from_the_rest_is_named(value, count, scale, column):
+    rows = np.random.default_rng(count).uniform(-1, 1, (50, 3)) * scale
+    rows[:count, column] = value
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in open_stream(rows, chunk_rows=25):
+            pass
+    assert len(caught) == (count > 1 and scale < 1e5)
+    for warning in caught:
+        assert f"{value:g} in {count} of 25 rows of column {column}" in str(warning.message)
+
+
 CELLS = st.sampled_from(["1", "-2.5", "x", "", '"', "#", " ", "\t", "1,5", "é", "\r", "nan", "\0"])
 LINES = st.lists(st.lists(CELLS, max_size=4), max_size=6)
 

@@ -17,6 +17,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from eigenstream._types import Facts
+from eigenstream.cli._output import printable
 
 __all__ = ["Group", "command", "end_of_pipe", "fail", "grouped"]
 
@@ -112,7 +113,7 @@ class Command(_Described, TyperCommand):
 
         def say(message: Warning | str, *_: object, **__: object) -> None:
             text = in_options(str(message), names)
-            print("eigenstream: warning:", *text.split(), file=sys.stderr)
+            print("eigenstream: warning:", printable(" ".join(text.split())), file=sys.stderr)
 
         try:
             with warnings.catch_warnings():
@@ -184,5 +185,5 @@ def fail(message: str) -> NoReturn:
         ...
     SystemExit: 2
     """
-    print("eigenstream:", *message.split(), file=sys.stderr)
+    print("eigenstream:", printable(" ".join(message.split())), file=sys.stderr)
     sys.exit(2)

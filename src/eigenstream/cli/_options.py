@@ -12,7 +12,7 @@ import typer
 
 import eigenstream as es
 from eigenstream._types import Estimator, Facts, StreamLike
-from eigenstream.cli._output import check_output
+from eigenstream.cli._output import check_output, printable
 
 # ---- texts and their values --------------------------------------------------------------------
 
@@ -29,6 +29,15 @@ def value(text: str) -> Any:
         except ValueError:
             pass
     return None if text in ("all", "None") else text
+
+
+def value_list(text: str) -> list[Any]:
+    """Return the values of a list with commas.
+
+    >>> value_list("-9999, bad")
+    [-9999, 'bad']
+    """
+    return [value(part.strip()) for part in text.split(",")]
 
 
 def column(text: str) -> str | int:
@@ -140,7 +149,8 @@ def without_text(stream: StreamLike) -> StreamLike:
     if not others or decimals or len(others) == stream.n_features:
         return stream
     names = "; ".join(f"{name}: {what}" for name, what in others.items())
-    print(f"eigenstream: columns without numbers are left out ({names}).", file=sys.stderr)
+    left_out = f"columns without numbers are left out ({printable(names)})."
+    print("eigenstream:", left_out, file=sys.stderr)
     return readable
 
 
@@ -159,6 +169,8 @@ class ReadingOptions:
     size: Annotated[Any, image_size, "Shrink video frames or images to 24x32, say."] = None
     delimiter: Annotated[str | None, "Of text; found by default."] = None
     decimal: Annotated[str | None, "The decimal mark of text: . or ,"] = None
+    skip_rows: Annotated[int | None, "Rows of text below the names to skip, as units."] = None
+    na_values: Annotated[Any, value_list, "Values that mean a missing one, as -9999,bad."] = None
     header: Annotated[
         bool | None,
         typer.Option(help="The first row of text names the columns, or not.", metavar=""),

@@ -90,7 +90,7 @@ def show(title: str, facts: Facts, as_json: bool) -> None:
     width = max(map(len, lines), default=0)
     for name, text in lines.items():
         if text:
-            print(f"  {name:{width}}  {text}")
+            print(f"  {name:{width}}  {printable(text)}")
     if eigenvalues is None:
         return
     print()
@@ -99,6 +99,15 @@ def show(title: str, facts: Facts, as_json: bool) -> None:
     for place, value in enumerate(values.tolist(), 1):
         bar = ("#" if value >= 0 else "-") * round(BAR_WIDTH * abs(value) / largest)
         print(f"{place:3} {value:12.5g}  {bar}".rstrip())
+
+
+def printable(text: str) -> str:
+    r"""Return text with escapes for what could control a terminal, as names of columns could.
+
+    >>> printable("heat\x1b[2J")
+    'heat\\x1b[2J'
+    """
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def as_text(value: object) -> str:

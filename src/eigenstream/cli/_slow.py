@@ -7,6 +7,7 @@ import numpy as np
 
 from eigenstream._streams import names_of_features
 from eigenstream._types import Estimator, Facts, StreamLike
+from eigenstream.cli._output import printable
 
 #: Columns that are named for each feature, and features that are printed.
 MOST_COLUMNS, MOST_FEATURES = 3, 10
@@ -68,7 +69,7 @@ def print_features(features: list[Facts], unit: str) -> None:
     for k, feature in enumerate(features[:MOST_FEATURES], 1):
         text = interval(feature["timescale"], *feature.get("interval", ()))
         columns = ", ".join(f"{name} {value:.2g}" for name, value in feature["weights"].items())
-        print(f"{k:7}  {text}; {columns}")
+        print(printable(f"{k:7}  {text}; {columns}"))
     if len(features) > MOST_FEATURES:
         print(f"        ... and {len(features) - MOST_FEATURES} more")
 

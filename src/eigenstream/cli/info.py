@@ -1,14 +1,17 @@
 """``eigenstream info``: the contents of data, or of a model file."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
 import eigenstream as es
 from eigenstream._types import Facts, StreamLike
 from eigenstream.cli._options import Data, Json, ReadingOptions
-from eigenstream.cli._output import Watched, show
+from eigenstream.cli._output import Watched, printable, show
+
+#: The most columns whose ranges are printed.
+MOST_COLUMNS = 20
 
 
 def info(
@@ -17,14 +20,15 @@ def info(
     quick: Annotated[bool, "Read headers only."] = False,
     json: Json = False,
 ) -> None:
-    """Show the rows, columns, types, sequences and missing values of data, and the reading speed.
+    """Show rows, columns with their ranges and missing values, sequences, times, and the speed.
 
     For a model file (.eigs): show its class, parameters, sources and spectrum.
     """
     if len(data) == 1 and data[0].endswith(".eigs"):
         _show_model(Path(data[0]), json)
         return
-    stream = reading.opened(data, missing="skip")
+    infinite = [*(reading.na_values or ()), np.inf, -np.inf]
+    stream = reading.opened(data, na_values=infinite).keeping_holes()
     width = stream.n_features
     stream, others = stream.of_numbers()
     readable = not others or len(others) < width
@@ -38,36 +42,92 @@ def info(
         "read_once": not stream.rereadable,
         "no_numbers": {str(name): what for name, what in others.items()},
     }
+    columns: list[Facts] = []
     if readable and not quick:
-        facts |= _facts_of_pass(stream)
-    show("Data", facts, json)
+        further, columns = _facts_of_pass(stream)
+        facts |= further
+    show("Data", facts | ({"ranges": columns} if json else {}), json)
+    if columns and not json:
+        print(f"\n{'missing':>9} {'least':>12} {'largest':>12}  column")
+        for column in columns[:MOST_COLUMNS]:
+            least, largest = (f"{column[name]:12.5g}" for name in ("least", "largest"))
+            print(f"{column['missing']:9,} {least} {largest}  {printable(column['name'])}")
+        if len(columns) > MOST_COLUMNS:
+            print(f"          ... and {len(columns) - MOST_COLUMNS} more")
 
 
-def _facts_of_pass(stream: StreamLike) -> Facts:
-    """Read all rows, and return the facts that need a pass."""
+def _facts_of_pass(stream: StreamLike) -> tuple[Facts, list[Facts]]:
+    """Read all rows, and return the facts that need a pass, of the data and of each column."""
     lengths: list[int] = []
     n_missing, first = 0, None
+    ranges = [np.full(stream.n_features, end) for end in (np.inf, -np.inf)]
+    absent = np.zeros(stream.n_features, np.int64)
+    times = Times()
     with Watched(stream) as watched:
         for chunk in watched.chunks():
             if chunk.new_sequence or not lengths:
                 lengths.append(0)
             lengths[-1] += len(chunk)
-            weights = np.ones(len(chunk)) if chunk.weights is None else chunk.weights
-            holes = np.flatnonzero(weights == 0)
+            rows = chunk.rows.toarray() if hasattr(chunk.rows, "toarray") else chunk.rows
+            if chunk.weights is not None:
+                rows = np.where(chunk.weights[:, None] > 0, rows, np.nan)
+            lacking = np.isnan(rows)
+            absent += lacking.sum(axis=0)
+            for bound, smaller in zip(ranges, (np.fmin, np.fmax), strict=True):
+                smaller(bound, smaller.reduce(rows, axis=0), out=bound)
+            holes = np.flatnonzero(lacking.any(axis=1))
             if len(holes) and first is None:
-                first = {"source": chunk.source, "row": chunk.first_row + int(holes[0])}
+                row = chunk.first_row + int(holes[0]) * chunk.stride
+                first = {"source": chunk.source, "row": row}
             n_missing += len(holes)
+            times.add(chunk)
         seconds = watched.seconds
-    return {
+    facts: Facts = {
         "rows": watched.rows,
         "sequences": len(lengths),
         "shortest": min(lengths),
         "longest": max(lengths),
         "rows_with_missing": n_missing,
         "first_missing": first,
+        **times.facts(),
         "seconds": seconds,
         "rows_per_second": round(watched.rows / max(seconds, 1e-9)),
     }
+    names = stream.feature_names or [str(k) for k in range(len(absent))]
+    known = [np.where(absent < watched.rows, bound, np.nan) for bound in ranges]
+    columns = zip(names, absent.tolist(), *known, strict=True)
+    keys = "name", "missing", "least", "largest"
+    return facts, [dict(zip(keys, column, strict=True)) for column in columns]
+
+
+class Times:
+    """The first and the last time, and the steps between rows of a sequence."""
+
+    def __init__(self) -> None:
+        self.ends: list[Any] = []
+        self.last = self.shortest = self.longest = np.nan
+        self.n_repeated = 0
+
+    def add(self, chunk: Any) -> None:
+        """Include the times of a chunk."""
+        if chunk.times is None:
+            return
+        raw = chunk.raw_times[[0, -1]].astype(np.str_).tolist()
+        self.ends = [(self.ends or raw)[0], raw[1]]
+        last = np.nan if chunk.new_sequence else self.last
+        steps = np.diff(chunk.times, prepend=last)
+        self.last = float(chunk.times[-1])
+        self.n_repeated += int((steps == 0).sum())
+        forward = steps[steps > 0]
+        self.shortest = np.fmin(self.shortest, forward.min(initial=np.inf))
+        self.longest = np.fmax(self.longest, forward.max(initial=-np.inf))
+
+    def facts(self) -> Facts:
+        """Return the facts by name, for rows with times."""
+        if not self.ends:
+            return {}
+        steps = {"shortest_step": self.shortest, "longest_step": self.longest}
+        return {"time": " to ".join(self.ends), **steps, "repeated_times": self.n_repeated}
 
 
 def _show_model(path: Path, json: bool) -> None:

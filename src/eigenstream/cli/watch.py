@@ -1,6 +1,7 @@
 """``eigenstream watch``: alarms when windows of data differ from those of a reference."""
 
 import sys
+from math import inf
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -8,7 +9,8 @@ import typer
 
 import eigenstream as es
 from eigenstream.cli._options import Data, Json, ModelFile, ReadingOptions
-from eigenstream.cli._output import Watched, check_output, print_json
+from eigenstream.cli._output import Watched, check_output, print_json, printable
+from eigenstream.monitor.records import time_text
 
 #: The keys of a line of --json.
 KEYS = "rows", "time", "p", "group", "column", "offset", "alarm"
@@ -33,7 +35,8 @@ def watch(
     The model is one of pca, slow or dynamic, or a monitor that -o has saved. A line a window shows
     its probability without a change, and for an alarm the group of features and the column that
     changed. The exit code is 1 after an alarm, 0 without one, and 2 after an error. --json prints
-    one object a line.
+    one object a line. Cells of text that are no numbers are reported and count as missing. Lines
+    that lack cells or a time are reported and left out.
     """
     monitor = es.load(model)
     known = isinstance(monitor, es.Monitor)
@@ -42,7 +45,11 @@ def watch(
         raise ValueError(f"{model} holds a {kind}.")
     if not known:
         monitor = es.Monitor(monitor, window=window, rate=rate)
-    new = reading.matching(monitor.estimator, data, "raise")
+    infinite = [*(reading.na_values or ()), inf, -inf]
+    new = reading.matching(monitor.estimator, data, "raise", na_values=infinite)
+    bad_cells = BadCells()
+    for table in new.tables:
+        table.report = bad_cells.report
     inputs = [model, *data, *new.sources]
     check_output(out, inputs, (".eigs",))
     check_output(report, inputs, (".html",))
@@ -54,7 +61,7 @@ def watch(
     records = []
     if not json:
         print(f"{'rows':>12} {'time':>22} {'p':>8}")
-    with Watched(new) as watched:
+    with Watched(new) as watched, bad_cells:
         for record in monitor.watch(watched):
             records.append(record)
             if json:
@@ -74,11 +81,30 @@ def watch(
         raise typer.Exit(1)
 
 
+class BadCells:
+    """Prints the first bad cell of each block, and at the end the number of all of them."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def report(self, count: int, problem: str) -> None:
+        """Print the first bad cell of a block."""
+        self.count += count
+        more = f" And {count - 1} more." if count > 1 else ""
+        print(f"eigenstream: {printable(problem.partition('. ')[0])}.{more}", file=sys.stderr)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        if self.count:
+            print(f"eigenstream: {self.count:,} bad cells or lines.", file=sys.stderr)
+
+
 def line(record: Any) -> str:
     """Return a record as a line of text."""
-    time = "" if record.time is None else f"{record.time:.15g}"
-    text = f"{record.rows:12,} {time:>22} {record.p:8.2g}"
+    text = f"{record.rows:12,} {time_text(record.time):>22} {record.p:8.2g}"
     if not record.alarm:
         return text
     named = record.contributions[0] if record.contributions else "no single column"
-    return f"{text}  alarm, {record.group}: {named}"
+    return printable(f"{text}  alarm, {record.group}: {named}")

@@ -244,7 +244,9 @@ class Monitor(Documented):
             if chunk.weights is not None:
                 rows[chunk.weights == 0] = np.nan
             rows[~np.isfinite(rows)] = np.nan
-            yield rows, chunk.times, chunk.new_sequence and k > 0
+            dates = chunk.raw_times is not None and chunk.raw_times.dtype.kind not in "biuf"
+            times = chunk.raw_times.astype(np.str_) if dates else chunk.times
+            yield rows, times, chunk.new_sequence and k > 0
 
     def _windows(
         self, pending: Float64s, blocks: Blocks, n_rows: int = 0

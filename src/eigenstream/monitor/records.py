@@ -6,6 +6,15 @@ from typing import Any
 from eigenstream.monitor.windows import LEAST_PRESENT
 
 
+def time_text(time: Any) -> str:
+    """Return a time as text: a date as it stands in the data, or a number.
+
+    >>> time_text("2024-05-31"), time_text(3.0), time_text(None)
+    ('2024-05-31', '3', '')
+    """
+    return "" if time is None else time if isinstance(time, str) else f"{time:.15g}"
+
+
 @dataclass(frozen=True)
 class Contribution:
     """A column and the change that is visible in it.

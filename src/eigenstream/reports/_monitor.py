@@ -5,6 +5,7 @@ from functools import partial
 
 from eigenstream import plotting
 from eigenstream.monitor import Monitor, WindowRecord
+from eigenstream.monitor.records import time_text
 from eigenstream.reports._drawings import HEIGHT, Panel, first_of
 from eigenstream.reports.base import PageTable, Section
 
@@ -34,7 +35,7 @@ def monitor_sections(
     table = [
         (
             f"{record.rows:,}",
-            "" if record.time is None else f"{record.time:.15g}",
+            time_text(record.time),
             f"{record.p:.2g}",
             record.group,
             "; ".join(map(str, record.contributions)) or "no single column",

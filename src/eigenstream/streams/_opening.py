@@ -25,7 +25,13 @@ from eigenstream.streams.base import RowTable
 from eigenstream.streams.cleaning import POLICIES
 from eigenstream.streams.files import files_of, reader_of, tables_of
 from eigenstream.streams.memory import array_of, blocks_of_dask
-from eigenstream.streams.planning import Reading, check_columns, check_gap, check_rows
+from eigenstream.streams.planning import (
+    Reading,
+    check_columns,
+    check_gap,
+    check_na_values,
+    check_rows,
+)
 from eigenstream.streams.steps import Weighting
 from eigenstream.streams.stream import Stream
 
@@ -52,6 +58,8 @@ def open_stream(
     delimiter: str | None = None,
     decimal: str = ".",
     header: Literal["infer", 0] | None = "infer",
+    skip_rows: int = 0,
+    na_values: float | str | Sequence[float | str] = (),
     dim: str | None = None,
     weights: ArrayLike | None = None,
     grid: "FeatureGrid | None" = None,
@@ -113,6 +121,10 @@ def open_stream(
     header : {"infer", 0, None}, default="infer"
         For text: 0 if the first row names the columns, None if no row does. "infer" means 0, with
         a warning if the first row holds only numbers.
+    skip_rows : int, default=0
+        For text: the number of rows below the names that hold no data, such as units.
+    na_values : number, str or list of these, default=()
+        Numbers, and for text also words, that mean a missing value, such as -9999.
     dim : str, default=None
         For xarray: the dimension that counts rows. By default the only dimension of times.
     weights : "coslat" or array-like, default=None
@@ -156,6 +168,9 @@ def open_stream(
     options = {name: value for name, value in options.items() if value is not None}
     options |= {} if decimal == "." else {"decimal": decimal}
     options |= {} if header == "infer" else {"header": header}
+    options |= {} if skip_rows == 0 else {"skip_rows": skip_rows}
+    numbers, words = check_na_values(na_values)
+    options |= {"na_values": words} if words else {}
     tables = _tables(source, options)
     doubtful = [table for table in tables if getattr(table, "doubtful", False)]
     if doubtful:
@@ -177,6 +192,7 @@ def open_stream(
         labels=check_columns(labels, "labels") or (),
         several=isinstance(labels, list | tuple | slice),
         exclude=check_columns(exclude, "exclude") or (),
+        na_values=numbers,
     )
     stream = Stream(tables, plan)
     factors = getattr(tables[0], "factors", None)

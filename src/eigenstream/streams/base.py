@@ -260,6 +260,8 @@ class RowTable(ABC):
     n_bytes: int = 1
     #: The files that are read.
     files: Sequence[Any] = ()
+    #: Called with the number of bad cells of a block and the first error. None raises the error.
+    report: Callable[[int, str], object] | None = None
     #: The options of ``open_stream`` for this reader.
     options: ClassVar[tuple[str, ...]] = ()
 

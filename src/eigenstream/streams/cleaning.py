@@ -14,9 +14,11 @@ from numpy.typing import ArrayLike, NDArray
 from eigenstream._checks import (
     LARGEST_VALUE,
     check_unmasked,
+    first_hole,
     first_nonfinite,
     is_sparse,
     largest_value,
+    warn_user,
 )
 from eigenstream._types import Array
 from eigenstream.rows.chunk import finite_rows
@@ -29,6 +31,13 @@ KEEP = "keep"
 #: Nanoseconds in a second. Dates are compared as whole nanoseconds.
 NANOSECONDS = 1e9
 
+
+#: Numbers that often mean a missing value, and the rows of a chunk in which a column repeats one.
+SENTINELS, REPEATED = (-999.0, -9999.0, 9999.0, -99999.0), 2
+
+#: The share of steps back in time, and their number, beyond which rows are not in order. A lower
+#: share raises an error for tables of short sequences without a column of sequences.
+MUCH_BACK, MANY_BACK = 0.4, 5
 
 # ---- sequences -----------------------------------------------------------------------------------
 
@@ -47,6 +56,9 @@ class Sequences:
         #: The sequence and the time of the last row.
         self._name: Any = None
         self._time: Any = None
+        #: The numbers of steps in time and of those that go back, and the first row behind these.
+        self._n_steps = self._n_back = self._first_back = 0
+        self._has_hole = False
 
     def new_table(self) -> None:
         """Start the next table."""
@@ -65,6 +77,7 @@ class Sequences:
         if len(block) and block.times is not None:
             times, dates = _times(block)
             steps = np.diff(times, prepend=times[0] if self._time is None else self._time)
+            self._check_order(steps, block)
             starts |= steps < 0
             if self.gap is not None:
                 starts |= steps > (self.gap * NANOSECONDS if dates else self.gap)
@@ -76,6 +89,28 @@ class Sequences:
         for start, stop in pairwise(edges):
             if start < stop:
                 yield replace(block.between(start, stop), new_sequence=bool(starts[start]))
+
+    def _check_order(self, steps: Array, block: Chunk) -> None:
+        """Raise an error if time goes back often, and warn of its first hole."""
+        back = np.flatnonzero(steps < 0)
+        if len(back) and not self._n_back:
+            self._first_back = block.first_row + int(back[0]) * block.stride
+        self._n_steps, self._n_back = self._n_steps + len(steps), self._n_back + len(back)
+        if block.sequence is None and self._n_back > max(MUCH_BACK * self._n_steps, MANY_BACK):
+            times = f"goes back {self._n_back} times in {self._n_steps} rows"
+            raise StreamError(
+                f"{block.source}: the time column {times}, first at row {self._first_back}. Sort "
+                "the rows by time."
+            )
+        hole = None if self.gap is not None or self._has_hole else first_hole(steps)
+        if hole is not None:
+            self._has_hole = True
+            row = block.first_row + hole * block.stride
+            warn_user(
+                f"{block.source}: the time column has a hole before row {row}, where the step is "
+                f"{steps[hole] / np.median(steps[steps > 0]):.3g} times the usual one. Pass gap= "
+                "to begin a new sequence there."
+            )
 
 
 def _check_none_missing(values: Array, block: Chunk, what: str) -> None:
@@ -92,7 +127,7 @@ def _times(block: Chunk) -> tuple[Array, bool]:
     times = np.asarray(block.times)
     try:
         if times.dtype.kind in "OSUT":
-            times = _parsed(times)
+            times = parsed_times(times)
         dates = times.dtype.kind in "mM"
         times = times.astype(f"{times.dtype.kind}8[ns]" if dates else np.float64)
     except (TypeError, ValueError) as error:
@@ -104,10 +139,10 @@ def _times(block: Chunk) -> tuple[Array, bool]:
     return times.view(np.int64) if dates else times, dates
 
 
-def _parsed(times: Array) -> Array:
+def parsed_times(times: Array) -> Array:
     """Return text as numbers or as ISO 8601 dates, in UTC if they have time zones.
 
-    >>> _parsed(np.array(["2024-05-31T18:00+02:00"])).astype(str).tolist()
+    >>> parsed_times(np.array(["2024-05-31T18:00+02:00"])).astype(str).tolist()
     ['2024-05-31T16:00:00.000000000']
     """
     text = pyarrow.array([None if time is None else str(time) for time in times.tolist()])
@@ -186,6 +221,7 @@ def cleaned(
     """
     if policy == "interpolate":
         chunks = _interpolated(chunks, longest)
+    warned = False
     for chunk in chunks:
         known, holes = chunk.rows, policy != "raise" and not np.isfinite(largest_value(chunk.rows))
         if holes and policy != KEEP:
@@ -196,7 +232,30 @@ def cleaned(
             known = np.where(np.isnan(chunk.rows), 0.0, chunk.rows)
         if not (largest := largest_value(known)) <= LARGEST_VALUE:
             raise StreamError(_described(replace(chunk, rows=known), largest, names))
+        if largest >= abs(SENTINELS[0]) and not warned:
+            warned = _warn_of_sentinels(chunk, names)
         yield chunk
+
+
+def _warn_of_sentinels(chunk: Chunk, names: Sequence[str] | None) -> bool:
+    """Warn if a column repeats a number that often means a missing value, far from all others."""
+    if is_sparse(chunk.rows):
+        return False
+    for value in SENTINELS:
+        for column in np.flatnonzero((chunk.rows == value).sum(axis=0) >= REPEATED).tolist():
+            values = chunk.rows[:, column]
+            others = values[np.isfinite(values) & ~np.isin(values, SENTINELS)]
+            low, high = others.min(initial=np.inf), others.max(initial=-np.inf)
+            if low <= high and max(value - high, low - value) > high - low:
+                count = int((values == value).sum())
+                name = column if names is None else repr(names[column])
+                warn_user(
+                    f"{chunk.source} has {value:g} in {count} of {len(chunk)} rows of column "
+                    f"{name}, and otherwise {low:.4g} to {high:.4g}. If it means a missing value, "
+                    f"pass na_values={value:g}."
+                )
+                return True
+    return False
 
 
 def _described(chunk: Chunk, largest: float, names: Sequence[str] | None) -> str:

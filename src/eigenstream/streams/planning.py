@@ -35,6 +35,8 @@ class Reading:
     several: bool = False
     #: Columns that are no features.
     exclude: tuple[Column, ...] = ()
+    #: Numbers that mean a missing value.
+    na_values: tuple[float, ...] = ()
 
     def request(self, table: RowTable) -> Request:
         """Return the requested columns and rows of a table."""
@@ -163,6 +165,24 @@ def check_rows(rows: Any) -> slice:
     except TypeError:
         pass
     raise ValueError(f"rows={rows!r} is not valid. Pass a slice with start >= 0 and step > 0.")
+
+
+def check_na_values(values: Any) -> tuple[tuple[float, ...], tuple[str, ...]]:
+    """Return the numbers and the words of ``na_values=``.
+
+    >>> check_na_values([-9999, "1e3", "bad"])
+    ((-9999.0, 1000.0), ('bad',))
+    """
+    numbers: list[float] = []
+    words: list[str] = []
+    for value in [values] if isinstance(values, str | float | int) else values:
+        try:
+            numbers.append(float(value))
+        except ValueError:
+            words.append(str(value))
+        except TypeError:
+            raise TypeError(f"na_values has {value!r:.40}. Pass numbers or words.") from None
+    return tuple(numbers), tuple(words)
 
 
 def check_gap(gap: object) -> float:

@@ -179,8 +179,9 @@ class Stream:
     def reading(self) -> Facts:
         """Return the options that a model stores for reading more data: those with plain values."""
         plan = self._plan
-        options = {"sequence": False if plan.joined else plan.sequence, "time": plan.time}
+        options: Facts = {"sequence": False if plan.joined else plan.sequence, "time": plan.time}
         options |= {"gap": plan.gap, "missing": plan.missing}
+        options["na_values"] = [value for value in plan.na_values if np.isfinite(value)] or None
         left_out = (None, "raise", KEEP)
         return {name: value for name, value in options.items() if value not in left_out}
 
@@ -546,6 +547,9 @@ class Stream:
             start, row = request.start + row * request.step, 0
             for raw in table.blocks(replace(request, start=start, block_rows=size)):
                 rows = native_floats(raw.rows, self._dtype, table.name, raw.first_row)
+                if self._plan.na_values and not is_sparse(rows):
+                    absent = np.isin(rows, np.array(self._plan.na_values, rows.dtype))
+                    rows = np.where(absent, np.full((), np.nan, rows.dtype), rows)
                 block = replace(raw, rows=rows, source=table.name)
                 table.passed(block, request.stop)
                 if self._labels is not None:

@@ -3,18 +3,20 @@
 import csv
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from io import StringIO
 from typing import Any
 
+import numpy as np
 import pyarrow
 import pyarrow.csv
 
-from eigenstream._checks import check_choice
+from eigenstream._checks import check_choice, check_whole
 from eigenstream._types import Handle, Piece
 from eigenstream.streams.base import Chunk, Request, StreamError, one_line
+from eigenstream.streams.cleaning import parsed_times
 from eigenstream.streams.file import PACKINGS, File
 from eigenstream.streams.files import Pipe
 from eigenstream.streams.tables import ColumnTable
@@ -67,6 +69,8 @@ def table_layout(
     delimiter: str | None = None,
     decimal: str = ".",
     header: int | str | None = "infer",
+    skip_rows: int = 0,
+    nothing: Collection[str] = NOTHING,
 ) -> Layout | None:
     """Return the layout of a table that begins with ``text``, or None if the text has no row.
 
@@ -102,23 +106,33 @@ def table_layout(
     first = next(reader)
     n_lines = reader.line_num
     rows = [first, *(line for line in reader if line)]
-    numbers = all(_is_number(cell, decimal) for cell in first)
+
+    def is_number(cell: str) -> bool:
+        try:
+            float(cell.replace(decimal, "."))
+        except ValueError:
+            return cell.strip() in nothing
+        return True
+
+    numbers = all(map(is_number, first))
     notes = [line.strip().removeprefix("#").strip() for line in lines[:at] if line.strip()]
     titles = [cell.strip() for cell in next(cells_of(notes[-1:]), [])]
     named = numbers and len(titles) == len(set(titles)) == len(first)
-    names = titles if named and not any(_is_number(word, decimal) for word in titles) else []
+    names = titles if named and not any(map(is_number, titles)) else []
     headed = header is not None and not names
     if headed:
         names = [cell.strip() for cell in rows.pop(0)]
         at += n_lines
+    del rows[:skip_rows]
+    at += skip_rows
     words: dict[int, str] = {}
     n_words: Counter[int] = Counter()
     for line in rows:
         for place, cell in enumerate(line[: len(first)]):
-            if not _is_number(cell, decimal):
+            if not is_number(cell):
                 words.setdefault(place, cell)
                 n_words[place] += 1
-            elif cell.strip() not in NOTHING:
+            elif cell.strip() not in nothing:
                 n_words[place] -= 1
     commas = {place for place, word in words.items() if _kind(word) == "decimal commas"}
     texts = frozenset(place for place in words if n_words[place] > 0 or place in commas)
@@ -127,18 +141,10 @@ def table_layout(
     return Layout(delimiter, blanks, tuple(names), doubtful, *size, words, texts)
 
 
-def _is_number(cell: str, decimal: str) -> bool:
-    try:
-        float(cell.replace(decimal, "."))
-    except ValueError:
-        return cell.strip() in NOTHING
-    return True
-
-
 class Text(ColumnTable):
     """The rows of a text table. The first row names the columns unless ``header`` is None."""
 
-    options = ("delimiter", "decimal", "header")
+    options = ("delimiter", "decimal", "header", "skip_rows", "na_values")
 
     def __init__(
         self,
@@ -146,6 +152,8 @@ class Text(ColumnTable):
         delimiter: Any = None,
         decimal: str = ".",
         header: Any = "infer",
+        skip_rows: int = 0,
+        na_values: Sequence[str] = (),
     ) -> None:
         if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1):
             raise ValueError(f"delimiter={delimiter!r} is not valid. It must be one character.")
@@ -153,11 +161,14 @@ class Text(ColumnTable):
         if isinstance(header, bool) or header not in ("infer", 0, None):
             raise ValueError(f"header={header!r} is not valid. It must be 'infer', 0 or None.")
         self.file, self.files, self.name, self.decimal = file, [file], file.name, decimal
-        self.rereadable = file.rereadable
+        self.rereadable, self.nothing = file.rereadable, [*NOTHING, *na_values]
         self.n_bytes = file.size() if file.rereadable else 1
         text, more = self._head()
         try:
-            layout = table_layout(text, file.suffix, delimiter, decimal, header)
+            shape = file.suffix, delimiter, decimal, header
+            layout = table_layout(
+                text, *shape, check_whole(skip_rows, "skip_rows", least=0), self.nothing
+            )
         except csv.Error as error:
             raise StreamError(f"{self.name} is not a table: {error}.") from None
         if layout is None:
@@ -228,10 +239,12 @@ class Text(ColumnTable):
         convert = pyarrow.csv.ConvertOptions(
             column_types=types,
             include_columns=list(types),
-            null_values=list(NOTHING),
+            null_values=self.nothing,
             strings_can_be_null=True,
             decimal_point=self.decimal,
         )
+        if self.report is not None:
+            parse.invalid_row_handler = self._left_out
         names = [str(place) for place in range(self.width)]
         with self._opened() as stream:
             # Arrow's own threads would wait for a pipe where no signal interrupts them.
@@ -239,11 +252,67 @@ class Text(ColumnTable):
                 read = pyarrow.csv.ReadOptions(
                     use_threads=False, block_size=len(text), column_names=names
                 )
+                buffer = pyarrow.BufferReader(text)
                 try:
-                    table = pyarrow.csv.read_csv(pyarrow.BufferReader(text), read, parse, convert)
+                    table = pyarrow.csv.read_csv(buffer, read, parse, convert)
                 except pyarrow.ArrowException as error:
-                    raise StreamError(self._problem(error, line)) from None
+                    problem = self._problem(error, line)
+                    if self.report is None:
+                        raise StreamError(problem) from None
+                    buffer.seek(0)
+                    table = self._lenient(buffer, read, parse, convert, problem)
+                if self.report is not None and request.time is not None:
+                    table = self._timed(table, str(request.time))
                 yield from table.to_batches()
+
+    def _left_out(self, line: Any) -> str:
+        """Report a line of another number of cells, and leave it out."""
+        assert self.report is not None
+        cells = f"{line.actual_columns} cells, not {line.expected_columns}"
+        self.report(1, f"{self.name} has {cells}, in the line {line.text!r:.60}. ")
+        return "skip"
+
+    def _lenient(self, buffer: Handle, read: Any, parse: Any, convert: Any, problem: str) -> Piece:
+        """Return a table with missing values for cells that are no numbers, and report them."""
+        kinds, handler, n_bad = convert.column_types, parse.invalid_row_handler, 0
+        convert.column_types = dict.fromkeys(kinds, pyarrow.string())
+        parse.invalid_row_handler = lambda line: "skip"  # it is reported already
+        table = pyarrow.csv.read_csv(buffer, read, parse, convert)
+        convert.column_types, parse.invalid_row_handler = kinds, handler
+        for place, name in enumerate(table.column_names):
+            if kinds[name] != pyarrow.string():
+                cells = table.column(place).to_pylist()
+                numbers = [None if cell is None else self._number(cell) for cell in cells]
+                n_bad += numbers.count(None) - cells.count(None)
+                table = table.set_column(place, name, pyarrow.array(numbers, kinds[name]))
+        assert self.report is not None
+        self.report(n_bad, problem)
+        return table
+
+    def _timed(self, table: Piece, column: str) -> Piece:
+        """Return the rows of a table that have a time, and report the others."""
+
+        def are_times(cells: Sequence[object]) -> bool:
+            try:
+                parsed_times(np.array(cells, object))
+            except pyarrow.ArrowException:
+                return False
+            return None not in cells
+
+        times = table.column(column).to_pylist()
+        if are_times(times):
+            return table
+        kept = [are_times([time]) for time in times]
+        assert self.report is not None
+        word = times[kept.index(False)]
+        self.report(kept.count(False), f"{self.name} has {word!r:.60} in the column of times. ")
+        return table.filter(pyarrow.array(kept))
+
+    def _number(self, cell: str) -> float | None:
+        try:
+            return float(cell.replace(self.decimal, "."))
+        except ValueError:
+            return None
 
     def _lines(self, read: Callable[[int], bytes]) -> Iterator[tuple[int, bytes]]:
         """Yield the text after the names in pieces of whole lines, and the line before each.
