@@ -37,7 +37,7 @@ SENTINELS, REPEATED = (-999.0, -9999.0, 9999.0, -99999.0), 2
 
 #: The share of steps back in time, and their number, beyond which rows are not in order. A lower
 #: share raises an error for tables of short sequences without a column of sequences.
-MUCH_BACK, MANY_BACK = 0.4, 5
+MUCH_BACK, MANY_BACK = 0.4, 30
 
 # ---- sequences -----------------------------------------------------------------------------------
 
