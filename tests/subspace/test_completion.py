@@ -5,9 +5,10 @@ import pytest
 from sklearn.base import clone
 
 import eigenstream
-from eigenstream import DynamicSubspace, SlowSubspace
+from eigenstream import DynamicSubspace, SlowSubspace, StreamPCA
 from eigenstream.processes import Autoregressive
-from eigenstream.subspace.sums import gap_moments
+from eigenstream.subspace.sums import completion, gap_moments
+from eigenstream.subspace.sums.completion import Gaussian, IncompleteRows
 
 SOURCES = np.exp(-1.0 / np.array([100.0, 20.0, 5.0, 1.0]))
 MODELS = (
@@ -101,16 +102,63 @@ def test_chunks_merges_and_files_change_nothing(tmp_path):
         np.testing.assert_allclose(again.timescales_, whole, rtol=1e-8)
 
 
-def test_rows_beyond_the_bound_are_replaced_by_their_expected_products(monkeypatch):
+@pytest.mark.parametrize("center", [True, "sequences"])
+def test_rows_beyond_the_bound_are_replaced_by_their_expected_products(monkeypatch, center):
     rng, rows = recording(2)
     gaps = lossy(rng, rows, "scattered")
-    whole = available(MODELS[0]).fit(gaps).timescales_
+    model = available(MODELS[0]).set_params(center=center)
+    whole = clone(model).fit(gaps).timescales_
     monkeypatch.setattr(gap_moments, "STORED_VALUES", 20_000)
-    model = available(MODELS[0])
+    bounded = clone(model).fit(gaps).timescales_
+    np.testing.assert_allclose(bounded, whole, rtol=0.05)
     for chunk in np.split(gaps, 40):
         model.partial_fit(chunk)
     assert model._known().sums.rows.size <= 20_000
-    np.testing.assert_allclose(model.timescales_, whole, rtol=0.05)
+    np.testing.assert_allclose(model.timescales_, bounded, rtol=1e-6)
+
+
+@pytest.mark.parametrize("model", [MODELS[0], MODELS[2], MODELS[3]], ids=repr)
+def test_sequences_with_their_own_means(model):
+    ratios = []
+    for seed in range(4):
+        rng, rows = recording(seed)
+        sequences = np.split(rows, [3_000, 6_500, 12_000])
+        whole = clone(model).set_params(center="sequences").fit(sequences).timescales_[:2]
+        gaps = [lossy(rng, part + 10.0 * rng.normal(size=4), "scattered") for part in sequences]
+        found = available(model).set_params(center="sequences").fit(gaps).timescales_[:2]
+        ratios.append(found / whole)
+    assert np.abs(np.median(ratios, axis=0) - 1.0).max() < 0.03
+
+
+def test_the_compiled_loop_equals_plain_inverses(monkeypatch):
+    rng, rows = recording(4, n=500)
+    gaps = lossy(rng, rows, "scattered")
+    present = IncompleteRows(gaps, rng.random(500), np.repeat([0, 2], 250), np.ones(4, bool))
+    model = Gaussian(rng.normal(size=(3, 4)), np.cov(rows.T))
+    compiled = [values.copy() for values in present.completed(model)]
+    monkeypatch.setattr(completion, "MOST_COMPILED", 0)
+    plain = IncompleteRows(gaps, present.weights, present.sequences, np.ones(4, bool))
+    for found, expected in zip(compiled, plain.completed(model), strict=True):
+        np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+def test_steps_end_at_the_covariance_of_greatest_likelihood():
+    rng, rows = recording(5, n=2_000)
+    gaps = lossy(rng, rows, "scattered")
+    model = StreamPCA(4, missing="available").fit(gaps)._known().ahead().sums.completion()
+
+    def likelihood(covariance):
+        total = 0.0
+        for row in gaps:
+            here = np.isfinite(row)
+            u, own = (row - model.means[0])[here], covariance[np.ix_(here, here)]
+            total -= np.linalg.slogdet(own)[1] + u @ np.linalg.solve(own, u) if len(u) else 0.0
+        return total
+
+    best = likelihood(model.covariance)
+    for _ in range(6):
+        turn = np.eye(4) + 0.02 * rng.normal(size=(4, 4))
+        assert likelihood(turn @ model.covariance @ turn.T) < best
 
 
 def test_intervals_contain_the_time_scale():
