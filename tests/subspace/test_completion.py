@@ -130,6 +130,23 @@ def test_sequences_with_their_own_means(model):
     assert np.abs(np.median(ratios, axis=0) - 1.0).max() < 0.03
 
 
+@pytest.mark.parametrize("lag", [1, 5])
+def test_earlier_and_later_rows_differ_by_the_first_and_last_rows_only(lag):
+    rng, rows = recording(6, n=1_500)
+    rows += np.linspace(0.0, 3.0, 1_500)[:, None] ** 2
+    gaps = lossy(rng, rows, "scattered")
+    gaps[:lag], gaps[-lag:] = rows[:lag], rows[-lag:]
+    whole, found = (
+        DynamicSubspace(None, lag=lag, missing=missing).fit(values).lagged_covariances_
+        for missing, values in (("raise", rows), ("available", gaps))
+    )
+    size = np.abs(whole.c00 - whole.c11).max()
+    np.testing.assert_allclose(found.c00 - found.c11, whole.c00 - whole.c11, atol=0.03 * size)
+    np.testing.assert_allclose(
+        found.mean1 - found.mean0, whole.mean1 - whole.mean0, rtol=1e-6, atol=1e-12
+    )
+
+
 def test_the_compiled_loop_equals_plain_inverses(monkeypatch):
     rng, rows = recording(4, n=500)
     gaps = lossy(rng, rows, "scattered")
