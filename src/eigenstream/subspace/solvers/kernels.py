@@ -104,7 +104,7 @@ class KernelMap(TransformerMixin, BaseEstimator):
         gram = self._values(self.rows_)
         tolerance = RANK_TOLERANCE * float(np.diagonal(gram).max(initial=0.0))
         factor, order, rank, _ = lapack.dpstrf(
-            np.asfortranarray(gram), lower=1, tol=max(tolerance, 1e-300)
+            gram.T, lower=1, tol=max(tolerance, 1e-300), overwrite_a=1
         )
         self.order_ = (order - 1)[:rank].astype(np.intp)
         self.factor_ = np.tril(factor[:rank, :rank])

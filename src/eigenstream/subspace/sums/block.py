@@ -268,11 +268,12 @@ class Block:
         w = np.ones(len(now)) if w is None else w
         links = sp.csr_array((w, (now, past)), shape=(n, n))
         degree = np.bincount(now, w, n) + np.bincount(past, w, n)
-        laplacian = sp.diags_array(degree) - links - links.T
+        half = sp.diags_array(degree / 2.0) - links  # of which L is twice the symmetric part
         # Subtracting the mean does not change differences, and loses fewer digits.
         mean = np.asarray(piece.mean(axis=0, dtype=np.float64)).ravel()
         rows = (piece.toarray() if is_sparse(piece) else piece) - mean
-        return np.asarray(rows.T @ (laplacian @ rows))
+        product = rows.T @ (half @ rows)
+        return np.asarray(product + product.T)
 
 
 def dense(rows: Matrix) -> Float64s:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh, lapack, orth, qr
-from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh
 
 from eigenstream._checks import warn_user
 from eigenstream._linalg import (
@@ -41,6 +41,14 @@ UNSURE = 0.1
 #: The number of Lanczos vectors in addition to n_components. More vectors take memory and converge
 #: in fewer passes.
 BESIDE = 60
+
+
+#: Matrices of this size are tried by Lanczos iterations for this share of their eigenpairs, with
+#: this number of restarts at most. LAPACK is as fast for smaller matrices and for flat spectra.
+LANCZOS_SIZE, LANCZOS_SHARE, RESTARTS = 1500, 1 / 20, 8
+
+#: Eigenvalues that differ by this share of the largest one are equal.
+SAME = 1e-12
 
 
 @storable(values="f8 d", vectors="f8 W d")
@@ -78,11 +86,35 @@ def largest(matrix: Float64s, n_components: int, home: DeviceArray | None = None
     if home is not None:
         values, vectors = home.eigh(matrix / unit, n_components)
         return canonical(values * unit, vectors)
+    if size >= LANCZOS_SIZE and n_components <= LANCZOS_SHARE * size:
+        pairs = _by_lanczos(matrix / unit, n_components)
+        if pairs is not None:
+            return canonical(pairs.values * unit, pairs.vectors)
     options: Parameters = {"driver": "evd"}
     if n_components < size:
         options = {"subset_by_index": (size - n_components, size - 1)}
     values, vectors = eigh(matrix / unit, check_finite=False, **options)
     return canonical(values * unit, vectors)
+
+
+def _by_lanczos(matrix: Float64s, n_components: int) -> Eigenpairs | None:
+    """Return the largest eigenpairs, or None if they do not converge or if some are missing.
+
+    Iterations from one vector may miss multiple eigenvalues. A Cholesky factor shows that all other
+    eigenvalues are smaller.
+    """
+    start = np.random.default_rng(0).standard_normal(len(matrix))
+    n_vectors = n_components + BESIDE
+    try:
+        values, vectors = eigsh(
+            matrix, n_components, which="LA", v0=start, ncv=n_vectors, maxiter=RESTARTS
+        )
+    except (ArpackNoConvergence, ArpackError):
+        return None
+    rest = (vectors * values) @ vectors.T - matrix
+    rest.flat[:: len(rest) + 1] += values.min() + SAME * np.abs(values).max()
+    complete = lapack.dpotrf(rest, lower=1, overwrite_a=1)[1] == 0
+    return Eigenpairs(values, vectors) if complete else None
 
 
 def eigenvalues_of(matrix: Float64s) -> Float64s:

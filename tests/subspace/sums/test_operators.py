@@ -1,0 +1,40 @@
+"""The largest eigenpairs of a matrix, by LAPACK and by Lanczos iterations."""
+
+import numpy as np
+import pytest
+from scipy.linalg import eigh
+
+from eigenstream.subspace.sums import operators
+
+SIZE = 300
+SPECTRA = {
+    "decays": 1.0 / np.arange(1, SIZE + 1),
+    "is flat": np.linspace(1.0, 0.9, SIZE),
+    "is multiple": np.r_[np.ones(4), np.linspace(0.5, 0.0, SIZE - 4)],
+    "ends in ties": np.r_[2.0, np.ones(9), np.zeros(SIZE - 10)],
+    "is negative": -(np.arange(1.0, SIZE + 1) ** 2),
+    "is zero": np.zeros(SIZE),
+}
+
+
+@pytest.mark.parametrize("name", SPECTRA)
+@pytest.mark.parametrize("n_components", [1, 6])
+def test_lanczos_iterations_find_what_lapack_finds(name, n_components, monkeypatch):
+    monkeypatch.setattr(operators, "LANCZOS_SIZE", SIZE)
+    turn = np.linalg.qr(np.random.default_rng(0).standard_normal((SIZE, SIZE)))[0]
+    matrix = (turn * SPECTRA[name]) @ turn.T
+    matrix = (matrix + matrix.T) / 2.0
+    pairs = operators.largest(matrix, n_components)
+    size = np.abs(matrix).max()
+    exact = eigh(matrix, eigvals_only=True)[::-1][:n_components]
+    np.testing.assert_allclose(pairs.values, exact, atol=1e-12 * size, rtol=1e-12)
+    V = pairs.vectors
+    np.testing.assert_allclose(V.T @ V, np.eye(n_components), atol=1e-10)
+    np.testing.assert_allclose(matrix @ V, V * pairs.values, atol=1e-10 * max(size, 1e-300))
+
+
+def test_iterations_that_miss_an_eigenvalue_count_as_failed(monkeypatch):
+    matrix = np.diag(np.r_[3.0, 2.0, np.linspace(1.0, 0.0, SIZE - 2)])
+    vectors = np.eye(SIZE)[:, [0, 2]]
+    monkeypatch.setattr(operators, "eigsh", lambda *a, **how: (np.array([3.0, 1.0]), vectors))
+    assert operators._by_lanczos(matrix, 2) is None
