@@ -284,7 +284,7 @@ class DynamicSubspace(TimeEstimator):
         Parameters
         ----------
         X : array-like or sparse of shape (n, n_features), a list of them, or a stream
-            Held-out rows in time order.
+            Held-out rows in time order, or their ``LaggedCovariances``.
         y : None
             Ignored. It exists for compatibility with scikit-learn.
         r : {1, 2, "E"}, default=2
@@ -298,7 +298,8 @@ class DynamicSubspace(TimeEstimator):
         """
         if r not in (1, 2, "E"):
             raise ValueError(f"r must be 1, 2 or 'E', got {r!r}.")
-        own, scored = self.lagged_covariances_, self._covariances(self._scored_terms(X))
+        scored = X if isinstance(X, LaggedCovariances) else self._covariances(self._scored_terms(X))
+        own = self.lagged_covariances_
         values, left, right = _propagator.singular(own, self.n_components_, self.rank)
         return _propagator.vamp_score(scored, left, right, values, r)
 
