@@ -6,6 +6,8 @@ import pytest
 from eigenstream import SlowSubspace, StreamPCA, lag_path
 from eigenstream.evaluation import cross_validate_sums
 
+NAMES = ["phi", "psi"]
+
 
 @pytest.fixture(scope="module")
 def molecule(data_folder):
@@ -57,3 +59,17 @@ def test_time_scales_are_those_of_tica(molecule, lag):
     ours = SlowSubspace(1, criterion="ratio", reversible=True, shrinkage=0, lag=lag)
     ours.fit(molecule[0])
     assert ours.timescales_[0] == pytest.approx(tica.timescales()[0], rel=1e-6)
+
+
+def test_a_lag_is_recommended_only_if_it_predicts_its_multiples(data_folder, molecule):
+    """At lag 1, phi and psi have several rates; the rare second state of phi has a known scale."""
+    with np.load(data_folder / "alanine_dipeptide.npz") as file:
+        angles = [np.stack([file[name] for name in names], -1) for names in (["phi"], NAMES)]
+    waves = [np.concatenate([np.cos(angle), np.sin(angle)], axis=-1) for angle in angles]
+    fit = SlowSubspace(2, criterion="ratio", lag=5).fit(list(waves[0]), blocks=20)
+    assert np.isfinite(fit.result_.uncertainty.timescales.value).all()
+    path = lag_path(SlowSubspace(2, criterion="ratio"), list(waves[1]), blocks=20)
+    assert path.recommended_lag == 5
+    assert path.chapman_kolmogorov(5).warning is None
+    with pytest.warns(UserWarning, match="lag=1 predicts"):
+        assert path.chapman_kolmogorov(1).departs.any()

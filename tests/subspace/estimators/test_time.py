@@ -5,12 +5,15 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 import sklearn
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import oracles
-from eigenstream import SlowSubspace, StreamPCA
+from eigenstream import DynamicSubspace, SlowSubspace, StreamPCA
 from eigenstream._linalg import principal_angles
 from eigenstream.subspace import matrices
 from members import DEGENERATE
@@ -124,3 +127,49 @@ def test_a_sequence_too_short_for_the_lag_is_warned_of():
     slow.partial_fit(ROWS[50:52], new_sequence=True)
     with pytest.warns(UserWarning, match="2 row.s., which give no velocity at lag=3"):
         slow.partial_fit(ROWS[52:60], new_sequence=True)
+
+
+@pytest.mark.parametrize(
+    ("rows", "n"),
+    [
+        (np.ones((50, 3)), 0),
+        (np.random.default_rng(0).standard_normal((2, 3)), 0),
+        (np.random.default_rng(0).standard_normal((50, 1)) @ np.ones((1, 3)), 1),
+    ],
+    ids=["constant", "two rows", "rank one"],
+)
+def test_fewer_features_than_requested_are_warned_of(rows, n):
+    for learner in (DynamicSubspace(2), SlowSubspace(2, criterion="ratio")):
+        with pytest.warns(UserWarning, match=f"span {n} directions only, so n_components=2"):
+            assert learner.fit(rows).n_components_ == n
+
+
+@given(st.integers(0, 2**16), st.sampled_from([1e-4, 0.1, 1.0]))
+def test_time_scales_of_ratios_descend(seed, shrinkage):
+    rng = np.random.default_rng(seed)
+    rows = rng.standard_normal((300, 6)).cumsum(axis=0) @ rng.standard_normal((6, 6))
+    slow = SlowSubspace(4, criterion="ratio", shrinkage=shrinkage).fit(rows)
+    assert (np.diff(slow.timescales_) <= 1e-9 * slow.timescales_[1:]).all()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sparse_rows_of_float32_are_summed_in_float64(weighted):
+    rng = np.random.default_rng(0)
+    rows = (1000.0 + rng.standard_normal((20_000, 3))).astype(np.float32)
+    weights = rng.integers(1, 4, len(rows)) if weighted else None
+    sparse, dense = (
+        StreamPCA(2).fit(kind(rows), sample_weight=weights) for kind in (csr_array, np.float64)
+    )
+    np.testing.assert_allclose(sparse.mean_, dense.mean_, rtol=1e-12)
+    np.testing.assert_allclose(sparse.explained_variance_, dense.explained_variance_, rtol=1e-9)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "learner", [StreamPCA(1), SlowSubspace(1), DynamicSubspace(1)], ids=lambda one: type(one)
+)
+def test_values_whose_squares_underflow_raise_with_gaps_too(learner):
+    rows = 1e-160 * np.random.default_rng(0).standard_normal((60, 3))
+    rows[::7, 1] = np.nan
+    with pytest.raises(ValueError, match="squares underflow"):
+        clone(learner).set_params(missing="available").fit(rows)

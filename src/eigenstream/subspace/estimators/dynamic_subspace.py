@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import check_whole
+from eigenstream._checks import check_whole, warn_user
 from eigenstream._documented import documented
 from eigenstream._linalg import Float64s
 from eigenstream._prepared import maps_streams, reads_rows
@@ -167,7 +167,13 @@ class DynamicSubspace(TimeEstimator):
 
     def _solve(self, learner: Learner) -> DynamicResult:
         cov, gaps = self._covariances(learner), self._gaps_of(learner)
-        values, left, _ = _propagator.singular(cov, self._wanted(len(cov.c00)), self.rank)
+        n = self._wanted(len(cov.c00))
+        values, left, _ = _propagator.singular(cov, n, self.rank)
+        if n is not None and len(values) < n:
+            warn_user(
+                f"The rows span {len(values)} directions only, so n_components={n} gives "
+                f"{len(values)}."
+            )
         return DynamicResult(Eigenpairs(values, left), learner.mean, covariances=cov, gaps=gaps)
 
     def _patterns(self) -> Float64s:

@@ -363,13 +363,11 @@ class SlowSubspace(TimeEstimator):
     ) -> Forms:
         """Return the features' second moments, and the columns that sort them by slowness."""
         variance, velocity = operator.forms(pairs.vectors)
-        turn = np.eye(len(variance))
-        if self.criterion == "difference":
-            turn = _correlations.slowest_first(variance, velocity, operator.floor)
-            if weights is not None and self.basis == "slowness":
-                turn = _correlations.noise_unscaled(turn, variance, velocity, weights)
-            vectors = pairs.vectors @ turn
-            turn = turn * np.where((canonical_signs(vectors) * vectors).sum(axis=0) < 0, -1.0, 1.0)
+        turn = _correlations.slowest_first(variance, velocity, operator.floor)
+        if weights is not None and self.basis == "slowness":
+            turn = _correlations.noise_unscaled(turn, variance, velocity, weights)
+        vectors = pairs.vectors @ turn
+        turn = turn * np.where((canonical_signs(vectors) * vectors).sum(axis=0) < 0, -1.0, 1.0)
         if self.basis in ("kinetic", "commute"):
             rho = np.abs(np.diagonal(_correlations.lagged(turn, variance, velocity)))
             if self.basis == "commute":
@@ -522,16 +520,15 @@ class SlowSubspace(TimeEstimator):
         return self._scores_on(other._known().ahead(), counts)
 
     def _scores_on(self, scored: Learner, counts: list[int]) -> list[float]:
-        forms, scale = self.result_.forms, self._solved().scale
+        forms = self.result_.forms
         scored_moments = self._moments_of(scored, self.result_.pairs.vectors)
         # solver="flow" estimates no second moments.
         learned = scored_moments if forms is None else (forms.variance, forms.velocity)
-        noise = self._known().terms.floor / (1.0 if scale is None else float(scale.min() ** 2))
+        noise = 0.0 if forms is None else forms.noise
         scores = []
         for n in counts:
             v0, w0, v1, w1 = (moments[:n, :n] for moments in (*learned, *scored_moments))
-            ratio = self.criterion == "ratio"
-            turn = np.eye(len(v0)) if ratio else _correlations.slowest_first(v0, w0, noise)
+            turn = _correlations.slowest_first(v0, w0, noise)
             r = np.diagonal(_correlations.lagged(turn, v0, w0))
             C, V = _correlations.lagged(turn, v1, w1), turn.T @ v1 @ turn
             scores.append(float(2.0 * r @ np.diagonal(C) - r @ V**2 @ r))

@@ -80,6 +80,7 @@ from eigenstream.subspace.sums.terms import TimeTerms
 from eigenstream.subspace.watchers.gaps import LostInformation
 from eigenstream.subspace.watchers.peaks import Peaks
 from eigenstream.subspace.watchers.sequences import RunMeans
+from eigenstream.subspace.watchers.values import check_squares
 
 TimeResult = TypeVar("TimeResult", VarianceResult, SlowResult, DynamicResult)
 
@@ -240,6 +241,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
                 f"n_components <= {n_seen}."
             )
         learner.sums.check_gaps(getattr(self, "feature_names_in_", None), self.lag)
+        check_squares(float(np.abs([learner.mean, learner.deviations(0.0)]).max()))
 
     # ---- learning --------------------------------------------------------------------------
 

@@ -130,14 +130,16 @@ def resolved(
 ) -> NDArray[np.bool_]:
     """Return True for autocorrelations that selection among ``n_features`` does not explain.
 
-    Without any autocorrelation, the largest one of D directions is near ``sqrt(2 D / n)``, and its
-    standard error is near ``1 / sqrt(n)``.
+    Without any autocorrelation, the largest one of D directions is near ``sqrt(2 D / n)``. The
+    standard error of each is near ``1 / sqrt(n)``, the smallest of ``errors`` along the last axis.
+    Features of rare events have larger errors.
 
     >>> resolved(np.array([0.07, 0.5]), np.array([0.01, 0.05]), 20, 20)
     array([False,  True])
     """
-    times = student.ppf(QUANTILE, n_blocks - 1) + np.sqrt(2.0 * n_features)
-    return np.asarray(correlations > np.maximum(times * errors, LEAST_CORRELATION))
+    chance = np.sqrt(2.0 * n_features) * errors.min(axis=-1, initial=np.inf, keepdims=True)
+    least = student.ppf(QUANTILE, n_blocks - 1) * errors + chance
+    return np.asarray(correlations > np.maximum(least, LEAST_CORRELATION))
 
 
 def decay(lags: NDArray[np.int64], rho: Float64s, without: Float64s, dt: float = 1.0) -> Decay:

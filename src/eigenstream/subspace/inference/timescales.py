@@ -102,7 +102,8 @@ class LagPath:
         """The shortest lag whose slowest time scale is at least half of the longest.
 
         Noise shortens the time scales at shorter lags. Autocorrelations that selection among the
-        features may explain do not count. None if none remains.
+        features may explain do not count. With ``blocks``, lags whose ``chapman_kolmogorov`` warns
+        do not count either. None if none remains.
 
         >>> from eigenstream import SlowSubspace
         >>> from eigenstream.processes import Autoregressive
@@ -121,9 +122,9 @@ class LagPath:
         errors = np.sqrt(np.maximum(spread, 1.0) / counts)
         known = resolved(rho, errors, terms[0].n_features, int(counts.max()) + 1)
         slowest = np.where(known, scales, 0.0).max(axis=1, initial=0.0)
-        if not slowest.any():
-            return None
-        return int(self.lags[(slowest >= slowest.max() / 2.0).argmax()])
+        long = self.lags[(slowest > 0.0) & (slowest >= slowest.max() / 2.0)]
+        passes = (int(lag) for lag in long if self.curves is None or self._holds(int(lag)))
+        return next(passes, None)
 
     def decay(self, lag: int) -> list[Decay]:
         """Return the time scale and the noise share of each feature of a lag.
@@ -198,21 +199,32 @@ class LagPath:
         >>> found.lags, found.departs
         (array([10, 20]), array([False]))
         """
+        comparison = self._compared(lag)
+        if comparison is None:
+            raise ValueError(f"No multiple of lag={lag} is in lags. Add {2 * lag} to lags.")
+        if comparison.warning is not None:
+            warn_user(comparison.warning)
+        return comparison
+
+    def _holds(self, lag: int) -> bool:
+        """Return whether a lag predicts its multiples, or has none."""
+        comparison = self._compared(lag)
+        return comparison is None or comparison.warning is None
+
+    def _compared(self, lag: int) -> ChapmanKolmogorov | None:
+        """Return the comparison of a lag with its multiples, or None if it has none."""
         place, curves, without = self._followed(lag)
         later = np.flatnonzero((self.lags > lag) & (self.lags % lag == 0))
         if not len(later):
-            raise ValueError(f"No multiple of lag={lag} is in lags. Add {2 * lag} to lags.")
+            return None
         multiples = self.lags[later] // lag
         expected = predicted_correlations(curves[place, place], multiples)
         spread = without[:, place, later] - predicted_correlations(
             without[:, place, place], multiples
         )
-        comparison = ChapmanKolmogorov(
+        return ChapmanKolmogorov(
             lag, self.lags[later], expected, curves[place, later], jackknife_error(spread)
         )
-        if comparison.warning is not None:
-            warn_user(comparison.warning)
-        return comparison
 
     def _followed(self, lag: int) -> tuple[int, Float64s, Float64s]:
         """Return the place of a lag, and the curves of all features."""

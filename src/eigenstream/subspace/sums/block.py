@@ -290,8 +290,10 @@ def mean_of(rows: Matrix, weights: Float64s | None) -> Float64s:
     """Return the weighted mean of rows, dense or sparse, in float64."""
     if isinstance(rows, DeviceArray):
         return np.asarray(rows.mean(weights), np.float64)
-    if weights is None:
+    if weights is None and not is_sparse(rows):
         return np.asarray(rows.mean(axis=0, dtype=np.float64)).ravel()
+    # The mean of a sparse matrix of float32 is summed in float32, whatever its dtype.
+    weights = np.ones(rows.shape[0]) if weights is None else weights
     share = weights / weights.sum()
     if is_sparse(rows) or rows.dtype != np.float64:
         return np.asarray(rows.T @ share, np.float64)

@@ -21,6 +21,15 @@ from eigenstream.subspace.sums.learner import Learner, Watcher
 SMALLEST_VALUE = 1e-150
 
 
+def check_squares(size: float) -> None:
+    """Raise if all values are nonzero and so small that their squares underflow."""
+    if 0.0 < size < SMALLEST_VALUE:
+        raise ValueError(
+            f"All entries are below {SMALLEST_VALUE:g} in size, so their squares underflow. "
+            "Rescale the data."
+        )
+
+
 @storable(first="f8 W | None", about_origin="number", about_first="number", bounded="bool")
 class RadiusBound(Watcher):
     """Radii of two balls that contain all rows, about the origin and about the first row.
@@ -82,11 +91,8 @@ class RadiusBound(Watcher):
         size = float(np.abs(mean).max(initial=0.0))
         if self.first is not None:
             size = max(size, float(np.abs(self.first).max()))
-        if 0.0 < size < SMALLEST_VALUE and self.about_origin < SMALLEST_VALUE:
-            raise ValueError(
-                f"All entries are below {SMALLEST_VALUE:g} in size, so their squares underflow. "
-                "Rescale the data."
-            )
+        if size > 0.0:
+            check_squares(max(size, self.about_origin))
 
     @property
     def diameter(self) -> float:
