@@ -21,8 +21,8 @@ def fill(
 ) -> None:
     """Fill missing values of some rows, and add the lower triangle of their covariances.
 
-    ``order`` are the rows, those of equal ``patterns`` one after the other. ``pulls`` are the rows
-    with 0 for missing values, times the ``precision``.
+    ``order`` has the numbers of the rows, sorted by their ``patterns`` of gaps. ``pulls`` are the
+    rows with 0 for missing values, times the ``precision``.
     """
     width = u.shape[1]
     columns = np.empty(width, np.int64)

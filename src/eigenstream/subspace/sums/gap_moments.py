@@ -94,13 +94,13 @@ class GapMoments(Sums):
         #: Rows with gaps, and in two further columns their weights and the numbers of their
         #: sequences. The array is longer than the number of stored rows, so it seldom grows.
         self.stored, self.n_stored = np.empty((0, width + 2)), 0
-        #: The weight of the rows with gaps that were replaced by their expected products, and for
-        #: each pair of columns the weight of those in which both were missing or either was.
+        #: The weight of the rows with gaps that were replaced by their expected products. For each
+        #: pair of columns, the negative weight of the replaced rows that lacked either column.
         self.replaced, self.together = 0.0, np.zeros((width, width))
         #: The correction of the replaced rows in the difference of the products of both halves.
         self.edges = np.zeros((n_features, n_features))
-        #: The weight of sequences that no rows will follow, the sum of their means by weight, and
-        #: the weighted squares of the differences between the means of later and earlier rows.
+        #: The weight of sequences that no rows will follow, and the sum of their means by weight.
+        #: Then the weighted squares of the differences between the means of later and earlier rows.
         self.closed, self.closed_mean = 0.0, np.zeros(width)
         self.closed_steps = np.zeros((n_features, n_features))
 
