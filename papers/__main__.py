@@ -2,9 +2,14 @@
 
 import argparse
 import json
+import re
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from time import perf_counter
 
 from eigenstream.demo import Clock
 from papers import PAPERS, data
@@ -14,6 +19,23 @@ EFFORTS = {
     "quick": "a first look",
     "full": "as much as the paper",
 }
+
+
+@contextmanager
+def one_line_warnings() -> Iterator[None]:
+    """Print each warning as one line, and those that differ in numbers only once."""
+    shown: set[str] = set()
+
+    def show(message: Warning | str, *place: object) -> None:
+        kind = re.sub(r"[\d.]+", "", str(message))
+        if kind not in shown:
+            print(f"  warning: {message}", file=sys.stderr)
+        shown.add(kind)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = show  # type: ignore[assignment]
+        yield
 
 
 class Lines(Clock):
@@ -55,7 +77,9 @@ def main(arguments: list[str] | None = None) -> None:
             print(f"{name} is skipped: {missing}", file=sys.stderr)
             continue
         print(name, file=sys.stderr)
-        outcome = PAPERS[name].run(given.effort, given.seeds, Lines())
+        start = perf_counter()
+        with one_line_warnings():
+            outcome = PAPERS[name].run(given.effort, given.seeds, Lines())
         page = given.out / f"{name}.html"
         flag = "" if given.effort == "default" else f" --{given.effort}"
         command = f"python -m papers {name}{flag} --seeds {given.seeds}"
@@ -66,7 +90,8 @@ def main(arguments: list[str] | None = None) -> None:
         )
         for row in (outcome.table.header, *outcome.table.rows):
             print(" | ".join(row))
-        print(f"{page} and {page.with_suffix('.json')} are written.")
+        seconds = perf_counter() - start
+        print(f"{page} and {page.with_suffix('.json')} are written after {seconds:.0f} s.")
 
 
 if __name__ == "__main__":

@@ -19,6 +19,8 @@ PASSES: Mapping[Effort, int] = {"tiny": 1, "quick": 3, "default": 20, "full": 10
 
 #: The shares of the steps after which the map is drawn.
 MOMENTS = (0.0, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.35, 0.6, 1.0)
+#: The moments that are also shown side by side.
+STRIP = (0, 5, 11)
 
 #: Rows under the net.
 SHOWN = 400
@@ -111,10 +113,10 @@ def drawn(name: str, som: Any, rows: Any, frames: list[Any], steps: int) -> list
         ax.set(xlim=(-1.15, 1.15), ylim=(-1.15, 1.15))
         images.append(figure_uri(ax))
     moments = [f"{round(share * steps):,}" for share in MOMENTS]
-    strip = list(zip(images, moments, strict=True))
+    strip = [(images[k], moments[k]) for k in STRIP]
     return [
         film(f"film{plain}", images, name, "The net as it unfolds. First seed."),
-        Tiles(strip, "The same, moment by moment", "After so many rows.", columns=4, smooth=True),
+        Tiles(strip, "The same, moment by moment", "After so many rows.", columns=3, smooth=True),
     ]
 
 
