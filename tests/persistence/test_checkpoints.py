@@ -154,7 +154,7 @@ def test_a_stopped_fit_goes_on(model, stops, tmp_path):
             clone(model).set_params(preprocessor=ROWS).fit(
                 taught(model), checkpoint=path, resume=True
             )
-    assert vars(other).keys() == vars(clone(other)).keys()
+    assert vars(other).keys() - {"_guard"} == vars(clone(other)).keys()
 
 
 def test_a_stream_that_is_read_once(tmp_path):

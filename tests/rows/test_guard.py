@@ -147,41 +147,24 @@ def test_an_interrupted_fit_keeps_the_old_model(member):
         assert any(equal(answer(again, member), known) for known in answers)
 
 
-def step(model, *signals, value=None, error=None, mark=True):
-    """Make a step that receives Ctrl-C some times, then sets a value, then raises an error."""
+def step(model, value=None, error=None, mark=True):
+    """Make a step that sets a value, then raises an error."""
     with changing(model) as changed:
         if mark:
             changed._guard.mark()
-        for _ in signals:
-            signal.raise_signal(signal.SIGINT)
         changed.value = value
         if error is not None:
             raise error
 
 
-@pytest.mark.threads
-def test_ctrl_c_waits_for_the_end_of_a_step():
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    model = Guarded()
+def test_an_interrupt_in_a_step_in_place_breaks_the_model():
+    handler, model = signal.getsignal(signal.SIGINT), Guarded()
     with pytest.raises(KeyboardInterrupt):
-        step(model, "first", value=3)
-    assert model.value == 3
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    with pytest.raises(KeyboardInterrupt):
-        step(model, "first", "second", value=4)
-    assert model.value == 3
-    with pytest.raises(BrokenModelError, match="Call fit, or load the last checkpoint"):
-        copy(model)
-
-
-@pytest.mark.threads
-def test_a_long_step_says_that_it_ends_first(capsys, monkeypatch):
-    monkeypatch.setattr("eigenstream.rows.guard.LONG", 0.0)
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    monkeypatch.setattr("eigenstream.rows.guard.Timer.cancel", Thread.join)
-    with pytest.raises(KeyboardInterrupt):
-        step(Guarded(), "first")
-    assert "partial_fit ends its step first" in capsys.readouterr().err
+        step(model, value=3, error=KeyboardInterrupt())
+    assert signal.getsignal(signal.SIGINT) is handler
+    for read in (copy, deepcopy, pickle.dumps):
+        with pytest.raises(BrokenModelError, match="Call fit, or load the last checkpoint"):
+            read(model)
 
 
 def test_errors_before_the_mark_and_errors_that_leave_a_valid_state():

@@ -9,7 +9,6 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import warn_user
-from eigenstream._documented import Documented
 from eigenstream._linalg import Float64s
 from eigenstream._prepared import prepared
 from eigenstream._storable import storable
@@ -28,6 +27,7 @@ from eigenstream.monitor.windows import (
     pairwise_covariance,
     window_of,
 )
+from eigenstream.rows.guard import Guarded, changing, publishes, snapshot
 from eigenstream.streams import open_stream
 from eigenstream.subspace.sums.anchored_sums import AnchoredSums
 
@@ -47,8 +47,9 @@ Blocks = Iterable[tuple[Float64s, Any, bool]]
     reference_="Features",
     _pending="f8 rows D",
     _n_rows="int",
+    _guard="-",
 )
-class Monitor(Documented):
+class Monitor(Guarded):
     """Alarms when the windows of a stream differ from those of a reference.
 
     The subspace is fixed. Each window of rows is reduced to features: the level and the shape of
@@ -135,6 +136,7 @@ class Monitor(Documented):
 
     # ---- learning --------------------------------------------------------------------------
 
+    @publishes
     def fit(self, X: RowsLike, y: LabelsLike = None) -> Self:
         """Store the features of each window of a reference without faults.
 
@@ -177,17 +179,10 @@ class Monitor(Documented):
             reference = reference.without(outliers)
             self._check_enough(len(reference), n_rows, geometry)
             scores = self._scores(reference)[0]
-        state = {
-            "n_features_in_": len(weights),
-            "n_windows_": len(reference),
-            "outliers_": outliers,
-            "scores_": scores,
-            "geometry_": geometry,
-            "reference_": reference,
-            "_pending": np.empty((0, len(weights))),
-            "_n_rows": 0,
-        }
-        self.__dict__.update(state)
+        self.n_features_in_, self.n_windows_ = len(weights), len(reference)
+        self.outliers_, self.scores_ = outliers, scores
+        self.geometry_, self.reference_ = geometry, reference
+        self._pending, self._n_rows = np.empty((0, len(weights))), 0
         return self
 
     def _weights(self) -> Float64s:
@@ -284,15 +279,17 @@ class Monitor(Documented):
         """
         check_is_fitted(self)
         records: list[WindowRecord] = []
-        n_rows = self._n_rows + len(self._pending)
-        windows = self._windows(self._pending, self._blocks(self._stream(X)), n_rows)
-        while True:
-            try:
-                records.append(self._record(*next(windows)))
-            except StopIteration as last:
-                pending, n_rows = last.value
-                self.__dict__.update(_pending=pending, _n_rows=n_rows - len(pending))
-                return records
+        with changing(self) as model:
+            n_rows = model._n_rows + len(model._pending)
+            windows = model._windows(model._pending, model._blocks(model._stream(X)), n_rows)
+            while True:
+                try:
+                    records.append(model._record(*next(windows)))
+                except StopIteration as last:
+                    model._pending, n_rows = last.value
+                    model._n_rows = n_rows - len(model._pending)
+                    break
+        return records
 
     def watch(self, X: RowsLike) -> Iterator[WindowRecord]:
         """Yield the record of each complete window of rows, as soon as its rows are read.
@@ -310,8 +307,9 @@ class Monitor(Documented):
             The record of a window.
         """
         check_is_fitted(self)
-        for window in self._windows(self._pending[:0], self._blocks(self._stream(X))):
-            yield self._record(*window)
+        model = snapshot(self)
+        for window in model._windows(model._pending[:0], model._blocks(model._stream(X))):
+            yield model._record(*window)
 
     def _record(self, rows: Float64s, n_rows: int, time: Any) -> WindowRecord:
         window = window_of(rows, self.geometry_, self.geometry_.precision())

@@ -16,6 +16,7 @@ import eigenstream.subspace  # noqa: F401  the classes of these packages registe
 from eigenstream._namespaces import DeviceArray
 from eigenstream._storable import CLASSES, check_form, layout_of
 from eigenstream._types import Array, Facts
+from eigenstream.rows.guard import snapshot
 
 __all__ = ["Arrays", "can_be_saved", "decode", "encode"]
 
@@ -71,7 +72,7 @@ def encode(value: Any, arrays: Arrays, place: str = "model") -> Any:
         parts = [value.data, value.indices, value.indptr, list(value.shape)]
         return {"is": kind, "of": encode(parts, arrays, place)}
     if CLASSES.get(kind) is type(value):
-        attributes = _attributes(value)
+        attributes = _attributes(snapshot(value))
         of = {name: encode(item, arrays, f"{place}.{name}") for name, item in attributes.items()}
         return {"is": kind, "of": of}
     raise TypeError(

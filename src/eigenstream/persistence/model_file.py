@@ -22,7 +22,7 @@ from eigenstream._files import folder_beside, replacing
 from eigenstream._storable import check_form
 from eigenstream._types import Estimator, Facts, Handle
 from eigenstream.persistence.codec import Arrays, can_be_saved, decode, encode
-from eigenstream.rows.guard import reading
+from eigenstream.rows.guard import snapshot
 
 __all__ = ["ModelError", "describe", "load", "read", "read_header", "save", "write"]
 
@@ -136,46 +136,46 @@ def write(
     checkpoint: Facts | None = None,
 ) -> None:
     """Write an estimator and its optional position in a stream to a file."""
-    with reading(estimator):
-        arrays: Arrays = {}
-        when = datetime.now(UTC) if date is None else date
-        names = getattr(estimator, "feature_names_in_", None)
-        provenance: Facts = {"date": str(when), "rows_seen": _rows_seen(estimator)}
-        provenance |= getattr(estimator, "provenance_", None) or {}
-        steps = getattr(estimator, "preprocessing_", None)
-        if steps is not None:
-            provenance["preprocessing"] = [repr(step) for step in steps.steps]
-        header = {
-            "format_version": VERSION,
-            "class": type(estimator).__name__,
-            "versions": {"eigenstream": __version__}
-            | {name: version(name) for name in ("numpy", "scipy", "scikit-learn")},
-            "feature_names": None if names is None else [str(name) for name in names],
-            "provenance": provenance,
-            "parameters": _plain_parameters(estimator),
-            "model": encode(_at_defaults(estimator, without), arrays),
-            "place": encode(dict(checkpoint or {}), arrays, "place"),
+    estimator = snapshot(estimator)
+    arrays: Arrays = {}
+    when = datetime.now(UTC) if date is None else date
+    names = getattr(estimator, "feature_names_in_", None)
+    provenance: Facts = {"date": str(when), "rows_seen": _rows_seen(estimator)}
+    provenance |= getattr(estimator, "provenance_", None) or {}
+    steps = getattr(estimator, "preprocessing_", None)
+    if steps is not None:
+        provenance["preprocessing"] = [repr(step) for step in steps.steps]
+    header = {
+        "format_version": VERSION,
+        "class": type(estimator).__name__,
+        "versions": {"eigenstream": __version__}
+        | {name: version(name) for name in ("numpy", "scipy", "scikit-learn")},
+        "feature_names": None if names is None else [str(name) for name in names],
+        "provenance": provenance,
+        "parameters": _plain_parameters(estimator),
+        "model": encode(_at_defaults(estimator, without), arrays),
+        "place": encode(dict(checkpoint or {}), arrays, "place"),
+    }
+    if checkpoint:
+        header["checkpoint"] = {
+            "rows": checkpoint["rows"],
+            "passes": checkpoint["turn"],
+            "complete": checkpoint["complete"],
         }
-        if checkpoint:
-            header["checkpoint"] = {
-                "rows": checkpoint["rows"],
-                "passes": checkpoint["turn"],
-                "complete": checkpoint["complete"],
-            }
-        text = _as_text(header | {"checksum": _checksum(header, arrays)})
-        if len(text) > MOST_HEADER:
-            size = f"{len(text)} bytes, more than {MOST_HEADER}"
-            raise ValueError(f"The header of this model has {size}. Shorten names, or pass arrays.")
-        # safetensors writes a temporary file, which must be removed as well.
-        with replacing(path) as file, folder_beside(path) as folder:
-            complete = folder / "model"
-            try:
-                save_file(arrays, complete, {"eigenstream": text})
-            except SafetensorError as error:
-                raise OSError(f"cannot write {path}: {error}") from None
-            with complete.open("rb") as stored:
-                os.fsync(stored.fileno())
-            os.replace(complete, file.name)
+    text = _as_text(header | {"checksum": _checksum(header, arrays)})
+    if len(text) > MOST_HEADER:
+        size = f"{len(text)} bytes, more than {MOST_HEADER}"
+        raise ValueError(f"The header of this model has {size}. Shorten names, or pass arrays.")
+    # safetensors writes a temporary file, which must be removed as well.
+    with replacing(path) as file, folder_beside(path) as folder:
+        complete = folder / "model"
+        try:
+            save_file(arrays, complete, {"eigenstream": text})
+        except SafetensorError as error:
+            raise OSError(f"cannot write {path}: {error}") from None
+        with complete.open("rb") as stored:
+            os.fsync(stored.fileno())
+        os.replace(complete, file.name)
 
 
 def _at_defaults(estimator: Estimator, names: Collection[str]) -> Estimator:

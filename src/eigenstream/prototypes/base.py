@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from copy import copy
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
@@ -38,7 +37,7 @@ from eigenstream.prototypes._steps import learn
 from eigenstream.prototypes._sums import Shares, Tally
 from eigenstream.rows.chunk import Chunk
 from eigenstream.rows.fit import Fit, fit_of
-from eigenstream.rows.guard import Guarded, changing, publishes, reads
+from eigenstream.rows.guard import Guarded, changing, publishes, reads, twin
 from eigenstream.rows.rows import KeptRows, Rows, chunk_of
 
 __all__ = ["NO_ROWS_LEFT", "PrototypeEstimator", "vectors_of"]
@@ -410,7 +409,7 @@ class PrototypeEstimator(
         check_is_fitted(self)
         if self._placed:
             return self
-        ahead = copy(self)
+        ahead = twin(self)
         ahead._learn(*ahead._place_waiting())
         return ahead
 

@@ -27,7 +27,7 @@ from eigenstream.prototypes._sums import Tally, ranked, soft
 from eigenstream.prototypes.base import PrototypeEstimator, vectors_of
 from eigenstream.rows.chunk import Chunk
 from eigenstream.rows.fit import Fit
-from eigenstream.rows.guard import reads
+from eigenstream.rows.guard import reads, snapshot
 from eigenstream.schedules import LearningRate
 
 __all__ = ["CompetitiveLearning"]
@@ -421,6 +421,7 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         self : object
             A new fitted estimator.
         """
+        self, other = snapshot(self), snapshot(other)
         if (
             type(other) is not type(self)
             or not (self.__sklearn_is_fitted__() and other.__sklearn_is_fitted__())

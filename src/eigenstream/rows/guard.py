@@ -1,25 +1,18 @@
-"""Models that change in place, but are never read or continued half changed."""
+"""Models that change in place, but are never read or continued half changed.
 
-import sys
-from _signal import (  # type: ignore[import-not-found]  # without enums: 1 us, not 29
-    SIGINT,
-    default_int_handler,
-    getsignal,
-    signal,
-)
+A step changes a copy of the attributes, which is published by one assignment. Arrays that a step
+changes in place belong to the model alone: a copy or a pickle shares them, so the next step copies
+them first. An error in the middle of a step in place breaks the model: its next use raises.
+"""
+
+import os
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from copy import deepcopy
+from copy import copy, deepcopy
 from functools import cache, wraps
-from itertools import chain
 from operator import is_
-from threading import RLock, Timer, current_thread, main_thread
-from types import NoneType
-from typing import Any, Self, TypeVar, cast
-
-import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from threading import RLock
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 from eigenstream._documented import Documented
 
@@ -32,20 +25,21 @@ __all__ = [
     "reading",
     "reads",
     "refitting",
+    "snapshot",
+    "twin",
 ]
 
 Estimator = TypeVar("Estimator")
 Model = TypeVar("Model", bound="Guarded")
 Method = TypeVar("Method", bound=Callable[..., Any])
 
-#: After Ctrl-C, a step that takes longer than this number of seconds is reported on the terminal.
-LONG = 0.5
+#: A fork waits at most this number of seconds for each step of another thread. The child of a fork
+#: that does not wait finds the model broken.
+LONGEST_WAIT = 1.0
 
 
 class BrokenModelError(RuntimeError):
     """Error of a model whose last ``partial_fit`` was cut short while it changed the model.
-
-    Ctrl-C waits for the end of a step, so only a second Ctrl-C or another error breaks a model.
 
     Examples
     --------
@@ -69,20 +63,23 @@ class Guard:
     eigenstream.rows.guard.BrokenModelError: The last partial_fit was interrupted while ...
     """
 
+    #: The guards of the models that change at present.
+    stepping: ClassVar[set["Guard"]] = set()
+    #: The number of forks that led to this process. A lock may be held forever in a child.
+    n_forks: ClassVar[int] = 0
+
     def __init__(self) -> None:
-        self.lock, self.broken = RLock(), False
-        #: True inside ``changing``.
-        self.stepping = False
-        #: True once the arrays of the model are known to be writable.
-        self.writable = False
+        self._locks: dict[int, Any] = {}
+        self.broken = False
+        #: True if no copy and no pickle shares the learned state.
+        self.alone = False
         #: The parameters that have passed the checks.
         self.checked: list[object] | None = None
-        self._delay: _Delay | None = None
 
-    def __reduce__(self) -> tuple[type["Guard"], tuple[()]]:
-        """Pickle to a new guard."""
-        self.check()
-        return Guard, ()
+    @property
+    def lock(self) -> Any:
+        """The lock of this process."""
+        return self._locks.get(self.n_forks) or self._locks.setdefault(self.n_forks, RLock())
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -101,46 +98,35 @@ class Guard:
 
     def mark(self) -> None:
         """Note that ``partial_fit`` changes the model in place from here to its end."""
-        if not self.stepping or self.broken:
-            return
-        if current_thread() is main_thread() and getsignal(SIGINT) is default_int_handler:
-            self._delay = _Delay()
-            signal(SIGINT, self._delay)
-        self.broken = True
-
-    def end(self) -> None:
-        """End a step, and raise a Ctrl-C that has waited for its end."""
-        self.stepping = False
-        delay, self._delay = self._delay, None
-        if delay is None:
-            return
-        signal(SIGINT, default_int_handler)
-        if delay.timer is not None:
-            delay.timer.cancel()
-            raise KeyboardInterrupt
+        self.broken = self in self.stepping
 
 
-class _Delay:
-    """Handler that delays the first Ctrl-C. The second one interrupts at once."""
-
-    def __init__(self) -> None:
-        self.timer: Timer | None = None
-
-    def __call__(self, number: int, frame: object) -> None:
-        if self.timer is not None:
-            default_int_handler(number, frame)
-        self.timer = Timer(LONG, _report)
-        self.timer.daemon = True
-        self.timer.start()
+#: The locks that a fork holds.
+_fork_locks: list[Any] = []
 
 
-def _report() -> None:
-    if sys.stderr is not None and sys.stderr.isatty():
-        print(
-            "partial_fit ends its step first. A second Ctrl-C stops it at once and breaks the "
-            "model.",
-            file=sys.stderr,
-        )
+def _before_fork() -> None:
+    """Wait for the steps of other threads, so that the child has complete models."""
+    _fork_locks.extend(
+        lock
+        for lock in [guard.lock for guard in list(Guard.stepping)]
+        if lock.acquire(timeout=LONGEST_WAIT)
+    )
+
+
+def _after_fork() -> None:
+    while _fork_locks:
+        _fork_locks.pop().release()
+
+
+def _in_child() -> None:
+    _fork_locks.clear()
+    Guard.stepping.clear()
+    Guard.n_forks += 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_in_child)
 
 
 class Guarded(Documented):
@@ -156,28 +142,36 @@ class Guarded(Documented):
 
         The checks take longer than a step on a single row.
         """
-        guard, now = self._guard, _settings(self)
-        before = guard.checked
-        if now is None or before is None or not _identical(now, before):
+        guard, own = self._guard, self.__dict__
+        now = [own.get(name) for name in _names(cast(Hashable, type(self)))]
+        if guard.checked is None or not all(map(is_, now, guard.checked)):
             check()
             guard.checked = now
 
+    def set_params(self, **params: object) -> Self:
+        """Set parameters of the estimator, between two steps.
+
+        Parameters
+        ----------
+        **params : dict
+            The parameters to change.
+
+        Returns
+        -------
+        self : object
+            This estimator.
+        """
+        with self._guard.lock:
+            self._guard.checked = None  # parameters of a solver change in place
+            return cast(Self, super().set_params(**params))
+
     def __getstate__(self) -> dict[str, object]:
-        """Return what a copy or a pickle contains."""
+        """Return what a copy or a pickle contains. The next step does not change it."""
         with self._guard.reading():
-            state = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_guard"}
-
-    def __deepcopy__(self, memo: dict[int, object]) -> Self:
-        """Return a copy of the state between two steps."""
-        copied = memo[id(self)] = object.__new__(type(self))
-        with self._guard.reading():
-            copied.__setstate__(deepcopy(self.__getstate__(), memo))
-        return copied
-
-
-#: The types of parameters that cannot change in place.
-PLAIN = frozenset({int, float, str, bool, NoneType})
+            self._guard.alone = False
+            state = dict(super().__getstate__())
+        state.pop("_guard", None)
+        return state
 
 
 @cache
@@ -185,57 +179,33 @@ def _names(kind: Hashable) -> list[str]:
     return cast(list[str], cast(Any, kind)._get_param_names())
 
 
-def _identical(left: list[object], right: list[object]) -> bool:
-    return len(left) == len(right) and all(map(is_, left, right))
+def snapshot(value: Estimator) -> Estimator:
+    """Return a copy of a guarded estimator that later steps do not change, or the value."""
+    return copy(value) if isinstance(value, Guarded) else value
 
 
-def _settings(estimator: BaseEstimator) -> list[object] | None:
-    """Return the parameters, also those of a solver. None if one may change in place."""
-    own, values = vars(estimator), []
-    kind: Any = type(estimator)
-    for name in _names(kind):
-        value = own.get(name)
-        values.append(value)
-        form = type(value)
-        if form in PLAIN or (form is tuple and all(type(part) in PLAIN for part in value)):
-            continue
-        inner = _settings(value) if hasattr(value, "_get_param_names") else None
-        if inner is None:
-            return None
-        values += inner
-    return values
+def twin(estimator: Estimator) -> Estimator:
+    """Return an object with the same attributes and the same guard."""
+    other = object.__new__(type(estimator))
+    other.__dict__ = dict(vars(estimator))
+    return other
 
 
-def _shallow(estimator: Estimator) -> Estimator:
-    """Return a copy with the same values of the attributes, and the same guard."""
-    copied = object.__new__(type(estimator))
-    copied.__dict__ = dict(vars(estimator))
-    return copied
+def _publish(estimator: object, before: dict[str, Any], changed: object) -> None:
+    """Set the attributes that a copy has changed, by one assignment.
 
-
-def _own_arrays(estimator: BaseEstimator) -> None:
-    """Copy the state if its arrays are read-only, as those of ``joblib.load(mmap_mode="r")``."""
-    state, names = vars(estimator), (*estimator._get_param_names(), "_guard")
-    learned = {name: value for name, value in state.items() if name not in names}
-    if not all(array.flags.writeable for array in _arrays(learned)):
-        state.update(deepcopy(learned))
-
-
-def _arrays(value: object) -> Iterator[NDArray[np.generic]]:
-    """Yield the arrays inside a value, a container, or an object of this library or of SciPy."""
-    if isinstance(value, np.ndarray):
-        yield value
-    elif isinstance(value, list | tuple):
-        yield from chain(*map(_arrays, value))
-    elif isinstance(value, dict):
-        yield from chain(*map(_arrays, value.values()))
-    elif type(value).__module__.startswith(("eigenstream.", "scipy.sparse")):
-        yield from _arrays(vars(value))
+    Other attributes keep what another thread has set since the copy was made.
+    """
+    after = vars(changed)
+    kept = {k: v for k, v in vars(estimator).items() if k in after or k not in before}
+    new = {k: v for k, v in after.items() if k not in before or v is not before[k]}
+    new.pop("_guard", None)
+    estimator.__dict__ = kept | new
 
 
 @contextmanager
 def changing(estimator: Model) -> Iterator[Model]:
-    """Yield a copy to which a step is made. At the end it replaces the estimator's attributes.
+    """Yield a copy to which a step is made. At the end its new attributes are published.
 
     The body sets attributes of the copy. Before it changes a value in place, it calls
     ``_guard.mark()``. An error before the mark leaves the estimator as it was. An error after the
@@ -244,35 +214,48 @@ def changing(estimator: Model) -> Iterator[Model]:
     guard = estimator._guard
     with guard.lock:
         guard.check()
-        changed, guard.stepping = _shallow(estimator), True
-        if not guard.writable:
-            _own_arrays(changed)
-            guard.writable = True
+        before, changed = dict(vars(estimator)), twin(estimator)
+        if not guard.alone:
+            fixed = (*_names(cast(Hashable, type(estimator))), "_guard")
+            learned = {name: value for name, value in before.items() if name not in fixed}
+            changed.__dict__.update(deepcopy(learned))
+        Guard.stepping.add(guard)
         try:
             yield changed
-            estimator.__dict__ = changed.__dict__
-            guard.broken = False
+            _publish(estimator, before, changed)
+            guard.alone, guard.broken = True, False
         except BaseException as error:
+            guard.checked = None
             if guard.broken and getattr(error, "valid", False):
-                estimator.__dict__ = changed.__dict__
-                guard.broken = False
+                _publish(estimator, before, changed)
+                guard.alone, guard.broken = True, False
             raise
         finally:
-            guard.end()
+            Guard.stepping.discard(guard)
 
 
 @contextmanager
 def refitting(estimator: Estimator) -> Iterator[Estimator]:
-    """Yield a copy to fit. If that succeeds, it replaces the attributes by one assignment."""
-    fitted = _shallow(estimator)
-    fitted.__dict__["_guard"] = Guard()
+    """Yield a copy to fit. If that succeeds, its new attributes are published."""
+    before, fitted = dict(vars(estimator)), twin(estimator)
+    vars(fitted)["_guard"] = Guard()
     try:
         yield fitted
     except BaseException as error:
         if getattr(error, "keeps", False):  # keep the result of a fit that stopped early
-            estimator.__dict__ = vars(fitted)
+            _publish_fit(estimator, before, fitted)
         raise
-    estimator.__dict__ = vars(fitted)
+    _publish_fit(estimator, before, fitted)
+
+
+def _publish_fit(estimator: object, before: dict[str, Any], fitted: object) -> None:
+    if not isinstance(estimator, Guarded):
+        _publish(estimator, before, fitted)
+        return
+    guard = estimator._guard
+    with guard.lock:
+        _publish(estimator, before, fitted)
+        guard.broken = False
 
 
 def publishes(fit: Method) -> Method:

@@ -1,5 +1,6 @@
 """Parameters: checked whenever they are read, and rejected where nothing would read them."""
 
+import pickle
 import warnings
 
 import numpy as np
@@ -18,6 +19,8 @@ from eigenstream import (
     Sketch,
     SlowSubspace,
     StreamPCA,
+    load,
+    save,
 )
 from eigenstream.subspace import matrices, pair_risks
 
@@ -82,21 +85,47 @@ def test_parameters_that_are_rejected(model, message):
     ],
     ids=str,
 )
-def test_parameters_are_checked_when_they_are_read(learner, change, message):
-    model = learned(clone(learner), "partial_fit")
+def test_parameters_set_later_are_those_of_the_next_rows(learner, change, message):
+    model, expected = learned(clone(learner), "partial_fit"), learned(clone(learner), "partial_fit")
     old = {name: getattr(model, name) for name in change}
+    model.set_params(**change)
+    np.testing.assert_array_equal(model.components_, expected.components_)
     with pytest.raises(ValueError, match=message):
-        _ = model.set_params(**change).components_
-    model.set_params(**old)
-    np.testing.assert_array_equal(
-        model.components_, learned(clone(learner), "partial_fit").components_
-    )
+        learned(model, "partial_fit")
+    np.testing.assert_array_equal(model.components_, expected.components_)
+    learned(model.set_params(**old), "partial_fit")
 
 
-def test_an_online_fit_is_read_with_the_parameters_it_began_with():
-    model = SlowSubspace(2, alpha=0.9, solver="flow").partial_fit(ROWS)
-    with pytest.raises(ValueError, match=r"alpha=0\.5 cannot change now"):
-        _ = model.set_params(alpha=0.5).alpha_
+@pytest.mark.parametrize(
+    ("learner", "change"),
+    [
+        (StreamPCA(2), {"n_components": 3}),
+        (SlowSubspace(2, alpha=0.9), {"alpha": 0.05}),
+        (SlowSubspace(2), {"n_components": 3}),
+        (SlowSubspace(2, alpha=0.9, solver="flow"), {"alpha": 0.5}),
+        (ClassSubspace(2), {"n_components": 3}),
+    ],
+    ids=repr,
+)
+@pytest.mark.filterwarnings("ignore:only 1 of the 2 eigenvalues")
+@pytest.mark.parametrize("door", ["partial_fit", "merge", "file", "pickle"])
+def test_reading_an_answer_changes_no_later_one(learner, change, door, tmp_path):
+    answers = []
+    for read in (False, True):
+        model = learned(clone(learner), "partial_fit")
+        if read:
+            _ = model.components_
+        model.set_params(**change)
+        if door == "merge" and getattr(learner, "solver", "") != "flow":
+            model = model.merge(learned(clone(learner), "partial_fit"))
+            assert model.n_components_ == change.get("n_components", 2)
+        if door == "file":
+            save(model, tmp_path / "model.eigs")
+            model = load(tmp_path / "model.eigs")
+        if door == "pickle":
+            model = pickle.loads(pickle.dumps(model))
+        answers.append(model.components_)
+    np.testing.assert_array_equal(*answers)
 
 
 @pytest.mark.parametrize("solver", ["auto", "flow", "sketch"])

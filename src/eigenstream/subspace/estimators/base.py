@@ -30,7 +30,7 @@ from eigenstream._types import (
 from eigenstream.online import UnstableStepError
 from eigenstream.rows.chunk import FIRST, Skipped
 from eigenstream.rows.fit import Fit
-from eigenstream.rows.guard import changing, reads
+from eigenstream.rows.guard import changing, reads, snapshot, twin
 from eigenstream.rows.rows import Rows
 from eigenstream.subspace.estimators.entries import DEFAULT
 from eigenstream.subspace.estimators.mapping import FeatureMap, check_same_map
@@ -315,11 +315,12 @@ class SubspaceEstimator(Projection):
                 f"{type(self).__name__} cannot merge with {type(other).__name__}. Pass another "
                 f"{type(self).__name__}."
             )
+        self, other = snapshot(self), snapshot(other)
         for model in (self, other):
             check_is_fitted(model)
-            chosen_solver(
-                copy(model).set_params(solver=model._solver), 1, None, Need("merge", MERGE)
-            )
+            solved = twin(model)
+            solved.solver = model._solver
+            chosen_solver(solved, 1, None, Need("merge", MERGE))
         ours, theirs = self._learner, other._learner
         assert ours is not None
         assert theirs is not None
@@ -337,9 +338,7 @@ class SubspaceEstimator(Projection):
         self._check_solver(other._solver)
         check_same_map(self._map, other._map)
         check_same_input(self, other)
-        merged = copy(self)
-        merged._learner = ours.merge(theirs, new_sequence=new_sequence)
-        merged._forget()
+        merged = self._with_learner(ours.merge(theirs, new_sequence=new_sequence))
         merged._skipped = deepcopy(self._skipped)
         merged._skipped.merge(other._skipped)
         merge_sources(merged, other, follows=not new_sequence)
@@ -383,10 +382,22 @@ class SubspaceEstimator(Projection):
             chosen_solver(self, 1, None)
 
     def _check_step(self) -> None:
-        """Raise if learning cannot begin or continue with the present parameters."""
+        """Raise if learning cannot begin or continue with the present parameters.
+
+        The next answer has these parameters, until more rows come with others.
+        """
         self._check_parameters()
         if self._learner is not None:
             self._check_continuation()
+            self._begun = self._parameters()
+
+    def _with_learner(self, learner: Learner) -> Self:
+        """Return a copy with other sums, which is solved with the present parameters."""
+        model = copy(self)
+        model._learner = learner
+        model._forget()
+        model._check_step()
+        return model
 
     def _parameters(self) -> Parameters:
         """Return a copy of the parameters that must not change while learning continues."""
@@ -409,6 +420,8 @@ class SubspaceEstimator(Projection):
         solver = chosen_solver(self, self._learner.terms.n_features, None, Need("partial_fit", ADD))
         if not isinstance(self.solver, str) or self.solver != "auto":
             self._check_solver(solver)
+        width = self._learner.terms.n_features
+        check_width(self._wanted(width), width)
         parameters = self._parameters()
         fixed = [name for name in self._fixed() if name in parameters and name in self._begun]
         check_unchanged({name: self._begun[name] for name in fixed}, parameters)
@@ -452,17 +465,18 @@ class SubspaceEstimator(Projection):
 
     @reads
     def _solved(self) -> Result:
-        """Return the answer, computed again if rows were added since the last call."""
+        """Return the answer, computed again if rows were added since the last call.
+
+        It has the parameters of the last call that learned, as after ``fit``.
+        """
         if self._answer is None:
-            ready = self._known().ahead()
-            self._check_once(self._check_step)
-            width = ready.terms.n_features
-            check_width(self._wanted(width), width)
+            ready, model = self._known().ahead(), twin(self)
+            model.__dict__.update(self._begun)
             try:
-                self._check_enough(ready)
+                model._check_enough(ready)
             except ValueError as error:
                 raise NotFittedError(f"{type(self).__name__}: {error}") from None
-            self._answer = self._result_of(ready)
+            self._answer = model._result_of(ready)
         return self._answer
 
     def _result_of(self, learner: Learner) -> Result:
@@ -555,11 +569,8 @@ class SubspaceEstimator(Projection):
         >>> slow.solved_with(alpha=0.5, n_components=2).components_.shape
         (2, 3)
         """
-        self._stored()
-        copied = copy(self)
-        copied._learner = deepcopy(self._learner)
-        copied._forget()
-        return copied.set_params(**parameters)
+        copied = snapshot(self).set_params(**parameters)
+        return copied._with_learner(self._stored())
 
     # ---- error bars ------------------------------------------------------------------------
 

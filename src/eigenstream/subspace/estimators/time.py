@@ -1,7 +1,6 @@
 """Learning from rows in time order: whole, in chunks, in separate sequences, and merged."""
 
 from collections.abc import Iterator
-from copy import copy
 from dataclasses import replace
 from functools import partial
 from numbers import Integral
@@ -36,7 +35,7 @@ from eigenstream._types import (
 )
 from eigenstream.rows.chunk import MUCH, Chunk, Places, Skipped, with_gaps
 from eigenstream.rows.fit import CallbackSupportMixin, Fit, with_callbacks
-from eigenstream.rows.guard import publishes
+from eigenstream.rows.guard import publishes, twin
 from eigenstream.rows.rows import (
     ArrayRows,
     Part,
@@ -402,7 +401,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
     def _scored_terms(self, X: RowsLike, lag: int | None = None) -> Learner:
         """Return a learner of other rows."""
         check_is_fitted(self)
-        model, width = copy(self), len(self._solved().mean)
+        model, width = twin(self), len(self._solved().mean)
         model.lag = self.lag if lag is None else lag
         rows = model._stream_rows(X) if is_stream(X) else model._sequences(X, reset=False)
         scored = Dense().begin(model._problem(width))

@@ -271,7 +271,9 @@ def fit_blocks(
     feature_map: Any = fit.map
     for model in estimators:
         model._map, model._skipped = feature_map, fit.skipped
-    fitted = [with_sums(*both) for both in zip(estimators, whole, strict=True)]
+    fitted = [
+        model._with_learner(learner) for model, learner in zip(estimators, whole, strict=True)
+    ]
     for model, learner in zip(fitted, whole, strict=True):
         model._check_enough(learner.ahead())
     return fitted, parts
@@ -294,13 +296,6 @@ def learners_of(estimator: "SubspaceEstimator", width: int, call: str) -> Learne
             "solver='dense' for error bars."
         )
     return learner
-
-
-def with_sums(estimator: Model, learner: Learner) -> Model:
-    """Return a copy of an estimator with other sums."""
-    model = copy(estimator)
-    model._learner, model._answer = learner, None
-    return model
 
 
 def held_parameters(fitted: "SubspaceEstimator") -> Parameters:
@@ -329,7 +324,7 @@ def left_out(fitted: Model, parts: list[RowBlock]) -> Iterator[Model]:
         rest = merged_blocks([model for model in (before, after) if model is not None], gap=True)
         with warnings.catch_warnings():  # the whole fit has warned
             warnings.simplefilter("ignore", UserWarning)
-            model = with_sums(fixed, rest.learners[0])
+            model = fixed._with_learner(rest.learners[0])
             model._solved()
         yield model
 
