@@ -223,8 +223,9 @@ def test_the_way_of_a_row_is_the_documented_one_and_never_goes_back():
 @pytest.mark.parametrize(
     ("model", "given", "own"),
     [
-        # After the fit, the features of the first rows show whether the lag is too short.
-        (SlowSubspace(2), {"X": ROWS}, {"slow_subspace", "mapping", "projection"}),
+        # Two halves of the rows take turns. After the fit, the features of the first rows show
+        # whether the lag is too short.
+        (SlowSubspace(2), {"X": ROWS}, {"slow_subspace", "mapping", "projection", "halves"}),
         (ContrastSubspace(2), {"X": ROWS, "background": ROWS[::2]}, {"label_terms"}),
         (
             PairSubspace(2, eta=1.0),

@@ -212,7 +212,7 @@ def test_the_page_of_a_fit_shows_periods_in_a_unit():
     words = ("fit", "dynamic", "items.npy", "--dt", 0.5, "--unit", "ps", "--report", "page.html")
     found = answer(*words)
     expected = DynamicSubspace(2).fit(X)
-    np.testing.assert_allclose(found["timescales"], 0.5 * expected.timescales_)
+    np.testing.assert_allclose(np.array(found["timescales"], float), 0.5 * expected.timescales_)
     with open("page.html", encoding="utf-8") as file:
         page = file.read()
     assert "factor in 0.5 ps" in page

@@ -25,6 +25,7 @@ from eigenstream.subspace.inference.diagnostics import (
     n_positive,
     objective,
 )
+from eigenstream.subspace.inference.held_out import HeldOut
 from eigenstream.subspace.inference.slow_bounds import (
     PairRule,
     SubspaceBound,
@@ -67,6 +68,7 @@ __all__ = [
     "FlowMonitor",
     "Forms",
     "Gaps",
+    "HeldOut",
     "Kernel",
     "Krylov",
     "LagPath",

@@ -185,7 +185,7 @@ def test_a_resumed_fit_numbers_the_rows_from_the_first(tmp_path):
     whole = warned(stream)
     model = SlowSubspace(2).fit(stream, checkpoint=path, every=2000)
     learner = model._learner
-    assert learner.terms.n_rows == 6000
+    assert learner.n_rows == 6000
     half = save_and_load(SlowSubspace(2).partial_fit(rows[:3000]), tmp_path)
     half.partial_fit(rows[3000:])
     (largest,) = [peak.row for peak in half._learner.watchers["peaks"].peaks if peak.share > 0.1]

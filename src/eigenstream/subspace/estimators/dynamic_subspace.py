@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from numbers import Real
-from typing import ClassVar, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -22,6 +22,7 @@ from eigenstream.rows.guard import reads
 from eigenstream.rows.rows import each, is_list_of_sequences, validated
 from eigenstream.subspace.estimators.results import DynamicResult
 from eigenstream.subspace.estimators.time import TimeEstimator
+from eigenstream.subspace.inference.held_out import HeldOut, directed_edge, held_out
 from eigenstream.subspace.solvers.base import COUNT, PAIRWISE, Need, Problem, Solver
 from eigenstream.subspace.sums import propagator as _propagator
 from eigenstream.subspace.sums.gap_moments import GapMoments
@@ -69,7 +70,7 @@ class DynamicSubspace(TimeEstimator):
     propagator_eigenvalues_ : complex array of shape (n_components,)
         The factor of each mode in ``lag`` rows, slowest first.
     timescales_ : array of shape (n_components,)
-        The decay time of each mode, in rows.
+        The decay time of each mode, in rows. NaN for a mode that may be chance.
     periods_ : array of shape (n_components,)
         The period of each mode, in rows. Infinite for a mode that does not oscillate.
     modes_ : complex array of shape (n_components, n_features)
@@ -85,7 +86,7 @@ class DynamicSubspace(TimeEstimator):
     n_samples_skipped_ : int
         The number of rows that ``missing="skip"`` left out.
     result_ : DynamicResult
-        The result, with ``uncertainty`` after ``fit(X, blocks=20)``.
+        The result, with ``held_out``, and ``uncertainty`` after ``fit(X, blocks=20)``.
 
     See Also
     --------
@@ -186,7 +187,7 @@ class DynamicSubspace(TimeEstimator):
     @reads
     def result_(self) -> DynamicResult:
         """The result, a frozen dataclass: singular values and vectors, mean and covariances."""
-        return self._of_this(cast(DynamicResult, self._solved()))
+        return self._of_this(cast(DynamicResult, self._tested()))
 
     @property
     def singular_values_(self) -> Values:
@@ -202,11 +203,11 @@ class DynamicSubspace(TimeEstimator):
     @property
     def lagged_covariances_(self) -> LaggedCovariances:
         """The covariances and means of rows and of the rows ``lag`` later."""
-        return self.result_.covariances
+        return cast(DynamicResult, self._solved()).covariances
 
     def _modes(self) -> Modes:
         """Return the modes of the propagator within the subspace of the features."""
-        answer = self.result_
+        answer = cast(DynamicResult, self._solved())
         cov, left = answer.covariances, answer.pairs.vectors
         inner = _propagator.eigenmodes(cov.along(left))
         return replace(inner, modes=inner.modes @ (left.T @ cov.c00), lag=cov.lag)
@@ -223,8 +224,25 @@ class DynamicSubspace(TimeEstimator):
 
     @property
     def timescales_(self) -> Float64s:
-        """The decay time of each mode, in rows."""
+        """The decay time of each mode, in rows. NaN if it is not distinguishable from chance."""
+        return self._supported(self._timescales)
+
+    @property
+    def _timescales(self) -> Float64s:
+        """The decay times on the rows that the features were learned from."""
         return self._modes().timescales
+
+    def _test(self, answer: Any) -> HeldOut | None:
+        n, pairs = len(answer.pairs.values), []
+        covariances = [self._covariances(half) for half in self._halves()]
+        for own, other in zip(covariances, covariances[::-1], strict=True):
+            left = _propagator.singular(own, n, self.rank)[1]
+            pairs.append((_sizes(own.along(left)), _sizes(other.along(left))))
+        in_sample = _sizes(answer.covariances.along(answer.pairs.vectors))
+        # The spectral radius of chance, for the mean of both halves.
+        clear = float(np.sqrt(2.0 * n)) + 1.3
+        terms = self._known().ahead().terms
+        return held_out(in_sample, pairs, terms, self._n_directions, directed_edge, clear)
 
     @property
     def periods_(self) -> Float64s:
@@ -273,7 +291,7 @@ class DynamicSubspace(TimeEstimator):
         steps = check_whole(steps, "steps")
         if is_list_of_sequences(X):
             return each(lambda part: self.predict(part, steps), X)
-        answer = self.result_
+        answer = cast(DynamicResult, self._solved())
         rows, lost = self._completed(validated(self, X, reset=False), answer)
         cov = answer.covariances
         rows = rows.toarray() if hasattr(rows, "toarray") else rows
@@ -339,9 +357,14 @@ class DynamicSubspace(TimeEstimator):
         check_is_fitted(self)
         if is_list_of_sequences(X):
             return each(self.koopman_weights, X)
-        answer = self.result_
+        answer = cast(DynamicResult, self._solved())
         rows, lost = self._completed(validated(self, X, reset=False), answer)
         u, constant = _propagator.koopman_weights(answer.covariances, self.rank)
         weights = np.asarray(rows @ u + constant)
         weights[lost] = np.nan
         return weights
+
+
+def _sizes(cov: LaggedCovariances) -> Float64s:
+    """Return the sizes of the eigenvalues of a propagator, in descending order."""
+    return np.abs(_propagator.eigenmodes(cov).eigenvalues)

@@ -8,6 +8,7 @@ import numpy as np
 from eigenstream._linalg import Float64s, brief
 from eigenstream._storable import storable
 from eigenstream.subspace.inference.correlations import autocorrelations_of_moments
+from eigenstream.subspace.inference.held_out import HeldOut
 from eigenstream.subspace.sums.operators import Eigenpairs
 from eigenstream.subspace.sums.propagator import LaggedCovariances
 from eigenstream.subspace.sums.terms import Weights
@@ -236,6 +237,7 @@ class Forms:
     forms="Forms | None",
     basis="str",
     uncertainty="Uncertainty | None",
+    held_out="HeldOut | None?",
 )
 @dataclass(frozen=True, repr=False)
 class SlowResult(Result):
@@ -257,6 +259,9 @@ class SlowResult(Result):
         The basis of the components; "eigenvalue" keeps the eigenvectors.
     uncertainty : Uncertainty or None
         The error bars of ``fit(X, blocks=20)``.
+    held_out : HeldOut or None
+        The autocorrelations on rows that the features were not learned from. None for solvers that
+        only estimate.
     """
 
     alpha: float | None = None
@@ -265,6 +270,7 @@ class SlowResult(Result):
     forms: Forms | None = None
     basis: str = "slowness"
     uncertainty: Any = None
+    held_out: HeldOut | None = None
 
     @property
     def weights(self) -> Weights | None:
@@ -311,7 +317,11 @@ class SlowResult(Result):
         return autocorrelations_of_moments(variance, velocity, forms.noise * squares)
 
 
-@storable(covariances="LaggedCovariances", uncertainty="Uncertainty | None")
+@storable(
+    covariances="LaggedCovariances",
+    uncertainty="Uncertainty | None",
+    held_out="HeldOut | None?",
+)
 @dataclass(frozen=True, repr=False)
 class DynamicResult(Result):
     """Features that predict themselves.
@@ -324,10 +334,13 @@ class DynamicResult(Result):
         The covariances of rows and of the rows ``lag`` later.
     uncertainty : Uncertainty or None
         The error bars of ``fit(X, blocks=20)``.
+    held_out : HeldOut or None
+        The sizes of the eigenvalues on rows that the features were not learned from.
     """
 
     covariances: LaggedCovariances = field(kw_only=True)
     uncertainty: Any = None
+    held_out: HeldOut | None = None
 
     @property
     def orthonormal(self) -> bool:

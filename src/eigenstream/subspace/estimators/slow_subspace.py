@@ -3,7 +3,7 @@
 from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
-from typing import ClassVar, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,6 +24,8 @@ from eigenstream.subspace.estimators.entries import CRITERION, FLAG
 from eigenstream.subspace.estimators.results import Forms, SlowResult
 from eigenstream.subspace.estimators.time import TimeEstimator
 from eigenstream.subspace.inference import correlations as _correlations
+from eigenstream.subspace.inference.decays import of_operator
+from eigenstream.subspace.inference.held_out import HeldOut, held_out
 from eigenstream.subspace.solvers.base import COUNT, Problem, Solver
 from eigenstream.subspace.solvers.flow import FlowOperator
 from eigenstream.subspace.solvers.online import Flow
@@ -121,9 +123,10 @@ class SlowSubspace(TimeEstimator):
     n_samples_skipped_ : int
         The number of rows that ``missing="skip"`` left out.
     timescales_ : array of shape (n_components,)
-        The time scale of each feature in rows. Only with "dense" and "krylov".
+        The time scale of each feature in rows. NaN for a feature that is not distinguishable from
+        chance. Only with "dense" and "krylov".
     result_ : SlowResult
-        The result: ``bound``, ``autocorrelations``, and ``uncertainty`` after
+        The result: ``bound``, ``autocorrelations``, ``held_out``, and ``uncertainty`` after
         ``fit(X, blocks=20)``.
     solver_ : str
         The name of the solver in use.
@@ -421,17 +424,17 @@ class SlowSubspace(TimeEstimator):
     @reads
     def result_(self) -> SlowResult:
         """The result, a frozen dataclass: eigenpairs, mean, scale, alpha and second moments."""
-        return self._of_this(cast(SlowResult, self._solved()))
+        return self._of_this(cast(SlowResult, self._tested()))
 
     @property
     def alpha_(self) -> float | None:
         """The alpha in use (None with ``criterion="ratio"``)."""
-        return self.result_.alpha
+        return cast(SlowResult, self._solved()).alpha
 
     @property
     def shrinkage_(self) -> float | None:
         """The shrinkage in use (None with ``criterion="difference"``)."""
-        return self.result_.shrinkage
+        return cast(SlowResult, self._solved()).shrinkage
 
     @property
     def timescales_(self) -> Float64s:
@@ -452,7 +455,39 @@ class SlowSubspace(TimeEstimator):
         >>> slow.timescales_.round(1)
         array([48.8,  5.1])
         """
-        return _correlations.implied(self.result_.autocorrelations, self.lag)
+        return self._supported(self._timescales)
+
+    @property
+    def _timescales(self) -> Float64s:
+        """The time scales on the rows that the features were learned from."""
+        rho = cast(SlowResult, self._solved()).autocorrelations
+        return _correlations.implied(rho, self.lag)
+
+    def _test(self, answer: Any) -> HeldOut | None:
+        if answer.forms is None:
+            return None
+        learner, halves, units = self._known().ahead(), self._halves(), answer.scale
+        if answer.weights is None:
+            units = learner.deviations(np.inf)
+        basis, pairs = learner.row_span(units) if halves else None, []
+        operators = [half.scaled_operator(units, basis) for half in halves]
+        for own, other in zip(operators, operators[::-1], strict=True):
+            columns = self._features_like(answer, own, units)
+            pairs.append((of_operator(own, columns), of_operator(other, columns)))
+        return held_out(answer.autocorrelations, pairs, learner.terms, self._n_directions)
+
+    def _features_like(
+        self, answer: SlowResult, operator: MatrixOperator, units: Float64s | None
+    ) -> Float64s:
+        """Return the features of other A and B, with the parameters of an answer."""
+        n = len(answer.pairs.values)
+        if answer.weights is None:
+            n_varying = None if units is None else int(np.isfinite(units).sum())
+            return self._ratios(operator, n, n_varying).vectors
+        vectors = operator.largest(answer.weights, n).vectors
+        if not answer.sorted:
+            return vectors
+        return vectors @ _correlations.slowest_first(*operator.forms(vectors), operator.floor)
 
     def path(self, alphas: ArrayLike) -> AlphaPath:
         """Solve for several alphas from the stored sums, without reading data.
@@ -520,8 +555,9 @@ class SlowSubspace(TimeEstimator):
         return self._scores_on(other._known().ahead(), counts)
 
     def _scores_on(self, scored: Learner, counts: list[int]) -> list[float]:
-        forms = self.result_.forms
-        scored_moments = self._moments_of(scored, self.result_.pairs.vectors)
+        answer = cast(SlowResult, self._solved())
+        forms = answer.forms
+        scored_moments = self._moments_of(scored, answer.pairs.vectors)
         # solver="flow" estimates no second moments.
         learned = scored_moments if forms is None else (forms.variance, forms.velocity)
         noise = 0.0 if forms is None else forms.noise

@@ -1,10 +1,11 @@
 """Learning from rows in time order: whole, in chunks, in separate sequences, and merged."""
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from numbers import Integral
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 from sklearn.base import clone
@@ -35,7 +36,7 @@ from eigenstream._types import (
 )
 from eigenstream.rows.chunk import MUCH, Chunk, Places, Skipped, with_gaps
 from eigenstream.rows.fit import CallbackSupportMixin, Fit, with_callbacks
-from eigenstream.rows.guard import publishes, twin
+from eigenstream.rows.guard import publishes, reads, twin
 from eigenstream.rows.rows import (
     ArrayRows,
     Part,
@@ -56,6 +57,7 @@ from eigenstream.subspace.estimators.results import (
     SlowResult,
     VarianceResult,
 )
+from eigenstream.subspace.inference.held_out import HeldOut
 from eigenstream.subspace.inference.uncertainty import (
     LEAST_TIMESCALES,
     Uncertainty,
@@ -68,7 +70,7 @@ from eigenstream.subspace.inference.uncertainty import (
     warned,
 )
 from eigenstream.subspace.solvers.base import MATRIX, Need, Problem
-from eigenstream.subspace.solvers.dense import Dense
+from eigenstream.subspace.solvers.dense import HALVED_MATRICES, Dense, fits_dense
 from eigenstream.subspace.sums.accumulators import Moments
 from eigenstream.subspace.sums.gap_moments import GapMoments
 from eigenstream.subspace.sums.gaps import imputed
@@ -86,6 +88,11 @@ TimeResult = TypeVar("TimeResult", VarianceResult, SlowResult, DynamicResult)
 #: ``missing="skip"`` raises if it leaves fewer rows for each column. Covariances of fewer rows are
 #: mostly noise.
 LEAST_ROWS = 10
+
+#: Features are tested at the end of ``fit`` with at most this number of columns, or with fewer rows
+#: for each column. Other tests are made when a result is read, because they take longer than 2 % of
+#: the fit.
+SMALL, FEW_ROWS = 128, 10
 
 
 class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
@@ -127,6 +134,13 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
             return replace(problem, sums=partial(RowMoments, width, self.center, lag=self.lag))
         return problem
 
+    def _begin(self, width: int, n_rows: int | None, *calls: Need, sparse: bool = False) -> Learner:
+        learner = super()._begin(width, n_rows, *calls, sparse=sparse)
+        exact = MATRIX in self._solver.abilities and not learner.forgetting
+        if self.lag and exact and not self._reweighs and fits_dense(width, n_rows, HALVED_MATRICES):
+            learner.halve()
+        return learner
+
     def _watchers(self, learner: Learner) -> dict[str, Watcher]:
         watchers = super()._watchers(learner)
         if self._gaps:
@@ -139,6 +153,51 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
                 watchers["runs"] = RunMeans(learner.n_features)
         return watchers
 
+    # ---- tests on the other half of the rows -----------------------------------------------
+
+    def _report(self, fit: Fit | None = None) -> None:
+        super()._report(fit)
+        if not self.lag or fit is None:  # a path of lags shows which time scales may be chance
+            return
+        terms: Any = self._known().ahead().terms
+        width = terms.n_features
+        if width <= SMALL or terms.n_velocities < FEW_ROWS * width:
+            self._tested()
+
+    @reads
+    def _tested(self) -> Result:
+        """Return the answer with the test of its features on the other half of the rows."""
+        answer: Any = self._solved()
+        if answer.held_out is None and not answer.estimated:
+            with warnings.catch_warnings():  # the fit to all rows has warned
+                warnings.simplefilter("ignore")
+                test = self._test(answer)
+            self._answer = answer = replace(answer, held_out=test)
+            if test is not None and test.warning is not None:
+                warn_user(test.warning)
+        return cast(Result, answer)
+
+    def _test(self, answer: Any) -> HeldOut | None:
+        """Return the test of an answer, or None for estimators without one."""
+        return None
+
+    def _halves(self) -> list[Learner]:
+        """Return the learners of both halves, if both have velocities."""
+        halves = self._known().each_half
+        return halves if all(half.terms.totals()[1] > 0.0 for half in halves) else []
+
+    @property
+    def _n_directions(self) -> int:
+        """The number of directions that a feature may combine."""
+        rank = getattr(self, "rank", None)
+        width: int = self._known().terms.n_features
+        return min(int(rank), width) if isinstance(rank, Integral) else width
+
+    def _supported(self, scales: Float64s) -> Float64s:
+        """Return time scales, NaN for those that may be chance."""
+        test = cast(Any, self._tested()).held_out
+        return scales if test is None else np.where(test.chance, np.nan, scales)
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if self.features is not None and self._gaps:
@@ -146,6 +205,11 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
                 f"missing='available' cannot be combined with features={self.features!r}, because "
                 "maps need complete rows. Use missing='skip', or impute the values first."
             )
+
+    @property
+    def _reweighs(self) -> bool:
+        """True if velocities have stationary weights, which may be negative."""
+        return False
 
     def _parameters(self) -> Parameters:
         complete = "available" if self._gaps else "raise or skip"
@@ -502,7 +566,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         (fitted,), parts = fit_blocks([self], fit, lambda n: (begin(n),), blocks, n_rows, cut)
         error_bars = warned(jackknife(fitted, parts, independent=by_sequence))
         self._learner = fitted._learner
-        result: Any = fitted.result_
+        result: Any = fitted._solved()
         self._answer = replace(result, uncertainty=replace(error_bars, estimator=None))
         forget_source(self)
         if is_stream(X):
@@ -544,7 +608,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         there = variances > operator.floor
         ratios = means.var(axis=0, ddof=1)[there] / variances[there]
         slowest = float(ratios.max(initial=0.0)) * size / 2.0
-        scales = getattr(self, "timescales_", np.zeros(1))
+        scales = getattr(self, "_timescales", np.zeros(1))
         slowest = max(slowest, float(scales[np.isfinite(scales)].max(initial=0.0)))
         return LEAST_TIMESCALES * slowest
 

@@ -9,6 +9,7 @@ from scipy.stats import t as student
 from eigenstream._linalg import Float64s, brief
 from eigenstream.subspace.inference.correlations import autocorrelations_of_moments
 from eigenstream.subspace.sums.learner import Learner
+from eigenstream.subspace.sums.operators import MatrixOperator
 
 #: A lag is used while its autocorrelation exceeds this multiple of its standard error.
 SURE = 3.0
@@ -114,7 +115,11 @@ class ChapmanKolmogorov:
 
 def of_learner(learner: Learner, columns: Float64s) -> Float64s:
     """Return the autocorrelation along each column."""
-    operator = learner.operator()
+    return of_operator(learner.operator(), columns)
+
+
+def of_operator(operator: MatrixOperator, columns: Float64s) -> Float64s:
+    """Return the autocorrelation along each column, from A and B."""
     variance, velocity = operator.moments(columns)
     noise = operator.rounding * operator.trace + operator.floor
     return autocorrelations_of_moments(variance, velocity, noise * (columns**2).sum(axis=0))

@@ -136,7 +136,7 @@ def objective(model: SlowSubspace, X: RowsLike) -> float:
     ... )
     True
     """
-    moments = model._moments_of(model._scored_terms(X), model.result_.pairs.vectors)
+    moments = model._moments_of(model._scored_terms(X), model._solved().pairs.vectors)
     variance, velocity = map(np.diagonal, moments)
     if model.alpha_ is None:
         return float((variance / velocity).sum())

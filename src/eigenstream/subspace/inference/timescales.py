@@ -1,5 +1,6 @@
 """Autocorrelations, implied time scales, and slow subspaces at several lags from one pass."""
 
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from sys import maxsize
@@ -61,8 +62,8 @@ class LagPath:
     autocorrelations : array of shape (n_lags, n_components)
         The autocorrelations at each lag.
     timescales : array of shape (n_lags, n_components)
-        The time scales at each lag, in ``unit``. With error bars, NaN for a time scale that the
-        selection among the features may explain.
+        The time scales at each lag, in ``unit``. NaN for a time scale that is not distinguishable
+        from chance, or with error bars, that the selection among the features may explain.
     eigenvalues : array of shape (n_lags, n_components)
         The eigenvalues at each lag, descending.
     alphas : array of shape (n_lags,), or None
@@ -344,15 +345,18 @@ def lag_path(
             warn_user("The data have too few rows for error bars. Pass more rows or shorter lags.")
     for model in fitted if is_stream(X) else ():
         note_source(model, X, fit.n_sequences)
-    scales = np.array([model.timescales_[:kept] * dt for model in fitted])
+    with warnings.catch_warnings():  # NaN shows time scales that may be chance
+        warnings.simplefilter("ignore")
+        scales = np.array([model.timescales_[:kept] * dt for model in fitted])
     for row, bars in zip(scales, errors or (), strict=False):
         assert bars.timescales is not None
-        row[:] = np.nan
-        row[: len(bars.timescales.value)] = bars.timescales.value
+        n = len(bars.timescales.value)
+        row[n:] = np.nan
+        row[:n] = np.where(np.isnan(row[:n]), np.nan, bars.timescales.value)
     alphas = [model.alpha_ for model in fitted]
     return LagPath(
         np.array([model.lag for model in fitted], np.int64),
-        np.array([model.result_.autocorrelations[:kept] for model in fitted]),
+        np.array([model._solved().autocorrelations[:kept] for model in fitted]),
         scales,
         np.array([model._solved().pairs.values[:kept] for model in fitted]),
         None if None in alphas else np.array(alphas),

@@ -172,7 +172,7 @@ def merged_blocks(parts: Sequence[RowBlock], *, gap: bool = False) -> RowBlock:
     """
     if len(parts) == 1:
         return parts[0]
-    learners = tuple(learner.ahead(copied=True) for learner in parts[0].learners)
+    learners = tuple(learner.copied() for learner in parts[0].learners)
     for part in parts[1:]:
         for own, later in zip(learners, part.learners, strict=True):
             own.absorb(later, new_sequence=gap or part.begins)
@@ -295,6 +295,8 @@ def learners_of(estimator: "SubspaceEstimator", width: int, call: str) -> Learne
             f"solver={estimator.solver!r} forgets earlier rows, so blocks are not alike. Use "
             "solver='dense' for error bars."
         )
+    if learner.halves is not None:
+        learner.halve(turning=False)  # whole blocks take turns when they are merged
     return learner
 
 
@@ -373,12 +375,12 @@ def jackknife(
         name: np.array(
             [np.atleast_1d(on_host(getattr(each, name)))[:d] for each in (fitted, *others)]
         )
-        for name in ("eigenvalues_", "timescales_")
+        for name in ("eigenvalues_", "_timescales")
         if hasattr(fitted, name)
     }
-    objectives = np.array([[model.result_.objective] for model in (fitted, *others)])
+    objectives = np.array([[model._solved().objective] for model in (fitted, *others)])
     # Variances and ratios are positive, differences of variances are not.
-    positive = (fitted.result_.weights or (1.0, 0.0))[1] == 0.0
+    positive = (fitted._solved().weights or (1.0, 0.0))[1] == 0.0
     scales = periods = None
     if hasattr(fitted, "periods_"):
         matched = fitted._matched(others)
@@ -388,14 +390,14 @@ def jackknife(
             )
             for name in ("timescales", "periods")
         )
-    elif "timescales_" in values:
+    elif "_timescales" in values:
         columns = fitted._columns[:, :d]
         errors = jackknife_error(np.array([of_learner(each._known(), columns) for each in others]))
-        result: Any = fitted.result_
+        result: Any = fitted._solved()
         rho = result.autocorrelations[:d]
         known = resolved(rho, errors, len(columns), len(others))
         scales = _estimate(
-            np.where(known, values["timescales_"], np.nan), positive=True, wider=wider[:d]
+            np.where(known, values["_timescales"], np.nan), positive=True, wider=wider[:d]
         )
     return Uncertainty(
         len(parts),
@@ -417,8 +419,7 @@ def expect(fitted: "SubspaceEstimator", parts: list[RowBlock], place: int = 0) -
     if getattr(sums, "has_gaps", False):
         covariance = sums.completion().covariance
         for part in parts:
-            learner = part.learners[place]
-            learner.sums = learner.sums.expected(covariance)
+            part.learners[place].expect(covariance)
 
 
 def _inflation(fitted: "SubspaceEstimator") -> Float64s:

@@ -22,12 +22,17 @@ from eigenstream.subspace.sums.base import Sums
 #: such matrices that a dense solve holds at once.
 MEMORY_SHARE, DENSE_MATRICES = 0.25, 4
 
+#: The number of such matrices with two halves of the rows and the operator of each.
+HALVED_MATRICES = 8
+
 #: Rows with at least this number of columns for each row are solved in their span. Each row has up
 #: to two terms, and n_features / 2 terms are stored as vectors.
 THIN = 4
 
 
-def fits_dense(n_features: int, n_rows: int | None = None) -> bool:
+def fits_dense(
+    n_features: int, n_rows: int | None = None, n_matrices: int = DENSE_MATRICES
+) -> bool:
     """Return whether D x D matrices, or the terms of a few rows, fit in their share of memory.
 
     ``n_rows`` is None if there may be any number of rows.
@@ -35,7 +40,7 @@ def fits_dense(n_features: int, n_rows: int | None = None) -> bool:
     size = n_features
     if n_rows is not None and THIN * n_rows <= n_features:
         size = THIN * n_rows
-    return DENSE_MATRICES * 8.0 * n_features * size <= MEMORY_SHARE * physical_memory()
+    return n_matrices * 8.0 * n_features * size <= MEMORY_SHARE * physical_memory()
 
 
 @storable()

@@ -1,6 +1,7 @@
 """Blocks of terms, which are weighted differences of two rows."""
 
 from collections.abc import Hashable, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,6 +56,8 @@ class Edges:
     n: int
     #: True if one of the ends is a sparse matrix.
     sparse: bool
+    #: The half of the rows in time that the terms belong to.
+    half: int = 0
 
 
 class Block:
@@ -73,6 +76,8 @@ class Block:
         self.chunk: Chunk | None = None
         #: True if the terms begin a sequence, and the number of rows before the block.
         self.begins, self.first = False, 0
+        #: The half of the rows that new terms belong to.
+        self.half = 0
         #: The running mean of the rows of the block alone, if they are centred.
         self.own: Any = None
 
@@ -97,9 +102,23 @@ class Block:
 
     def _add(self, part: Part, now: End, past: End, weights: Float64s | None) -> None:
         sparse = bool(is_sparse(self.pieces[now[0]]) or is_sparse(self.pieces[past[0]]))
-        edges = Edges(part, now, past, weights, max(self._size(now), self._size(past)), sparse)
+        n = max(self._size(now), self._size(past))
+        self._append(Edges(part, now, past, weights, n, sparse, self.half))
+
+    def _append(self, edges: Edges) -> None:
         self.edges.append(edges)
-        self.parts.setdefault(part, []).append(edges)
+        self.parts.setdefault(edges.part, []).append(edges)
+
+    def of_half(self, half: int) -> "Block":
+        """Return the terms of one half of the rows."""
+        if all(edges.half == half for edges in self.edges):
+            return self
+        block = copy(self)
+        block.edges, block.parts = [], {}
+        for edges in self.edges:
+            if edges.half == half:
+                block._append(edges)
+        return block
 
     def vectors(self, part: Part) -> Float64s:
         """Return the differences of a part times the roots of their weights, as a new array."""

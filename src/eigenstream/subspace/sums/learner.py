@@ -16,7 +16,8 @@ from eigenstream._storable import storable
 from eigenstream.rows.chunk import Chunk, joined
 from eigenstream.rows.fit import Fit
 from eigenstream.subspace.sums.base import Sums
-from eigenstream.subspace.sums.block import Block
+from eigenstream.subspace.sums.block import Block, Part
+from eigenstream.subspace.sums.halves import Halves
 from eigenstream.subspace.sums.terms import NOTHING, Parts, Terms
 
 if TYPE_CHECKING:
@@ -45,13 +46,13 @@ class Watcher:
     #: False if blocks of pairs say nothing, because their rows are not consecutive.
     pairs = True
 
-    def see(self, block: Block, sums: Any) -> None:
-        """Note what matters of a block of terms, which the sums contain by now."""
+    def see(self, block: Block, learner: "Learner") -> None:
+        """Note what matters of a block of terms, which the learner contains by now."""
 
-    def merged(self, later: Self, crossing: Block, sums: Any) -> Self:
+    def merged(self, later: Self, crossing: Block, learner: "Learner") -> Self:
         """Return the watcher of these rows and of later ones.
 
-        The block ``crossing`` has the terms between both. The sums contain all rows.
+        The block ``crossing`` has the terms between both. The learner contains all rows.
         """
         return self
 
@@ -75,7 +76,9 @@ KindOfWatcher = TypeVar("KindOfWatcher", bound=Watcher)
     n_waiting="int",
     further="Learner | None",
     watchers="dict[Watcher]",
+    halves="Halves | None?",
     home="-",
+    joint="-",
 )
 class Learner:
     """Learner for every kind of data and every solver.
@@ -83,12 +86,22 @@ class Learner:
     With ``block_rows``, rows are buffered until a block is complete, so the blocks do not depend on
     the chunking. With ``first_rows``, only the first block has to be complete. Exact sums need no
     buffer.
+
+    With ``halves``, the terms and the sums are those of one half of the rows. ``ahead()`` returns a
+    learner of all rows.
     """
 
+    #: The half of the rows that waits for its turn, and the learner of both halves.
+    halves: Halves | None = None
+    joint: "Learner | None" = None
     #: The number of rows of positive weight that the sums still need before they start.
     first_rows: int = 0
     #: An array on the device of the last rows, or None for rows on the host.
     home: DeviceArray | None = None
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return what a copy or a pickle contains, without the learner of both halves."""
+        return {name: value for name, value in vars(self).items() if name != "joint"}
 
     def __init__(
         self,
@@ -101,7 +114,9 @@ class Learner:
         forgetting: float = 0.0,
     ) -> None:
         self.n_features = terms.n_features
-        self.terms, self.block_rows = terms, block_rows
+        #: ``Terms``, or ``TimeTerms`` of halves.
+        self.terms: Any = terms
+        self.block_rows = block_rows
         #: ``Sums``, with the further methods of the solver's abilities.
         self.sums: Any = sums
         self.first_rows = first_rows
@@ -187,24 +202,36 @@ class Learner:
         self.further._finish()
         self.sums, self.further = self.further.sums, None
 
+    def halve(self, *, turning: bool = True) -> None:
+        """Learn two halves of the rows from here, before any row.
+
+        Without ``turning`` all rows are in one half, and merging fills both.
+        """
+        self.halves = Halves(*deepcopy((self.terms, self.sums)), turning=turning)
+
     def merge(self, later: "Learner", *, new_sequence: bool = False) -> "Learner":
         """Return a learner of these rows and then the later ones; neither is changed.
 
         The result includes the terms across the border, which are velocities and steps between
         means.
         """
-        return self.ahead(copied=True).absorb(later, new_sequence=new_sequence)
+        return self.copied().absorb(later, new_sequence=new_sequence)
 
     def absorb(self, later: "Learner", *, new_sequence: bool = False) -> "Learner":
         """Merge a later learner in place, and return this one."""
         self._finish()
-        later = later.ahead()
-        crossing = self.terms.join(later.terms, new_sequence=new_sequence)
+        n_rows = self.n_rows
+        if self.halves is not None and later.halves is not None:
+            crossing = self._absorb_halves(later, new_sequence)
+        else:
+            self._join_halves()
+            later = later.ahead()
+            crossing = self._absorb_sums(later.terms, later.sums, new_sequence)
         # The terms across the border belong to the last sequence of these rows.
-        self.sums.add(crossing, self.terms)
-        self.sums.merge(later.sums)
+        crossing.first = n_rows
+        self.joint = None
         self.watchers = {
-            name: watcher.merged(later.watchers[name], crossing, self.sums)
+            name: watcher.merged(later.watchers[name], crossing, self)
             for name, watcher in self.watchers.items()
             if name in later.watchers
         }
@@ -213,14 +240,21 @@ class Learner:
             self.sample.merge(later.sample)
         return self
 
-    def ahead(self, *, copied: bool = False) -> "Learner":
-        """Return a learner that has learned the pending rows, as a copy if there are any."""
-        if not self.waiting and not copied:
-            return self
+    def ahead(self) -> "Learner":
+        """Return a learner of all rows, also of those that wait or that are in another half."""
+        if self.halves is None:
+            return self.copied() if self.waiting else self
+        if self.joint is None:
+            self.joint = copy(self)
+            self.joint._join_halves()
+        return self.joint
+
+    def copied(self) -> "Learner":
+        """Return a copy that has learned the pending rows."""
         ready = copy(self)
-        parts = self.terms, self.sums.silent(), self.sample, self.watchers
-        ready.terms, ready.sums, ready.sample, ready.watchers = deepcopy(parts)
-        ready.further = None
+        parts = self.terms, self.sums.silent(), self.halves, self.sample, self.watchers
+        ready.terms, ready.sums, ready.halves, ready.sample, ready.watchers = deepcopy(parts)
+        ready.further = ready.joint = None
         ready._finish()
         return ready
 
@@ -248,15 +282,24 @@ class Learner:
         are those of the features divided by it.
         """
         ready = self.ahead()
-        inside, basis = ready.in_row_span(scale)
-        if basis is not None and basis.shape[1] >= n_components:
-            operator = inside.sums.operator(inside.terms)
-            operator.basis, operator.whole = basis.T, True
-            if scale is not None:
-                operator.floor = rounding_of_mean(ready.mean / scale)
-            return operator
-        operator = ready.sums.operator(ready.terms)
-        return operator if scale is None else operator.scaled(scale, ready.mean)
+        basis = ready.row_span(scale)
+        enough = basis is not None and basis.shape[1] >= n_components
+        return ready.scaled_operator(scale, basis if enough else None)
+
+    def scaled_operator(self, scale: Float64s | None, basis: Float64s | None) -> Any:
+        """Return A and B of features divided by ``scale``, along orthonormal columns if given.
+
+        The columns must contain all terms.
+        """
+        if basis is None:
+            operator = self.operator()
+            return operator if scale is None else operator.scaled(scale, self.mean)
+        columns = basis if scale is None else basis / scale[:, None]
+        operator = self._along(columns).operator()
+        operator.basis, operator.whole = basis.T, True
+        if scale is not None:
+            operator.floor = rounding_of_mean(self.mean / scale)
+        return operator
 
     def deviations(self, constant: float = 1.0) -> Float64s:
         """Return the standard deviations of the features, and another value for constant ones."""
@@ -266,21 +309,55 @@ class Learner:
             variances = ready.sums.operator(ready.terms).variances()
         return deviations_of(variances, ready.mean, constant)
 
-    def in_row_span(self, scale: Float64s | None = None) -> tuple["Learner", Float64s | None]:
+    def in_row_span(self) -> tuple["Learner", Float64s | None]:
         """Return the learner in coordinates along a basis, if there are fewer rows than features.
 
-        The basis is returned as orthonormal columns. It is None unless the sums are exact. With
-        ``scale``, the basis is one of the features divided by it.
+        The basis is returned as orthonormal columns. It is None unless the sums are exact.
+        """
+        basis = self.row_span()
+        return (self, None) if basis is None else (self._along(basis), basis)
+
+    def row_span(self, scale: Float64s | None = None) -> Float64s | None:
+        """Return orthonormal columns that span all terms, or None unless these are few.
+
+        With ``scale``, they span the terms of the features divided by it.
         """
         vectors = self.sums.few_terms(self.terms)
         if vectors is None:
-            return self, None
+            return None
         unit = 1.0 if scale is None else scale[:, None]
         basis = qr(vectors.T / unit, mode="economic", overwrite_a=True, check_finite=False)[0]
-        inside, columns = copy(self), basis / unit
+        return np.asarray(basis)
+
+    def _along(self, columns: Float64s) -> "Learner":
+        """Return the learner in coordinates along columns that span all terms."""
+        inside = copy(self)
         inside.terms, inside.sums = self.terms.along(columns), self.sums.along(columns)
         inside.sample, inside.watchers = None, {}
-        return inside, basis
+        return inside
+
+    @property
+    def each_half(self) -> list["Learner"]:
+        """The learners of both halves of the rows, or none."""
+        if self.halves is None:
+            return []
+        pair = [copy(self), copy(self)]
+        pair[1].terms, pair[1].sums = self.halves.terms, self.halves.sums
+        for half in pair:
+            half.halves = half.joint = half.sample = None
+        return pair
+
+    def expect(self, covariance: Float64s) -> None:
+        """Replace rows with gaps by their expected products under a covariance."""
+        self.joint, self.sums = None, self.sums.expected(covariance)
+        if self.halves is not None:
+            self.halves = copy(self.halves)
+            self.halves.sums = self.halves.sums.expected(covariance)
+
+    def squares(self, part: Part) -> Float64s:
+        """Return the sum of squares of each feature over the terms of a part."""
+        squares: Float64s = self.sums.squares(part)
+        return squares if self.halves is None else squares + self.halves.sums.squares(part)
 
     @property
     def stopped(self) -> bool:
@@ -290,13 +367,21 @@ class Learner:
     @property
     def mean(self) -> Float64s:
         """The mean of the rows: that of the sums, if they have their own."""
+        if self.halves is not None:
+            return self.ahead().mean
         mean: Float64s = self.sums.mean if self.sums.has_mean else self.terms.mean
         return mean
 
     @property
     def n_rows(self) -> int:
         """The number of rows or pairs seen."""
-        return self.terms.n_rows + self.n_waiting
+        return self._n_learned + self.n_waiting
+
+    @property
+    def _n_learned(self) -> int:
+        """The number of rows or pairs seen, without those that wait."""
+        n: int = self.terms.n_rows
+        return n if self.halves is None else n + self.halves.terms.n_rows
 
     def _wait(self, chunk: Chunk) -> None:
         self.waiting.append(chunk.kept())
@@ -318,8 +403,77 @@ class Learner:
         narrow = self.terms.n_features <= NARROW
         with blas_threads(1) if narrow else nullcontext():
             for part in block.sequences() if self.sums.by_sequence else [block]:
-                terms = self.terms.take(part)
-                self.sums.add(terms, self.terms)
+                n_rows, terms = self._n_learned, self._take(part)
+                terms.first = n_rows
                 for watcher in self.watchers.values():
                     if watcher.pairs or part.pairs is None:
-                        watcher.see(terms, self.sums)
+                        watcher.see(terms, self)
+        self.joint = None
+
+    # ---- halves of the rows ----------------------------------------------------------------
+
+    def _take(self, chunk: Chunk) -> Block:
+        """Return the terms of a chunk, and add those of each half to its sums."""
+        block: Block
+        halves: Any = self.halves
+        if halves is None:
+            block = self.terms.take(chunk)
+            self.sums.add(block, self.terms)
+            return block
+        age, whole = self.terms.age, self.sums.by_sequence
+        cuts = halves.cuts(chunk, self._n_learned, age, whole=whole)
+        if cuts[:1] == [0]:
+            cuts = cuts[1:]
+            self._turn()
+        block = self.terms.take_in_turn(chunk, cuts, halves.terms)
+        self.sums.add(block.of_half(0), self.terms)
+        if cuts:
+            halves.sums.add(block.of_half(1), halves.terms)
+        if len(cuts) % 2:
+            self._turn()
+        return block
+
+    def _turn(self) -> None:
+        """Continue with the other half of the rows."""
+        assert self.halves is not None
+        self.terms, self.sums = self.halves.change(self.terms, self.sums)
+
+    def _join_halves(self) -> None:
+        """Replace both halves by their merge; the sums of either do not change."""
+        halves, self.halves, self.joint = self.halves, None, None
+        if halves is None or not halves.terms.n_rows:
+            return
+        present: Any = self.terms
+        sums, self.terms, self.sums = self.sums, *deepcopy((halves.terms, halves.sums))
+        self._absorb_sums(present, sums, new_sequence=True)
+        self.terms.follow(present)
+
+    def _absorb_sums(self, terms: Any, sums: Any, new_sequence: bool) -> Block:
+        """Merge terms and sums of later rows, and return the terms of the border."""
+        crossing: Block = self.terms.join(terms, new_sequence=new_sequence)
+        self.sums.add(crossing, self.terms)
+        self.sums.merge(sums)
+        return crossing
+
+    def _absorb_halves(self, later: "Learner", new_sequence: bool) -> Block:
+        """Merge halves of later rows, each into the half that makes both more equal."""
+        own, other = self.halves, later.halves
+        assert own is not None
+        assert other is not None
+        terms, sums = later.terms, later.sums
+        first, rest = ((terms, sums), (other.terms, other.sums))[:: -1 if other.leads else 1]
+        more = self.terms.n_rows - own.terms.n_rows, first[0].n_rows - rest[0].n_rows
+        # Sums of sequences must not cut the sequence at the border.
+        if more[0] * more[1] > 0 and (new_sequence or not self.sums.by_sequence):
+            self._turn()
+        leading = copy(first[0])
+        leading.follow(terms)
+        crossing = self._absorb_sums(leading, first[1], new_sequence)
+        self._turn()
+        if rest[0].n_rows:
+            self._absorb_sums(rest[0], rest[1], new_sequence=True)
+            self.terms.follow(own.terms)
+        if not other.leads:
+            self._turn()
+        own.begin(self.n_rows)
+        return crossing

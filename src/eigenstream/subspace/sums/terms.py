@@ -6,8 +6,10 @@ share in T. Other weights, held-out classes and held-out pairs are other shares 
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Self
 
 import numpy as np
@@ -56,6 +58,11 @@ class Center:
             block.add(part, now, block.row(own.mean), weights)
         self.join(block, part, own)
         return own
+
+    def mixed(self, other: "Center") -> "Center":
+        """Return the mean of two sets of rows."""
+        both = self.weight + other.weight
+        return Center(self.mean + other.weight / both * (other.mean - self.mean), both)
 
     def join(self, block: Block, part: Part, later: "Center") -> None:
         """Merge the mean of other rows, and add the term of the step between the means."""
@@ -193,11 +200,24 @@ class TimeTerms(Terms):
         #: The number of rows of the current sequence, and True while it is the first one.
         self.age, self.unbroken = 0, True
 
-    def _take(self, chunk: Chunk) -> Block:
+    def take_in_turn(self, chunk: Chunk, cuts: list[int], other: "TimeTerms") -> Block:
+        """Return the terms of the next rows. At each cut the halves of the rows change."""
+        other.follow(self)
+        block = self._take(chunk, cuts, other)
+        block.chunk = chunk
+        sizes = np.diff([0, *cuts, chunk.n])
+        self.n_rows += int(sizes[::2].sum())
+        other.n_rows += int(sizes[1::2].sum())
+        return block
+
+    def _take(
+        self, chunk: Chunk, cuts: Sequence[int] = (), other: "TimeTerms | None" = None
+    ) -> Block:
+        halves = [self, other or self]
         if chunk.pairs is not None:
-            return self._take_pairs(chunk, chunk.pairs)
+            return self._take_pairs(chunk, chunk.pairs, cuts, halves)
         n, breaks = chunk.n, chunk.starts
-        if self.n_rows == 0:
+        if not self._begun:
             breaks = breaks[breaks > 0]
         ages = np.arange(n) + self.age
         for start in breaks:
@@ -207,20 +227,26 @@ class TimeTerms(Terms):
             self.head = joined([self.head, chunk[:end]]).kept()
         block = Block(self.n_features, chunk.rows, self.tail.rows)
         block.begins = 0 in breaks
-        self._add(block, chunk, np.flatnonzero(ages >= self.lag))
+        now = np.flatnonzero(ages >= self.lag)
+        for part in _by_half(block, now, cuts):
+            halves[block.half]._add(block, chunk, now[part])
         self.age = int(ages[-1]) + 1 if n else self.age
         self.unbroken = self.unbroken and len(breaks) == 0
         self._remember(chunk)
         return block
 
-    def _take_pairs(self, chunk: Chunk, pairs: Places) -> Block:
+    def _take_pairs(
+        self, chunk: Chunk, pairs: Places, cuts: Sequence[int], halves: list["TimeTerms"]
+    ) -> Block:
         """Return the terms of pairs of rows, which form separate sequences."""
         self.head = self.tail = Chunk(np.empty((0, self.n_features)))
         block = Block(self.n_features, chunk.rows, self.tail.rows)
-        past, now = pairs.T
-        if not self.reversible:
-            self._add_variances(block, (0, now), chunk.weights, len(now))
-        self._add_velocities(block, (0, now), (0, past), chunk.weights, len(now))
+        for part in _by_half(block, np.arange(chunk.n), cuts):
+            (past, now), terms = pairs[part].T, halves[block.half]
+            weights = None if chunk.weights is None else chunk.weights[part]
+            if not self.reversible:
+                terms._add_variances(block, (0, now), weights, len(now))
+            terms._add_velocities(block, (0, now), (0, past), weights, len(now))
         self.age, self.unbroken = 0, False
         return block
 
@@ -228,7 +254,8 @@ class TimeTerms(Terms):
         """Add the terms of the rows ``now``."""
         if not self.reversible:
             w = None if chunk.weights is None else chunk.weights[now]
-            block.own = self._add_variances(block, (0, as_slice(now)), w, len(now))
+            own = self._add_variances(block, (0, as_slice(now)), w, len(now))
+            block.own = own if block.own is None or own is None else own.mixed(block.own)
         inside, before = now[now >= self.lag], now[now < self.lag]
         places = before - self.lag + self.tail.n
         for k, here, earlier, past in (
@@ -267,7 +294,8 @@ class TimeTerms(Terms):
     def _join(self, later: "TimeTerms", new_sequence: bool) -> Block:
         head = later.head
         block = Block(self.n_features, head.rows, self.tail.rows)
-        both = bool(self.n_rows and later.n_rows)
+        begun = self._begun
+        both = bool(begun and later.n_rows)
         block.begins = both and new_sequence
         follows = both and not new_sequence and self.lag > 0
         if follows:
@@ -277,7 +305,7 @@ class TimeTerms(Terms):
         self.velocity += later.velocity
         self.n_variances += later.n_variances
         self.n_velocities += later.n_velocities
-        if not self.n_rows:
+        if not begun:
             self.head, self.unbroken = head, later.unbroken
         elif follows and self.unbroken and self.head.n < self.lag:
             self.head = joined([self.head, head]).chosen(slice(0, self.lag))
@@ -286,10 +314,20 @@ class TimeTerms(Terms):
             self._remember(later.tail)
         elif later.n_rows:
             self.tail, self.age = later.tail, later.age
-            self.unbroken = later.unbroken and not self.n_rows
+            self.unbroken = later.unbroken and not begun
         if follows and not later.unbroken:
             self.unbroken = False
         return block
+
+    @property
+    def _begun(self) -> bool:
+        """True after the first rows, also if those are the rows of other terms."""
+        return self.n_rows > 0 or self.age > 0
+
+    def follow(self, before: "TimeTerms") -> None:
+        """Continue the sequence of other terms."""
+        self.head, self.tail = before.head, before.tail
+        self.age, self.unbroken = before.age, before.unbroken
 
     def forget(self, share: float) -> None:
         """Multiply the weights of all terms so far by a share."""
@@ -398,6 +436,14 @@ class ContrastTerms(Terms):
     def mean(self) -> Float64s:
         """The mean of the rows."""
         return self.centers[REWARDED].mean
+
+
+def _by_half(block: Block, places: Places, cuts: Sequence[int]) -> Iterator[slice]:
+    """Yield the slices of places between cuts, and set the half of the block's next terms."""
+    ends = np.searchsorted(places, cuts).tolist() if len(cuts) else []
+    for k, (first, last) in enumerate(pairwise([0, *ends, len(places)])):
+        block.half = k % 2
+        yield slice(first, last)
 
 
 def _pair_weights(later: Chunk, now: Places, earlier: Chunk, past: Places) -> Float64s | None:

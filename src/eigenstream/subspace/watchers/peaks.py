@@ -105,16 +105,16 @@ class Peaks(Watcher):
     def _loaded(self) -> None:
         Peaks.__init__(self)
 
-    def see(self, block: Block, sums: Any) -> None:
+    def see(self, block: Block, learner: Learner) -> None:
         """Note the largest rows of a block if its sums of squares are large."""
         edges = block.parts.get(VARIANCE, [])
         if sum([group.n for group in edges]) >= LEAST_BLOCK:
-            before, squares = self.squares, sums.squares(VARIANCE)
+            before, squares = self.squares, learner.squares(VARIANCE)
             self.squares = squares
             self.find(block, edges, before, squares, block.first)
         self.follow(block, block.parts.get(VELOCITY, []), block.first)
 
-    def merged(self, later: "Peaks", crossing: Block, sums: Any) -> "Peaks":
+    def merged(self, later: "Peaks", crossing: Block, learner: Learner) -> "Peaks":
         """Return the rows of both."""
         both, n_rows = copy(self), crossing.first
         both.follow(crossing, crossing.parts.get(VELOCITY, []), n_rows)
@@ -122,7 +122,7 @@ class Peaks(Watcher):
             replace(step, now=step.now + n_rows, past=step.past + n_rows) for step in later.steps
         ]
         both._keep(both.peaks + [replace(peak, row=peak.row + n_rows) for peak in later.peaks])
-        both.squares = sums.squares(VARIANCE)
+        both.squares = learner.squares(VARIANCE)
         return both
 
     def warnings(self, model: Any, learner: Learner, fit: Fit | None) -> Iterator[str]:

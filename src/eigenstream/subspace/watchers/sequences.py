@@ -38,14 +38,14 @@ class RunMeans(Watcher):
         self.first: Float64s | None = None
         self.last = np.zeros(1 + n_features)
 
-    def see(self, block: Block, sums: Any) -> None:
+    def see(self, block: Block, learner: Learner) -> None:
         """Add the mean of a block of one sequence."""
         if block.begins:
             self.begin()
         if block.own is not None:
             self.add(block.own.mean, block.own.weight)
 
-    def merged(self, later: "RunMeans", crossing: Block, sums: Any) -> "RunMeans":
+    def merged(self, later: "RunMeans", crossing: Block, learner: Learner) -> "RunMeans":
         """Return the means of these sequences and of later ones."""
         both = copy(self)
         both.merge(later, new_sequence=crossing.begins, head=crossing.own)

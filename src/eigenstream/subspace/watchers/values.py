@@ -44,7 +44,7 @@ class RadiusBound(Watcher):
         self.about_origin = 0.0
         self.about_first = 0.0
 
-    def see(self, block: Block, sums: Any) -> None:
+    def see(self, block: Block, learner: Learner) -> None:
         """Include the rows of a block."""
         if block.chunk is not None and (self.bounded or self.about_origin < SMALLEST_VALUE):
             self.add(block.chunk)
@@ -68,7 +68,7 @@ class RadiusBound(Watcher):
         largest = squares.max() + size**2 + rounding * (origin + size) ** 2
         self.about_first = max(self.about_first, float(np.sqrt(largest)))
 
-    def merged(self, later: "RadiusBound", crossing: Block, sums: Any) -> "RadiusBound":
+    def merged(self, later: "RadiusBound", crossing: Block, learner: Learner) -> "RadiusBound":
         """Return balls that contain the rows of both."""
         if self.first is None or later.first is None:
             return copy(later if self.first is None else self)
@@ -143,7 +143,7 @@ class SuspectColumns(Watcher):
         if not np.isin(self.places, np.arange(self.n_features)).all():
             raise ValueError("places has numbers of columns that do not exist.")
 
-    def see(self, block: Block, sums: Any) -> None:
+    def see(self, block: Block, learner: Learner) -> None:
         """Compare the rows of a block."""
         if block.chunk is not None:
             self.add(block.chunk)
@@ -167,7 +167,7 @@ class SuspectColumns(Watcher):
         self.n_sequences += int(begins.sum())
         self._compare(columns, begins)
 
-    def merged(self, later: Self, crossing: Block, sums: Any = None) -> Self:
+    def merged(self, later: Self, crossing: Block, learner: Learner | None = None) -> Self:
         """Return the columns that are suspect in these rows and in later ones."""
         both, rest = copy(self if self.n_rows else later), copy(later)
         if not self.n_rows or not later.n_rows:

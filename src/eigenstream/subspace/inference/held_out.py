@@ -1,0 +1,170 @@
+"""Tests of slow features of one half of the rows on the other half."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eigenstream._linalg import Float64s, brief
+from eigenstream._storable import storable
+from eigenstream.subspace.inference.correlations import implied
+
+#: A feature is no chance if its autocorrelation on the other half exceeds this multiple of its
+#: standard error. Larger values doubt more weak features.
+CLEAR = 2.33
+
+#: The margin above the autocorrelation that noise reaches, in standard errors. Larger values doubt
+#: more weak features.
+MARGIN = 1.5
+
+#: Warn if a time scale is too long by more than this factor.
+MOST_INFLATED = 2.0
+
+#: Recordings of fewer lags count one row for each lag, because neighbouring velocities are alike.
+LEAST_LAGS = 20
+
+#: Features that a warning names.
+MOST_NAMED = 3
+
+#: The values of features of one half, on their own half and on the other one.
+Pair = tuple[Float64s, Float64s]
+
+
+@storable(in_sample="f8 d", other_half="f8 d", corrected="f8 d", chance="bool d", lag="int")
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Autocorrelations of slow features, also on rows that they were not learned from.
+
+    For ``DynamicSubspace`` they are the absolute values of the propagator's eigenvalues.
+
+    Attributes
+    ----------
+    in_sample : array of shape (n_components,)
+        The autocorrelations on all rows, from which the features were learned.
+    other_half : array of shape (n_components,)
+        Those of features of either half of the rows on the other half, the mean of both. NaN if
+        the sums of the halves are not known.
+    corrected : array of shape (n_components,)
+        The estimate for the features on other rows: ``in_sample`` without the part that the
+        selection of the features explains.
+    chance : bool array of shape (n_components,)
+        True for a feature that is not distinguishable from the slowest direction of white noise.
+    lag : int
+        The lag in rows.
+    """
+
+    in_sample: Float64s
+    other_half: Float64s
+    corrected: Float64s
+    chance: NDArray[np.bool_]
+    lag: int
+
+    __repr__ = brief
+
+    @property
+    def timescales(self) -> Float64s:
+        """The corrected time scales in rows, NaN for features that may be chance."""
+        return np.where(self.chance, np.nan, implied(self.corrected, self.lag))
+
+    @property
+    def warning(self) -> str | None:
+        """The warning about time scales that the rows do not support, or None."""
+        scales, better = implied(self.in_sample, self.lag), self.timescales
+        with np.errstate(invalid="ignore"):
+            inflated = np.flatnonzero(scales > MOST_INFLATED * better)
+        parts = []
+        if self.chance.any():
+            parts.append(
+                f"the time scale of feature(s) {_named(np.flatnonzero(self.chance))} is not "
+                "distinguishable from chance, and NaN"
+            )
+        if len(inflated):
+            k = int(inflated[0])
+            parts.append(
+                f"the time scale of feature {k}, {scales[k]:.3g} rows, is about {better[k]:.2g} "
+                "rows on rows that the feature was not learned from"
+            )
+        if not parts:
+            return None
+        return (
+            f"{'; '.join(parts)}. Use more rows, fewer columns or a shorter lag, and check that "
+            "the rows are in time order."
+        )
+
+
+def _named(places: NDArray[np.intp]) -> str:
+    names = ", ".join(map(str, places[:MOST_NAMED]))
+    return names + f" and {len(places) - MOST_NAMED} more" * (len(places) > MOST_NAMED)
+
+
+def white_edge(n_features: int, n_terms: int) -> float:
+    """Return the largest autocorrelation of ``n_features`` columns of white noise.
+
+    For c columns a row it is sqrt(c (2 - c)), the edge of a compressed shift.
+
+    >>> round(white_edge(100, 1000), 3), white_edge(400, 200)
+    (0.436, 1.0)
+    """
+    share = min(n_features / n_terms, 1.0)
+    return float(np.sqrt(share * (2.0 - share)))
+
+
+def directed_edge(n_features: int, n_terms: int) -> float:
+    """Return the largest canonical correlation of two sets of columns of white noise.
+
+    >>> round(directed_edge(100, 1000), 3), directed_edge(400, 200)
+    (0.6, 1.0)
+    """
+    share = min(n_features / n_terms, 0.5)
+    return float(2.0 * np.sqrt(share * (1.0 - share)))
+
+
+def held_out(
+    in_sample: Float64s,
+    pairs: list[Pair],
+    terms: Any,
+    n_directions: int,
+    edge: Callable[[int, int], float] = white_edge,
+    clear: float = CLEAR,
+) -> HeldOut:
+    """Return the test of features from the values of the features of each half.
+
+    ``pairs`` is empty if the halves are not known. The edge of noise alone decides then. The
+    features may combine ``n_directions`` directions.
+    """
+    lag, n = terms.lag, max(terms.n_velocities, 1)
+    n = n if n >= LEAST_LAGS * lag else max(n // lag, 1)
+    unit = 1.0 / np.sqrt(n)
+    low = in_sample <= edge(n_directions, n) + MARGIN * unit
+    if not pairs:
+        return HeldOut(in_sample, np.full(len(low), np.nan), in_sample, low, lag)
+    own, other = (_mean([pair[k] for pair in pairs], len(low)) for k in (0, 1))
+    known = np.isfinite(other)
+    chance = known & (other <= clear * unit) & (low | (other <= 0.0))
+    better = np.where(known, corrected(in_sample, own, other), in_sample)
+    return HeldOut(in_sample, other, better, chance, lag)
+
+
+def corrected(in_sample: Float64s, own: Float64s, other: Float64s) -> Float64s:
+    """Return autocorrelations less the part that selection explains.
+
+    The velocity of a feature is a factor smaller on the rows it was chosen from. Half of the rows
+    have the square of this factor.
+
+    >>> corrected(np.array([0.9]), np.array([0.9]), np.array([0.6]))
+    array([0.8])
+    """
+    rises = np.maximum(1.0 - other, 0.0) / np.maximum(1.0 - own, 1e-12)
+    better = 1.0 - (1.0 - in_sample) * np.sqrt(np.maximum(rises, 1.0))
+    # Halves without any velocity show no factor.
+    return np.where(own > 1.0 - 1e-9, np.minimum(other, in_sample), better)
+
+
+def _mean(values: list[Float64s], n: int) -> Float64s:
+    """Return the mean of the first ``n`` values, NaN for those that are not in all arrays."""
+    mean = np.full(n, np.nan)
+    d = min(n, *map(len, values))
+    mean[:d] = np.mean([array[:d] for array in values], axis=0)
+    return mean

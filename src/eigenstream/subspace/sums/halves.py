@@ -1,0 +1,77 @@
+"""Two halves of a time series: features of one half can be tested on the other one.
+
+The halves take turns in contiguous blocks. Both have their own terms and sums, and the sums of all
+rows are the merge of both.
+"""
+
+from typing import Any
+
+from eigenstream._storable import storable
+from eigenstream.rows.chunk import Chunk
+from eigenstream.subspace.sums.terms import TimeTerms
+
+#: The number of terms of the first block. More terms leave the second half empty in short series;
+#: fewer terms make blocks that are shorter than the time scales.
+FIRST_TERMS = 64
+
+
+@storable(terms="TimeTerms", sums="any", begun="int", turn="int | None", leads="bool")
+class Halves:
+    """The half of the rows that waits for its turn, and the row at which it is next.
+
+    The first block has ``max(64, lag)`` terms, and each later one is half as long as all blocks
+    before it. Blocks therefore exceed any time scale in the end, and each half has between 40 % and
+    60 % of the terms. A sequence that begins in a block ends in it, unless it is longer than the
+    block.
+    """
+
+    def __init__(self, terms: TimeTerms, sums: Any, *, turning: bool = True) -> None:
+        #: The terms and the sums of the half that waits.
+        self.terms, self.sums = terms, sums
+        #: The rows at which the present block begins and ends; None if it never ends.
+        self.begun = 0
+        self.turn: int | None = terms.lag + max(FIRST_TERMS, terms.lag) if turning else None
+        #: True if the half that waits has the first rows.
+        self.leads = False
+
+    def cuts(self, chunk: Chunk, n_rows: int, age: int, *, whole: bool) -> list[int]:
+        """Return the places in a chunk at which the halves change.
+
+        The chunk follows ``n_rows`` rows, and ``age`` rows of its sequence. Sequences are not cut
+        if they must stay ``whole``.
+        """
+        places: list[int] = []
+        while (place := self._cut(chunk, n_rows, age, whole)) is not None:
+            places.append(place)
+            self.begin(n_rows + place)
+        return places
+
+    def _cut(self, chunk: Chunk, n_rows: int, age: int, whole: bool) -> int | None:
+        """Return the place at which the present block ends, None if it is not in the chunk."""
+        if self.turn is None or self.turn >= n_rows + chunk.n:
+            return None
+        place, starts = max(self.turn - n_rows, 0), chunk.starts
+        if chunk.pairs is not None:
+            return place
+        first = int(starts[starts <= place].max(initial=-age))
+        if first == place:
+            return place
+        later = int(starts[starts > place].min(initial=chunk.n))
+        longest = self.turn - self.begun if first + n_rows > self.begun else 0
+        end = later if whole else min(later, max(place, first + longest))
+        return end if end < chunk.n else None
+
+    def begin(self, n_rows: int) -> None:
+        """Begin a block after ``n_rows`` rows."""
+        self.begun = n_rows
+        if self.turn is not None:
+            n_terms = n_rows - self.terms.lag
+            self.turn = n_rows + max(n_terms // 2, FIRST_TERMS // 2, self.terms.lag)
+
+    def change(self, terms: TimeTerms, sums: Any) -> tuple[TimeTerms, Any]:
+        """Store another half, and return this one, which continues the sequence."""
+        self.terms.follow(terms)
+        present = self.terms, self.sums
+        self.terms, self.sums = terms, sums
+        self.leads = not self.leads
+        return present

@@ -1,0 +1,87 @@
+"""Time scales of features on rows that they were not learned from."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from eigenstream import DynamicSubspace, SlowSubspace
+from eigenstream.processes import Autoregressive
+from eigenstream.subspace.inference.held_out import directed_edge, white_edge
+
+
+def one_slow(n, D=20, seed=1):
+    return Autoregressive([np.exp(-1 / 20)] + [0.0] * (D - 1), random_state=seed).take(n)
+
+
+@pytest.mark.parametrize("shape", [(200, 400), (60, 50), (1000, 100)])
+@pytest.mark.parametrize(
+    "model", [SlowSubspace(2), SlowSubspace(2, criterion="ratio"), DynamicSubspace(2)], ids=repr
+)
+def test_noise_has_no_time_scale_and_fit_warns(model, shape):
+    rows = np.random.default_rng(0).standard_normal(shape)
+    with pytest.warns(UserWarning, match="not distinguishable from chance"):
+        model.fit(rows)
+    assert np.isnan(model.timescales_).all()
+    assert np.isnan(model.result_.held_out.timescales).all()
+
+
+def test_a_lag_much_too_long_is_chance():
+    rows = Autoregressive(np.exp([-1 / 5] * 10), random_state=0).take(10_080)
+    with pytest.warns(UserWarning, match="not distinguishable"):
+        assert np.isnan(SlowSubspace(2, lag=3600).fit(rows).timescales_).all()
+
+
+@pytest.mark.parametrize(
+    "model", [SlowSubspace(1), SlowSubspace(1, criterion="ratio"), DynamicSubspace(1)], ids=repr
+)
+def test_a_clear_feature_gives_no_warning(model):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert 15 < model.fit(one_slow(5000)).timescales_[0] < 25
+    test = model.result_.held_out
+    assert test.in_sample[0] >= test.corrected[0] > 0.94
+
+
+def test_an_inflated_time_scale_is_warned_of_with_the_corrected_one():
+    rows = Autoregressive(np.exp([-1 / 5] * 40), random_state=0).take(300)
+    with pytest.warns(UserWarning, match="not learned from"):
+        model = SlowSubspace(1).fit(rows)
+    scale, better = model.timescales_[0], model.result_.held_out.timescales[0]
+    assert scale > 3 * 5
+    assert scale > 2 * better > 2 * 5
+
+
+def test_the_other_half_is_that_of_separate_fits():
+    rows = Autoregressive([0.9, 0.5, 0.0], random_state=0).take(97)
+    model = SlowSubspace(2, alpha=0.3).fit(rows)
+    # The first half has the rows 1 to 64, the other one the rows 65 to 96.
+    parts = rows[:65], rows[64:]
+    fits = [SlowSubspace(2, alpha=0.3).fit(part) for part in parts]
+    found = []
+    for fitted, part in zip(fits, parts[::-1], strict=True):
+        features = part @ fitted.components_.T
+        steps = ((features[1:] - features[:-1]) ** 2).mean(axis=0)
+        found.append(1.0 - steps / (2.0 * features[1:].var(axis=0)))
+    np.testing.assert_allclose(model.result_.held_out.other_half, np.mean(found, axis=0))
+
+
+def test_a_late_reading_warns_once():
+    rows = np.random.default_rng(0).standard_normal((3000, 140))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = SlowSubspace(2).fit(rows)
+        model.transform(rows)
+    with pytest.warns(UserWarning, match="not distinguishable"):
+        assert np.isnan(model.timescales_).all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isnan(model.timescales_).all()
+
+
+def test_edges_of_white_noise():
+    rows, n, D = np.random.default_rng(0), 2000, 200
+    model = SlowSubspace(1, criterion="ratio").fit(rows.standard_normal((n, D)))
+    assert model._solved().autocorrelations[0] == pytest.approx(white_edge(D, n), abs=0.03)
+    values = DynamicSubspace(1).fit(rows.standard_normal((n, D))).singular_values_
+    assert values[0] == pytest.approx(directed_edge(D, n), abs=0.03)
