@@ -5,6 +5,7 @@ import pytest
 from scipy.sparse import random as sparse_random
 
 from eigenstream import (
+    CompetitiveLearning,
     ContrastSubspace,
     OjaNeuron,
     SelfOrganizingMap,
@@ -168,3 +169,40 @@ def test_lists_of_sequences_of_both_sets():
     np.testing.assert_allclose(found.components_, expected.components_, atol=1e-9)
     with pytest.raises(ValueError, match=r"sequence 1: .*2 features"):
         ContrastSubspace(1).fit([ROWS, ROWS[:, :2]], background=ROWS)
+
+
+@pytest.mark.parametrize("model", [CompetitiveLearning(3), SelfOrganizingMap((2, 3))])
+def test_prototypes_learn_from_a_list_of_sequences(model):
+    model.set_params(random_state=0)
+    parts, weights = [ROWS[:20], ROWS[20:]], np.arange(60.0)
+    learned = model.fit(parts, sample_weight=[weights[:20], weights[20:]]).prototypes_
+    found = model.transform(parts)
+    np.testing.assert_array_equal(learned, model.fit(ROWS, sample_weight=weights).prototypes_)
+    for part, expected in zip(found, parts, strict=True):
+        np.testing.assert_allclose(part, model.transform(expected))
+    with pytest.raises(ValueError, match="sequence 1"):
+        model.fit([ROWS, ROWS[:, :2]])
+
+
+def dated(kind, days):
+    """Rows with dates, as a data frame or as a labelled array."""
+    times = np.datetime64("2024-01-01") + np.asarray(days)
+    rows = np.resize(ROWS, (len(days), 3))
+    if kind == "frame":
+        pandas = pytest.importorskip("pandas")
+        return pandas.DataFrame(rows, index=pandas.DatetimeIndex(times))
+    xarray = pytest.importorskip("xarray")
+    return xarray.DataArray(rows, {"time": times.astype("M8[ns]")}, ("time", "cell"))
+
+
+@pytest.mark.parametrize("kind", ["frame", "field"])
+def test_dates_out_of_order_and_holes_are_named(kind):
+    days = np.arange(60)
+    with pytest.raises(ValueError, match=r"dates of X go back at row 1\."):
+        SlowSubspace(2).fit(dated(kind, days[::-1]))
+    swapped = [*range(30), 31, 30, *range(32, 60)]
+    with pytest.raises(ValueError, match=r"dates of X go back at row 31\."):
+        SlowSubspace(2).fit([dated(kind, days), dated(kind, swapped)])
+    with pytest.warns(UserWarning, match="hole before row 30, where the step is 41 times"):
+        SlowSubspace(2).fit(dated(kind, np.where(days < 30, days, days + 40)))
+    StreamPCA(2).fit(dated(kind, days[::-1]))

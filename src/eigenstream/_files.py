@@ -6,8 +6,10 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from glob import escape
 from io import TextIOWrapper
 from pathlib import Path
+from shutil import rmtree
 from typing import cast
 
 #: The error codes of a full disk, an exceeded quota and a file that is too large.
@@ -67,6 +69,25 @@ def folder_beside(path: Path) -> Iterator[Path]:
     target = path.resolve()
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as folder:
         yield Path(folder)
+
+
+def remove_leftovers(path: Path) -> None:
+    """Remove the incomplete files that a killed process has left beside a file.
+
+    >>> from tempfile import mkdtemp
+    >>> target = Path(mkdtemp()) / "fit.eigs"
+    >>> part = target.parent / ".fit.eigs.0a1b2c3d"
+    >>> _ = part.write_text("a part")
+    >>> remove_leftovers(target)
+    >>> part.exists()
+    False
+    """
+    target = path.resolve()
+    for part in target.parent.glob(f".{escape(target.name)}.????????"):
+        if part.is_dir():
+            rmtree(part, ignore_errors=True)
+        else:
+            part.unlink(missing_ok=True)
 
 
 class _Enough(Exception):

@@ -31,7 +31,7 @@ from eigenstream._refusals import check_is_rows
 from eigenstream._streams import is_dask, is_labelled, is_stream, opened
 from eigenstream._types import Estimator, RowsLike, StreamLike, Values
 from eigenstream.rows.guard import reading
-from eigenstream.rows.rows import is_list_of_sequences
+from eigenstream.rows.rows import each, is_list_of_sequences
 
 __all__ = ["learns_rows", "maps_back", "maps_streams", "prepared", "reads_rows", "without_steps"]
 
@@ -166,10 +166,10 @@ def maps_streams(method: Method) -> Method:
                     return answer(self, rows, *rest, **more)
 
             return stream.mapped(answers)
+        if is_list_of_sequences(X):
+            return each(lambda part: getattr(self, method.__name__)(part, *rest, **more), X)
         if steps is None:
             return method(self, X, *rest, **more)
-        if is_list_of_sequences(X):
-            return [mapped(self, part, *rest, **more) for part in X]
         rows = _columns_of(self, X)
         n_rows, size = np.shape(rows)[0], chunk_rows(int(self.n_features_in_))
         if steps.remembers or n_rows <= size:

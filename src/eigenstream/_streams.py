@@ -14,12 +14,13 @@ from typing import Any, NoReturn, TypeVar, cast
 import numpy as np
 
 from eigenstream import _hooks
-from eigenstream._checks import is_annotated, is_field, native
+from eigenstream._checks import first_hole, is_annotated, is_field, native, warn_user
 from eigenstream._provenance import note_source
 from eigenstream._refusals import check_is_rows
 from eigenstream._types import Estimator, LabelsLike, RowsLike, StreamLike
 
 __all__ = [
+    "check_dates",
     "check_takes_checkpoints",
     "fits_dask",
     "fresh",
@@ -150,6 +151,31 @@ def _at_once(source: RowsLike, stream: StreamLike) -> RowsLike:
     return arrays if isinstance(source, list | tuple) else arrays[0]
 
 
+def check_dates(X: Any) -> None:
+    """Raise an error if the dates of rows go back, and warn of a hole.
+
+    They are an index of pandas, or the coordinate of a dimension of xarray.
+    """
+    for part in X if isinstance(X, list | tuple) else (X,):
+        axes = [getattr(part, "index", None)]
+        if is_field(part):
+            axes = [part.coords[name] for name in part.dims if name in part.coords]
+        for axis in axes:
+            if getattr(getattr(axis, "dtype", None), "kind", "") != "M":
+                continue
+            steps = np.diff(np.asarray(axis.values, "M8[ns]").astype(np.int64))
+            if (steps < 0).any():
+                row = int(np.argmax(steps < 0)) + 1
+                advice = "Sort the rows by time, or pass a list of sequences."
+                raise ValueError(f"The dates of X go back at row {row}. {advice}")
+            if (hole := first_hole(steps)) is not None:
+                ratio = steps[hole] / np.median(steps[steps > 0])
+                warn_user(
+                    f"The dates of X have a hole before row {hole + 1}, where the step is "
+                    f"{ratio:.3g} times the usual one. Pass a list of sequences, cut there."
+                )
+
+
 def fits_dask(method: Method) -> Method:
     """Let ``fit(X, ...)`` accept Dask collections, which ``eigenstream.distributed`` fits.
 
@@ -166,6 +192,8 @@ def fits_dask(method: Method) -> Method:
                 f"fit of {type(self).__name__} does not support checkpoints. Omit checkpoint=."
             )
         passed: dict[Any, Any] = {**dict(enumerate(rest)), **named}
+        if "lag" in vars(self):
+            check_dates(passed.get(0 if rest else first))
         streams = {name: opened(value, self, refit=True) for name, value in passed.items()}
         values = {name: _at_once(passed[name], stream) for name, stream in streams.items()}
         rest = tuple(values[k] for k in range(len(rest)))

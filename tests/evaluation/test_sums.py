@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eigenstream import SlowSubspace
-from eigenstream.evaluation import cross_validate_sums
+from eigenstream.evaluation import SumScores, cross_validate_sums
 from eigenstream.evaluation.sums import without_each
 
 
@@ -66,3 +66,12 @@ def test_a_sequence_without_a_velocity_has_no_score():
         cross_validate_sums(SlowSubspace(1), sequences, lags=[1, 5])
     found = cross_validate_sums(SlowSubspace(1), sequences, lags=[1, 4])
     assert np.isfinite(found.scores).all()
+
+
+def test_the_best_parameters_of_one_lag_need_no_lag():
+    scores = SumScores(np.array([5]), (None,), np.array([1, 2]), np.array([[[[1.0], [3.0]]]]))
+    assert scores.best() == scores.best(5) == {"lag": 5, "n_components": 2}
+    several = SumScores(np.array([1, 5]), (None,), np.array([1]), np.ones((2, 1, 1, 1)))
+    for lag in (None, 3):
+        with pytest.raises(ValueError, match=r"none of \[1, 5\]"):
+            several.best(lag)

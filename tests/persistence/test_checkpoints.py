@@ -330,3 +330,12 @@ def test_every_so_many_rows(tmp_path):
         open_stream(ROWS, chunk_rows=100), checkpoint=Counting(tmp_path / "fit.eigs", every=250)
     )
     assert written == [300, 600, 900, 900]
+
+
+def test_a_resumed_fit_removes_what_a_killed_one_left(tmp_path):
+    path, part = tmp_path / "fit.eigs", tmp_path / ".fit.eigs.0a1b2c3d"
+    part.write_text("an incomplete file")
+    (tmp_path / ".fit.eigs.abcd1234").mkdir()
+    (tmp_path / ".fit.eigs.abcd1234/model").write_text("another one")
+    StreamPCA(1).fit(open_stream(ROWS, chunk_rows=100), checkpoint=path, resume=True)
+    assert [left.name for left in tmp_path.iterdir()] == ["fit.eigs"]

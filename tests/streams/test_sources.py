@@ -489,3 +489,20 @@ def test_no_handle_stays(tmp_path, ending):
             run()
         gc.collect()
         assert sorted(os.listdir("/proc/self/fd")) == before
+
+
+def test_cells_of_a_file_without_values_are_no_columns(tmp_path):
+    """They are land: a labelled array has the same rows."""
+    rows = np.random.default_rng(0).standard_normal((9, 2, 3))
+    rows[:, 0, 1] = np.nan
+    with netcdf_file(tmp_path / "sea.nc", "w") as file:
+        for name, size in zip(("time", "lat", "lon"), rows.shape, strict=True):
+            file.createDimension(name, size)
+        file.createVariable("heat", "f8", ("time", "lat", "lon"))[:] = rows
+    stream = open_stream(tmp_path / "sea.nc", chunk_rows=4)
+    expected = np.delete(rows.reshape(9, 6), 1, axis=1)
+    assert stream.n_features == 5
+    np.testing.assert_array_equal(read(stream), expected)
+    xarray = pytest.importorskip("xarray")
+    field = xarray.DataArray(rows, dims=("time", "lat", "lon"))
+    np.testing.assert_array_equal(read(open_stream(field)), expected)

@@ -207,10 +207,15 @@ class Watched:
         with closing(self._stream.chunks(skip)) as chunks:
             for chunk in chunks:
                 yield chunk
+                if chunk.times is not None and len(chunk) > 1:
+                    steps = np.diff(chunk.times)
+                    self.steps = [min(self.steps[0], steps.min()), max(self.steps[1], steps.max())]
                 self._advance(len(chunk))
 
     def _begin(self, skipped: int) -> None:
         self._since, self.rows, self._skipped = perf_counter(), 0, skipped
+        #: The shortest and the longest step in time of the pass.
+        self.steps = [np.inf, 0.0]
         self._next_line = LINE_SECONDS
 
     def _advance(self, rows: int) -> None:

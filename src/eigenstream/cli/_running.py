@@ -21,6 +21,9 @@ RESULTS = (
     *("quantization_error", "topographic_error", "eigenvalues"),
 )
 
+#: The longest step in time is at most this number of times the shortest, if all are equal.
+SAME_STEP = 1.01
+
 #: The checkpoint of the running fit: the first signal stops the fit behind its chunk.
 UNDER_WAY: list[Any] = []
 
@@ -41,7 +44,7 @@ def fitted(
     If the stream has index pairs, ``items`` is the stream of the rows. ``results`` returns further
     results of the fitted estimator.
     """
-    from eigenstream._checks import check_number
+    from eigenstream._checks import check_number, warn_user
     from eigenstream._hooks import keeper_of
     from eigenstream._provenance import forget_source
     from eigenstream._streams import name_columns
@@ -65,6 +68,12 @@ def fitted(
             shown = sys.stderr.isatty() and not run.json
             distributed.fit(estimator, stream, client=client, progress=shown)
         seconds = perf_counter() - begun
+        if dt != 1.0 and rows.steps[1] > SAME_STEP * rows.steps[0]:
+            shortest, longest = rows.steps
+            warn_user(
+                f"the steps in time vary from {shortest:.4g} to {longest:.4g}, so dt= holds for "
+                "some rows only. Resample the rows."
+            )
     if items is not None:
         # The items belong to the user; the model holds only what was learned from them.
         estimator.set_params(preprocessor=None)

@@ -76,20 +76,25 @@ class SumScores:
         n = self.scores.shape[-1]
         return np.asarray(self.scores.std(axis=-1, ddof=1) / np.sqrt(n))
 
-    def best(self, lag: int) -> dict[str, Any]:
+    def best(self, lag: int | None = None) -> dict[str, Any]:
         """Return the parameters with the largest mean score at a lag.
 
         Parameters
         ----------
-        lag : int
-            One of ``lags``.
+        lag : int, default=None
+            One of ``lags``. It is optional if there is only one.
 
         Returns
         -------
         dict
             The parameters lag, n_components and alpha.
         """
-        place = self.lags.tolist().index(lag)
+        lags = self.lags.tolist()
+        lag = lags[0] if lag is None and len(lags) == 1 else lag
+        if lag not in lags:
+            advice = "Scores at different lags are not comparable. Pass one of them as lag."
+            raise ValueError(f"lag={lag} is none of {lags}. {advice}")
+        place = lags.index(lag)
         alpha, count = np.unravel_index(self.mean[place].argmax(), self.mean[place].shape)
         parameters = {"lag": lag, "n_components": int(self.n_components[count])}
         return (

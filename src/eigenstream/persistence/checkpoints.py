@@ -9,7 +9,7 @@ from typing import NoReturn
 from joblib import hash as hash_of
 
 from eigenstream._checks import check_flag, check_whole
-from eigenstream._files import check_writable
+from eigenstream._files import check_writable, remove_leftovers
 from eigenstream._hooks import Resumption
 from eigenstream._types import Estimator, Facts, StreamLike
 from eigenstream.persistence.codec import Arrays, can_be_saved, encode
@@ -135,6 +135,7 @@ class Checkpoint:
     ) -> Resumption | None:
         """Return the checkpoint to resume from, or None; raise if data or parameters differ."""
         _check_parameters(estimator)
+        remove_leftovers(self.path)
         check_writable(self.path)
         if (points := getattr(estimator, "preprocessor", None)) is not None:
             settings["preprocessor"] = hash_of(points)

@@ -95,8 +95,9 @@ def timescales(
 
     Parameters
     ----------
-    uncertainty : Uncertainty
-        The result of ``SlowSubspace.uncertainty``. Components without an interval have no bar.
+    uncertainty : Uncertainty or LagPath
+        The result of ``SlowSubspace.uncertainty``. Components without an interval have no bar. A
+        result of ``lag_path``, which has its own unit, is drawn as by ``lags``.
     dt : float, default=1.0
         The time from one row to the next, in ``unit``.
     unit : str, default="rows"
@@ -116,6 +117,8 @@ def timescales(
     >>> timescales(SlowSubspace(2).uncertainty(rows)).get_ylabel()
     'time scale, in rows'
     """
+    if hasattr(uncertainty, "lags"):
+        return lags(uncertainty, ax=ax)
     ax = axes(title="Time scales") if ax is None else ax
     scales = uncertainty.timescales
     places = np.arange(1, len(scales.value) + 1)

@@ -431,8 +431,21 @@ def chunk_of(
     *,
     reset: bool,
 ) -> Chunk:
-    """Return the dense rows of an array, checked by the policy of the estimator for NaN."""
-    rows = validated(estimator, X, reset=reset, sparse=False)
+    """Return the dense rows of an array, or of a list of them, as one chunk.
+
+    They are checked by the policy of the estimator for NaN.
+    """
+    if is_list_of_sequences(X):
+        parts = []
+        for index, part in enumerate(X):
+            with errors_name(f"sequence {index}"):
+                first = reset and index == 0
+                parts.append(validated(estimator, part, reset=first, sparse=False))
+        rows = np.concatenate(parts)
+        if isinstance(sample_weight, list | tuple) and len(sample_weight) == len(parts):
+            sample_weight = np.concatenate(sample_weight)
+    else:
+        rows = validated(estimator, X, reset=reset, sparse=False)
     weights = None if sample_weight is None else check_weights(sample_weight, len(rows))
     return checked_chunk(rows, weights, targets, missing=getattr(estimator, "missing", ""))
 

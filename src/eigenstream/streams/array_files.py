@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.io import netcdf_file
 
 from eigenstream._types import Array, Facts, Handle
-from eigenstream.streams.base import SlicedTable, StreamError, damaged, needed
+from eigenstream.streams.base import SlicedTable, StreamError, damaged, flat, needed
 from eigenstream.streams.file import File, chosen
 
 #: Fill values of NetCDF variables without an attribute (NetCDF User's Guide, "Fill Values").
@@ -65,16 +65,31 @@ class ArrayFile(SlicedTable):
     netcdf = False
     #: The format in errors.
     kind: ClassVar[str]
+    #: True for each cell of a field that is a column. None means all cells.
+    cells: Array | None = None
 
     def __init__(self, file: File) -> None:
         self.file, self.files, self.name = file, [file], file.name
         with self.root(file) as root:
             data, self.attributes = self.array_of(root)
             self.describe(data.shape, data.dtype)
+            self._find_cells(data)
             chunks = getattr(data, "chunks", None)
             self.grain = int(chunks[0]) if chunks else 1
             del data  # SciPy cannot close a file while its arrays exist
         self.dtype = self.decoded(np.zeros(1, self.dtype)).dtype
+
+    def _find_cells(self, data: Handle) -> None:
+        """Leave out the cells of a field that have no value in some of its rows, such as land."""
+        if not self.netcdf or self.row_shape is None:
+            return
+        rows = sorted({0, self.n_rows // 2, self.n_rows - 1})
+        values = flat(self.decoded(np.array([data[row] for row in rows])))
+        present = ~np.isnan(values).all(axis=0)
+        if not present.any():
+            raise StreamError(f"{self.name} has no cell with a value in its rows {rows}.")
+        if not present.all():
+            self.cells, self.width, self.row_shape = present, int(present.sum()), None
 
     @classmethod
     @contextmanager
@@ -133,7 +148,13 @@ class _ArraySlices:
         self.table, self.root = table, root
 
     def __getitem__(self, rows: slice) -> Array:
-        return self.table.decoded(np.array(self.table.array_of(self.root)[0][rows]))
+        values = self.table.decoded(np.array(self.table.array_of(self.root)[0][rows]))
+        if self.table.cells is None:
+            return values
+        values = flat(values)
+        if not np.isnan(values[:, ~self.table.cells]).all():
+            raise StreamError("cells without a value in other rows have values. Fill them.")
+        return values[:, self.table.cells]
 
 
 class Hdf5(ArrayFile):

@@ -117,7 +117,7 @@ UNIT = {"dt": 0.5, "unit": "ps"}
 @QUIET
 def test_the_check_of_multiples_warns_of_noise_only():
     path = lag_path(SlowSubspace(1, criterion="ratio"), ROWS, [1, 2, 5, 10, 20], blocks=20)
-    with pytest.warns(UserWarning, match="feature 0 has an autocorrelation of .* use a longer lag"):
+    with pytest.warns(UserWarning, match="feature 1 has an autocorrelation of .* use a longer lag"):
         found = path.chapman_kolmogorov(1)
     assert found.departs.all()
     np.testing.assert_array_equal(found.lags, [2, 5, 10, 20])

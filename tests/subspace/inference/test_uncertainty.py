@@ -200,8 +200,9 @@ def test_a_lag_without_correlation_gives_no_interval():
 
 def test_long_results_are_printed_in_ten_lines():
     X = np.random.default_rng(0).standard_normal((400, 12))
-    text = repr(StreamPCA(12).uncertainty(X, blocks=5))
+    text = repr(StreamPCA(12).uncertainty(0.004 * X, blocks=5))
     assert len(text.splitlines()) == 10
+    assert [line.split()[0] for line in text.splitlines()[2:9]] == list("1234567")
     assert text.endswith("and 5 more")
 
 

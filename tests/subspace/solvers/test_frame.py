@@ -146,7 +146,7 @@ def test_rows_of_any_kind():
     assert np.isfinite(mapped.fit(ROWS[:, :20]).components_).all()
 
 
-@pytest.mark.filterwarnings("ignore:feature 0 has an implied")
+@pytest.mark.filterwarnings("ignore:feature 1 has an implied")
 def test_what_is_forgotten_is_the_past():
     rows = np.concatenate([slow_rows(3000, seed=1), slow_rows(6000, seed=2)])
     model = SlowSubspace(3, basis="eigenvalue", alpha=0.4, solver=Sketch(forgetting=0.001)).fit(

@@ -19,7 +19,7 @@ from eigenstream._prepared import maps_streams, reads_rows
 from eigenstream._storable import storable
 from eigenstream._types import Constraints, Count, LabelsLike, Matrix, RowsLike, Values
 from eigenstream.rows.guard import reads
-from eigenstream.rows.rows import each, is_list_of_sequences, validated
+from eigenstream.rows.rows import validated
 from eigenstream.subspace.estimators.results import DynamicResult
 from eigenstream.subspace.estimators.time import TimeEstimator
 from eigenstream.subspace.inference.held_out import HeldOut, directed_edge, held_out
@@ -289,8 +289,6 @@ class DynamicSubspace(TimeEstimator):
         """
         check_is_fitted(self)
         steps = check_whole(steps, "steps")
-        if is_list_of_sequences(X):
-            return each(lambda part: self.predict(part, steps), X)
         answer = cast(DynamicResult, self._solved())
         rows, lost = self._completed(validated(self, X, reset=False), answer)
         cov = answer.covariances
@@ -355,8 +353,6 @@ class DynamicSubspace(TimeEstimator):
         np.float64(1.0)
         """
         check_is_fitted(self)
-        if is_list_of_sequences(X):
-            return each(self.koopman_weights, X)
         answer = cast(DynamicResult, self._solved())
         rows, lost = self._completed(validated(self, X, reset=False), answer)
         u, constant = _propagator.koopman_weights(answer.covariances, self.rank)

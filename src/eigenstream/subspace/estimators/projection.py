@@ -155,8 +155,6 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded, ABC
             "available", only rows without any value do.
         """
         check_is_fitted(self)
-        if is_list_of_sequences(X):
-            return each(self.transform, X)
         result = self._solved()
         rows, lost = self._completed(validated(self, X, reset=False), result)
         features = self._projected(rows, result.mean, result.columns)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
-from eigenstream._linalg import Float64s, brief
+from eigenstream._linalg import Float64s
 from eigenstream.subspace.inference.correlations import autocorrelations_of_moments
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.operators import MatrixOperator
@@ -105,12 +105,17 @@ class ChapmanKolmogorov:
         gaps = np.abs(self.measured - self.predicted)[:, k]
         place = int((gaps - SURE_DEPARTURE * self.errors[:, k]).argmax())
         return (
-            f"feature {k} has an autocorrelation of {self.measured[place, k]:.2f} at lag "
+            f"feature {k + 1} has an autocorrelation of {self.measured[place, k]:.2f} at lag "
             f"{self.lags[place]}, and lag={self.lag} predicts {self.predicted[place, k]:.2f}. It "
             "has noise or several rates: use a longer lag."
         )
 
-    __repr__ = brief
+    def __repr__(self) -> str:
+        lines = [f"     lag  autocorrelation, and as lag {self.lag} predicts it, of each feature"]
+        for lag, *row in zip(self.lags.tolist(), self.measured, self.predicted, strict=True):
+            cells = (f" {real:9.3f} ({due:.3f})" for real, due in zip(*row, strict=True))
+            lines.append(f"{lag:8}" + "".join(cells))
+        return "\n".join(lines)
 
 
 def of_learner(learner: Learner, columns: Float64s) -> Float64s:

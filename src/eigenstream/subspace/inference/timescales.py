@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from eigenstream._checks import check_lags, check_number, warn_user
-from eigenstream._linalg import Float64s, brief
+from eigenstream._linalg import Float64s
 from eigenstream._provenance import note_source
 from eigenstream._streams import is_stream, opened
 from eigenstream._types import BlockCount, RowsLike
@@ -96,7 +96,11 @@ class LagPath:
     dt: float = 1.0
     unit: str = "rows"
 
-    __repr__ = brief
+    def __repr__(self) -> str:
+        scales = zip(self.lags.tolist(), self.timescales.tolist(), strict=True)
+        lines = [f"     lag  time scale of each feature, in {self.unit}"]
+        lines += [f"{lag:8}" + "".join(f" {scale:9.4g}" for scale in row) for lag, row in scales]
+        return "\n".join(lines)
 
     @property
     def recommended_lag(self) -> int | None:

@@ -142,14 +142,15 @@ class Uncertainty:
             shown["time scale"] = self.timescales
         if self.periods is not None:
             shown["period"] = self.periods
-        lines.append("   " + "".join(f"{name:>30}" for name in shown) + "  angle")
+        lines.append("    " + "".join(f"{name:>30}" for name in shown) + "  angle")
         angles = np.degrees(self.angles)
         for k in range(min(len(angles), MOST_LINES)):
             cells = (
                 f"{column.value[k]:.4g} [{column.low[k]:.4g}, {column.high[k]:.4g}]"
                 for column in shown.values()
             )
-            lines.append(f"{k + 1:3}" + "".join(f"{c:>30}" for c in cells) + f"{angles[k]:6.1f}°")
+            texts = "".join(f" {cell:>29}" for cell in cells)
+            lines.append(f"{k + 1:4}{texts} {angles[k]:5.1f}°")
         if len(angles) > MOST_LINES:
             lines.append(f"  ... and {len(angles) - MOST_LINES} more")
         return "\n".join(lines)

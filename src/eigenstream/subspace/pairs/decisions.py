@@ -265,7 +265,8 @@ class PairDecisions(ABC):
                 self._check_shared_rows(X)
         for kind, total in ("different classes", counts.different), ("the same class", counts.same):
             if (both or total is counts.different) and (len(total) == 0 or total[-1] == 0.0):
-                raise ValueError(f"y implies no pair of {kind}. Give rows or pairs of both kinds.")
+                advice = "Give rows or pairs of both kinds, in cross-validation by StratifiedKFold."
+                raise ValueError(f"y implies no pair of {kind}. {advice}")
         return counts, labelled
 
     def _check_shared_rows(self, pairs: PairsLike) -> None:

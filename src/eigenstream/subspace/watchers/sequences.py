@@ -174,8 +174,8 @@ def better_lag(features: Float64s, lags: list[int]) -> str | None:
             last = int(scales[:n].argmax())
             enough = int((scales[:n] > scales[last] / 2.0).argmax())
             return (
-                f"feature {k} has an implied time scale of {scales[0]:.3g} rows at lag={lags[0]}, "
-                f"and of {scales[last]:.3g} rows at lag {lags[last]}: at short lags it is mostly "
-                f"noise. Try lag={lags[enough]}, or compare lags with lag_path."
+                f"feature {k + 1} has an implied time scale of {scales[0]:.3g} rows at "
+                f"lag={lags[0]}, and of {scales[last]:.3g} rows at lag {lags[last]}: at short lags "
+                f"it is mostly noise. Try lag={lags[enough]}, or compare lags with lag_path."
             )
     return None
