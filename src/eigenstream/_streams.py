@@ -157,13 +157,14 @@ def check_dates(X: Any) -> None:
     They are an index of pandas, or the coordinate of a dimension of xarray.
     """
     for part in X if isinstance(X, list | tuple) else (X,):
-        axes = [getattr(part, "index", None)]
+        axes: list[Any] = [getattr(part, "index", None)]
         if is_field(part):
             axes = [part.coords[name] for name in part.dims if name in part.coords]
         for axis in axes:
             if getattr(getattr(axis, "dtype", None), "kind", "") != "M":
                 continue
-            steps = np.diff(np.asarray(axis.values, "M8[ns]").astype(np.int64))
+            dates: Any = np.asarray(axis.values, "M8[ns]")
+            steps: Any = np.diff(dates.astype(np.int64))
             if (steps < 0).any():
                 row = int(np.argmax(steps < 0)) + 1
                 advice = "Sort the rows by time, or pass a list of sequences."

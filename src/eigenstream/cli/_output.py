@@ -169,6 +169,9 @@ def progress_bar(text: str = "{task.description}", console: Console | None = Non
 class Watched:
     """A stream that counts its rows and shows the progress of passes longer than a second."""
 
+    #: The shortest and the longest step in time of the pass.
+    steps: list[float]
+
     def __init__(self, stream: Any, progress: Progress | None = None) -> None:
         self._stream = stream
         self._progress = progress or progress_bar(ROWS)
@@ -214,7 +217,6 @@ class Watched:
 
     def _begin(self, skipped: int) -> None:
         self._since, self.rows, self._skipped = perf_counter(), 0, skipped
-        #: The shortest and the longest step in time of the pass.
         self.steps = [np.inf, 0.0]
         self._next_line = LINE_SECONDS
 

@@ -154,7 +154,8 @@ class _ArraySlices:
         values = flat(values)
         if not np.isnan(values[:, ~self.table.cells]).all():
             raise StreamError("cells without a value in other rows have values. Fill them.")
-        return values[:, self.table.cells]
+        columns: Array = values[:, self.table.cells]
+        return columns
 
 
 class Hdf5(ArrayFile):
