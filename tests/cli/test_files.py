@@ -249,3 +249,13 @@ def test_pipes_get_a_line_from_time_to_time(capfd, monkeypatch):
         list(watched.chunks())
     lines = capfd.readouterr().err.splitlines()
     assert [line.split(",")[0] for line in lines] == ["eigenstream: 3 rows", "eigenstream: 6 rows"]
+
+
+def test_irregular_steps_in_time_are_warned_of_with_a_time_step(files):
+    rows = np.random.default_rng(0).standard_normal((160, 2))
+    for power, warned in ((1.0, False), (1.5, True)):
+        table = np.column_stack([60 * np.arange(160.0) ** power, rows])
+        np.savetxt("timed.csv", table, delimiter=",", header="time,a,b", comments="")
+        result = run("fit", "dynamic", "timed.csv", "--time", "time", "--dt", "60")
+        assert ("steps in time vary from" in result.stderr) == warned
+        assert "so --dt holds for some rows only" in result.stderr or not warned

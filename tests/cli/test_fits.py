@@ -239,13 +239,3 @@ def test_size_of_pictures(tmp_path):
     for k, page in enumerate(pages):
         image.fromarray(page).save(f"frames/{k}.png")
     assert answer("fit", "pca", "frames", "--size", "4x6")["columns"] == 24
-
-
-@pytest.mark.filterwarnings("default::UserWarning")
-def test_irregular_steps_in_time_are_warned_of_with_a_time_step():
-    rows = pd.DataFrame(X, columns=list("abcd"))
-    for times, warned in ((np.arange(160) * 60, False), (np.arange(160) ** 1.5, True)):
-        rows.assign(time=times).to_csv("timed.csv", index=False)
-        result = run("fit", "dynamic", "timed.csv", "--time", "time", "--dt", "60")
-        assert ("steps in time vary from" in result.stderr) == warned
-        assert "so --dt holds for some rows only" in result.stderr or not warned
