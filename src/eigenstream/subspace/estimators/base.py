@@ -54,6 +54,7 @@ from eigenstream.subspace.watchers.values import RadiusBound
     _learner="Learner | None?",
     _answer="Result | None?",
     _begun="dict?",
+    _next_report="number?",
 )
 class SubspaceEstimator(Projection):
     """Base of the subspace estimators: parameters, a feature map, a learner and an answer.
@@ -100,6 +101,9 @@ class SubspaceEstimator(Projection):
     _answer: Result | None = None
     _skipped: Skipped
     _begun: Parameters
+    #: The number of rows from which the next answer reports what the watchers saw. It doubles, so
+    #: that ``partial_fit`` in small chunks costs few reports.
+    _next_report: float = np.inf
 
     @abstractmethod
     def _terms(self, width: int) -> Terms:
@@ -199,13 +203,15 @@ class SubspaceEstimator(Projection):
         self._report(fit)
 
     def _report(self, fit: Fit | None = None) -> None:
-        """Warn after a fit of what the watchers saw, and if many rows were skipped."""
+        """Warn once of what the watchers saw, and if many rows were skipped."""
         learner = self._learner
         assert learner is not None
+        self._next_report = 2 * learner.n_rows
         self._skipped.warn(self, learner.n_rows, self._row_word)
         ready = learner.ahead()
-        for watcher in ready.watchers.values():
-            for message in watcher.warnings(self, ready, fit):
+        for name, watcher in ready.watchers.items():
+            for message in () if watcher.warned else watcher.warnings(self, ready, fit):
+                learner.watchers[name].warned = True
                 warn_user(message)
 
     @property
@@ -243,7 +249,7 @@ class SubspaceEstimator(Projection):
         """Continue with the next rows of a stream."""
         begins = self._learner is None
         if begins and not self._collecting:
-            self._skipped = Skipped()
+            self._skipped, self._next_report = Skipped(), 0
             self._map = None if self.features is None else FeatureMap(self.features)
             if self._map is not None and rows.maps_first:
                 rows.fit_map(self._map)
@@ -477,6 +483,8 @@ class SubspaceEstimator(Projection):
             except ValueError as error:
                 raise NotFittedError(f"{type(self).__name__}: {error}") from None
             self._answer = model._result_of(ready)
+            if ready.n_rows >= self._next_report:
+                self._report()
         return self._answer
 
     def _result_of(self, learner: Learner) -> Result:

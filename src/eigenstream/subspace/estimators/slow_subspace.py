@@ -177,7 +177,6 @@ class SlowSubspace(TimeEstimator):
     """
 
     _on_devices = True
-    _bounded = True
     _parameter_constraints: ClassVar[Constraints] = TimeEstimator._parameter_constraints | {
         "n_components": [COUNT, Interval(Real, 0, 1, closed="neither"), None],
         "alpha": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto", "bound"})],
@@ -220,6 +219,10 @@ class SlowSubspace(TimeEstimator):
         self.features = features
         self.basis = basis
         self.missing = missing
+
+    @property
+    def _bounded(self) -> bool:  # type: ignore[override]
+        return self.criterion == "difference"  # ratios have no bound
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

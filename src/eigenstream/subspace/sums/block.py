@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from eigenstream._checks import is_sparse
-from eigenstream._linalg import Float64s, rank_update, weighted_sum
+from eigenstream._linalg import Float64s, rank_update, row_squares, weighted_sum
 from eigenstream._namespaces import DeviceArray
 from eigenstream._types import Matrix, Values
 from eigenstream.rows.chunk import Chunk, Places
@@ -80,6 +81,7 @@ class Block:
         self.half = 0
         #: The running mean of the rows of the block alone, if they are centred.
         self.own: Any = None
+        self._squares: Float64s | None = None
 
     def row(self, row: Float64s) -> End:
         """Add a single row, and return it as an end of terms."""
@@ -124,11 +126,20 @@ class Block:
         """Return the differences of a part times the roots of their weights, as a new array."""
         return self.stacked(self.parts[part])
 
-    def highest(self, edges: Edges) -> Float64s:
-        """Return the largest size of the differences of rows to a single row, by column."""
+    def row_squares(self) -> Float64s:
+        """Return the squared lengths of the rows that the terms come from."""
+        if self._squares is None:
+            assert self.chunk is not None
+            self._squares = row_squares(self.chunk.rows)
+        return self._squares
+
+    def highest(self, edges: Edges, columns: NDArray[np.bool_]) -> Float64s:
+        """Return the largest size of the differences of rows to a single row, in some columns."""
         rows, past = self.rows(edges.now), self.rows(edges.past)
         if isinstance(rows, DeviceArray):
-            return np.asarray(rows.highest(past), np.float64)
+            return np.asarray(rows.highest(past), np.float64)[columns]
+        if not columns.all():
+            rows, past = rows.take(np.flatnonzero(columns), axis=1), past[columns]
         n, width = rows.shape
         step = max(LONG_ROW // width, 1)
         cut = n - n % step

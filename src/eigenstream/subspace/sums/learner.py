@@ -36,7 +36,7 @@ def rows_in_cache(n_features: int) -> int:
     return int(np.clip(BLOCK_VALUES // max(n_features, 1), 256, 8192))
 
 
-@storable()
+@storable(warned="bool?")
 class Watcher:
     """Base of the watchers. An estimator attaches them to its learner in ``_watchers``.
 
@@ -45,6 +45,8 @@ class Watcher:
 
     #: False if blocks of pairs say nothing, because their rows are not consecutive.
     pairs = True
+    #: True after a warning. A model warns once.
+    warned = False
 
     def see(self, block: Block, learner: "Learner") -> None:
         """Note what matters of a block of terms, which the learner contains by now."""
@@ -57,7 +59,7 @@ class Watcher:
         return self
 
     def warnings(self, model: Any, learner: "Learner", fit: Fit | None) -> Iterator[str]:
-        """Yield the warnings of a fit, None for fits of several models."""
+        """Yield the warnings of a fit, None for ``partial_fit`` and for fits of several models."""
         yield from ()
 
 
@@ -230,11 +232,12 @@ class Learner:
         # The terms across the border belong to the last sequence of these rows.
         crossing.first = n_rows
         self.joint = None
-        self.watchers = {
-            name: watcher.merged(later.watchers[name], crossing, self)
-            for name, watcher in self.watchers.items()
-            if name in later.watchers
-        }
+        watchers, self.watchers = self.watchers, {}
+        for name, watcher in watchers.items():
+            if (other := later.watchers.get(name)) is not None:
+                merged = watcher.merged(other, crossing, self)
+                merged.warned = watcher.warned or other.warned
+                self.watchers[name] = merged
         self.home = later.home or self.home
         if self.sample is not None and later.sample is not None:
             self.sample.merge(later.sample)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import orth
 
 from eigenstream._linalg import Float64s, principal_angles, reciprocals
@@ -20,6 +21,7 @@ from eigenstream.subspace.sums.gaps import positive_part
 from eigenstream.subspace.sums.learner import Learner, Watcher
 from eigenstream.subspace.sums.operators import MatrixOperator
 from eigenstream.subspace.sums.terms import NOTHING, VARIANCE, VELOCITY, Parts, Terms, TimeTerms
+from eigenstream.subspace.watchers.values import NEAR
 
 #: Blocks that hold this share of a column's sum of squares, and this multiple of the earlier mean
 #: square, are searched. Smaller values take more time.
@@ -34,6 +36,13 @@ N_PEAKS, MOST_PEAKS = 8, 64
 
 #: Blocks of fewer rows are not searched.
 LEAST_BLOCK = 256
+
+#: All columns of the first block are searched if the square of a row is this multiple of the mean.
+#: Smaller values take more time, larger ones miss rows of huge size.
+LONG = 16.0
+
+#: The first block has no earlier rows. This share of its rows is compared with the others.
+EARLY = 1 / 8
 
 #: Warn if rows of huge size turn the subspace by more than this angle, in radians, in fits of at
 #: least this number of rows. Rows of fewer, or smaller angles, occur by chance.
@@ -109,9 +118,11 @@ class Peaks(Watcher):
         """Note the largest rows of a block if its sums of squares are large."""
         edges = block.parts.get(VARIANCE, [])
         if sum([group.n for group in edges]) >= LEAST_BLOCK:
-            before, squares = self.squares, learner.squares(VARIANCE)
-            self.squares = squares
-            self.find(block, edges, before, squares, block.first)
+            before, after = self.squares, learner.squares(VARIANCE)
+            self.squares = after
+            suspects = _suspects(block, edges, after)
+            if suspects.any():
+                self.find(block, edges, before, after, block.first, suspects)
         self.follow(block, block.parts.get(VELOCITY, []), block.first)
 
     def merged(self, later: "Peaks", crossing: Block, learner: Learner) -> "Peaks":
@@ -153,18 +164,24 @@ class Peaks(Watcher):
             )
 
     def find(
-        self, block: Block, edges: list[Edges], before: Any, after: Float64s, n_rows: int
+        self,
+        block: Block,
+        edges: list[Edges],
+        before: Any,
+        after: Float64s,
+        n_rows: int,
+        among: Any = True,
     ) -> None:
         """Note the largest rows of a block if its sums of squares are large.
 
         ``before`` and ``after`` are the sums of squares without and with the block, which follows
-        ``n_rows`` rows.
+        ``n_rows`` rows. ``among`` is True for the columns to search.
         """
         added = after - before
         noted = np.sum([peak.squares for peak in self.peaks], axis=0)
         before, after = np.maximum(before - noted, 0.0), np.maximum(after - noted, added)
         usual = GROWTH * sum([group.n for group in edges]) / max(n_rows, 1) * before
-        large = (added > SHARE * after) & (added > usual)
+        large = (added > SHARE * after) & (added > usual) & among
         if not large.any():
             return
         units = reciprocals(added)
@@ -172,7 +189,7 @@ class Peaks(Watcher):
             if group.now[1] is None or group.sparse:  # a step between means
                 continue
             most = 1.0 if group.weights is None else float(group.weights.max())
-            if (most * block.highest(group) ** 2 * units)[large].max() < LEAST_VALUE:
+            if (most * block.highest(group, large) ** 2 * units[large]).max() < LEAST_VALUE:
                 continue
             squares = block.stacked([group]) ** 2
             shares = squares @ units
@@ -204,7 +221,7 @@ class Peaks(Watcher):
         total, roots = terms.totals()[0], self._roots()
         shares = (roots[:, None] * self._away(terms)) ** 2 @ reciprocals(total * variances)
         # The squares of an ordinary row are about those of a mean row.
-        least = HUGE / N_PEAKS + 2.0 * len(variances) / total
+        least = HUGE / N_PEAKS + 2.0 * len(variances) / terms.n_terms
         return bool(shares.max() < least or total <= roots @ roots)
 
     def without(self, learner: Learner, variances: Float64s) -> OperatorSums:
@@ -221,7 +238,8 @@ class Peaks(Watcher):
             rows, steps = rows @ basis.T, steps @ basis.T
         A = (reward * operator.reward - rows.T @ rows) / rest
         B = penalty * operator.penalty - steps.T @ steps
-        B /= max(penalty - sum(step.weight for step in self.steps), 1.0)
+        of_one = penalty / max(terms.n_velocities, 1)
+        B /= max(penalty - sum(step.weight for step in self.steps), of_one) or 1.0
         sides = positive_part(A), positive_part(B)
         result = MatrixOperator(*sides, basis=basis, floor=operator.floor)
         return OperatorSums(result, diagonal)
@@ -249,6 +267,33 @@ class Peaks(Watcher):
 
     def _away(self, terms: TimeTerms) -> Float64s:
         return np.array([peak.values for peak in self.peaks]) - terms.mean
+
+
+def _suspects(block: Block, edges: list[Edges], after: Float64s) -> NDArray[np.bool_]:
+    """Return True for the columns of a first block that may have values of huge size.
+
+    ``after`` has the sums of squares of the columns. A row that is long in all columns together
+    makes all of them suspect. So are those of later blocks, which have earlier rows to compare.
+    """
+    everywhere = np.ones(len(after), bool)
+    if block.first:
+        return everywhere
+    (k, where), (_, mean_of) = edges[0].now, edges[0].past
+    rows = block.pieces[k]
+    dense = isinstance(rows, np.ndarray) and rows.ndim == 2 and isinstance(where, slice)
+    if not dense or len(edges) > 1 or edges[0].weights is not None or mean_of is not None:
+        return everywhere
+    rows, mean = rows[where], block.rows(edges[0].past)
+    squares = block.row_squares()[where]
+    if mean @ mean > NEAR * squares.mean():
+        squares = squares - 2.0 * (rows @ mean) + mean @ mean
+    if squares.max() > LONG * squares.mean():
+        return everywhere
+    n = int(EARLY * len(rows))
+    first = rows[:n] - mean
+    early = np.einsum("ij,ij->j", first, first) / n
+    later = np.maximum(after - n * early, 0.0) / (len(rows) - n)
+    return np.asarray((later > GROWTH * early) | (early > GROWTH * later))
 
 
 def _sizes(squares: Float64s, units: Float64s) -> Float64s:

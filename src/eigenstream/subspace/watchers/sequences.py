@@ -11,7 +11,6 @@ from eigenstream._namespaces import on_host
 from eigenstream._storable import storable
 from eigenstream.rows.chunk import Chunk
 from eigenstream.rows.fit import Fit
-from eigenstream.subspace.estimators.mapping import projected
 from eigenstream.subspace.inference.correlations import autocorrelations_of_moments, implied
 from eigenstream.subspace.sums.block import Block
 from eigenstream.subspace.sums.learner import Learner, Watcher
@@ -53,6 +52,8 @@ class RunMeans(Watcher):
 
     def warnings(self, model: Any, learner: Learner, fit: Fit | None) -> Iterator[str]:
         """Yield a warning if the means of the sequences differ by more than the rows in them."""
+        if self.first is None:  # a single sequence
+            return
         n_runs, between = self.between()
         if n_runs < 2:
             return
@@ -68,7 +69,10 @@ class RunMeans(Watcher):
 
     def add(self, mean: Float64s, weight: float) -> None:
         """Add the mean of some rows of the last sequence."""
-        self.last = self.last + weight * np.r_[1.0, mean]
+        last = self.last.copy()
+        last[0] += weight
+        last[1:] += weight * mean
+        self.last = last
 
     def begin(self) -> None:
         """Begin a sequence."""
@@ -115,8 +119,10 @@ class RunMeans(Watcher):
         return whole.n_runs, whole.square / (whole.weight or 1.0)
 
 
-#: After a fit, the features of the first rows are compared at these multiples of the lag.
-CHECKED_ROWS, LADDER = 10_000, (1, 2, 5, 10, 20, 50, 100)
+#: After a fit, the features of the first rows are compared at these multiples of the lag. More rows
+#: give smaller errors, and take more time.
+LADDER = (1, 2, 5, 10, 20, 50, 100)
+CHECKED_SHARE, LEAST_CHECKED, MOST_CHECKED = 0.2, 4000, 10_000
 
 #: A warning needs implied time scales that differ by this factor, and autocorrelations larger than
 #: this multiple of their standard error.
@@ -129,33 +135,39 @@ class ShortLag(Watcher):
 
     def warnings(self, model: Any, learner: Learner, fit: Fit | None) -> Iterator[str]:
         """Yield a warning if a feature forgets faster at the lag than at later ones."""
+        if fit is None or not fit.rows.rereadable:
+            return
         parts: list[Chunk] = []
-        for chunk in () if fit is None or not fit.rows.rereadable else fit.first(CHECKED_ROWS):
-            end = int(chunk.starts[chunk.starts > 0][0]) if (chunk.starts > 0).any() else chunk.n
-            if parts and len(chunk.starts):
-                break
-            parts.append(chunk[: min(end, CHECKED_ROWS)])
-            if end < chunk.n or sum(part.n for part in parts) >= CHECKED_ROWS:
+        n_rows, most = 0, max(int(CHECKED_SHARE * learner.n_rows), LEAST_CHECKED)
+        for chunk in fit.first(min(most, MOST_CHECKED)):
+            later = chunk.starts if parts else chunk.starts[chunk.starts > 0]
+            end = min(int(later[0]) if len(later) else chunk.n, min(most, MOST_CHECKED) - n_rows)
+            parts.append(chunk[:end])
+            n_rows += end
+            if end < chunk.n or n_rows >= most:
                 break
         if not parts or any(part.weights is not None or part.pairs is not None for part in parts):
             return
         mean, columns = model._answer.mean, model._answer.columns
-        n_rows = sum(part.n for part in parts)
         lags = [model.lag * step for step in LADDER if model.lag * step < n_rows // 10]
         if lags and columns.shape[1]:
-            features = np.concatenate(
-                [on_host(projected(part.rows, mean, columns)) for part in parts], dtype=np.float64
-            )
-            offset = features.mean(axis=0) if model.center == "sequences" else 0.0
-            message = better_lag(features - offset, lags)
+            about = mean @ columns
+            features = np.concatenate([on_host(part.rows @ columns) - about for part in parts])
+            if model.center == "sequences":
+                features = features - features.mean(axis=0)
+            message = better_lag(np.asarray(features, np.float64), lags)
             yield from () if message is None else (message,)
 
 
 def at_lags(features: Float64s, lags: list[int]) -> Float64s:
     """Return the autocorrelations of centred features of one sequence, a row for each lag."""
-    square = [(features**2).mean(axis=0)]
-    moved = [((features[lag:] - features[:-lag]) ** 2).mean(axis=0) for lag in lags]
-    return autocorrelations_of_moments(np.array(square), np.array(moved), 0.0)
+    series = np.ascontiguousarray(features.T)  # long rows: many short ones take 8 times as long
+    moved = []
+    for lag in lags:
+        steps = series[:, lag:] - series[:, :-lag]
+        moved.append(np.einsum("ij,ij->i", steps, steps) / steps.shape[1])
+    square = np.einsum("ij,ij->i", series, series) / len(features)
+    return autocorrelations_of_moments(square[None, :], np.array(moved), 0.0)
 
 
 def better_lag(features: Float64s, lags: list[int]) -> str | None:

@@ -20,6 +20,13 @@ from eigenstream.subspace.sums.learner import Learner, Watcher
 #: Nonzero rows must have an entry of this size, because squares of smaller ones underflow.
 SMALLEST_VALUE = 1e-150
 
+#: The number of rows of a block that show whether squares underflow.
+SHOWING = 16
+
+#: The mean of rows is near the origin if its square is below this share of the mean square. Larger
+#: values loosen bounds, smaller ones take more time.
+NEAR = 0.2
+
 
 def check_squares(size: float) -> None:
     """Raise if all values are nonzero and so small that their squares underflow."""
@@ -34,7 +41,8 @@ def check_squares(size: float) -> None:
 class RadiusBound(Watcher):
     """Radii of two balls that contain all rows, about the origin and about the first row.
 
-    The second ball is smaller for rows with a large common offset.
+    The second ball is smaller for rows with a large common offset. It is infinite, and takes no
+    time, if the mean of the first block is near the origin.
     """
 
     def __init__(self, *, bounded: bool = True) -> None:
@@ -46,11 +54,18 @@ class RadiusBound(Watcher):
 
     def see(self, block: Block, learner: Learner) -> None:
         """Include the rows of a block."""
-        if block.chunk is not None and (self.bounded or self.about_origin < SMALLEST_VALUE):
-            self.add(block.chunk)
+        if block.chunk is None:
+            return
+        if self.bounded:
+            mean = None if block.own is None else block.own.mean
+            self.add(block.chunk, mean, block.row_squares())
+        elif self.about_origin < SMALLEST_VALUE:
+            self.add(block.chunk[:SHOWING])
 
-    def add(self, chunk: Chunk) -> None:
-        """Include the rows of positive weight."""
+    def add(
+        self, chunk: Chunk, mean: Float64s | None = None, squares: Float64s | None = None
+    ) -> None:
+        """Include the rows of positive weight, whose mean and squares are known or None."""
         heavy = chunk.heavy()
         rows: Matrix = heavy.rows
         if rows.shape[0] == 0 or heavy.n == 0:
@@ -59,9 +74,15 @@ class RadiusBound(Watcher):
         if self.first is None:
             row = rows[:1].toarray() if hasattr(rows, "toarray") else rows[:1]
             self.first = np.array(row[0], np.float64)
-        squares = row_squares(rows)
-        origin, size = float(np.sqrt(squares.max())), float(np.linalg.norm(self.first))
+        if squares is None or heavy is not chunk:
+            squares = row_squares(rows)
+        origin = float(np.sqrt(squares.max()))
+        if self.about_origin == 0.0 and mean is not None and mean @ mean < NEAR * squares.mean():
+            self.about_first = np.inf
         self.about_origin = max(self.about_origin, origin)
+        if self.about_first == np.inf:
+            return
+        size = float(np.linalg.norm(self.first))
         # Expanding |x - c|^2 avoids a matrix of differences. A bound on its rounding is added.
         squares = squares - 2.0 * (rows @ self.first)
         rounding = 2.0 * (rows.shape[1] + 2) * float(np.finfo(rows.dtype).eps)
@@ -99,6 +120,10 @@ class RadiusBound(Watcher):
         """An upper bound on the distance of any two rows."""
         return 2.0 * min(self.about_first, self.about_origin)
 
+
+#: Most columns rise and fall within this number of rows. The other columns are then compared in all
+#: rows. Fewer rows leave more columns, more rows take more time.
+FEW = 32
 
 #: A column is suspect after this number of steps in a sequence. Fewer steps occur by chance.
 STEPS = 100
@@ -156,16 +181,27 @@ class SuspectColumns(Watcher):
         if is_sparse(chunk.rows):
             self._keep(np.zeros(len(self.places), bool))
             return
-        rows, away = chunk.rows, isinstance(chunk.rows, DeviceArray)
-        columns = np.array(rows.columns(self.places) if away else rows.T[self.places], np.float64)
-        if chunk.weights is not None:
-            columns[:, chunk.weights == 0.0] = np.nan
-        begins = np.isin(np.arange(n), chunk.starts)
+        begins = np.zeros(n, bool)
+        begins[chunk.starts] = True
         if not self.n_rows:
-            begins[0], self.first, self.last = True, columns[:, 0], columns[:, 0]
+            begins[0] = True
+            self.first = self.last = self._columns(chunk, 0, 1)[:, 0]
         self.n_rows += n
-        self.n_sequences += int(begins.sum())
-        self._compare(columns, begins)
+        self.n_sequences += int(np.count_nonzero(begins))
+        self._compare(self._columns(chunk, 0, FEW), begins[:FEW])
+        if n > FEW and len(self.places):
+            self._compare(self._columns(chunk, FEW, n), begins[FEW:])
+
+    def _columns(self, chunk: Chunk, first: int, last: int) -> Float64s:
+        """Return the remaining columns of some rows, with NaN for rows of weight 0."""
+        rows = chunk.rows[first:last]
+        on_device = isinstance(rows, DeviceArray)
+        columns = np.array(
+            rows.columns(self.places) if on_device else rows.T[self.places], np.float64
+        )
+        if chunk.weights is not None:
+            columns[:, chunk.weights[first:last] == 0.0] = np.nan
+        return columns
 
     def merged(self, later: Self, crossing: Block, learner: Learner | None = None) -> Self:
         """Return the columns that are suspect in these rows and in later ones."""
@@ -186,15 +222,20 @@ class SuspectColumns(Watcher):
 
     def _compare(self, columns: Float64s, begins: NDArray[np.bool_]) -> None:
         """Compare rows with those before them; ``begins`` is True where a sequence begins."""
-        before = np.column_stack([self.last, columns[:, :-1]])
+        before = np.empty_like(columns)
+        before[:, 0], before[:, 1:] = self.last, columns[:, :-1]
         rises, falls = columns > before, columns < before
-        self.differs = self.differs | ((rises | falls) & begins).any(axis=1)
-        n_rises, n_falls = ((steps & ~begins).sum(axis=1) for steps in (rises, falls))
+        if begins.any():
+            self.differs = self.differs | ((rises | falls) & begins).any(axis=1)
+            rises, falls = rises & ~begins, falls & ~begins
+        n_rises, n_falls = np.count_nonzero(rises, axis=1), np.count_nonzero(falls, axis=1)
         self.rises, self.falls = self.rises | (n_rises > 0), self.falls | (n_falls > 0)
         self.steps, self.last = self.steps + n_rises + n_falls, columns[:, -1]
         self._keep(~(self.rises & self.falls))
 
     def _keep(self, kept: NDArray[np.bool_]) -> None:
+        if kept.all():
+            return
         for name in "places", "rises", "falls", "differs", "steps", "first", "last":
             setattr(self, name, getattr(self, name)[kept])
 
@@ -208,6 +249,8 @@ class SuspectColumns(Watcher):
     def warning(self, names: Sequence[object] | None = None) -> str | None:
         """Return a warning about clocks and about constants of several sequences, or None."""
         n = self.n_sequences
+        if not len(self.places):
+            return None
         clocks = (self.rises | self.falls) & (self.steps >= STEPS * n)
         constants = ~(self.rises | self.falls) & self.differs & (self.n_rows >= STEPS + n)
         sentences = [
