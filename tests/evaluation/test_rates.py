@@ -87,3 +87,12 @@ def test_pairs_that_share_rows_are_not_held_out(kind):
         apart = (y[index] >= 12).all(axis=1)
         model.calibrate_threshold(index[apart], signs[apart])
         model.score(X[index[300:]], signs[300:])
+
+
+def test_a_rate_of_zero_counts_a_quarter_of_a_pair():
+    """Three classes of two rows; the only near pair is of classes 0 and 1."""
+    Z, codes = np.array([[0.0], [9.0], [0.5], [20.0], [30.0], [40.0]]), np.repeat([0, 1, 2], 2)
+    found = rate_interval(Z, codes, 1.0)
+    logs = np.log([0.25 / 12, 0.25 / 12, 1.0 / 4.0])  # without class 0, 1 and 2
+    assert found.rate == 1 / 12
+    assert found.log_error == pytest.approx(np.sqrt(2.0 * logs.var()))

@@ -226,3 +226,12 @@ def test_other_columns_are_an_error(fitted):
         monitor.update(table[CUT:][["b", "a", "c", "d", "e", "f"]])
     with pytest.raises(TypeError, match="has no directions"):
         Monitor(StreamPCA(1, features=RBFNetwork(9)).fit(rows[:500]), window=9).fit(rows)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"window": 1}, {"rate": 0.0}, {"rate": 1.0}, {"outliers": "drop"}], ids=str
+)
+def test_parameters_out_of_range_raise(wrong):
+    model = StreamPCA(1).fit(np.random.default_rng(0).standard_normal((50, 2)))
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        Monitor(model, **({"window": 10} | wrong)).fit(np.zeros((500, 2)))

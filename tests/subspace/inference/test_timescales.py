@@ -1,5 +1,7 @@
 """Autocorrelations, the time scales that they imply, and several lags from one pass."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -165,3 +167,12 @@ def test_reversible_averages_weigh_both_rows_of_a_velocity_alike(seed):
         np.cov(both.T, aweights=w2, ddof=0), oracles.velocity(ROWS, lag=lag, weights=weights)
     )[0]
     np.testing.assert_allclose(slow.eigenvalues_, values[:-3:-1], rtol=1e-9)
+
+
+@pytest.mark.parametrize(("scales", "lag"), [((9.0, 19.0, 40.0), 10), ((9.0, 21.0, 40.0), 3)])
+def test_the_recommended_lag_has_half_of_the_longest_time_scale(scales, lag):
+    lags = np.array([1, 3, 10])
+    rows = np.random.default_rng(0).standard_normal((5000, 2))
+    path = lag_path(SlowSubspace(1), rows, lags)
+    correlations = np.exp(-lags / np.array(scales))[:, None]
+    assert replace(path, autocorrelations=correlations).recommended_lag == lag

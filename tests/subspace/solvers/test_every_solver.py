@@ -16,7 +16,7 @@ from eigenstream import (
 )
 from eigenstream.rows.rows import StreamRows
 from eigenstream.streams import open_stream
-from eigenstream.subspace.solvers import dense, flow, frame, sketch
+from eigenstream.subspace.solvers import dense, frame, sketch
 from eigenstream.subspace.solvers.flow import Inputs
 
 N, WIDTH, ALPHA = 3000, 40, 0.6
@@ -129,7 +129,7 @@ def test_couples_are_the_rewarded_and_the_penalised_vectors():
 @pytest.mark.parametrize(("times", "warns"), [(0.8, False), (1.3, True)])
 def test_the_flow_warns_of_a_row_of_huge_size(times, warns, recwarn):
     rng = np.random.default_rng(0)
-    n, size = 200, times * flow.OUTLIER_SIZE
+    n, size = 200, times * 50.0
     rows = rng.choice([-1.0, 1.0], (n, 3))
     # The square of the row is `size` times the mean of all squares.
     rows[50] *= np.sqrt(size * (n - 1) / (n - size))

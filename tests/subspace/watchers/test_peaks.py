@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from eigenstream import SlowSubspace, StreamPCA, load, save
 from eigenstream.processes import Autoregressive
 from eigenstream.streams import open_stream
-from eigenstream.subspace.watchers.peaks import MOST_PEAKS
+from eigenstream.subspace.watchers.peaks import MOST_PEAKS, Peaks
 
 MESSAGE = r"row\(s\) (.*) of huge size turn the subspace by (\d+) degrees"
 
@@ -195,3 +195,31 @@ def test_a_resumed_fit_numbers_the_rows_from_the_first(tmp_path):
 def save_and_load(model, folder):
     save(model, folder / "model.eigs")
     return load(folder / "model.eigs")
+
+
+@pytest.mark.parametrize("lag", [1, 3])
+def test_the_sums_without_the_rows_are_those_of_weight_zero(process, lag):
+    rng = np.random.default_rng(0)
+    rows, weights = process[:3000].copy(), rng.uniform(0.5, 2.0, 3000)
+    rows[[900, 1700]] *= -1e3
+    kept = weights.copy()
+    kept[[900, 1700]] = 0.0
+    model = SlowSubspace(2, lag=lag)
+    with pytest.warns(UserWarning, match="900, 1700 of huge size"):
+        learner = model.fit(rows, sample_weight=weights)._learner.ahead()
+    watcher = learner.watcher(Peaks)
+    watcher.peaks = [peak for peak in watcher.peaks if peak.row in (900, 1700)]
+    watcher._keep(watcher.peaks)
+    found = watcher.without(learner, learner.sums.variances(learner.terms)).result
+    expected = model.fit(rows, sample_weight=kept)._learner.operator()
+    for side in ("reward", "penalty"):
+        scale = np.abs(getattr(expected, side)).max()
+        np.testing.assert_allclose(getattr(found, side), getattr(expected, side), atol=1e-6 * scale)
+
+
+@pytest.mark.parametrize(("share", "named"), [(0.2, False), (0.35, True)])
+def test_huge_rows_hold_a_quarter_of_the_variance_of_a_direction(share, named):
+    rng = np.random.default_rng(0)
+    rows = rng.choice([-1.0, 1.0], (2000, 4)) * np.sqrt([1.1, 1.0, 0.9, 0.9])
+    rows[700] = [0.0, np.sqrt(share * 2000.0), 0.0, 0.0]
+    assert bool(warned(rows, StreamPCA(1))) == named

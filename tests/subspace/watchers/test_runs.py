@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from eigenstream import DynamicSubspace, SlowSubspace, StreamPCA, open_stream
 from eigenstream.subspace import autocorrelations
+from eigenstream.subspace.watchers import sequences
 from eigenstream.subspace.watchers.sequences import RunMeans
 
 
@@ -112,3 +113,20 @@ def test_the_variance_between_means_merges(sizes, cuts):
     n_runs, between = total.between()
     assert n_runs == len(sizes)
     assert_allclose(between, (n * (means - mean) ** 2).sum(axis=0) / n.sum(), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("factors", "lag"),
+    [
+        ((1.0, 4.9, 4.9), None),
+        ((1.0, 2.4, 5.1), 5),  # the shortest lag of more than half of the longest scale
+        ((1.0, 2.6, 5.1), 2),
+    ],
+)
+def test_a_longer_lag_is_named_if_its_time_scale_is_five_times_as_long(factors, lag, monkeypatch):
+    lags = np.array([1, 2, 5])
+    rates = np.exp(-lags / (3.0 * np.array(factors)))[:, None]
+    monkeypatch.setattr(sequences, "at_lags", lambda features, lags: rates)
+    message = sequences.better_lag(np.zeros((10**6, 1)), lags.tolist())
+    assert (message is None) == (lag is None)
+    assert lag is None or f"Try lag={lag}," in message

@@ -1,0 +1,47 @@
+"""The folds that select parameters on held-out classes and pairs."""
+
+import numpy as np
+import pytest
+
+from eigenstream.rows.chunk import Chunk
+from eigenstream.subspace.pairs.etas import ETAS, _place
+from eigenstream.subspace.pairs.held_out import PairGraph, folds_of_classes, learner_of
+from eigenstream.subspace.pairs.terms import ClassTerms
+
+
+@pytest.mark.parametrize(
+    ("n_classes", "n_folds", "slack"),
+    [
+        (4, 5, 1.0 / np.sqrt(5.0)),  # folds of rows
+        (6, 10, 2.0 / np.sqrt(3.0)),  # about n_classes / 2 folds are independent
+        (12, 5, 1.0 / np.sqrt(5.0)),
+    ],
+)
+def test_losses_within_one_standard_error_of_independent_folds_are_equal(n_classes, n_folds, slack):
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(n_classes), 20)
+    chunk = Chunk(rng.standard_normal((len(labels), 3)), targets=labels)
+    folds = folds_of_classes(learner_of(ClassTerms(3), chunk), chunk)
+    assert len(folds.folds) == n_folds
+    assert folds.slack == pytest.approx(slack)
+
+
+@pytest.mark.parametrize(("n_wrong", "chains"), [(1, True), (4, False)])
+def test_chains_of_positive_pairs_count_unless_signs_contradict_them(n_wrong, chains):
+    """More than 1 % of the negative pairs inside groups mean that signs are wrong."""
+    rows = np.random.default_rng(0).standard_normal((40, 2))
+    inside = [(i, i + 1) for first in (0, 20) for i in range(first, first + 19)]
+    across = [(i, 20 + j) for i in range(20) for j in range(10)][:200]
+    wrong = [(i, i + 2) for i in range(n_wrong)]
+    pairs = np.array(inside + across + wrong)
+    signs = np.r_[np.ones(len(inside)), -np.ones(len(across) + n_wrong)]
+    groups = PairGraph.of(Chunk(rows, targets=signs, pairs=pairs)).groups
+    assert len(np.unique(groups)) == (2 if chains else 40)
+
+
+def test_the_place_of_a_weight_is_the_mean_of_the_good_ones():
+    losses = np.full((4, len(ETAS)), 0.5) + 1e-3 * np.arange(4)[:, None] * np.eye(4, len(ETAS))
+    losses[:, [1, 2, 6]] = 0.1
+    assert _place(losses) == pytest.approx(3.0)
+    losses[:, 6] += [0.02, 0.04, 0.02, 0.04]  # 5.2 standard errors above
+    assert _place(losses) == pytest.approx(1.5, abs=1e-4)
