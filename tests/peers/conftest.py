@@ -15,6 +15,12 @@ HERE = Path(__file__).parent
 FAILURES = tomllib.loads((HERE / "failures.toml").read_text(encoding="utf-8"))
 
 
+def pytest_configure(config):
+    """Register the markers of metric-learn's tests."""
+    for marker in ("unit", "integration"):
+        config.addinivalue_line("markers", f"{marker}: a test of metric-learn")
+
+
 @pytest.fixture
 def global_random_seed():
     """The seed of scikit-learn's tests."""

@@ -163,8 +163,36 @@ def risk_curve(counts: PairCounts) -> BalancedRisk:
 
 def rate_threshold(counts: PairCounts, rate: float) -> float:
     """Return the largest threshold that accepts at most this share of different pairs."""
-    fooled, ends = np.concatenate([[0.0], counts.shares[1]]), counts.ends
-    place = int(np.searchsorted(fooled, rate, side="right")) - 1
+    fooled = np.concatenate([[0.0], counts.shares[1]])
+    return _threshold_at(counts.ends, int(np.searchsorted(fooled, rate, side="right")) - 1)
+
+
+def best_threshold(counts: PairCounts, strategy: str, min_rate: float, beta: float) -> float:
+    """Return the threshold of the largest accuracy, F-beta, or rate of true pairs of one kind.
+
+    >>> counts = PairCounts(np.array([1.0, 2.0]), np.array([1.0, 1.0]), np.array([0.0, 2.0]), 0.0)
+    >>> best_threshold(counts, "accuracy", 0.0, 1.0)
+    1.5
+    """
+    same, different = (np.concatenate([[0.0], kind]) for kind in (counts.same, counts.different))
+    right, rates = (
+        different[-1] - different,
+        [kind / max(kind[-1], 1.0) for kind in (same, different)],
+    )
+    if strategy == "accuracy":
+        scores = same + right
+    elif strategy == "f_beta":
+        predicted = beta**2 * same[-1] + same + different
+        scores = same / np.where(predicted > 0.0, predicted, 1.0)
+    elif strategy == "max_tpr":
+        scores = np.where(1.0 - rates[1] >= min_rate, same, -1.0)
+    else:
+        scores = np.where(rates[0] >= min_rate, right, -1.0)
+    return _threshold_at(counts.ends, int(scores.argmax()))
+
+
+def _threshold_at(ends: Float64s, place: int) -> float:
+    """Return a threshold that accepts the pairs at the first ``place`` distances."""
     if place == len(ends):
         return float(2.0 * ends[-1]) if ends[-1] > 0 else 1.0
     return float((ends[place - 1] if place else 0.0) + ends[place]) / 2.0

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from sklearn.base import clone
+from sklearn.metrics import fbeta_score
 
 import oracles
 from eigenstream import ClassSubspace, Kernel, PairMetric, PairSubspace
@@ -271,6 +272,40 @@ class TestRisks:
         else:
             assert fooled[0] == fooled[fooled <= rate].max()
         assert learned.fit(PAIRS, SIGNS).threshold_ == fitted, "a new fit forgets the calibration"
+
+    @pytest.mark.parametrize(
+        ("strategy", "options"),
+        [
+            ("accuracy", {}),
+            ("f_beta", {"beta": 0.5}),
+            ("max_tpr", {"min_rate": 0.8}),
+            ("max_tnr", {"min_rate": 0.6}),
+        ],
+    )
+    def test_strategies_of_calibration_find_the_best_threshold(self, strategy, options):
+        learned = PairSubspace(2, criterion="difference", eta=0.5, preprocessor=X).fit(PAIRS, SIGNS)
+        learned.calibrate_threshold(PAIRS, SIGNS, strategy=strategy, **options)
+        distances, like = learned.pair_distance(PAIRS), SIGNS > 0
+
+        def score(threshold):
+            same = distances < threshold
+            tpr, tnr = same[like].mean(), (~same)[~like].mean()
+            if strategy == "accuracy":
+                return (same == like).mean()
+            if strategy == "f_beta":
+                return fbeta_score(like, same, beta=0.5, zero_division=0)
+            found, least = (tpr, tnr) if strategy == "max_tpr" else (tnr, tpr)
+            return found if least >= options["min_rate"] else -1.0
+
+        best = max(score(t) for t in np.concatenate([[0.0], np.sort(distances) + 1e-9]))
+        assert score(learned.threshold_) == pytest.approx(best)
+
+    def test_the_metric_is_the_distance_of_pairs(self):
+        learned = ClassSubspace(2).fit(X, Y)
+        metric = learned.get_metric()
+        expected = learned.pair_distance(X[None, :2])[0]
+        assert metric(X[0], X[1]) == pytest.approx(expected)
+        assert metric(X[0], X[1], squared=True) == pytest.approx(expected**2)
 
     @pytest.mark.filterwarnings("ignore:7 of 7 classes were learned from")
     @pytest.mark.filterwarnings("ignore:New classes may have")

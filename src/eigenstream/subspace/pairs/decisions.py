@@ -2,15 +2,15 @@
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import check_number, warn_user
+from eigenstream._checks import check_choice, check_number, warn_user
 from eigenstream._linalg import Float64s, row_squares
 from eigenstream._namespaces import on_host
 from eigenstream._prepared import prepared, without_steps
@@ -34,6 +34,9 @@ from eigenstream.theory import RiskBound
 
 #: A relative error of the false-positive rate above which calibration warns.
 UNSURE_RATE = 0.5
+
+#: The strategies of ``calibrate_threshold``.
+STRATEGIES = ("balanced", "accuracy", "f_beta", "max_tpr", "max_tnr")
 
 
 class PairDecisions(ABC):
@@ -129,11 +132,42 @@ class PairDecisions(ABC):
         >>> np.allclose(np.sqrt(apart @ M @ apart), metric.pair_distance(X[None, :2]))
         True
         """
+        check_is_fitted(self)
         learned: Any = self
         columns = on_host(learned.components_).T
         scale = getattr(learned, "scale_", None)
         columns = columns if scale is None else columns / on_host(scale)[:, None]
         return np.asarray(columns @ columns.T, np.float64)
+
+    def get_metric(self) -> Callable[..., float]:
+        """Return the learned distance as a function of two rows, as metric-learn does.
+
+        scikit-learn and SciPy take it as ``metric``. It does not change if the estimator learns.
+
+        Returns
+        -------
+        callable
+            ``metric(x, x', squared=False)`` is the distance of two rows of shape (n_features,).
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from sklearn.neighbors import KNeighborsClassifier
+        >>> from eigenstream import ClassSubspace
+        >>> X, y = load_iris(return_X_y=True)
+        >>> metric = ClassSubspace().fit(X, y).get_metric()
+        >>> knn = KNeighborsClassifier(metric=metric).fit(X[::2], y[::2])
+        >>> knn.score(X[1::2], y[1::2]).round(2)
+        np.float64(0.97)
+        """
+        M = self.get_mahalanobis_matrix()
+
+        def metric(first: ArrayLike, second: ArrayLike, squared: bool = False) -> float:
+            apart = np.ravel(np.subtract(first, second, dtype=np.float64))
+            square = max(float(apart @ M @ apart), 0.0)
+            return square if squared else float(np.sqrt(square))
+
+        return metric
 
     def _distances(self, rows: Matrix, pairs: PairsLike) -> Float64s:
         with warnings.catch_warnings():
@@ -161,6 +195,9 @@ class PairDecisions(ABC):
         X: RowsLike,
         y: LabelsLike,
         *,
+        strategy: str = "balanced",
+        min_rate: float = 0.0,
+        beta: float = 1.0,
         false_positive_rate: float | None = None,
         preprocessor: RowsLike = None,
     ) -> Self:
@@ -177,9 +214,18 @@ class PairDecisions(ABC):
             ``preprocessor``.
         y : array of shape (n,)
             Class labels of rows. +1 for pairs of the same class, -1 for pairs of different ones.
+        strategy : {"balanced", "accuracy", "f_beta", "max_tpr", "max_tnr"}, default="balanced"
+            Take the threshold of the least balanced risk, or of the largest accuracy, F-beta
+            score, or rate of true positive or of true negative pairs. A pair of the same class is
+            positive.
+        min_rate : float in [0, 1], default=0.0
+            For "max_tpr" the least rate of true negative pairs, for "max_tnr" that of true
+            positive pairs.
+        beta : float, default=1.0
+            The weight of the recall in the F-beta score.
         false_positive_rate : float in [0, 1), optional
             Take the largest threshold at which at most this share of the different pairs is
-            predicted to be of the same class. The default is the least balanced risk.
+            predicted to be of the same class. The strategy is then ignored.
         preprocessor : array of shape (m, n_features), optional
             As in ``pair_distance``.
 
@@ -189,9 +235,14 @@ class PairDecisions(ABC):
             The fitted estimator.
         """
         rate = false_positive_rate
+        check_choice(strategy, "strategy", STRATEGIES)
+        check_number(min_rate, "min_rate", least=0, most=1)
+        check_number(beta, "beta", least=0)
         counts, labelled = self._measured(X, y, preprocessor, both=rate is None)
-        if rate is None:
+        if rate is None and strategy == "balanced":
             threshold = pair_risk.risk_curve(counts).threshold
+        elif rate is None:
+            threshold = pair_risk.best_threshold(counts, strategy, min_rate, beta)
         else:
             rate = check_number(rate, "false_positive_rate", least=0, below=1)
             threshold = pair_risk.rate_threshold(counts, rate)
