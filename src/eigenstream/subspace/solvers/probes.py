@@ -3,8 +3,9 @@
 Let Omega be s orthogonal columns of length sqrt(D) that the frame does not see. One pass adds
 Y_p = S_p Omega exactly for each part p, in any chunks and merges, so T Omega is exact. For the
 eigenpairs (lambda_i, v_i) of the frame, the residuals on the probes estimate |T v_i - lambda_i v_i|
-outside the components. With the gap g_i of lambda_i above the mean eigenvalue outside the frame,
-component i misses sqrt(g_i^2 / 4 + r_i^2) - g_i / 2 of the optimum to second order.
+outside the components. The gap g_i of lambda_i is that to a value between the mean eigenvalue
+outside the frame and the best discarded one. Component i misses sqrt(g_i^2 / 4 + r_i^2) - g_i / 2
+of the optimum to second order.
 """
 
 from functools import lru_cache
@@ -100,7 +101,7 @@ def share_of_probes(
 ) -> float | None:
     """Return the estimated share of the optimum of eigenpairs, given T times the probes exactly.
 
-    ``outside`` is the mean eigenvalue outside the frame. There is no estimate if the eigenvalues
+    ``outside`` is the value that gaps are measured from. There is no estimate if the eigenvalues
     have no positive sum.
 
     >>> T = np.diag([3.0, 2.0, *np.linspace(1.0, 0.0, 48)])
