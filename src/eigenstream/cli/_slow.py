@@ -15,6 +15,9 @@ MOST_COLUMNS, MOST_FEATURES = 3, 10
 #: ``fit slow`` reads the rows again for a lag if there are at most this many products of a row.
 MOST_PRODUCTS = 2e9
 
+#: The number of blocks of ``lags`` by default, for standard errors.
+BLOCKS = 20
+
 Criterion = Annotated[str, "difference, or ratio as in slow feature analysis and TICA."]
 Reversible = Annotated[bool, "Average over both rows of each velocity, as in TICA."]
 
@@ -31,7 +34,7 @@ def recommended_lag(estimator: Estimator, stream: StreamLike) -> int | None:
         return None
     with warnings.catch_warnings():  # the fit has warned
         warnings.simplefilter("ignore", UserWarning)
-        return lag_path(clone(estimator), stream).recommended_lag
+        return lag_path(clone(estimator), stream, blocks=BLOCKS).recommended_lag
 
 
 def slow_features(estimator: Estimator, dt: float) -> list[Facts]:

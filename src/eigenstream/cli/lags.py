@@ -9,7 +9,7 @@ import numpy as np
 import eigenstream as es
 from eigenstream.cli._options import Data, Json, Missing, ReadingOptions, Step, Unit, without_text
 from eigenstream.cli._output import Watched, check_output, print_json, save_figure
-from eigenstream.cli._slow import Criterion, Reversible, interval
+from eigenstream.cli._slow import BLOCKS, Criterion, Reversible, interval
 
 
 def lag_list(text: str) -> list[int]:
@@ -28,7 +28,7 @@ def lags(
     reversible: Reversible = False,
     dt: Step = 1.0,
     unit: Unit = "rows",
-    blocks: Annotated[int, "The number of blocks for standard errors."] = 20,
+    blocks: Annotated[int, "The number of blocks for standard errors."] = BLOCKS,
     plot: Annotated[Path | None, "Draw the time scales (.png, .svg)."] = None,
     reading: ReadingOptions,
     missing: Missing = "raise",

@@ -15,7 +15,12 @@ from eigenstream.subspace.sums.terms import Weights
 
 
 @storable(
-    pairs="Eigenpairs", mean="f8 W", scale="f8 W | None", estimated="bool", gaps="Gaps | None"
+    pairs="Eigenpairs",
+    mean="f8 W",
+    scale="f8 W | None",
+    estimated="bool",
+    gaps="Gaps | None",
+    held_out="HeldOut | None?",
 )
 @dataclass(frozen=True, repr=False)
 class Result:
@@ -33,6 +38,8 @@ class Result:
         True for a solver that only estimates the eigenvalues.
     gaps : Gaps or None
         The numbers that complete rows, for ``missing="available"``.
+    held_out : HeldOut or None
+        The test on rows that the features were not learned from.
     """
 
     pairs: Eigenpairs
@@ -40,6 +47,7 @@ class Result:
     scale: Float64s | None = None
     estimated: bool = field(default=False, kw_only=True)
     gaps: "Gaps | None" = field(default=None, kw_only=True)
+    held_out: HeldOut | None = field(default=None, kw_only=True)
 
     __repr__ = brief
 
@@ -237,7 +245,6 @@ class Forms:
     forms="Forms | None",
     basis="str",
     uncertainty="Uncertainty | None",
-    held_out="HeldOut | None?",
 )
 @dataclass(frozen=True, repr=False)
 class SlowResult(Result):
@@ -270,7 +277,6 @@ class SlowResult(Result):
     forms: Forms | None = None
     basis: str = "slowness"
     uncertainty: Any = None
-    held_out: HeldOut | None = None
 
     @property
     def weights(self) -> Weights | None:
@@ -320,7 +326,6 @@ class SlowResult(Result):
 @storable(
     covariances="LaggedCovariances",
     uncertainty="Uncertainty | None",
-    held_out="HeldOut | None?",
 )
 @dataclass(frozen=True, repr=False)
 class DynamicResult(Result):
@@ -340,7 +345,6 @@ class DynamicResult(Result):
 
     covariances: LaggedCovariances = field(kw_only=True)
     uncertainty: Any = None
-    held_out: HeldOut | None = None
 
     @property
     def orthonormal(self) -> bool:

@@ -370,8 +370,9 @@ class SlowSubspace(TimeEstimator):
         """Return the features' second moments, and the columns that sort them by slowness."""
         variance, velocity = operator.forms(pairs.vectors)
         turn = _correlations.slowest_first(variance, velocity, operator.floor)
-        if weights is not None and self.basis == "slowness":
-            turn = _correlations.noise_unscaled(turn, variance, velocity, weights)
+        factors: Float64s | float = 1.0
+        if weights is not None:
+            factors = _correlations.noise_factors(turn, variance, velocity, weights)
         vectors = pairs.vectors @ turn
         turn = turn * np.where((canonical_signs(vectors) * vectors).sum(axis=0) < 0, -1.0, 1.0)
         if self.basis in ("kinetic", "commute"):
@@ -381,7 +382,7 @@ class SlowSubspace(TimeEstimator):
             turn = turn * rho
         largest = float(np.diagonal(variance).max(initial=0.0))
         noise = len(pairs.vectors) * float(np.finfo(np.float64).eps) * largest
-        return Forms(variance, velocity, turn, noise)
+        return Forms(variance, velocity, turn * factors, noise)
 
     def _solved_ratios(self, learner: Learner, n: int) -> tuple[Eigenpairs, Forms]:
         """Return the largest ratios, and the second moments of their features.

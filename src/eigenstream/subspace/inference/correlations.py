@@ -41,23 +41,22 @@ def slowest_first(variance: Float64s, velocity: Float64s, noise: float = 0.0) ->
     return np.asarray(np.hstack([turn, vectors[:, ~varies]]), np.float64)
 
 
-def noise_unscaled(
+def noise_factors(
     turn: Float64s, variance: Float64s, velocity: Float64s, weights: tuple[float, float]
 ) -> Float64s:
-    """Return the columns with smaller ones for features that lower the objective.
+    """Return the factors of features: below 1 for those that lower the objective.
 
-    Such features are mostly noise. They keep their deviation per unit of the rows relative to the
-    largest of all features, instead of unit variance.
+    Such features are mostly noise. Their factor is their deviation per unit of the rows relative to
+    the largest of all features.
 
     >>> forms = np.diag([4.0, 0.01]), np.diag([0.1, 0.02])
-    >>> noise_unscaled(np.diag([0.5, 10.0]), *forms, (0.2, 0.8)).round(3)
-    array([[0.5, 0. ],
-           [0. , 0.5]])
+    >>> noise_factors(np.diag([0.5, 10.0]), *forms, (0.2, 0.8)).round(3)
+    array([1.  , 0.05])
     """
     reward, penalty = (np.einsum("ij,ij->j", turn, form @ turn) for form in (variance, velocity))
     deviations = 1.0 / np.sqrt((turn**2).sum(axis=0))
     lowers = weights[0] * reward <= weights[1] * penalty
-    return np.where(lowers, turn * (deviations / deviations.max(initial=0.0)), turn)
+    return np.where(lowers, deviations / deviations.max(initial=0.0), 1.0)
 
 
 def lagged(turn: Float64s, variance: Float64s, velocity: Float64s) -> Float64s:
