@@ -187,6 +187,8 @@ def _object(cls: Any, nodes: Any, arrays: Arrays, place: str, around: dict[str, 
     else:
         restored = object.__new__(cls)
         vars(restored).update(values)
+    if hasattr(restored, "_parameter_constraints"):
+        restored._validate_params()
     if hasattr(restored, "_loaded"):
         restored._loaded()
     return restored

@@ -214,6 +214,10 @@ class SubspaceEstimator(Projection):
                 learner.watchers[name].warned = True
                 warn_user(message)
 
+    def _loaded(self) -> None:
+        if "_learner" in vars(self) and not {"_solver", "_begun"} <= vars(self).keys():
+            raise ValueError("the model has sums and no solver that made them.")
+
     @property
     def _named_solver(self) -> Solver | None:
         """The solver object of ``solver``, or None for "auto"."""

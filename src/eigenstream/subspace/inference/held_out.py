@@ -83,7 +83,7 @@ class HeldOut:
         if len(inflated):
             k = int(inflated[0])
             parts.append(
-                f"the time scale of feature {k}, {scales[k]:.3g} rows, is about {better[k]:.2g} "
+                f"the time scale of feature {k + 1}, {scales[k]:.3g} rows, is about {better[k]:.2g} "
                 "rows on rows that the feature was not learned from"
             )
         if not parts:
@@ -95,7 +95,7 @@ class HeldOut:
 
 
 def _named(places: NDArray[np.intp]) -> str:
-    names = ", ".join(map(str, places[:MOST_NAMED]))
+    names = ", ".join(str(place + 1) for place in places[:MOST_NAMED])
     return names + f" and {len(places) - MOST_NAMED} more" * (len(places) > MOST_NAMED)
 
 

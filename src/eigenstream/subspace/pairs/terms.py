@@ -22,6 +22,10 @@ class PairTerms(Terms):
         #: An upper bound on the distance within a pair, exact for pairs given side by side.
         self.longest = 0.0
 
+    def _loaded(self) -> None:
+        if self.weights.keys() != {-1, 1}:
+            raise ValueError("the terms have other pairs than same and different ones.")
+
     def _take(self, chunk: Chunk) -> Block:
         assert chunk.pairs is not None
         assert chunk.targets is not None
@@ -98,6 +102,10 @@ class ClassTerms(Terms):
     def __init__(self, n_features: int) -> None:
         super().__init__(n_features)
         self.centers: dict[Part, Center] = {}
+
+    def _loaded(self) -> None:
+        if not all(isinstance(key, tuple) and len(key) == 2 for key in self.centers):
+            raise ValueError("the terms have classes that are no pairs of a task and a class.")
 
     def _take(self, chunk: Chunk) -> Block:
         keys, codes = chunk_keys(chunk)

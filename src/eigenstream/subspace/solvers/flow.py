@@ -242,6 +242,8 @@ class FlowSums(Sums):
 
     def _loaded(self) -> None:
         """Check that the arrays fit together: compiled loops do not check where they read."""
+        if len(self.plan.weights) != 2:
+            raise ValueError("the plan has other weights than those of variance and velocity.")
         self._follow_plan()
         answer, new, parts = self.answer, self._new_answer(), [self._frame]
         same = type(answer) is type(new) and all(

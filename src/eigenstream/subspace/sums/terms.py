@@ -396,6 +396,10 @@ class ContrastTerms(Terms):
             part: Center(np.zeros(n_features), fixed=not center) for part in (REWARDED, PENALISED)
         }
 
+    def _loaded(self) -> None:
+        if self.centers.keys() != {REWARDED, PENALISED}:
+            raise ValueError("the terms have other sets than the rows and their background.")
+
     def _take(self, chunk: Chunk) -> Block:
         """Return the terms of rows with the target 1 for the background, else 0."""
         block = Block(self.n_features, chunk.rows)
