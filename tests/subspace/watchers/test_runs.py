@@ -1,5 +1,6 @@
 """Sequences with offsets: ``center="sequences"``, and the warning without it."""
 
+import itertools
 import warnings
 
 import numpy as np
@@ -130,3 +131,41 @@ def test_a_longer_lag_is_named_if_its_time_scale_is_five_times_as_long(factors, 
     message = sequences.better_lag(np.zeros((10**6, 1)), lags.tolist())
     assert (message is None) == (lag is None)
     assert lag is None or f"Try lag={lag}," in message
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    sizes=st.lists(st.integers(4, 12), min_size=2, max_size=5),
+    cuts=st.lists(st.integers(1, 40), max_size=3),
+    lag=st.integers(1, 3),
+    weighted=st.booleans(),
+)
+def test_merged_models_have_the_means_of_the_sequences(sizes, cuts, lag, weighted):
+    """The first ``lag`` rows after a cut count for the mean of the sequence that they continue."""
+    rng = np.random.default_rng(0)
+    runs = [rng.standard_normal((n, 2)) + 9.0 * k for k, n in enumerate(sizes)]
+    rows, ends = np.concatenate(runs), np.cumsum(sizes)
+    weights = rng.uniform(0.5, 2.0, len(rows)) if weighted else np.ones(len(rows))
+    borders = np.unique([0, *(cut for cut in cuts if cut < len(rows)), len(rows)])
+    models = []
+    for first, last in itertools.pairwise(borders):
+        inside = [end - first for end in ends if first < end < last]
+        parts = np.split(rows[first:last], inside)
+        of_parts = np.split(weights[first:last], inside)
+        models.append(SlowSubspace(1, lag=lag).partial_fit(parts, sample_weight=of_parts))
+    merged = models[0]
+    for border, model in zip(borders[1:], models[1:], strict=False):
+        merged = merged.merge(model, new_sequence=border in ends)
+    whole = SlowSubspace(1, lag=lag).partial_fit(runs, sample_weight=np.split(weights, ends[:-1]))
+    (n_runs, found), (n_expected, expected) = (
+        model._learner.watchers["runs"].between() for model in (merged, whole)
+    )
+    assert n_runs == n_expected == len(sizes)
+    assert_allclose(found, expected, rtol=1e-9)
+    of_terms = [w[lag:] for w in np.split(weights, ends[:-1])]
+    means = [
+        np.average(run[lag:], axis=0, weights=w) for run, w in zip(runs, of_terms, strict=True)
+    ]
+    total = [w.sum() for w in of_terms]
+    middle = np.average(means, axis=0, weights=total)
+    assert_allclose(found, np.average((means - middle) ** 2, axis=0, weights=total), rtol=1e-9)

@@ -278,13 +278,15 @@ def _suspects(block: Block, edges: list[Edges], after: Float64s) -> NDArray[np.b
     everywhere = np.ones(len(after), bool)
     if block.first:
         return everywhere
-    (k, where), (_, mean_of) = edges[0].now, edges[0].past
-    rows = block.pieces[k]
-    dense = isinstance(rows, np.ndarray) and rows.ndim == 2 and isinstance(where, slice)
-    if not dense or len(edges) > 1 or edges[0].weights is not None or mean_of is not None:
+    groups = [group for group in edges if group.now[1] is not None]
+    rows = block.pieces[groups[0].now[0]]
+    if not isinstance(rows, np.ndarray) or any(
+        group.weights is not None or not isinstance(group.now[1], slice) for group in groups
+    ):
         return everywhere
-    rows, mean = rows[where], block.rows(edges[0].past)
-    squares = block.row_squares()[where]
+    where = slice(groups[0].now[1].start, groups[-1].now[1].stop)
+    mean = block.rows(groups[0].past) if block.own is None else block.own.mean
+    rows, squares = rows[where], block.row_squares()[where]
     if mean @ mean > NEAR * squares.mean():
         squares = squares - 2.0 * (rows @ mean) + mean @ mean
     if squares.max() > LONG * squares.mean():

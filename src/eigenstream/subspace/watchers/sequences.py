@@ -76,11 +76,9 @@ class RunMeans(Watcher):
 
     def begin(self) -> None:
         """Begin a sequence."""
-        if self.last[0] == 0.0:
-            return
-        if self.first is None:
+        if self.first is None:  # its rows may have no terms yet, which earlier rows can change
             self.first = self.last
-        else:
+        elif self.last[0]:
             self._close(self.last)
         self.last = np.zeros_like(self.last)
 
