@@ -1,10 +1,8 @@
 """What the pages for readers of the code say: the laws, the paths, and the walks of a row."""
 
 import re
-import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import eigenstream
@@ -53,35 +51,3 @@ def test_the_table_of_abilities_is_that_of_the_solvers():
         solver, *marks = [cell.strip() for cell in row.strip("|").split("|")]
         found[solver] = {name for name, mark in zip(names, marks, strict=True) if mark == "+"}
     assert found == {name: kind.abilities for name, kind in SOLVERS.items()}
-
-
-@pytest.mark.parametrize("case", ["a row", "a pair"])
-def test_the_stops_of_the_page_are_those_of_a_fit(case):
-    listed = re.findall(r"^\d\. `(subspace/[\w/]+\.py)`", ARCHITECTURE, re.M)
-    rng, stops = np.random.default_rng(0), []
-
-    def trace(frame, event, argument):
-        path = frame.f_code.co_filename
-        name = path[path.rfind("subspace/") :]
-        # An answer is made in base, which also starts the fit: only its last stop counts.
-        wanted = frame.f_code.co_name == "_solved" or name != "subspace/estimators/base.py"
-        if event == "call" and name in listed and wanted and name not in stops:
-            stops.append(name)
-
-    X = rng.normal(size=(60, 4))
-    if case == "a row":
-        model, data = eigenstream.SlowSubspace(2), (X,)
-    else:
-        signs = np.where(rng.random(30) < 0.5, 1, -1)
-        model, data = (
-            eigenstream.PairSubspace(2, criterion="difference", eta=1.0),
-            (X.reshape(30, 2, 4), signs),
-        )
-    sys.setprofile(trace)
-    try:
-        model.fit(*data)
-        _ = model.components_
-    finally:
-        sys.setprofile(None)
-    assert 0 < len(listed) <= 6
-    assert set(stops) == set(listed)
