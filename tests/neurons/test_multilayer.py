@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits, load_iris, make_moons
+from sklearn.datasets import load_digits, load_iris, make_blobs, make_moons
+from sklearn.metrics import roc_auc_score
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 from eigenstream import MultilayerPerceptron, MultilayerPerceptronRegressor
@@ -88,3 +89,16 @@ def test_divergence_names_its_step_and_changes_nothing(batch):
     with pytest.raises(UnstableStepError, match=r"step \d+ unstable.*Use a smaller learning rate"):
         model.set_params(learning_rate=50.0).fit(rows, rows[:, 0])
     np.testing.assert_array_equal(model.predict(rows), before)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("loss", ["log_loss", "squared_error"])
+def test_the_decision_function_orders_rows_as_the_shares_do(n_classes, loss):
+    rows, labels = make_blobs(90, centers=n_classes, cluster_std=3.0, random_state=0)
+    model = MultilayerPerceptron((4,), loss=loss, max_iter=3, random_state=0).fit(rows, labels)
+    shares, decisions = model.predict_proba(rows), model.decision_function(rows)
+    if n_classes == 2:
+        np.testing.assert_allclose(1 / (1 + np.exp(-decisions)), shares[:, 1], atol=1e-12)
+        assert roc_auc_score(labels, decisions) == roc_auc_score(labels, shares[:, 1])
+    else:
+        np.testing.assert_allclose(np.exp(decisions), shares, atol=1e-12)

@@ -349,3 +349,12 @@ def test_a_map_of_one_unit_has_no_borders():
     np.testing.assert_array_equal(som.u_matrix().ravel(), [0.0])
     assert som.topographic_error_ == 0.0
     assert not isinstance(som, ClusterMixin)
+
+
+def test_fit_predict_returns_the_nearest_units():
+    rows, weights = rows_of(5), np.arange(300) % 3
+    som = SelfOrganizingMap(4, random_state=0)
+    labels = som.fit_predict(rows, sample_weight=weights)
+    np.testing.assert_array_equal(labels, som.predict(rows))
+    again = clone(som).fit(rows, sample_weight=weights)
+    np.testing.assert_array_equal(labels, again.labels_)

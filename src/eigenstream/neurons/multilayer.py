@@ -627,6 +627,23 @@ class MultilayerPerceptron(Classifying, _Backpropagating):
         even = np.full_like(answers, 1.0 / answers.shape[1])
         return np.asarray(np.divide(answers, total, out=even, where=total > 0), np.float64)
 
+    @maps_streams
+    def decision_function(self, X: RowsLike) -> Float64s:
+        """Return the logarithms of the shares of the classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features), or a stream
+            The rows.
+
+        Returns
+        -------
+        array of shape (n,) for two classes, or (n, n_classes)
+            The logarithms. For two classes, that of the second share less that of the first one.
+        """
+        logs = np.log(np.maximum(self.predict_proba(X), np.finfo(np.float64).tiny))
+        return logs[:, 1] - logs[:, 0] if logs.shape[1] == 2 else logs
+
     def _output(self) -> str:
         if self.loss == "squared_error":
             return "logistic_squared"

@@ -12,7 +12,16 @@ from eigenstream._hooks import Resumption
 from eigenstream._linalg import Float64s, canonical_signs
 from eigenstream._machine import blas_threads
 from eigenstream._storable import storable
-from eigenstream._types import Constraints, LabelsLike, Matrix, Parameters, RandomState, RowsLike
+from eigenstream._types import (
+    Array,
+    Constraints,
+    LabelsLike,
+    Matrix,
+    Parameters,
+    RandomState,
+    RowsLike,
+    WeightsLike,
+)
 from eigenstream.prototypes._map_reading import MapReading
 from eigenstream.prototypes._pace import as_pace, values_of
 from eigenstream.prototypes._steps import MAP
@@ -412,6 +421,28 @@ class SelfOrganizingMap(MapReading):
         self.quantization_error_ = result.quantization_error
         self.topographic_error_ = result.topographic_error
         self._distortion, self._hits = result.distortion, result.hits.ravel()
+
+    def fit_predict(
+        self, X: RowsLike, y: LabelsLike = None, sample_weight: WeightsLike = None
+    ) -> Array:
+        """Learn from all of ``X``, and return the nearest unit of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            The rows.
+        y : None
+            Ignored. It exists for compatibility with scikit-learn.
+        sample_weight : array-like of shape (n,), default=None
+            Non-negative weights of the rows.
+
+        Returns
+        -------
+        array of shape (n,)
+            The numbers of the units, row by row of the grid.
+        """
+        self.fit(X, sample_weight=sample_weight)
+        return self.labels_
 
     # ---- reading -----------------------------------------------------------------------------
 
