@@ -259,6 +259,9 @@ class DynamicSubspace(TimeEstimator):
             matched.append(replace(own, eigenvalues=values[order]))
         return matched
 
+    # scikit-learn could route the number of steps, which no pipeline needs.
+    __metadata_request__predict: ClassVar = {"steps": UNUSED}
+
     # ---- use -------------------------------------------------------------------------------
 
     @maps_streams
