@@ -19,7 +19,8 @@ SLOW = {
     for name in (
         *(f"cli/test_{name}" for name in ("distributed", "evaluate", "keeping", "files")),
         *(f"cli/test_{name}" for name in ("fits", "pipes", "plot")),
-        *("distributed/test_cluster", "online/test_averages", "plotting/test_inputs"),
+        *("distributed/test_cluster", "fresh/test_commands", "online/test_averages"),
+        "plotting/test_inputs",
         *(f"peers/test_sklearn_{name}" for name in ("pca", "incremental_pca")),
         *(f"peers/test_deeptime_{name}" for name in ("tica", "vamp")),
         *(f"peers/test_metric_learn_{name}" for name in ("base_metric", "mahalanobis_mixin")),

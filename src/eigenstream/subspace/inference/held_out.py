@@ -83,8 +83,8 @@ class HeldOut:
         if len(inflated):
             k = int(inflated[0])
             parts.append(
-                f"the time scale of feature {k + 1}, {scales[k]:.3g} rows, is about {better[k]:.2g} "
-                "rows on rows that the feature was not learned from"
+                f"the time scale of feature {k + 1}, {scales[k]:.3g} rows, is about "
+                f"{better[k]:.2g} rows on rows that the feature was not learned from"
             )
         if not parts:
             return None

@@ -1,8 +1,9 @@
-"""Every command that reads data ends on a signal while its pipe is quiet, and with its reader."""
+"""Every command in a process of its own: real pipes, real signals, exit codes, its reader."""
 
 import json
 import signal
 import time
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -48,6 +49,42 @@ def test_a_signal_ends_a_command_whose_pipe_is_quiet(words, commands):
         assert process.code() == 128 + QUIET[words]
     assert "Traceback" not in process.errors
     assert not list(commands.folder.glob("*new*"))
+
+
+#: Commands of a model and of standard input, and their exit codes.
+ENDS = {
+    "fit dynamic - -d 1": 0,
+    "fit kmeans - --prototypes 2": 0,
+    "fit som - --grid 2x2": 0,
+    "fit classes - --labels kinds.csv -d 1": 0,
+    "fit pca - -d 9": 2,
+    "evaluate m.eigs - --labels kinds.csv": 0,
+    "lags - --lag 1,2": 0,
+    "transform m.eigs - --columns x,y": 2,
+    "merge m.eigs m.eigs -o both.eigs": 0,
+    "export m.eigs -o c.csv": 0,
+    "info damaged.h5": 2,
+    "watch m.eigs damaged.h5 --reference rows.csv --window 30 --rate 0.2": 2,
+    "watch m.eigs moved.csv --reference rows.csv --window 30 --rate 0.2": 1,
+}
+
+
+@pytest.mark.parametrize("words", ENDS)
+def test_a_command_ends_with_its_exit_code(words, commands):
+    """Also with a file that is damaged: 1 is an alarm only."""
+    folder = commands.folder
+    (folder / "kinds.csv").write_text("\n".join(["kind", *["a", "b"] * 300]))
+    (folder / "damaged.h5").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(range(256)))
+    (folder / "moved.csv").write_text("\n".join(["x,y,z", *["900,-900,1"] * 60, ""]))
+    pipe = commands.pipe() if " - " in words else None
+    process = commands.start(*words.split(), **({} if pipe is None else {"stdin": pipe}))
+    if pipe is not None:
+        with suppress(BrokenPipeError), open(pipe, "w") as writer:
+            writer.write("\n".join(["x,y,z", *ROWS_OF_TEXT[:600], ""]))
+    assert process.code() == ENDS[words], process.errors
+    assert "Traceback" not in process.errors
+    if ENDS[words] == 2:
+        assert process.errors.count("\n") == 1
 
 
 def emptied(writer):
