@@ -190,6 +190,8 @@ def maps_back(method: Method) -> Method:
         grid = vars(self).get("feature_grid_")
         if grid is None or not hasattr(type(Z), "dims"):
             return method(self, Z)
+        if grid.dim not in Z.dims:  # a single row
+            return rebuilt(self, Z.expand_dims(grid.dim)).isel({grid.dim: 0})
         return grid.fields(method(self, Z.transpose(grid.dim, ...).values), Z)
 
     return cast(Method, rebuilt)

@@ -314,3 +314,43 @@ def test_lazy_fields_on_workers(cube):
 def test_a_subspace_of_arrays_has_no_grid():
     with pytest.raises(AttributeError, match="no attribute 'feature_grid_'"):
         _ = StreamPCA(2).fit(ROWS).grid_
+
+
+# ---- several dimensions of rows -------------------------------------------------------------
+
+
+@pytest.fixture
+def ensemble(cube):
+    rng = np.random.default_rng(1)
+    members = [cube + rng.standard_normal(cube.shape) for _ in range(6)]
+    return xr.concat(members, "member")
+
+
+def test_each_member_of_an_ensemble_is_a_sequence(ensemble):
+    members = [ensemble.isel(member=k, drop=True) for k in range(6)]
+    slow = SlowSubspace(2, center="sequences").fit(
+        open_stream(ensemble, dim=("member", "time"), weights="coslat")
+    )
+    plain = SlowSubspace(2, center="sequences").fit(
+        [cells(member.transpose("time", ...)) * COSLAT for member in members]
+    )
+    np.testing.assert_allclose(slow.components_, plain.components_, atol=1e-9)
+    assert slow.grid_.maps(slow.components_).sizes == {"component": 2, "lat": 3, "lon": 4}
+
+
+def test_all_combinations_of_two_dimensions_are_sequences(ensemble):
+    halves = xr.concat([ensemble, -ensemble], "scenario")
+    stream = open_stream(halves, dim=("scenario", "member", "time"))
+    assert sum(chunk.new_sequence for chunk in stream) == 12
+    pca = StreamPCA(2, center=False).fit(stream)
+    assert pca.n_samples_seen_ == 12 * 60
+    with pytest.raises(ValueError, match="'run' in dim= is not a dimension of X"):
+        open_stream(ensemble, dim=("run", "time"))
+
+
+def test_one_time_is_mapped_back_to_one_field(cube):
+    pca = StreamPCA(3).fit(cube)
+    scores = pca.transform(cube)
+    whole, single = pca.inverse_transform(scores), pca.inverse_transform(scores.isel(time=5))
+    assert single.dims == ("lat", "lon")
+    np.testing.assert_allclose(single, whole.isel(time=5))

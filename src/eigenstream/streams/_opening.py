@@ -20,7 +20,7 @@ from eigenstream._checks import (
     native,
     warn_user,
 )
-from eigenstream._types import Columns, Facts, Source
+from eigenstream._types import Columns, Facts, Labelled, Source
 from eigenstream.streams.base import RowTable
 from eigenstream.streams.cleaning import POLICIES
 from eigenstream.streams.files import files_of, reader_of, tables_of
@@ -60,7 +60,7 @@ def open_stream(
     header: Literal["infer", 0] | None = "infer",
     skip_rows: int = 0,
     na_values: float | str | Sequence[float | str] = (),
-    dim: str | None = None,
+    dim: str | tuple[str, ...] | None = None,
     weights: ArrayLike | None = None,
     grid: "FeatureGrid | None" = None,
 ) -> Stream:
@@ -125,8 +125,9 @@ def open_stream(
         For text: the number of rows below the names that hold no data, such as units.
     na_values : number, str or list of these, default=()
         Numbers, and for text also words, that mean a missing value, such as -9999.
-    dim : str, default=None
-        For xarray: the dimension that counts rows. By default the only dimension of times.
+    dim : str or tuple of str, default=None
+        For xarray: the dimension that counts rows. By default the only dimension of times. A tuple
+        such as ``("member", "time")`` ends with it, and each index of the others is a sequence.
     weights : "coslat" or array-like, default=None
         For xarray: the weight of each cell, by which the step ``Weighting`` multiplies. "coslat" is
         the square root of the cosine of the latitude.
@@ -225,8 +226,22 @@ def _tables(source: Source, options: Facts, name: str = "the source") -> list[Ro
             listed += _tables(part, options, f"[{k}]")
             options = _continued(options, listed)
         return listed
+    if is_field(source) and isinstance(dim := options.get("dim"), tuple):
+        return _tables(_members(source, dim[:-1]), {**options, "dim": dim[-1]}, name)
     kind, rows = _memory_reader(native(source), name)
     return [reader_of(kind, options, name)(rows, name, **options)]
+
+
+def _members(field: Labelled, dims: tuple[str, ...]) -> list[Labelled]:
+    """Return the parts of a labelled array at each index of some dimensions."""
+    parts = [field]
+    for name in dims:
+        if name not in field.dims:
+            known = [*map(str, field.dims)]
+            raise ValueError(f"{name!r} in dim= is not a dimension of X, which has {known}.")
+        places = range(field.sizes[name])
+        parts = [part.isel({name: k}, drop=True) for part in parts for k in places]
+    return parts
 
 
 def _continued(options: Facts, tables: list[RowTable]) -> Facts:

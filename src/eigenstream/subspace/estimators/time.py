@@ -418,7 +418,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         if hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         learner = self._begin(len(cov.mean0), None, Need("fit(LaggedCovariances)", MATRIX))
-        learner.watchers = {}
+        learner.watchers, learner.halves = {}, None
         self._take_covariances(learner, cov)
         self._check_enough(learner)
         self._learner, self._answer = learner, self._result_of(learner)
