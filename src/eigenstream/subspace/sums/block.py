@@ -93,33 +93,28 @@ class Block:
         if isinstance(weights, int | float | np.number):
             weights = np.array([weights], np.float64)
         if weights is None or weights.min(initial=0.0) >= 0.0:
-            self._add(part, now, past, weights)
+            self._append(part, now, past, weights)
             return
         for place, here in ((part, weights >= 0.0), (negative(part), weights < 0.0)):
             ends = [
                 (k, where if where is None else indices(where, self.pieces[k].shape[0])[here])
                 for k, where in (now, past)
             ]
-            self._add(place, ends[0], ends[1], np.abs(weights[here]))
+            self._append(place, ends[0], ends[1], np.abs(weights[here]))
 
-    def _add(self, part: Part, now: End, past: End, weights: Float64s | None) -> None:
+    def _append(self, part: Part, now: End, past: End, weights: Float64s | None) -> None:
         sparse = bool(is_sparse(self.pieces[now[0]]) or is_sparse(self.pieces[past[0]]))
-        n = max(self._size(now), self._size(past))
-        self._append(Edges(part, now, past, weights, n, sparse, self.half))
-
-    def _append(self, edges: Edges) -> None:
+        n = self._size(past if now[1] is None else now)
+        edges = Edges(part, now, past, weights, n, sparse, self.half)
         self.edges.append(edges)
-        self.parts.setdefault(edges.part, []).append(edges)
+        self.parts.setdefault(part, []).append(edges)
 
     def of_half(self, half: int) -> "Block":
         """Return the terms of one half of the rows."""
-        if all(edges.half == half for edges in self.edges):
-            return self
         block = copy(self)
-        block.edges, block.parts = [], {}
-        for edges in self.edges:
-            if edges.half == half:
-                block._append(edges)
+        block.edges, block.parts = [edges for edges in self.edges if edges.half == half], {}
+        for edges in block.edges:
+            block.parts.setdefault(edges.part, []).append(edges)
         return block
 
     def vectors(self, part: Part) -> Float64s:
@@ -256,7 +251,9 @@ class Block:
             yield Edges(edges.part, ends[0], ends[1], weights, n, edges.sparse)
 
     def _write(self, edges: Edges, out: Float64s) -> None:
-        now, past = self.rows(edges.now), self.rows(edges.past)
+        (k, now), (j, past) = edges.now, edges.past
+        now = self.pieces[k] if now is None else self.pieces[k][now]
+        past = self.pieces[j] if past is None else self.pieces[j][past]
         if is_sparse(now) and is_sparse(past):  # the difference is often sparser than the rows
             out[:] = (now - past).toarray()
         else:

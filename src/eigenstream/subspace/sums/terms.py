@@ -263,7 +263,9 @@ class TimeTerms(Terms):
             (1, before, self.tail, places),
         ):
             if self.lag and len(here):
-                weights = _pair_weights(chunk, here, earlier, past)
+                weights = None
+                if chunk.weights is not None or earlier.weights is not None:
+                    weights = _pair_weights(chunk, here, earlier, past)
                 ends = (0, as_slice(here)), (k, as_slice(past))
                 self._add_velocities(block, *ends, weights, len(here))
 
@@ -450,10 +452,8 @@ def _by_half(block: Block, places: Places, cuts: Sequence[int]) -> Iterator[slic
         yield slice(first, last)
 
 
-def _pair_weights(later: Chunk, now: Places, earlier: Chunk, past: Places) -> Float64s | None:
+def _pair_weights(later: Chunk, now: Places, earlier: Chunk, past: Places) -> Float64s:
     """Return the weights of velocities: those of the earlier rows, or 0 if the later row has 0."""
-    if later.weights is None and earlier.weights is None:
-        return None
     weights = earlier.each_weight()[past]
     return np.where(later.each_weight()[now] == 0.0, 0.0, weights)
 

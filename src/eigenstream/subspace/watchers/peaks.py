@@ -278,15 +278,13 @@ def _suspects(block: Block, edges: list[Edges], after: Float64s) -> NDArray[np.b
     everywhere = np.ones(len(after), bool)
     if block.first:
         return everywhere
-    groups = [group for group in edges if group.now[1] is not None]
-    rows = block.pieces[groups[0].now[0]]
-    if not isinstance(rows, np.ndarray) or any(
-        group.weights is not None or not isinstance(group.now[1], slice) for group in groups
-    ):
+    rows, past = block.pieces[0], block.rows(edges[0].past)
+    if not isinstance(rows, np.ndarray) or rows.ndim != 2 or past.ndim != 1:
         return everywhere
-    where = slice(groups[0].now[1].start, groups[-1].now[1].stop)
-    mean = block.rows(groups[0].past) if block.own is None else block.own.mean
-    rows, squares = rows[where], block.row_squares()[where]
+    for group in edges:
+        if group.weights is not None and group.now[1] is not None:
+            return everywhere
+    mean, squares = past if block.own is None else block.own.mean, block.row_squares()
     if mean @ mean > NEAR * squares.mean():
         squares = squares - 2.0 * (rows @ mean) + mean @ mean
     if squares.max() > LONG * squares.mean():
