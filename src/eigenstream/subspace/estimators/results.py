@@ -115,7 +115,7 @@ class PairResult(Result):
 
     Attributes
     ----------
-    pairs, mean, scale, estimated, gaps : Eigenpairs, array, array, bool, Gaps
+    pairs, mean, scale, estimated, gaps, held_out : Eigenpairs, array, array, bool, Gaps, HeldOut
         As in ``Result``.
     eta : float or None
         The weight of negative pairs. None with ``criterion="ratio"``.
@@ -177,7 +177,7 @@ class VarianceResult(Result):
 
     Attributes
     ----------
-    pairs, mean, scale, estimated, gaps : Eigenpairs, array, array, bool, Gaps
+    pairs, mean, scale, estimated, gaps, held_out : Eigenpairs, array, array, bool, Gaps, HeldOut
         As in ``Result``.
     freedom : float
         n / (n - 1) if the rows are centred, else 1.
@@ -359,7 +359,7 @@ class ContrastResult(Result):
 
     Attributes
     ----------
-    pairs, mean, scale, estimated, gaps : Eigenpairs, array, array, bool, Gaps
+    pairs, mean, scale, estimated, gaps, held_out : Eigenpairs, array, array, bool, Gaps, HeldOut
         As in ``Result``.
     alpha : float
         The weight of the background.
