@@ -22,7 +22,7 @@ SLOW = {
         *("distributed/test_cluster", "fresh/test_commands", "online/test_averages"),
         "plotting/test_inputs",
         *(f"peers/test_sklearn_{name}" for name in ("pca", "incremental_pca")),
-        *(f"peers/test_deeptime_{name}" for name in ("tica", "vamp")),
+        *("peers/test_xeofs_eof", *(f"peers/test_deeptime_{name}" for name in ("tica", "vamp"))),
         *(f"peers/test_metric_learn_{name}" for name in ("base_metric", "mahalanobis_mixin")),
         *(f"peers/test_metric_learn_{name}" for name in ("pairs_classifiers", "sklearn_compat")),
         *("persistence/test_checkpoints", "persistence/test_kills", "streams/test_resuming"),
