@@ -216,7 +216,7 @@ def test_the_page_of_a_fit_shows_periods_in_a_unit():
     with open("page.html", encoding="utf-8") as file:
         page = file.read()
     assert "factor in 0.5 ps" in page
-    assert f"{0.5 * expected.timescales_[0]:,.4g}</td>" in page
+    assert f"{0.5 * expected.periods_[0]:,.4g}</td>" in page
 
 
 @pytest.mark.parametrize("words", ["slow items.npy", "pairs pairs.csv --items items.npy"])

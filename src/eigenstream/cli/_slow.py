@@ -38,7 +38,7 @@ def recommended_lag(estimator: Estimator, stream: StreamLike) -> int | None:
 
 
 def slow_features(estimator: Estimator, dt: float) -> list[Facts]:
-    """Return the time scale of each feature and its largest weights by column.
+    """Return the time scales of each feature and its largest weights by column.
 
     Weights are in units of the columns' deviations. Solvers that only estimate have no time scales.
     """
@@ -49,8 +49,8 @@ def slow_features(estimator: Estimator, dt: float) -> list[Facts]:
     weights, names = estimator.components_, names_of_features(estimator)
     if estimator.features is None and estimator.solver_ == "dense":
         weights = weights * np.sqrt(np.diagonal(matrices(estimator).reward))
-    bars = estimator.result_.uncertainty
-    features = []
+    bars, held_out = estimator.result_.uncertainty, estimator.result_.held_out
+    others, features = held_out.timescales * dt, []
     for k, scale in enumerate(estimator.timescales_ * dt):
         order = np.argsort(-abs(weights[k]), kind="stable")[:MOST_COLUMNS]
         columns = {str(j if names is None else names[j]): float(weights[k, j]) for j in order}
@@ -60,7 +60,8 @@ def slow_features(estimator: Estimator, dt: float) -> list[Facts]:
                 float(getattr(bars.timescales, name)[k] * dt) for name in ("low", "value", "high")
             )
             feature = {"timescale": value, "interval": [low, high]}
-        features.append(feature | {"weights": columns})
+        feature |= {"timescale_on_other_rows": float(others[k]), "weights": columns}
+        features.append(feature)
     return features
 
 
@@ -68,11 +69,16 @@ def print_features(features: list[Facts], unit: str) -> None:
     """Print time scales with the columns of the largest weights."""
     if not features:
         return
-    print(f"\nfeature  time scale, in {unit}; columns by weight, in units of their deviation")
-    for k, feature in enumerate(features[:MOST_FEATURES], 1):
-        text = interval(feature["timescale"], *feature.get("interval", ()))
+    shown = features[:MOST_FEATURES]
+    texts = [interval(each["timescale"], *each.get("interval", ())) for each in shown]
+    width = max(len("time scale"), *map(len, texts))
+    print(f"\nfeature  {'time scale':{width}}  on other rows  (in {unit})")
+    for k, (text, feature) in enumerate(zip(texts, shown, strict=True), 1):
+        other = feature["timescale_on_other_rows"]
+        known = "-" if np.isnan(other) else f"{other:.4g}"
         columns = ", ".join(f"{name} {value:.2g}" for name, value in feature["weights"].items())
-        print(printable(f"{k:7}  {text}; {columns}"))
+        print(printable(f"{k:7}  {text:{width}}  {known:13}  {columns}"))
+    print("Columns have the largest weights, in units of their deviation.")
     if len(features) > MOST_FEATURES:
         print(f"        ... and {len(features) - MOST_FEATURES} more")
 

@@ -77,7 +77,7 @@ def lags(
         bars = None if path.errors is None else path.errors[k].timescales
         errors = [None] * len(scales) if bars is None else bars.error.tolist()
         print((f"{rows:8}" + "".join(map(cell, scales, errors))).rstrip())
-    if path.errors is not None and np.isnan(path.timescales).any():
+    if np.isnan(path.timescales).any():
         print("       -  not distinguishable from the selection of the slowest direction")
     if best is None:
         print("\nNo time scale is distinguishable from chance. Pass more rows.")

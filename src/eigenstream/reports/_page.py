@@ -49,6 +49,11 @@ MOST_ROWS, MOST_BYTES = 20_000, 1 << 26
 MOST_COLUMNS = 200
 #: The parameters that a fit has chosen, where an estimator has them.
 CHOSEN = ("n_components_", "alpha_", "eta_", "result_.shrinkage", "result_.mixing")
+#: The sentence below a table of time scales.
+CHANCE = (
+    "On other rows, the part that the selection of the features explains is left out. A dash marks "
+    "features that are not distinguishable from chance."
+)
 #: The classes of estimators with a page.
 REPORTED = (SubspaceEstimator, PairMetric, CompetitiveLearning, SelfOrganizingMap, Monitor)
 
@@ -205,7 +210,10 @@ def _facts(estimator: Estimator) -> list[tuple[str, str]]:
 def _table(first: str, columns: list[tuple[str, Any, str]], caption: str = "") -> PageTable:
     """Return a table of numbered rows from columns: a name, values, and their format."""
     total = len(columns[0][1])
-    cells = [[format(value, form) for value in values[:MOST_LISTED]] for _, values, form in columns]
+    cells = [
+        ["–" if np.isnan(value) else format(value, form) for value in values[:MOST_LISTED]]
+        for _, values, form in columns
+    ]
     rows = [(str(k), *row) for k, row in enumerate(zip(*cells, strict=True), 1)]
     header = (first, *(name for name, *_ in columns))
     return PageTable(header, rows, caption=caption + first_of(len(rows), total), wide=False)
@@ -217,8 +225,13 @@ def _spectrum(estimator: Estimator, dt: float, unit: str) -> Iterator[PageTable]
         return
     columns, caption = [("eigenvalue", estimator.eigenvalues_, ".5g")], ""
     lag = known(estimator, "lag")
-    share, rho = (
-        known(estimator, name) for name in ("explained_variance_ratio_", "result_.autocorrelations")
+    share, rho, held_out = (
+        known(estimator, name)
+        for name in (
+            "explained_variance_ratio_",
+            "result_.autocorrelations",
+            "result_.held_out",
+        )
     )
     if share is not None:
         columns.append(("explained variance", share, ".2%"))
@@ -226,15 +239,17 @@ def _spectrum(estimator: Estimator, dt: float, unit: str) -> Iterator[PageTable]
     if rho is not None:
         columns.append((f"autocorrelation at lag {lag}", rho, ".4f"))
         columns.append((f"time scale, {unit}", dt * estimator.timescales_, ",.4g"))
-        caption = f"The time scale is −{dt * lag:g} / log(autocorrelation)."
+        columns.append((f"on other rows, {unit}", dt * held_out.timescales, ",.4g"))
+        caption = f"The time scale is −{dt * lag:g} / log(autocorrelation). {CHANCE}"
     yield _table("component", columns, caption)
     if known(estimator, "periods_") is not None:
         columns = [
             (f"factor in {dt * lag:g} {unit}", abs(estimator.propagator_eigenvalues_), ".4f"),
             (f"decay time, {unit}", dt * estimator.timescales_, ",.4g"),
+            (f"on other rows, {unit}", dt * held_out.timescales, ",.4g"),
             (f"period, {unit}", dt * estimator.periods_, ",.4g"),
         ]
-        yield _table("mode", columns, "Modes, slowest first.")
+        yield _table("mode", columns, f"Modes, slowest first. {CHANCE}")
 
 
 def _largest_columns(shown: Vectors, names: list[str]) -> PageTable:

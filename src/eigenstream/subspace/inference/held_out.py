@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eigenstream._linalg import Float64s, brief
+from eigenstream._linalg import Float64s
 from eigenstream._storable import storable
 from eigenstream.subspace.inference.correlations import implied
 
@@ -25,8 +25,8 @@ MOST_INFLATED = 2.0
 #: Recordings of fewer lags count one row for each lag, because neighbouring velocities are alike.
 LEAST_LAGS = 20
 
-#: Features that a warning names.
-MOST_NAMED = 3
+#: Features that a warning names, and those that ``repr`` shows.
+MOST_NAMED, MOST_LINES = 3, 7
 
 #: The values of features of one half, on their own half and on the other one.
 Pair = tuple[Float64s, Float64s]
@@ -53,6 +53,19 @@ class HeldOut:
         True for a feature that is not distinguishable from the slowest direction of white noise.
     lag : int
         The lag in rows.
+
+    Examples
+    --------
+    One slow source among 19 columns of noise:
+
+    >>> from eigenstream import SlowSubspace
+    >>> from eigenstream.processes import Autoregressive
+    >>> process = Autoregressive([0.95] + [0.0] * 19, random_state=0)
+    >>> SlowSubspace(2).fit(process.take(2000)).result_.held_out
+    HeldOut: lag 1
+       autocorrelation  time scale  on other rows
+      1         0.9351        14.9           14.8
+      2         0.1265  not distinguishable from chance
     """
 
     in_sample: Float64s
@@ -61,7 +74,17 @@ class HeldOut:
     chance: NDArray[np.bool_]
     lag: int
 
-    __repr__ = brief
+    def __repr__(self) -> str:
+        lines = [f"HeldOut: lag {self.lag}", "   autocorrelation  time scale  on other rows"]
+        scales, others = implied(self.in_sample, self.lag), self.timescales
+        for k in range(min(len(scales), MOST_LINES)):
+            cells = f"{self.in_sample[k]:15.4g}{scales[k]:12.4g}{others[k]:15.4g}"
+            if self.chance[k]:
+                cells = f"{self.in_sample[k]:15.4g}  not distinguishable from chance"
+            lines.append(f"{k + 1:3}{cells}")
+        if len(scales) > MOST_LINES:
+            lines.append(f"  ... and {len(scales) - MOST_LINES} more")
+        return "\n".join(lines)
 
     @property
     def timescales(self) -> Float64s:
