@@ -100,3 +100,22 @@ def test_none_takes_no_rounding_of_the_negative_part_for_a_component(alpha):
     model = SlowSubspace(None, alpha=alpha).fit(few_directions())
     assert model.n_components_ == n_positive(model) == 1
     assert model.path([alpha]).n_positive.tolist() == [1]
+
+
+@pytest.mark.parametrize("rank", [3, 0.9])
+@pytest.mark.parametrize("n", [40, 2000])
+def test_rank_leaves_the_leading_directions_of_differences(n, rank):
+    rows = np.random.default_rng(0).standard_normal((n, 50)) * 0.5 ** np.arange(50.0)
+    rows = rows.cumsum(axis=0)[:, ::-1]
+    slow = SlowSubspace(2, alpha=0.4, rank=rank).fit(rows)
+    now = rows[1:] - rows[1:].mean(axis=0)
+    variances, directions = np.linalg.svd(now, full_matrices=False)[1:]
+    shares = (variances**2).cumsum() / (variances**2).sum()
+    kept = directions[: rank if rank > 1 else int((shares <= rank).sum()) + 1].T
+    inside = SlowSubspace(2, alpha=0.4).fit(rows @ kept)
+    np.testing.assert_allclose(
+        slow.eigenvalues_, inside.eigenvalues_[: len(slow.eigenvalues_)], rtol=1e-8
+    )
+    np.testing.assert_allclose(
+        slow.timescales_, inside.timescales_[: len(slow.timescales_)], rtol=1e-6
+    )

@@ -8,6 +8,7 @@ import pytest
 from eigenstream import DynamicSubspace, SlowSubspace
 from eigenstream.processes import Autoregressive
 from eigenstream.subspace.inference.held_out import directed_edge, white_edge
+from eigenstream.subspace.sums.halves import FIRST_TERMS
 
 
 def one_slow(n, D=20, seed=1):
@@ -53,10 +54,10 @@ def test_an_inflated_time_scale_is_warned_of_with_the_corrected_one():
 
 
 def test_the_other_half_is_that_of_separate_fits():
-    rows = Autoregressive([0.9, 0.5, 0.0], random_state=0).take(97)
+    first = FIRST_TERMS + 1  # the first row has no velocity
+    rows = Autoregressive([0.9, 0.5, 0.0], random_state=0).take(first + FIRST_TERMS // 2)
     model = SlowSubspace(2, alpha=0.3).fit(rows)
-    # The first half has the rows 1 to 64, the other one the rows 65 to 96.
-    parts = rows[:65], rows[64:]
+    parts = rows[:first], rows[first - 1 :]
     fits = [SlowSubspace(2, alpha=0.3).fit(part) for part in parts]
     found = []
     for fitted, part in zip(fits, parts[::-1], strict=True):

@@ -22,7 +22,7 @@ from eigenstream.rows.guard import reads
 from eigenstream.rows.rows import validated
 from eigenstream.subspace.estimators.results import DynamicResult
 from eigenstream.subspace.estimators.time import TimeEstimator
-from eigenstream.subspace.inference.held_out import HeldOut, directed_edge, held_out
+from eigenstream.subspace.inference.held_out import HeldOut, held_out, mode_clear, mode_edge
 from eigenstream.subspace.solvers.base import COUNT, PAIRWISE, Need, Problem, Solver
 from eigenstream.subspace.sums import propagator as _propagator
 from eigenstream.subspace.sums.gap_moments import GapMoments
@@ -239,10 +239,8 @@ class DynamicSubspace(TimeEstimator):
             left = _propagator.singular(own, n, self.rank)[1]
             pairs.append((_sizes(own.along(left)), _sizes(other.along(left))))
         in_sample = _sizes(answer.covariances.along(answer.pairs.vectors))
-        # The spectral radius of chance, for the mean of both halves.
-        clear = float(np.sqrt(2.0 * n)) + 1.3
-        terms = self._known().ahead().terms
-        return held_out(in_sample, pairs, terms, self._n_directions, directed_edge, clear)
+        terms, edge = self._known().ahead().terms, partial(mode_edge, n_modes=n)
+        return held_out(in_sample, pairs, terms, self._n_directions, edge, mode_clear(n))
 
     @property
     def periods_(self) -> Float64s:

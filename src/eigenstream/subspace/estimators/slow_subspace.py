@@ -80,9 +80,10 @@ class SlowSubspace(TimeEstimator):
         units of the columns. Combinations of columns with a tiny variance are not chosen. With 0,
         directions without velocity are excluded. Ignored for "difference".
     rank : int, float in (0, 1) or None, default=None
-        For "ratio": the number of principal directions that features may combine, or the share of
-        the variance that these capture, in units of the columns' standard deviations. Directions of
-        tiny variance then have no influence. Only with solver="dense". Ignored for "difference".
+        The number of principal directions that features may combine, or the share of the variance
+        that these capture, for "ratio" in units of the columns' standard deviations. Directions of
+        tiny variance then have no influence, and features of few rows are less often chance. Only
+        with solver="dense".
     <solver>
     center : bool or "sequences", default=True
         Compute the variance about the mean. If False, about zero. With "sequences", about the mean
@@ -335,6 +336,7 @@ class SlowSubspace(TimeEstimator):
             )
             return result(pairs, learner.mean, scale, shrinkage=float(self.shrinkage), forms=forms)
         operator = self._operator_of(learner, scale)
+        operator = operator if self.rank is None else operator.principal(self.rank)
         alpha, bound = self._alpha, None
         if alpha == "auto":
             alpha = operator.automatic_alpha(n)
@@ -488,6 +490,7 @@ class SlowSubspace(TimeEstimator):
         if answer.weights is None:
             n_varying = None if units is None else int(np.isfinite(units).sum())
             return self._ratios(operator, n, n_varying).vectors
+        operator = operator if self.rank is None else operator.principal(self.rank)
         vectors = operator.largest(answer.weights, n).vectors
         if not answer.sorted:
             return vectors

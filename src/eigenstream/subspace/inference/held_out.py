@@ -17,12 +17,13 @@ CLEAR = 2.33
 
 #: The margin above the autocorrelation that noise reaches, in standard errors. Larger values doubt
 #: more weak features.
-MARGIN = 1.5
+MARGIN = 0.75
 
 #: Warn if a time scale is too long by more than this factor.
 MOST_INFLATED = 2.0
 
-#: Recordings of fewer lags count one row for each lag, because neighbouring velocities are alike.
+#: Recordings of fewer lags count as fewer rows, because neighbouring velocities are alike. Larger
+#: values doubt more features at long lags.
 LEAST_LAGS = 20
 
 #: Features that a warning names, and those that ``repr`` shows.
@@ -61,11 +62,10 @@ class HeldOut:
     >>> from eigenstream import SlowSubspace
     >>> from eigenstream.processes import Autoregressive
     >>> process = Autoregressive([0.95] + [0.0] * 19, random_state=0)
-    >>> SlowSubspace(2).fit(process.take(2000)).result_.held_out
+    >>> SlowSubspace(1).fit(process.take(2000)).result_.held_out
     HeldOut: lag 1
        autocorrelation  time scale  on other rows
-      1         0.9351        14.9           14.8
-      2         0.1265  not distinguishable from chance
+      1         0.9417        16.7           16.4
     """
 
     in_sample: Float64s
@@ -78,7 +78,7 @@ class HeldOut:
         lines = [f"HeldOut: lag {self.lag}", "   autocorrelation  time scale  on other rows"]
         scales, others = implied(self.in_sample, self.lag), self.timescales
         for k in range(min(len(scales), MOST_LINES)):
-            cells = f"{self.in_sample[k]:15.4g}{scales[k]:12.4g}{others[k]:15.4g}"
+            cells = f"{self.in_sample[k]:15.4g}{scales[k]:12.3g}{others[k]:15.3g}"
             if self.chance[k]:
                 cells = f"{self.in_sample[k]:15.4g}  not distinguishable from chance"
             lines.append(f"{k + 1:3}{cells}")
@@ -122,7 +122,7 @@ def _named(places: NDArray[np.intp]) -> str:
     return names + f" and {len(places) - MOST_NAMED} more" * (len(places) > MOST_NAMED)
 
 
-def white_edge(n_features: int, n_terms: int) -> float:
+def white_edge(n_features: int, n_terms: float) -> float:
     """Return the largest autocorrelation of ``n_features`` columns of white noise.
 
     For c columns a row it is sqrt(c (2 - c)), the edge of a compressed shift.
@@ -134,7 +134,7 @@ def white_edge(n_features: int, n_terms: int) -> float:
     return float(np.sqrt(share * (2.0 - share)))
 
 
-def directed_edge(n_features: int, n_terms: int) -> float:
+def directed_edge(n_features: int, n_terms: float) -> float:
     """Return the largest canonical correlation of two sets of columns of white noise.
 
     >>> round(directed_edge(100, 1000), 3), directed_edge(400, 200)
@@ -144,12 +144,32 @@ def directed_edge(n_features: int, n_terms: int) -> float:
     return float(2.0 * np.sqrt(share * (1.0 - share)))
 
 
+def mode_clear(n_modes: int) -> float:
+    """Return the spectral radius of ``n_modes`` modes of noise, in units of their entries."""
+    return float(np.sqrt(2.0 * n_modes)) + 1.3
+
+
+def mode_edge(n_features: int, n_terms: float, n_modes: int) -> float:
+    """Return the largest eigenvalue of ``n_modes`` modes of white noise.
+
+    The left and the right functions of noise have random directions, so an eigenvalue is smaller
+    than a canonical correlation, unless the functions have fewer than two rows for each column.
+
+    >>> round(mode_edge(100, 1000, 2), 3), round(mode_edge(2, 1000, 2), 3)
+    (0.198, 0.089)
+    """
+    if n_terms < 2 * n_features:
+        return 1.0
+    share = min(mode_clear(n_modes) / float(np.sqrt(n_features)), 1.0)
+    return share * directed_edge(n_features, n_terms)
+
+
 def held_out(
     in_sample: Float64s,
     pairs: list[Pair],
     terms: Any,
     n_directions: int,
-    edge: Callable[[int, int], float] = white_edge,
+    edge: Callable[[int, float], float] = white_edge,
     clear: float = CLEAR,
 ) -> HeldOut:
     """Return the test of features from the values of the features of each half.
@@ -158,7 +178,7 @@ def held_out(
     features may combine ``n_directions`` directions.
     """
     lag, n = terms.lag, max(terms.n_velocities, 1)
-    n = n if n >= LEAST_LAGS * lag else max(n // lag, 1)
+    n = max(n * min(n / (LEAST_LAGS * lag), 1.0), 1.0)
     unit = 1.0 / np.sqrt(n)
     low = in_sample <= edge(n_directions, n) + MARGIN * unit
     if not pairs:

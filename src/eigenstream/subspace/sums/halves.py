@@ -12,14 +12,14 @@ from eigenstream.subspace.sums.terms import TimeTerms
 
 #: The number of terms of the first block. More terms leave the second half empty in short series;
 #: fewer terms make blocks that are shorter than the time scales.
-FIRST_TERMS = 64
+FIRST_TERMS = 32
 
 
 @storable(terms="TimeTerms", sums="any", begun="int", turn="int | None", leads="bool")
 class Halves:
     """The half of the rows that waits for its turn, and the row at which it is next.
 
-    The first block has ``max(64, lag)`` terms, and each later one is half as long as all blocks
+    The first block has ``max(32, lag)`` terms, and each later one is half as long as all blocks
     before it. Blocks therefore exceed any time scale in the end, and each half has between 40 % and
     60 % of the terms. A sequence that begins in a block ends in it, unless it is longer than the
     block.
