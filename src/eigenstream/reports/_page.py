@@ -51,8 +51,8 @@ MOST_COLUMNS = 200
 CHOSEN = ("n_components_", "alpha_", "eta_", "result_.shrinkage", "result_.mixing")
 #: The sentence below a table of time scales.
 CHANCE = (
-    "On other rows, the part that the selection of the features explains is left out. A dash marks "
-    "features that are not distinguishable from chance."
+    "Time scales on other rows are without the part that the selection of the features explains. A "
+    "dash marks features that are not distinguishable from chance."
 )
 #: The classes of estimators with a page.
 REPORTED = (SubspaceEstimator, PairMetric, CompetitiveLearning, SelfOrganizingMap, Monitor)

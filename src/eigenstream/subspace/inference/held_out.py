@@ -153,7 +153,7 @@ def mode_edge(n_features: int, n_terms: float, n_modes: int) -> float:
     """Return the largest eigenvalue of ``n_modes`` modes of white noise.
 
     The left and the right functions of noise have random directions, so an eigenvalue is smaller
-    than a canonical correlation, unless the functions have fewer than two rows for each column.
+    than a canonical correlation. With fewer than two rows for each column it can be 1.
 
     >>> round(mode_edge(100, 1000, 2), 3), round(mode_edge(2, 1000, 2), 3)
     (0.198, 0.089)
