@@ -258,6 +258,19 @@ class Trap:
         return os.abort, ()
 
 
+@pytest.mark.parametrize("solver", ["flow", "dense"])
+def test_a_forged_rate_of_forgetting(solver, tmp_path):
+    path, rows = tmp_path / "forged.eigs", np.random.default_rng(0).standard_normal((90, 4))
+    save(StreamPCA(2, solver=solver).fit(rows), path)
+    header, arrays = taken_apart(path)
+    text = json.dumps(header)
+    assert text.count('"forgetting": 0.0, "further"') == 1
+    for rate, sound in ((0.01, solver == "dense"), (1.5, False), (-1.0, False)):
+        changed = text.replace('"forgetting": 0.0, "further"', f'"forgetting": {rate}, "further"')
+        forge(path, json.loads(changed), arrays)
+        assert (loaded(path) is not None) == sound
+
+
 def test_headers_with_a_right_checksum(files, tmp_path):
     path, good = tmp_path / "forged.eigs", next(iter(files))
     header, arrays = taken_apart(good)

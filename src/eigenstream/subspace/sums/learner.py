@@ -132,6 +132,11 @@ class Learner:
         #: What sees each block beside the sums, by name.
         self.watchers: dict[str, Watcher] = {}
 
+    def _loaded(self) -> None:
+        """Raise if the file asks sums to forget that cannot."""
+        if self.forgetting and not (0.0 < self.forgetting < 1.0 and hasattr(self.sums, "forget")):
+            raise ValueError(f"forgetting={self.forgetting:g} does not fit to the sums.")
+
     def watcher(self, kind: type[KindOfWatcher]) -> KindOfWatcher:
         """Return the attached watcher of a class."""
         for each in self.watchers.values():
