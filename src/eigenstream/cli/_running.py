@@ -45,10 +45,10 @@ def fitted(
     results of the fitted estimator.
     """
     from eigenstream._checks import check_number, warn_user
-    from eigenstream._hooks import keeper_of
     from eigenstream._provenance import forget_source
     from eigenstream._streams import name_columns
     from eigenstream.persistence import save
+    from eigenstream.rows.fit import keeper_of
 
     spread = [run.workers, run.scheduler]
     exclusive = [option for option in (*spread, blocks, run.checkpoint) if option is not None]

@@ -14,7 +14,6 @@ from eigenstream import online
 from eigenstream._checks import real_array
 from eigenstream._constraints import COUNT, words
 from eigenstream._documented import documented, documented_by
-from eigenstream._hooks import KEEPING, keeper_of
 from eigenstream._linalg import Float64s
 from eigenstream._prepared import learns_rows, maps_streams
 from eigenstream._storable import storable
@@ -22,7 +21,7 @@ from eigenstream._streams import fits_dask
 from eigenstream._types import Checkpoint, Constraints, LabelsLike, RandomState, RowsLike, Values
 from eigenstream.neurons._base import Neurons
 from eigenstream.rows.chunk import Chunk
-from eigenstream.rows.fit import fit_of
+from eigenstream.rows.fit import KEEPING, fit_of, keeper_of
 from eigenstream.rows.guard import changing, publishes, reads
 from eigenstream.rows.rows import as_floats, chunk_of, validated
 from eigenstream.schedules import Auto, LearningRate

@@ -10,11 +10,11 @@ from joblib import hash as hash_of
 
 from eigenstream._checks import check_flag, check_whole
 from eigenstream._files import check_writable, remove_leftovers
-from eigenstream._hooks import Resumption
 from eigenstream._types import Estimator, Facts, StreamLike
 from eigenstream.persistence.codec import Arrays, can_be_saved, encode
 from eigenstream.persistence.model_file import ModelError, read, read_header, write
 from eigenstream.rows.chunk import Chunk
+from eigenstream.rows.fit import Resumption
 
 __all__ = ["Checkpoint", "Interrupted", "learned_rows"]
 

@@ -15,7 +15,6 @@ from eigenstream._checks import check_finite, check_unchanged, real_array
 from eigenstream._constraints import words
 from eigenstream._documented import documented_by
 from eigenstream._history import History
-from eigenstream._hooks import KEEPING, Resumption, keeper_of
 from eigenstream._linalg import Float64s
 from eigenstream._machine import blas_threads
 from eigenstream._prepared import learns_rows
@@ -36,7 +35,7 @@ from eigenstream.prototypes._quantiser import Quantiser
 from eigenstream.prototypes._steps import learn
 from eigenstream.prototypes._sums import Shares, Tally
 from eigenstream.rows.chunk import Chunk
-from eigenstream.rows.fit import Fit, fit_of
+from eigenstream.rows.fit import KEEPING, Fit, Resumption, fit_of, keeper_of
 from eigenstream.rows.guard import Guarded, changing, publishes, reads, twin
 from eigenstream.rows.rows import KeptRows, Rows, chunk_of
 

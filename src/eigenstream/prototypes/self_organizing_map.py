@@ -8,7 +8,6 @@ from numpy.typing import ArrayLike
 
 from eigenstream._checks import warn_user
 from eigenstream._constraints import COUNT, words
-from eigenstream._hooks import Resumption
 from eigenstream._linalg import Float64s, canonical_signs
 from eigenstream._machine import blas_threads
 from eigenstream._storable import storable
@@ -29,7 +28,7 @@ from eigenstream.prototypes._sums import Division, Spread
 from eigenstream.prototypes.base import NO_ROWS_LEFT, PrototypeEstimator, vectors_of
 from eigenstream.prototypes.grids import NEIGHBORHOODS, Grid, as_grid, smooth
 from eigenstream.rows.chunk import Chunk
-from eigenstream.rows.fit import Fit
+from eigenstream.rows.fit import Fit, Resumption
 from eigenstream.rows.guard import reads
 from eigenstream.rows.rows import KeptRows
 from eigenstream.schedules import LearningRate

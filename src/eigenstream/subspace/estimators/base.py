@@ -13,7 +13,6 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_unchanged, same_value, warn_user
-from eigenstream._hooks import Keeper, Resumption
 from eigenstream._linalg import Float64s
 from eigenstream._provenance import (
     check_same_input,
@@ -29,7 +28,7 @@ from eigenstream._types import (
 )
 from eigenstream.online import UnstableStepError
 from eigenstream.rows.chunk import FIRST, Skipped
-from eigenstream.rows.fit import Fit
+from eigenstream.rows.fit import Fit, Keeper, Resumption
 from eigenstream.rows.guard import changing, reads, snapshot, twin
 from eigenstream.rows.rows import Rows
 from eigenstream.subspace.estimators.entries import DEFAULT

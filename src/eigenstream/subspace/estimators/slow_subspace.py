@@ -11,12 +11,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from eigenstream._checks import warn_user
 from eigenstream._documented import documented
-from eigenstream._hooks import Resumption
 from eigenstream._linalg import Float64s, canonical_signs
 from eigenstream._prepared import reads_rows
 from eigenstream._storable import storable
 from eigenstream._types import Constraints, Count, LabelsLike, RowsLike, Setting, Transformer
-from eigenstream.rows.fit import Fit
+from eigenstream.rows.fit import Fit, Resumption
 from eigenstream.rows.guard import reads
 from eigenstream.rows.rows import WeighedRows
 from eigenstream.subspace.estimators.alphas import AlphaPath, alpha_of_bound, alpha_path

@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_flag, is_sparse, warn_user
 from eigenstream._documented import documented_by
-from eigenstream._hooks import KEEPING, keeper_of
 from eigenstream._linalg import Float64s
 from eigenstream._namespaces import on_host
 from eigenstream._prepared import learns_rows
@@ -35,7 +34,7 @@ from eigenstream._types import (
     WeightsLike,
 )
 from eigenstream.rows.chunk import MUCH, Chunk, Places, Skipped, with_gaps
-from eigenstream.rows.fit import CallbackSupportMixin, Fit, with_callbacks
+from eigenstream.rows.fit import KEEPING, CallbackSupportMixin, Fit, keeper_of, with_callbacks
 from eigenstream.rows.guard import publishes, reads, twin
 from eigenstream.rows.rows import (
     ArrayRows,

@@ -11,7 +11,6 @@ from sklearn.utils._param_validation import StrOptions
 
 from eigenstream._checks import check_weights
 from eigenstream._documented import documented, documented_by
-from eigenstream._hooks import KEEPING, keeper_of
 from eigenstream._linalg import Float64s, deviations_of
 from eigenstream._prepared import learns_rows
 from eigenstream._refusals import offered_if
@@ -33,6 +32,7 @@ from eigenstream._types import (
 )
 from eigenstream.evaluation.pair_risk import TrainingRows
 from eigenstream.rows.chunk import Chunk
+from eigenstream.rows.fit import KEEPING, keeper_of
 from eigenstream.rows.guard import publishes
 from eigenstream.rows.rows import (
     ArrayRows,

@@ -9,7 +9,6 @@ from sklearn.utils._param_validation import Options, StrOptions
 
 from eigenstream._checks import check_index_pairs
 from eigenstream._documented import documented, documented_by
-from eigenstream._hooks import KEEPING, keeper_of
 from eigenstream._linalg import Float64s
 from eigenstream._refusals import offered_if
 from eigenstream._storable import storable
@@ -28,6 +27,7 @@ from eigenstream._types import (
     Transformer,
     WeightsLike,
 )
+from eigenstream.rows.fit import KEEPING, keeper_of
 from eigenstream.rows.guard import publishes
 from eigenstream.rows.rows import IndexPairs, Rows, StreamRows
 from eigenstream.subspace.estimators.results import PairResult

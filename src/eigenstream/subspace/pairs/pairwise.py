@@ -10,7 +10,6 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from eigenstream._checks import warn_user
-from eigenstream._hooks import Keeper
 from eigenstream._linalg import Float64s
 from eigenstream._provenance import forget_source, note_source
 from eigenstream._storable import storable
@@ -24,7 +23,7 @@ from eigenstream._types import Constraints, LabelsLike, Matrix, Setting, StreamL
 from eigenstream.evaluation import pair_risk
 from eigenstream.evaluation.pair_risk import TrainingRows
 from eigenstream.rows.chunk import Chunk
-from eigenstream.rows.fit import Fit
+from eigenstream.rows.fit import Fit, Keeper
 from eigenstream.rows.guard import reads
 from eigenstream.rows.rows import Rows
 from eigenstream.subspace.estimators.base import SubspaceEstimator
