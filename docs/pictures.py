@@ -26,6 +26,8 @@ from eigenstream.theory import Geometric, Independent, MixingProfile
 ROOT = Path(__file__).parents[1]
 HERE = ROOT / "docs" / "pictures"
 SOFT = "#5d6672"
+#: Colours of bars: two plain alternatives, then ours.
+BARS = ("#c3c8cf", "#8a8f98", "#1c8fc4")
 
 
 def save(figure: Figure, name: str) -> None:
@@ -443,8 +445,62 @@ def draw_network(figure: Figure, names: dict[str, Any]) -> None:
     right.set(xlabel="pass", ylabel="loss", yscale="log")
 
 
+def draw_strips(figure: Figure, rows: dict[str, np.ndarray]) -> None:
+    """Draw rows of small images under their titles."""
+    figure.set(size_inches=(7.4, 1.05 * len(rows)), layout_engine="none")
+    for k, (title, images) in enumerate(rows.items()):
+        row = 1.0 - (k + 1) / len(rows)
+        strip(figure, images, row + 0.01, 0.72 / len(rows), title)
+
+
+def draw_films(figure: Figure, names: dict[str, Any]) -> None:
+    """Draw consecutive frames of the three films."""
+    films = {title: names[title] for title in ("turning", "zooming", "moving")}
+    draw_strips(figure, {title: plotting.gray(x[:10], demo.SIZE) for title, x in films.items()})
+
+
+def draw_weights(figure: Figure, slow: Any, film: np.ndarray) -> None:
+    """Draw the weights of slow features and of principal components of a film."""
+    models = {"PCA": StreamPCA(10).fit(film), "slow features": slow}
+    draw_strips(figure, {t: plotting.signed(m.components_, demo.SIZE) for t, m in models.items()})
+
+
+def draw_turned(figure: Figure, names: dict[str, Any]) -> None:
+    """Draw what the film that turns teaches."""
+    draw_weights(figure, names["slow"], names["turning"])
+
+
+def draw_scaled(figure: Figure, names: dict[str, Any]) -> None:
+    """Draw what the film that zooms teaches."""
+    draw_weights(figure, names["slow_of_zoom"], names["zooming"])
+
+
+def draw_energies(figure: Figure, names: dict[str, Any]) -> None:
+    """Draw the images that raise and lower the first quadratic features."""
+    sys.path.insert(0, str(ROOT))
+    from papers.translation import waves
+
+    images = [plotting.signed(waves(names["energies"], k), demo.SIZE) for k in range(3)]
+    title = "feature {}: three images that raise it, three that lower it"
+    draw_strips(figure, {title.format(k + 1): rows for k, rows in enumerate(images)})
+
+
+def draw_errors(figure: Figure, names: dict[str, Any]) -> None:
+    """Draw the errors of the three tests as bars."""
+    ax, tests = figure.subplots(), ("turned", "scaled", "moved")
+    errors = np.array([names[test] for test in tests]).T
+    for k, (label, heights) in enumerate(
+        zip(("pixels", "PCA", "slow features"), errors, strict=True)
+    ):
+        ax.bar(np.arange(3) + 0.27 * (k - 1), heights, 0.25, label=label, color=BARS[k])
+    ax.set(xticks=range(3), xticklabels=tests, ylabel="error, one known image a digit")
+    ax.legend(frameon=False, ncols=3, loc="upper center")
+    ax.set_ylim(0, 1)
+
+
 #: Drawings of the variables of a tutorial, one for each of its pictures.
 LESSONS = {
+    "invariance": (draw_films, draw_turned, draw_scaled, draw_energies, draw_errors),
     "perceptron-to-backpropagation": (draw_dog, draw_plane, draw_adaline, draw_network),
     "principal-components": (draw_probe, draw_coding, draw_lengths, draw_sanger, draw_krylov),
 }

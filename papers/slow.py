@@ -43,6 +43,17 @@ NETWORKS: Mapping[Effort, tuple[int, ...]] = {
 STATES: Mapping[Effort, int] = {"tiny": 5, "quick": 100, "default": 100, "full": 100}
 #: The paper's gamma, and a flatter kernel: views of unit norm lie close together.
 GAMMAS = (4.0, 0.25)
+#: Estimators with default parameters. They learn from the views and from an ``RBFNetwork()``.
+DEFAULTS: Mapping[str, Mapping[str, Any]] = {
+    "SlowSubspace(10)": {},
+    'SlowSubspace(10, criterion="ratio")': {"criterion": "ratio"},
+}
+#: The rows of the paper's table, with its rule, rate and kernel: the end of our name, and its own.
+OF_THE_PAPER = {
+    "raw pixels": "raw",
+    "linear, online, printed rate": "linear",
+    f"gamma {GAMMAS[0]:g}, online, printed rate": "RBF",
+}
 ALPHAS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.8, 1.0)
 #: Features whose ROC curves are drawn.
 CURVES = ("raw pixels", "linear, PCA", "linear, alpha auto")
@@ -58,6 +69,8 @@ RULES: Mapping[str, tuple[bool, Any]] = {
     "online, ten times the printed rate": (True, Power(1000.0, 1e4)),
     "online, automatic rate": (True, "auto"),
 }
+#: Learners with one answer. The others are solved for several alphas.
+UNSWEPT = (*RULES, *DEFAULTS)
 
 OPEN = (
     (
@@ -104,13 +117,13 @@ class Space:
         rows = self.mapped(images)
         for name, learner in self.learners.items():
             away = rows - learner.mean_ if learner.center else rows
-            if name in RULES:
+            if name in UNSWEPT:
                 yield name, away @ learner.components_.T
             elif learner.center:
                 auto = away @ learner.components_.T
                 yield "alpha auto", auto
                 yield "alpha auto, unit features", normalize(auto)
-            if name not in RULES and given:
+            if name not in UNSWEPT and given:
                 path = learner.path(GIVEN)
                 for alpha, basis in zip(GIVEN, path.components, strict=True):
                     yield ("PCA" if alpha == 1.0 else f"alpha {alpha}") + name, away @ basis.T
@@ -120,6 +133,11 @@ def batch(center: bool = True) -> dict[str, SlowSubspace]:
     """Return the learner of the batch solution, by the end of its names."""
     name = "" if center else ", not centred"
     return {name: SlowSubspace(FEATURES, center=center, basis="eigenvalue")}
+
+
+def defaults() -> dict[str, SlowSubspace]:
+    """Return the learners of the library's defaults."""
+    return {name: SlowSubspace(FEATURES, **options) for name, options in DEFAULTS.items()}
 
 
 def online() -> dict[str, SlowSubspace]:
@@ -179,13 +197,17 @@ class Slow:
         }
         images, labels = tests["black_on_white"]
         walk = self.watch(page, parts[1])
-        spaces = [Space("linear", None, batch() | batch(center=False) | online())]
+        spaces = [Space("linear", None, batch() | batch(center=False) | online() | defaults())]
         for count in NETWORKS[effort]:
             prototypes = walk.stationary().take(count, np.float32)
             for gamma in GAMMAS[: 1 if effort == "tiny" else None]:
                 network = RBFNetwork(count, gamma=gamma, random_state=0).fit(prototypes)
                 learners = batch() | {name: online()[name] for name in list(RULES)[1:]}
                 spaces.append(Space(f"RBF {count}, gamma {gamma:g}", network, learners))
+        count = NETWORKS[effort][0]
+        network = RBFNetwork(count, random_state=0)
+        network.fit(walk.stationary().take(count, np.float32))
+        spaces.append(Space(f"RBF {count}", network, defaults()))
         clock.begin(f"seed {seed}: {found.views:,} views", found.views)
         moments = np.unique(np.geomspace(min(1000, found.views), found.views, 6).astype(int))
         moments = moments[-1:] if effort == "tiny" else moments
@@ -207,7 +229,8 @@ class Slow:
         for space in spaces:
             for name, rows in space.features(images):
                 found.add("printed", f"{space.name}, {name}", rows, labels)
-            self.sweep(space, images, labels, found)
+            if "" in space.learners:
+                self.sweep(space, images, labels, found)
         reverse = Space("linear", None, online())
         for chunk in self.watch(1.0 - page, parts[1]).chunks(found.views, CHUNK, np.float32):
             reverse.learn(chunk)
@@ -263,14 +286,15 @@ class Slow:
         rows: list[tuple[str, ...]] = []
         marked = set()
         network = [n for n in found.sweeps if n.endswith(f"gamma {GAMMAS[0]:g}")][-1]
-        names = [("raw", "raw pixels")]
-        names += [("linear", n) for n in found.printed if n.startswith("linear, ")]
-        names += [("RBF", n) for n in found.printed if n.startswith(f"{network}, ")]
-        for theirs, name in names:
+        ours = tuple(DEFAULTS)
+        starts = ("raw", "linear, ", f"{network}, ")
+        for name in (n for n in found.printed if n.startswith(starts) or n.endswith(ours)):
             area, error = np.transpose(found.printed[name])
-            if name.endswith(", alpha auto"):
+            if name.endswith(ours):
                 marked.add(len(rows))
-            paper = f"{NARROW}/ ".join(f"{value:.3f}" for value in self.paper[theirs])
+            columns = [self.paper[of] for row, of in OF_THE_PAPER.items() if name.endswith(row)]
+            values = columns[0] if columns else ()
+            paper = f"{NARROW}/ ".join(f"{value:.3f}" for value in values)
             rows.append((name, paper, mean_with_spread(area), mean_with_spread(error)))
         return PageTable(
             ("features", "paper", "our area", "our error"),
@@ -278,7 +302,7 @@ class Slow:
             frozenset(marked),
             f"Test: {self.test}. Area: of the ROC curve of the distance as a detector of equal "
             "class, over all pairs. Error: of the nearest neighbour with one known example of each "
-            "class. Mean ± standard deviation over the seeds. Marked: the library's default.",
+            "class. Mean ± standard deviation over the seeds. Marked: the library's defaults.",
         )
 
     def rate(self, found: "Found") -> str:

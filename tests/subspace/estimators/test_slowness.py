@@ -71,9 +71,9 @@ def test_a_lag_that_is_too_short_warns(seed, recwarn):
     rng = np.random.default_rng(seed)
     drift = Autoregressive(np.exp([-1 / 500]), random_state=seed).take(10_000)
     sensors = drift @ rng.standard_normal((1, 8)) + rng.standard_normal((10_000, 8))
-    with pytest.warns(UserWarning, match="Try lag="):
+    with pytest.warns(UserWarning, match="Compare lag="):
         SlowSubspace(1).fit(sensors)
-    with pytest.warns(UserWarning, match="Try lag="):
+    with pytest.warns(UserWarning, match="Compare lag="):
         SlowSubspace(1).fit([sensors[:5000], sensors[5000:]])
 
 

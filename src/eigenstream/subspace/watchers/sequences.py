@@ -171,8 +171,8 @@ def at_lags(features: Float64s, lags: list[int]) -> Float64s:
 def better_lag(features: Float64s, lags: list[int]) -> str | None:
     """Return a warning if a feature forgets faster at the first lag than at later ones.
 
-    A process with one time scale has the same implied scale at every lag. Noise on top of it
-    lowers the scale at short lags.
+    A process with one time scale has the same implied scale at every lag. Noise or a second, fast
+    process lowers the scale at short lags. Autocorrelations cannot tell them apart.
     """
     n_rows = len(features)
     for k, r in enumerate(at_lags(features, lags).T):
@@ -185,7 +185,7 @@ def better_lag(features: Float64s, lags: list[int]) -> str | None:
             enough = int((scales[:n] > scales[last] / 2.0).argmax())
             return (
                 f"feature {k + 1} has an implied time scale of {scales[0]:.3g} rows at "
-                f"lag={lags[0]}, and of {scales[last]:.3g} rows at lag {lags[last]}: at short lags "
-                f"it is mostly noise. Try lag={lags[enough]}, or compare lags with lag_path."
+                f"lag={lags[0]}, and of {scales[last]:.3g} rows at lag {lags[last]}. Noise or a "
+                f"second, fast process can cause this. Compare lag={lags[enough]} with lag_path."
             )
     return None
