@@ -354,3 +354,11 @@ def test_one_time_is_mapped_back_to_one_field(cube):
     whole, single = pca.inverse_transform(scores), pca.inverse_transform(scores.isel(time=5))
     assert single.dims == ("lat", "lon")
     np.testing.assert_allclose(single, whole.isel(time=5))
+
+
+def test_cells_keep_their_dates_also_in_a_file(cube, tmp_path):
+    pca = StreamPCA(2).fit(open_stream(cube.isel(lon=0), dim="lat"))
+    save(pca, tmp_path / "model.eigs")
+    for model in pca, load(tmp_path / "model.eigs"):
+        maps = model.grid_.maps(model.components_)
+        np.testing.assert_array_equal(maps.time, cube.time)

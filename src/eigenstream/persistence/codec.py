@@ -106,6 +106,8 @@ def _encode_array(values: Array, arrays: Arrays, place: str) -> Any:
         if values.dtype.kind == "O" and not all(_is_plain(item) for item in values.flat):
             raise TypeError(f"{place} cannot be saved, since it has objects. Use numbers or text.")
         return {"is": "text", "of": values.tolist(), "type": "OU"[values.dtype.kind == "U"]}
+    if values.dtype.kind == "M":
+        return {"is": "dates", "of": values.astype(np.int64).tolist(), "type": str(values.dtype)}
     if values.dtype.kind not in "biuf" or values.dtype.itemsize > 8:
         raise TypeError(f"{place} has the type {values.dtype}, which cannot be saved. Use float64.")
     node = {"is": "array", "at": place}
@@ -137,6 +139,8 @@ def decode(
         return values.T if node.get("order") == "F" else values
     if kind == "text":
         return np.array(of, object if node["type"] == "O" else np.str_)
+    if kind == "dates" and np.dtype(node["type"]).kind == "M":
+        return np.array(of, np.int64).astype(node["type"])
     if kind == "float":
         return float(of)
     if kind == "dtype" and np.dtype(of).kind in "biuf":

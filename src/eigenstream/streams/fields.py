@@ -32,7 +32,7 @@ LATITUDES = ("lat", "latitude", "nav_lat")
 class GridVariable:
     """One array of a grid, without the dimension of rows.
 
-    ``coords`` has coordinates of numbers and text, also those of two dimensions.
+    ``coords`` has coordinates of numbers, text and dates, also those of two dimensions.
     """
 
     name: str | None
@@ -244,7 +244,7 @@ def variable_of(array: Labelled, dim: str) -> GridVariable:
         values = np.asarray(coord.values)
         if values.dtype.kind == "O" and all(isinstance(text, str) for text in values.flat):
             values = values.astype(np.str_)
-        if coord.dims and set(coord.dims) <= set(dims) and values.dtype.kind in "biufU":
+        if coord.dims and set(coord.dims) <= set(dims) and values.dtype.kind in "biufUM":
             coords[str(name)] = values
     coord_dims = {name: tuple(map(str, array.coords[name].dims)) for name in coords}
     shape = tuple(int(array.sizes[axis]) for axis in dims)
