@@ -30,9 +30,8 @@ def warmup(json: Json = False) -> None:
     ]
     with waiting("compiling"), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of fits too short to converge
-        for kind in np.float32, np.float64:
-            for estimator in estimators:
-                estimator.fit(rows.astype(kind), labels)
+        for estimator in estimators:  # loops of float32 rows are the same
+            estimator.fit(rows, labels)
         one_shot_error(rows, labels)
         pair_roc(rows, labels)
     seconds = perf_counter() - begun
