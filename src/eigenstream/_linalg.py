@@ -87,6 +87,19 @@ def row_squares(rows: Matrix) -> Float64s:
     return np.asarray(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
 
 
+def unit_rows(rows: Matrix) -> Matrix:
+    """Return dense rows divided by their norms. Rows of zeros remain.
+
+    >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]]))
+    array([[0.6, 0.8],
+           [0. , 0. ]])
+    """
+    if isinstance(rows, DeviceArray):
+        return rows.unit_rows()
+    norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows / np.where(norms > 0.0, norms, norms.dtype.type(1.0))
+
+
 def power_of_two(size: float) -> float:
     """Return the largest power of two up to ``size``. Dividing by it causes no rounding.
 

@@ -233,6 +233,12 @@ class DeviceArray:
         squares = on_host(type(self)(self.xp.sum(values * values, axis=1)))
         return np.asarray(squares, np.float64) * unit**2
 
+    def unit_rows(self) -> Self:
+        """Return the rows divided by their norms. Rows of zeros remain."""
+        squares = self.xp.sum(self.values * self.values, axis=1, keepdims=True)
+        unit = self.xp.ones_like(squares)
+        return type(self)(self.values / self.xp.sqrt(self.xp.where(squares > 0.0, squares, unit)))
+
     def plus_products(self, total: Values) -> Values:
         """Return a total plus the sum of the outer products of the rows.
 

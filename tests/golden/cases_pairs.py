@@ -163,7 +163,7 @@ for name, parameters in {
     "eta 2": {"eta": 2.0},
     "eta .3": {"eta": 0.3},
     "ratio": {"criterion": "ratio", "shrinkage": 0.0},
-    "ratio with shrinkage": {"criterion": "ratio", "shrinkage": 0.2},
+    "ratio with shrinkage": {"criterion": "ratio", "shrinkage": 0.2, "normalize": False},
     "by index": {"eta": 2.0, "preprocessor": X},
     "krylov": {"eta": 2.0, "solver": "krylov"},
     "dual": {"eta": 2.0, "solver": Kernel("linear")},

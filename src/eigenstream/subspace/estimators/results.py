@@ -105,6 +105,7 @@ class Result:
     choice="Choice | None",
     shrinkage="number | None",
     mixing="number | None",
+    normalize="bool?",
     selection="Selection | None",
     n_positive="int",
     weights="tuple[number] | None",
@@ -123,6 +124,8 @@ class PairResult(Result):
         The compared etas and their losses.
     shrinkage, mixing : float or None
         The member of the family. None with ``criterion="difference"``.
+    normalize : bool
+        True if mapped rows are divided by their norm.
     selection : Selection or None
         The compared members of the family and their losses.
     n_positive : int
@@ -138,6 +141,7 @@ class PairResult(Result):
     selection: Any = None
     n_positive: int = 0
     weights: Weights | None = None
+    normalize: bool = False
 
     @property
     def orthonormal(self) -> bool:

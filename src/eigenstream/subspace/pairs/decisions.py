@@ -3,7 +3,7 @@
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,7 +11,7 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream._checks import check_choice, check_number, warn_user
-from eigenstream._linalg import Float64s, row_squares
+from eigenstream._linalg import Float64s, row_squares, unit_rows
 from eigenstream._namespaces import on_host
 from eigenstream._prepared import prepared, without_steps
 from eigenstream._streams import is_stream, labelled_stream
@@ -114,7 +114,7 @@ class PairDecisions(ABC):
         """Return the matrix M of the learned distance, as metric-learn does.
 
         ``pair_distance`` of x and x' is the root of ``(x - x') @ M @ (x - x')``. With ``features``
-        or preprocessing steps, x and x' are the rows after these.
+        or preprocessing steps, x and x' are the rows after these. Cosine distance has no matrix.
 
         Returns
         -------
@@ -127,17 +127,28 @@ class PairDecisions(ABC):
         >>> from sklearn.datasets import load_iris
         >>> from eigenstream import ClassSubspace
         >>> X, y = load_iris(return_X_y=True)
-        >>> metric = ClassSubspace().fit(X, y)
+        >>> metric = ClassSubspace(normalize=False).fit(X, y)
         >>> M, apart = metric.get_mahalanobis_matrix(), X[0] - X[1]
         >>> np.allclose(np.sqrt(apart @ M @ apart), metric.pair_distance(X[None, :2]))
         True
         """
+        if self._cosine:
+            raise ValueError("Cosine distance has no matrix. Fit with normalize=False.")
+        columns = self._linear_map()
+        return np.asarray(columns @ columns.T, np.float64)
+
+    @property
+    def _cosine(self) -> bool:
+        """True if mapped rows are divided by their norm."""
+        return False
+
+    def _linear_map(self) -> Float64s:
+        """Return the matrix by which rows are multiplied."""
         check_is_fitted(self)
         learned: Any = self
         columns = on_host(learned.components_).T
         scale = getattr(learned, "scale_", None)
-        columns = columns if scale is None else columns / on_host(scale)[:, None]
-        return np.asarray(columns @ columns.T, np.float64)
+        return np.asarray(columns if scale is None else columns / on_host(scale)[:, None])
 
     def get_metric(self) -> Callable[..., float]:
         """Return the learned distance as a function of two rows, as metric-learn does.
@@ -160,11 +171,14 @@ class PairDecisions(ABC):
         >>> knn.score(X[1::2], y[1::2])
         0.96
         """
-        M = self.get_mahalanobis_matrix()
+        columns, cosine, learned = self._linear_map(), self._cosine, cast(Any, self)
+        mean = on_host(learned.mean_) if cosine else np.zeros(len(columns))
 
         def metric(first: ArrayLike, second: ArrayLike, squared: bool = False) -> float:
-            apart = np.ravel(np.subtract(first, second, dtype=np.float64))
-            square = max(float(apart @ M @ apart), 0.0)
+            rows = np.array([np.ravel(first), np.ravel(second)], np.float64)
+            features = (rows - mean) @ columns
+            apart = np.subtract(*(unit_rows(features) if cosine else features))
+            square = float(apart @ apart)
             return square if squared else float(np.sqrt(square))
 
         return metric

@@ -8,11 +8,15 @@
     mixing=0                weighted discriminants (LDA)
 
 One eigendecomposition of the covariance within classes serves all shrinkages.
+
+With ``normalize``, mapped rows are divided by their norms, which gives cosine distance about the
+mean.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import product
+from dataclasses import dataclass, field
+from itertools import product, repeat
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +24,7 @@ from scipy.linalg import eigh, svd
 
 from eigenstream._linalg import Float64s, deviations_of, power_of_two, rounding_of_mean
 from eigenstream._storable import storable
+from eigenstream.rows.chunk import Places
 from eigenstream.subspace.sums.operators import Eigenpairs, canonical
 
 #: The values that "auto" compares. Small shrinkages suit columns in unequal units, large ones
@@ -33,8 +38,17 @@ NUMBERS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 #: components.
 ENERGY = 0.99
 
+#: Fewer rows than features are solved in their span if there are more features than this. Larger
+#: values take time. In the span, distances lack the directions that no row has.
+WIDEST = 1024
+
 #: Variances between classes below this share of the variance within count as this share.
 SMALLEST_RATIO = 1e-12
+
+#: Shrinkage, mixing, number of components and ``normalize`` of a member of the family.
+Member = tuple[float, float, int | None, bool]
+#: The preferred mixing and shrinkage for each value of ``normalize``, the preferred one first.
+Preferred = dict[bool, tuple[float, float]]
 
 
 @dataclass(frozen=True)
@@ -152,38 +166,72 @@ class Family:
     shrinkages: tuple[float, ...] = SHRINKAGES
     mixings: tuple[float, ...] = MIXINGS
     numbers: tuple[int | None, ...] = (*NUMBERS, None)
+    normalizations: tuple[bool, ...] = (False, True)
 
     @property
     def several(self) -> bool:
         """True if there are several candidates."""
-        return max(len(self.shrinkages), len(self.mixings), len(self.numbers)) > 1
+        grids = self.shrinkages, self.mixings, self.numbers, self.normalizations
+        return max(map(len, grids)) > 1
 
     def squared_distances(
-        self, axes: Axes, differences: Float64s
-    ) -> Iterator[tuple[tuple[float, float, int | None], Float64s]]:
-        """Yield (shrinkage, mixing, n_components) and the squared distances of pairs.
+        self, axes: Axes, rows: Float64s, pairs: Places
+    ) -> Iterator[tuple[Member, Float64s]]:
+        """Yield members and the squared distances of pairs of centred rows.
 
         With mixing, the distances are those of all components.
         """
-        along = differences @ axes.vectors
+        first, second = pairs.T
+        along = rows @ axes.vectors
         for shrinkage in self.shrinkages:
             whitened = along * axes.scales(shrinkage)
             discriminants = axes.discriminants(shrinkage)
-            whole = np.einsum("ij,ij->i", whitened, whitened)
-            squares = (whitened @ discriminants.vectors) ** 2
-            for mixing in self.mixings:
-                weights, rest = discriminants.weights(mixing)
-                if mixing > 0.0:
-                    number = None if None in self.numbers else self.numbers[0]
-                    yield (shrinkage, mixing, number), rest * whole + squares @ (weights - rest)
-                    continue
-                nested = np.cumsum(squares * weights, axis=1)
-                for number in self.numbers:
-                    if number is None:
-                        yield (shrinkage, mixing, None), nested[:, -1]
-                    elif number < nested.shape[1] or len(self.numbers) == 1:
-                        last = min(number, nested.shape[1])
-                        yield (shrinkage, mixing, number), nested[:, last - 1]
+            projected = whitened @ discriminants.vectors
+            apart = whitened[first] - whitened[second], projected[first] - projected[second]
+            norms: Any = repeat((None, None))
+            if True in self.normalizations:
+                norms = self._squares(discriminants, whitened, projected)
+            for (member, squares), (_, lengths) in zip(
+                self._squares(discriminants, *apart), norms, strict=False
+            ):
+                if False in self.normalizations:
+                    yield (shrinkage, *member, False), squares
+                if True in self.normalizations:
+                    unit = chords(squares, lengths[first], lengths[second])
+                    yield (shrinkage, *member, True), unit
+
+    def _squares(
+        self, discriminants: Discriminants, whitened: Float64s, projected: Float64s
+    ) -> Iterator[tuple[tuple[float, int | None], Float64s]]:
+        """Yield (mixing, n_components) and the squared norms of whitened rows after the map."""
+        whole, squares = np.einsum("ij,ij->i", whitened, whitened), projected**2
+        for mixing in self.mixings:
+            weights, rest = discriminants.weights(mixing)
+            if mixing > 0.0:
+                number = None if None in self.numbers else self.numbers[0]
+                yield (mixing, number), rest * whole + squares @ (weights - rest)
+                continue
+            nested = np.cumsum(squares * weights, axis=1)
+            for number in self.numbers:
+                if number is None:
+                    yield (mixing, None), nested[:, -1]
+                elif number < nested.shape[1] or len(self.numbers) == 1:
+                    yield (mixing, number), nested[:, min(number, nested.shape[1]) - 1]
+
+
+def chords(squares: Float64s, first: Float64s, second: Float64s) -> Float64s:
+    """Return the squared distances of vectors divided by their norms; zero remains zero.
+
+    ``squares`` are squared distances, ``first`` and ``second`` squared norms.
+
+    >>> chords(np.array([2.0, 9.0]), np.array([1.0, 0.0]), np.array([1.0, 9.0]))
+    array([2., 1.])
+    """
+    first, second = np.sqrt(np.maximum(first, 0.0)), np.sqrt(np.maximum(second, 0.0))
+    product = first * second
+    one_is_zero = ((first > 0.0) != (second > 0.0)).astype(np.float64)
+    apart = squares - (first - second) ** 2
+    return np.asarray(np.divide(apart, product, out=one_is_zero, where=product > 0.0))
 
 
 @storable(
@@ -195,6 +243,8 @@ class Family:
     numbers="f8 c",
     losses="f8 c",
     n_folds="int",
+    normalize="bool?",
+    normalizations="bool c?",
 )
 @dataclass(frozen=True)
 class Selection:
@@ -209,6 +259,10 @@ class Selection:
         components of 0 stands for all.
     n_folds : int
         The number of folds.
+    normalize : bool
+        True if cosine distance is selected.
+    normalizations : array of shape (n_candidates,)
+        True for candidates with cosine distance.
     """
 
     shrinkage: float
@@ -219,11 +273,13 @@ class Selection:
     numbers: Float64s
     losses: Float64s
     n_folds: int
+    normalize: bool = False
+    normalizations: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
 
     @property
     def family(self) -> Family:
         """The family of the selected member alone."""
-        return Family((self.shrinkage,), (self.mixing,), (self.n_components,))
+        return Family((self.shrinkage,), (self.mixing,), (self.n_components,), (self.normalize,))
 
 
 def near_best(losses: Float64s, slack: float) -> NDArray[np.intp]:
@@ -240,35 +296,56 @@ def near_best(losses: Float64s, slack: float) -> NDArray[np.intp]:
 
 
 def select(
-    losses: list[dict[tuple[float, float, int | None], float]],
+    losses: list[dict[Member, float]],
     family: Family,
     slack: float,
-    preferred: tuple[float, float],
+    preferred: Preferred,
 ) -> Selection:
     """Return the candidate nearest to the preferred one, of those near the best.
 
-    ``preferred`` is a mixing and a shrinkage. More components are preferred.
+    Its kind of distance is the first of ``preferred``, unless the best candidate of the other kind
+    is better by more than ``slack``. More components are preferred.
     """
     n_folds = len(losses)
     if not losses:
-        every = product(family.shrinkages, family.mixings, family.numbers[-1:])
+        every = product(
+            family.shrinkages, family.mixings, family.numbers[-1:], family.normalizations[:1]
+        )
         losses = [dict.fromkeys(every, 1.0)]
     names = [name for name in losses[0] if all(name in fold for fold in losses)]
     table = np.array([[fold[name] for name in names] for fold in losses])
+    kinds = {kind: np.flatnonzero([name[3] == kind for name in names]) for kind in preferred}
+    kinds = {kind: places for kind, places in kinds.items() if len(places)}
+    firsts = [places[int(table[:, places].mean(axis=0).argmin())] for places in kinds.values()]
+    normalize = [*kinds][0 if 0 in near_best(table[:, firsts], slack) else 1]
+    alike = kinds[normalize]
 
     def distance(place: int) -> tuple[int, float, int]:
-        shrinkage, mixing, number = names[place]
+        shrinkage, mixing, number, _ = names[place]
         return (
-            _grid_steps(family.mixings, mixing, preferred[0]),
+            _grid_steps(family.mixings, mixing, preferred[normalize][0]),
             -(number or np.inf),
-            _grid_steps(family.shrinkages, shrinkage, preferred[1]),
+            _grid_steps(family.shrinkages, shrinkage, preferred[normalize][1]),
         )
 
-    best = names[min(near_best(table, slack).tolist(), key=distance)]
-    shrinkages, mixings, numbers = np.array(
-        [[shrinkage, mixing, number or 0] for shrinkage, mixing, number in names], np.float64
+    best = min(alike[near_best(table[:, alike], slack)].tolist(), key=distance)
+    shrinkages, mixings, numbers, normalizations = np.array(
+        [[shrinkage, mixing, number or 0, unit] for shrinkage, mixing, number, unit in names],
+        np.float64,
     ).T
-    return Selection(*best, shrinkages, mixings, numbers, table.mean(axis=0), n_folds)
+    shrinkage, mixing, number, _ = names[best]
+    return Selection(
+        shrinkage,
+        mixing,
+        number,
+        shrinkages,
+        mixings,
+        numbers,
+        table.mean(axis=0),
+        n_folds,
+        normalize,
+        normalizations > 0.0,
+    )
 
 
 def _grid_steps(values: tuple[float, ...], value: float, preferred: float) -> int:
@@ -278,13 +355,17 @@ def _grid_steps(values: tuple[float, ...], value: float, preferred: float) -> in
 
 
 def components_of(
-    axes: Axes, shrinkage: float, mixing: float, n_components: int | None, energy: float = 1.0
+    axes: Axes,
+    shrinkage: float,
+    mixing: float,
+    n_components: int | None,
+    energy: float | None = 1.0,
 ) -> Eigenpairs:
     """Return the components as columns, with the variances of the rows after the map.
 
     Euclidean distances after the map are the learned distances. The components are principal axes
     of the mapped rows. With mixing and ``n_components=None``, ``energy`` is the share of the mean
-    squared distance to keep.
+    squared distance to keep, or None for all directions.
     """
     discriminants, scales = axes.discriminants(shrinkage), axes.scales(shrinkage)
     weights, rest = discriminants.weights(mixing)
@@ -300,7 +381,7 @@ def components_of(
     mapped = mapped @ axes.vectors.T
     values, turn = eigh(mapped @ axes.scatters.total @ mapped.T, driver="evd")
     values, turn = np.maximum(values[::-1], 0.0), turn[:, ::-1]
-    if mixing > 0.0 and n_components is None:
+    if mixing > 0.0 and n_components is None and energy is not None:
         least = energy * float(values.sum()) * (1.0 - 1e-12)
         n_components = int(np.searchsorted(np.cumsum(values), least)) + 1
     return canonical(values[:n_components], mapped.T @ turn[:, :n_components])

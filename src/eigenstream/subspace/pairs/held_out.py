@@ -18,7 +18,7 @@ from eigenstream._checks import is_sparse
 from eigenstream._linalg import Float64s, row_squares
 from eigenstream._types import Matrix
 from eigenstream.rows.chunk import Chunk, Places
-from eigenstream.subspace.pairs.discriminants import Axes, Scatters
+from eigenstream.subspace.pairs.discriminants import Axes, Preferred, Scatters
 from eigenstream.subspace.pairs.hashes import chunk_keys, row_hashes
 from eigenstream.subspace.pairs.terms import ClassTerms, PairTerms
 from eigenstream.subspace.sums.accumulators import Moments
@@ -39,8 +39,10 @@ PAIRS = 2000
 #: for 5 to 9 classes. Larger numbers select the preferred parameters more often.
 NEAR, NEAR_IF_FEW = 1.0, 2.0
 
-#: The preferred mixing and shrinkage, and those for few classes, which give Euclidean distance.
-PREFERRED, EUCLIDEAN = (0.3, 0.6), (1.0, 1.0)
+#: The preferred mixing and shrinkage of cosine and of Euclidean distance, and those for few
+#: classes, which give raw distance.
+PREFERRED: Preferred = {True: (1.0, 0.6), False: (0.3, 0.6)}
+RAW: Preferred = {False: (1.0, 1.0), True: (1.0, 1.0)}
 
 #: Groups of this number of rows on average count as identities: regions are sets of whole groups.
 #: Smaller groups are clustered.
@@ -66,9 +68,16 @@ class Fold:
 
     learner: Learner
     left_out: Parts
-    #: The differences of the test pairs, and True for pairs of the same class.
-    differences: Float64s
+    #: The rows to test on, minus the mean of the other rows.
+    rows: Float64s
+    #: The test pairs as row numbers, and True for pairs of the same class.
+    pairs: Places
     same: NDArray[np.bool_]
+
+    @property
+    def differences(self) -> Float64s:
+        """The differences of the test pairs."""
+        return np.asarray(self.rows[self.pairs[:, 0]] - self.rows[self.pairs[:, 1]])
 
 
 @dataclass(frozen=True)
@@ -77,7 +86,7 @@ class Folds:
 
     folds: list[Fold]
     slack: float
-    preferred: tuple[float, float]
+    preferred: Preferred
 
 
 def roc_area_of_pairs(distances: Float64s, same: NDArray[np.bool_]) -> float:
@@ -160,13 +169,14 @@ def folds_of_classes(learner: Learner, rows: Chunk) -> Folds:
             kept = learner_of(ClassTerms(terms.n_features), rows.chosen(np.flatnonzero(~tested)))
         if same.all() or not same.any() or min(kept.terms.totals(left_out)) <= 0.0:
             continue
-        test = rows.rows[test_rows]
-        folds.append(Fold(kept, left_out, dense(test[first] - test[second]), same))
+        mean = mean_of(rows.rows, np.where(tested, 0.0, rows.each_weight()))
+        test = dense(rows.rows[test_rows]) - mean
+        folds.append(Fold(kept, left_out, test, np.column_stack([first, second]), same))
     # Folds of couples of few classes share classes: about half as many are independent.
     slack = NEAR_IF_FEW / np.sqrt(n / 2)
     if not FEWEST_CLASSES <= n < BUCKETS:
         slack = NEAR / np.sqrt(max(len(folds), 1))
-    return Folds(folds, float(slack), EUCLIDEAN if n < BUCKETS else PREFERRED)
+    return Folds(folds, float(slack), RAW if n < BUCKETS else PREFERRED)
 
 
 def few_classes(terms: ClassTerms) -> bool:
@@ -325,7 +335,7 @@ def folds_of_pairs(graph: PairGraph, scatters: Scatters) -> Folds:
         part = rng.permutation(len(graph.groups)) % BUCKETS
         couples: Any = [(k, k + BUCKETS // 2) for k in range(BUCKETS // 2)]
     elif graph.below_ten:
-        return Folds([], NEAR, EUCLIDEAN)
+        return Folds([], NEAR, RAW)
     else:
         part = graph.regions(scatters)
         sizes = np.bincount(part[pairs.pairs[graph._alike, 0]], minlength=BUCKETS)
@@ -338,12 +348,21 @@ def folds_of_pairs(graph: PairGraph, scatters: Scatters) -> Folds:
         if min(_fewest(kept), _fewest(test)) < 2:
             continue
         test = _at_most(test, rng)
-        first, second = test.pairs.T  # type: ignore[union-attr]
-        differences = dense(test.rows[first] - test.rows[second])
+        chosen = test.kept()
+        assert chosen.pairs is not None
         sums = learner_of(PairTerms(scatters.directions), kept)
-        folds.append(Fold(sums, NOTHING, differences, np.asarray(test.targets) > 0))
+        rows, same = dense(chosen.rows) - mean_of_members(kept), np.asarray(test.targets) > 0
+        folds.append(Fold(sums, NOTHING, rows, chosen.pairs, same))
     slack = NEAR / np.sqrt(max(len(folds), 1))
     return Folds(folds if len(folds) > 1 else [], float(slack), PREFERRED)
+
+
+def mean_of_members(pairs: Chunk) -> Float64s:
+    """Return the weighted mean of the rows of pairs."""
+    assert pairs.pairs is not None
+    weights = np.repeat(pairs.each_weight(), 2)
+    of_rows = np.bincount(pairs.pairs.ravel(), weights, pairs.rows.shape[0])
+    return mean_of(pairs.rows, np.asarray(of_rows, np.float64))
 
 
 def _fewest(pairs: Chunk) -> int:

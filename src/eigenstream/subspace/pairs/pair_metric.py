@@ -213,7 +213,8 @@ class PairMetric(
         columns = canonical_signs(vectors[:, order])
         self.components_ = (columns * np.sqrt(values[order])).T
         self._begun = norm, margin
-        self._trained = TrainingPairs.of_all([weighted], np.asarray(self.components_.T, np.float64))
+        columns = self.components_.T
+        self._trained = TrainingPairs.of_all([weighted], lambda rows: rows @ columns)
         return self
 
     @property

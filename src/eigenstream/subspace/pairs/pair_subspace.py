@@ -42,9 +42,10 @@ from eigenstream.subspace.pairs.held_out import (
     PairGraph,
     folds_of_pairs,
     learner_of,
+    mean_of_members,
 )
 from eigenstream.subspace.pairs.pairwise import PairwiseEstimator, continues
-from eigenstream.subspace.pairs.sample import MOST_PAIRS, PairSample, TrainingPairs
+from eigenstream.subspace.pairs.sample import MOST_PAIRS, PairSample, Project, TrainingPairs
 from eigenstream.subspace.pairs.terms import PairTerms
 from eigenstream.subspace.solvers.base import Solver
 from eigenstream.subspace.sums.learner import Learner
@@ -64,7 +65,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
 
     Parameters
     ----------
-    <n_components, criterion, shrinkage, mixing>
+    <n_components, criterion, shrinkage, mixing, normalize>
     scale : False, "within" or "auto", default="auto"
         Divide each feature by its standard deviation within positive pairs. "auto" is "within" for
         "ratio" if the two largest sets of connected rows have half of the rows of positive pairs,
@@ -84,10 +85,11 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         Rows by descending eigenvalue. For "ratio", distances after the map are the learned
         distances. For "difference", rows are orthonormal.
     eigenvalues_ : array of shape (n_components,)
-        For "ratio", the variances of the rows after the map. For "difference", the largest
-        eigenvalues of T.
+        For "ratio", the variances of the rows after the map, before they are normalized. For
+        "difference", the largest eigenvalues of T.
     mean_ : array of shape (n_features,)
-        Zero, since distances do not depend on the mean.
+        The mean of the rows of pairs for cosine distance, from up to 8192 pairs of each sign. Zero
+        for Euclidean distance, which does not depend on the mean.
     n_samples_seen_ : int
         The number of pairs learned from.
     solver_ : str
@@ -95,8 +97,8 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
     eta_ : float or None
         The weight in use. None with ``criterion="ratio"``.
     result_ : PairResult
-        The result: ``shrinkage`` and ``mixing`` of "ratio" and their ``selection``, or the
-        ``choice`` of eta.
+        The result: ``shrinkage``, ``mixing`` and ``normalize`` of "ratio" and their ``selection``,
+        or the ``choice`` of eta.
     threshold_ : float
         The distance below which two rows count as the same class.
 
@@ -157,6 +159,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         criterion: str = "ratio",
         shrinkage: Setting = "auto",
         mixing: Setting = "auto",
+        normalize: bool | str = "auto",
         scale: bool | str = "auto",
         eta: Setting = "auto",
         solver: str | Solver = "auto",
@@ -168,6 +171,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         self.criterion = criterion
         self.shrinkage = shrinkage
         self.mixing = mixing
+        self.normalize = normalize
         self.scale = scale
         self.eta = eta
         self.solver = solver
@@ -213,7 +217,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         keeper = keeper_of(checkpoint, every, resume)
         fit = self._fit(pairs, y, keeper, sample_weight=sample_weight)
         if fit is not None:
-            self._trained = TrainingPairs.of_all(fit.reading(), self._columns)
+            self._trained = TrainingPairs.of_all(fit.reading(), self._features_of)
         return self
 
     def _all_of(self, stream: StreamLike) -> tuple[PairsLike, LabelsLike]:
@@ -330,6 +334,9 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
     def _folds(self, learner: Learner, rows: PairGraph) -> Folds:
         return folds_of_pairs(rows, self._scatters(learner, learner.terms.n_features))
 
+    def _middle(self, learner: Learner) -> Float64s:
+        return mean_of_members(learner.ahead().sample.kept)  # type: ignore[union-attr, arg-type]
+
     def _scales(self, learner: Learner) -> bool:
         return self._graph(learner).few
 
@@ -369,8 +376,8 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
 
     # ---- results ---------------------------------------------------------------------------
 
-    def _projected_sample(self, learner: Learner, columns: Float64s) -> TrainingPairs:
-        return TrainingPairs.of_sample(learner.sample, columns)  # type: ignore[arg-type]
+    def _projected_sample(self, learner: Learner, project: Project) -> TrainingPairs:
+        return TrainingPairs.of_sample(learner.sample, project)  # type: ignore[arg-type]
 
     def _subspace_bound(self, margin: float, delta: float, diameter: float) -> RiskBound:
         norms = float(np.sqrt(self.n_components_)), 1.0

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from eigenstream._checks import warn_user
-from eigenstream._linalg import Float64s
+from eigenstream._linalg import Float64s, unit_rows
 from eigenstream._provenance import forget_source, note_source
 from eigenstream._storable import storable
 from eigenstream._streams import (
@@ -27,7 +27,8 @@ from eigenstream.rows.fit import Fit, Keeper
 from eigenstream.rows.guard import reads
 from eigenstream.rows.rows import Rows
 from eigenstream.subspace.estimators.base import SubspaceEstimator
-from eigenstream.subspace.estimators.entries import CRITERION, DEFAULT
+from eigenstream.subspace.estimators.entries import CRITERION, DEFAULT, FLAG
+from eigenstream.subspace.estimators.mapping import projected
 from eigenstream.subspace.estimators.results import PairResult
 from eigenstream.subspace.inference.uncertainty import (
     BlockCut,
@@ -43,6 +44,7 @@ from eigenstream.subspace.pairs.discriminants import (
     MIXINGS,
     NUMBERS,
     SHRINKAGES,
+    WIDEST,
     Axes,
     Family,
     Scatters,
@@ -52,14 +54,14 @@ from eigenstream.subspace.pairs.discriminants import (
 )
 from eigenstream.subspace.pairs.etas import Choice, choose, margin_risk_eta
 from eigenstream.subspace.pairs.held_out import (
-    EUCLIDEAN,
+    RAW,
     REGION_SHRINKAGE,
     Folds,
     PairGraph,
     roc_area_of_pairs,
 )
 from eigenstream.subspace.pairs.risks import PAPER_MARGIN
-from eigenstream.subspace.pairs.sample import PairSample, Sample, TrainingPairs
+from eigenstream.subspace.pairs.sample import PairSample, Project, Sample, TrainingPairs
 from eigenstream.subspace.solvers.base import COUNT, Problem
 from eigenstream.subspace.solvers.kernels import Kernel
 from eigenstream.subspace.solvers.ratio_frame import RatioFrame
@@ -100,12 +102,18 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         distance at shrinkage 1. "auto" compares 0, 0.1, 0.3 and 1. It is 0 for an integer
         n_components of at most the number of discriminants, and compares the other values for a
         larger one. "difference" ignores it.
+    normalize : bool or "auto", default="auto"
+        For "ratio": divide mapped rows by their norm, so that their distances are cosine distances
+        about the mean: ``sqrt(2 - 2 cos)``. "auto" compares Euclidean and cosine distance on
+        held-out classes or pairs. It is False for an integer n_components, for several tasks,
+        or if both shrinkage and mixing are numbers. "difference" ignores it.
     """
 
     eta: Any
     criterion: str
     shrinkage: Setting
     mixing: Setting
+    normalize: bool | str
     scale: bool | str
 
     _bounded = True
@@ -115,6 +123,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         "criterion": [CRITERION],
         "shrinkage": [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"})],
         "mixing": [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"})],
+        "normalize": [FLAG, StrOptions({"auto"})],
     }
 
     #: The size of the sample that errors are counted on. None is the default size.
@@ -127,9 +136,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         """Return an empty sample."""
 
     @abstractmethod
-    def _projected_sample(
-        self, learner: Learner, columns: Float64s
-    ) -> TrainingPairs | TrainingRows:
+    def _projected_sample(self, learner: Learner, project: Project) -> TrainingPairs | TrainingRows:
         """Return the sampled training pairs (or rows) of a learner after projection."""
 
     @abstractmethod
@@ -193,6 +200,10 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
     @abstractmethod
     def _folds(self, learner: Learner, rows: Matrix) -> Folds:
         """Return the folds of sampled rows or pairs."""
+
+    @abstractmethod
+    def _middle(self, learner: Learner) -> Float64s:
+        """Return the mean about which cosines are taken."""
 
     @abstractmethod
     def _scales(self, learner: Learner) -> bool:
@@ -267,8 +278,10 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         terms, width = learner.terms, learner.terms.n_features
         inside, basis = learner, None
         scale = self._divisors(learner)
-        if scale is None:
-            inside, basis = learner.in_row_span()
+        span = learner.in_row_span() if scale is None else (learner, None)
+        unseen = span[1] is not None and width <= WIDEST
+        if not unseen:
+            inside, basis = span
         if isinstance(learner.sums, RatioFrame):
             sides = learner.operator()
             basis, trace = sides.basis.T, sides.penalty_trace
@@ -283,7 +296,8 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         if self.scale == "auto" and basis is None and self._kernel is None:
             scale = scatters.deviations(terms.mean) if self._scales(learner) else None
         axes = Axes(scatters.scaled(scale, terms.mean))
-        family = self._family(axes, width)
+        tasks = {task for task, _ in getattr(terms, "centers", ())}
+        family = self._family(axes, width, several_tasks=len(tasks) > 1)
         selection: Selection | None = None
         if family.several:
             folds = self._folds(inside, self._test_rows(learner, basis, scale))
@@ -291,16 +305,17 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
             for fold in folds.folds:
                 kept = self._scatters(fold.learner, width, fold.left_out)
                 kept = kept.scaled(scale, terms.mean)
-                apart = fold.differences if scale is None else fold.differences / scale
-                squares = family.squared_distances(Axes(kept), apart)
+                points = fold.rows if scale is None else fold.rows / scale
+                squares = family.squared_distances(Axes(kept), points, fold.pairs)
                 areas = ((name, roc_area_of_pairs(q, fold.same)) for name, q in squares)
                 losses.append({name: 1.0 - area for name, area in areas})
-            preferred = folds.preferred if losses else EUCLIDEAN
+            preferred = folds.preferred if losses else RAW
             selection = select(losses, family, folds.slack, preferred)
             family = selection.family
         (shrinkage,), (mixing,), (n,) = family.shrinkages, family.mixings, family.numbers
-        energy = ENERGY if self.n_components == "auto" else 1.0
-        pairs = components_of(axes, shrinkage, mixing, n, energy)
+        (normalize,) = family.normalizations
+        energy = ENERGY if self.n_components == "auto" and not normalize else 1.0
+        pairs = components_of(axes, shrinkage, mixing, n, None if unseen else energy)
         if basis is not None:
             pairs = canonical(pairs.values, basis @ pairs.vectors)
         if n is not None and len(pairs.values) < n:
@@ -310,15 +325,16 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
             )
         return PairResult(
             pairs,
-            terms.mean,
+            self._middle(learner) if normalize else terms.mean,
             scale,
             shrinkage=shrinkage,
             mixing=mixing,
+            normalize=normalize,
             selection=selection,
             n_positive=len(axes.discriminants(shrinkage).variances),
         )
 
-    def _family(self, axes: Axes, width: int) -> Family:
+    def _family(self, axes: Axes, width: int, *, several_tasks: bool) -> Family:
         """Return the members of the family to compare."""
         wanted = self._wanted(width)
         numbers = (*NUMBERS, None) if wanted == "auto" else (wanted,)
@@ -331,7 +347,13 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
             mixings = MIXINGS[:1] if few else MIXINGS[1:]
         numbers = (None,) if wanted == "auto" and min(mixings) > 0.0 else numbers
         alone = isinstance(self.shrinkage, Real)
-        return Family((float(self.shrinkage),) if alone else SHRINKAGES, mixings, numbers)
+        shrinkages = (float(self.shrinkage),) if alone else SHRINKAGES
+        normalizations: tuple[bool, ...] = (False, True)
+        if not isinstance(self.normalize, str):
+            normalizations = (bool(self.normalize),)
+        elif isinstance(wanted, Integral) or several_tasks or len(shrinkages) == len(mixings) == 1:
+            normalizations = (False,)
+        return Family(shrinkages, mixings, numbers, normalizations)
 
     def _chosen(
         self,
@@ -359,7 +381,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
             vectors = pairs.vectors[:, :positive]
             columns = vectors if scale is None else vectors / scale[:, None]
             columns = columns if basis is None else basis @ columns
-            counts = self._projected_sample(learner, columns).counts
+            counts = self._projected_sample(learner, lambda rows: rows @ columns).counts
             return pair_risk.margin_risk(counts, PAPER_MARGIN, self._diameter(learner)).risk
 
         return margin_risk_eta(loss)
@@ -405,10 +427,24 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         scale = None if self._answer is None else self._answer.scale
         return float(diameter if scale is None else diameter / scale.min())
 
+    def _projected(self, rows: Matrix, mean: Float64s, columns: Float64s) -> Matrix:
+        features = super()._projected(rows, mean, columns)
+        return unit_rows(features) if self._cosine else features
+
+    @property
+    def _cosine(self) -> bool:
+        return self.result_.normalize
+
+    def _features_of(self, rows: Matrix) -> Float64s:
+        """Return the features of learned rows, after the feature map, in float64."""
+        result = self.result_
+        features = projected(rows.astype(np.float64, copy=False), result.mean, result.columns)
+        return np.asarray(unit_rows(features) if result.normalize else features)
+
     @reads
     def _training(self) -> TrainingPairs | TrainingRows:
         if self._trained is None:
-            self._trained = self._projected_sample(self._known().ahead(), self._columns)
+            self._trained = self._projected_sample(self._known().ahead(), self._features_of)
         return self._trained
 
     def _unit(self) -> float:

@@ -3,7 +3,7 @@
 A sample does not depend on the order, the chunking or the merging of the rows.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from math import sqrt
 from zlib import crc32
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from eigenstream._linalg import Float64s
 from eigenstream._namespaces import on_host
 from eigenstream._storable import storable
-from eigenstream._types import Array
+from eigenstream._types import Array, Matrix
 from eigenstream.evaluation.base import PairCounts, counts_of_pairs
 from eigenstream.evaluation.pair_risk import TrainingRows
 from eigenstream.rows.chunk import Chunk, joined
@@ -25,6 +25,9 @@ SAMPLE_VALUES = 1 << 23
 
 #: The largest numbers of rows, and of pairs of each sign, in a sample.
 MOST_ROWS, MOST_PAIRS = 10_000, 8192
+
+#: A map of rows to the features whose distances count.
+Project = Callable[[Matrix], Float64s]
 
 
 @storable(size="int", hashes="u8 h", kept="Chunk | None", total="number", complete="bool")
@@ -133,41 +136,41 @@ class TrainingPairs:
     numbers: tuple[float, float]
 
     @classmethod
-    def of_all(cls, chunks: Iterable[Chunk], columns: Float64s) -> "TrainingPairs":
+    def of_all(cls, chunks: Iterable[Chunk], project: Project) -> "TrainingPairs":
         """Return all pairs of chunks after projection, where equal pairs count as one."""
         parts = [
-            (lengths_of(c, columns), c.targets, c.each_weight(), pair_hashes(c)) for c in chunks
+            (lengths_of(c, project), c.targets, c.each_weight(), pair_hashes(c)) for c in chunks
         ]
         lengths, signs, weights, hashes = map(np.concatenate, zip(*parts, strict=True))
         return cls(counts_of_pairs(lengths, signs, weights), numbers_of(hashes, signs, weights))
 
     @classmethod
-    def of_sample(cls, sample: PairSample, columns: Float64s) -> "TrainingPairs":
+    def of_sample(cls, sample: PairSample, project: Project) -> "TrainingPairs":
         """Return the pairs of a sample after projection."""
         kept = sample.kept
         assert kept is not None
-        lengths, signs, weights = lengths_of(kept, columns), kept.targets, kept.each_weight()
+        lengths, signs, weights = lengths_of(kept, project), kept.targets, kept.each_weight()
         numbers = [_effective(weights[signs == sign]) for sign in (1, -1)]
         return cls(counts_of_pairs(lengths, signs, weights), (numbers[0], numbers[1]))
 
 
-def training_rows(sample: Sample, columns: Float64s) -> TrainingRows:
+def training_rows(sample: Sample, project: Project) -> TrainingRows:
     """Return the labelled rows of a sample after projection."""
     kept = sample.kept
     assert kept is not None
     keys, codes = chunk_keys(kept)
     numbers: dict[object, int] = {}
     tasks = np.array([numbers.setdefault(key[0], len(numbers)) for key in keys], np.intp)
-    Z = np.asarray(kept.rows @ columns, np.float64)
+    Z = project(kept.rows)
     weights = kept.each_weight()
     distinct, complete = sample.n_distinct, sample.complete
     return TrainingRows(Z, codes, tasks[codes], weights, sample.total, complete, distinct)
 
 
-def lengths_of(chunk: Chunk, columns: Float64s) -> Float64s:
+def lengths_of(chunk: Chunk, project: Project) -> Float64s:
     """Return the distance of the members of each pair after projection."""
     assert chunk.pairs is not None
-    Z = np.asarray(chunk.rows @ columns, np.float64)
+    Z = project(chunk.rows)
     return np.asarray(np.linalg.norm(Z[chunk.pairs[:, 0]] - Z[chunk.pairs[:, 1]], axis=1))
 
 
