@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from PIL import Image
 
 from eigenstream.plotting import axes, save
-from eigenstream.plotting._axes import COLOURS, INK, colours, legend
+from eigenstream.plotting._axes import COLOURS, GREY, INK, colours, legend
 
 
 def figure_uri(ax: Axes) -> str:
@@ -63,13 +63,13 @@ def decision_lines(
         shade = np.asarray(answers(grid.reshape(-1, 2))).reshape(61, 61)
         levels = np.linspace(0.0, 1.0, 6)
         ax.contourf(across, up, shade, levels, colors=_shades(len(levels) - 1), alpha=0.25)
-    for group, colour in ((faint, COLOURS[0]), (units, INK)):
+    for group, colour in ((faint, GREY), (units, INK)):
         for w, b in group:
             if np.any(w):
                 foot = -b * np.asarray(w) / np.sum(np.square(w))
                 along = foot + np.array([-w[1], w[0]])
                 ax.axline(foot, along, lw=0.8 if group is faint else 1.6, color=colour, zorder=1)
-    for name, colour in zip(np.unique(names), (COLOURS[2], COLOURS[1]), strict=False):
+    for name, colour in zip(np.unique(names), (COLOURS[0], COLOURS[1]), strict=False):
         x, y = points[names == name].T
         ax.scatter(x, y, s=16, color=colour, zorder=2)
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), xlabel="x₁", ylabel="x₂")
@@ -77,7 +77,7 @@ def decision_lines(
 
 
 def _shades(count: int) -> list[str]:
-    return [COLOURS[2]] * (count // 2) + ["#ffffff"] * (count % 2) + [COLOURS[1]] * (count // 2)
+    return [COLOURS[0]] * (count // 2) + ["#ffffff"] * (count % 2) + [COLOURS[1]] * (count // 2)
 
 
 def error_surface(
@@ -104,10 +104,8 @@ def error_surface(
     grid = np.stack(np.meshgrid(around, around), axis=-1)
     error = np.einsum("...i,ij,...j->...", grid, R, grid)
     levels = error.max() * np.linspace(0.04, 1, 10) ** 2
-    ax.contour(
-        around + centre[0], around + centre[1], error, levels, colors=COLOURS[0], linewidths=0.7
-    )
-    for (name, path), colour in zip(paths.items(), colours(len(paths) + 1)[1:], strict=True):
+    ax.contour(around + centre[0], around + centre[1], error, levels, colors=GREY, linewidths=0.7)
+    for (name, path), colour in zip(paths.items(), colours(len(paths)), strict=True):
         steps = np.asarray(path, np.float64)
         ax.plot(steps[:, 0], steps[:, 1], lw=1.1, color=colour, label=name)
     ax.plot(*centre, "+", ms=10, color=INK)
@@ -130,10 +128,10 @@ def unit_circle(
     """
     ax = axes(4.0, 4.0) if ax is None else ax
     turn = np.linspace(0.0, 2.0 * np.pi, 181)
-    ax.plot(np.cos(turn), np.sin(turn), lw=0.8, color=COLOURS[0])
+    ax.plot(np.cos(turn), np.sin(turn), lw=0.8, color=GREY)
     x, y = np.asarray(component, np.float64)
     ax.plot([-2 * x, 2 * x], [-2 * y, 2 * y], ls="--", lw=1.0, color=INK)
-    for (name, path), colour in zip(paths.items(), colours(len(paths) + 1)[1:], strict=True):
+    for (name, path), colour in zip(paths.items(), colours(len(paths)), strict=True):
         steps = np.asarray(path, np.float64)
         ax.plot(steps[:, 0], steps[:, 1], lw=1.2, color=colour, label=name)
         ax.plot(*steps[0], "o", ms=4, color=colour)

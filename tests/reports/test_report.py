@@ -10,8 +10,10 @@ from eigenstream import (
     CompetitiveLearning,
     DynamicSubspace,
     Kernel,
+    MultilayerPerceptron,
     PairMetric,
     PairSubspace,
+    Perceptron,
     RBFNetwork,
     SelfOrganizingMap,
     SlowSubspace,
@@ -41,7 +43,7 @@ IMAGES = {"shape": (3, 4)}
 #: Fitted estimators with the rows, labels and options of their pages.
 MADE = {
     "slow": lambda: (SlowSubspace(3).fit(RUNS), RUNS, {}),
-    "slow, all": lambda: (SlowSubspace(None, alpha=0.9).fit(ROWS), ROWS, {}),
+    "slow, all": lambda: (SlowSubspace(None, alpha=0.9).fit(ROWS, blocks=5), ROWS, {}),
     "ratio": lambda: (SlowSubspace(2, criterion="ratio", lag=3).fit(ROWS), ROWS, {}),
     "one": lambda: (SlowSubspace(1).fit(ROWS), None, {}),
     "mapped": lambda: (SlowSubspace(2, features=RBFNetwork(9)).fit(ROWS), ROWS, {}),
@@ -50,8 +52,19 @@ MADE = {
     "sketch": lambda: (StreamPCA(2, solver="sketch").fit(ROWS), ROWS, {}),
     "pca": lambda: (StreamPCA(0.9, scale=True).fit(ROWS), open_stream(ROWS), {}),
     "images": lambda: (StreamPCA(3).fit(clusters()), None, IMAGES),
-    "dynamic": lambda: (DynamicSubspace(2).fit(ROWS), ROWS, {"dt": 0.5, "unit": "s"}),
+    "dynamic": lambda: (DynamicSubspace(2).fit(ROWS, blocks=5), ROWS, {"dt": 0.5, "unit": "s"}),
     "classes": lambda: (ClassSubspace(2).fit(CLASSES, LABELS), None, {}),
+    "labelled": lambda: (
+        ClassSubspace(2).fit(CLASSES, LABELS % 3 + LABELS // 3),
+        CLASSES,
+        {"y": np.arange(300) % 6},
+    ),
+    "perceptron": lambda: (Perceptron(random_state=0).fit(CLASSES, LABELS), CLASSES, {}),
+    "mlp": lambda: (
+        MultilayerPerceptron((5,), max_iter=3, random_state=0).fit(CLASSES, LABELS),
+        None,
+        {},
+    ),
     "kernel": lambda: (ClassSubspace(2, solver=Kernel("rbf")).fit(CLASSES, LABELS), None, {}),
     "pairs": lambda: (
         PairSubspace(2, criterion="difference", eta=1.0).fit(PAIRS, SIGNS),
@@ -94,7 +107,16 @@ MADE = {
 }
 #: Sentences and numbers of each page, and those that it must not have.
 WORDS = {
-    "slow": (["n_components_ 3", "Choice of alpha", "left out", "Of the first 300 rows."], []),
+    "slow": (
+        [
+            "n_components_ 3",
+            "Choice of alpha",
+            "left out",
+            "Of the first 300 rows.",
+            "Theorem 5 in Maurer (2006)",
+        ],
+        [],
+    ),
     "slow, all": (["Time scales", "Stability", "blocks of rows"], []),
     "ratio": (["autocorrelation at lag 3"], ["Choice of alpha"]),
     "one": (["1 component of"], ["Features over time"]),
@@ -105,6 +127,9 @@ WORDS = {
     "pca": (["cumulative", "Features over time"], ["Stability"]),
     "images": (["Components as images", "Blue weights are negative"], ["Columns of each"]),
     "dynamic": (["period, s", "factor in 0.5 s", "intervals of decay"], []),
+    "labelled": (["Features 1 and 2", "On held-out classes the ROC area is", "missing"], []),
+    "perceptron": (["mean loss fell", "Units", "smallest"][:1], ["Features over time"]),
+    "mlp": (["5 units of", "mean loss"], []),
     "classes": (["Distances", "ROC curve", "threshold"], ["Features over time"]),
     "kernel": (["threshold"], ["Columns of each"]),
     "pairs": (["150 pairs", "threshold"], []),
@@ -166,27 +191,48 @@ def test_numbers_of_pages_are_those_of_the_estimators(pages):
         assert f"risk of the training pairs {pair_risks(learned).risk:.6g}" in text
 
 
-def test_the_ten_largest_weights_by_name(tmp_path):
-    frame = pd.DataFrame(np.tile(ROWS, 3)[:, :14], columns=[f"sensor {k}" for k in range(14)])
-    slow = SlowSubspace(2, alpha=0.9).fit(frame)
+def test_the_ten_largest_weights_in_deviations_by_name(tmp_path):
+    units = np.geomspace(1e-3, 1e3, 14)
+    frame = pd.DataFrame(np.tile(ROWS, 3)[:, :14] * units, columns=[f"s{k}" for k in range(14)])
+    slow = SlowSubspace(2, alpha=0.9, scale=True).fit(frame)
     report(slow, tmp_path / "page.html", frame)
     text = Words((tmp_path / "page.html").read_text()).text
-    for component in slow.components_:
-        order = np.argsort(-np.abs(component), kind="stable")
-        shown = [f"sensor {place} {component[place]:+.3f}" in text for place in order]
-        assert shown == [True] * 10 + [False] * 4
+    weights = slow.components_
+    order = np.argsort(-np.abs(weights), axis=1, kind="stable")[:, :10]
+    assert " ".join(f"s{k}" for k in order.ravel()) in text
+    for k in range(2):
+        assert all(f"{weights[k, place]:+.2f}" in text for place in order[k])
+    assert f"mostly of s{order[0, 0]}, s{order[0, 1]}, s{order[0, 2]}" in text
+
+
+def test_the_page_repeats_the_doubts_of_the_fit(tmp_path):
+    noise = np.random.default_rng(0).standard_normal((2000, 5))
+    noise[100, :2] = 1e3
+    model = SlowSubspace(2, alpha=0.9).fit(noise, blocks=5)
+    report(model, tmp_path / "page.html", noise)
+    text = Words((tmp_path / "page.html").read_text()).text
+    assert "not distinguishable from noise" in text
+    assert "row(s) 100 of huge size" in text
+    page = tmp_path / "slow.html"
+    slow = SlowSubspace(2, lag=3).fit(ROWS, blocks=5)
+    report(slow, page, ROWS, dt=0.5, unit="s")
+    times = slow.result_.uncertainty.timescales
+    low, high = 0.5 * times.low[0], 0.5 * times.high[0]
+    text = Words(page.read_text()).text
+    assert f"{0.5 * slow.timescales_[0]:,.4g} [{low:,.4g}, {high:,.4g}]" in text
+    assert f"(95 % interval {low:.3g} to {high:.3g})" in text
 
 
 def test_the_first_rows_are_read_in_any_chunks_and_only_once_if_they_can():
     rows = np.where(np.arange(300)[:, None] == 7, np.nan, ROWS)
     for chunk_rows in (7, 1000):
         stream = open_stream([rows[:100], rows[100:]], missing="skip", chunk_rows=chunk_rows)
-        first, second = leading_rows(stream)
+        first, second = leading_rows(stream).sequences
         assert np.isnan(first[7]).all()
         np.testing.assert_array_equal(np.delete(first, 7, 0), np.delete(rows[:100], 7, 0))
         np.testing.assert_array_equal(second, rows[100:])
-    assert sum(map(len, leading_rows(np.zeros((MOST_ROWS + 9, 2))))) == MOST_ROWS
-    assert leading_rows(open_stream(iter([ROWS]))) == []
+    assert sum(map(len, leading_rows(np.zeros((MOST_ROWS + 9, 2))).sequences)) == MOST_ROWS
+    assert leading_rows(open_stream(iter([ROWS]))).sequences == []
 
 
 def test_errors_leave_no_file(tmp_path):
@@ -195,7 +241,7 @@ def test_errors_leave_no_file(tmp_path):
         with pytest.raises(ValueError, match="images of 12 pixels"):
             report(pca, tmp_path / "page.html", shape=shape)
     with pytest.raises(ValueError, match="y labels the rows"):
-        report(kmeans, tmp_path / "page.html", clusters(), np.zeros(400))
+        report(kmeans, tmp_path / "page.html", y=np.zeros(400))
     with pytest.raises(ValueError, match=r"does not end in .html"):
         report(pca, tmp_path / "page.pdf")
     with pytest.raises(TypeError, match="has no report"):

@@ -7,10 +7,10 @@ windows of a reference. It names the sensor that changed, at a stated rate
 of false alarms.
 """
 
-from matplotlib.pyplot import subplots
+import pandas as pd
 
 from eigenstream import Monitor, StreamPCA
-from eigenstream.plotting import control_chart
+from eigenstream.plotting import changes, control_chart, panels
 from eigenstream.processes import HeatExchanger
 
 # %%
@@ -19,7 +19,7 @@ from eigenstream.processes import HeatExchanger
 # Every 1000 rows add 2 % of thermal resistance.
 
 plant = HeatExchanger(start=60_000, random_state=0)
-rows = plant.take(68_000)
+rows = pd.DataFrame(plant.take(68_000), columns=plant.names)
 
 # %%
 # A reference, and new rows
@@ -34,31 +34,11 @@ first = next(record for record in records if record.alarm)
 print(f"The first alarm is at row {50_000 + first.rows:,}.")
 
 # %%
-# Draw the control chart, and the sensors that disagree
-# -----------------------------------------------------
-# The offset is the distance of a sensor from the value that the other
-# sensors predict.
+# Draw the control chart, and every alarm
+# ---------------------------------------
+# Colours are the change of each sensor. A large dot is the sensor that an
+# alarm names first, small dots are other sensors that it names.
 
-figure, (left, right) = subplots(
-    1, 2, figsize=(9.5, 3.6), layout="constrained"
-)
-control_chart(monitor, records, ax=left)
-offsets: dict[str, list[tuple[int, float]]] = {}
-for record in records:
-    for part in record.contributions * record.alarm:
-        offsets.setdefault(part.column, []).append(
-            (record.rows, part.offset)
-        )
-for column, points in sorted(offsets.items()):
-    right.plot(
-        *zip(*points, strict=True),
-        "o",
-        ms=3.5,
-        label=plant.names[int(column[1:])],
-    )
-right.axvline(10_000, ls=":", color="#8a8f98")
-right.set(
-    xlabel="row after the reference",
-    ylabel="offset, in the unit of the sensor",
-)
-right.legend(frameon=False, fontsize=8)
+chart, columns = panels([1, 1], [3.2, 2.8])
+control_chart(monitor, records, ax=chart)
+changes(monitor, records, ax=columns)

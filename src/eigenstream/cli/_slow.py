@@ -44,11 +44,9 @@ def slow_features(estimator: Estimator, dt: float) -> list[Facts]:
     """
     if not hasattr(estimator, "timescales_"):
         return []
-    from eigenstream.subspace import matrices
+    from eigenstream.subspace.inference.weights import deviations
 
-    weights, names = estimator.components_, names_of_features(estimator)
-    if estimator.features is None and estimator.solver_ == "dense":
-        weights = weights * np.sqrt(np.diagonal(matrices(estimator).reward))
+    weights, names = estimator.components_ * deviations(estimator), names_of_features(estimator)
     bars, held_out = estimator.result_.uncertainty, estimator.result_.held_out
     others, features = held_out.timescales * dt, []
     for k, scale in enumerate(estimator.timescales_ * dt):

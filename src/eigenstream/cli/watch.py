@@ -106,5 +106,4 @@ def line(record: Any) -> str:
     text = f"{record.rows:12,} {time_text(record.time):>22} {record.p:8.2g}"
     if not record.alarm:
         return text
-    named = record.contributions[0] if record.contributions else "no single column"
-    return printable(f"{text}  alarm, {record.group}: {named}")
+    return printable(f"{text}  alarm, {record.group}: {record.finding}")

@@ -12,18 +12,22 @@ from eigenstream.monitor.ranks import standardized
 #: The features of a column by itself, and its distance from the prediction by the other columns.
 KINDS = ("mean", "variance", "time scale", "relation")
 
-#: Columns whose changes differ by less than this share are near ties: which of two disagrees cannot
-#: be told, so the one that moved more comes first.
-NEAR_TIE = 0.8
+#: Columns whose changes differ by less than this share are near ties. The one that moved more comes
+#: first. Nearer ties, which rows cannot decide, have a rival.
+NEAR_TIE, RIVAL = 0.8, 0.9
 
-#: The probability that an unchanged window names a column.
-NAMED_BY_CHANCE = 0.01
+#: The probability that an unchanged window has a column that moved.
+MOVED_BY_CHANCE = 0.01
 
 #: The change from which an alarm names its first column, in standard deviations.
 LEAST_CHANGE = 3.0
 
 #: The number of columns that a record names.
 MOST_NAMED = 5
+
+#: With more columns than this, only alarms and columns that moved are attributed. It takes about
+#: 15 ms for 200 columns, and 100 ms for 600.
+WIDE = 200
 
 #: The least share of a column's variance between windows that others cannot predict.
 LEAST_SHARE = 1e-3
@@ -33,19 +37,26 @@ LEAST_SHARE = 1e-3
 class Attribution:
     """The columns that explain a window, the first to blame first, and the changes of all columns.
 
-    ``score`` and ``kind`` are each column's largest change and its place in ``KINDS``. ``offset``
-    is the distance of the mean from the value that the columns outside ``order`` predict, in
+    ``rivals`` are columns that explain the window nearly as well as a named one. ``score`` and
+    ``kind`` are each column's largest change and its place in ``KINDS``. ``offset`` is the distance
+    of the mean of a named column from the value that the columns outside ``order`` predict, in
     standard deviations of rows.
     """
 
     order: tuple[int, ...]
+    rivals: dict[int, int]
+    n_moved: int
     score: Float64s
     kind: Any
     offset: Float64s
 
 
 def attributed(
-    own: Float64s, distance: Float64s, excess: Float64s, correlation: Float64s, alarm: bool = False
+    own: Float64s,
+    distance: Float64s,
+    excess: Float64s,
+    correlation: Float64s,
+    alarm: bool = False,
 ) -> Attribution:
     """Attribute the last window of a pool.
 
@@ -69,49 +80,53 @@ def attributed(
     """
     n_windows, width = len(own) - 1, own.shape[2]
     z = standardized(own.reshape(len(own), -1), 1e-9).reshape(own.shape)
-    new = z[-1]
-    limit = float(student.isf(NAMED_BY_CHANCE / (8 * width), n_windows - 1))
+    new, limit = z[-1], float(student.isf(MOVED_BY_CHANCE / (8 * width), n_windows - 1))
     size = np.abs(new).max(axis=0)
     moved = size > limit
-    still = np.flatnonzero(~moved)
-    if len(still) < 2:
-        still = np.sort(np.argsort(size, kind="stable")[:2])
-    targets = correlation, correlation**2, correlation**2
-    between = [shrunk(z[:-1, k], targets[k]) for k in range(3)]
     changes = np.vstack([np.abs(new), np.zeros(width)])
+    if not alarm and not moved.any() and width > WIDE:
+        score, kind = changes.max(axis=0), changes.argmax(axis=0)
+        return Attribution((), {}, 0, score, kind, np.zeros(width))
+    targets = correlation, correlation**2, correlation**2
+    predictions = [Prediction(shrunk(z[:-1, k], targets[k]), new[k]) for k in range(3)]
     order = [int(k) for k in np.argsort(-size, kind="stable") if moved[k]]
+    n_moved, rivals = len(order), {}
     relation = np.zeros(width) if order else np.abs(distance)
+    for prediction in predictions:
+        prediction.leave_out(order)
     while True:
-        still = np.setdiff1d(np.arange(width), order)
-        if len(still) < 2:
-            still = np.sort(np.argsort(size, kind="stable")[:2])
-        judged = [conditional(between[k], new[k], still) for k in range(3)]
-        apart = np.abs([change for change, _ in judged])
-        apart[:, order] = 0.0
+        apart = np.abs([prediction.changes() for prediction in predictions])
         against = apart.max(axis=0)
         if not order and relation.max(initial=0.0) > max(float(against.max(initial=0.0)), limit):
-            order.append(int(np.where(relation > limit, excess, -1.0).argmax()))
-            changes[3] = relation
-            continue
-        least = limit if order or not alarm else LEAST_CHANGE
-        if against.max(initial=0.0) <= least or len(order) >= MOST_NAMED:
+            measure = np.where(relation > limit, excess, -1.0)
+            first, changes[3] = int(measure.argmax()), relation
+        elif against.max(initial=0.0) <= (LEAST_CHANGE if alarm and not order else limit):
             break
-        tied = np.flatnonzero(against >= NEAR_TIE * against.max())
-        first = int(tied[size[tied].argmax()])
-        changes[:3, first] = np.maximum(changes[:3, first], apart[:, first])
+        else:
+            measure = against
+            tied = np.flatnonzero(against >= NEAR_TIE * against.max())
+            first = int(tied[size[tied].argmax()])
+            changes[:3, first] = np.maximum(changes[:3, first], apart[:, first])
+        if len(order) >= MOST_NAMED:
+            break
+        others = np.where(np.arange(width) == first, -1.0, measure)
+        if others.max() >= RIVAL * measure.max() > 0.0:
+            rivals[first] = int(others.argmax())
         order.append(first)
-    for k in sorted(order[int(moved.sum()) :], key=lambda k: size[k]):
-        back = np.setdiff1d(np.arange(width), [j for j in order if j != k])
+        for prediction in predictions:
+            prediction.leave_out([first])
+    for k in sorted(order[n_moved:], key=lambda k: size[k]):
         if len(order) > 1 and changes[3, k] == 0.0:
-            apart = np.abs([conditional(between[i], new[i], back)[0][back] for i in range(3)])
-            worst = float(apart.max())
-            if worst <= limit:
+            tried = [prediction.with_column(k) for prediction in predictions]
+            if max(float(np.abs(each.changes()).max()) for each in tried) <= limit:
                 order.remove(k)
-    still = np.setdiff1d(np.arange(width), order)
-    if len(still) > 1:
-        judged = [conditional(between[i], new[i], still) for i in range(3)]
-    offset = judged[0][0] * judged[0][1] * np.nan_to_num(own[:-1, 0].std(axis=0, ddof=1))
-    return Attribution(tuple(order), changes.max(axis=0), changes.argmax(axis=0), offset)
+                predictions = tried
+    offset = np.zeros(width)
+    offset[order] = [predictions[0].distance(k) for k in order]
+    offset *= np.nan_to_num(own[:-1, 0].std(axis=0, ddof=1))
+    rivals = {k: rival for k, rival in rivals.items() if rival not in order}
+    score, kind = changes.max(axis=0), changes.argmax(axis=0)
+    return Attribution(tuple(order), rivals, n_moved, score, kind, offset)
 
 
 def shrunk(z: Float64s, target: Float64s) -> Float64s:
@@ -125,13 +140,54 @@ def shrunk(z: Float64s, target: Float64s) -> Float64s:
     return np.asarray(covariance + LEAST_SHARE * np.eye(width))
 
 
-def conditional(covariance: Float64s, new: Float64s, still: Any) -> tuple[Float64s, Float64s]:
-    """Return the change of each column given the columns ``still`` without itself, and its unit."""
-    inverse = np.linalg.inv(covariance[np.ix_(still, still)])
-    cross = covariance[still]
-    gain = inverse @ cross
-    unit = np.sqrt(np.maximum(np.diagonal(covariance) - (cross * gain).sum(axis=0), LEAST_SHARE))
-    away = new - new[still] @ gain
-    unit[still] = 1.0 / np.sqrt(np.diagonal(inverse))
-    away[still] = (inverse @ new[still]) * unit[still] ** 2
-    return away / unit, unit
+class Prediction:
+    """The prediction of each trusted column of a window from the other trusted columns."""
+
+    def __init__(self, covariance: Float64s, new: Float64s) -> None:
+        self.covariance, self.new = covariance, new
+        self.trusted = np.arange(len(new))
+        self.inverse: Float64s | None = None
+
+    def leave_out(self, columns: list[int]) -> None:
+        """Trust these columns no more. At least two columns stay."""
+        gone = np.flatnonzero(np.isin(self.trusted, columns))[: max(len(self.trusted) - 2, 0)]
+        if self.inverse is not None and len(gone) == 1:
+            (k,), left = gone, np.delete(np.arange(len(self.trusted)), gone)
+            row = self.inverse[k, left]
+            inverse = self.inverse[np.ix_(left, left)]
+            self.inverse = inverse - np.outer(row, row) / self.inverse[k, k]
+            self.trusted = self.trusted[left]
+            return
+        self.trusted = np.delete(self.trusted, gone)
+        self.inverse = np.asarray(
+            np.linalg.inv(self.covariance[np.ix_(self.trusted, self.trusted)])
+        )
+
+    def with_column(self, column: int) -> "Prediction":
+        """Return the prediction that trusts one more column."""
+        assert self.inverse is not None
+        prediction = Prediction(self.covariance, self.new)
+        if column in self.trusted:
+            prediction.trusted, prediction.inverse = self.trusted, self.inverse
+            return prediction
+        cross = self.covariance[self.trusted, column]
+        gain = np.append(self.inverse @ cross, -1.0)
+        rest = self.covariance[column, column] - cross @ gain[:-1]
+        prediction.trusted = np.append(self.trusted, column)
+        prediction.inverse = np.outer(gain, gain) / rest
+        prediction.inverse[:-1, :-1] += self.inverse
+        return prediction
+
+    def changes(self) -> Float64s:
+        """Return the distances of trusted columns from their predictions in deviations, else 0."""
+        assert self.inverse is not None
+        changes = np.zeros(len(self.new))
+        away = self.inverse @ self.new[self.trusted]
+        changes[self.trusted] = away / np.sqrt(np.diagonal(self.inverse))
+        return changes
+
+    def distance(self, column: int) -> float:
+        """Return the distance of a column from its prediction by the trusted ones."""
+        assert self.inverse is not None
+        others = self.covariance[column, self.trusted] * (self.trusted != column)
+        return float(self.new[column] - others @ self.inverse @ self.new[self.trusted])

@@ -317,10 +317,11 @@ class Monitor(Guarded):
         total, groups, changes = self._scores(pool)
         p = ranks.rank_p_value(total)
         alarm = p <= self.rate * (1.0 + 1e-9)
-        named = self._contributions(
-            window, {name: changes[name][-1] for name in GROUPS}, pool, alarm
-        )
+        own = pool.own.reshape(len(pool), 3, self.n_features_in_)
+        latest = {name: changes[name][-1] for name in GROUPS}
+        named, n_moved = self._contributions(window, latest, own, alarm)
         first = named[0] if named else None
+        shifts = np.nan_to_num(own[-1, 0] - own[:-1, 0].mean(axis=0))
         alone = {name: ranks.rank_p_value(groups[name]) for name in GROUPS}
         return WindowRecord(
             rows=n_rows,
@@ -333,6 +334,8 @@ class Monitor(Guarded):
             score=float(total[-1]),
             groups=alone,
             contributions=tuple(named),
+            n_moved=n_moved,
+            shifts=tuple(shifts.tolist()),
         )
 
     def _scores(self, pool: Features) -> tuple[Float64s, dict[str, Float64s], dict[str, Float64s]]:
@@ -345,24 +348,26 @@ class Monitor(Guarded):
         return np.max(list(groups.values()), axis=0), groups, changes
 
     def _contributions(
-        self, window: Window, changes: dict[str, Float64s], pool: Features, alarm: bool
-    ) -> list[Contribution]:
-        """Return the columns that changed: those that moved first, then those that disagree."""
+        self, window: Window, changes: dict[str, Float64s], own: Float64s, alarm: bool
+    ) -> tuple[list[Contribution], int]:
+        """Return the columns that changed, and the number of columns that moved.
+
+        Columns that moved by themselves come first, then those that disagree with the others.
+        """
         width, features, geometry = self.n_features_in_, window.features, self.geometry_
         missing, repeated = features.health[0, :width], features.health[0, width:]
         health = np.abs(changes["health"]).reshape(2, width).max(axis=0)
         # A change of the spread of column i adds at most its own share to any column's measure.
         excess = np.nan_to_num(np.abs(window.spread**2 - 1.0))
         excess = excess * geometry.deviations**2 * np.diagonal(geometry.precision())
-        own = pool.own.reshape(len(pool), 3, width)
         blame = attributed(own, changes["spread"], excess, geometry.correlation(), alarm)
         sick = health > LEAST_CHANGE
         order = [*np.flatnonzero(sick), *(k for k in blame.order if not sick[k])]
         shift = np.nan_to_num(own[-1, 0] - own[:-1, 0].mean(axis=0))
         ratio = np.nan_to_num(np.exp(own[-1, 1] - own[:-1, 1].mean(axis=0)), nan=1.0)
-        names, scale = self._names(), geometry.scale()
+        names, scale = self.columns, geometry.scale()
         named = []
-        for k in order:
+        for k in order[:MOST_NAMED]:
             kind = KINDS[blame.kind[k]]
             if sick[k]:
                 kind = "missing" if missing[k] >= repeated[k] else "repeated"
@@ -376,11 +381,14 @@ class Monitor(Guarded):
                     float(window.spread[k] if kind == "relation" else ratio[k]),
                     float(missing[k]),
                     float(repeated[k]),
+                    names[blame.rivals[k]] if k in blame.rivals else None,
                 )
             )
-        return named[:MOST_NAMED]
+        return named, blame.n_moved
 
-    def _names(self) -> list[str]:
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns, in the order of ``WindowRecord.shifts``."""
         names = getattr(self.estimator, "feature_names_in_", None)
         if names is None:
             return [f"x{k}" for k in range(self.n_features_in_)]

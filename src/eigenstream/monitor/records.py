@@ -1,6 +1,6 @@
 """The records of a monitor: one for each window."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from eigenstream.monitor.windows import LEAST_PRESENT
@@ -39,6 +39,8 @@ class Contribution:
         The share of missing values.
     repeated : float
         The share of values that equal the one before.
+    rival : str or None
+        A column that explains the window nearly as well. Rows cannot tell which one is at fault.
 
     See Also
     --------
@@ -59,19 +61,21 @@ class Contribution:
     spread: float
     missing: float
     repeated: float
+    rival: str | None = None
 
     def __str__(self) -> str:
+        named = self.column if self.rival is None else f"{self.column} or {self.rival}"
         if self.missing > LEAST_PRESENT:
-            return f"{self.column} missing in {self.missing:.0%} of the rows"
+            return f"{named} missing in {self.missing:.0%} of the rows"
         if self.repeated > LEAST_PRESENT:
-            return f"{self.column} repeated in {self.repeated:.0%} of the rows"
+            return f"{named} repeated in {self.repeated:.0%} of the rows"
         if self.kind == "mean":
-            return f"{self.column} mean {self.shift:+.2g} sd (offset {self.offset:+.3g})"
+            return f"{named} mean {self.shift:+.2g} sd (offset {self.offset:+.3g})"
         if self.kind == "variance":
-            return f"{self.column} spread x{self.spread:.2g}"
+            return f"{named} spread x{self.spread:.2g}"
         if self.kind == "relation":
-            return f"{self.column} relation to the others, spread x{self.spread:.2g}"
-        return f"{self.column} {self.kind}"
+            return f"{named} relation to the others, spread x{self.spread:.2g}"
+        return f"{named} {self.kind}"
 
 
 @dataclass(frozen=True)
@@ -89,7 +93,7 @@ class WindowRecord:
     group : str
         The group of features that changed most: level, residual, spread, shape or health.
     column : str or None
-        The column that changed most. None if no single column did.
+        The column that is named first. None if no single column changed.
     offset : float or None
         The offset of this column, in its unit. None for a missing column.
     alarm : bool
@@ -100,7 +104,11 @@ class WindowRecord:
     groups : dict of str to float
         The probability for each group of features alone.
     contributions : tuple of Contribution
-        The columns that changed, the largest change first.
+        The columns that changed: those that moved by themselves first.
+    n_moved : int
+        The number of columns that moved by themselves.
+    shifts : tuple of float
+        The change of the mean of every column, in standard deviations of its rows.
 
     See Also
     --------
@@ -125,3 +133,14 @@ class WindowRecord:
     score: float
     groups: dict[str, float]
     contributions: tuple[Contribution, ...]
+    n_moved: int = 0
+    shifts: tuple[float, ...] = field(default=(), repr=False)
+
+    @property
+    def finding(self) -> str:
+        """The columns that changed, the first to blame first, and how many moved."""
+        named = "; ".join(map(str, self.contributions)) or "no single column"
+        if not self.n_moved:
+            return named
+        moved = f"{self.n_moved} of {len(self.shifts)} columns moved"
+        return f"{named}; {moved}" + ": the whole process" * (self.n_moved == len(self.shifts))

@@ -8,6 +8,7 @@ from eigenstream.plotting._axes import axes, panels, save, svg
 from eigenstream.plotting._curves import (
     alphas,
     bounds,
+    changes,
     control_chart,
     courses,
     distances,
@@ -35,6 +36,7 @@ __all__ = [
     "alphas",
     "axes",
     "bounds",
+    "changes",
     "control_chart",
     "courses",
     "distances",

@@ -8,14 +8,18 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.axes import Axes
 
-#: Colours that read on white and on black, in the order in which curves are drawn.
-COLOURS = (
-    *("#8a8f98", "#e08a1e", "#1c8fc4", "#c2488f", "#3a9d5d"),
-    *("#7d6bd6", "#a0763f", "#d0504a", "#2aa5a0", "#a7a12f"),
-)
-
 #: Stands for the colour of the page's text: in an SVG it becomes ``currentColor``.
 INK = "#010203"
+
+#: The colours of Okabe and Ito (2008), which colour-blind people can tell apart, in the order in
+#: which curves are drawn. Their yellow is left out: it is invisible on white.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", INK)
+
+#: The colour of what is only there to compare with.
+GREY = "#8a8f98"
+
+#: A second sign of each class, beside its colour.
+MARKERS = "os^Dv<>P"
 
 STYLE: Any = {
     "axes.edgecolor": INK,
@@ -120,8 +124,19 @@ def legend(ax: Axes, where: Any, **options: object) -> None:
     legend.get_title().set_color(INK)
 
 
-def colours(count: int) -> Sequence[str]:
-    return [COLOURS[k % len(COLOURS)] for k in range(count)]
+def colour_bar(ax: Axes, drawn: Any, label: str) -> None:
+    figure = ax.get_figure()
+    assert figure is not None
+    bar = figure.colorbar(drawn, ax=ax, shrink=0.8)
+    bar.set_label(literal(label), color=INK)
+    bar.ax.yaxis.set_tick_params(color=INK, labelcolor=INK)
+    bar.outline.set_visible(False)
+
+
+def colours(count: int, ax: Axes | None = None, color: Any = None) -> Sequence[Any]:
+    """Return one colour for all, or those that follow the labelled curves on the axes."""
+    used = 0 if ax is None else len(ax.get_legend_handles_labels()[1])
+    return [COLOURS[(used + k) % len(COLOURS)] if color is None else color for k in range(count)]
 
 
 def dashes(count: int) -> Sequence[Any]:

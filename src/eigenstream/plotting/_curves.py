@@ -11,7 +11,18 @@ from numpy.typing import ArrayLike
 
 from eigenstream._types import Estimator
 from eigenstream.evaluation.base import roc_area
-from eigenstream.plotting._axes import COLOURS, INK, axes, colours, dashes, legend, literal
+from eigenstream.plotting._axes import (
+    COLOURS,
+    GREY,
+    INK,
+    axes,
+    colour_bar,
+    colours,
+    dashes,
+    legend,
+    literal,
+)
+from eigenstream.plotting.limits import MOST_COLUMNS
 from eigenstream.theory import MixingProfile, slow_bound
 
 if TYPE_CHECKING:
@@ -68,7 +79,7 @@ def bounds(
     alpha = known.get("alpha")
     empty = 1.0 if alpha is None else 1.0 - 0.75 * alpha  # no gap of L can be larger
     counts = np.unique(np.geomspace(*rows, 61).astype(np.int64))
-    palette = colours(len(profiles) + 1)[1:]
+    palette = colours(len(profiles), ax)
     for (name, mixing), colour in zip(profiles.items(), palette, strict=True):
         gaps = []
         for m in counts:
@@ -79,7 +90,7 @@ def bounds(
         ax.loglog(counts, gaps, lw=2, color=colour, label=name)
     ax.axhline(empty, color=INK, lw=0.8, ls=":", alpha=0.6)
     ax.set(xlabel="rows", ylabel=f"gap of the objective, confidence {1 - delta:g}")
-    ax.legend(loc="best")
+    legend(ax, "best")
     return ax
 
 
@@ -109,7 +120,14 @@ def _counts_of(pairs: Any) -> "PairCounts":
     return pair_risks(pairs).counts if hasattr(pairs, "pair_distance") else pairs
 
 
-def spectrum(eigen: Any, n_kept: int | None = None, *, ax: Axes | None = None) -> Axes:
+def spectrum(
+    eigen: Any,
+    n_kept: int | None = None,
+    *,
+    color: Any = None,
+    label: str = "learned",
+    ax: Axes | None = None,
+) -> Axes:
     """Draw the eigenvalues of a subspace, the learned ones in colour.
 
     More than 40 eigenvalues have logarithmic axes. The vertical axis is then linear about zero.
@@ -120,6 +138,10 @@ def spectrum(eigen: Any, n_kept: int | None = None, *, ax: Axes | None = None) -
         The eigenvalues.
     n_kept : int, optional
         The number of learned eigenvalues in an array. The default is all.
+    color : color, default=None
+        The colour of the learned eigenvalues. Another spectrum on the same axes has another one.
+    label : str, default="learned"
+        The name of the learned eigenvalues in the legend.
     ax : Axes, default=None
         Axes to draw on. By default those of a new figure.
 
@@ -134,10 +156,10 @@ def spectrum(eigen: Any, n_kept: int | None = None, *, ax: Axes | None = None) -
     'variance along the component'
     """
     ax = axes(title="Spectrum") if ax is None else ax
-    label = "eigenvalue"
+    (colour,), kind = colours(1, ax, color), "eigenvalue"
     if hasattr(eigen, "eigenvalues_"):
         if hasattr(eigen, "explained_variance_ratio_"):
-            label = "variance along the component"
+            kind = "variance along the component"
         n_kept, eigen = len(eigen.eigenvalues_), _all_eigenvalues(eigen)
     values = np.sort(np.asarray(eigen, dtype=np.float64))[::-1]
     n_kept = len(values) if n_kept is None else n_kept
@@ -145,8 +167,8 @@ def spectrum(eigen: Any, n_kept: int | None = None, *, ax: Axes | None = None) -
     near_zero = max(float(np.median(np.abs(values))), float(np.abs(values).max(initial=0)) * 1e-9)
     ax.axhline(0.0, color=INK, lw=0.8, alpha=0.6)
     if n_kept < len(values):
-        ax.plot(rank[n_kept:], values[n_kept:], ".", ms=4, color=COLOURS[0], label="left out")
-    ax.plot(rank[:n_kept], values[:n_kept], "o", ms=5, color=COLOURS[2], label="learned")
+        ax.plot(rank[n_kept:], values[n_kept:], ".", ms=4, color=GREY, label="left out")
+    ax.plot(rank[:n_kept], values[:n_kept], "o", ms=5, color=colour, label=label)
     if len(values) > FEW:
         ax.set_xscale("log")
     else:
@@ -159,7 +181,7 @@ def spectrum(eigen: Any, n_kept: int | None = None, *, ax: Axes | None = None) -
         ticks.set_params(numticks=7)
         ax.yaxis.set_major_locator(ticks)
         ax.set_ylim(limits)
-    ax.set(xlabel="rank of the eigenvalue", ylabel=label)
+    ax.set(xlabel="rank of the eigenvalue", ylabel=kind)
     legend(ax, "upper right")
     return ax
 
@@ -196,10 +218,10 @@ def sweep(
     ax = axes(title="ROC area") if ax is None else ax
     curves = areas if isinstance(areas, Mapping) else {None: areas}
     # The second colour is for what was chosen.
-    palette = (COLOURS[2], *COLOURS[4:])
+    palette = (COLOURS[0], *COLOURS[3:])
     for (name, values), colour in zip(curves.items(), palette, strict=False):
         ax.plot(alphas, values, "-o", ms=3.5, lw=1.5, color=colour, label=name)
-    for (name, alpha), colour in zip(chosen.items(), (COLOURS[1], COLOURS[3]), strict=False):
+    for (name, alpha), colour in zip(chosen.items(), (COLOURS[1], COLOURS[2]), strict=False):
         ax.axvline(alpha, color=colour, lw=1.5, ls="--", label=f"{name}: {alpha:.3g}")
     ax.set(xlabel="alpha, the weight of the variance", ylabel="ROC area", xlim=(0, 1.02))
     if chosen or isinstance(areas, Mapping):
@@ -236,11 +258,11 @@ def alphas(path: Any, *, ax: Axes | None = None) -> Axes:
     values = path.eigenvalues / path.alphas[:, None]
     values /= float(np.abs(values[-1]).max()) or 1.0
     ax.axhline(0.0, color=INK, lw=0.8, alpha=0.6)
-    lines = ax.semilogx(path.alphas, values, color=COLOURS[2], lw=1.5)
+    lines = ax.semilogx(path.alphas, values, color=COLOURS[0], lw=1.5)
     lines[0].set_label("eigenvalues")
     best = path.alphas[np.argmin(path.error_bound)]
     ax.axvline(path.auto, color=COLOURS[1], lw=1.5, ls="--", label=f"auto: {path.auto:.3g}")
-    ax.axvline(best, color=COLOURS[3], lw=1.5, ls=":", label=f"bound: {best:.3g}")
+    ax.axvline(best, color=COLOURS[2], lw=1.5, ls=":", label=f"bound: {best:.3g}")
     ax.set(xlabel="alpha, the weight of the variance", ylabel="eigenvalue / alpha")
     ax.set(xlim=(path.alphas[0], 1.0), ylim=(-1.1, 1.1))
     legend(ax, "lower right")
@@ -271,7 +293,7 @@ def roc(curves: Any, *, ax: Axes | None = None) -> Axes:
     """
     ax = axes(4.6, 4.2, "ROC curve") if ax is None else ax
     named = curves if isinstance(curves, Mapping) else {"": curves}
-    styles = zip(named.items(), colours(len(named) + 1)[1:], dashes(len(named)), strict=True)
+    styles = zip(named.items(), colours(len(named), ax), dashes(len(named)), strict=True)
     for (name, curve), colour, dash in styles:
         counts: Any = _counts_of(curve)
         if hasattr(counts, "area"):
@@ -329,7 +351,7 @@ def distances(model: Estimator, threshold: float | None = None, *, ax: Axes | No
     far = ends[min(np.searchsorted(both, 0.999 * both[-1]), len(ends) - 1)]
     edges = np.linspace(0.0, max(float(far), 1.1 * threshold) or 1.0, BINS + 1)
     for kind, name, colour in (
-        (counts.same, "same", COLOURS[2]),
+        (counts.same, "same", COLOURS[0]),
         (counts.different, "different", COLOURS[1]),
     ):
         share = np.concatenate([[0.0], np.asarray(kind) / max(float(kind[-1]), 1e-300)])
@@ -381,7 +403,7 @@ def courses(
     """
     ax = axes() if ax is None else ax
     names = list(dict.fromkeys([*lines, *(points or {})]))
-    for name, colour, dash in zip(names, colours(len(names)), dashes(len(names)), strict=True):
+    for name, colour, dash in zip(names, colours(len(names), ax), dashes(len(names)), strict=True):
         if name in lines:
             ax.plot(*lines[name], lw=1.6, color=colour, ls=dash, label=name)
         if points and name in points:
@@ -435,19 +457,26 @@ def runs(
     sequences: Any,
     names: Sequence[str] | None = None,
     *,
+    times: Sequence[Any] | None = None,
     step: int = 1,
+    color: Any = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw features over time below each other, each with a separate scale.
 
     Parameters
     ----------
-    sequences : array of shape (n_rows, n_features), or a list of them
-        Sequences are drawn side by side without connecting lines.
+    sequences : array of shape (n_rows, n_features), a data frame, or a list of them
+        Sequences are drawn without connecting lines: frames at the times of their index, and
+        arrays side by side.
     names : list of str, default=None
-        The names of the features.
+        The names of the features. The default is the columns of a data frame.
+    times : list of arrays, default=None
+        The times of the rows of each sequence. The default is the index of a data frame.
     step : int, default=1
-        The number of rows of the data from one row to the next.
+        The number of rows of the data from one row of an array to the next.
+    color : color, default=None
+        The colour of all lines. By default each feature has its own.
     ax : Axes, default=None
         Axes to draw on. By default those of a new figure.
 
@@ -467,29 +496,28 @@ def runs(
     """
     sequences = [sequences] if getattr(sequences, "ndim", 0) == 2 else sequences
     parts = [np.asarray(part, np.float64) for part in sequences]
+    if hasattr(sequences[0], "iloc"):
+        names = list(sequences[0].columns) if names is None else names
+        times = [part.index for part in sequences] if times is None else times
     names = names or [f"feature {k + 1}" for k in range(parts[0].shape[1])]
-    count = len(names)
+    count, first = len(names), 0
     ax = axes(7.0, 0.9 + 0.66 * count, "Features over time") if ax is None else ax
-    lengths = [len(part) * step for part in parts]
-    starts = np.cumsum([0, *lengths])[:-1]
-    for k, (name, colour) in enumerate(zip(names, colours(count + 1)[1:], strict=True)):
+    places = list(times or ())
+    for part in () if places else parts:
+        places.append(first + step * np.arange(len(part)))
+        first += step * len(part)
+    for k, (name, colour) in enumerate(zip(names, colours(count, color=color), strict=True)):
         values = [part[:, k] for part in parts]
         there = np.concatenate(values)
         there = there[np.isfinite(there)]  # a row that lacks values leaves a gap
         low, high = (float(there.min()), float(there.max())) if len(there) else (0.0, 0.0)
-        for start, heights in zip(starts, values, strict=True):
-            across = start + step * np.arange(len(heights))
+        for across, heights in zip(places, values, strict=True):
             ax.plot(across, 0.66 * (heights - low) / ((high - low) or 1.0) - k, lw=1, color=colour)
-        ax.annotate(
-            literal(name),
-            (0, 0.72 - k),
-            xycoords=("axes fraction", "data"),
-            fontsize=9,
-            color=colour,
-        )
-    for start in starts[1:]:
-        ax.axvline(start, color=COLOURS[0], lw=0.8, alpha=0.5)
-    ax.set(xlabel="row", yticks=[], ylim=(0.85 - count, 1.05))
+        where: Any = (0, 0.72 - k), None, ("axes fraction", "data")
+        ax.annotate(literal(name), *where, fontsize=9, color=INK)
+    for across in places[1:]:
+        ax.axvline(across[0], color=GREY, lw=0.8, alpha=0.5)
+    ax.set(xlabel="row" if times is None else "", yticks=[], ylim=(0.85 - count, 1.05))
     ax.margins(x=0.01)
     ax.spines[["left", "top", "right"]].set_visible(False)
     return ax
@@ -498,7 +526,8 @@ def runs(
 def control_chart(monitor: "Monitor", records: Sequence[Any], *, ax: Axes | None = None) -> Axes:
     """Draw the score of each window, and the score that raises an alarm.
 
-    Grey points are the windows of the reference. The first of consecutive alarms is named.
+    Grey points are the windows of the reference. Windows are drawn at their times, or at their last
+    rows. The first of consecutive alarms is named.
 
     Parameters
     ----------
@@ -525,23 +554,112 @@ def control_chart(monitor: "Monitor", records: Sequence[Any], *, ax: Axes | None
     ['reference', 'new windows', 'alarm', 'limit']
     """
     ax = axes(7.0, title="Windows against their reference") if ax is None else ax
-    before = np.arange(1 - len(monitor.scores_), 1) * monitor.window
-    ax.plot(before, monitor.scores_, "o", ms=2.5, color="#b6bac1", label="reference")
-    ends, scores = (
-        np.array([getattr(record, name) for record in records]) for name in ("rows", "score")
-    )
+    ends, label = _window_ends(records)
+    scores = np.array([record.score for record in records])
+    if label == "row":
+        label = "row (the reference ends at 0)"
+        before = np.arange(1 - len(monitor.scores_), 1) * monitor.window
+        ax.plot(before, monitor.scores_, "o", ms=2.5, color=GREY, alpha=0.6, label="reference")
     alarms = np.array([record.alarm for record in records], bool)
-    ax.plot(ends, scores, "-", lw=0.8, color=COLOURS[2])
-    ax.plot(ends[~alarms], scores[~alarms], "o", ms=3.5, color=COLOURS[2], label="new windows")
-    ax.plot(ends[alarms], scores[alarms], "o", ms=4.5, color=COLOURS[1], label="alarm")
+    ax.plot(ends, scores, "-", lw=0.8, color=COLOURS[0])
+    ax.plot(ends[~alarms], scores[~alarms], "o", ms=3.5, color=COLOURS[0], label="new windows")
+    ax.plot(ends[alarms], scores[alarms], "s", ms=4.5, color=COLOURS[1], label="alarm")
     limit = float(np.quantile(monitor.scores_, 1.0 - monitor.rate, method="higher"))
     ax.axhline(limit, ls=":", lw=1.2, color=INK, label="limit")
     begins = alarms & ~np.insert(alarms[:-1], 0, False)
     for k in np.flatnonzero(begins).tolist():
         name = literal(records[k].column or records[k].group)
-        where = (ends[k], scores[k])
-        ax.annotate(name, where, (-6, 2), textcoords="offset points", ha="right")
-    ax.xaxis.set_major_locator(MaxNLocator(5))
-    ax.set(xlabel="row (the reference ends at 0)", ylabel="change, standard deviations")
+        style: Any = {"textcoords": "offset points", "ha": "right", "color": INK}
+        ax.annotate(name, (ends[k], scores[k]), (-6, 2), **style)
+    if label:
+        ax.xaxis.set_major_locator(MaxNLocator(5))
+    ax.set(xlabel=label, ylabel="change, standard deviations")
     legend(ax, "upper left")
+    return ax
+
+
+def _window_ends(records: Sequence[Any]) -> tuple[Any, str]:
+    """Return the dates of windows if all have them, or the numbers of their last rows."""
+    dates = [record.time for record in records]
+    if dates and all(isinstance(date, str) for date in dates):
+        with suppress(ValueError):
+            return np.array(dates, "M8[s]"), ""
+    return np.array([record.rows for record in records]), "row"
+
+
+#: The change of a mean at which colours end, in standard deviations of rows.
+MOST_SHIFT = 4.0
+
+
+def changes(
+    monitor: "Monitor",
+    records: Sequence[Any],
+    *,
+    cmap: Any = "RdBu_r",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the change of each column's mean in each window, and the columns that alarms name.
+
+    Columns are rows of the picture, windows are its columns. A large dot is the column that an
+    alarm names first, small dots are the others. With more than 40 columns, those that an alarm
+    names are drawn.
+
+    Parameters
+    ----------
+    monitor : fitted Monitor
+        The monitor.
+    records : sequence of WindowRecord
+        The records of new windows.
+    cmap : str or Colormap, default="RdBu_r"
+        The colours of the changes.
+    ax : Axes, default=None
+        Axes to draw on. By default those of a new figure.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from eigenstream import Monitor, StreamPCA
+    >>> rows = np.random.default_rng(0).standard_normal((4000, 3))
+    >>> monitor = Monitor(StreamPCA(1).fit(rows), window=50, rate=0.05).fit(
+    ...     rows[:2000]
+    ... )
+    >>> rows[3000:, 1] += 2.0
+    >>> ax = changes(monitor, monitor.update(rows[2000:]))
+    >>> [text.get_text() for text in ax.get_yticklabels()]
+    ['x0', 'x1', 'x2']
+    """
+    names = monitor.columns
+    named = [[names.index(c.column) for c in r.contributions] for r in records if r.alarm]
+    shown = list(range(len(names)))
+    if len(names) > MOST_COLUMNS:
+        counts = np.bincount(np.concatenate([*named, []]).astype(int), minlength=len(names))
+        order = np.argsort(-counts, kind="stable")[:MOST_COLUMNS]
+        shown = sorted(order[counts[order] > 0].tolist()) or shown[:MOST_COLUMNS]
+    if ax is None:
+        ax = axes(7.0, 1.2 + 0.24 * len(shown), "Change of each column")
+    ends, label = _window_ends(records)
+    shifts = np.reshape([record.shifts for record in records], (len(records), len(names)))
+    places = np.arange(len(shown))
+    drawn = ax.pcolormesh(
+        ends, places, shifts[:, shown].T, cmap=cmap, vmin=-MOST_SHIFT, vmax=MOST_SHIFT
+    )
+    alarms = ends[[record.alarm for record in records]]
+    for first, size in ((False, 2.5), (True, 5.0)):
+        points = [
+            (end, shown.index(k))
+            for end, columns in zip(alarms, named, strict=True)
+            for k in (columns[:1] if first else columns[1:])
+            if k in shown
+        ]
+        if points:
+            ax.plot(*zip(*points, strict=True), "o", ms=size, color="black", mew=0)
+    ax.set_yticks(places, [literal(names[k]) for k in shown], fontsize=9)
+    ax.set(xlabel=label, ylim=(len(shown) - 0.5, -0.5))
+    ax.grid(False)
+    if label:
+        ax.xaxis.set_major_locator(MaxNLocator(5))
+    colour_bar(ax, drawn, "mean, standard deviations")
     return ax

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
-from eigenstream.plotting._axes import COLOURS, INK, axes, colours, legend
+from eigenstream.plotting._axes import COLOURS, GREY, INK, axes, colours, legend
 
 if TYPE_CHECKING:
     from eigenstream.subspace.inference.uncertainty import Uncertainty
@@ -45,7 +45,7 @@ def lags(path: Any, *, ax: Axes | None = None) -> Axes:
     least, longest = float(times.min()), 0
     best = None if path.curves is None else path.recommended_lag
     decays = [] if best is None else path.decay(best)
-    for k, colour in enumerate(colours(path.timescales.shape[1] + 1)[1:]):
+    for k, colour in enumerate(colours(path.timescales.shape[1])):
         scales = path.timescales[:, k]
         # Autocorrelations below exp(-2) are mostly noise.
         known = np.logical_and.accumulate(scales >= times / 2)
@@ -67,10 +67,10 @@ def lags(path: Any, *, ax: Axes | None = None) -> Axes:
             ends = decay.timescale_low, decay.timescale_high
             ax.fill_between(span, *ends, color=colour, alpha=0.15)
     if ax.get_legend_handles_labels()[1]:
-        ax.legend(title=f"features of lag {best * dt:g}", frameon=False)
+        legend(ax, "best", title=f"features of lag {best * dt:g}")
     ax.margins(x=0.08)  # room for the names
     across = times[: longest + 1]
-    ax.fill_between(across, across, 0.7 * least, color=COLOURS[0], alpha=0.2, lw=0)
+    ax.fill_between(across, across, 0.7 * least, color=GREY, alpha=0.2, lw=0)
     ax.set_ylim(bottom=0.7 * least)
     _plain_ticks(ax.xaxis, *ax.get_xlim())
     _plain_ticks(ax.yaxis, *ax.get_ylim())
@@ -89,7 +89,13 @@ CONFUSED = 0.3
 
 
 def timescales(
-    uncertainty: Any, *, dt: float = 1.0, unit: str = "rows", ax: Axes | None = None
+    uncertainty: Any,
+    *,
+    dt: float = 1.0,
+    unit: str = "rows",
+    color: Any = None,
+    label: str = "",
+    ax: Axes | None = None,
 ) -> Axes:
     """Draw the time scale of each component with its 95 % interval.
 
@@ -102,6 +108,10 @@ def timescales(
         The time from one row to the next, in ``unit``.
     unit : str, default="rows"
         The unit of time scales.
+    color : color, default=None
+        The colour. Other time scales on the same axes have another one.
+    label : str, default=""
+        The name in the legend.
     ax : Axes, default=None
         Axes to draw on. By default those of a new figure.
 
@@ -123,7 +133,11 @@ def timescales(
     scales = uncertainty.timescales
     places = np.arange(1, len(scales.value) + 1)
     ends = dt * np.nan_to_num([scales.value - scales.low, scales.high - scales.value])
-    ax.errorbar(places, dt * scales.value, ends, fmt="o", ms=5, capsize=3, color=COLOURS[2])
+    (colour,) = colours(1, ax, color)
+    style: Any = {"fmt": "o", "ms": 5, "capsize": 3, "color": colour}
+    ax.errorbar(places, dt * scales.value, ends, label=label or None, **style)
+    if label:
+        legend(ax, "best")
     ax.set(xlabel="component", ylabel=f"time scale, in {unit}", yscale="log")
     _plain_ticks(ax.yaxis, *ax.get_ylim())
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -162,7 +176,7 @@ def stability(uncertainty: "Uncertainty", *, ax: Axes | None = None) -> Axes:
     ax = axes(title="Stability") if ax is None else ax
     places = np.arange(1, len(uncertainty.angles) + 1)
     angles, spans = np.degrees(uncertainty.angles), np.degrees(uncertainty.subspace_angles)
-    ax.plot(places, angles, "o", ms=5, color=COLOURS[2], label="component")
+    ax.plot(places, angles, "o", ms=5, color=COLOURS[0], label="component")
     ax.plot(places, spans, "-", lw=1.5, color=COLOURS[1], label="span of the first")
     others = uncertainty.overlaps - np.diag(np.diagonal(uncertainty.overlaps))
     for k, row in enumerate(others):
@@ -218,7 +232,7 @@ def propagator(modes: Any, *, ax: Axes | None = None) -> Axes:
             _interval(ax, np.exp(-lag / scales + 1j * np.angle(value)))
             phases = np.sign(np.angle(value)) * 2.0 * np.pi * lag / turns
             _interval(ax, np.abs(value) * np.exp(1j * phases))
-    ax.plot(values.real, values.imag, "o", ms=4, color=COLOURS[2])
+    ax.plot(values.real, values.imag, "o", ms=4, color=COLOURS[0])
     ax.set(xlabel="real part of the eigenvalue", ylabel="imaginary part", aspect="equal")
     return ax
 

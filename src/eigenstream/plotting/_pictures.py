@@ -15,7 +15,18 @@ from PIL import Image
 from eigenstream._checks import check_finite
 from eigenstream._streams import names_of_features
 from eigenstream._types import Estimator
-from eigenstream.plotting._axes import COLOURS, INK, axes, colours, legend, literal
+from eigenstream.plotting._axes import (
+    COLOURS,
+    GREY,
+    INK,
+    MARKERS,
+    axes,
+    colour_bar,
+    colours,
+    legend,
+    literal,
+)
+from eigenstream.plotting.limits import MOST_COMPONENTS, MOST_NAMES, bars_of_component
 
 if TYPE_CHECKING:
     from eigenstream.prototypes import ClassMap
@@ -151,24 +162,32 @@ def _rows(
     return rows, (height, width)
 
 
-#: More names than this below an axis cannot be read.
-MOST_NAMES = 24
-
-
 def loadings(
-    model: Estimator, names: Sequence[str] | None = None, *, ax: Axes | None = None
+    model: Estimator,
+    names: Sequence[str] | None = None,
+    *,
+    labels: Sequence[str] | None = None,
+    scale: ArrayLike | None = None,
+    color: Any = None,
+    ax: Axes | None = None,
 ) -> Axes:
-    """Draw each component as a row of bars, one bar for each column.
+    """Draw the largest weights of the first 12 components as horizontal bars, with intervals.
 
-    Each row has a separate scale.
+    More than 24 columns without names are drawn in their order instead, as a profile for each
+    component. Each component has a separate scale.
 
     Parameters
     ----------
     model : fitted subspace estimator, or array of shape (n_components, n_features)
-        The components.
+        The components. An estimator that was fitted with ``blocks=`` has 95 % intervals.
     names : list of str, default=None
-        The names of the columns. They are written for up to 24 columns. The default is
-        ``feature_names_in_``.
+        The names of the columns. The default is ``feature_names_in_``.
+    labels : list of str, default=None
+        The names of the components. The default is their numbers from 1.
+    scale : array-like of shape (n_features,), default=None
+        The unit of each column, such as its standard deviation. Weights are multiplied by it.
+    color : color, default=None
+        The colour of all bars. By default each component has its own.
     ax : Axes, default=None
         Axes to draw on. By default those of a new figure.
 
@@ -178,45 +197,86 @@ def loadings(
 
     Examples
     --------
-    >>> len(loadings([[0.6, 0.8], [-0.8, 0.6]], ["heat", "wind"]).patches)
-    4
+    >>> ax = loadings([[0.6, 0.8], [-0.8, 0.6]], ["heat", "wind"])
+    >>> [text.get_text() for text in ax.get_yticklabels()]
+    ['wind', 'heat', 'heat', 'wind']
     """
     names = names_of_features(model) if names is None else names
-    components = getattr(model, "components_", model)
-    rows = np.atleast_2d(np.asarray(components, np.float64))
+    rows = np.atleast_2d(np.asarray(getattr(model, "components_", model), np.float64))
+    units = np.ones(rows.shape[1]) if scale is None else np.asarray(scale, np.float64)
+    rows = np.nan_to_num(rows[:MOST_COMPONENTS] * units)
+    (count, width), bars = rows.shape, getattr(model, "result_", None)
+    intervals = getattr(getattr(bars, "uncertainty", None), "loadings", None)
+    labels = [f"component {k + 1}" for k in range(count)] if labels is None else labels
+    peaks = np.abs(rows).max(axis=1, initial=0.0)
+    peaks[peaks == 0.0] = 1.0
+    if names is None and width > MOST_NAMES:
+        return _profiles(rows / peaks[:, None], labels, color, ax)
+    most = bars_of_component(count, width)
+    if ax is None:
+        ax = axes(6.0, 0.7 + 0.2 * (most + 1) * count, "Components")
+    ticks: dict[float, str] = {}
+    for k, colour in enumerate(colours(count, color=color)):
+        order = np.argsort(-np.abs(rows[k]), kind="stable")[:most]
+        places = k * (most + 1) + 1 + np.arange(most)
+        ends = None
+        if intervals is not None:
+            low, high = ((units * side[k])[order] for side in (intervals.low, intervals.high))
+            ends = np.maximum([rows[k, order] - low, high - rows[k, order]], 0.0) / peaks[k]
+        style: Any = {"ecolor": GREY, "capsize": 2, "error_kw": {"elinewidth": 1.2}}
+        ax.barh(places, rows[k, order] / peaks[k], 0.76, xerr=ends, color=colour, **style)
+        for place, column in zip(places, order, strict=True):
+            ticks[float(place)] = literal(f"x{column}" if names is None else names[column])
+            text = f" {rows[k, column]:+.2f}"
+            where: Any = (1.0, place), None, ("axes fraction", "data")
+            ax.annotate(text, *where, va="center", fontsize=8, color=INK)
+        top: Any = (0.0, places[0] - 1), None, ("axes fraction", "data")
+        ax.annotate(literal(labels[k]), *top, va="center", fontsize=9, color=INK, weight="bold")
+    ax.axvline(0.0, color=INK, lw=0.6, alpha=0.5)
+    ax.set_yticks(list(ticks), list(ticks.values()), fontsize=9)
+    ax.set(ylim=(count * (most + 1) - 0.4, -0.6), xticks=[])
+    ax.grid(False)
+    ax.spines[["left", "bottom"]].set_visible(False)
+    ax.tick_params("y", length=0)
+    return ax
+
+
+def _profiles(rows: NDArray[np.float64], labels: Any, color: Any, ax: Axes | None) -> Axes:
+    """Draw components in the order of their columns, each in a row."""
     count, width = rows.shape
     ax = axes(7.0, 1.0 + 0.62 * count, "Components") if ax is None else ax
-    places = np.arange(width)
-    for k, (row, colour) in enumerate(zip(rows, colours(count + 1)[1:], strict=True)):
-        peak = float(np.abs(row).max()) or 1.0
-        if width <= 200:
-            ax.bar(places, 0.42 * row / peak, 0.8, -k, color=colour)
-        else:  # bars would be thinner than a line
-            ax.fill_between(places, -k, 0.42 * row / peak - k, color=colour, lw=0.3, step="mid")
+    for k, colour in enumerate(colours(count, color=color)):
+        ax.fill_between(np.arange(width), -k, 0.42 * rows[k] - k, color=colour, lw=0.3, step="mid")
         ax.axhline(-k, color=INK, lw=0.6, alpha=0.5)
-    ax.set(yticks=-np.arange(count), ylim=(0.4 - count, 0.6), xlim=(-0.6, width - 0.4))
-    ax.set_yticklabels([str(k + 1) for k in range(count)])
-    ax.set(ylabel="component", xlabel="column")
-    if names is not None and width <= MOST_NAMES:
-        turned = 0 if sum(map(len, names)) < 60 else 60
-        ax.set_xticks(places)
-        shown = list(map(literal, names))
-        ax.set_xticklabels(shown, rotation=turned, ha="right" if turned else "center", fontsize=9)
-        ax.set_xlabel("")
+    ax.set_yticks(-np.arange(count), list(map(literal, labels)))
+    ax.set(ylim=(0.4 - count, 0.6), xlim=(-0.6, width - 0.4), xlabel="column")
     ax.grid(False)
     ax.spines[["left", "bottom"]].set_visible(False)
     return ax
 
 
-def embedding(features: ArrayLike, labels: ArrayLike, *, ax: Axes | None = None) -> Axes:
-    """Draw the first two features of labelled examples, with class names at the medians.
+def embedding(
+    features: ArrayLike,
+    labels: ArrayLike,
+    *,
+    label: str = "",
+    cmap: Any = "cividis",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the first two features of each row, coloured by its class or by a value.
+
+    Classes also differ by their markers, and have their names at the medians.
 
     Parameters
     ----------
     features : array-like of shape (n, n_features)
         At least two features.
     labels : array-like of shape (n,)
-        The class of each example.
+        The class of each row. Floating-point numbers are values, such as times.
+    label : str, default=""
+        The name of the values, for their colour bar.
+    cmap : str or Colormap, default="cividis"
+        The colours of values.
     ax : Axes, default=None
         Axes to draw on. By default those of a new figure.
 
@@ -233,23 +293,21 @@ def embedding(features: ArrayLike, labels: ArrayLike, *, ax: Axes | None = None)
     points, names = np.asarray(features, np.float64), np.asarray(labels)
     if points.ndim != 2 or points.shape[1] < 2 or len(points) == 0:
         raise ValueError(f"features has shape {points.shape}. Pass rows of two features or more.")
-    classes = np.unique(names)
-    for name, colour in zip(classes, colours(len(classes)), strict=True):
-        members = points[names == name]
-        ax.plot(members[:, 0], members[:, 1], ".", ms=5, alpha=0.75, color=colour, mew=0)
-        x, y = np.median(members[:, :2], axis=0)
-        ax.annotate(
-            literal(name),
-            (float(x), float(y)),
-            ha="center",
-            va="center",
-            fontsize=9,
-            fontweight="bold",
-            color="black",
-            bbox={"boxstyle": "circle,pad=0.15", "fc": "white", "ec": colour, "alpha": 0.9},
-        )
-    ax.margins(0.09)  # room for the names
     ax.set(xlabel="first feature", ylabel="second feature", xticks=[], yticks=[])
+    size: Any = {"s": 14, "alpha": 0.75, "linewidths": 0}
+    if names.dtype.kind == "f":
+        drawn = ax.scatter(points[:, 0], points[:, 1], c=names, cmap=cmap, **size)
+        colour_bar(ax, drawn, label)
+        return ax
+    classes = np.unique(names)
+    for k, (name, colour) in enumerate(zip(classes, colours(len(classes)), strict=True)):
+        members = points[names == name, :2]
+        ax.scatter(*members.T, marker=MARKERS[k % len(MARKERS)], color=colour, **size)
+        box = {"boxstyle": "round,pad=0.15", "fc": "white", "ec": colour, "alpha": 0.9}
+        style: Any = {"ha": "center", "va": "center", "fontsize": 9, "fontweight": "bold"}
+        where = np.median(members, axis=0).tolist()
+        ax.annotate(literal(name), where, color="black", bbox=box, **style)
+    ax.margins(0.09)  # room for the names
     return ax
 
 
@@ -286,10 +344,10 @@ def sizes(model: Estimator, *, ax: Axes | None = None) -> Axes:
     ax = axes(7.0, 2.8, "Sizes of prototypes") if ax is None else ax
     places = np.arange(1, len(values) + 1)
     if len(values) <= MOST_BARS:
-        colours = [COLOURS[1] if k in model.dead_ else COLOURS[2] for k in order]
+        colours = [COLOURS[1] if k in model.dead_ else COLOURS[0] for k in order]
         ax.bar(places, values[order], 0.8, color=colours)
     else:
-        ax.fill_between(places, values[order], color=COLOURS[2], lw=0, step="mid")
+        ax.fill_between(places, values[order], color=COLOURS[0], lw=0, step="mid")
     ax.set(xlabel="prototypes, the largest first", ylabel="rows", xlim=(0.4, len(values) + 0.6))
     ax.set_ylim(bottom=0.0)
     if len(values) <= 24:
@@ -301,7 +359,12 @@ def sizes(model: Estimator, *, ax: Axes | None = None) -> Axes:
 
 
 def map_plane(
-    som: Estimator, values: ArrayLike | None = None, *, label: str = "", ax: Axes | None = None
+    som: Estimator,
+    values: ArrayLike | None = None,
+    *,
+    label: str = "",
+    cmap: Any = "cividis",
+    ax: Axes | None = None,
 ) -> Axes:
     """Draw a value at each unit of a map: the U-matrix, hits, or the plane of a column.
 
@@ -313,6 +376,8 @@ def map_plane(
         The default is the U-matrix: the mean distance of each unit to its neighbours.
     label : str, default=""
         The label of the colour bar.
+    cmap : str or Colormap, default="cividis"
+        The colours of the values.
     ax : Axes, default=None
         Axes to draw on. By default those of a new figure.
 
@@ -329,20 +394,14 @@ def map_plane(
     >>> len(ax.collections[0].get_paths())
     6
     """
-    label = literal(label)
-    ax = axes(4.6, 3.8, "U-matrix" if values is None else label) if ax is None else ax
+    ax = axes(4.6, 3.8, "U-matrix" if values is None else literal(label)) if ax is None else ax
     if values is None:
         values, label = som.u_matrix(), label or "distance"
     grid = getattr(som, "grid_", som)
     cells = PolyCollection(_cells(grid), array=np.asarray(values, np.float64).ravel())
-    cells.set(cmap="viridis", edgecolor="face", linewidth=0.3)
+    cells.set(cmap=cmap, edgecolor="face", linewidth=0.3)
     _lay(ax, grid, cells)
-    figure = ax.get_figure()
-    assert figure is not None
-    bar = figure.colorbar(cells, ax=ax, shrink=0.8)
-    bar.set_label(label, color=INK)
-    bar.ax.yaxis.set_tick_params(color=INK, labelcolor=INK)
-    bar.outline.set_visible(False)
+    colour_bar(ax, cells, label)
     return ax
 
 
@@ -350,7 +409,7 @@ def map_classes(som: Any, class_map: "ClassMap", *, ax: Axes | None = None) -> A
     """Draw the most frequent class of each unit of a map.
 
     Colours are paler for units of mixed classes. Units without rows are left out. With more classes
-    than colours in two rounds, the class is written on its units instead of a legend.
+    than colours, the class is written on its units instead of a legend.
 
     Parameters
     ----------
@@ -380,7 +439,7 @@ def map_classes(som: Any, class_map: "ClassMap", *, ax: Axes | None = None) -> A
     named = mpl.colors.to_rgba_array(colours(len(class_map.classes)))
     faces = named[np.maximum(class_map.majority.ravel(), 0)]
     faces[:, 3] = np.nan_to_num(class_map.unit_purity.ravel())
-    many = len(class_map.classes) > 2 * len(COLOURS)
+    many = len(class_map.classes) > len(COLOURS)
     faces[:, 3] *= PALE if many else 1.0
     cells = PolyCollection(_cells(grid), facecolors=faces, edgecolor="none")
     _lay(ax, grid, cells)
@@ -436,10 +495,10 @@ def map_net(
         raise ValueError(f"prototypes has shape {units.shape}. Pass units in the plane.")
     pairs = grid.neighbors()
     near = [grid.squared_distances([i])[0, j] <= 1.0 for i, j in pairs]
-    net = LineCollection(list(units[pairs[near]]), colors=COLOURS[2], lw=0.9, zorder=2)
+    net = LineCollection(list(units[pairs[near]]), colors=COLOURS[0], lw=0.9, zorder=2)
     ax.add_collection(net)
     if len(points := np.asarray(rows, np.float64)):
-        ax.plot(points[:, 0], points[:, 1], ".", ms=2, color=COLOURS[0], mew=0, zorder=1)
+        ax.plot(points[:, 0], points[:, 1], ".", ms=2, color=GREY, mew=0, zorder=1)
     ax.plot(units[:, 0], units[:, 1], "o", ms=3, color=COLOURS[1], mew=0, zorder=3)
     _bare(ax)
     return ax

@@ -11,12 +11,15 @@ from sklearn.utils.validation import check_is_fitted
 from eigenstream import plotting
 from eigenstream._linalg import Float64s
 from eigenstream._types import Array, Estimator
+from eigenstream.plotting.limits import MOST_COMPONENTS, bars_of_component
 from eigenstream.prototypes import CompetitiveLearning, SelfOrganizingMap
 from eigenstream.reports.base import Drawing
 from eigenstream.subspace import pair_risks
+from eigenstream.subspace.estimators.time import TimeEstimator
+from eigenstream.subspace.inference.weights import deviations
 
 #: Vectors drawn as bars, vectors drawn as images, and planes of a map: more are not readable.
-MOST_BARS, MOST_IMAGES, MOST_PLANES = 12, 60, 24
+MOST_BARS, MOST_IMAGES, MOST_PLANES = MOST_COMPONENTS, 60, 24
 #: The most columns for which other alphas are drawn: more take longer than a second.
 WIDEST = 400
 #: Images in a row, narrow panels in a row, and their height in inches.
@@ -56,6 +59,11 @@ def known(estimator: Estimator, name: str) -> Any:
     return estimator
 
 
+def in_time(estimator: Estimator) -> bool:
+    """Return whether an estimator learns a subspace from rows in time order."""
+    return isinstance(estimator, TimeEstimator)
+
+
 def column_names(estimator: Estimator) -> list[str]:
     """Return the names of the columns, or their numbers if they have none."""
     names = known(estimator, "feature_names_in_")
@@ -80,6 +88,11 @@ def panels_of(estimator: Estimator, shape: tuple[int, int] | None) -> dict[str, 
         panels = {"Sizes": [Panel("Rows of each prototype", caption, draw, HEIGHT)]}
     else:
         panels = {"Spectrum": _spectrum_panels(estimator)}
+    if known(estimator, "loss_curve_"):
+        losses = estimator.loss_curve_
+        lines = {"loss": (range(1, len(losses) + 1), losses)}
+        draw = partial(plotting.courses, lines, labels=("pass", "mean loss"))
+        panels["Learning"] = [Panel("Loss", "The mean loss of the rows in each pass.", draw)]
     if hasattr(estimator, "pair_distance"):
         panels["Training pairs"] = _pair_panels(estimator)
     shown = learned_vectors(estimator)
@@ -118,7 +131,8 @@ def _spectrum_panels(estimator: Estimator) -> list[Panel]:
     if known(estimator, "alpha_") is not None and estimator.solver_ == "dense" and narrow:
         caption = (
             "Eigenvalues are divided by alpha and by the largest one. At alpha = 1 the result is "
-            "PCA. The bound of Theorem 5 is smallest at the dotted line."
+            "PCA. At the dotted line the bound of Theorem 5 in Maurer (2006), Unsupervised Slow "
+            "Subspace-Learning from Stationary Processes, is smallest."
         )
         panels.append(Panel("Choice of alpha", caption, partial(plotting.alphas, estimator)))
     return panels
@@ -175,21 +189,21 @@ def _vector_panel(estimator: Estimator, shown: Vectors, shape: tuple[int, int] |
         title = f"{shown.kind.capitalize()}s as images"
         return Panel(title, caption + first_of(count, total), draw, min(max(height, 1.6), 14.0))
 
-    def bars(ax: Any = None) -> Any:
-        # The outputs of a feature map have no names.
-        ax = plotting.loadings(shown.bars[:MOST_BARS], names, ax=ax)
-        ax.set_ylabel(shown.kind)
-        ax.set_yticklabels(shown.labels[:MOST_BARS])
-        return ax
-
-    names = (
-        None if mapped or not hasattr(estimator, "feature_names_in_") else column_names(estimator)
-    )
-    caption = "Weights, up to their sign."
+    names = column_names(estimator) if hasattr(estimator, "feature_names_in_") else None
+    labels = [f"{shown.kind} {label}" for label in shown.labels]
+    caption, drawn, scale = "Weights, up to their sign.", shown.bars[:MOST_BARS], None
     if shown.kind == "prototype":
         caption = "Differences from the mean, in standard deviations of the prototypes."
+    elif in_time(estimator):
+        drawn, scale = estimator, deviations(estimator)
+        caption = "Weights in units of the columns' deviations, up to their sign."
+        if known(estimator, "result_.uncertainty.loadings") is not None:
+            caption += " Lines are 95 % intervals."
+    options: Any = {"labels": labels, "scale": scale}
+    bars = partial(plotting.loadings, drawn, None if mapped else names, **options)
     caption += f" Each {shown.kind} has a separate scale." + first_of(MOST_BARS, total)
-    height = 1.1 + 0.5 * min(total, MOST_BARS)
+    count = min(total, MOST_BARS)
+    height = 0.5 + 0.2 * count * (bars_of_component(count, shown.bars.shape[1]) + 1)
     return Panel(f"Columns of each {shown.kind}", caption, bars, height)
 
 

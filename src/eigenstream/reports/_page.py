@@ -4,49 +4,51 @@ import itertools
 import warnings
 from collections.abc import Iterator
 from contextlib import closing, suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.model_selection import GroupKFold, StratifiedKFold
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream import __version__, plotting
+from eigenstream import __version__, neurons, plotting
 from eigenstream._checks import check_number, is_sparse
 from eigenstream._files import replacing
 from eigenstream._linalg import Float64s
 from eigenstream._prepared import prepared, without_steps
 from eigenstream._streams import is_stream
-from eigenstream._types import Estimator, LabelsLike, RowsLike, StreamLike
+from eigenstream._types import Array, Estimator, LabelsLike, RowsLike, StreamLike
+from eigenstream.evaluation import PairROC, pair_roc
 from eigenstream.monitor import Monitor
 from eigenstream.prototypes import CompetitiveLearning, SelfOrganizingMap
 from eigenstream.reports._drawings import (
     HEIGHT,
-    MOST_BARS,
     Panel,
-    Vectors,
     checked_shape,
     column_names,
     first_of,
+    in_time,
     known,
-    learned_vectors,
     panels_of,
 )
 from eigenstream.reports._monitor import monitor_sections
+from eigenstream.reports._summary import summary, warnings_of
 from eigenstream.reports.base import PageTable, Report, Section
 from eigenstream.streams import open_stream
-from eigenstream.subspace import PairMetric, SlowSubspace, estimated_share, lag_path, pair_risks
+from eigenstream.subspace import ClassSubspace, PairMetric, estimated_share, pair_risks
 from eigenstream.subspace.estimators.base import SubspaceEstimator
 
-#: Components in a table, columns named in it, and features drawn over time.
-MOST_LISTED, MOST_NAMED, MOST_FEATURES = 12, 10, 8
+#: Components and columns in a table, features drawn over time, and classes drawn in the plane.
+MOST_LISTED, MOST_FEATURES, MOST_CLASSES = 12, 8, 12
+#: Folds of held-out classes: more take longer.
+FOLDS = 5
 #: The most points drawn of each feature: more make the page slow.
 MOST_POINTS = 2400
 #: Rows and bytes that are read for the features over time: more take longer.
 MOST_ROWS, MOST_BYTES = 20_000, 1 << 26
-#: The most columns with error bars: every block takes two matrices and an eigenproblem.
-MOST_COLUMNS = 200
 #: The parameters that a fit has chosen, where an estimator has them.
 CHOSEN = ("n_components_", "alpha_", "eta_", "result_.shrinkage", "result_.mixing")
 #: The sentence below a table of time scales.
@@ -54,8 +56,12 @@ CHANCE = (
     "Time scales on other rows are without the part that the selection of the features explains. A "
     "dash marks features that are not distinguishable from chance."
 )
-#: The classes of estimators with a page.
-REPORTED = (SubspaceEstimator, PairMetric, CompetitiveLearning, SelfOrganizingMap, Monitor)
+#: The classes of neurons, and of estimators with a page.
+NEURONS = tuple(getattr(neurons, name) for name in neurons.__all__)
+REPORTED = (
+    *(SubspaceEstimator, PairMetric, CompetitiveLearning, SelfOrganizingMap, Monitor),
+    *NEURONS,
+)
 
 
 def report(
@@ -71,22 +77,23 @@ def report(
 ) -> None:
     """Write a page about a fitted estimator as one HTML file.
 
-    The page of a subspace shows the eigenvalues, the components and the path over alpha or the
-    distances of the training pairs. With rows it shows the features over time and error bars. The
-    page of prototypes shows their quantisation error, their sizes and their vectors. The page of a
-    map shows its U-matrix, hits and planes, and with labels the classes of its units.
+    The first sentences say what was found, how sure it is, and what to do next. Warnings of the fit
+    follow. The page shows eigenvalues, components with the intervals of ``fit(X, blocks=20)``, the
+    planes of a map, or weights and the loss of neurons. Rows add statistics of the columns, the
+    features over time, and two features against each other. Labels add classes, and for
+    ``ClassSubspace`` the ROC curve of held-out classes.
 
     Parameters
     ----------
     estimator : fitted estimator
-        A subspace, a metric, prototypes, a map or a monitor.
+        A subspace, a metric, prototypes, a map, neurons or a monitor.
     path : str or path
         The page, ending in .html. An error leaves no partial file.
     X : array, list of arrays or stream, default=None
         The training rows, or other rows. Only the first rows of a stream are read. A stream that
         can be read only once is not read. For a monitor, the records of its windows.
     y : array-like, default=None
-        Labels of the rows of ``X``, for a map.
+        Labels of the rows of ``X``. The labels of a stream are read from it.
     shape : tuple (height, width), default=None
         The shape of the rows if they are images. Vectors are then shown as images.
     command : str, default=""
@@ -114,24 +121,30 @@ def report(
         name = type(estimator).__name__
         raise TypeError(f"{name} has no report. Draw weights by eigenstream plot -o figure.png.")
     check_is_fitted(estimator)
-    if y is not None and (X is None or not isinstance(estimator, SelfOrganizingMap)):
-        raise ValueError("y labels the rows X of a SelfOrganizingMap. Leave out y, or pass X.")
+    if y is not None and X is None:
+        raise ValueError("y labels the rows X, which are missing. Pass X, too.")
     dt = check_number(dt, "dt", above=0)
     with replacing(path) as file:  # opened first: an error of the path comes before the work
         if isinstance(estimator, Monitor):
-            title, sections = monitor_sections(estimator, X)
+            title, lead, sections = monitor_sections(estimator, X)
         else:
-            title = _title(estimator)
-            sections = _sections(estimator, X, y, checked_shape(shape, estimator), dt, unit)
-        lead = (type(estimator).__doc__ or "").partition("\n")[0]
+            title, leading = _title(estimator), leading_rows(prepared(estimator, X), y)
+            held_out = _held_out(estimator, leading)
+            lead = summary(estimator, dt, unit, held_out)
+            shape = checked_shape(shape, estimator)
+            sections = _sections(estimator, X, y, leading, held_out, shape, dt, unit)
         page = Report(title, lead, sections, [("eigenstream", __version__)], command)
         file.write(page.html())
 
 
 def _title(estimator: Estimator) -> str:
     kind = "prototype" if isinstance(estimator, CompetitiveLearning) else "component"
-    kind = "unit" if isinstance(estimator, SelfOrganizingMap) else kind
-    count = len(estimator.get_feature_names_out())
+    kind = "unit" if isinstance(estimator, (SelfOrganizingMap, *NEURONS)) else kind
+    if hasattr(estimator, "get_feature_names_out"):
+        count = len(estimator.get_feature_names_out())
+    else:
+        count = len(np.atleast_2d(estimator.coef_)) if hasattr(estimator, "coef_") else 0
+        count = count or len(np.transpose(estimator.coefs_[0]))
     width = estimator.n_features_in_
     return f"{type(estimator).__name__}: {count} {kind}{'s' * (count != 1)} of {width} columns"
 
@@ -140,27 +153,37 @@ def _sections(
     estimator: Estimator,
     X: RowsLike,
     y: LabelsLike,
+    leading: "Leading",
+    held_out: "HeldOutClasses | None",
     shape: tuple[int, int] | None,
     dt: float,
     unit: str,
 ) -> list[Section]:
     """Return the sections: drawings by their titles, each followed by its tables."""
-    blocks: dict[str, list[Any]] = {"Data": [PageTable(("", ""), _facts(estimator), prose=True)]}
+    blocks: dict[str, list[Any]] = {}
+    warned = warnings_of(estimator)
+    if warned:
+        cells = [(text,) for text in warned]
+        blocks["Warnings of the fit"] = [PageTable(("",), cells, prose=True)]
+    blocks["Data"] = [PageTable(("", ""), _facts(estimator, leading), prose=True)]
+    if leading.sequences:
+        blocks["Data"].append(_statistics(estimator, leading))
     blocks |= panels_of(estimator, shape)
-    if y is not None:
+    if y is not None and isinstance(estimator, SelfOrganizingMap):
         classes = estimator.class_map(X, y)
         caption = f"The most frequent class of each unit. Purity: {classes.purity:.1%}."
         draw = partial(plotting.map_classes, estimator, classes)
         blocks["Borders and hits"].append(Panel("Classes", caption, draw))
     for table in _spectrum(estimator, dt, unit):
         blocks["Spectrum"].append(table)
-    shown = learned_vectors(estimator)
-    if shown is not None and shown.labels and shape is None and not known(estimator, "features"):
-        table = _largest_columns(shown, column_names(estimator))
-        blocks[f"{shown.kind.capitalize()}s"].append(table)
-    in_order = isinstance(estimator, SubspaceEstimator) and not hasattr(estimator, "pair_distance")
-    if X is not None and in_order:
-        blocks |= _features(estimator, prepared(estimator, X), dt, unit)
+    if held_out is not None:
+        curves = {"held out": held_out.curve, "training pairs": estimator}
+        draw = partial(plotting.roc, curves)
+        blocks["Held-out classes"] = [Panel("ROC curve", held_out.sentence, draw)]
+    if leading.sequences and isinstance(estimator, SubspaceEstimator):
+        blocks |= _features(estimator, leading)
+    if known(estimator, "result_.uncertainty") is not None:
+        blocks["How sure"] = _error_bars(estimator, dt, unit)
     numbers = itertools.count()
 
     def drawn(block: Any) -> Any:
@@ -169,11 +192,13 @@ def _sections(
     return [Section(title, "", [*map(drawn, parts)]) for title, parts in blocks.items() if parts]
 
 
-def _facts(estimator: Estimator) -> list[tuple[str, str]]:
+def _facts(estimator: Estimator, leading: "Leading") -> list[tuple[str, str]]:
     """Return the data, the parameters and the quality of an estimator."""
     facts: dict[str, Any] = {}
     rows = known(estimator, "n_samples_seen_")
-    kind = "pairs" if hasattr(estimator, "decision_function") else "rows"
+    kind = "pairs" if hasattr(estimator, "pair_distance") else "rows"
+    if isinstance(estimator, NEURONS):
+        rows, kind = known(estimator, "n_steps_"), "rows, in all passes"
     facts["learned from"] = None if rows is None else f"{rows:,} {kind}"
     facts["skipped, with missing values"] = known(estimator, "n_samples_skipped_")
     names = list(map(str, getattr(estimator, "feature_names_in_", ())))
@@ -184,6 +209,7 @@ def _facts(estimator: Estimator) -> list[tuple[str, str]]:
         more = source["n_sources"] - 5
         facts["sources"] = ", ".join(source["sources"][:5]) + f" and {more} more" * (more > 0)
     facts["sequences"] = source.get("sequences")
+    facts["times of the rows shown"] = leading.span
     facts["parameters"] = " ".join(repr(estimator).split())
     steps = known(estimator, "preprocessing_.steps")
     facts["preprocessing"] = ", ".join(map(repr, steps)) if steps else None
@@ -207,16 +233,23 @@ def _facts(estimator: Estimator) -> list[tuple[str, str]]:
     return [(name, shown[name]) for name in facts if facts[name] is not None]
 
 
+def cell_text(value: Any, form: str) -> str:
+    """Return text as it is, and a number in a format; a dash for NaN."""
+    text = isinstance(value, str)
+    return value if text else "–" if np.isnan(value) else format(value, form)
+
+
 def _table(first: str, columns: list[tuple[str, Any, str]], caption: str = "") -> PageTable:
     """Return a table of numbered rows from columns: a name, values, and their format."""
     total = len(columns[0][1])
     cells = [
-        ["–" if np.isnan(value) else format(value, form) for value in values[:MOST_LISTED]]
-        for _, values, form in columns
+        [cell_text(value, form) for value in values[:MOST_LISTED]] for _, values, form in columns
     ]
     rows = [(str(k), *row) for k, row in enumerate(zip(*cells, strict=True), 1)]
     header = (first, *(name for name, *_ in columns))
-    return PageTable(header, rows, caption=caption + first_of(len(rows), total), wide=False)
+    return PageTable(
+        header, rows, caption=caption + first_of(len(rows), total), wide=len(columns) > 3
+    )
 
 
 def _spectrum(estimator: Estimator, dt: float, unit: str) -> Iterator[PageTable]:
@@ -238,9 +271,12 @@ def _spectrum(estimator: Estimator, dt: float, unit: str) -> Iterator[PageTable]
         columns.append(("cumulative", np.cumsum(share), ".2%"))
     if rho is not None:
         columns.append((f"autocorrelation at lag {lag}", rho, ".4f"))
-        columns.append((f"time scale, {unit}", dt * estimator.timescales_, ",.4g"))
+        bars = known(estimator, "result_.uncertainty.timescales")
+        scales = [scale_text(k, estimator.timescales_, bars, dt) for k in range(len(rho))]
+        columns.append((f"time scale, {unit}", scales, ""))
         columns.append((f"on other rows, {unit}", dt * held_out.timescales, ",.4g"))
         caption = f"The time scale is −{dt * lag:g} / log(autocorrelation). {CHANCE}"
+        caption += " Brackets are 95 % intervals." * (bars is not None)
     yield _table("component", columns, caption)
     if known(estimator, "periods_") is not None:
         columns = [
@@ -252,58 +288,69 @@ def _spectrum(estimator: Estimator, dt: float, unit: str) -> Iterator[PageTable]
         yield _table("mode", columns, f"Modes, slowest first. {CHANCE}")
 
 
-def _largest_columns(shown: Vectors, names: list[str]) -> PageTable:
-    """Return the columns with the largest bars of each vector."""
-    bars = shown.bars[:MOST_BARS]
-    order = np.argsort(-np.abs(bars), axis=1, kind="stable")[:, :MOST_NAMED]
-    columns = [
-        [f"{names[place]} {bar[place]:+.3f}" for place in places]
-        for bar, places in zip(bars, order, strict=True)
-    ]
-    rows = [(str(k), *row) for k, row in enumerate(zip(*columns, strict=True), 1)]
-    header = ("", *(f"{shown.kind} {label}" for label in shown.labels[:MOST_BARS]))
-    caption = f"The columns with the longest bars of each {shown.kind}."
-    return PageTable(header, rows, caption=caption, unbroken=True)
+def scale_text(k: int, scales: Float64s, bars: Any, dt: float) -> str:
+    """Return the time scale of feature k with its interval.
+
+    >>> scale_text(0, np.array([50.0]), None, 2.0), scale_text(0, np.array([np.nan]), None, 1.0)
+    ('100', '–')
+    """
+    if np.isnan(scales[k]):
+        return "–"
+    text = f"{dt * scales[k]:,.4g}"
+    if bars is None or k >= len(bars.low) or not np.isfinite(bars.low[k]):
+        return text
+    return f"{text} [{dt * bars.low[k]:,.4g}, {dt * bars.high[k]:,.4g}]"
 
 
-def _features(estimator: Estimator, X: RowsLike, dt: float, unit: str) -> dict[str, list[Panel]]:
-    """Return the features over time with their error bars; nothing for rows that are read once."""
-    sequences = leading_rows(X)
-    if not sequences:
-        return {}
-    model, count = without_steps(estimator), sum(map(len, sequences))
-    names = list(map(str, estimator.get_feature_names_out()))[:MOST_FEATURES]
-    step = -(-count // MOST_POINTS)
-    curves = []
-    for rows in sequences:
-        thin = rows[::step]
-        complete = np.isfinite(thin).all(axis=1)
-        features = np.full((len(thin), len(names)), np.nan)
-        if complete.any():
-            features[complete] = np.asarray(model.transform(thin[complete]))[:, : len(names)]
-        curves.append(features)
-    caption = (
-        f"Of the first {count:,} rows. Features have separate scales. Lines separate sequences."
-    )
-    draw = partial(plotting.runs, curves, names, step=step)
-    panels = {"Features over time": [Panel("Features", caption, draw, HEIGHT)]}
-    return panels | {"Error bars": _error_bars(estimator, sequences, dt, unit)}
+# ---- the first rows ------------------------------------------------------------------------
 
 
-def leading_rows(X: RowsLike) -> list[Float64s]:
-    """Return the first rows of the input of ``fit``, an array for each sequence.
+@dataclass(frozen=True)
+class Leading:
+    """The first rows of the input of ``fit``, an array for each sequence, with times and labels.
 
-    Skipped rows are NaN. The list is empty for a stream that can be read only once.
+    Missing values are NaN. All are empty for a stream that can be read only once.
+    """
 
-    >>> sequences = leading_rows([np.zeros((3, 2)), np.ones((4, 2))])
-    >>> list(map(len, sequences))
+    sequences: list[Float64s]
+    times: list[Array]
+    labels: Array | None
+
+    @property
+    def rows(self) -> Float64s:
+        """All rows."""
+        return np.concatenate(self.sequences)
+
+    @property
+    def span(self) -> str | None:
+        """The first and the last time, and the usual step, or None without times."""
+        if not self.times:
+            return None
+        steps = np.concatenate([np.diff(part) for part in self.times])
+        first, last = self.times[0][0], self.times[-1][-1]
+        step = f", usual step {np.median(steps)}" if len(steps) else ""
+        return f"{first} to {last}{step}"
+
+
+def leading_rows(X: RowsLike, y: LabelsLike = None) -> Leading:
+    """Return the first rows of the input of ``fit``.
+
+    >>> leading = leading_rows([np.zeros((3, 2)), np.ones((4, 2))])
+    >>> list(map(len, leading.sequences))
     [3, 4]
     """
-    stream: StreamLike = X if is_stream(X) else open_stream(X, missing="skip")
-    sequences: list[list[Float64s]] = []
-    count = 0
+    nothing = Leading([], [], None)
+    if X is None:
+        return nothing
+    stream: StreamLike = X if is_stream(X) else open_stream(X)
     if not stream.rereadable:
-        return []
+        return nothing
+    sequences: list[list[Float64s]] = []
+    times: list[list[Array]] = []
+    labels: list[Array] = []
+    count = 0
+    if not stream.preprocessing.steps:
+        stream = stream.keeping_holes()
     with closing(stream.chunks()) as chunks:
         for chunk in chunks:
             room = min(MOST_ROWS, MOST_BYTES // (8 * chunk.rows.shape[1])) - count
@@ -313,40 +360,149 @@ def leading_rows(X: RowsLike) -> list[Float64s]:
                 rows[chunk.weights[:room] == 0] = np.nan
             if chunk.new_sequence or not sequences:
                 sequences.append([])
+                times.append([])
             sequences[-1].append(rows)
+            if chunk.times is not None:
+                dates = chunk.raw_times is not None and chunk.raw_times.dtype.kind not in "biuf"
+                moments = np.asarray(chunk.times[:room], np.float64)
+                times[-1].append((1e3 * moments).astype("M8[ms]") if dates else moments)
+            if chunk.labels is not None:
+                labels.append(np.asarray(chunk.labels)[:room])
             count += len(rows)
             if len(rows) == room:
                 break
-    return [np.concatenate(parts) for parts in sequences]
+    known_labels = np.concatenate(labels) if labels else None
+    return Leading(
+        [np.concatenate(parts) for parts in sequences],
+        [np.concatenate(parts) for parts in times] if times and times[0] else [],
+        known_labels if y is None else np.asarray(y)[:count],
+    )
 
 
-def _error_bars(
-    estimator: Estimator, sequences: list[Float64s], dt: float, unit: str
-) -> list[Panel]:
-    """Return drawings of the errors of a subspace of rows in time, from its first rows."""
-    complete = all(np.isfinite(rows).all() for rows in sequences)
-    narrow = sequences[0].shape[1] <= MOST_COLUMNS
-    if not (known(estimator, "lag") and complete and narrow) or known(estimator, "features"):
-        return []
-    model = clone(estimator).set_params(solver="dense")
-    panels: list[Panel] = []
-    with warnings.catch_warnings(), suppress(ValueError):  # too few rows for blocks
-        warnings.simplefilter("ignore", UserWarning)
-        bars = model.uncertainty(sequences)
-        if isinstance(estimator, SlowSubspace):
-            path = lag_path(model, sequences, blocks=20, dt=dt, unit=unit)
-            caption = (
-                "Fits at several lags, with 95 % intervals. A line that rises shows noise at the "
-                "short lags. Choose a lag at which the lines are level."
-            )
-            panels.append(Panel("Time scales", caption, partial(plotting.lags, path)))
-        else:
-            caption = "Eigenvalues of the propagator, with 95 % intervals of decay and phase."
-            panels.append(Panel("Propagator", caption, partial(plotting.propagator, bars)))
-        caption = (
-            f"From fits without each of {bars.n_blocks} blocks of rows. A number names another "
-            "component that the error mixes in. A small angle of the span of the first "
-            "components means that this number of components is stable."
-        )
-        panels.append(Panel("Stability", caption, partial(plotting.stability, bars)))
+def _statistics(estimator: Estimator, leading: Leading) -> PageTable:
+    """Return the range, the mean, the deviation and the missing values of columns."""
+    rows = leading.rows
+    names = column_names(estimator) if rows.shape[1] == estimator.n_features_in_ else None
+    names = names or [f"column {k}" for k in range(rows.shape[1])]
+    rows = np.where(np.isfinite(rows), rows, np.nan)
+    missing = np.isnan(rows).mean(axis=0)
+    cells = []
+    for k in range(min(len(names), MOST_LISTED)):
+        known_values = rows[~np.isnan(rows[:, k]), k]
+        values = known_values if len(known_values) else np.zeros(1)
+        numbers = values.min(), values.mean(), values.max(), values.std()
+        text = [f"{number:.5g}" for number in numbers] if len(known_values) else [""] * 4
+        cells.append((names[k], *text, f"{missing[k]:.2%}"))
+    header = ("column", "smallest", "mean", "largest", "deviation", "missing")
+    caption = f"Of the first {len(rows):,} rows." + first_of(len(cells), len(names))
+    return PageTable(header, cells, caption=caption, wide=True)
+
+
+def _features(estimator: Estimator, leading: Leading) -> dict[str, list[Panel]]:
+    """Return the features over time, and two features against each other."""
+    sequences, labels = leading.sequences, leading.labels
+    model, count = without_steps(estimator), sum(map(len, sequences))
+    step = -(-count // MOST_POINTS)
+    names = [
+        f"feature {k + 1}"
+        for k in range(min(len(estimator.get_feature_names_out()), MOST_FEATURES))
+    ]
+    whole = known(estimator, "missing") != "available"
+    curves = []
+    for rows in sequences:
+        thin = rows[::step]
+        there = np.isfinite(thin)
+        complete = there.all(axis=1) if whole else there.any(axis=1)
+        features = np.full((len(thin), len(names)), np.nan)
+        if complete.any():
+            features[complete] = np.asarray(model.transform(thin[complete]))[:, : len(names)]
+        curves.append(features)
+    panels: dict[str, list[Panel]] = {}
+    caption = (
+        f"Of the first {count:,} rows. Features have separate scales. Lines separate sequences."
+    )
+    if in_time(estimator):
+        times = [part[::step] for part in leading.times] or None
+        draw = partial(plotting.runs, curves, names, times=times, step=step)
+        panels["Features over time"] = [Panel("Features", caption, draw, HEIGHT)]
+    points = np.concatenate(curves)
+    there = np.isfinite(points).all(axis=1)
+    if len(names) > 1 and there.any():
+        marks: Array = np.linspace(0.0, count, len(points))
+        colour = "row"
+        if labels is not None and labels.ndim == 1:
+            ends = np.cumsum([0, *map(len, sequences)])
+            parts = [labels[a:b][::step] for a, b in itertools.pairwise(ends)]
+            marks, colour = np.concatenate(parts), "class"
+            classes, counts = np.unique(marks, return_counts=True)
+            if marks.dtype.kind != "f":
+                there &= np.isin(marks, classes[np.argsort(-counts)[:MOST_CLASSES]])
+        draw = partial(plotting.embedding, points[there], marks[there], label=colour)
+        caption = f"Each point is a row, coloured by its {colour}."
+        panels["Two features"] = [Panel("Features 1 and 2", caption, draw)]
     return panels
+
+
+# ---- how sure ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class HeldOutClasses:
+    """The mean ROC curve of classes that were not learned from."""
+
+    curve: PairROC
+    sentence: str
+
+
+def _held_out(estimator: Estimator, leading: Leading) -> HeldOutClasses | None:
+    """Return the ROC curve of distances between rows of classes that were left out of fits."""
+    labels = leading.labels
+    if not isinstance(estimator, ClassSubspace) or labels is None or labels.ndim != 1:
+        return None
+    rows = leading.rows
+    complete = np.isfinite(rows).all(axis=1)
+    rows, labels = rows[complete], labels[complete]
+    classes, counts = np.unique(labels, return_counts=True)
+    if len(classes) >= 4:
+        kind, folds = "classes", GroupKFold(min(FOLDS, len(classes) // 2))
+    elif len(classes) > 1 and counts.min() >= 2 * FOLDS:
+        kind, folds = "rows", StratifiedKFold(FOLDS, shuffle=True, random_state=0)
+    else:
+        return None
+    curves = []
+    with warnings.catch_warnings():  # the fit to all rows has warned
+        warnings.simplefilter("ignore")
+        for train, test in folds.split(rows, labels, labels):
+            model = clone(without_steps(estimator)).fit(rows[train], labels[train])
+            curves.append(pair_roc(model.transform(rows[test]), labels[test]))
+    areas = [curve.area for curve in curves]
+    across = np.linspace(0.0, 1.0, 201)
+    up = np.mean(
+        [np.interp(across, c.false_positive_rate, c.true_positive_rate) for c in curves], axis=0
+    )
+    mean = replace(
+        curves[0], area=float(np.mean(areas)), false_positive_rate=across, true_positive_rate=up
+    )
+    sentence = (
+        f"On held-out {kind} the ROC area is {mean.area:.3f} "
+        f"({min(areas):.3f} to {max(areas):.3f} in {len(areas)} folds)."
+    )
+    return HeldOutClasses(mean, sentence)
+
+
+def _error_bars(estimator: Estimator, dt: float, unit: str) -> list[Panel]:
+    """Return drawings of the error bars of ``fit(X, blocks=20)``."""
+    bars = estimator.result_.uncertainty
+    panels: list[Panel] = []
+    if bars.periods is not None:
+        caption = "Eigenvalues of the propagator, with 95 % intervals of decay and phase."
+        panels.append(Panel("Propagator", caption, partial(plotting.propagator, bars)))
+    elif bars.timescales is not None:
+        draw = partial(plotting.timescales, bars, dt=dt, unit=unit)
+        panels.append(Panel("Time scales", "With 95 % intervals.", draw))
+    caption = (
+        f"From fits without each of {bars.n_blocks} blocks of rows. A number names another "
+        "component that the error mixes in. A small angle of the span of the first "
+        "components means that this number of components is stable."
+    )
+    return [*panels, Panel("Stability", caption, partial(plotting.stability, bars))]
