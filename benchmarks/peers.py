@@ -1,6 +1,6 @@
-"""Fits of each size beside those of other libraries, in processor seconds of one thread.
+"""Fits of each size compared with those of other libraries, in processor seconds of one thread.
 
-The floor is two products of the rows with as many columns as there are components.
+The floor is ``rows.T @ (rows @ V)``, where V has a column for each component.
 """
 
 import warnings
@@ -134,6 +134,15 @@ def sizes() -> dict[str, Callable[[], tuple[Any, int, dict[str, Match]]]]:
     }
 
 
+def digits(value: float, n: int = 3) -> str:
+    """Return a number with ``n`` digits, without an exponent.
+
+    >>> digits(1234.5), digits(0.01234)
+    ('1230', '0.0123')
+    """
+    return np.format_float_positional(value, precision=n, fractional=False, trim="-")
+
+
 def main() -> None:
     """Race every size."""
     table = []
@@ -154,8 +163,8 @@ def main() -> None:
         for name, match in work.items():
             ours, theirs = seconds[f"our {name}"], seconds[f"their {name}"]
             line = [ours, theirs, seconds["floor"]]
-            cells = [f"{1e3 * each:.3g}" for each in line]
-            table.append([f"{size}: {name}", *cells, match.peer, f"{ours / theirs:.2g}"])
+            cells = [digits(1e3 * each) for each in line]
+            table.append([f"{size}: {name}", *cells, match.peer, digits(ours / theirs, 2)])
     show(
         "Processor milliseconds of one thread, the least of interleaved runs",
         ["", "eigenstream", "other", "floor", "other class", "ours / other"],
