@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[1]
 HERE = ROOT / "docs" / "pictures"
 SOFT = "#5d6672"
 #: Colours of bars: two plain alternatives, then ours.
-BARS = ("#c3c8cf", "#8a8f98", "#1c8fc4")
+BARS = ("#c3c8cf", "#8a8f98", "#0072b2")
 
 
 def save(figure: Figure, name: str) -> None:
@@ -159,7 +159,11 @@ def make_objects() -> None:
 
 #: The tree of ``which-estimator``: for each kind of data, an estimator for each goal.
 CHOICES = {
-    "rows in\ntime order": {"what changes slowly": "SlowSubspace"},
+    "rows in\ntime order": {
+        "what changes slowly": "SlowSubspace",
+        "oscillations, forecasts": "DynamicSubspace",
+        "alarms when rows change": "Monitor",
+    },
     "rows in\nany order": {
         "what varies most": "StreamPCA",
         "what varies here and not there": "ContrastSubspace",
@@ -176,7 +180,7 @@ CHOICES = {
 
 def make_which_estimator() -> None:
     """A tree from kinds of data over goals to estimators."""
-    figure = Figure(figsize=(8.4, 5.0))
+    figure = Figure(figsize=(8.4, 5.8))
     ax = figure.add_axes((0, 0, 1, 1))
     rows = sum(map(len, CHOICES.values()))
     ax.set(xlim=(0, 10), ylim=(rows - 0.3, -1.2))
@@ -193,7 +197,7 @@ def make_which_estimator() -> None:
             ax.plot((1.0, 2.1, 2.75), (middle, line, line), color="#9aa7b3", lw=1.2)
             ax.text(2.9, line, goal, fontsize=11, va="center")
             ax.plot((6.2, 7.0), (line, line), color="#9aa7b3", lw=1.2)
-            named = {"boxstyle": "round,pad=0.4", "facecolor": "#1c8fc4", "edgecolor": "none"}
+            named = {"boxstyle": "round,pad=0.4", "facecolor": "#0072b2", "edgecolor": "none"}
             ax.text(7.2, line, estimator, fontsize=11, va="center", color="white", bbox=named)
             line += 1
     save(figure, "which-estimator")
@@ -204,7 +208,7 @@ def draw_drift(left: Any, right: Any, names: dict[str, Any]) -> None:
     shown = slice(0, 4000)
     drift, feature = names["drift"], names["feature"]
     feature = feature * np.sign(np.corrcoef(feature, drift)[0, 1])
-    left.plot(feature[shown] / feature.std(), color="#1c8fc4", lw=0.8, label="slow feature")
+    left.plot(feature[shown] / feature.std(), color="#0072b2", lw=0.8, label="slow feature")
     left.plot(drift[shown] / drift.std(), color="#2b2f36", lw=1.4, label="hidden drift")
     left.set(xlabel="row", ylabel="in standard deviations")
     left.legend(loc="lower right", frameon=False)
@@ -245,7 +249,7 @@ def draw_plateau(left: Any, right: Any, names: dict[str, Any]) -> None:
     plotting.overlaps(names["course"], names["recorded"], ax=left)
     left.set(xlabel="examples / N")
     for found, style in ((names["course"], "-"), (names["recorded"], "o")):
-        right.plot(found.t, abs(found.R[:, 0, 0] - found.R[:, 0, 1]), style, color="#1c8fc4")
+        right.plot(found.t, abs(found.R[:, 0, 0] - found.R[:, 0, 1]), style, color="#0072b2")
     right.set(xlabel="examples / N", ylabel="separation")
 
 
@@ -254,8 +258,8 @@ def draw_sunspots(left: Any, right: Any, names: dict[str, Any]) -> None:
     plotting.propagator(names["bars"], ax=left)
     years = list(names["scores"])
     model, present = np.transpose(list(names["scores"].values()))
-    right.plot(years, model, "o-", color="#1c8fc4", label="DynamicSubspace")
-    right.plot(years, np.maximum(present, -0.5), "o:", color="#e08a1e", label="the present value")
+    right.plot(years, model, "o-", color="#0072b2", label="DynamicSubspace")
+    right.plot(years, np.maximum(present, -0.5), "o:", color="#d55e00", label="the present value")
     right.axhline(0.0, color="#2b2f36", lw=0.6)
     right.set(xlabel="years ahead", ylabel="share predicted", ylim=(-0.55, 1.0))
     right.legend(frameon=False)
@@ -271,7 +275,7 @@ def draw_climate(left: Any, right: Any, names: dict[str, Any]) -> None:
         pattern.lon, pattern.lat, sign * pattern, cmap="RdBu_r", vmin=-top, vmax=top, shading="auto"
     )
     left.set(xlabel="longitude", ylabel="latitude", title="pattern of the slow feature")
-    right.plot(feature.time, sign * feature / feature.std(), color="#1c8fc4", label="slow feature")
+    right.plot(feature.time, sign * feature / feature.std(), color="#0072b2", label="slow feature")
     right.plot(hidden.time, hidden / hidden.std(), color="#2b2f36", lw=0.8, label="hidden series")
     right.set(xlabel="year", ylabel="standard deviations")
     right.legend(frameon=False)
@@ -281,7 +285,7 @@ def draw_cells(left: Any, right: Any, names: dict[str, Any]) -> None:
     """Draw treated cells by the cycle and two features, coloured by their response."""
     treated, cycle, response = names["treated"], names["cycle"][:3000], names["response"]
     for ax, name in ((left, "X_pca"), (right, "X_contrast")):
-        for kind, colour in enumerate(("#8a8f98", "#e08a1e")):
+        for kind, colour in enumerate(("#8a8f98", "#d55e00")):
             rows = response == kind
             label = ("no response", "response")[kind]
             feature = treated.obsm[name][rows, 0]
@@ -310,13 +314,13 @@ def draw_probe(figure: Figure, names: dict[str, Any]) -> None:
     left, right = figure.subplots(1, 2)
     left.plot(*names["plane"][:800].T, ".", ms=2, color="#8a8f98")
     for row, value, colour in zip(
-        names["pca"].components_, names["pca"].eigenvalues_, ("#e08a1e", "#1c8fc4"), strict=True
+        names["pca"].components_, names["pca"].eigenvalues_, ("#d55e00", "#0072b2"), strict=True
     ):
         end = 2 * np.sqrt(value) * row
         left.plot([-end[0], end[0]], [-end[1], end[1]], color=colour, lw=2)
     left.set(aspect="equal")
     right.plot(np.arange(180), names["psi"], color="#2b2f36")
-    for value, colour in zip(names["pca"].eigenvalues_, ("#e08a1e", "#1c8fc4"), strict=True):
+    for value, colour in zip(names["pca"].eigenvalues_, ("#d55e00", "#0072b2"), strict=True):
         right.axhline(value, color=colour, ls=":")
     right.set(xlabel="direction of q, degrees", ylabel="variance along q")
 
@@ -337,7 +341,7 @@ def draw_coding(figure: Figure, names: dict[str, Any]) -> None:
 def draw_lengths(figure: Figure, names: dict[str, Any]) -> None:
     """Draw the length of the weights under two rules, and their angle to the first component."""
     left, right = figure.subplots(1, 2)
-    for name, label, colour in (("hebb", "Hebb", "#e08a1e"), ("oja", "Oja", "#1c8fc4")):
+    for name, label, colour in (("hebb", "Hebb", "#d55e00"), ("oja", "Oja", "#0072b2")):
         history = names[name].history_
         weights = history.weights[:, 0]
         lengths = np.linalg.norm(weights, axis=1)
@@ -352,7 +356,7 @@ def draw_sanger(figure: Figure, names: dict[str, Any]) -> None:
     """Draw the angles of two units to their components."""
     ax = figure.subplots()
     history = names["network"].history_
-    for k, (axis, colour) in enumerate(((1, "#e08a1e"), (2, "#1c8fc4"))):
+    for k, (axis, colour) in enumerate(((1, "#d55e00"), (2, "#0072b2"))):
         weights = history.weights[:, k]
         cosines = abs(weights[:, axis]) / np.linalg.norm(weights, axis=1)
         ax.plot(history.step, np.degrees(np.arccos(cosines)), color=colour, label=f"unit {k + 1}")
@@ -368,8 +372,8 @@ def draw_krylov(figure: Figure, names: dict[str, Any]) -> None:
     for k in range(1, len(products) + 1):
         basis = np.linalg.qr(np.column_stack(products[:k]))[0]
         best.append(angle(basis @ np.linalg.eigh(basis.T @ R @ basis)[1][:, -1]))
-    ax.plot([angle(q) for q in products], color="#e08a1e", label="power iteration")
-    ax.plot(best, color="#1c8fc4", label="best of the Krylov space")
+    ax.plot([angle(q) for q in products], color="#d55e00", label="power iteration")
+    ax.plot(best, color="#0072b2", label="best of the Krylov space")
     ax.set(xlabel="products with R", ylabel="angle, degrees", yscale="log", ylim=(1e-4, 120))
     ax.legend(frameon=False)
 
@@ -382,7 +386,7 @@ def draw_dog(figure: Figure, names: dict[str, Any]) -> None:
     trials = np.arange(1, len(weights) + 1)
     for chosen, label, colour in (
         (~enough, "salivates with food only", "#8a8f98"),
-        (enough, "salivates at the bell alone", "#e08a1e"),
+        (enough, "salivates at the bell alone", "#d55e00"),
     ):
         ax.bar(trials[chosen], np.array(weights)[chosen], color=colour, label=label)
     ax.axhline(0.5, color="#2b2f36", ls=":", label="threshold")
@@ -395,7 +399,7 @@ def draw_plane(figure: Figure, names: dict[str, Any]) -> None:
     X, y, history = names["X"], names["y"], names["unit"].history_
     moved = np.flatnonzero(np.abs(np.diff(history.weights[:, 0], axis=0)).sum(axis=1) > 0) + 1
     for ax, place in zip(figure.subplots(1, 4, sharey=True), moved[[0, 3, 8, -1]], strict=True):
-        ax.scatter(*X.T, s=3, c=np.where(y > 0, "#e08a1e", "#1c8fc4"))
+        ax.scatter(*X.T, s=3, c=np.where(y > 0, "#d55e00", "#0072b2"))
         (a, b), c = history.weights[place, 0], history.intercepts[place, 0]
         across = np.array([-3.5, 3.5])
         ax.plot(across, -(c + a * across) / b, color="#2b2f36")
@@ -407,7 +411,7 @@ def draw_adaline(figure: Figure, names: dict[str, Any]) -> None:
     """Draw the weights of Adaline against the number of examples."""
     ax = figure.subplots()
     history = names["neuron"].history_
-    for k, (target, colour) in enumerate(((1.0, "#e08a1e"), (-2.0, "#1c8fc4"))):
+    for k, (target, colour) in enumerate(((1.0, "#d55e00"), (-2.0, "#0072b2"))):
         ax.plot(history.step, history.weights[:, 0, k], color=colour, label=f"weight {k + 1}")
         ax.axhline(target, color=colour, ls=":")
     ax.set(xlabel="examples", xlim=(0, 2000), ylabel="weight")
@@ -424,7 +428,7 @@ def draw_network(figure: Figure, names: dict[str, Any]) -> None:
     left.imshow(answer, origin="lower", extent=extent, cmap="coolwarm", vmin=0, vmax=1)
     colours = ["#b2182b" if answer else "#2166ac" for answer in names["xor"]]
     left.scatter(*names["corners"].T, s=60, c=colours, edgecolor="white")
-    right.plot(names["net"].loss_curve_, color="#1c8fc4")
+    right.plot(names["net"].loss_curve_, color="#0072b2")
     right.set(xlabel="pass", ylabel="loss", yscale="log")
 
 
@@ -542,7 +546,7 @@ def make_home() -> None:
         left.plot(X[::20, k] / X[:, k].std() - 6 * k, color="#8a8f98", lw=0.4)
     left.set(yticks=-6 * np.arange(6), yticklabels=[f"sensor {k}" for k in range(6)])
     left.set_title("six sensors", loc="left", color=SOFT)
-    right.plot(feature[::20] / feature.std(), color="#1c8fc4", lw=2.4, label="slow feature")
+    right.plot(feature[::20] / feature.std(), color="#0072b2", lw=2.4, label="slow feature")
     right.plot(drift[::20] / drift.std(), color="#2b2f36", lw=0.8, label="hidden drift")
     right.set(ylim=(-1.6, 2.2))
     right.set_title("the drift that they hide", loc="left", color=SOFT)
@@ -584,8 +588,8 @@ def make_maps() -> None:
     for ax in (left, middle):
         ax.set_axis_off()
     tour = names["tour"]
-    right.plot(*np.vstack([tour, tour[:1]]).T, color="#1c8fc4")
-    right.plot(*tour.T, "o", color="#e08a1e", ms=4)
+    right.plot(*np.vstack([tour, tour[:1]]).T, color="#0072b2")
+    right.plot(*tour.T, "o", color="#d55e00", ms=4)
     right.set(aspect="equal", xticks=[], yticks=[])
     save(figure, "how-to-maps-3")
 

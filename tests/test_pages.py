@@ -1,7 +1,9 @@
 """What the pages for readers of the code say: the laws, the paths, and the walks of a row."""
 
 import re
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -28,6 +30,21 @@ def test_measured_tables_are_the_stored_ones(page):
 
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_links_of_the_readme_work_in_a_plain_copy():
+    links = re.findall(r"\]\(([^)#]+)", README)
+    assert len(links) > 20
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_links_of_the_readme_are_absolute_on_a_package_index(monkeypatch):
+    builder = "hatchling.metadata.plugin.interface"  # only builds have it
+    monkeypatch.setitem(sys.modules, builder, SimpleNamespace(MetadataHookInterface=object))
+    from hatch_build import absolute
+
+    links = re.findall(r"\]\(([^)]+)", absolute(README))
+    assert [link for link in links if not link.startswith("https://")] == []
 
 
 def test_numbers_of_the_readme_are_the_stored_ones():

@@ -47,7 +47,7 @@ print(scores.best(lag=1))
 # The bars are standard errors over the held-out blocks.
 
 ax = axes(title="Score of held-out blocks")
-colours = ["#8a8f98", "#e08a1e", "#1c8fc4"]
+colours = ["#8a8f98", "#d55e00", "#0072b2"]
 for alpha, mean, error, colour in zip(
     alphas, scores.mean[0], scores.standard_error[0], colours, strict=True
 ):

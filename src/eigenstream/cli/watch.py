@@ -1,5 +1,6 @@
 """``eigenstream watch``: alarms when windows of data differ from those of a reference."""
 
+import shlex
 import sys
 from math import inf
 from pathlib import Path
@@ -73,7 +74,7 @@ def watch(
         few = f"The data have fewer rows than the window of {monitor.window}"
         raise ValueError(f"{few}. Use a shorter --window.")
     if report is not None:
-        es.report(monitor, report, records)
+        es.report(monitor, report, records, command=shlex.join(["eigenstream", *sys.argv[1:]]))
     n_alarms = sum(record.alarm for record in records)
     if not json:
         print(f"{n_alarms} alarms in {len(records)} windows of {monitor.window} rows.")
