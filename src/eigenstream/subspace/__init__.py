@@ -25,6 +25,7 @@ from eigenstream.subspace.inference.diagnostics import (
     n_positive,
     objective,
 )
+from eigenstream.subspace.inference.filled import filled
 from eigenstream.subspace.inference.held_out import HeldOut
 from eigenstream.subspace.inference.slow_bounds import (
     PairRule,
@@ -91,6 +92,7 @@ __all__ = [
     "autocorrelations",
     "estimated_share",
     "false_positive_interval",
+    "filled",
     "implied_timescales",
     "lag_path",
     "matrices",
