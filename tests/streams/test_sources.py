@@ -506,3 +506,24 @@ def test_cells_of_a_file_without_values_are_no_columns(tmp_path):
     xarray = pytest.importorskip("xarray")
     field = xarray.DataArray(rows, dims=("time", "lat", "lon"))
     np.testing.assert_array_equal(read(open_stream(field)), expected)
+
+
+@pytest.mark.parametrize("kind", [pa.list_(pa.float32()), pa.list_(pa.float64(), 3)])
+def test_lists_in_a_column_are_rows(tmp_path, kind):
+    rows = np.random.default_rng(0).standard_normal((60, 3)).astype(np.float32)
+    path, names = tmp_path / "embeddings.parquet", [f"class {k % 4}" for k in range(60)]
+    columns = {"label": names, "embedding": pa.array(rows.tolist(), kind)}
+    parquet.write_table(pa.table(columns), path, row_group_size=20)
+    stream = open_stream(path, labels="label")
+    chunks = list(stream)
+    np.testing.assert_array_equal(np.concatenate([chunk.rows for chunk in chunks]), rows)
+    assert np.concatenate([chunk.labels for chunk in chunks]).tolist() == names
+    assert stream.feature_names == ("embedding.0", "embedding.1", "embedding.2")
+
+
+def test_lists_of_unequal_lengths_raise(tmp_path):
+    path = tmp_path / "embeddings.parquet"
+    for last in ([1.0], [1.0, 2.0, 3.0]):
+        parquet.write_table(pa.table({"embedding": [[0.0, 1.0], last]}), path)
+        with pytest.raises(StreamError):
+            list(open_stream(path))

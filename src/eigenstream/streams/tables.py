@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow
-from pyarrow import dataset, types
+from pyarrow import compute, dataset, types
 
 from eigenstream._types import Parameters, Piece
 from eigenstream.streams.base import (
@@ -146,7 +146,34 @@ class Arrow(ColumnTable):
             schema = pyarrow.unify_schemas([schema, *schemas], promote_options="permissive")
             data = type(data)(files, schema, data.format, data.filesystem)
         self.data, self.n_rows = data, data.count_rows()
-        self.describe_columns(schema)
+        self.describe_columns(self._flat(schema))
+
+    def _flat(self, schema: Any) -> Any:
+        """Return a schema in which lists of numbers are columns, one for each element."""
+        fields: list[Any] = []
+        #: The expression of each column, and its list and the length of that.
+        self.parts: dict[str, Any] = {}
+        self.lists: dict[str, tuple[str, int]] = {}
+        for field in schema:
+            whole, length = compute.field(field.name), self._length(field)
+            if length == 0:
+                fields.append(field)
+                self.parts[field.name] = whole
+            for k in range(length):
+                name = f"{field.name}.{k}"
+                fields.append(pyarrow.field(name, field.type.value_type))
+                self.parts[name] = compute.list_element(whole, k)
+                self.lists[name] = field.name, length
+        return pyarrow.schema(fields)
+
+    def _length(self, field: Any) -> int:
+        """Return the length of the lists of numbers in a column, or 0 for other columns."""
+        kind = field.type
+        is_list = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
+        if not is_list or not types.is_primitive(kind.value_type):
+            return 0
+        first = self.data.head(1, columns=[field.name]).column(0).to_pylist()
+        return len(first[0] or []) if first else 0
 
     def blocks(self, request: Request) -> Iterator[Chunk]:
         """Yield the requested rows, without reading the row groups before them."""
@@ -174,12 +201,23 @@ class Arrow(ColumnTable):
 
     def pieces(self, request: Request) -> Iterator[Piece]:
         """Yield batches of records with the requested columns."""
-        columns = [self.columns[number] for number in request.places]
+        names = [self.columns[number] for number in request.places]
+        lengths = dict(self.lists[name] for name in names if name in self.lists)
+        columns = {name: self.parts[name] for name in names}
+        for name in lengths:
+            columns[f"length of {name}"] = compute.list_value_length(compute.field(name))
         how = {"batch_size": request.block_rows, "batch_readahead": 2, "fragment_readahead": 1}
         try:
             for batch in self.rest.to_batches(columns=columns, **how):
+                for name, length in lengths.items():
+                    unequal = compute.not_equal(batch.column(f"length of {name}"), length)
+                    if compute.any(unequal).as_py():
+                        what = f"lists of unequal lengths in column {name!r}"
+                        raise StreamError(f"{self.name} has {what}. Omit it with exclude=[...].")
                 if batch.num_rows:
                     yield batch
+        except StreamError:
+            raise
         except ERRORS as error:
             raise self._failed(error) from None
 
