@@ -19,7 +19,6 @@ from eigenstream import (
     lag_path,
     plotting,
 )
-from eigenstream.evaluation import pair_roc
 from eigenstream.processes import Autoregressive, letter_set
 from eigenstream.theory import Geometric, Independent, MixingProfile
 
@@ -227,23 +226,6 @@ def draw_molecule(left: Any, right: Any, names: dict[str, Any]) -> None:
         ax.set(xlabel="psi, degrees", title=title, xticks=range(-180, 181, 90))
 
 
-def draw_metric(left: Any, right: Any, names: dict[str, Any]) -> None:
-    """Draw the first two features of test images, and ROC curves before and after learning."""
-    images, labels = names["X"][names["test"]], names["y"][names["test"]]
-    features = names["same"].transform(images)
-    plotting.embedding(features, labels, ax=left)
-    left.set(xlabel="", ylabel="")
-    left.set_axis_off()
-    curves = {"pixels": images, "learned distance": features}
-    plotting.roc({name: pair_roc(rows, labels) for name, rows in curves.items()}, ax=right)
-
-
-def draw_map(left: Any, right: Any, names: dict[str, Any]) -> None:
-    """Draw the digits and the borders of a map."""
-    plotting.map_classes(names["som"], names["classes"], ax=left)
-    plotting.map_plane(names["som"], ax=right)
-
-
 def draw_plateau(left: Any, right: Any, names: dict[str, Any]) -> None:
     """Draw overlaps against time, of theory and learner, and how far the prototypes separate."""
     plotting.overlaps(names["course"], names["recorded"], ax=left)
@@ -300,8 +282,6 @@ def draw_cells(left: Any, right: Any, names: dict[str, Any]) -> None:
 TUTORIALS = {
     "sensor-drift": draw_drift,
     "molecule": draw_molecule,
-    "metric-learning": draw_metric,
-    "map-of-digits": draw_map,
     "plateaus": draw_plateau,
     "sunspots": draw_sunspots,
     "climate-patterns": draw_climate,
@@ -515,7 +495,7 @@ def make_lessons() -> None:
 
 
 #: Tutorials whose own code draws their figure, ``ax``.
-DRAWN = ("heat-exchanger",)
+DRAWN = ("heat-exchanger", "map-of-digits", "metric-learning")
 
 
 def make_tutorials() -> None:

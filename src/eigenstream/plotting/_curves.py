@@ -265,7 +265,7 @@ def alphas(path: Any, *, ax: Axes | None = None) -> Axes:
     ax.axvline(best, color=COLOURS[2], lw=1.5, ls=":", label=f"bound: {best:.3g}")
     ax.set(xlabel="alpha, the weight of the variance", ylabel="eigenvalue / alpha")
     ax.set(xlim=(path.alphas[0], 1.0), ylim=(-1.1, 1.1))
-    legend(ax, "lower right")
+    legend(ax, "upper left")
     return ax
 
 
@@ -643,9 +643,8 @@ def changes(
     ends, label = _window_ends(records)
     shifts = np.reshape([record.shifts for record in records], (len(records), len(names)))
     places = np.arange(len(shown))
-    drawn = ax.pcolormesh(
-        ends, places, shifts[:, shown].T, cmap=cmap, vmin=-MOST_SHIFT, vmax=MOST_SHIFT
-    )
+    style: Any = {"cmap": cmap, "vmin": -MOST_SHIFT, "vmax": MOST_SHIFT}
+    drawn = ax.pcolormesh(ends, places, shifts[:, shown].T, rasterized=True, **style)
     alarms = ends[[record.alarm for record in records]]
     for first, size in ((False, 2.5), (True, 5.0)):
         points = [
