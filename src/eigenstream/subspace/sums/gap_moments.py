@@ -128,9 +128,13 @@ class GapMoments(Sums):
         if not used.all():
             rows, weights = rows[used], weights[used]
         lost = gapped(rows)
+        empty = lost[~np.isfinite(rows[lost]).any(axis=1)]
+        if len(empty):
+            rows, weights = np.delete(rows, empty, axis=0), np.delete(weights, empty)
+            lost = gapped(rows)
         most = max(STORED_VALUES // rows.shape[1], 2)
         first = 0
-        while len(lost) > most - self.n_stored:
+        while len(lost) >= most - self.n_stored:
             last = int(lost[most - self.n_stored - 1]) + 1
             self._add_rows(rows[first:last], weights[first:last], lost[lost < last] - first)
             self._replace(most // 2)
@@ -141,7 +145,6 @@ class GapMoments(Sums):
         """Add rows to the last sequence. Those in ``lost`` have gaps."""
         self.model = self.incomplete = None
         if len(lost):
-            lost = lost[np.isfinite(rows[lost]).any(axis=1)]
             sequences = np.full(len(lost), len(self.weights) - 1.0)
             self._store(np.column_stack([rows[lost], weights[lost], sequences]))
             complete = np.isfinite(rows @ np.ones(rows.shape[1]))
@@ -208,7 +211,7 @@ class GapMoments(Sums):
         for name in ("replaced", "together", "edges", "closed", "closed_mean", "closed_steps"):
             setattr(self, name, getattr(self, name) + getattr(later, name))
         most = max(STORED_VALUES // self.rows.shape[1], 2)
-        while self.n_stored > most:
+        while self.n_stored >= most:
             self._replace(most // 2)
 
     def forget(self, share: float) -> None:
