@@ -161,7 +161,8 @@ def check_dates(X: Any) -> None:
         if is_field(part):
             axes = [part.coords[name] for name in part.dims if name in part.coords]
         for axis in axes:
-            if getattr(getattr(axis, "dtype", None), "kind", "") != "M":
+            kind = getattr(getattr(axis, "dtype", None), "kind", "")
+            if not isinstance(kind, str) or kind != "M":  # delayed objects have any attribute
                 continue
             dates: Any = np.asarray(axis.values, "M8[ns]")
             steps: Any = np.diff(dates.astype(np.int64))

@@ -66,7 +66,8 @@ def test_a_second_spike_in_another_sequence_is_named(cut, second, model):
     rows[2000, 4] += second
     ((named, angle),) = warned([rows[:cut], rows[cut:]], model)
     assert named == [100, 2000] if second < 0.0 else 100 in named
-    assert angle > 80
+    # The other rows are white, so the direction without the spikes is any of their plane.
+    assert angle > 60
 
 
 @pytest.mark.parametrize("n_components", [1, 5])

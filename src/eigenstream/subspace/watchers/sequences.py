@@ -120,7 +120,7 @@ class RunMeans(Watcher):
 #: After a fit, the features of the first rows are compared at these multiples of the lag. More rows
 #: give smaller errors, and take more time.
 LADDER = (1, 2, 5, 10, 20, 50, 100)
-CHECKED_SHARE, LEAST_CHECKED, MOST_CHECKED = 0.2, 4000, 10_000
+CHECKED_SHARE, LEAST_CHECKED, MOST_CHECKED = 0.2, 6000, 10_000
 
 #: A warning needs implied time scales that differ by this factor, and autocorrelations larger than
 #: this multiple of their standard error.
