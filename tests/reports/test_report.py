@@ -202,7 +202,18 @@ def test_the_ten_largest_weights_in_deviations_by_name(tmp_path):
     assert " ".join(f"s{k}" for k in order.ravel()) in text
     for k in range(2):
         assert all(f"{weights[k, place]:+.2f}" in text for place in order[k])
-    assert f"mostly of s{order[0, 0]}, s{order[0, 1]}, s{order[0, 2]}" in text
+    assert f"mostly of s{order[0, 0]}, s{order[0, 1]} and s{order[0, 2]}, has" in text
+
+
+def test_dates_and_their_step_are_on_the_page(tmp_path):
+    dates = np.datetime64("2024-03-01") + np.timedelta64(1, "D") * np.arange(300)
+    frame = pd.DataFrame(ROWS).assign(time=dates.astype(str))
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    stream = open_stream(tmp_path / "rows.csv", time="time")
+    report(SlowSubspace(2).fit(stream), tmp_path / "page.html", stream)
+    text = Words((tmp_path / "page.html").read_text()).text
+    assert "2024-03-01T00:00:00 to 2024-12-25T00:00:00, usual step 86400 s" in text
+    assert "2024-05" in text  # a tick of the features over time
 
 
 def test_the_page_repeats_the_doubts_of_the_fit(tmp_path):

@@ -328,8 +328,13 @@ class Leading:
             return None
         steps = np.concatenate([np.diff(part) for part in self.times])
         first, last = self.times[0][0], self.times[-1][-1]
-        step = f", usual step {np.median(steps)}" if len(steps) else ""
-        return f"{first} to {last}{step}"
+        if not len(steps):
+            return f"{first}"
+        step, unit = np.median(steps), ""
+        if isinstance(step, np.timedelta64):
+            step, unit = step / np.timedelta64(1, "s"), " s"
+            first, last = (time.astype("M8[s]") for time in (first, last))
+        return f"{first} to {last}, usual step {step:g}{unit}"
 
 
 def leading_rows(X: RowsLike, y: LabelsLike = None) -> Leading:

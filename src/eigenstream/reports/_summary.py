@@ -74,7 +74,8 @@ def _in_time(estimator: Estimator, dt: float, unit: str) -> str:
         weights = np.nan_to_num(np.abs(columns[0] * deviations(estimator)))
         order = np.argsort(-weights, kind="stable")[:MOST_NAMED]
         names = column_names(estimator)
-        named = ", mostly of " + ", ".join(names[k] for k in order)
+        *listed, last = [names[k] for k in order]
+        named = f", mostly of {', '.join(listed)}{' and ' * bool(listed)}{last},"
     share = known(estimator, "explained_variance_ratio_")
     bars, test = known(estimator, "result_.uncertainty"), known(estimator, "result_.held_out")
     if share is not None:
