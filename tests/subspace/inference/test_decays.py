@@ -127,6 +127,18 @@ def test_the_check_of_multiples_warns_of_noise_only():
     assert replace(found, measured=found.predicted).warning is None
 
 
+@QUIET
+def test_paths_and_tests_of_lags_print_a_line_for_each_lag():
+    path = lag_path(SlowSubspace(2), ROWS[:2000], [1, 2, 4, 8], blocks=20)
+    lines = repr(path).splitlines()
+    assert [line.split()[0] for line in lines] == ["lag", "1", "2", "4", "8"]
+    assert float(lines[3].split()[1]) == pytest.approx(path.timescales[2, 0], rel=1e-3)
+    tested = path.chapman_kolmogorov(1)
+    lines = repr(tested).splitlines()
+    assert [line.split()[0] for line in lines[1:]] == [str(lag) for lag in tested.lags]
+    assert float(lines[2].split()[1]) == pytest.approx(tested.measured[1, 0], abs=1e-3)
+
+
 @pytest.mark.filterwarnings("ignore:Blocks of 400 rows")
 def test_bad_questions_raise():
     plain = lag_path(SlowSubspace(1), ROWS[:500], [1, 2])
