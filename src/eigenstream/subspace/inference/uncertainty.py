@@ -308,7 +308,7 @@ def held_parameters(fitted: "SubspaceEstimator") -> Parameters:
     without a positive eigenvalue.
     """
     fixed: Parameters = {"n_components": fitted.n_components_}
-    for name in ("alpha", "eta", "shrinkage", "mixing"):
+    for name in ("alpha", "eta", "shrinkage", "mixing", "normalize"):
         if name == "alpha" and getattr(fitted, "alpha", None) == "auto":
             continue
         if getattr(fitted, f"{name}_", None) is not None:
