@@ -308,13 +308,15 @@ def held_parameters(fitted: "SubspaceEstimator") -> Parameters:
     without a positive eigenvalue.
     """
     fixed: Parameters = {"n_components": fitted.n_components_}
-    for name in ("alpha", "eta", "shrinkage", "mixing", "normalize"):
+    for name in ("alpha", "eta", "shrinkage", "mixing"):
         if name == "alpha" and getattr(fitted, "alpha", None) == "auto":
             continue
         if getattr(fitted, f"{name}_", None) is not None:
             fixed[name] = getattr(fitted, f"{name}_")
     if getattr(fitted, "scale", False) == "auto":
         fixed["scale"] = False if fitted.scale_ is None else "within"
+    if getattr(fitted, "normalize", False) == "auto":
+        fixed["normalize"] = fitted.result_.normalize
     return fixed
 
 
