@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
@@ -147,3 +147,16 @@ class TestOneShot:
             model = ThresholdClassifier().fit(rows[list(choice)], labels[list(choice)])
             errors.append((model.predict(rows[rest]) != labels[rest]).mean())
         assert np.mean(errors) == pytest.approx(one_shot_error(rows, labels), abs=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:One or more of the test scores")
+def test_a_grid_search_of_sorted_labels_names_the_cure():
+    """scikit-learn stratifies only the folds of classifiers, which have a predict."""
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(3), 20)
+    rows = rng.standard_normal((60, 4)) + np.eye(3, 4)[labels]
+    search = GridSearchCV(ClassSubspace(1, shrinkage=0.5, mixing=0), {"n_components": [1, 2]}, cv=3)
+    with pytest.warns(UserWarning, match="in cross-validation by StratifiedKFold"):
+        search.fit(rows, labels)
+    search.set_params(cv=StratifiedKFold(3)).fit(rows, labels)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
