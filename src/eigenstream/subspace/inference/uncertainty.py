@@ -316,7 +316,8 @@ def held_parameters(fitted: "SubspaceEstimator") -> Parameters:
     if getattr(fitted, "scale", False) == "auto":
         fixed["scale"] = False if fitted.scale_ is None else "within"
     if getattr(fitted, "normalize", False) == "auto":
-        fixed["normalize"] = fitted.result_.normalize
+        result: Any = fitted.result_
+        fixed["normalize"] = result.normalize
     return fixed
 
 
