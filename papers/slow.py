@@ -56,10 +56,13 @@ OF_THE_PAPER = {
 }
 ALPHAS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.8, 1.0)
 #: Features whose ROC curves are drawn.
-CURVES = ("raw pixels", "linear, PCA", "linear, alpha auto")
+CURVES = ("raw pixels", "linear, PCA", "linear, alpha auto", "RBF 500, gamma 4, alpha 0.2")
 HEADER = ("features", "ROC area", "1-NN error")
 #: PCA and the paper's two conventions.
 GIVEN = (1.0, 0.2, 0.8)
+#: Standard deviations of a step of the window in pixels. The paper has 1/2.
+STEPS = (0.125, 0.25, 0.5, 1.0, 2.0)
+STEP_VIEWS = 20_000
 #: Views watched of a real image.
 SOURCE_VIEWS = 50_000
 #: The online rules: centred or not, and the learning rate. The printed one is 10^2 / (10^4 + t).
@@ -174,6 +177,7 @@ class Slow:
             "rows": figure_rows(found.printed, ("area", "error")),
             "handwritten": figure_rows(found.handwritten, ("area", "error")),
             "sources": figure_rows(found.sources, ("area", "error")),
+            "steps": figure_rows(found.steps, ("area", "error")),
             "sweep": {"alphas": ALPHAS, "areas": found.sweeps},
             "auto": found.auto,
             "bound": found.bounds,
@@ -247,8 +251,19 @@ class Slow:
                     zip(GIVEN, zip(path.components, path.eigenvalues, strict=True), strict=True)
                 ),
             }
+        self.steps(page, parts[1], (images, labels), found)
         if effort != "tiny" and data.missing("images.npz", "mnist.npz") is None:
             self.real_images(spaces[0], (images, labels), parts, states, found)
+
+    def steps(self, page: Any, seed: Any, digits: tuple[Any, Any], found: "Found") -> None:
+        """Learn from windows that move by smaller and larger steps."""
+        for step in STEPS:
+            walk = ImageWalk(
+                page, size=SIZE, random_state=seed, **{**self.walk, "translation": step}
+            )
+            views = walk.take(min(found.views, STEP_VIEWS), np.float32)
+            slow = SlowSubspace(FEATURES).fit(views)
+            found.add("steps", f"{step:g} pixels", slow.transform(digits[0]), digits[1])
 
     def sweep(self, space: Space, images: Any, labels: Any, found: "Found") -> None:
         """Solve for every alpha, and record the choices of the rules."""
@@ -365,6 +380,11 @@ class Slow:
                 ),
             ),
             Section(
+                "How far apart are the views?",
+                "The standard deviation of a step of the window. SlowSubspace(10) learns.",
+                (figure_table(found.steps, ("step", *HEADER[1:])),),
+            ),
+            Section(
                 "Every kind of features", "", (figure_table(found.printed, HEADER, self.test),)
             ),
             Section(
@@ -406,6 +426,7 @@ class Found:
     printed: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
     handwritten: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
     sources: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
+    steps: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
     sweeps: dict[str, list[list[float]]] = field(default_factory=dict)
     auto: dict[str, list[float]] = field(default_factory=dict)
     bounds: list[float] = field(default_factory=list)
