@@ -170,7 +170,8 @@ def rate_threshold(counts: PairCounts, rate: float) -> float:
 def best_threshold(counts: PairCounts, strategy: str, min_rate: float, beta: float) -> float:
     """Return the threshold of the largest accuracy, F-beta, or rate of true pairs of one kind.
 
-    >>> counts = PairCounts(np.array([1.0, 2.0]), np.array([1.0, 1.0]), np.array([0.0, 2.0]), 0.0)
+    >>> distances, same = np.array([1.0, 2.0]), np.array([1.0, 1.0])
+    >>> counts = PairCounts(distances, same, np.array([0.0, 2.0]), 0.0)
     >>> best_threshold(counts, "accuracy", 0.0, 1.0)
     1.5
     """
