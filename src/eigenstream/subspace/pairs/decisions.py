@@ -129,7 +129,8 @@ class PairDecisions(ABC):
         >>> X, y = load_iris(return_X_y=True)
         >>> metric = ClassSubspace(normalize=False).fit(X, y)
         >>> M, apart = metric.get_mahalanobis_matrix(), X[0] - X[1]
-        >>> np.allclose(np.sqrt(apart @ M @ apart), metric.pair_distance(X[None, :2]))
+        >>> distance = metric.pair_distance(X[None, :2])
+        >>> np.allclose(np.sqrt(apart @ M @ apart), distance)
         True
         """
         if self._cosine:
