@@ -159,7 +159,8 @@ def in_options(text: str, names: Collection[str]) -> str:
     'Use --n-components <= 3 or --missing skip.'
     >>> in_options("Omit it with exclude=[...], or drop it.", ["exclude"])
     'Omit it with --exclude, or drop it.'
-    >>> in_options("Pass exclude='air gap', or the column of times as time=.", ["exclude", "time"])
+    >>> message = "Pass exclude='air gap', or the column of times as time=."
+    >>> in_options(message, ["exclude", "time"])
     "Pass --exclude 'air gap', or the column of times as --time."
     """
     for name in names:

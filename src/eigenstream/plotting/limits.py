@@ -13,7 +13,7 @@ MOST_COLUMNS = 40
 def bars_of_component(n_components: int, n_features: int) -> int:
     """Return the number of bars of each component.
 
-    >>> bars_of_component(2, 30), bars_of_component(12, 30), bars_of_component(2, 4)
-    (10, 5, 4)
+    >>> [bars_of_component(*sizes) for sizes in [(2, 30), (12, 30), (2, 4)]]
+    [10, 5, 4]
     """
     return min(n_features, MOST_OF_COMPONENT, max(MOST_ROWS // n_components, 3))

@@ -291,7 +291,8 @@ def _spectrum(estimator: Estimator, dt: float, unit: str) -> Iterator[PageTable]
 def scale_text(k: int, scales: Float64s, bars: Any, dt: float) -> str:
     """Return the time scale of feature k with its interval.
 
-    >>> scale_text(0, np.array([50.0]), None, 2.0), scale_text(0, np.array([np.nan]), None, 1.0)
+    >>> scales = np.array([50.0]), np.array([np.nan])
+    >>> scale_text(0, scales[0], None, 2.0), scale_text(0, scales[1], None, 1.0)
     ('100', '–')
     """
     if np.isnan(scales[k]):

@@ -229,7 +229,7 @@ class StreamPCA(TimeEstimator):
 
         Examples
         --------
-        >>> pca = StreamPCA(1).fit([[2.0, 1.0], [-2.0, 1.0], [2.0, -1.0], [-2.0, -1.0]])
+        >>> pca = StreamPCA(1).fit([[2, 1], [-2, 1], [2, -1], [-2, -1]])
         >>> pca.get_covariance().round(2)
         array([[5.33, 0.  ],
                [0.  , 1.33]])
@@ -246,7 +246,7 @@ class StreamPCA(TimeEstimator):
 
         Examples
         --------
-        >>> pca = StreamPCA(1).fit([[2.0, 1.0], [-2.0, 1.0], [2.0, -1.0], [-2.0, -1.0]])
+        >>> pca = StreamPCA(1).fit([[2, 1], [-2, 1], [2, -1], [-2, -1]])
         >>> pca.get_precision().round(2)
         array([[0.19, 0.  ],
                [0.  , 0.75]])

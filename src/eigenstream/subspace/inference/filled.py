@@ -52,7 +52,8 @@ def filled(model: TimeEstimator, X: RowsLike) -> Matrix | list[RowsLike]:
     >>> from eigenstream import SlowSubspace
     >>> from eigenstream.processes import Autoregressive
     >>> rows = Autoregressive([0.99, 0.9], random_state=0).take(2000)
-    >>> gaps = np.where(np.random.default_rng(0).random(rows.shape) < 0.2, np.nan, rows)
+    >>> lost = np.random.default_rng(0).random(rows.shape) < 0.2
+    >>> gaps = np.where(lost, np.nan, rows)
     >>> slow = SlowSubspace(1, missing="available").fit(gaps)
     >>> lost = np.isnan(gaps[:, 0])
     >>> bool(np.mean((filled(slow, gaps) - rows)[lost, 0] ** 2) < 0.1)
