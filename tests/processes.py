@@ -106,6 +106,9 @@ def serve():
             continue
         child = os.fork()
         if child == 0:
+            for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+                if signal.getsignal(number) is signal.SIG_IGN:  # below nohup
+                    signal.signal(number, signal.SIG_DFL)
             os.chdir(request["folder"])
             flags = [os.O_RDONLY, *[os.O_WRONLY | os.O_CREAT | os.O_TRUNC] * 2]
             for number, (path, flag) in enumerate(zip(request["files"], flags, strict=True)):
