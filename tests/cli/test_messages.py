@@ -11,8 +11,6 @@ import pytest
 from bad_sources import CASES
 from commands import answer, run
 
-SLOW = "research bound slow --d 10 --mixing geometric:1,0.99"
-PAIRS = "research bound pairs --d 10 --margin 0.1"
 WATCH = "watch m.eigs later.npy --reference all.npy --window 20"
 
 
@@ -68,14 +66,6 @@ def files(tmp_path, monkeypatch):
         ("watch m.eigs later.npy", "Pass --reference"),
         (WATCH, "needs 99"),
         (f"{WATCH} --columns 0,1", "has 2 features"),
-        (SLOW, "Pass --m "),
-        (f"{SLOW} --m 9 --precision 1", "or --precision "),
-        ("research bound slow --d 10 --m 9 --mixing geometric:1", "geometric:c,rho"),
-        ("research bound slow --d 10 --m 9", "'--mixing'"),
-        (f"{SLOW} --m 100", "or more rows"),
-        (f"{SLOW} --m 100 --delta 2", "delta must be a number in (0, 1)"),
-        (f"{PAIRS} --m 9 --risk -1", "empirical_risk must be a number in [0, 1]"),
-        ("research bound", "bound --help"),
     ],
 )
 def test_an_error_is_one_line_and_leaves_nothing(arguments, words, files):

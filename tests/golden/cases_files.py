@@ -304,13 +304,5 @@ for name, commands in {
         "fit classes classes.csv --labels kind --eta 0.5 -o m.eigs",
         "evaluate m.eigs classes.csv --labels kind",
     ),
-    "bound slow": ("research bound slow --d 10 --mixing geometric:1,0.99 --m 10000000",),
-    "bound pairs": ("research bound pairs --d 10 --margin 0.1 --precision 0.1 --risk 0.2",),
-    "advise prototypes": (
-        "research advise prototypes --separation 1.414 --n-features 1000 --learning-rate 0.5",
-    ),
-    "advise components": (
-        "research advise components --eigenvalues 4,2.25 --n-features 1000 --learning-rate 0.3",
-    ),
 }.items():
-    add(f"command line/{name}", told(*commands), 1e-2 if "advise" in name else 1e-6)
+    add(f"command line/{name}", told(*commands), 1e-6)

@@ -13,7 +13,6 @@ MIXING = {
     "sum": theory.FiniteMemory(10) + theory.Geometric(0.5, 0.9),
     "table": theory.Table([0.5, 0.3, 0.0], lags=[1, 10, 100]),
     "markov": theory.markov_mixing([[0.99, 0.01], [0.03, 0.97]]),
-    "text": theory.from_text("finite:10 + algebraic:2,3"),
 }
 LAGS = [0, 1, 2, 5, 10, 19, 20, 50, 100, 1000]
 

@@ -8,7 +8,6 @@ from eigenstream.theory import (
     Independent,
     Table,
     estimate_mixing,
-    from_text,
     markov_mixing,
 )
 
@@ -40,22 +39,6 @@ def test_profiles_are_coefficients(profile):
     assert all(type(value) is float for value in single)
     np.testing.assert_allclose(single, beta, rtol=400 * np.finfo(float).eps)
     np.testing.assert_array_equal(profile(LAGS.reshape(2, 5)), beta.reshape(2, 5))
-
-
-@pytest.mark.parametrize(
-    ("text", "profile"),
-    [
-        ("independent", Independent()),
-        ("finite:10", FiniteMemory(10)),
-        ("geometric:1,0.99", Geometric(1.0, 0.99)),
-        ("geometric:1e+1, 0.5", Geometric(10.0, 0.5)),
-        ("algebraic:2,3", Algebraic(2.0, 3.0)),
-        ("table:1,0.5,0", Table([1.0, 0.5, 0.0])),
-        ("finite:3+geometric:1,0.5", FiniteMemory(3) + Geometric(1.0, 0.5)),
-    ],
-)
-def test_text_gives_the_profile(text, profile):
-    assert from_text(text) == profile
 
 
 @pytest.mark.parametrize(("p", "q"), [(0.1, 0.1), (0.02, 0.3), (0.9, 0.8)])

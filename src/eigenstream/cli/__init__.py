@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from eigenstream import __version__
-from eigenstream.cli import fit, research
+from eigenstream.cli import fit
 from eigenstream.cli._commands import Group, command, end_of_pipe, fail
 from eigenstream.cli._running import UNDER_WAY
 
@@ -93,4 +93,3 @@ for name, example in COMMANDS.items():
     module = import_module(f"eigenstream.cli.{name}")
     command(app, name, example)(getattr(module, name))
 app.add_typer(fit.app, name="fit")
-app.add_typer(research.app, name="research")

@@ -1,9 +1,8 @@
 """Mixing profiles: formulas, tables, exact coefficients of some processes, and combinations."""
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,6 @@ __all__ = [
     "MixingProfile",
     "Sum",
     "Table",
-    "from_text",
     "markov_mixing",
 ]
 
@@ -296,62 +294,6 @@ class Table(MixingProfile):
     def _beta(self, lags: Int64s) -> Float64s:
         values = np.array([1.0, *self.values])
         return values[np.searchsorted(np.array(self.lags), lags, side="right")]
-
-
-#: The forms of profiles on a command line.
-_FORMS: dict[str, tuple[type[MixingProfile], str]] = {
-    "independent": (Independent, "independent"),
-    "finite": (FiniteMemory, "finite:a0"),
-    "geometric": (Geometric, "geometric:c,rho"),
-    "algebraic": (Algebraic, "algebraic:c,r"),
-    "table": (Table, "table:beta(0),beta(1),..."),
-}
-
-
-def from_text(text: str) -> MixingProfile:
-    """Parse a profile from text, as on the command line.
-
-    Parameters
-    ----------
-    text : str
-        ``independent``, ``finite:a0``, ``geometric:c,rho``, ``algebraic:c,r`` or
-        ``table:beta(0),beta(1),...``. ``+`` adds profiles.
-
-    Returns
-    -------
-    MixingProfile
-
-    Examples
-    --------
-    >>> from_text("geometric:1,0.99")
-    Geometric(c=1.0, rho=0.99)
-    >>> from_text("finite:10 + algebraic:2,3")
-    FiniteMemory(a0=10) + Algebraic(c=2.0, r=3.0)
-    >>> from_text("geometric:1")
-    Traceback (most recent call last):
-        ...
-    ValueError: mixing 'geometric:1' is no profile. Write independent, finite:a0, geometric:c,rho,
-    algebraic:c,r or table:beta(0),beta(1),....
-    """
-    # A plus before a letter joins profiles; elsewhere it belongs to a number such as 1e+3.
-    terms = [_term(term.strip()) for term in re.split(r"\+(?=\s*[A-Za-z])", text)]
-    return terms[0] if len(terms) == 1 else Sum(tuple(terms))
-
-
-def _term(text: str) -> MixingProfile:
-    name, _, rest = text.partition(":")
-    words = rest.split(",") if rest else []
-    kind: Any = _FORMS[name][0] if name in _FORMS else None
-    if kind is None or (kind is not Table and len(words) != len(fields(kind))):
-        *forms, last = (form for _, form in _FORMS.values())
-        raise ValueError(f"mixing {text!r} is no profile. Write {', '.join(forms)} or {last}.")
-    try:
-        numbers: list[Any] = [float(word) for word in words]
-        if kind is FiniteMemory and numbers[0].is_integer():
-            numbers = [int(numbers[0])]
-        return Table(numbers) if kind is Table else kind(*numbers)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"mixing {text!r}: {error}") from None
 
 
 #: The largest error of a row sum of a transition matrix. Rows within it are rescaled to sum 1.
