@@ -1,4 +1,4 @@
-"""Write the stored tables of ``benchmarks/results`` into the pages of docs/research."""
+"""Write the stored tables of ``benchmarks/results`` into docs/research, and figures into README."""
 
 import json
 import re
@@ -10,7 +10,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 RESEARCH = DOCS / "research"
 #: The pages with tables of results.
 GUIDES = [DOCS / "how-to" / name for name in ("missing-values.md", "new-people.md")]
-PAGES = [*sorted(RESEARCH.glob("*.md")), *GUIDES]
+PAGES = [*sorted(RESEARCH.glob("*.md")), *GUIDES, DOCS.parent / "README.md"]
 
 
 def table(title: str, columns: list[str], rows: list[list[str]]) -> str:
@@ -36,10 +36,27 @@ def tables(name: str) -> str:
     return "\n".join([head, *(table(**entry) for entry in stored["tables"])])
 
 
+def figure(name: str, line: str, column: str, title: str = "") -> str:
+    """Return the number in a cell of the first stored table that has it."""
+    stored = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+    cells = (
+        row[entry["columns"].index(column)]
+        for entry in stored["tables"]
+        for row in entry["rows"]
+        if row[0] == line and column in entry["columns"] and title in entry["title"]
+    )
+    return next(cells).split(" ")[0]
+
+
 def filled(page: str) -> str:
-    """Return a page with the stored tables between its marks."""
+    """Return a page with the stored tables between their marks, and figures before their marks.
+
+    The mark of a figure names the benchmark, the line, the column and words of the title.
+    """
     marks = r"(<!-- results (\w+) -->\n).*?(?=<!-- end -->)"
-    return re.sub(marks, lambda mark: f"{mark[1]}\n{tables(mark[2])}\n", page, flags=re.DOTALL)
+    page = re.sub(marks, lambda mark: f"{mark[1]}\n{tables(mark[2])}\n", page, flags=re.DOTALL)
+    figures = r"[\d.]+<!-- (\w+; .+?) -->"
+    return re.sub(figures, lambda m: f"{figure(*m[1].split('; '))}<!-- {m[1]} -->", page)
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 import eigenstream
-from benchmarks.pages import filled, tables
+from benchmarks.pages import filled
 from eigenstream.subspace.solvers.choice import SOLVERS
 
 PACKAGE = Path(eigenstream.__file__).parent
@@ -48,12 +48,13 @@ def test_links_of_the_readme_are_absolute_on_a_package_index(monkeypatch):
 
 
 def test_numbers_of_the_readme_are_the_stored_ones():
-    rows = re.findall(r"\| (.+) \| (\S+) \| (.+) \| `python -m benchmarks (\w+)` \|", README)
-    assert len(rows) == README.count("| `python -m benchmarks")
-    for work, ours, theirs, name in rows:
-        stored = set(re.findall(r"\d+(?:\.\d+)?", tables(name)))
-        numbers = {ours, *re.findall(r"(?<!sigma=)\b\d+(?:\.\d+)?", theirs)}
-        assert numbers <= stored, f"{work}: {numbers - stored} is not in {name}.json"
+    """``test_measured_tables_are_the_stored_ones`` compares each number that has a mark."""
+    rows = re.findall(r"\| (\S.*) \| `python -m benchmarks \w+` \|", README)
+    assert len(rows) == README.count("| `python -m benchmarks") > 10
+    for row in rows:
+        _, ours, theirs = row.split(" | ")
+        plain = re.sub(r"[\d.]+<!--.*?-->|sigma=\d", "", ours + theirs)
+        assert not re.search(r"\d", plain), f"{row}: a number has no mark"
 
 
 ARCHITECTURE = (ROOT / "docs" / "development" / "architecture.md").read_text(encoding="utf-8")
