@@ -18,12 +18,12 @@ STEPS: Mapping[Effort, int] = {"tiny": 600, "quick": 4_000, "default": 40_000, "
 PASSES: Mapping[Effort, int] = {"tiny": 1, "quick": 3, "default": 20, "full": 100}
 
 #: The shares of the steps after which the map is drawn.
-MOMENTS = (0.0, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.35, 0.6, 1.0)
+MOMENTS = (0.0, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 1.0)
 #: The moments that are also shown side by side.
-STRIP = (0, 5, 11)
+STRIP = (0, 4, 8)
 
 #: Rows under the net.
-SHOWN = 400
+SHOWN = 300
 
 
 def square(rng: np.random.Generator, n: int) -> Any:
