@@ -2,20 +2,25 @@
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 SITE = "https://eigenstream.github.io/eigenstream/"
 
 
-def code(block: str) -> str:
-    """Return the code of a session of Python, without its prompts and answers.
+#: Lines with a prompt, and the lines of the answer below them.
+EXAMPLE = re.compile(r"((?:^(?:>>>|\.\.\.).*\n)+)((?:^(?!>>>).+\n)*)", re.M)
 
-    >>> code(">>> for k in range(2):\\n...     print(k)\\n0\\n1\\n")
-    'for k in range(2):\\n    print(k)'
+
+def code_cells(block: str) -> Iterator[tuple[str, str]]:
+    """Yield the code up to each answer, without prompts, and the answer.
+
+    >>> list(code_cells(">>> x = 1\\n>>> x\\n1\\n>>> x + 1\\n2\\n"))
+    [('x = 1\\nx', '1\\n'), ('x + 1', '2\\n')]
     """
-    lines = block.splitlines()
-    return "\n".join(line[4:] for line in lines if line.startswith((">>>", "...")))
+    for lines, answer in EXAMPLE.findall(block):
+        yield "\n".join(line[4:] for line in lines.splitlines()), answer
 
 
 def prose(text: str) -> str:
@@ -25,21 +30,30 @@ def prose(text: str) -> str:
     '[Maps](https://eigenstream.github.io/eigenstream/how-to/maps.html#hits) as in [DYN]'
     """
     text = re.sub(r"\{cite\}`(\w+)`", r"[\1]", text)
-    text = text.replace("](../pictures/", f"]({SITE}_images/")
     text = re.sub(r"\]\(([\w-]+\.md)", r"](../tutorials/\1", text)
     text = re.sub(r"\]\(\.\./([\w/-]+)\.(?:md|rst)", rf"]({SITE}\1.html", text)
     return text.strip()
 
 
 def notebook(page: str) -> dict[str, Any]:
-    """Return a page of Markdown as a notebook: a cell for each block of code or of text."""
+    """Return a page of Markdown as a notebook: a cell for each answer, and for each text.
+
+    Pictures are left out, because the code below them draws them.
+    """
     cells: list[dict[str, Any]] = []
-    for k, block in enumerate(re.split(r"^```python\n(.*?)^```$", page, flags=re.M | re.S)):
-        source = code(block) if k % 2 else prose(block)
-        if source:
-            cell: dict[str, Any] = {"id": f"cell{k}", "metadata": {}, "source": source}
-            cell["cell_type"] = "code" if k % 2 else "markdown"
-            cells.append(cell | ({"execution_count": None, "outputs": []} if k % 2 else {}))
+
+    def add(kind: str, source: str, **more: Any) -> None:
+        cell = {"cell_type": kind, "id": f"cell{len(cells)}", "metadata": {}, "source": source}
+        cells.append(cell | more)
+
+    text = re.sub(r"^!\[.*\n\n", "", page, flags=re.M)
+    for k, block in enumerate(re.split(r"^```python\n(.*?)^```$", text, flags=re.M | re.S)):
+        if k % 2:
+            for source, answer in code_cells(block):
+                raises = {"tags": ["raises-exception"]} if answer.startswith("Traceback") else {}
+                add("code", source, metadata=raises, execution_count=None, outputs=[])
+        elif prose(block):
+            add("markdown", prose(block))
     return {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
 
 

@@ -6,6 +6,7 @@ import pickle
 import re
 import subprocess
 import sys
+from contextlib import nullcontext
 from doctest import DocTestParser
 from importlib import import_module
 from inspect import isclass
@@ -14,6 +15,8 @@ from runpy import run_path
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
+from matplotlib import pyplot
 from sklearn.base import BaseEstimator
 
 import browsers
@@ -50,24 +53,68 @@ def test_lines_of_code_fit_their_column():
         assert not long, f"{source.relative_to(root)}: {long}"
 
 
+#: Pages of tutorials with code.
+LESSONS = [page for page in DOCS.glob("tutorials/*.md") if ">>>" in page.read_text("utf-8")]
+books = SimpleNamespace(**run_path(str(DOCS / "notebooks.py")))
+
+
+def code_cells(page):
+    """Return the code cells of the notebook of a page."""
+    cells = books.notebook(page.read_text("utf-8"))["cells"]
+    return [cell for cell in cells if cell["cell_type"] == "code"]
+
+
 def test_tutorials_are_notebooks(tmp_path):
     """The code cells of a notebook are the examples of its page, and its links are absolute."""
-    notebooks = SimpleNamespace(**run_path(str(DOCS / "notebooks.py")))
-    notebooks.write(DOCS / "tutorials", tmp_path)
-    pages = [page for page in DOCS.glob("tutorials/*.md") if ">>>" in page.read_text()]
-    assert {page.stem for page in pages} == {path.stem for path in tmp_path.iterdir()}
-    for page in pages:
+    books.write(DOCS / "tutorials", tmp_path)
+    assert {page.stem for page in LESSONS} == {path.stem for path in tmp_path.iterdir()}
+    for page in LESSONS:
         book = json.loads((tmp_path / f"{page.stem}.ipynb").read_text(encoding="utf-8"))
         assert (book["nbformat"], book["nbformat_minor"], book["metadata"]) == (4, 5, {})
-        cells = {"code": [], "markdown": []}
-        for cell in book["cells"]:
-            cells[cell["cell_type"]].append(cell["source"])
         assert len({cell["id"] for cell in book["cells"]}) == len(book["cells"])
-        examples = DocTestParser().get_examples(page.read_text(encoding="utf-8"))
-        source = "".join(example.source for example in examples)
-        assert ast.dump(ast.parse("\n".join(cells["code"]))) == ast.dump(ast.parse(source))
-        links = re.findall(r"\]\(([^)]*)\)", "\n".join(cells["markdown"]))
+        texts = [cell["source"] for cell in book["cells"] if cell["cell_type"] == "markdown"]
+        links = re.findall(r"\]\(([^)]*)\)", "\n".join(texts))
         assert all(link.startswith("https://") for link in links), links
+        assert "![" not in "".join(texts)
+
+
+@pytest.mark.parametrize("page", LESSONS, ids=lambda page: page.stem)
+def test_each_answer_of_a_tutorial_is_the_last_of_its_cell(page):
+    """Only the cell that must raise is marked, so that "Run all" continues after it."""
+    examples, cells = DocTestParser().get_examples(page.read_text("utf-8")), code_cells(page)
+    for cell in cells:
+        count = len(ast.parse(cell["source"]).body)
+        shown, examples = examples[:count], examples[count:]
+        source = "".join(example.source for example in shown)
+        assert ast.dump(ast.parse(source)) == ast.dump(ast.parse(cell["source"]))
+        assert not [example for example in shown[:-1] if example.want]
+        marked = "raises-exception" in cell["metadata"].get("tags", ())
+        assert marked == (shown[-1].exc_msg is not None)
+    assert not examples
+
+
+@pytest.mark.parametrize("page", LESSONS, ids=lambda page: page.stem)
+def test_each_figure_of_a_tutorial_stands_above_its_code(page):
+    text = page.read_text("utf-8")
+    pictures = re.findall(r"^!\[.*\]\((.*)\)\n\n(.*)", text, re.M)
+    for path, below in pictures:
+        assert below == "```python", path
+        assert (page.parent / path).exists()
+
+
+#: Tutorials that take a second: doctests run the others.
+QUICK = "larger-than-memory", "map-of-digits", "perceptron-to-backpropagation"
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_all_cells_of_a_notebook_run(name):
+    page, names = DOCS / "tutorials" / f"{name}.md", {}
+    for cell in code_cells(page):
+        marked = "raises-exception" in cell["metadata"].get("tags", ())
+        with pytest.raises(OSError, match="disk") if marked else nullcontext():
+            exec(cell["source"], names)
+    drawn = page.read_text("utf-8").count("](../pictures/")
+    assert len(pyplot.get_fignums()) == drawn
 
 
 #: Names of several kinds that the reference must list.

@@ -86,3 +86,18 @@ def test_bars_are_sorted_and_have_the_intervals_of_the_fit():
     low, high = found.low[0, order], found.high[0, order]
     np.testing.assert_allclose(ends, np.stack([low, high], 1) / abs(weights).max())
     plt.close("all")
+
+
+def test_a_notebook_shows_every_figure(monkeypatch):
+    """The backend loads with the first figure, and turns the interactive mode on."""
+    figure = plt.figure
+
+    def loading(**options):
+        matplotlib.rcParams["interactive"] = True
+        return figure(**options)
+
+    with matplotlib.rc_context({"interactive": False}):
+        monkeypatch.setattr(plt, "figure", loading)
+        plotting.axes()
+        assert matplotlib.rcParams["interactive"]
+        assert matplotlib.rcParams["font.size"] == matplotlib.rcParamsDefault["font.size"]

@@ -1,12 +1,14 @@
 """Axes, colours and legends of all drawings, and their figures as files and as SVG."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from io import StringIO
 from typing import Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
+from matplotlib.rcsetup import cycler
 
 #: Stands for the colour of the page's text: in an SVG it becomes ``currentColor``.
 INK = "#010203"
@@ -28,6 +30,7 @@ STYLE: Any = {
     "axes.spines.top": False,
     "axes.titlesize": 11,
     "figure.facecolor": "white",
+    "axes.prop_cycle": cycler(color=COLOURS[:-1]),
     "figure.dpi": 120,
     "axes.axisbelow": True,
     "axes.facecolor": "white",
@@ -52,6 +55,17 @@ def literal(name: object) -> str:
     return str(name).replace("$", r"\$")
 
 
+@contextmanager
+def styled() -> Iterator[None]:
+    """Set the style of drawings, and reset it only: a notebook's backend sets other options."""
+    before = {name: mpl.rcParams[name] for name in STYLE}
+    mpl.rcParams.update(STYLE)
+    try:
+        yield
+    finally:
+        mpl.rcParams.update(before)
+
+
 def axes(width: float = 5.0, height: float = 3.6, title: str = "") -> Axes:
     """Return the empty axes of a new pyplot figure.
 
@@ -71,7 +85,7 @@ def axes(width: float = 5.0, height: float = 3.6, title: str = "") -> Axes:
     >>> axes(3, 2).figure.get_size_inches().tolist()
     [3.0, 2.0]
     """
-    with mpl.rc_context(STYLE):
+    with styled():
         drawn: Axes = _figure(width, height).add_subplot()
         drawn.grid(True)
         drawn.set_title(title, loc="left")
@@ -106,7 +120,7 @@ def panels(rows: Sequence[int], heights: Sequence[float], width: float = 8.6) ->
     >>> len(panels([2, 1], [3.0, 2.0]))
     3
     """
-    with mpl.rc_context(STYLE):
+    with styled():
         figure = _figure(width, float(sum(heights)))
         parts = figure.subfigures(len(rows), 1, height_ratios=list(heights), squeeze=False)
         drawn = [
@@ -166,7 +180,7 @@ def save(ax: Axes, file: Any, kind: str | None = None) -> None:
     """
     figure = ax.get_figure(root=True)
     assert figure is not None
-    with mpl.rc_context(STYLE):
+    with styled():
         figure.savefig(file, format=kind)
 
 
@@ -202,7 +216,7 @@ def svg(ax: Axes, name: str) -> str:
     out = StringIO()
     figure = ax.get_figure(root=True)
     assert figure is not None
-    with mpl.rc_context(STYLE):
+    with styled():
         ax.set_title("", loc="left")
         dates = {"Date": None, "Creator": None}
         figure.savefig(out, format="svg", metadata=dates, transparent=True)

@@ -402,6 +402,7 @@ def courses(
     ['R']
     """
     ax = axes() if ax is None else ax
+    ax.set(xlabel=labels[0], ylabel=labels[1], xscale=scales[0], yscale=scales[1])
     names = list(dict.fromkeys([*lines, *(points or {})]))
     for name, colour, dash in zip(names, colours(len(names), ax), dashes(len(names)), strict=True):
         if name in lines:
@@ -410,7 +411,6 @@ def courses(
             x, y, error = (np.asarray(values, float) for values in points[name])
             label = None if name in lines else name
             ax.errorbar(x, y, error, fmt="o", ms=3.5, lw=1, capsize=2, color=colour, label=label)
-    ax.set(xlabel=labels[0], ylabel=labels[1], xscale=scales[0], yscale=scales[1])
     legend(ax, "best")
     return ax
 
