@@ -17,7 +17,7 @@ from sklearn.base import clone
 
 from benchmarks._tools import race, show
 from eigenstream import SlowSubspace, StreamPCA
-from eigenstream._namespaces import DeviceArray, on_host
+from eigenstream.core.device import DeviceArray, on_host
 
 
 def on_device(rows: Any, namespace: str, device: str) -> Any:

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenstream._linalg import orthonormalized, principal_angles
+from eigenstream.core.linalg import orthonormalized, principal_angles
 from eigenstream.online import Plan, Rule
 from eigenstream.rows.chunk import Chunk
 from eigenstream.subspace.solvers.flow import FlowSums

@@ -44,8 +44,8 @@ from eigenstream import (
     streams,
     theory,
 )
-from eigenstream._linalg import orthonormalized
-from eigenstream._storable import storable
+from eigenstream.core.linalg import orthonormalized
+from eigenstream.core.storable import storable
 from eigenstream.features import GradientOrientation
 from eigenstream.subspace import FlowMonitor
 

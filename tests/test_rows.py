@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from eigenstream import CompetitiveLearning, OjaNeuron, Perceptron, StreamPCA
-from eigenstream._checks import check_finite
-from eigenstream.rows.rows import known_rows
+from eigenstream.core.checks import check_finite
+from eigenstream.rows.door import known_rows
 
 ROWS = np.random.default_rng(0).standard_normal((40, 3))
 SIDES = (ROWS @ [1.0, 2.0, 3.0] > 0) * 1

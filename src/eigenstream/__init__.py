@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from eigenstream._types import Estimator
+    from eigenstream.core.types import Estimator
     from eigenstream.features import QuadraticMap, RBFNetwork
     from eigenstream.monitor import Monitor
     from eigenstream.neurons import (

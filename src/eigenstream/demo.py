@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from eigenstream import plotting
-from eigenstream._checks import check_whole
-from eigenstream._linalg import Float64s, Floats
-from eigenstream._types import Array
+from eigenstream.core.checks import check_whole
+from eigenstream.core.linalg import Float64s, Floats
+from eigenstream.core.types import Array
 from eigenstream.evaluation import PairROC, one_shot_error, pair_roc
 from eigenstream.processes import ImageWalk, Style, digit_set, page_image
 from eigenstream.reports.base import Drawing, PageTable, Report, Section, Tiles

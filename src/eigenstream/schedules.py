@@ -11,9 +11,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from eigenstream._checks import check_number, real_array
-from eigenstream._linalg import Float64s
-from eigenstream._storable import storable
+from eigenstream.core.checks import check_number, real_array
+from eigenstream.core.linalg import Float64s
+from eigenstream.core.storable import storable
 
 __all__ = ["Auto", "Constant", "Exponential", "Power", "Schedule", "Steps", "Verdict"]
 

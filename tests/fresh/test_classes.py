@@ -25,7 +25,7 @@ import json, pkgutil
 from importlib import import_module
 import eigenstream
 eigenstream.load
-from eigenstream._storable import CLASSES
+from eigenstream.core.storable import CLASSES
 known = set(CLASSES)
 for module in pkgutil.walk_packages(eigenstream.__path__, "eigenstream."):
     if not module.name.endswith("__main__"):

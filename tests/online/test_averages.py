@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import scripts
-from eigenstream._linalg import orthonormalized
+from eigenstream.core.linalg import orthonormalized
 from eigenstream.online.averages import ProjectorAverage
 from flows import Flow
 from oracles import orthonormality_error

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eigenstream._linalg import orthonormalized
+from eigenstream.core.linalg import orthonormalized
 from eigenstream.online import HEBB, OJA_FLOW, OJA_LINEAR, Plan, UnstableStepError
 from flows import RuleOnRows
 from members import RULES

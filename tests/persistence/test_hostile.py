@@ -14,8 +14,8 @@ from safetensors.numpy import save_file
 from typer.testing import CliRunner
 
 from eigenstream import StreamPCA, open_stream
-from eigenstream._storable import CLASSES
 from eigenstream.cli import app
+from eigenstream.core.storable import CLASSES
 from eigenstream.features import GradientOrientation
 from eigenstream.persistence import ModelError, describe, load, save
 from eigenstream.persistence.model_file import _checksum

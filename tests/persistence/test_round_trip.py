@@ -16,7 +16,7 @@ from eigenstream import (
     SlowSubspace,
     StreamPCA,
 )
-from eigenstream._storable import CLASSES
+from eigenstream.core.storable import CLASSES
 from eigenstream.features import GradientOrientation
 from eigenstream.monitor import Monitor
 from eigenstream.persistence import load, save

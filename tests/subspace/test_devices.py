@@ -21,7 +21,7 @@ from eigenstream import (
     load,
     save,
 )
-from eigenstream._namespaces import DeviceArray, is_dispatched, on_host
+from eigenstream.core.device import DeviceArray, is_dispatched, on_host
 
 rng = np.random.default_rng(0)
 ROWS = rng.standard_normal((2000, 12)) * np.linspace(3.0, 0.5, 12) + 5.0

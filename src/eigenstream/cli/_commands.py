@@ -16,8 +16,8 @@ from typing import Annotated, Any, NoReturn, get_args
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from eigenstream._types import Facts
 from eigenstream.cli._output import printable
+from eigenstream.core.types import Facts
 
 __all__ = ["Group", "command", "end_of_pipe", "fail", "grouped"]
 

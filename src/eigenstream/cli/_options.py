@@ -11,8 +11,8 @@ from typing import Annotated, Any
 import typer
 
 import eigenstream as es
-from eigenstream._types import Estimator, Facts, StreamLike
 from eigenstream.cli._output import check_output, printable
+from eigenstream.core.types import Estimator, Facts, StreamLike
 
 # ---- texts and their values --------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from eigenstream._types import Facts
+from eigenstream.core.types import Facts
 
 if TYPE_CHECKING:
     from eigenstream.streams.base import Chunk
@@ -36,7 +36,7 @@ LINE_SECONDS = 30.0
 
 def check_output(out: Path | None, inputs: Sequence[object], endings: tuple[str, ...] = ()) -> None:
     """Raise an error, before any work, if a file cannot or should not be written."""
-    from eigenstream._files import check_writable
+    from eigenstream.core.files import check_writable
 
     if out is None:
         return
@@ -50,7 +50,7 @@ def check_output(out: Path | None, inputs: Sequence[object], endings: tuple[str,
 
 def save_figure(drawn: Any, out: Path) -> None:
     """Write a figure into a file, whole or not at all."""
-    from eigenstream._files import replacing
+    from eigenstream.core.files import replacing
     from eigenstream.plotting import save
 
     with replacing(out) as file:

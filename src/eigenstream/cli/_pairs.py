@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eigenstream._types import Array, StreamLike
+from eigenstream.core.types import Array, StreamLike
 
 __all__ = ["pairs_of"]
 

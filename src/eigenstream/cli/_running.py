@@ -8,9 +8,9 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
-from eigenstream._types import Estimator, Facts, StreamLike
 from eigenstream.cli._options import RunOptions
 from eigenstream.cli._output import Watched, show, waiting
+from eigenstream.core.types import Estimator, Facts, StreamLike
 
 __all__ = ["UNDER_WAY", "fitted"]
 
@@ -44,11 +44,10 @@ def fitted(
     If the stream has index pairs, ``items`` is the stream of the rows. ``results`` returns further
     results of the fitted estimator.
     """
-    from eigenstream._checks import check_number, warn_user
-    from eigenstream._provenance import forget_source
-    from eigenstream._streams import name_columns
+    from eigenstream.core.checks import check_number, warn_user
     from eigenstream.persistence import save
     from eigenstream.rows.fit import keeper_of
+    from eigenstream.rows.prepared import forget_source, name_columns
 
     spread = [run.workers, run.scheduler]
     exclusive = [option for option in (*spread, blocks, run.checkpoint) if option is not None]

@@ -5,9 +5,9 @@ from typing import Annotated
 
 import numpy as np
 
-from eigenstream._streams import names_of_features
-from eigenstream._types import Estimator, Facts, StreamLike
 from eigenstream.cli._output import printable
+from eigenstream.core.types import Estimator, Facts, StreamLike
+from eigenstream.rows.prepared import names_of_features
 
 #: Columns that are named for each feature, and features that are printed.
 MOST_COLUMNS, MOST_FEATURES = 3, 10

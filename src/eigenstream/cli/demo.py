@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Annotated
 
-from eigenstream._files import replacing
 from eigenstream.cli._options import Json
 from eigenstream.cli._output import check_output, print_json, progress_bar
+from eigenstream.core.files import replacing
 
 
 def demo(

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
-from eigenstream._prepared import without_steps
-from eigenstream._types import Array, Estimator, Facts, Matrix, StreamLike
 from eigenstream.cli._options import Data, Json, MissingAsFitted, ModelFile, ReadingOptions, column
 from eigenstream.cli._output import Watched, show, waiting
 from eigenstream.cli._pairs import pairs_of
 from eigenstream.cli.transform import feature_model
+from eigenstream.core.types import Array, Estimator, Facts, Matrix, StreamLike
+from eigenstream.rows.prepared import without_steps
 
 if TYPE_CHECKING:
     from eigenstream.evaluation.base import PairCounts

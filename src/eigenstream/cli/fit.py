@@ -6,7 +6,6 @@ from typing import Annotated, Any
 import typer
 
 import eigenstream as es
-from eigenstream._types import Facts
 from eigenstream.cli import _options as options
 from eigenstream.cli._commands import Group, command
 from eigenstream.cli._options import Data, FitOptions, LearningOptions, RunOptions, Step, Unit
@@ -15,6 +14,7 @@ from eigenstream.cli._pairs import pairs_of
 from eigenstream.cli._running import fitted
 from eigenstream.cli._slow import Criterion as SlowCriterion
 from eigenstream.cli._slow import Reversible, print_features, recommended_lag, slow_features
+from eigenstream.core.types import Facts
 
 app = typer.Typer(
     cls=Group,

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 import numpy as np
 
 import eigenstream as es
-from eigenstream._types import Facts, StreamLike
 from eigenstream.cli._options import Data, Json, ReadingOptions
 from eigenstream.cli._output import Watched, printable, show
+from eigenstream.core.types import Facts, StreamLike
 
 #: The most columns whose ranges are printed.
 MOST_COLUMNS = 20

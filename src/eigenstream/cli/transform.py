@@ -8,12 +8,12 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from eigenstream._files import replacing
-from eigenstream._machine import chunk_rows
-from eigenstream._prepared import without_steps
-from eigenstream._types import Estimator
 from eigenstream.cli._options import Data, Json, MissingAsFitted, ModelFile, ReadingOptions
 from eigenstream.cli._output import Watched, check_output, say
+from eigenstream.core.files import replacing
+from eigenstream.core.linalg import chunk_rows
+from eigenstream.core.types import Estimator
+from eigenstream.rows.prepared import without_steps
 
 
 def transform(

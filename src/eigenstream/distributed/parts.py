@@ -16,8 +16,8 @@ import numpy as np
 from dask.delayed import Delayed
 from dask.diagnostics import ProgressBar
 
-from eigenstream._streams import is_dask
-from eigenstream._types import Parameters, RowsLike, StreamLike, Values
+from eigenstream.core.types import Parameters, RowsLike, StreamLike, Values
+from eigenstream.rows.door import is_dask
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import pdist
 
-from eigenstream import _hooks
-from eigenstream._checks import check_finite, check_names, real_array
-from eigenstream._linalg import Float64s
-from eigenstream._storable import storable
-from eigenstream._streams import is_dask
+from eigenstream.core.checks import check_finite, check_names, real_array
+from eigenstream.core.linalg import Float64s
+from eigenstream.core.storable import storable
 from eigenstream.kernels import pairs as kernels
+from eigenstream.rows import door
+from eigenstream.rows.door import is_dask
 
 #: Up to this number of pairs (of 1448 examples) all distances are stored and sorted. Above it, they
 #: are counted in bins.
@@ -82,7 +82,7 @@ def labelled(Z: ArrayLike, labels: ArrayLike) -> Labelled:
     largest = max(points.max(initial=0.0), -points.min(initial=0.0))
     scale = 2.0 ** np.frexp(largest)[1] if largest > 0 else 1.0
     points /= scale
-    spread = _hooks.spread_dask if is_dask(Z) else in_this_process
+    spread = door.spread_dask if is_dask(Z) else in_this_process
     return Labelled(points, float(scale), codes.astype(np.intp), sizes, spread)
 
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eigenstream._linalg import Float64s, brief
-from eigenstream._storable import storable
+from eigenstream.core.linalg import Float64s, brief
+from eigenstream.core.storable import storable
 from eigenstream.evaluation.base import (
     PairCounts,
     all_pairs,

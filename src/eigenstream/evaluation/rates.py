@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from scipy.stats import t as student
 
-from eigenstream._checks import check_whole
-from eigenstream._linalg import Float64s
-from eigenstream._storable import storable
+from eigenstream.core.checks import check_whole
+from eigenstream.core.linalg import Float64s
+from eigenstream.core.storable import storable
 
 #: The level of the interval.
 LEVEL = 0.9

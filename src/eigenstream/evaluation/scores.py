@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 from sklearn.utils import check_array
 
-from eigenstream._checks import check_number, check_whole
-from eigenstream._linalg import Float64s, brief, orthonormalized, principal_angles
-from eigenstream._types import Array
+from eigenstream.core.checks import check_number, check_whole
+from eigenstream.core.linalg import Float64s, brief, orthonormalized, principal_angles
+from eigenstream.core.types import Array
 from eigenstream.evaluation.base import (
     EXACT_PAIRS,
     Labelled,

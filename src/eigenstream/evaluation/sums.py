@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from eigenstream._checks import check_lags, check_number, check_whole
-from eigenstream._linalg import Float64s, brief
-from eigenstream._types import Estimator
+from eigenstream.core.checks import check_lags, check_number, check_whole
+from eigenstream.core.linalg import Float64s, brief
+from eigenstream.core.types import Estimator
 
 Part = TypeVar("Part")
 

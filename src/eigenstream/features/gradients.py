@@ -12,17 +12,15 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import check_pair, check_whole
-from eigenstream._constraints import POSITIVE
-from eigenstream._documented import Documented
-from eigenstream._linalg import Float64s, Floats
-from eigenstream._prepared import maps_streams
-from eigenstream._storable import FITTED, storable
-from eigenstream._streams import fits_dask
-from eigenstream._types import Array, Constraints, LabelsLike, RowsLike
+from eigenstream.core.checks import check_pair, check_whole
+from eigenstream.core.documented import POSITIVE, Documented
+from eigenstream.core.linalg import Float64s, Floats
+from eigenstream.core.storable import FITTED, storable
+from eigenstream.core.types import Array, Constraints, LabelsLike, RowsLike
+from eigenstream.rows.door import as_floats, validated
 from eigenstream.rows.fit import fit_of
 from eigenstream.rows.guard import publishes
-from eigenstream.rows.rows import as_floats, validated
+from eigenstream.rows.prepared import fits_dask, maps_streams
 
 #: Values held at a time while transforming: 64 MB of float64.
 VALUES = 2**23

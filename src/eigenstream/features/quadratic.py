@@ -10,14 +10,13 @@ from sklearn.preprocessing import PolynomialFeatures
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._constraints import COUNT
-from eigenstream._prepared import learns_rows, maps_streams
-from eigenstream._storable import FITTED, storable
-from eigenstream._streams import fits_dask
-from eigenstream._types import Array, Constraints, LabelsLike, RowsLike
+from eigenstream.core.documented import COUNT
+from eigenstream.core.storable import FITTED, storable
+from eigenstream.core.types import Array, Constraints, LabelsLike, RowsLike
+from eigenstream.rows.door import as_floats, validated
 from eigenstream.rows.fit import fit_of
 from eigenstream.rows.guard import Guarded, changing, publishes
-from eigenstream.rows.rows import as_floats, validated
+from eigenstream.rows.prepared import fits_dask, learns_rows, maps_streams
 from eigenstream.subspace.estimators.stream_pca import StreamPCA
 
 

@@ -12,16 +12,15 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils import Tags, check_random_state
 
-from eigenstream._checks import check_unchanged, warn_user
-from eigenstream._constraints import COUNT, POSITIVE, words
-from eigenstream._linalg import Float64s, Floats
-from eigenstream._prepared import learns_rows, maps_streams
-from eigenstream._storable import FITTED, storable
-from eigenstream._streams import fits_dask
-from eigenstream._types import Array, Constraints, LabelsLike, RandomState, RowsLike
+from eigenstream.core.checks import check_unchanged, warn_user
+from eigenstream.core.documented import COUNT, POSITIVE, words
+from eigenstream.core.linalg import Float64s, Floats
+from eigenstream.core.storable import FITTED, storable
+from eigenstream.core.types import Array, Constraints, LabelsLike, RandomState, RowsLike
+from eigenstream.rows.door import as_floats, validated
 from eigenstream.rows.fit import Fit, fit_of
 from eigenstream.rows.guard import Guarded, changing, publishes
-from eigenstream.rows.rows import as_floats, validated
+from eigenstream.rows.prepared import fits_dask, learns_rows, maps_streams
 
 #: Kernel values held at a time while transforming: 16 MB of float64.
 KERNEL_VALUES = 2**21

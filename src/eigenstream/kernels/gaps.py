@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from eigenstream._linalg import Float64s
+from eigenstream.core.linalg import Float64s
 from eigenstream.kernels.base import njit
 
 __all__ = ["fill"]

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import t as student
 
-from eigenstream._linalg import Float64s
+from eigenstream.core.linalg import Float64s
 from eigenstream.monitor.ranks import standardized
 
 #: The features of a column by itself, and its distance from the prediction by the other columns.

@@ -8,12 +8,10 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import warn_user
-from eigenstream._linalg import Float64s
-from eigenstream._prepared import prepared
-from eigenstream._storable import storable
-from eigenstream._streams import is_stream
-from eigenstream._types import Constraints, Estimator, LabelsLike, RowsLike, StreamLike
+from eigenstream.core.checks import warn_user
+from eigenstream.core.linalg import Float64s
+from eigenstream.core.storable import storable
+from eigenstream.core.types import Constraints, Estimator, LabelsLike, RowsLike, StreamLike
 from eigenstream.monitor import ranks
 from eigenstream.monitor.attribution import KINDS, MOST_NAMED, attributed
 from eigenstream.monitor.records import Contribution, WindowRecord
@@ -27,7 +25,9 @@ from eigenstream.monitor.windows import (
     pairwise_covariance,
     window_of,
 )
+from eigenstream.rows.door import is_stream
 from eigenstream.rows.guard import Guarded, changing, publishes, snapshot
+from eigenstream.rows.prepared import prepared
 from eigenstream.streams import open_stream
 from eigenstream.subspace.sums.anchored_sums import AnchoredSums
 

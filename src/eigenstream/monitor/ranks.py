@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from eigenstream._linalg import Float64s
+from eigenstream.core.linalg import Float64s
 from eigenstream.monitor.windows import GROUPS, Features
 
 #: The least standard deviation of the logarithm of a score. With less, rounding of scores that are

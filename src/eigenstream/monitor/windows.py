@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eigenstream._linalg import Float64s
-from eigenstream._storable import storable
+from eigenstream.core.linalg import Float64s
+from eigenstream.core.storable import storable
 from eigenstream.subspace.sums.anchored_sums import AnchoredSums
 from eigenstream.subspace.sums.gaps import imputed, positive_part, scales
 

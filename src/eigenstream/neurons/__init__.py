@@ -1,6 +1,6 @@
 """Neurons: single units and small layers that learn by local rules."""
 
-from eigenstream._history import History
+from eigenstream.core.history import History
 from eigenstream.neurons.hebbian import OjaNeuron, SangerNetwork
 from eigenstream.neurons.linear import Adaline, AdalineRegressor, Perceptron
 from eigenstream.neurons.multilayer import MultilayerPerceptron, MultilayerPerceptronRegressor

@@ -15,14 +15,12 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.multiclass import _check_partial_fit_first_call, check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from eigenstream import _checks as checks
-from eigenstream._constraints import COUNT, NOT_NEGATIVE
-from eigenstream._history import History
-from eigenstream._linalg import Float64s
-from eigenstream._prepared import learns_rows, maps_streams
-from eigenstream._storable import FITTED, storable
-from eigenstream._streams import fits_dask, is_stream, labelled_stream
-from eigenstream._types import (
+from eigenstream.core import checks
+from eigenstream.core.documented import COUNT, NOT_NEGATIVE
+from eigenstream.core.history import History
+from eigenstream.core.linalg import Float64s
+from eigenstream.core.storable import FITTED, storable
+from eigenstream.core.types import (
     Array,
     Constraints,
     LabelsLike,
@@ -33,9 +31,10 @@ from eigenstream._types import (
 )
 from eigenstream.online import UnstableStepError
 from eigenstream.rows.chunk import Chunk, blocks_of
+from eigenstream.rows.door import as_floats, chunk_of, is_stream, labelled_stream, validated
 from eigenstream.rows.fit import Fit, fit_of
 from eigenstream.rows.guard import Guarded, changing, publishes, reads
-from eigenstream.rows.rows import as_floats, chunk_of, validated
+from eigenstream.rows.prepared import fits_dask, learns_rows, maps_streams
 from eigenstream.schedules import Auto, as_schedule
 
 #: Numbers in a part of a stream within which rows are shuffled (64 MB). Larger parts mix more rows.

@@ -11,19 +11,24 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream import online
-from eigenstream._checks import real_array
-from eigenstream._constraints import COUNT, words
-from eigenstream._documented import documented, documented_by
-from eigenstream._linalg import Float64s
-from eigenstream._prepared import learns_rows, maps_streams
-from eigenstream._storable import storable
-from eigenstream._streams import fits_dask
-from eigenstream._types import Checkpoint, Constraints, LabelsLike, RandomState, RowsLike, Values
+from eigenstream.core.checks import real_array
+from eigenstream.core.documented import COUNT, documented, documented_by, words
+from eigenstream.core.linalg import Float64s
+from eigenstream.core.storable import storable
+from eigenstream.core.types import (
+    Checkpoint,
+    Constraints,
+    LabelsLike,
+    RandomState,
+    RowsLike,
+    Values,
+)
 from eigenstream.neurons._base import Neurons
 from eigenstream.rows.chunk import Chunk
+from eigenstream.rows.door import as_floats, chunk_of, validated
 from eigenstream.rows.fit import KEEPING, fit_of, keeper_of
 from eigenstream.rows.guard import changing, publishes, reads
-from eigenstream.rows.rows import as_floats, chunk_of, validated
+from eigenstream.rows.prepared import fits_dask, learns_rows, maps_streams
 from eigenstream.schedules import Auto, LearningRate
 from eigenstream.subspace.solvers.flow import FlowSums
 from eigenstream.subspace.sums.learner import Learner

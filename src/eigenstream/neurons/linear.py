@@ -7,12 +7,10 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._constraints import words
-from eigenstream._documented import documented
-from eigenstream._linalg import Float64s
-from eigenstream._prepared import maps_streams
-from eigenstream._storable import storable
-from eigenstream._types import Array, Constraints, Matrix, RandomState, RowsLike, Values
+from eigenstream.core.documented import documented, words
+from eigenstream.core.linalg import Float64s
+from eigenstream.core.storable import storable
+from eigenstream.core.types import Array, Constraints, Matrix, RandomState, RowsLike, Values
 from eigenstream.kernels.base import njit
 from eigenstream.neurons._base import (
     Block,
@@ -22,6 +20,7 @@ from eigenstream.neurons._base import (
     SupervisedNeurons,
     stalled,
 )
+from eigenstream.rows.prepared import maps_streams
 from eigenstream.schedules import LearningRate
 
 #: The number of entries up to which ``separable_`` is computed. More entries take seconds.

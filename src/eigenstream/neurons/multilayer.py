@@ -13,14 +13,11 @@ from scipy.special import expit
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import check_whole
-from eigenstream._constraints import COUNT, words
-from eigenstream._documented import documented
-from eigenstream._linalg import Float64s
-from eigenstream._machine import blas_threads
-from eigenstream._prepared import maps_streams
-from eigenstream._storable import storable
-from eigenstream._types import Array, Constraints, RandomState, RowsLike
+from eigenstream.core.checks import check_whole
+from eigenstream.core.documented import COUNT, documented, words
+from eigenstream.core.linalg import Float64s, blas_threads
+from eigenstream.core.storable import storable
+from eigenstream.core.types import Array, Constraints, RandomState, RowsLike
 from eigenstream.kernels.base import njit, types
 from eigenstream.neurons._base import (
     Block,
@@ -30,6 +27,7 @@ from eigenstream.neurons._base import (
     SupervisedNeurons,
     stalled,
 )
+from eigenstream.rows.prepared import maps_streams
 from eigenstream.schedules import LearningRate
 
 #: The size of the largest product of a batch above which several threads are faster.

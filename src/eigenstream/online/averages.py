@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from eigenstream._linalg import Float64s, Floats
-from eigenstream._storable import storable
+from eigenstream.core.linalg import Float64s, Floats
+from eigenstream.core.storable import storable
 
 __all__ = ["ProjectorAverage", "RunningAnswer", "RunningMean"]
 

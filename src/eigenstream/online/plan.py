@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eigenstream._checks import check_choice, real_array
-from eigenstream._linalg import brief
-from eigenstream._storable import storable
+from eigenstream.core.checks import check_choice, real_array
+from eigenstream.core.linalg import brief
+from eigenstream.core.storable import storable
 from eigenstream.schedules import LearningRate, as_schedule
 
 __all__ = ["Plan", "Progress", "check_init", "check_start"]

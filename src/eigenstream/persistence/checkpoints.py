@@ -8,9 +8,9 @@ from typing import NoReturn
 
 from joblib import hash as hash_of
 
-from eigenstream._checks import check_flag, check_whole
-from eigenstream._files import check_writable, remove_leftovers
-from eigenstream._types import Estimator, Facts, StreamLike
+from eigenstream.core.checks import check_flag, check_whole
+from eigenstream.core.files import check_writable, remove_leftovers
+from eigenstream.core.types import Estimator, Facts, StreamLike
 from eigenstream.persistence.codec import Arrays, can_be_saved, encode
 from eigenstream.persistence.model_file import ModelError, read, read_header, write
 from eigenstream.rows.chunk import Chunk

@@ -13,9 +13,9 @@ import eigenstream.neurons
 import eigenstream.prototypes
 import eigenstream.streams
 import eigenstream.subspace  # noqa: F401  the classes of these packages register themselves
-from eigenstream._namespaces import DeviceArray
-from eigenstream._storable import CLASSES, check_form, layout_of
-from eigenstream._types import Array, Facts
+from eigenstream.core.device import DeviceArray
+from eigenstream.core.storable import CLASSES, check_form, layout_of
+from eigenstream.core.types import Array, Facts
 from eigenstream.rows.guard import snapshot
 
 __all__ = ["Arrays", "can_be_saved", "decode", "encode"]

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from eigenstream._files import replacing
-from eigenstream._namespaces import on_host
-from eigenstream._streams import names_of_features
-from eigenstream._types import Estimator
+from eigenstream.core.device import on_host
+from eigenstream.core.files import replacing
+from eigenstream.core.types import Estimator
+from eigenstream.rows.prepared import names_of_features
 from eigenstream.subspace import SlowSubspace, StreamPCA, to_sklearn
 
 __all__ = ["ENDINGS", "export"]

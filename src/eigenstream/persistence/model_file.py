@@ -18,9 +18,9 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from eigenstream import __version__
-from eigenstream._files import folder_beside, replacing
-from eigenstream._storable import check_form
-from eigenstream._types import Estimator, Facts, Handle
+from eigenstream.core.files import folder_beside, replacing
+from eigenstream.core.storable import check_form
+from eigenstream.core.types import Estimator, Facts, Handle
 from eigenstream.persistence.codec import Arrays, can_be_saved, decode, encode
 from eigenstream.rows.guard import snapshot
 

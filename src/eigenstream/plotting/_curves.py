@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, SymmetricalLogLocator
 from numpy.typing import ArrayLike
 
-from eigenstream._types import Estimator
+from eigenstream.core.types import Estimator
 from eigenstream.evaluation.base import roc_area
 from eigenstream.plotting._axes import (
     COLOURS,

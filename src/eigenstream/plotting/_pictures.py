@@ -12,9 +12,8 @@ from matplotlib.collections import LineCollection, PolyCollection
 from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 
-from eigenstream._checks import check_finite
-from eigenstream._streams import names_of_features
-from eigenstream._types import Estimator
+from eigenstream.core.checks import check_finite
+from eigenstream.core.types import Estimator
 from eigenstream.plotting._axes import (
     COLOURS,
     GREY,
@@ -27,6 +26,7 @@ from eigenstream.plotting._axes import (
     literal,
 )
 from eigenstream.plotting.limits import MOST_COMPONENTS, MOST_NAMES, bars_of_component
+from eigenstream.rows.prepared import names_of_features
 
 if TYPE_CHECKING:
     from eigenstream.prototypes import ClassMap

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
-from eigenstream._checks import check_choice, check_flag, check_number, check_whole
-from eigenstream._linalg import Float64s
+from eigenstream.core.checks import check_choice, check_flag, check_number, check_whole
+from eigenstream.core.linalg import Float64s
 from eigenstream.kernels.views import sample_views
 
 Polarity = Literal["black_on_white", "white_on_black"]

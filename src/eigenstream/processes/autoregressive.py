@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eigenstream._checks import check_number, check_numbers, check_whole
-from eigenstream._linalg import Float64s, Floats
-from eigenstream._types import DType, RandomState
+from eigenstream.core.checks import check_number, check_numbers, check_whole
+from eigenstream.core.linalg import Float64s, Floats
+from eigenstream.core.types import DType, RandomState
 from eigenstream.processes.base import (
     BLOCK,
     Process,

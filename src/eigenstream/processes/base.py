@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import DTypeLike
 
-from eigenstream._checks import check_whole
-from eigenstream._linalg import Float64s, Floats, orthonormalized
-from eigenstream._types import Array, DType, RandomState
+from eigenstream.core.checks import check_whole
+from eigenstream.core.linalg import Float64s, Floats, orthonormalized
+from eigenstream.core.types import Array, DType, RandomState
 
 #: Rows drawn at a time, so that random numbers do not depend on the chunks. 1024 views of 28 x 28
 #: take 6 MB.

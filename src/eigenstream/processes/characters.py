@@ -9,14 +9,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from eigenstream._checks import (
-    check_choice,
-    check_number,
-    check_pair,
-    check_whole,
-)
-from eigenstream._linalg import Float64s
-from eigenstream._types import Facts, RandomState
+from eigenstream.core.checks import check_choice, check_number, check_pair, check_whole
+from eigenstream.core.linalg import Float64s
+from eigenstream.core.types import Facts, RandomState
 from eigenstream.processes._drawing import (
     FONT,
     STYLE,

@@ -6,9 +6,15 @@ from math import sqrt
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eigenstream._checks import check_finite, check_number, check_numbers, check_whole, real_array
-from eigenstream._linalg import Floats
-from eigenstream._types import DType, RandomState
+from eigenstream.core.checks import (
+    check_finite,
+    check_number,
+    check_numbers,
+    check_whole,
+    real_array,
+)
+from eigenstream.core.linalg import Floats
+from eigenstream.core.types import DType, RandomState
 from eigenstream.processes.base import (
     BLOCK,
     Process,

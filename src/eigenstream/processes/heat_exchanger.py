@@ -6,9 +6,9 @@ from typing import ClassVar
 import numpy as np
 from scipy.signal import lfilter
 
-from eigenstream._checks import check_number, check_whole
-from eigenstream._linalg import Float64s, Floats
-from eigenstream._types import DType, RandomState
+from eigenstream.core.checks import check_number, check_whole
+from eigenstream.core.linalg import Float64s, Floats
+from eigenstream.core.types import DType, RandomState
 from eigenstream.processes.base import BLOCK, Process, generators, seed_sequence
 
 #: Time scales in rows, means and standard deviations of the two inlet temperatures and two flows.

@@ -5,9 +5,9 @@ from string import ascii_letters
 import numpy as np
 from PIL import Image, ImageDraw
 
-from eigenstream._checks import check_whole
-from eigenstream._linalg import Float64s
-from eigenstream._types import RandomState
+from eigenstream.core.checks import check_whole
+from eigenstream.core.linalg import Float64s
+from eigenstream.core.types import RandomState
 from eigenstream.processes._drawing import TEXT_FACES, font
 from eigenstream.processes.base import generators, seed_sequence
 

@@ -8,14 +8,9 @@ from math import ceil, pi, sqrt
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from eigenstream._checks import (
-    check_finite,
-    check_number,
-    check_whole,
-    real_array,
-)
-from eigenstream._linalg import Float64s, Floats, brief
-from eigenstream._types import Array, DType, RandomState
+from eigenstream.core.checks import check_finite, check_number, check_whole, real_array
+from eigenstream.core.linalg import Float64s, Floats, brief
+from eigenstream.core.types import Array, DType, RandomState
 from eigenstream.kernels.views import bounded_walk, sample_views
 from eigenstream.processes.base import (
     BLOCK,

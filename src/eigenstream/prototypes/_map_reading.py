@@ -12,16 +12,16 @@ from sklearn.metrics import pairwise_distances
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import check_names, check_whole
-from eigenstream._linalg import Float64s, brief
-from eigenstream._prepared import reads_rows
-from eigenstream._streams import is_stream, labelled_stream
-from eigenstream._types import Array, LabelsLike, Matrix, RowsLike, StreamLike, WeightsLike
+from eigenstream.core.checks import check_names, check_whole
+from eigenstream.core.linalg import Float64s, brief
+from eigenstream.core.types import Array, LabelsLike, Matrix, RowsLike, StreamLike, WeightsLike
 from eigenstream.prototypes._nearest import nearest, nearest_units
 from eigenstream.prototypes._quantiser import NO_ROWS, weights_of
 from eigenstream.prototypes.base import PrototypeEstimator
 from eigenstream.prototypes.grids import Grid
 from eigenstream.rows.chunk import Chunk
+from eigenstream.rows.door import is_stream, labelled_stream
+from eigenstream.rows.prepared import reads_rows
 from eigenstream.rows.rows import StreamRows
 
 __all__ = ["ClassMap", "MapQuality", "MapReading", "trustworthiness"]

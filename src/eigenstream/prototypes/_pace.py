@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from eigenstream._checks import check_number
-from eigenstream._linalg import Float64s
+from eigenstream.core.checks import check_number
+from eigenstream.core.linalg import Float64s
 from eigenstream.schedules import Auto, Schedule, Steps, as_schedule
 
 __all__ = ["as_pace", "values_of"]

@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics.pairwise import euclidean_distances, nan_euclidean_distances
 
-from eigenstream._checks import check_weights
-from eigenstream._linalg import Float64s
-from eigenstream._prepared import maps_back, maps_streams, reads_rows
-from eigenstream._types import Array, LabelsLike, Matrix, RowsLike, Values, WeightsLike
+from eigenstream.core.checks import check_weights
+from eigenstream.core.linalg import Float64s
+from eigenstream.core.types import Array, LabelsLike, Matrix, RowsLike, Values, WeightsLike
 from eigenstream.prototypes._nearest import nearest
 from eigenstream.rows.chunk import checked_chunk
-from eigenstream.rows.rows import as_floats, validated
+from eigenstream.rows.door import as_floats, validated
+from eigenstream.rows.prepared import maps_back, maps_streams, reads_rows
 
 __all__ = ["NO_ROWS", "Quantiser", "weights_of"]
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg.blas import dgemm
 
-from eigenstream._linalg import Float64s
+from eigenstream.core.linalg import Float64s
 from eigenstream.kernels.base import njit
 from eigenstream.prototypes._nearest import EQUAL, LOOSE, square
 from eigenstream.prototypes.grids import CUT

@@ -9,9 +9,8 @@ from scipy.sparse import csr_array
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.preprocessing import StandardScaler
 
-from eigenstream._linalg import Float64s
-from eigenstream._machine import chunk_rows
-from eigenstream._types import Matrix
+from eigenstream.core.linalg import Float64s, chunk_rows
+from eigenstream.core.types import Matrix
 from eigenstream.prototypes._nearest import nearest
 from eigenstream.rows.chunk import Chunk, without_nan
 

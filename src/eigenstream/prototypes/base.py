@@ -11,17 +11,12 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import check_finite, check_unchanged, real_array
-from eigenstream._constraints import words
-from eigenstream._documented import documented_by
-from eigenstream._history import History
-from eigenstream._linalg import Float64s
-from eigenstream._machine import blas_threads
-from eigenstream._prepared import learns_rows
-from eigenstream._refusals import offered_if
-from eigenstream._storable import FITTED, check_form, storable
-from eigenstream._streams import fits_dask
-from eigenstream._types import (
+from eigenstream.core.checks import check_finite, check_unchanged, offered_if, real_array
+from eigenstream.core.documented import documented_by, words
+from eigenstream.core.history import History
+from eigenstream.core.linalg import Float64s, blas_threads
+from eigenstream.core.storable import FITTED, check_form, storable
+from eigenstream.core.types import (
     Checkpoint,
     Constraints,
     LabelsLike,
@@ -35,9 +30,11 @@ from eigenstream.prototypes._quantiser import Quantiser
 from eigenstream.prototypes._steps import learn
 from eigenstream.prototypes._sums import Shares, Tally
 from eigenstream.rows.chunk import Chunk
+from eigenstream.rows.door import chunk_of
 from eigenstream.rows.fit import KEEPING, Fit, Resumption, fit_of, keeper_of
 from eigenstream.rows.guard import Guarded, changing, publishes, reads, twin
-from eigenstream.rows.rows import KeptRows, Rows, chunk_of
+from eigenstream.rows.prepared import fits_dask, learns_rows
+from eigenstream.rows.rows import KeptRows, Rows
 
 __all__ = ["NO_ROWS_LEFT", "PrototypeEstimator", "vectors_of"]
 

@@ -13,13 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from eigenstream import theory
-from eigenstream._checks import check_number, same_value, warn_user
-from eigenstream._constraints import COUNT, NOT_NEGATIVE, words
-from eigenstream._linalg import Float64s
-from eigenstream._machine import blas_threads, check_fits
-from eigenstream._provenance import NOTED, check_same_input, merge_sources
-from eigenstream._storable import storable
-from eigenstream._types import Constraints, LabelsLike, Matrix, Parameters, RandomState
+from eigenstream.core.checks import check_number, same_value, warn_user
+from eigenstream.core.documented import COUNT, NOT_NEGATIVE, words
+from eigenstream.core.linalg import Float64s, blas_threads, check_fits
+from eigenstream.core.storable import storable
+from eigenstream.core.types import Constraints, LabelsLike, Matrix, Parameters, RandomState
 from eigenstream.prototypes._nearest import nearest
 from eigenstream.prototypes._pace import as_pace, values_of
 from eigenstream.prototypes._steps import RULES
@@ -28,6 +26,7 @@ from eigenstream.prototypes.base import PrototypeEstimator, vectors_of
 from eigenstream.rows.chunk import Chunk
 from eigenstream.rows.fit import Fit
 from eigenstream.rows.guard import reads, snapshot
+from eigenstream.rows.prepared import NOTED, check_same_input, merge_sources
 from eigenstream.schedules import LearningRate
 
 __all__ = ["CompetitiveLearning"]

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from eigenstream._checks import check_choice, check_flag, check_whole
-from eigenstream._linalg import Float64s
+from eigenstream.core.checks import check_choice, check_flag, check_whole
+from eigenstream.core.linalg import Float64s
 
 __all__ = ["NEIGHBORHOODS", "Grid", "as_grid", "smooth"]
 

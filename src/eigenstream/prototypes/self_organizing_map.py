@@ -6,12 +6,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eigenstream._checks import warn_user
-from eigenstream._constraints import COUNT, words
-from eigenstream._linalg import Float64s, canonical_signs
-from eigenstream._machine import blas_threads
-from eigenstream._storable import storable
-from eigenstream._types import (
+from eigenstream.core.checks import warn_user
+from eigenstream.core.documented import COUNT, words
+from eigenstream.core.linalg import Float64s, blas_threads, canonical_signs
+from eigenstream.core.storable import storable
+from eigenstream.core.types import (
     Array,
     Constraints,
     LabelsLike,

@@ -9,8 +9,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream import plotting
-from eigenstream._linalg import Float64s
-from eigenstream._types import Array, Estimator
+from eigenstream.core.linalg import Float64s
+from eigenstream.core.types import Array, Estimator
 from eigenstream.plotting.limits import MOST_COMPONENTS, bars_of_component
 from eigenstream.prototypes import CompetitiveLearning, SelfOrganizingMap
 from eigenstream.reports.base import Drawing

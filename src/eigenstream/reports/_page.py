@@ -15,12 +15,10 @@ from sklearn.model_selection import GroupKFold, StratifiedKFold
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream import __version__, neurons, plotting
-from eigenstream._checks import check_number, is_sparse
-from eigenstream._files import replacing
-from eigenstream._linalg import Float64s
-from eigenstream._prepared import prepared, without_steps
-from eigenstream._streams import is_stream
-from eigenstream._types import Array, Estimator, LabelsLike, RowsLike, StreamLike
+from eigenstream.core.checks import check_number, is_sparse
+from eigenstream.core.files import replacing
+from eigenstream.core.linalg import Float64s
+from eigenstream.core.types import Array, Estimator, LabelsLike, RowsLike, StreamLike
 from eigenstream.evaluation import PairROC, pair_roc
 from eigenstream.monitor import Monitor
 from eigenstream.prototypes import CompetitiveLearning, SelfOrganizingMap
@@ -37,6 +35,8 @@ from eigenstream.reports._drawings import (
 from eigenstream.reports._monitor import monitor_sections
 from eigenstream.reports._summary import summary, warnings_of
 from eigenstream.reports.base import PageTable, Report, Section
+from eigenstream.rows.door import is_stream
+from eigenstream.rows.prepared import prepared, without_steps
 from eigenstream.streams import open_stream
 from eigenstream.subspace import ClassSubspace, PairMetric, estimated_share, pair_risks
 from eigenstream.subspace.estimators.base import SubspaceEstimator

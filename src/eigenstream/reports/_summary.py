@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenstream._types import Estimator
+from eigenstream.core.types import Estimator
 from eigenstream.prototypes import CompetitiveLearning, SelfOrganizingMap
 from eigenstream.reports._drawings import column_names, in_time, known
 from eigenstream.subspace import pair_risks

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import vstack
 
-from eigenstream._checks import check_finite, is_sparse, warn_user
-from eigenstream._linalg import Float64s
-from eigenstream._namespaces import DeviceArray, on_host
-from eigenstream._storable import storable
-from eigenstream._types import Array, LabelsLike, Matrix
+from eigenstream.core.checks import check_finite, is_sparse, warn_user
+from eigenstream.core.device import DeviceArray, on_host
+from eigenstream.core.linalg import Float64s
+from eigenstream.core.storable import storable
+from eigenstream.core.types import Array, LabelsLike, Matrix
 
 Places = NDArray[np.intp]
 

@@ -8,12 +8,17 @@ from typing import Any, Protocol, TypeVar, cast
 
 from sklearn.base import BaseEstimator
 
-from eigenstream._hooks import make_keeper
-from eigenstream._provenance import forget_source, note_source
-from eigenstream._streams import check_takes_checkpoints, is_stream, name_columns
-from eigenstream._types import Estimator, LabelsLike, Matrix, RowsLike, StreamLike, WeightsLike
+from eigenstream.core.types import Estimator, LabelsLike, Matrix, RowsLike, StreamLike, WeightsLike
 from eigenstream.rows.chunk import Chunk, Skipped
-from eigenstream.rows.rows import KeptRows, Rows, Stage, chunk_of, stream_rows
+from eigenstream.rows.door import (
+    check_takes_checkpoints,
+    chunk_of,
+    is_stream,
+    make_keeper,
+    stream_rows,
+)
+from eigenstream.rows.prepared import forget_source, name_columns, note_source
+from eigenstream.rows.rows import KeptRows, Rows, Stage
 
 Method = TypeVar("Method", bound=Callable[..., object])
 

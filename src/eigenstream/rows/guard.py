@@ -14,7 +14,7 @@ from operator import is_
 from threading import RLock
 from typing import Any, ClassVar, Self, TypeVar, cast
 
-from eigenstream._documented import Documented
+from eigenstream.core.documented import Documented
 
 __all__ = [
     "BrokenModelError",

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenstream._types import Array
+from eigenstream.core.types import Array
 from eigenstream.streams.base import Request, StreamError, plain
 from eigenstream.streams.cleaning import joined_labels
 from eigenstream.streams.files import files_of, reader_of_file, tables_of

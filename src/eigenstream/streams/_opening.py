@@ -11,16 +11,9 @@ import numpy as np
 import pyarrow
 from numpy.typing import ArrayLike, DTypeLike
 
-from eigenstream._checks import (
-    check_choice,
-    check_whole,
-    is_annotated,
-    is_field,
-    is_sparse,
-    native,
-    warn_user,
-)
-from eigenstream._types import Columns, Facts, Labelled, Source
+from eigenstream.core.checks import check_choice, check_whole, is_sparse, warn_user
+from eigenstream.core.types import Columns, Facts, Labelled, Source
+from eigenstream.rows.door import is_annotated, is_field, native
 from eigenstream.streams.base import RowTable
 from eigenstream.streams.cleaning import POLICIES
 from eigenstream.streams.files import files_of, reader_of, tables_of

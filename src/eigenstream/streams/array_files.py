@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.io import netcdf_file
 
-from eigenstream._types import Array, Facts, Handle
+from eigenstream.core.types import Array, Facts, Handle
 from eigenstream.streams.base import SlicedTable, StreamError, damaged, flat, needed
 from eigenstream.streams.file import File, chosen
 

@@ -15,9 +15,9 @@ from joblib import hash as hash_of
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy.sparse import vstack
 
-from eigenstream._checks import is_sparse, unmasked
-from eigenstream._linalg import brief
-from eigenstream._types import Array, DType, Facts, LabelsLike, Matrix, Parameters, Piece
+from eigenstream.core.checks import is_sparse, unmasked
+from eigenstream.core.linalg import brief
+from eigenstream.core.types import Array, DType, Facts, LabelsLike, Matrix, Parameters, Piece
 
 #: The most bytes of one chunk. The usual chunk takes a quarter of this, which stays in the cache
 #: while the chunk is learned.

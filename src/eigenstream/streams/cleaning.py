@@ -11,17 +11,17 @@ import numpy as np
 import pyarrow
 from numpy.typing import ArrayLike, NDArray
 
-from eigenstream._checks import (
+from eigenstream.core.checks import (
     LARGEST_VALUE,
     check_unmasked,
-    first_hole,
     first_nonfinite,
     is_sparse,
     largest_value,
     warn_user,
 )
-from eigenstream._types import Array
+from eigenstream.core.types import Array
 from eigenstream.rows.chunk import finite_rows
+from eigenstream.rows.door import first_hole
 from eigenstream.streams.base import Chunk, StreamError, one_line, plain, stacked, zeroed
 
 #: The treatments of missing values. KEEP leaves NaN in the rows for estimators that handle it.

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eigenstream._linalg import brief
-from eigenstream._storable import storable
-from eigenstream._types import Array, Facts, Labelled, Piece
+from eigenstream.core.linalg import brief
+from eigenstream.core.storable import storable
+from eigenstream.core.types import Array, Facts, Labelled, Piece
 from eigenstream.streams.base import SlicedTable, StreamError
 
 #: Names of the coordinate of latitudes, in lower case.

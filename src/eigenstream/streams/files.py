@@ -11,7 +11,7 @@ from importlib import import_module
 from itertools import groupby
 from typing import Any
 
-from eigenstream._types import Facts, Handle
+from eigenstream.core.types import Facts, Handle
 from eigenstream.streams.base import RowTable, StreamError, needed, one_line
 from eigenstream.streams.file import File, natural_order
 

@@ -9,8 +9,8 @@ from itertools import islice
 import numpy as np
 from PIL import Image, ImageSequence
 
-from eigenstream._checks import check_pair, check_whole
-from eigenstream._types import Handle, Piece
+from eigenstream.core.checks import check_pair, check_whole
+from eigenstream.core.types import Handle, Piece
 from eigenstream.streams.base import (
     Request,
     RowTable,

@@ -7,8 +7,9 @@ from math import prod
 
 import numpy as np
 
-from eigenstream._checks import is_sparse, native
-from eigenstream._types import Piece, Source
+from eigenstream.core.checks import is_sparse
+from eigenstream.core.types import Piece, Source
+from eigenstream.rows.door import native
 from eigenstream.streams.base import Chunk, Request, RowTable, SlicedTable, StreamError, one_line
 from eigenstream.streams.tables import ColumnTable, names_of, of_frame
 

@@ -9,7 +9,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.lib import format as npy_format
 
-from eigenstream._types import DType, Piece
+from eigenstream.core.types import DType, Piece
 from eigenstream.streams.base import Chunk, Request, RowTable, SlicedTable, StreamError, damaged
 from eigenstream.streams.file import File, chosen
 

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from sklearn.preprocessing import FunctionTransformer
 
-from eigenstream._checks import check_number
-from eigenstream._linalg import Float64s
-from eigenstream._storable import storable
-from eigenstream._types import Matrix, Transformer
+from eigenstream.core.checks import check_number
+from eigenstream.core.linalg import Float64s
+from eigenstream.core.storable import storable
+from eigenstream.core.types import Matrix, Transformer
 from eigenstream.streams.base import Chunk, StreamError
 from eigenstream.streams.preprocessing import Step, dense_rows
 

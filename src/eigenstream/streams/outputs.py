@@ -11,8 +11,8 @@ from typing import IO, Any
 
 import numpy as np
 
-from eigenstream._files import replacing
-from eigenstream._types import Array, DType, StreamLike
+from eigenstream.core.files import replacing
+from eigenstream.core.types import Array, DType, StreamLike
 from eigenstream.streams.base import StreamError
 
 #: Times, or None, and rows.

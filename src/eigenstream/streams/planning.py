@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from eigenstream._checks import check_number
-from eigenstream._types import Column, Columns, DType
+from eigenstream.core.checks import check_number
+from eigenstream.core.types import Column, Columns, DType
 from eigenstream.streams.base import Request, RowTable, StreamError
 
 

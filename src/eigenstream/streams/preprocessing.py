@@ -8,9 +8,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from eigenstream._checks import check_finite, is_sparse, real_array
-from eigenstream._storable import storable
-from eigenstream._types import Array, Estimator, Matrix, Piece, Transformer
+from eigenstream.core.checks import check_finite, is_sparse, real_array
+from eigenstream.core.storable import storable
+from eigenstream.core.types import Array, Estimator, Matrix, Piece, Transformer
 from eigenstream.streams.base import Chunk, StreamError, float_type, native_floats, stacked, zeroed
 
 

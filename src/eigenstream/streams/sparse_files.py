@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import csr_array
 
-from eigenstream._types import Handle, Matrix
+from eigenstream.core.types import Handle, Matrix
 from eigenstream.streams.array_files import ArrayFile, Hdf5, Zarr
 from eigenstream.streams.base import SlicedTable, StreamError
 from eigenstream.streams.file import File

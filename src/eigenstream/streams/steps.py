@@ -8,9 +8,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import hstack
 from sklearn.preprocessing import Normalizer, PolynomialFeatures, StandardScaler
 
-from eigenstream._checks import check_whole, is_sparse, real_array
-from eigenstream._storable import storable
-from eigenstream._types import Array, Matrix, Piece, Transformer
+from eigenstream.core.checks import check_whole, is_sparse, real_array
+from eigenstream.core.storable import storable
+from eigenstream.core.types import Array, Matrix, Piece, Transformer
 from eigenstream.streams.base import Chunk, StreamError
 from eigenstream.streams.preprocessing import Step, Windowed, dense_rows
 

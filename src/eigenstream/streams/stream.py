@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from joblib import hash as hash_of
 
-from eigenstream._checks import check_whole, is_sparse
-from eigenstream._types import Array, DType, Estimator, Facts, LabelsLike, Matrix
+from eigenstream.core.checks import check_whole, is_sparse
+from eigenstream.core.types import Array, DType, Estimator, Facts, LabelsLike, Matrix
 from eigenstream.streams.base import (
     CHUNK_BYTES,
     MANY_ROWS,

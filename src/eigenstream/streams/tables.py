@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow
 from pyarrow import compute, dataset, types
 
-from eigenstream._types import Parameters, Piece
+from eigenstream.core.types import Parameters, Piece
 from eigenstream.streams.base import (
     Chunk,
     Request,

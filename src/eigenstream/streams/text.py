@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow
 import pyarrow.csv
 
-from eigenstream._checks import check_choice, check_whole
-from eigenstream._types import Handle, Piece
+from eigenstream.core.checks import check_choice, check_whole
+from eigenstream.core.types import Handle, Piece
 from eigenstream.streams.base import Chunk, Request, StreamError, one_line
 from eigenstream.streams.cleaning import parsed_times
 from eigenstream.streams.file import PACKINGS, File

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eigenstream._checks import check_number, check_whole
+from eigenstream.core.checks import check_number, check_whole
 from eigenstream.theory.mixing import Float64s, Int64s, MixingProfile, check_profile
 
 #: The largest number of observations: int64 arithmetic is exact well beyond it.

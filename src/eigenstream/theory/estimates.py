@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 from scipy.stats import t as student
 
-from eigenstream._checks import check_finite, check_lags, check_names, check_whole
-from eigenstream._linalg import brief
+from eigenstream.core.checks import check_finite, check_lags, check_names, check_whole
+from eigenstream.core.linalg import brief
 from eigenstream.theory.mixing import Float64s, Int64s, MixingProfile, Table
 
 __all__ = ["ClassContinuity", "EstimatedMixing", "class_continuity", "estimate_mixing"]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eigenstream._checks import check_number, check_numbers, check_whole
+from eigenstream.core.checks import check_number, check_numbers, check_whole
 
 __all__ = [
     "Algebraic",

@@ -11,7 +11,7 @@ from math import ceil, log, sqrt
 
 import numpy as np
 
-from eigenstream._checks import check_number, check_whole
+from eigenstream.core.checks import check_number, check_whole
 from eigenstream.theory.blocks import statement
 from eigenstream.theory.mixing import Float64s
 

@@ -8,7 +8,7 @@ smallest bound. ``tight=True`` omits the last rounding step of the proof, which 
 from dataclasses import dataclass
 from math import sqrt
 
-from eigenstream._checks import check_flag, check_number, check_whole
+from eigenstream.core.checks import check_flag, check_number, check_whole
 from eigenstream.theory.blocks import Blocking, Deviation
 from eigenstream.theory.mixing import MixingProfile
 

@@ -15,7 +15,7 @@ from eigenstream import (
     Sketch,
     open_stream,
 )
-from eigenstream._linalg import principal_angles
+from eigenstream.core.linalg import principal_angles
 
 RNG = np.random.default_rng(0)
 SCALES = np.array([6.0, 4.0, 1.0, 1.0, 0.7, 0.5, 0.3, 0.2])

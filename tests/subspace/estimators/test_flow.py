@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from eigenstream import Flow, SlowSubspace, StreamPCA
-from eigenstream._linalg import principal_angles
+from eigenstream.core.linalg import principal_angles
 from eigenstream.online import UnstableStepError
 from eigenstream.schedules import Constant
 from eigenstream.subspace import FlowMonitor, matrices

@@ -11,7 +11,7 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 import oracles
 from eigenstream import ClassSubspace, PairSubspace, SlowSubspace, StreamPCA
-from eigenstream._linalg import principal_angles
+from eigenstream.core.linalg import principal_angles
 from eigenstream.features import RBFNetwork
 
 ROWS = oracles.slow_sources(m=200, n_features=5)

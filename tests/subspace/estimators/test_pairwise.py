@@ -12,7 +12,7 @@ from sklearn.metrics import fbeta_score
 
 import oracles
 from eigenstream import ClassSubspace, Kernel, PairMetric, PairSubspace
-from eigenstream._linalg import principal_angles
+from eigenstream.core.linalg import principal_angles
 from eigenstream.evaluation import balanced_risk, pair_risk, pair_roc
 from eigenstream.subspace import n_positive, pair_risks, risk_bound
 from eigenstream.theory import balanced_pair_bound, pair_bound

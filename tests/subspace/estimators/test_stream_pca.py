@@ -7,7 +7,7 @@ import pytest
 from sklearn.decomposition import PCA
 
 from eigenstream import StreamPCA
-from eigenstream._linalg import principal_angles
+from eigenstream.core.linalg import principal_angles
 
 rng = np.random.default_rng(0)
 ROWS = rng.standard_normal((400, 10)) @ np.diag(np.linspace(5, 1, 10)) + rng.standard_normal(10)

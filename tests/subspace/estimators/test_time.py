@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 import oracles
 from eigenstream import DynamicSubspace, SlowSubspace, StreamPCA
-from eigenstream._linalg import principal_angles
+from eigenstream.core.linalg import principal_angles
 from eigenstream.subspace import matrices
 from members import DEGENERATE
 

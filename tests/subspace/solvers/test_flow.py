@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from eigenstream._linalg import orthonormalized
+from eigenstream.core.linalg import orthonormalized
 from eigenstream.schedules import Auto
 from flows import Flow
 from oracles import PlainGain, orthonormality_error

@@ -18,7 +18,7 @@ from eigenstream import (
     StreamPCA,
     sample_pairs,
 )
-from eigenstream._linalg import principal_angles
+from eigenstream.core.linalg import principal_angles
 from eigenstream.subspace import matrices
 from eigenstream.subspace.solvers import frame
 from eigenstream.subspace.sums.block import Block

@@ -8,7 +8,7 @@ from scipy.sparse import csr_array, hstack, random_array
 from sklearn.base import clone
 
 from eigenstream import ClassSubspace, ContrastSubspace, PairSubspace, SlowSubspace, StreamPCA
-from eigenstream._linalg import principal_angles
+from eigenstream.core.linalg import principal_angles
 from eigenstream.subspace.solvers import dense
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.watchers import peaks

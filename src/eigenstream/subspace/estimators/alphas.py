@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize_scalar
 
-from eigenstream._checks import check_number, warn_user
-from eigenstream._linalg import Float64s, brief
+from eigenstream.core.checks import check_number, warn_user
+from eigenstream.core.linalg import Float64s, brief
 from eigenstream.subspace.sums.operators import MatrixOperator
 
 

@@ -6,9 +6,9 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from eigenstream._checks import check_flag
-from eigenstream._linalg import Float64s
-from eigenstream._types import Transformer
+from eigenstream.core.checks import check_flag
+from eigenstream.core.linalg import Float64s
+from eigenstream.core.types import Transformer
 from eigenstream.subspace.estimators.time import TimeEstimator
 
 

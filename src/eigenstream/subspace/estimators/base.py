@@ -12,24 +12,15 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import check_unchanged, same_value, warn_user
-from eigenstream._linalg import Float64s
-from eigenstream._provenance import (
-    check_same_input,
-    merge_sources,
-    note_source,
-)
-from eigenstream._storable import FITTED, storable
-from eigenstream._types import (
-    Constraints,
-    Parameters,
-    RowsLike,
-    StreamLike,
-)
+from eigenstream.core.checks import check_unchanged, same_value, warn_user
+from eigenstream.core.linalg import Float64s
+from eigenstream.core.storable import FITTED, storable
+from eigenstream.core.types import Constraints, Parameters, RowsLike, StreamLike
 from eigenstream.online import UnstableStepError
 from eigenstream.rows.chunk import FIRST, Skipped
 from eigenstream.rows.fit import Fit, Keeper, Resumption
 from eigenstream.rows.guard import changing, reads, snapshot, twin
+from eigenstream.rows.prepared import check_same_input, merge_sources, note_source
 from eigenstream.rows.rows import Rows
 from eigenstream.subspace.estimators.entries import DEFAULT
 from eigenstream.subspace.estimators.mapping import FeatureMap, check_same_map

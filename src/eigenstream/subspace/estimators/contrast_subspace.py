@@ -6,23 +6,22 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from eigenstream._documented import documented
-from eigenstream._prepared import learns_rows, prepared
-from eigenstream._provenance import forget_source, note_source
-from eigenstream._storable import storable
-from eigenstream._streams import fits_dask, fresh, is_dask, is_stream, name_columns
-from eigenstream._types import Constraints, Count, LabelsLike, RowsLike, Transformer
+from eigenstream.core.documented import documented
+from eigenstream.core.storable import storable
+from eigenstream.core.types import Constraints, Count, LabelsLike, RowsLike, Transformer
+from eigenstream.rows.door import all_rows, is_dask, is_stream, sequences_of, stream_rows
 from eigenstream.rows.fit import Fit
 from eigenstream.rows.guard import publishes, reads
-from eigenstream.rows.rows import (
-    ArrayRows,
-    Rows,
-    Sets,
-    StreamRows,
-    all_rows,
-    sequences_of,
-    stream_rows,
+from eigenstream.rows.prepared import (
+    fits_dask,
+    forget_source,
+    fresh,
+    learns_rows,
+    name_columns,
+    note_source,
+    prepared,
 )
+from eigenstream.rows.rows import ArrayRows, Rows, Sets, StreamRows
 from eigenstream.subspace.estimators.base import SubspaceEstimator
 from eigenstream.subspace.estimators.entries import FLAG
 from eigenstream.subspace.estimators.results import ContrastResult

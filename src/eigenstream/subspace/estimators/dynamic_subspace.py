@@ -12,14 +12,14 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import check_whole, warn_user
-from eigenstream._documented import documented
-from eigenstream._linalg import Float64s
-from eigenstream._prepared import maps_streams, reads_rows
-from eigenstream._storable import storable
-from eigenstream._types import Constraints, Count, LabelsLike, Matrix, RowsLike, Values
+from eigenstream.core.checks import check_whole, warn_user
+from eigenstream.core.documented import documented
+from eigenstream.core.linalg import Float64s
+from eigenstream.core.storable import storable
+from eigenstream.core.types import Constraints, Count, LabelsLike, Matrix, RowsLike, Values
+from eigenstream.rows.door import validated
 from eigenstream.rows.guard import reads
-from eigenstream.rows.rows import validated
+from eigenstream.rows.prepared import maps_streams, reads_rows
 from eigenstream.subspace.estimators.results import DynamicResult
 from eigenstream.subspace.estimators.time import TimeEstimator
 from eigenstream.subspace.inference.held_out import HeldOut, held_out, mode_clear, mode_edge

@@ -10,14 +10,14 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import check_finite, is_sparse
-from eigenstream._linalg import Float64s
-from eigenstream._namespaces import DeviceArray
-from eigenstream._provenance import forget_source
-from eigenstream._storable import storable
-from eigenstream._types import Matrix, StreamLike, Transformer
+from eigenstream.core.checks import check_finite, is_sparse
+from eigenstream.core.device import DeviceArray
+from eigenstream.core.linalg import Float64s
+from eigenstream.core.storable import storable
+from eigenstream.core.types import Matrix, StreamLike, Transformer
 from eigenstream.rows.chunk import Chunk
-from eigenstream.rows.rows import all_rows
+from eigenstream.rows.door import all_rows
+from eigenstream.rows.prepared import forget_source
 from eigenstream.subspace.solvers.kernels import check_map
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from eigenstream._linalg import Float64s, brief
-from eigenstream._storable import storable
+from eigenstream.core.linalg import Float64s, brief
+from eigenstream.core.storable import storable
 from eigenstream.subspace.inference.correlations import autocorrelations_of_moments
 from eigenstream.subspace.inference.held_out import HeldOut
 from eigenstream.subspace.sums.operators import Eigenpairs

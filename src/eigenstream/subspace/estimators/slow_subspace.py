@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from eigenstream._checks import warn_user
-from eigenstream._documented import documented
-from eigenstream._linalg import Float64s, canonical_signs
-from eigenstream._prepared import reads_rows
-from eigenstream._storable import storable
-from eigenstream._types import Constraints, Count, LabelsLike, RowsLike, Setting, Transformer
+from eigenstream.core.checks import warn_user
+from eigenstream.core.documented import documented
+from eigenstream.core.linalg import Float64s, canonical_signs
+from eigenstream.core.storable import storable
+from eigenstream.core.types import Constraints, Count, LabelsLike, RowsLike, Setting, Transformer
 from eigenstream.rows.fit import Fit, Resumption
 from eigenstream.rows.guard import reads
+from eigenstream.rows.prepared import reads_rows
 from eigenstream.rows.rows import WeighedRows
 from eigenstream.subspace.estimators.alphas import AlphaPath, alpha_of_bound, alpha_path
 from eigenstream.subspace.estimators.entries import CRITERION, FLAG

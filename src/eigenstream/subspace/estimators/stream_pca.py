@@ -9,17 +9,15 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream import theory
-from eigenstream._checks import check_number, is_sparse
-from eigenstream._documented import documented
-from eigenstream._linalg import Float64s
-from eigenstream._machine import chunk_rows
-from eigenstream._namespaces import on_host
-from eigenstream._prepared import maps_streams
-from eigenstream._storable import storable
-from eigenstream._streams import is_stream
-from eigenstream._types import Constraints, Count, LabelsLike, Matrix, RowsLike, Transformer
+from eigenstream.core.checks import check_number, is_sparse
+from eigenstream.core.device import on_host
+from eigenstream.core.documented import documented
+from eigenstream.core.linalg import Float64s, chunk_rows
+from eigenstream.core.storable import storable
+from eigenstream.core.types import Constraints, Count, LabelsLike, Matrix, RowsLike, Transformer
+from eigenstream.rows.door import as_floats, is_stream, validated
 from eigenstream.rows.guard import reads
-from eigenstream.rows.rows import as_floats, validated
+from eigenstream.rows.prepared import maps_streams
 from eigenstream.subspace.estimators.entries import FLAG
 from eigenstream.subspace.estimators.results import VarianceResult
 from eigenstream.subspace.estimators.time import TimeEstimator

@@ -13,15 +13,11 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import check_flag, is_sparse, warn_user
-from eigenstream._documented import documented_by
-from eigenstream._linalg import Float64s
-from eigenstream._namespaces import on_host
-from eigenstream._prepared import learns_rows
-from eigenstream._provenance import forget_source, note_source
-from eigenstream._refusals import check_is_rows
-from eigenstream._streams import check_takes_checkpoints, fits_dask, is_stream, name_columns
-from eigenstream._types import (
+from eigenstream.core.checks import check_flag, is_sparse, warn_user
+from eigenstream.core.device import on_host
+from eigenstream.core.documented import documented_by
+from eigenstream.core.linalg import Float64s
+from eigenstream.core.types import (
     BlockCount,
     Checkpoint,
     Constraints,
@@ -34,18 +30,25 @@ from eigenstream._types import (
     WeightsLike,
 )
 from eigenstream.rows.chunk import MUCH, Chunk, Places, Skipped, with_gaps
-from eigenstream.rows.fit import KEEPING, CallbackSupportMixin, Fit, keeper_of, with_callbacks
-from eigenstream.rows.guard import publishes, reads, twin
-from eigenstream.rows.rows import (
-    ArrayRows,
-    Part,
-    Rows,
-    StreamRows,
+from eigenstream.rows.door import (
+    check_is_rows,
+    check_takes_checkpoints,
     is_pairs,
+    is_stream,
     pairs_of,
     sequences_of,
     stream_rows,
 )
+from eigenstream.rows.fit import KEEPING, CallbackSupportMixin, Fit, keeper_of, with_callbacks
+from eigenstream.rows.guard import publishes, reads, twin
+from eigenstream.rows.prepared import (
+    fits_dask,
+    forget_source,
+    learns_rows,
+    name_columns,
+    note_source,
+)
+from eigenstream.rows.rows import ArrayRows, Part, Rows, StreamRows
 from eigenstream.subspace.estimators.base import SubspaceEstimator
 from eigenstream.subspace.estimators.entries import FLAG
 from eigenstream.subspace.estimators.mapping import projected

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.linalg import eigh
 
-from eigenstream._linalg import Float64s
+from eigenstream.core.linalg import Float64s
 
 
 def autocorrelations_of_moments(

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
-from eigenstream._linalg import Float64s
+from eigenstream.core.linalg import Float64s
 from eigenstream.subspace.inference.correlations import autocorrelations_of_moments
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.operators import MatrixOperator

@@ -5,10 +5,10 @@ from typing import cast
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import check_whole
-from eigenstream._linalg import Float64s
-from eigenstream._prepared import reads_rows
-from eigenstream._types import RowsLike
+from eigenstream.core.checks import check_whole
+from eigenstream.core.linalg import Float64s
+from eigenstream.core.types import RowsLike
+from eigenstream.rows.prepared import reads_rows
 from eigenstream.subspace.estimators.base import SubspaceEstimator
 from eigenstream.subspace.estimators.results import PairResult
 from eigenstream.subspace.estimators.slow_subspace import SlowSubspace

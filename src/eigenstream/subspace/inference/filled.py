@@ -6,12 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import is_sparse
-from eigenstream._linalg import Float64s
-from eigenstream._streams import is_stream
-from eigenstream._types import Matrix, RowsLike
+from eigenstream.core.checks import is_sparse
+from eigenstream.core.linalg import Float64s
+from eigenstream.core.types import Matrix, RowsLike
 from eigenstream.rows.chunk import with_gaps
-from eigenstream.rows.rows import each, is_list_of_sequences, validated
+from eigenstream.rows.door import each, is_list_of_sequences, is_stream, validated
 from eigenstream.subspace.estimators.time import TimeEstimator
 from eigenstream.subspace.sums.completion import Gaussian, IncompleteRows
 from eigenstream.subspace.sums.gaps import positive_part, scales

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eigenstream._linalg import Float64s
-from eigenstream._storable import storable
+from eigenstream.core.linalg import Float64s
+from eigenstream.core.storable import storable
 from eigenstream.subspace.inference.correlations import implied
 
 #: A feature is no chance if its autocorrelation on the other half exceeds this multiple of its

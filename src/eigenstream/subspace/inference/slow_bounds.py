@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eigenstream._checks import check_flag, check_number, real_array
-from eigenstream._linalg import row_squares
+from eigenstream.core.checks import check_flag, check_number, real_array
+from eigenstream.core.linalg import row_squares
 from eigenstream.subspace.sums.gap_moments import GapMoments
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.row_moments import RowMoments

@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from eigenstream._checks import check_lags, check_number, warn_user
-from eigenstream._linalg import Float64s
-from eigenstream._provenance import note_source
-from eigenstream._streams import is_stream, opened
-from eigenstream._types import BlockCount, RowsLike
+from eigenstream.core.checks import check_lags, check_number, warn_user
+from eigenstream.core.linalg import Float64s
+from eigenstream.core.types import BlockCount, RowsLike
 from eigenstream.evaluation.sums import without_each
-from eigenstream.rows.rows import is_pairs
+from eigenstream.rows.door import is_pairs, is_stream, opened
+from eigenstream.rows.prepared import note_source
 from eigenstream.subspace.inference.correlations import implied
 from eigenstream.subspace.inference.decays import (
     ChapmanKolmogorov,

@@ -12,11 +12,11 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.stats import t as student
 
-from eigenstream._checks import check_whole, warn_user
-from eigenstream._linalg import Float64s, brief
-from eigenstream._namespaces import on_host
-from eigenstream._storable import storable
-from eigenstream._types import BlockCount, Estimator, Parameters
+from eigenstream.core.checks import check_whole, warn_user
+from eigenstream.core.device import on_host
+from eigenstream.core.linalg import Float64s, brief
+from eigenstream.core.storable import storable
+from eigenstream.core.types import BlockCount, Estimator, Parameters
 from eigenstream.evaluation.sums import without_each
 from eigenstream.rows.chunk import Chunk
 from eigenstream.subspace.inference.decays import jackknife_error, of_learner, resolved

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from eigenstream._linalg import Float64s
-from eigenstream._types import Estimator
+from eigenstream.core.linalg import Float64s
+from eigenstream.core.types import Estimator
 
 
 def deviations(estimator: Estimator) -> Float64s:

@@ -9,14 +9,11 @@ from numpy.typing import NDArray
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
 
-from eigenstream._checks import check_weights
-from eigenstream._documented import documented, documented_by
-from eigenstream._linalg import Float64s, deviations_of
-from eigenstream._prepared import learns_rows
-from eigenstream._refusals import offered_if
-from eigenstream._storable import storable
-from eigenstream._streams import fits_dask, is_stream
-from eigenstream._types import (
+from eigenstream.core.checks import check_weights, offered_if
+from eigenstream.core.documented import documented, documented_by
+from eigenstream.core.linalg import Float64s, deviations_of
+from eigenstream.core.storable import storable
+from eigenstream.core.types import (
     Array,
     Checkpoint,
     Constraints,
@@ -32,17 +29,11 @@ from eigenstream._types import (
 )
 from eigenstream.evaluation.pair_risk import TrainingRows
 from eigenstream.rows.chunk import Chunk
+from eigenstream.rows.door import all_rows, is_stream, stream_rows, validated
 from eigenstream.rows.fit import KEEPING, keeper_of
 from eigenstream.rows.guard import publishes
-from eigenstream.rows.rows import (
-    ArrayRows,
-    Part,
-    Rows,
-    StreamRows,
-    all_rows,
-    stream_rows,
-    validated,
-)
+from eigenstream.rows.prepared import fits_dask, learns_rows
+from eigenstream.rows.rows import ArrayRows, Part, Rows, StreamRows
 from eigenstream.subspace.estimators.entries import FLAG
 from eigenstream.subspace.inference.uncertainty import Uncertainty, parts_of_classes
 from eigenstream.subspace.pairs import pair_input

@@ -4,8 +4,8 @@ from copy import deepcopy
 
 import numpy as np
 
-from eigenstream._linalg import Float64s
-from eigenstream._storable import storable
+from eigenstream.core.linalg import Float64s
+from eigenstream.core.storable import storable
 from eigenstream.online import Plan, Rule
 from eigenstream.rows.chunk import Chunk
 from eigenstream.subspace.pairs.hashes import chunk_keys

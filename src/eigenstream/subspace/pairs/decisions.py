@@ -10,12 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import check_choice, check_number, warn_user
-from eigenstream._linalg import Float64s, row_squares, unit_rows
-from eigenstream._namespaces import on_host
-from eigenstream._prepared import prepared, without_steps
-from eigenstream._streams import is_stream, labelled_stream
-from eigenstream._types import Array, LabelsLike, Matrix, PairsLike, RowsLike
+from eigenstream.core.checks import check_choice, check_number, warn_user
+from eigenstream.core.device import on_host
+from eigenstream.core.linalg import Float64s, row_squares, unit_rows
+from eigenstream.core.types import Array, LabelsLike, Matrix, PairsLike, RowsLike
 from eigenstream.evaluation import pair_risk
 from eigenstream.evaluation.base import (
     PairCounts,
@@ -26,8 +24,9 @@ from eigenstream.evaluation.base import (
 )
 from eigenstream.evaluation.pair_risk import TrainingRows
 from eigenstream.evaluation.rates import rate_interval
+from eigenstream.rows.door import all_rows, is_stream, labelled_stream
 from eigenstream.rows.guard import reads
-from eigenstream.rows.rows import all_rows
+from eigenstream.rows.prepared import prepared, without_steps
 from eigenstream.subspace.pairs import pair_input as _pair_input
 from eigenstream.subspace.pairs.sample import TrainingPairs
 from eigenstream.theory import RiskBound

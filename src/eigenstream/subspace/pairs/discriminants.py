@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh, svd
 
-from eigenstream._linalg import Float64s, deviations_of, power_of_two, rounding_of_mean
-from eigenstream._storable import storable
+from eigenstream.core.linalg import Float64s, deviations_of, power_of_two, rounding_of_mean
+from eigenstream.core.storable import storable
 from eigenstream.rows.chunk import Places
 from eigenstream.subspace.sums.operators import Eigenpairs, canonical
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eigenstream._linalg import Float64s
-from eigenstream._storable import storable
+from eigenstream.core.linalg import Float64s
+from eigenstream.core.storable import storable
 from eigenstream.subspace.pairs.held_out import Fold, roc_area_of_pairs
 from eigenstream.subspace.sums.operators import MatrixOperator
 from eigenstream.subspace.sums.terms import Weights

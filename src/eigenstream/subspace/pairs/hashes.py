@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from eigenstream._types import Matrix
+from eigenstream.core.types import Matrix
 from eigenstream.rows.chunk import Chunk, Places
 
 

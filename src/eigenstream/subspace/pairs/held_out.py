@@ -14,9 +14,9 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.cluster import KMeans
 
-from eigenstream._checks import is_sparse
-from eigenstream._linalg import Float64s, row_squares
-from eigenstream._types import Matrix
+from eigenstream.core.checks import is_sparse
+from eigenstream.core.linalg import Float64s, row_squares
+from eigenstream.core.types import Matrix
 from eigenstream.rows.chunk import Chunk, Places
 from eigenstream.subspace.pairs.discriminants import Axes, Preferred, Scatters
 from eigenstream.subspace.pairs.hashes import chunk_keys, row_hashes

@@ -9,17 +9,20 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from eigenstream._checks import check_finite, check_number, check_unmasked, unmasked
-from eigenstream._documented import Documented
-from eigenstream._linalg import Float64s
-from eigenstream._prepared import maps_streams
-from eigenstream._provenance import forget_source, note_source
-from eigenstream._refusals import check_is_rows
-from eigenstream._storable import FITTED, storable
-from eigenstream._streams import fits_dask, is_stream, labelled_stream, name_columns
-from eigenstream._types import Array, LabelsLike, RowsLike
+from eigenstream.core.checks import check_finite, check_number, check_unmasked, unmasked
+from eigenstream.core.documented import Documented
+from eigenstream.core.linalg import Float64s
+from eigenstream.core.storable import FITTED, storable
+from eigenstream.core.types import Array, LabelsLike, RowsLike
+from eigenstream.rows.door import all_rows, check_is_rows, is_stream, labelled_stream
 from eigenstream.rows.guard import publishes
-from eigenstream.rows.rows import all_rows
+from eigenstream.rows.prepared import (
+    fits_dask,
+    forget_source,
+    maps_streams,
+    name_columns,
+    note_source,
+)
 
 
 @storable(**FITTED, examples_="f8 n D?", classes_="names c?", _codes="i8 n?")

@@ -9,7 +9,7 @@ from sklearn.utils import Tags, check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_feature_names, column_or_1d
 
-from eigenstream._checks import (
+from eigenstream.core.checks import (
     check_finite,
     check_index_pairs,
     check_names,
@@ -17,11 +17,9 @@ from eigenstream._checks import (
     check_weights,
     unmasked,
 )
-from eigenstream._linalg import Float64s
-from eigenstream._namespaces import on_host
-from eigenstream._provenance import steps_of_stream
-from eigenstream._refusals import check_is_rows
-from eigenstream._types import (
+from eigenstream.core.device import on_host
+from eigenstream.core.linalg import Float64s
+from eigenstream.core.types import (
     Array,
     LabelsLike,
     Matrix,
@@ -31,16 +29,15 @@ from eigenstream._types import (
     WeightsLike,
 )
 from eigenstream.rows.chunk import Places
-from eigenstream.rows.rows import (
+from eigenstream.rows.door import (
     FLOATS,
-    ArrayRows,
-    IndexPairs,
-    Part,
-    Rows,
     all_rows,
     check_columns_are_numbers,
+    check_is_rows,
     numbers,
 )
+from eigenstream.rows.prepared import steps_of_stream
+from eigenstream.rows.rows import ArrayRows, IndexPairs, Part, Rows
 
 
 class CheckedPairs(NamedTuple):

@@ -8,15 +8,14 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import check_choice, check_number, check_whole, warn_user
-from eigenstream._linalg import Float64s, canonical_signs
-from eigenstream._prepared import maps_streams
-from eigenstream._storable import FITTED, storable
-from eigenstream._streams import is_stream, labelled_stream
-from eigenstream._types import LabelsLike, Matrix, PairsLike, RowsLike, WeightsLike
+from eigenstream.core.checks import check_choice, check_number, check_whole, warn_user
+from eigenstream.core.linalg import Float64s, canonical_signs
+from eigenstream.core.storable import FITTED, storable
+from eigenstream.core.types import LabelsLike, Matrix, PairsLike, RowsLike, WeightsLike
 from eigenstream.rows.chunk import FIRST, Skipped, joined
+from eigenstream.rows.door import as_floats, is_stream, labelled_stream, validated
 from eigenstream.rows.guard import Guarded, publishes
-from eigenstream.rows.rows import as_floats, validated
+from eigenstream.rows.prepared import maps_streams
 from eigenstream.subspace.pairs import pair_input
 from eigenstream.subspace.pairs.bounds import bound_of_pairs
 from eigenstream.subspace.pairs.decisions import FitsPairs

@@ -7,13 +7,11 @@ import numpy as np
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Options, StrOptions
 
-from eigenstream._checks import check_index_pairs
-from eigenstream._documented import documented, documented_by
-from eigenstream._linalg import Float64s
-from eigenstream._refusals import offered_if
-from eigenstream._storable import storable
-from eigenstream._streams import fits_dask, is_stream
-from eigenstream._types import (
+from eigenstream.core.checks import check_index_pairs, offered_if
+from eigenstream.core.documented import documented, documented_by
+from eigenstream.core.linalg import Float64s
+from eigenstream.core.storable import storable
+from eigenstream.core.types import (
     Array,
     Checkpoint,
     Constraints,
@@ -27,8 +25,10 @@ from eigenstream._types import (
     Transformer,
     WeightsLike,
 )
+from eigenstream.rows.door import is_stream
 from eigenstream.rows.fit import KEEPING, keeper_of
 from eigenstream.rows.guard import publishes
+from eigenstream.rows.prepared import fits_dask
 from eigenstream.rows.rows import IndexPairs, Rows, StreamRows
 from eigenstream.subspace.estimators.results import PairResult
 from eigenstream.subspace.inference.uncertainty import Uncertainty, parts_in_time

@@ -9,22 +9,17 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from eigenstream._checks import warn_user
-from eigenstream._linalg import Float64s, unit_rows
-from eigenstream._provenance import forget_source, note_source
-from eigenstream._storable import storable
-from eigenstream._streams import (
-    check_takes_checkpoints,
-    is_stream,
-    labelled_stream,
-    name_columns,
-)
-from eigenstream._types import Constraints, LabelsLike, Matrix, Setting, StreamLike
+from eigenstream.core.checks import warn_user
+from eigenstream.core.linalg import Float64s, unit_rows
+from eigenstream.core.storable import storable
+from eigenstream.core.types import Constraints, LabelsLike, Matrix, Setting, StreamLike
 from eigenstream.evaluation import pair_risk
 from eigenstream.evaluation.pair_risk import TrainingRows
 from eigenstream.rows.chunk import Chunk
+from eigenstream.rows.door import check_takes_checkpoints, is_stream, labelled_stream
 from eigenstream.rows.fit import Fit, Keeper
 from eigenstream.rows.guard import reads
+from eigenstream.rows.prepared import forget_source, name_columns, note_source
 from eigenstream.rows.rows import Rows
 from eigenstream.subspace.estimators.base import SubspaceEstimator
 from eigenstream.subspace.estimators.entries import CRITERION, DEFAULT, FLAG

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream._checks import check_number
-from eigenstream._linalg import brief
+from eigenstream.core.checks import check_number
+from eigenstream.core.linalg import brief
 from eigenstream.evaluation import pair_risk
 from eigenstream.evaluation.base import PairCounts
 from eigenstream.evaluation.pair_risk import BalancedRisk, MarginRisk

@@ -11,10 +11,10 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from eigenstream._linalg import Float64s
-from eigenstream._namespaces import on_host
-from eigenstream._storable import storable
-from eigenstream._types import Array, Matrix
+from eigenstream.core.device import on_host
+from eigenstream.core.linalg import Float64s
+from eigenstream.core.storable import storable
+from eigenstream.core.types import Array, Matrix
 from eigenstream.evaluation.base import PairCounts, counts_of_pairs
 from eigenstream.evaluation.pair_risk import TrainingRows
 from eigenstream.rows.chunk import Chunk, joined

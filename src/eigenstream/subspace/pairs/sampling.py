@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eigenstream._checks import (
+from eigenstream.core.checks import (
     check_finite,
     check_flag,
     check_lags,
@@ -13,8 +13,8 @@ from eigenstream._checks import (
     check_whole,
     real_array,
 )
-from eigenstream._machine import check_fits
-from eigenstream._types import Array, RandomState
+from eigenstream.core.linalg import check_fits
+from eigenstream.core.types import Array, RandomState
 
 __all__ = ["TemporalPairs", "sample_pairs"]
 

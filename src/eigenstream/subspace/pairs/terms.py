@@ -4,8 +4,8 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from eigenstream._linalg import Float64s, row_squares
-from eigenstream._storable import storable
+from eigenstream.core.linalg import Float64s, row_squares
+from eigenstream.core.storable import storable
 from eigenstream.rows.chunk import Chunk
 from eigenstream.subspace.pairs.hashes import chunk_keys
 from eigenstream.subspace.sums.block import Block, Part, Shares, mean_of

@@ -11,8 +11,8 @@ from typing import Any, ClassVar, NamedTuple
 
 from sklearn.utils._param_validation import Interval
 
-from eigenstream._documented import Documented
-from eigenstream._types import Constraints, Transformer
+from eigenstream.core.documented import Documented
+from eigenstream.core.types import Constraints, Transformer
 from eigenstream.rows.fit import Fit
 from eigenstream.subspace.sums.base import Sums
 from eigenstream.subspace.sums.learner import Learner

@@ -2,9 +2,9 @@
 
 from typing import ClassVar
 
-from eigenstream._machine import physical_memory
-from eigenstream._storable import storable
-from eigenstream._types import Constraints
+from eigenstream.core.linalg import physical_memory
+from eigenstream.core.storable import storable
+from eigenstream.core.types import Constraints
 from eigenstream.subspace.solvers.base import (
     ADD,
     FRACTION,

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eigenstream._checks import check_flag, check_whole, is_sparse, warn_user
-from eigenstream._linalg import (
+from eigenstream.core.checks import check_flag, check_whole, is_sparse, warn_user
+from eigenstream.core.linalg import (
     Float64s,
     Floats,
+    blas_threads,
     orthonormalized,
     principal_angles,
     rounding_of_mean,
 )
-from eigenstream._machine import blas_threads
-from eigenstream._storable import storable
-from eigenstream._types import Matrix
+from eigenstream.core.storable import storable
+from eigenstream.core.types import Matrix
 from eigenstream.online import RULES, Plan, Progress, Rule, UnstableStepError
 from eigenstream.online.averages import RunningAnswer, RunningMean
 from eigenstream.online.blocks import advance_loop, automatic, mean_shares, pointer

@@ -22,8 +22,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.linalg import block_diag, lapack, qr, solve_triangular
 
-from eigenstream._linalg import Float64s, reciprocals
-from eigenstream._storable import storable
+from eigenstream.core.linalg import Float64s, reciprocals
+from eigenstream.core.storable import storable
 from eigenstream.subspace.solvers.probes import Probes, share_of_probes
 from eigenstream.subspace.sums.base import Sums
 from eigenstream.subspace.sums.block import Block, Part, Shares

@@ -9,11 +9,10 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils._param_validation import StrOptions
 
-from eigenstream._checks import warn_user
-from eigenstream._linalg import Float64s, length
-from eigenstream._machine import check_fits
-from eigenstream._storable import storable
-from eigenstream._types import Constraints, LabelsLike, Matrix, RowsLike, Transformer
+from eigenstream.core.checks import warn_user
+from eigenstream.core.linalg import Float64s, check_fits, length
+from eigenstream.core.storable import storable
+from eigenstream.core.types import Constraints, LabelsLike, Matrix, RowsLike, Transformer
 from eigenstream.subspace.pairs.hashes import row_hashes
 from eigenstream.subspace.solvers.base import MATRIX, POSITIVE, RATIOS, Problem, Solver
 from eigenstream.subspace.sums.accumulators import Moments

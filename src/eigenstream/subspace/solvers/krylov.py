@@ -5,8 +5,8 @@ from typing import ClassVar
 
 from sklearn.utils._param_validation import Interval
 
-from eigenstream._storable import storable
-from eigenstream._types import Constraints
+from eigenstream.core.storable import storable
+from eigenstream.core.types import Constraints
 from eigenstream.rows.fit import Fit
 from eigenstream.subspace.solvers.base import Problem, Solver
 from eigenstream.subspace.sums.learner import Learner

@@ -8,12 +8,12 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
-from eigenstream._storable import storable
-from eigenstream._streams import is_stream
-from eigenstream._types import Constraints, RandomState
+from eigenstream.core.storable import storable
+from eigenstream.core.types import Constraints, RandomState
 from eigenstream.online import OJA_FLOW, Plan, Progress
 from eigenstream.online.plan import check_init
 from eigenstream.rows.chunk import joined
+from eigenstream.rows.door import is_stream
 from eigenstream.rows.fit import Fit
 from eigenstream.schedules import Auto, LearningRate, Schedule, as_schedule
 from eigenstream.subspace.pairs.couples import CoupleSums

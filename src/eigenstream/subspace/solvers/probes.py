@@ -13,8 +13,8 @@ from functools import lru_cache
 import numpy as np
 from scipy.linalg import lstsq
 
-from eigenstream._linalg import Float64s
-from eigenstream._storable import storable
+from eigenstream.core.linalg import Float64s
+from eigenstream.core.storable import storable
 from eigenstream.subspace.sums.block import Block, Part
 from eigenstream.subspace.sums.terms import Terms, Weights
 

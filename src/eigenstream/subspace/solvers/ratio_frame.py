@@ -16,8 +16,8 @@ from typing import ClassVar
 import numpy as np
 from scipy.linalg import qr
 
-from eigenstream._linalg import Float64s
-from eigenstream._storable import storable
+from eigenstream.core.linalg import Float64s
+from eigenstream.core.storable import storable
 from eigenstream.subspace.solvers import frame
 from eigenstream.subspace.solvers.frame import BEFORE, START, Frame
 from eigenstream.subspace.sums.block import Part, Shares

@@ -6,9 +6,9 @@ from typing import ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from eigenstream._checks import warn_user
-from eigenstream._storable import storable
-from eigenstream._types import Constraints
+from eigenstream.core.checks import warn_user
+from eigenstream.core.storable import storable
+from eigenstream.core.types import Constraints
 from eigenstream.rows.fit import Fit
 from eigenstream.subspace.solvers.base import (
     ADD,

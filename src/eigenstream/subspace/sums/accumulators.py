@@ -6,10 +6,10 @@ An accumulator does not depend on means, lags, pairs or labels. ``Moments`` is e
 
 import numpy as np
 
-from eigenstream._linalg import Float64s, mirrored, rank_update
-from eigenstream._namespaces import DeviceArray
-from eigenstream._storable import storable
-from eigenstream._types import Values
+from eigenstream.core.device import DeviceArray
+from eigenstream.core.linalg import Float64s, mirrored, rank_update
+from eigenstream.core.storable import storable
+from eigenstream.core.types import Values
 from eigenstream.subspace.sums.base import Sums
 from eigenstream.subspace.sums.block import Block, Edges, Part, Shares
 from eigenstream.subspace.sums.operators import MatrixOperator

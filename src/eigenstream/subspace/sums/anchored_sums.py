@@ -15,10 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from eigenstream._linalg import Float64s, mirrored, rank_update, weighted_sum
-from eigenstream._namespaces import DeviceArray, on_host
-from eigenstream._storable import storable
-from eigenstream._types import Matrix, Values
+from eigenstream.core.device import DeviceArray, on_host
+from eigenstream.core.linalg import Float64s, mirrored, rank_update, weighted_sum
+from eigenstream.core.storable import storable
+from eigenstream.core.types import Matrix, Values
 
 Mask = NDArray[np.bool_]
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from eigenstream._linalg import Float64s
+from eigenstream.core.linalg import Float64s
 from eigenstream.subspace.sums.block import Block
 from eigenstream.subspace.sums.terms import NOTHING, Parts, Terms
 

@@ -9,10 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from eigenstream._checks import is_sparse
-from eigenstream._linalg import Float64s, rank_update, row_squares, weighted_sum
-from eigenstream._namespaces import DeviceArray
-from eigenstream._types import Matrix, Values
+from eigenstream.core.checks import is_sparse
+from eigenstream.core.device import DeviceArray
+from eigenstream.core.linalg import Float64s, rank_update, row_squares, weighted_sum
+from eigenstream.core.types import Matrix, Values
 from eigenstream.rows.chunk import Chunk, Places
 
 #: Terms of one part have a common share in T; see ``Terms.shares``.

@@ -10,8 +10,8 @@ from copy import deepcopy
 import numpy as np
 from numpy.typing import NDArray
 
-from eigenstream._linalg import Float64s, mirrored, rank_update, rounding_of_mean
-from eigenstream._storable import storable
+from eigenstream.core.linalg import Float64s, mirrored, rank_update, rounding_of_mean
+from eigenstream.core.storable import storable
 from eigenstream.subspace.sums.anchored_sums import gapped
 from eigenstream.subspace.sums.base import Sums
 from eigenstream.subspace.sums.block import Block, Edges, dense

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.linalg import eigh
 
-from eigenstream._linalg import Float64s
-from eigenstream._types import Matrix
+from eigenstream.core.linalg import Float64s
+from eigenstream.core.types import Matrix
 
 #: The share of the variance that is added before missing values are predicted. Larger values pull
 #: predictions to the mean.

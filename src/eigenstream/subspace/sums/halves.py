@@ -6,7 +6,7 @@ rows are the merge of both.
 
 from typing import Any
 
-from eigenstream._storable import storable
+from eigenstream.core.storable import storable
 from eigenstream.rows.chunk import Chunk
 from eigenstream.subspace.sums.terms import TimeTerms
 

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import numpy as np
 from scipy.linalg import qr
 
-from eigenstream._checks import is_sparse
-from eigenstream._linalg import Float64s, deviations_of, rounding_of_mean
-from eigenstream._machine import blas_threads
-from eigenstream._namespaces import DeviceArray
-from eigenstream._storable import storable
+from eigenstream.core.checks import is_sparse
+from eigenstream.core.device import DeviceArray
+from eigenstream.core.linalg import Float64s, blas_threads, deviations_of, rounding_of_mean
+from eigenstream.core.storable import storable
 from eigenstream.rows.chunk import Chunk, joined
 from eigenstream.rows.fit import Fit
 from eigenstream.subspace.sums.base import Sums

@@ -10,8 +10,9 @@ import numpy as np
 from scipy.linalg import eigh, lapack, orth, qr
 from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh
 
-from eigenstream._checks import warn_user
-from eigenstream._linalg import (
+from eigenstream.core.checks import warn_user
+from eigenstream.core.device import DeviceArray
+from eigenstream.core.linalg import (
     Float64s,
     canonical_signs,
     length,
@@ -19,9 +20,8 @@ from eigenstream._linalg import (
     power_of_two,
     rounding_of_mean,
 )
-from eigenstream._namespaces import DeviceArray
-from eigenstream._storable import storable
-from eigenstream._types import Parameters, Values
+from eigenstream.core.storable import storable
+from eigenstream.core.types import Parameters, Values
 from eigenstream.rows.fit import Fit
 from eigenstream.subspace.sums.base import Sums
 from eigenstream.subspace.sums.block import Block

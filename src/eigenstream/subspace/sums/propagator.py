@@ -15,16 +15,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eig, eigh, svd
 
-from eigenstream._checks import check_finite, check_number, check_whole
-from eigenstream._linalg import (
+from eigenstream.core.checks import check_finite, check_number, check_whole
+from eigenstream.core.linalg import (
     Float64s,
     brief,
     canonical_signs,
     deviations_of,
     rounding_of_mean,
 )
-from eigenstream._storable import storable
-from eigenstream._types import Matrix
+from eigenstream.core.storable import storable
+from eigenstream.core.types import Matrix
 from eigenstream.subspace.sums.operators import whitener
 
 Complexes = NDArray[np.complex128]

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from eigenstream._checks import is_sparse
-from eigenstream._linalg import Float64s, rounding_of_mean
-from eigenstream._namespaces import DeviceArray
-from eigenstream._storable import storable
-from eigenstream._types import Matrix
+from eigenstream.core.checks import is_sparse
+from eigenstream.core.device import DeviceArray
+from eigenstream.core.linalg import Float64s, rounding_of_mean
+from eigenstream.core.storable import storable
+from eigenstream.core.types import Matrix
 from eigenstream.subspace.sums.anchored_sums import AnchoredSums
 from eigenstream.subspace.sums.base import Sums
 from eigenstream.subspace.sums.block import Block, Edges, End

@@ -13,8 +13,8 @@ from typing import Self
 
 import numpy as np
 
-from eigenstream._linalg import Float64s, rounding_of_mean
-from eigenstream._storable import storable
+from eigenstream.core.linalg import Float64s, rounding_of_mean
+from eigenstream.core.storable import storable
 from eigenstream.rows.chunk import Chunk, Places, joined
 from eigenstream.subspace.sums.block import Block, End, Part, Shares, mean_of, negative
 

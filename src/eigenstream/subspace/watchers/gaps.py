@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from eigenstream._storable import storable
+from eigenstream.core.storable import storable
 from eigenstream.rows.fit import Fit
 from eigenstream.subspace.sums.gap_moments import GapMoments
 from eigenstream.subspace.sums.learner import Learner, Watcher

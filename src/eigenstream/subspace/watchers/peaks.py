@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import orth
 
-from eigenstream._linalg import Float64s, principal_angles, reciprocals
-from eigenstream._namespaces import on_host
-from eigenstream._storable import storable
+from eigenstream.core.device import on_host
+from eigenstream.core.linalg import Float64s, principal_angles, reciprocals
+from eigenstream.core.storable import storable
 from eigenstream.rows.chunk import Places
 from eigenstream.rows.fit import Fit
 from eigenstream.subspace.sums.base import Sums

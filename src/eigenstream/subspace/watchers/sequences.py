@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from eigenstream._linalg import Float64s, rounding_of_mean
-from eigenstream._namespaces import on_host
-from eigenstream._storable import storable
+from eigenstream.core.device import on_host
+from eigenstream.core.linalg import Float64s, rounding_of_mean
+from eigenstream.core.storable import storable
 from eigenstream.rows.chunk import Chunk
 from eigenstream.rows.fit import Fit
 from eigenstream.subspace.inference.correlations import autocorrelations_of_moments, implied

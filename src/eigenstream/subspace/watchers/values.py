@@ -7,11 +7,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from eigenstream._checks import is_sparse
-from eigenstream._linalg import Float64s, row_squares
-from eigenstream._namespaces import DeviceArray
-from eigenstream._storable import storable
-from eigenstream._types import Matrix
+from eigenstream.core.checks import is_sparse
+from eigenstream.core.device import DeviceArray
+from eigenstream.core.linalg import Float64s, row_squares
+from eigenstream.core.storable import storable
+from eigenstream.core.types import Matrix
 from eigenstream.rows.chunk import Chunk, Places
 from eigenstream.rows.fit import Fit
 from eigenstream.subspace.sums.block import Block

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.integrate import odeint
 from scipy.special import ndtri
 
-from eigenstream._types import Estimator
+from eigenstream.core.types import Estimator
 from eigenstream.theory.dynamics._averages import sobol
 from eigenstream.theory.dynamics.base import crossing
 from eigenstream.theory.mixing import Float64s

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eigenstream._checks import check_number, check_numbers, check_whole, real_array
-from eigenstream._linalg import brief
-from eigenstream._types import RandomState
+from eigenstream.core.checks import check_number, check_numbers, check_whole, real_array
+from eigenstream.core.linalg import brief
+from eigenstream.core.types import RandomState
 from eigenstream.theory.dynamics.states import POSSIBLE, check_state
 from eigenstream.theory.mixing import Float64s
 

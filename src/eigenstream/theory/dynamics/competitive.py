@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from scipy.integrate import odeint
 from scipy.linalg import block_diag, helmert
 
-from eigenstream._checks import check_number, check_numbers, check_whole, real_array
+from eigenstream.core.checks import check_number, check_numbers, check_whole, real_array
 from eigenstream.theory.dynamics._averages import rank_averages, soft_pair, soft_several, winners
 from eigenstream.theory.dynamics._loops import competitive_chain
 from eigenstream.theory.dynamics.base import (

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eigenstream._checks import check_number, check_numbers, check_whole, warn_user
+from eigenstream.core.checks import check_number, check_numbers, check_whole, warn_user
 from eigenstream.theory.dynamics._advice import Advice, unit_advice
 from eigenstream.theory.dynamics._loops import lawson, principal_chain, principal_drift
 from eigenstream.theory.dynamics.base import (

@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eigenstream._checks import real_array
-from eigenstream._linalg import brief
+from eigenstream.core.checks import real_array
+from eigenstream.core.linalg import brief
 from eigenstream.theory.mixing import Float64s
 
 __all__ = ["OrderParameters"]

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import erf
 
-from eigenstream._checks import check_number, check_whole
+from eigenstream.core.checks import check_number, check_whole
 from eigenstream.theory.dynamics._advice import Advice, pair_advice
 from eigenstream.theory.mixing import Float64s
 

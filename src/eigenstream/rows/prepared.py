@@ -7,6 +7,8 @@ Every method that takes rows applies them first, each step once:
 - ``maps_streams`` decorates ``transform``, ``predict`` and similar methods. They also map a stream
   to a stream of results.
 - ``learns_rows`` decorates ``partial_fit``.
+- ``fits_dask`` decorates ``fit``. It opens sources of rows, and sends Dask data to
+  ``eigenstream.distributed``.
 - ``maps_back`` decorates ``inverse_transform`` and ``reconstruct``, which return maps.
 
 The decorated methods receive prepared rows. They run on ``without_steps(model)``, so that methods
@@ -17,25 +19,32 @@ import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial, wraps
+from inspect import signature
 from typing import Any, TypeVar, cast
 
 import numpy as np
 from joblib import hash as hash_of
 
-from eigenstream import _hooks
-from eigenstream._checks import is_sparse
-from eigenstream._machine import chunk_rows
-from eigenstream._namespaces import is_dispatched, needs_numpy
-from eigenstream._provenance import NOTED, steps_of_stream
-from eigenstream._refusals import check_is_rows
-from eigenstream._streams import is_dask, is_labelled, is_stream, opened
-from eigenstream._types import Estimator, RowsLike, StreamLike, Values
+from eigenstream.core.checks import is_sparse
+from eigenstream.core.device import is_dispatched, needs_numpy
+from eigenstream.core.linalg import chunk_rows
+from eigenstream.core.types import Estimator, RowsLike, StreamLike, Transformer, Values
+from eigenstream.rows import door
+from eigenstream.rows.door import (
+    check_dates,
+    check_is_rows,
+    each,
+    in_memory,
+    is_dask,
+    is_labelled,
+    is_list_of_sequences,
+    is_stream,
+    opened,
+)
 from eigenstream.rows.guard import reading
-from eigenstream.rows.rows import each, is_list_of_sequences
-
-__all__ = ["learns_rows", "maps_back", "maps_streams", "prepared", "reads_rows", "without_steps"]
 
 Model = TypeVar("Model")
+Learner = TypeVar("Learner")
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
@@ -152,9 +161,9 @@ def maps_streams(method: Method) -> Method:
             return _answers_of(mapped(self, X, *rest, **more), source, X.grid)
         if is_dask(X):
             if steps is None:
-                return _hooks.map_dask(partial(method, self, **more), X, *rest)
+                return door.map_dask(partial(method, self, **more), X, *rest)
             _check_row_by_row(self, steps, "a Dask collection")
-            return _hooks.map_dask(partial(mapped, self, **more), X, *rest)
+            return door.map_dask(partial(mapped, self, **more), X, *rest)
         if is_stream(X):
             stream = prepared(self, X)
             if hasattr(self, "_as_read"):
@@ -288,3 +297,161 @@ def _columns_of(model: Estimator, X: RowsLike) -> RowsLike:
             f"table with the columns {', '.join(known)}."
         )
     return np.column_stack([np.asarray(X[names[name]]) for name in known])
+
+
+# ---- sources of a model ---------------------------------------------------------------------
+
+#: The number of source names that are stored. More make model files larger.
+MOST_SOURCES = 100
+
+#: The attributes that describe a stream.
+NOTED = ("provenance_", "preprocessing_", "feature_grid_")
+
+
+def note_source(estimator: Estimator, stream: StreamLike, sequences: int | None = None) -> None:
+    """Store the sources and the fitted preprocessing steps of a stream in an estimator.
+
+    ``provenance_`` contains the names of the first sources, the number of sources, the columns and
+    the number of sequences. ``preprocessing_`` is set only if there are steps, and
+    ``feature_grid_`` only for labelled arrays.
+    """
+    forget_source(estimator)
+    columns = getattr(stream, "column_names", None)
+    estimator.provenance_ = {
+        "sources": list(map(str, stream.sources[:MOST_SOURCES])),
+        "n_sources": len(stream.sources),
+        "columns": None if columns is None else list(map(str, columns)),
+        "sequences": sequences,
+    }
+    if reading := getattr(stream, "reading", None):
+        estimator.provenance_["reading"] = reading
+    if steps_of_stream(stream):
+        estimator.preprocessing_ = stream.preprocessing.fresh()
+    if (grid := getattr(stream, "grid", None)) is not None:
+        estimator.feature_grid_ = grid
+
+
+def steps_of_stream(stream: StreamLike) -> tuple[Transformer, ...]:
+    """Return the steps of the rows of a stream; none for the results of an estimator."""
+    preprocessing = getattr(stream, "preprocessing", None)
+    if preprocessing is None or stream.n_features is None:
+        return ()
+    steps: tuple[Transformer, ...] = preprocessing.fresh().steps
+    return steps
+
+
+def forget_source(estimator: Any) -> None:
+    """Remove the attributes that describe an earlier stream."""
+    for name in NOTED:
+        vars(estimator).pop(name, None)
+
+
+def check_same_input(left: Any, right: Any) -> None:
+    """Raise if two estimators have different columns, grids or preprocessing steps."""
+    names = [list(getattr(estimator, "feature_names_in_", ())) for estimator in (left, right)]
+    if all(names) and names[0] != names[1]:
+        first, second = next((a, b) for a, b in zip(*names, strict=False) if a != b)
+        raise ValueError(
+            f"One estimator was fitted to the column {first!r}, the other to {second!r} in its "
+            "place. Fit both to the same columns in the same order."
+        )
+    grids = [vars(estimator).get("feature_grid_") for estimator in (left, right)]
+    if None not in grids:
+        grids[0].check(grids[1])
+    steps = [getattr(estimator, "preprocessing_", None) for estimator in (left, right)]
+    if hash_of(*steps[:1]) != hash_of(*steps[1:]):
+        raise ValueError(
+            f"One estimator was fitted after {steps[0]!r}, the other after {steps[1]!r}"
+            + (", which were fitted to other data. " if repr(steps[0]) == repr(steps[1]) else ". ")
+            + "Apply the steps of one model to the other stream, by stream.prepared(model)."
+        )
+
+
+def merge_sources(merged: Any, other: Any, follows: bool) -> None:
+    """Store the sources of two estimators; if ``follows``, a sequence continues across them."""
+    ours, theirs = (vars(estimator).get("provenance_") for estimator in (merged, other))
+    if ours is None or theirs is None:
+        vars(merged).pop("provenance_", None)
+        return
+    counts = ours["sequences"], theirs["sequences"]
+    merged.provenance_ = ours | {
+        "sources": [*ours["sources"], *theirs["sources"]][:MOST_SOURCES],
+        "n_sources": ours["n_sources"] + theirs["n_sources"],
+        "sequences": None if None in counts else sum(counts) - int(follows),
+    }
+
+
+def fresh(estimator: Learner) -> Learner:
+    """Return an unfitted estimator with the same parameters.
+
+    >>> from eigenstream import StreamPCA
+    >>> fresh(StreamPCA(3).fit(np.eye(4)))
+    StreamPCA(n_components=3)
+    """
+    kind: Any = type(estimator)
+    unfitted: Learner = kind(**cast(Any, estimator).get_params(deep=False))
+    return unfitted
+
+
+def name_columns(estimator: Any, stream: Any) -> None:
+    """Set ``feature_names_in_`` if every column has a name."""
+    vars(estimator).pop("feature_names_in_", None)
+    names: tuple[str, ...] | None = stream.feature_names
+    if names is not None and len(names) == getattr(estimator, "n_features_in_", None):
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+
+
+def names_of_features(estimator: Any) -> list[str] | None:
+    """Return the names of the features that an estimator learns from, or None if they have none.
+
+    Without a feature map these are the columns.
+
+    >>> from eigenstream import RBFNetwork, StreamPCA
+    >>> rows = np.random.default_rng(0).standard_normal((50, 2))
+    >>> names_of_features(StreamPCA(1, features=RBFNetwork(3)).fit(rows))
+    ['feature 0', 'feature 1', 'feature 2']
+    """
+    if getattr(estimator, "features", None) is not None:
+        return [f"feature {k}" for k in range(estimator.components_.shape[1])]
+    names = getattr(estimator, "feature_names_in_", None)
+    return None if names is None else list(map(str, names))
+
+
+# ---- fits ------------------------------------------------------------------------------------
+
+
+def fits_dask(method: Method) -> Method:
+    """Let ``fit(X, ...)`` accept Dask collections, which ``eigenstream.distributed`` fits.
+
+    It also opens Arrow sources and labelled arrays as streams. Labelled arrays in memory are fitted
+    as arrays, and the estimator notes their cells.
+    """
+    parameters = list(signature(method).parameters)
+    first, keeps = parameters[1], "checkpoint" in parameters
+
+    @wraps(method)
+    def fit(self: Any, *rest: Any, **named: Any) -> Any:
+        if not keeps and named.pop("checkpoint", None) is not None:
+            raise ValueError(
+                f"fit of {type(self).__name__} does not support checkpoints. Omit checkpoint=."
+            )
+        passed: dict[Any, Any] = {**dict(enumerate(rest)), **named}
+        if "lag" in vars(self):
+            check_dates(passed.get(0 if rest else first))
+        streams = {name: opened(value, self, refit=True) for name, value in passed.items()}
+        values = {name: in_memory(passed[name], stream) for name, stream in streams.items()}
+        rest = tuple(values[k] for k in range(len(rest)))
+        named = {name: values[name] for name in named}
+        if not any(map(is_dask, (*rest[:1], *named.values()))):
+            fitted, X = method(self, *rest, **named), 0 if rest else first
+            if X in values and values[X] is not streams[X]:
+                note_source(fitted, streams[X])
+                name_columns(fitted, streams[X])
+            return fitted
+        arguments = dict(signature(method).bind(self, *rest, **named).arguments)
+        del arguments["self"]
+        X = arguments.pop(next(iter(arguments)))
+        return door.fit_dask(self, X, **arguments)
+
+    fit.takes_streams = True  # type: ignore[attr-defined]
+    return cast(Method, fit)

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from eigenstream._linalg import Float64s
+from eigenstream.core.linalg import Float64s
 
 
 @dataclass(frozen=True, eq=False, repr=False)

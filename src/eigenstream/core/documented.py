@@ -1,14 +1,24 @@
-"""The links of estimators to their pages, and descriptions that several docstrings share."""
+"""Links of estimators to their pages, shared parts of docstrings, and constraints of parameters."""
 
 import re
 import sys
 from collections.abc import Callable, Mapping
 from inspect import cleandoc
+from numbers import Integral, Real
 from typing import Any, TypeVar
 
 from sklearn.base import BaseEstimator
+from sklearn.utils._param_validation import Interval, StrOptions
 
-__all__ = ["Documented", "documented", "documented_by"]
+__all__ = [
+    "COUNT",
+    "NOT_NEGATIVE",
+    "POSITIVE",
+    "Documented",
+    "documented",
+    "documented_by",
+    "words",
+]
 
 C = TypeVar("C")
 
@@ -90,3 +100,17 @@ def documented(kind: C) -> C:
         matches = re.finditer(r"^(\w+) : .+(?:\n +.+)*", cleandoc(base.__doc__ or ""), re.M)
         entries |= {match[1]: match[0] for match in matches}
     return documented_by(entries)(kind)
+
+
+COUNT = Interval(Integral, 1, None, closed="left")
+NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
+POSITIVE = Interval(Real, 0, None, closed="neither")
+
+
+def words(*choices: str) -> StrOptions:
+    """Return the constraint of a parameter that is one of several words.
+
+    >>> words("raise", "skip").is_satisfied_by("skip")
+    True
+    """
+    return StrOptions(set(choices))

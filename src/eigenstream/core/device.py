@@ -14,7 +14,7 @@ import numpy as np
 import sklearn
 from numpy.typing import DTypeLike
 
-from eigenstream._types import Array, DType, Values
+from eigenstream.core.types import Array, DType, Values
 
 __all__ = ["DeviceArray", "is_dispatched", "needs_numpy", "on_host"]
 

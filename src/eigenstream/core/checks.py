@@ -8,8 +8,8 @@ from contextlib import suppress
 from numbers import Integral, Real
 from os import PathLike
 from pickle import PicklingError
-from types import FunctionType
-from typing import Any, NoReturn
+from types import FunctionType, MethodType
+from typing import Any, NoReturn, Self
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -18,8 +18,8 @@ from joblib import Parallel
 from joblib import hash as hash_of
 from numpy.typing import NDArray
 
-from eigenstream._namespaces import DeviceArray, is_dispatched, needs_numpy, on_host
-from eigenstream._types import Array, Matrix, WeightsLike
+from eigenstream.core.device import DeviceArray, is_dispatched, needs_numpy, on_host
+from eigenstream.core.types import Array, Estimator, Matrix, WeightsLike
 
 #: Packages that warnings skip to find the line of the caller.
 OURS = ("eigenstream", "sklearn", "joblib", "numba", "contextlib")
@@ -29,24 +29,6 @@ SHOWN: WeakKeyDictionary[Parallel, set[str]] = WeakKeyDictionary()
 
 #: The largest valid number. Sums of squares of such numbers do not overflow float64.
 LARGEST_VALUE = 1e150
-
-
-#: A step in time of more than this number of usual steps is a hole. Fewer occur in rows at random
-#: times.
-HOLE = 20.0
-
-
-def first_hole(steps: Any) -> int | None:
-    """Return the place of the first step in time that is much longer than the usual one.
-
-    >>> first_hole(np.array([1.0] * 9 + [50.0, 1.0]))
-    9
-    """
-    forward = steps[steps > 0]
-    if len(forward) == 0:
-        return None
-    holes = np.flatnonzero(steps > HOLE * np.median(forward))
-    return int(holes[0]) if len(holes) else None
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
@@ -76,29 +58,6 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
 
 #: Reports whether values are a scipy.sparse matrix or array.
 is_sparse: Callable[[Any], bool] = sp.issparse
-
-
-def is_field(values: Matrix) -> bool:
-    """Report whether values are a Dataset of xarray, or a DataArray of two or more dimensions.
-
-    >>> is_field(np.zeros((3, 2)))
-    False
-    """
-    kind = type(values)  # objects such as delayed values of Dask have any attribute
-    if not all(hasattr(kind, name) for name in ("dims", "coords", "isel")):
-        return False
-    return hasattr(kind, "data_vars") or len(values.dims) > 1
-
-
-def is_annotated(values: Matrix) -> bool:
-    """Report whether values are an AnnData object."""
-    return all(hasattr(type(values), name) for name in ("obs_names", "var_names", "obsm", "X"))
-
-
-def native(values: Matrix) -> Matrix:
-    """Return the data frame inside a frame of narwhals, and other values unchanged."""
-    wrapped = hasattr(type(values), "to_native") and hasattr(type(values), "implementation")
-    return values.to_native() if wrapped else values
 
 
 def unmasked(values: Matrix) -> Matrix:
@@ -474,3 +433,40 @@ def check_weights(weights: WeightsLike, n_rows: int) -> NDArray[np.float64]:
             f"sample_weight must not be negative, got {float(w[bad[0]])!r} at row {bad[0]}."
         )
     return w
+
+
+class offered_if:
+    """Decorator for a method that is available only if ``check(self)`` does not raise.
+
+    Unlike scikit-learn's ``available_if``, it keeps the message of the check's AttributeError.
+
+    >>> def has_sums(self):
+    ...     raise AttributeError(
+    ...         "solver='kernel' needs all rows at once. Use fit."
+    ...     )
+    >>> class Estimator:
+    ...     @offered_if(has_sums)
+    ...     def partial_fit(self): ...
+    >>> hasattr(Estimator(), "partial_fit"), hasattr(Estimator, "partial_fit")
+    (False, True)
+    >>> Estimator().partial_fit()
+    Traceback (most recent call last):
+        ...
+    AttributeError: solver='kernel' needs all rows at once. Use fit.
+    """
+
+    def __init__(self, check: Callable[[Estimator], object]) -> None:
+        self._check = check
+
+    def __call__(self, method: Callable[..., object]) -> Self:
+        """Decorate a method."""
+        self._method = method
+        self.__doc__ = method.__doc__
+        return self
+
+    def __get__(self, owner: Estimator, kind: type | None = None) -> Callable[..., Any]:
+        """Return the method of an object that passes the check, or of the class."""
+        if owner is None:
+            return self._method
+        self._check(owner)
+        return MethodType(self._method, owner)

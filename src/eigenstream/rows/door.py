@@ -1,0 +1,457 @@
+"""The one door for what users pass as rows: what it is, where it is opened, and its checks.
+
+A stream is any object with the methods of ``eigenstream.streams.Stream``, so that estimators import
+no reader. Functions of higher floors are imported when they are called.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from importlib import import_module
+from numbers import Real
+from os import PathLike
+from typing import Any, NoReturn
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
+
+from eigenstream.core.checks import check_finite, check_weights, is_sparse, unmasked, warn_user
+from eigenstream.core.device import DeviceArray, is_dispatched, needs_numpy
+from eigenstream.core.types import Estimator, LabelsLike, Matrix, RowsLike, StreamLike, WeightsLike
+from eigenstream.rows.chunk import Chunk, checked_chunk
+from eigenstream.rows.rows import Part, StreamRows
+
+# ---- kinds of sources -----------------------------------------------------------------------
+
+
+def is_stream(X: RowsLike) -> bool:
+    """Return whether X is a stream, and not an array of rows.
+
+    >>> is_stream(np.zeros((3, 2)))
+    False
+    """
+    return hasattr(X, "chunks") and hasattr(X, "rereadable")
+
+
+def labelled_stream(stream: StreamLike, y: LabelsLike, estimator: Estimator) -> StreamLike:
+    """Return the stream with the labels ``y``, or with its own; raise an error without labels."""
+    stream = stream if y is None else stream.with_labels(y)
+    if not stream.labelled:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None and "
+            f"{stream!r} has no labels. Pass y, or name the column: open_stream(..., "
+            "labels='species')."
+        )
+    return stream
+
+
+def is_field(values: Matrix) -> bool:
+    """Report whether values are a Dataset of xarray, or a DataArray of two or more dimensions.
+
+    >>> is_field(np.zeros((3, 2)))
+    False
+    """
+    kind = type(values)  # objects such as delayed values of Dask have any attribute
+    if not all(hasattr(kind, name) for name in ("dims", "coords", "isel")):
+        return False
+    return hasattr(kind, "data_vars") or len(values.dims) > 1
+
+
+def is_annotated(values: Matrix) -> bool:
+    """Report whether values are an AnnData object."""
+    return all(hasattr(type(values), name) for name in ("obs_names", "var_names", "obsm", "X"))
+
+
+def native(values: Matrix) -> Matrix:
+    """Return the data frame inside a frame of narwhals, and other values unchanged."""
+    wrapped = hasattr(type(values), "to_native") and hasattr(type(values), "implementation")
+    return values.to_native() if wrapped else values
+
+
+#: A step in time of more than this number of usual steps is a hole. Fewer occur in rows at random
+#: times.
+HOLE = 20.0
+
+
+def first_hole(steps: Any) -> int | None:
+    """Return the place of the first step in time that is much longer than the usual one.
+
+    >>> first_hole(np.array([1.0] * 9 + [50.0, 1.0]))
+    9
+    """
+    forward = steps[steps > 0]
+    if len(forward) == 0:
+        return None
+    holes = np.flatnonzero(steps > HOLE * np.median(forward))
+    return int(holes[0]) if len(holes) else None
+
+
+def is_dask(X: RowsLike) -> bool:
+    """Return whether X is a Dask collection, or a list of these.
+
+    >>> is_dask([np.zeros((3, 2))])
+    False
+    """
+    part = X[0] if isinstance(X, list | tuple) and X else X
+    return hasattr(type(part), "__dask_graph__") and not hasattr(type(part), "dims")
+
+
+def is_labelled(X: RowsLike) -> bool:
+    """Return whether X is an object of xarray or AnnData that is opened as a stream of rows.
+
+    >>> is_labelled(np.zeros((3, 2)))
+    False
+    """
+    return is_field(X) or is_annotated(X)
+
+
+def opened(X: RowsLike, model: Estimator = None, *, refit: bool = False) -> RowsLike:
+    """Return a stream of an Arrow source, of a labelled array, or of a list of labelled arrays.
+
+    Other values are returned unchanged. A labelled array has the cells of ``model``, except in a
+    fit, and missing values are skipped if the model skips them.
+
+    >>> opened([[1.0]])
+    [[1.0]]
+    """
+    if X is None or type(X) is np.ndarray:
+        return X
+    X = native(X)
+    first = _first_item(X)
+    if is_labelled(first):
+        options: dict[str, object] = {}
+        if getattr(model, "missing", None) == "skip":
+            options["missing"] = "skip"
+        if is_field(first) and not refit and "feature_grid_" in vars(model):
+            options["grid"] = model.feature_grid_
+        return open_stream(X, **options)
+    lazy = hasattr(X, "__arrow_c_stream__") or hasattr(type(X), "collect_batches")
+    return open_stream(X) if lazy and not hasattr(X, "__array__") else X
+
+
+def _first_item(X: RowsLike) -> RowsLike:
+    return X[0] if isinstance(X, list | tuple) and X else X
+
+
+def in_memory(source: RowsLike, stream: StreamLike) -> RowsLike:
+    """Return the rows of labelled arrays in memory as arrays, and other values unchanged."""
+    if stream is source or not is_labelled(_first_item(source)):
+        return stream
+    arrays = stream.arrays()
+    if arrays is None:
+        return stream
+    return arrays if isinstance(source, list | tuple) else arrays[0]
+
+
+def check_dates(X: Any) -> None:
+    """Raise an error if the dates of rows go back, and warn of a hole.
+
+    They are an index of pandas, or the coordinate of a dimension of xarray.
+    """
+    for part in X if isinstance(X, list | tuple) else (X,):
+        axes: list[Any] = [getattr(part, "index", None)]
+        if is_field(part):
+            axes = [part.coords[name] for name in part.dims if name in part.coords]
+        for axis in axes:
+            kind = getattr(getattr(axis, "dtype", None), "kind", "")
+            if not isinstance(kind, str) or kind != "M":  # delayed objects have any attribute
+                continue
+            dates: Any = np.asarray(axis.values, "M8[ns]")
+            steps: Any = np.diff(dates.astype(np.int64))
+            if (steps < 0).any():
+                row = int(np.argmax(steps < 0)) + 1
+                advice = "Sort the rows by time, or pass a list of sequences."
+                raise ValueError(f"The dates of X go back at row {row}. {advice}")
+            if (hole := first_hole(steps)) is not None:
+                ratio = steps[hole] / np.median(steps[steps > 0])
+                warn_user(
+                    f"The dates of X have a hole before row {hole + 1}, where the step is "
+                    f"{ratio:.3g} times the usual one. Pass a list of sequences, cut there."
+                )
+
+
+def check_takes_checkpoints(X: RowsLike) -> NoReturn:
+    """Raise an error for checkpoints of an array."""
+    check_is_rows(X)
+    raise ValueError("checkpoint= requires a stream, and X is an array. Pass open_stream(X).")
+
+
+def check_is_rows(values: RowsLike, name: str = "X") -> None:
+    """Raise TypeError if values are a source of rows, such as a file name, instead of rows.
+
+    >>> check_is_rows((chunk for chunk in [[[1.0]]]))
+    Traceback (most recent call last):
+        ...
+    TypeError: X is a generator, not rows. Pass open_stream(X) to fit, or the rows of each chunk.
+    """
+    if getattr(getattr(values, "dtype", None), "kind", "") == "c":
+        # scikit-learn's message would print the whole array
+        raise ValueError(f"Complex data not supported: {name} has complex numbers. Pass real ones.")
+    listed = isinstance(values, list | tuple) and len(values) > 0 and name in ("X", "pairs")
+    first = values[0] if listed else values
+    stored = is_field(values) or is_annotated(values)
+    loader = hasattr(values, "batch_sampler") and hasattr(values, "dataset")  # torch's DataLoader
+    source = loader or isinstance(values, Iterator | Mapping) or callable(values)
+    source = source and not hasattr(values, "__array__") and not is_sparse(values)
+    named = isinstance(first, str | bytes | PathLike)
+    if stored or source or named or hasattr(values, "rereadable"):
+        raise TypeError(
+            f"{name} is a {type(values).__name__}, not rows. Pass open_stream({name}) to fit, or "
+            "the rows of each chunk."
+        )
+    shape = (len(values),) if listed and isinstance(first, Real) else getattr(values, "shape", None)
+    if name == "X" and shape is not None and len(shape) not in (0, 2):
+        raise ValueError(
+            f"X has shape {tuple(shape)}, not (n_rows, n_features). Reshape your data, or pass "
+            "list(X) if each X[k] is a sequence."
+        )
+
+
+# ---- functions of higher floors -------------------------------------------------------------
+
+
+def upper(path: str) -> Callable[..., Any]:
+    """Return a function that imports a function of a higher floor when it is called.
+
+    >>> upper("eigenstream.open_stream")([[1.0, 2.0]]).n_features
+    2
+    """
+    module, name = path.rsplit(".", 1)
+
+    def call(*what: object, **how: object) -> Any:
+        return getattr(import_module(module), name)(*what, **how)
+
+    return call
+
+
+#: Return a keeper for the path and the parameters ``every`` and ``resume`` of a fit.
+make_keeper = upper("eigenstream.persistence.Checkpoint")
+#: Fit an estimator to Dask data.
+fit_dask = upper("eigenstream.distributed.fit")
+#: Return the lazy results of a method for Dask data.
+map_dask = upper("eigenstream.distributed.parts.mapped")
+#: Let the workers of a cluster add to an array for ranges of rows.
+spread_dask = upper("eigenstream.distributed.parts.spread")
+#: Return a stream of a source.
+open_stream = upper("eigenstream.streams.open_stream")
+
+
+# ---- rows of a source -----------------------------------------------------------------------
+
+
+def stream_rows(estimator: BaseEstimator, stream: StreamLike, **how: Any) -> StreamRows:
+    """Return the rows of a stream, whose columns the estimator notes."""
+    rows = StreamRows(stream, **how)
+    estimator.n_features_in_ = rows.width
+    return rows
+
+
+def all_rows(stream: StreamLike, what: str) -> Chunk:
+    """Return all complete rows of a stream, or raise an error if they exceed the memory limit.
+
+    >>> from eigenstream.streams import open_stream
+    >>> stream = open_stream([[1.0], [2.0]]).with_labels(["a", "b"])
+    >>> all_rows(stream, "a test").rows.shape
+    (2, 1)
+    """
+    return StreamRows(stream, targets=lambda labels: labels).kept(what).whole
+
+
+# ---- arrays --------------------------------------------------------------------------------
+
+
+def chunk_of(
+    estimator: BaseEstimator,
+    X: RowsLike,
+    sample_weight: WeightsLike = None,
+    targets: LabelsLike = None,
+    *,
+    reset: bool,
+) -> Chunk:
+    """Return the dense rows of an array, or of a list of them, as one chunk.
+
+    They are checked by the policy of the estimator for NaN.
+    """
+    if is_list_of_sequences(X):
+        parts = []
+        for index, part in enumerate(X):
+            with errors_name(f"sequence {index}"):
+                first = reset and index == 0
+                parts.append(validated(estimator, part, reset=first, sparse=False))
+        rows = np.concatenate(parts)
+        if isinstance(sample_weight, list | tuple) and len(sample_weight) == len(parts):
+            sample_weight = np.concatenate(sample_weight)
+    else:
+        rows = validated(estimator, X, reset=reset, sparse=False)
+    weights = None if sample_weight is None else check_weights(sample_weight, len(rows))
+    return checked_chunk(rows, weights, targets, missing=getattr(estimator, "missing", ""))
+
+
+@contextmanager
+def errors_name(place: str) -> Iterator[None]:
+    """Begin the messages of errors with a place."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        raise type(error)(f"{place}: {error}") from error
+
+
+def each(project: Callable[[RowsLike], RowsLike], X: RowsLike) -> list[RowsLike]:
+    """Apply a function to each sequence of a list. Errors name the sequence."""
+    results = []
+    for index, part in enumerate(X):
+        with errors_name(f"sequence {index}"):
+            results.append(project(part))
+    if any(hasattr(part, "columns") for part in results):
+        raise TypeError(
+            "set_output cannot return several data frames for a list of sequences. Transform the "
+            "sequences separately."
+        )
+    return results
+
+
+def sequences_of(
+    estimator: BaseEstimator, X: RowsLike, sample_weight: WeightsLike, *, reset: bool
+) -> list[Part]:
+    """Return the sequences in X, validated by scikit-learn except for NaN."""
+    if not is_list_of_sequences(X):
+        if isinstance(X, list | tuple) and any(getattr(part, "ndim", None) == 1 for part in X):
+            raise ValueError(
+                "X is a list of 1-D arrays, which is ambiguous. Pass np.array(X) if each is a row, "
+                "or [x[:, None] for x in X] if each is a sequence of one feature."
+            )
+        rows = validated(estimator, X, reset=reset)
+        weights = None if sample_weight is None else check_weights(sample_weight, rows.shape[0])
+        return [Part(rows, weights)]
+    sequences = []
+    for index, part in enumerate(X):
+        with errors_name(f"sequence {index}"):
+            sequences.append(validated(estimator, part, reset=reset and index == 0))
+    lengths = [rows.shape[0] for rows in sequences]
+    weights_of: list[Any] = [None] * len(sequences)
+    if sample_weight is not None:
+        if isinstance(sample_weight, list | tuple) and len(sample_weight) == len(sequences):
+            weights_of = list(sample_weight)
+        else:
+            flat = check_weights(sample_weight, sum(lengths))
+            weights_of = np.split(flat, np.cumsum(lengths)[:-1])
+        weights_of = [check_weights(part, n) for part, n in zip(weights_of, lengths, strict=True)]
+    return [
+        Part(rows, weights, f"sequence {k}")
+        for k, (rows, weights) in enumerate(zip(sequences, weights_of, strict=True))
+    ]
+
+
+def is_pairs(X: RowsLike) -> bool:
+    """Return whether X is an array of pairs of rows, shape (n, 2, D).
+
+    >>> is_pairs(np.zeros((5, 2, 3))), is_pairs(np.zeros((5, 3)))
+    (True, False)
+    """
+    return isinstance(X, np.ndarray) and X.ndim == 3 and X.shape[1] == 2
+
+
+def pairs_of(
+    estimator: BaseEstimator, X: Matrix, sample_weight: WeightsLike, *, reset: bool
+) -> Part:
+    """Return pairs of rows, side by side, validated by scikit-learn except for NaN."""
+    n, width = len(X), X.shape[2]
+    rows = validated(estimator, np.reshape(unmasked(X), (2 * n, width)), reset=reset)
+    weights = None if sample_weight is None else check_weights(sample_weight, n)
+    return Part(rows.reshape(n, 2 * width), weights, "pairs")
+
+
+def is_list_of_sequences(X: RowsLike) -> bool:
+    """Return whether X is a list of 2-D arrays, not one array as nested lists."""
+    if not isinstance(X, list | tuple) or len(X) == 0:
+        return False
+    return all(getattr(part, "ndim", None) == 2 or hasattr(part, "columns") for part in X)
+
+
+# ---- values --------------------------------------------------------------------------------
+
+FLOATS = frozenset({np.dtype(np.float64), np.dtype(np.float32)})
+
+
+def known_rows(estimator: object, X: RowsLike) -> bool:
+    """Return whether X is an array that scikit-learn's validation would return unchanged.
+
+    The validation takes 0.1 ms, which is most of the time of a step on a single row.
+
+    >>> from types import SimpleNamespace
+    >>> known_rows(SimpleNamespace(n_features_in_=2), np.zeros((1, 2)))
+    True
+    >>> known_rows(SimpleNamespace(n_features_in_=2), [[0.0, 0.0]])
+    False
+    """
+    return (
+        type(X) is np.ndarray
+        and X.ndim == 2
+        and X.dtype in FLOATS
+        and X.shape[0] > 0
+        and X.shape[1] == getattr(estimator, "n_features_in_", None)
+        and not hasattr(estimator, "feature_names_in_")  # scikit-learn warns if names are missing
+    )
+
+
+def validated(estimator: BaseEstimator, X: RowsLike, *, reset: bool, sparse: bool = True) -> Matrix:
+    """Return X as a numeric 2-D array or CSR matrix of the fitted width, without copying.
+
+    It may contain NaN.
+    """
+    if type(X) is np.ndarray and X.ndim == 2 and X.dtype in FLOATS:
+        known = not reset and known_rows(estimator, X)
+        return X if known else validate_data(estimator, X, reset=reset, ensure_all_finite=False)
+    check_is_rows(X)
+    if is_dispatched(X):
+        return _validated_on_device(estimator, X, reset=reset)
+    if hasattr(X, "collect_schema") and not hasattr(X, "__len__"):
+        raise TypeError("X is a lazy data frame without rows. Pass X.collect().")
+    kinds = "csr" if sparse else False
+    how = {"accept_sparse": kinds, "dtype": "numeric", "ensure_all_finite": False}
+    try:
+        return numbers(validate_data(estimator, unmasked(X), reset=reset, **how))
+    except (ValueError, TypeError):
+        check_columns_are_numbers(X, "X")
+        raise
+
+
+def _validated_on_device(estimator: BaseEstimator, X: RowsLike, *, reset: bool) -> DeviceArray:
+    """Return rows on a device; raise if the estimator cannot learn from them there."""
+    reason = getattr(estimator, "_needs_host", type(estimator).__name__)
+    if reason is not None:
+        needs_numpy(reason, X)
+    values = DeviceArray.of_rows(X).values
+    return DeviceArray(validate_data(estimator, values, reset=reset, ensure_all_finite=False))
+
+
+def numbers(values: Matrix) -> Matrix:
+    """Return numeric values, converting objects to numbers; raise for dates."""
+    if values.dtype.kind in "mM":
+        raise TypeError(
+            f"X contains dates or times (dtype {values.dtype}). Convert them to numbers, such as "
+            "seconds."
+        )
+    return values.astype(np.float64) if values.dtype.kind == "O" else values
+
+
+def check_columns_are_numbers(X: RowsLike, name: str) -> None:
+    """Raise if a data frame has columns that are not numbers, and name them."""
+    named = []
+    for column in getattr(X, "columns", ()):
+        try:
+            numbers(np.asarray(X[column])).astype(np.float64)
+        except (ValueError, TypeError):
+            named.append(column)
+    if named:
+        raise ValueError(
+            f"{name} has columns that are not numbers: {', '.join(map(repr, named))}. "
+            "Drop or encode them first."
+        )
+
+
+def as_floats(X: Matrix, first_row: int = 0) -> Matrix:
+    """Return rows as float32 or float64; raise for NaN and infinity."""
+    rows = X if X.dtype in FLOATS else X.astype(np.float64)
+    check_finite(rows, first_row=first_row)
+    return rows
