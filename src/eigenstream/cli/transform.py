@@ -11,9 +11,9 @@ import numpy as np
 from eigenstream.cli._options import Data, Json, MissingAsFitted, ModelFile, ReadingOptions
 from eigenstream.cli._output import Watched, check_output, say
 from eigenstream.core.files import replacing
-from eigenstream.core.linalg import chunk_rows
 from eigenstream.core.types import Estimator
 from eigenstream.rows.prepared import without_steps
+from eigenstream.rows.rows import chunk_rows
 
 
 def transform(

@@ -230,9 +230,6 @@ def brief(result: Any) -> str:
 
 # ---- the machine ---------------------------------------------------------------------------
 
-#: The number of values in a chunk of a fit (32 MB). Larger chunks take more memory.
-CHUNK_VALUES = 1 << 22
-
 
 def physical_memory() -> float:
     """Return the memory of the machine in bytes, or 8 GiB if it is unknown."""
@@ -256,15 +253,6 @@ def check_fits(needed: float, what: str, remedy: str) -> None:
             f"{what} takes about {needed / 2**30:.0f} GiB, but this machine has "
             f"{memory / 2**30:.0f}. {remedy}"
         )
-
-
-def chunk_rows(n_features: int) -> int:
-    """Return the number of rows in a chunk of a fit.
-
-    >>> chunk_rows(4096)
-    1024
-    """
-    return min(max(CHUNK_VALUES // max(n_features, 1), 1), 1 << 20)
 
 
 @cache

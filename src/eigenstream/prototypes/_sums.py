@@ -9,10 +9,11 @@ from scipy.sparse import csr_array
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.preprocessing import StandardScaler
 
-from eigenstream.core.linalg import Float64s, chunk_rows
+from eigenstream.core.linalg import Float64s
 from eigenstream.core.types import Matrix
 from eigenstream.prototypes._nearest import nearest
 from eigenstream.rows.chunk import Chunk, without_nan
+from eigenstream.rows.rows import chunk_rows
 
 __all__ = ["Division", "Shares", "Spread", "Tally", "ranked", "soft"]
 

@@ -133,14 +133,27 @@ def _first_item(X: RowsLike) -> RowsLike:
     return X[0] if isinstance(X, list | tuple) and X else X
 
 
-def in_memory(source: RowsLike, stream: StreamLike) -> RowsLike:
-    """Return the rows of labelled arrays in memory as arrays, and other values unchanged."""
-    if stream is source or not is_labelled(_first_item(source)):
-        return stream
-    arrays = stream.arrays()
-    if arrays is None:
-        return stream
-    return arrays if isinstance(source, list | tuple) else arrays[0]
+def admitted(
+    estimator: Estimator, passed: dict[int | str, Any], first: int | str
+) -> tuple[dict[int | str, Any], StreamLike, bool]:
+    """Return the arguments of a fit: sources as streams, labelled arrays in memory as arrays.
+
+    ``first`` is the key of the rows. The second value is the stream of rows that are now arrays, or
+    None. The third is True for Dask collections.
+    """
+    if "lag" in vars(estimator):
+        check_dates(passed.get(first))
+    values, noted, lazy = {}, None, False
+    for name, value in passed.items():
+        stream = values[name] = opened(value, estimator, refit=True)
+        if stream is not value and is_labelled(_first_item(value)):
+            arrays = stream.arrays()
+            if arrays is not None:
+                values[name] = arrays if isinstance(value, list | tuple) else arrays[0]
+                noted = stream if name == first else noted
+        if name == first or isinstance(name, str):
+            lazy = lazy or is_dask(values[name])
+    return values, noted, lazy
 
 
 def check_dates(X: Any) -> None:

@@ -27,14 +27,11 @@ from joblib import hash as hash_of
 
 from eigenstream.core.checks import is_sparse
 from eigenstream.core.device import is_dispatched, needs_numpy
-from eigenstream.core.linalg import chunk_rows
 from eigenstream.core.types import Estimator, RowsLike, StreamLike, Transformer, Values
 from eigenstream.rows import door
 from eigenstream.rows.door import (
-    check_dates,
     check_is_rows,
     each,
-    in_memory,
     is_dask,
     is_labelled,
     is_list_of_sequences,
@@ -42,6 +39,7 @@ from eigenstream.rows.door import (
     opened,
 )
 from eigenstream.rows.guard import reading
+from eigenstream.rows.rows import chunk_rows
 
 Model = TypeVar("Model")
 Learner = TypeVar("Learner")
@@ -435,23 +433,20 @@ def fits_dask(method: Method) -> Method:
             raise ValueError(
                 f"fit of {type(self).__name__} does not support checkpoints. Omit checkpoint=."
             )
-        passed: dict[Any, Any] = {**dict(enumerate(rest)), **named}
-        if "lag" in vars(self):
-            check_dates(passed.get(0 if rest else first))
-        streams = {name: opened(value, self, refit=True) for name, value in passed.items()}
-        values = {name: in_memory(passed[name], stream) for name, stream in streams.items()}
-        rest = tuple(values[k] for k in range(len(rest)))
+        X = 0 if rest else first
+        passed: dict[Any, Any] = dict(enumerate(rest))
+        values, stream, lazy = door.admitted(self, passed | named, X)
+        rest = tuple([values[k] for k in range(len(rest))])
         named = {name: values[name] for name in named}
-        if not any(map(is_dask, (*rest[:1], *named.values()))):
-            fitted, X = method(self, *rest, **named), 0 if rest else first
-            if X in values and values[X] is not streams[X]:
-                note_source(fitted, streams[X])
-                name_columns(fitted, streams[X])
+        if not lazy:
+            fitted = method(self, *rest, **named)
+            if stream is not None:
+                note_source(fitted, stream)
+                name_columns(fitted, stream)
             return fitted
         arguments = dict(signature(method).bind(self, *rest, **named).arguments)
         del arguments["self"]
-        X = arguments.pop(next(iter(arguments)))
-        return door.fit_dask(self, X, **arguments)
+        return door.fit_dask(self, arguments.pop(first), **arguments)
 
     fit.takes_streams = True  # type: ignore[attr-defined]
     return cast(Method, fit)

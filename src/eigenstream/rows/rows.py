@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 
 from eigenstream.core.checks import check_finite, is_sparse
 from eigenstream.core.device import DeviceArray
-from eigenstream.core.linalg import Float64s, chunk_rows, physical_memory
+from eigenstream.core.linalg import Float64s, physical_memory
 from eigenstream.core.types import LabelsLike, Matrix, RowsLike, StreamLike
 from eigenstream.rows.chunk import (
     NO_PLACES,
@@ -32,6 +32,19 @@ from eigenstream.rows.chunk import (
 
 #: Checks labels and returns targets.
 Targets = Callable[[LabelsLike], LabelsLike]
+
+
+#: The number of values in a chunk of a fit (32 MB). Larger chunks take more memory.
+CHUNK_VALUES = 1 << 22
+
+
+def chunk_rows(n_features: int) -> int:
+    """Return the number of rows in a chunk of a fit.
+
+    >>> chunk_rows(4096)
+    1024
+    """
+    return min(max(CHUNK_VALUES // max(n_features, 1), 1), 1 << 20)
 
 
 class Stage(Protocol):

@@ -12,12 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenstream.core.checks import check_finite, unmasked
 from eigenstream.core.device import DeviceArray, is_dispatched, needs_numpy, on_host
-from eigenstream.core.linalg import Float64s, chunk_rows
+from eigenstream.core.linalg import Float64s
 from eigenstream.core.types import Matrix, RowsLike, Transformer, Values
 from eigenstream.rows.chunk import Places, finite_rows, without
 from eigenstream.rows.door import as_floats, each, is_list_of_sequences, validated
 from eigenstream.rows.guard import Guarded, reads
 from eigenstream.rows.prepared import maps_back, maps_streams
+from eigenstream.rows.rows import chunk_rows
 from eigenstream.subspace.estimators.mapping import FeatureMap, projected
 from eigenstream.subspace.estimators.results import Result
 from eigenstream.subspace.solvers.kernels import KernelMap, RowSpan

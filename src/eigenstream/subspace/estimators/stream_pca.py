@@ -12,12 +12,13 @@ from eigenstream import theory
 from eigenstream.core.checks import check_number, is_sparse
 from eigenstream.core.device import on_host
 from eigenstream.core.documented import documented
-from eigenstream.core.linalg import Float64s, chunk_rows
+from eigenstream.core.linalg import Float64s
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Constraints, Count, LabelsLike, Matrix, RowsLike, Transformer
 from eigenstream.rows.door import as_floats, is_stream, validated
 from eigenstream.rows.guard import reads
 from eigenstream.rows.prepared import maps_streams
+from eigenstream.rows.rows import chunk_rows
 from eigenstream.subspace.estimators.entries import FLAG
 from eigenstream.subspace.estimators.results import VarianceResult
 from eigenstream.subspace.estimators.time import TimeEstimator
