@@ -192,3 +192,28 @@ def test_a_copy_of_collected_prototypes_shares_no_rows():
     copied.partial_fit(ROWS[500:600])
     network.partial_fit(ROWS[20:100])
     np.testing.assert_array_equal(network.prototypes_, ROWS[:60])
+
+
+@pytest.mark.parametrize("make", [MODELS[k] for k in ("variance", "prototypes", "oja")])
+def test_nothing_set_at_any_point_of_a_publication_is_lost(make):
+    model, names = make().partial_fit(PARTS[0]), []
+    model.feature_names_in_ = np.array(["a"])  # a fit to an array removes it
+
+    def set_another(frame, event, _):
+        # Another thread may run before any instruction of the code that publishes.
+        if "publish" not in frame.f_code.co_name:
+            return None
+        frame.f_trace_opcodes = True
+        names.append(f"note_{len(names)}")
+        setattr(model, names[-1], len(names))
+        return set_another
+
+    sys.settrace(set_another)
+    try:
+        model.partial_fit(PARTS[1])
+        model.fit(ROWS)
+    finally:
+        sys.settrace(None)
+    assert len(names) > 40
+    assert [name for name in names if not hasattr(model, name)] == []
+    assert not hasattr(model, "feature_names_in_")

@@ -1,16 +1,17 @@
 """Models that change in place, but are never read or continued half changed.
 
-A step changes a copy of the attributes, which is published by one assignment. Arrays that a step
+A step changes a copy of the attributes, which is published at once. Arrays that a step
 changes in place belong to the model alone: a copy or a pickle shares them, so the next step copies
 them first. An error in the middle of a step in place breaks the model: its next use raises.
 """
 
 import os
+from collections import deque
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from copy import copy, deepcopy
-from functools import cache, wraps
-from operator import is_
+from functools import cache, partial, wraps
+from operator import call, is_
 from threading import RLock
 from typing import Any, ClassVar, Self, TypeVar, cast
 
@@ -192,15 +193,17 @@ def twin(estimator: Estimator) -> Estimator:
 
 
 def _publish(estimator: object, before: dict[str, Any], changed: object) -> None:
-    """Set the attributes that a copy has changed, by one assignment.
+    """Set and remove the attributes that a copy has changed, in one call of C code.
 
-    Other attributes keep what another thread has set since the copy was made.
+    No other thread and no signal comes between its steps. All other attributes stay as they are,
+    since another thread may have set them after the copy was made.
     """
-    after = vars(changed)
-    kept = {k: v for k, v in vars(estimator).items() if k in after or k not in before}
+    own, after = vars(estimator), vars(changed)
     new = {k: v for k, v in after.items() if k not in before or v is not before[k]}
     new.pop("_guard", None)
-    estimator.__dict__ = kept | new
+    removed = before.keys() - after.keys()
+    steps = [partial(own.update, new), *(partial(own.pop, name, None) for name in removed)]
+    deque(map(call, steps), maxlen=0)
 
 
 @contextmanager
