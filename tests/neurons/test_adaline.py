@@ -1,10 +1,13 @@
 """Adaline: the rule itself, least squares as its oracle, and the rates at which it is stable."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_diabetes, load_iris, load_linnerud
+from sklearn.linear_model import LinearRegression
+from sklearn.preprocessing import StandardScaler
 
 from eigenstream import Adaline, AdalineRegressor
 from eigenstream.online import UnstableStepError
@@ -109,3 +112,29 @@ def test_several_targets_learn_beside_each_other():
     assert both.coef_.shape == (2, 4)
     assert both.predict(rows).shape == (300, 2)
     np.testing.assert_allclose(both.coef_[1], -2 * both.coef_[0], rtol=1e-9)
+
+
+def collinear(n=400):
+    rng = np.random.default_rng(3)
+    rows = rng.standard_normal((n, 6)) @ (np.eye(6) + 0.8)
+    return rows, rows @ rng.standard_normal((6, 2)) + rng.standard_normal((n, 2))
+
+
+@pytest.mark.parametrize("rule", ["nlms", "lms"])
+@pytest.mark.parametrize(
+    "data", [load_diabetes(return_X_y=True), collinear()], ids=["diabetes", "collinear"]
+)
+def test_the_default_reaches_least_squares(data, rule):
+    model = AdalineRegressor(rule=rule, random_state=0).fit(*data)
+    assert model.converged_
+    assert model.score(*data) > LinearRegression().fit(*data).score(*data) - 0.005
+
+
+def test_a_fit_far_from_least_squares_raises_a_warning_with_the_difference():
+    rows, targets = load_linnerud(return_X_y=True)
+    with pytest.warns(UserWarning, match=r"explain \d+% less of the variance than least sq"):
+        AdalineRegressor(random_state=0).fit(rows, targets)
+    scaled = StandardScaler().fit_transform(rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        AdalineRegressor(random_state=0).fit(scaled, targets)

@@ -1,10 +1,15 @@
 """The multilayer perceptron: the trajectories of scikit-learn, and results."""
 
+import warnings
+
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits, load_iris, make_blobs, make_moons
+from sklearn.datasets import load_digits, load_iris, load_wine, make_blobs, make_moons
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
 from sklearn.neural_network import MLPClassifier, MLPRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from eigenstream import MultilayerPerceptron, MultilayerPerceptronRegressor
 from eigenstream.online import UnstableStepError
@@ -41,16 +46,16 @@ def test_trajectories_equal_scikit_learn(activation, batch):
 
 
 @pytest.mark.parametrize("batch", [1, 16])
-def test_momentum_binary_and_regression_equal_scikit_learn(batch):
+def test_momentum_penalty_binary_and_regression_equal_scikit_learn(batch):
     rows, labels = make_moons(90, noise=0.1, random_state=0)
     more = {"batch_size": batch, "momentum": 0.8}
     more |= {"max_iter": 6, "random_state": 5, "activation": "tanh"}
-    sgd = {"solver": "sgd", "alpha": 0, "learning_rate_init": 0.02}
+    sgd = {"solver": "sgd", "alpha": 0.5, "learning_rate_init": 0.02}
     for ours, theirs, y in (
         (MultilayerPerceptron, MLPClassifier, labels),
         (MultilayerPerceptronRegressor, MLPRegressor, rows[:, 0] ** 2),
     ):
-        one = ours(hidden_layer_sizes=(6,), learning_rate=0.02, **more).fit(rows, y)
+        one = ours(hidden_layer_sizes=(6,), learning_rate=0.02, l2=0.5, **more).fit(rows, y)
         other = theirs(hidden_layer_sizes=(6,), **sgd, **more).fit(rows, y)
         assert_layers_close(one.coefs_, other.coefs_, 1e-10)
         np.testing.assert_allclose(one.loss_curve_, other.loss_curve_, rtol=1e-9)
@@ -67,6 +72,58 @@ def test_stops_when_scikit_learn_does():
     assert ours.converged_
     assert ours.n_iter_ == theirs.n_iter_ < 200
     assert_layers_close(ours.coefs_, theirs.coefs_, 1e-10)
+
+
+def test_early_stopping_returns_the_weights_of_the_smallest_held_out_loss():
+    rows, labels = make_moons(300, noise=0.4, random_state=0)
+    model = MultilayerPerceptron(
+        64, activation="relu", learning_rate=0.1, early_stopping=0.3, random_state=0
+    ).fit(rows, labels)
+    losses = model.validation_losses_
+    assert model.converged_
+    assert np.argmin(losses) < len(losses) - 5
+    # The rows that were held out are those of the same draw without early stopping.
+    shorter = MultilayerPerceptron(
+        64, activation="relu", learning_rate=0.1, early_stopping=0.3, random_state=0,
+        max_iter=int(np.argmin(losses)) + 1,
+    ).fit(rows, labels)  # fmt: skip
+    assert_layers_close(model.coefs_, shorter.coefs_, 0)
+    fresh, truth = make_moons(3000, noise=0.4, random_state=1)
+    plain = MultilayerPerceptron(
+        64, activation="relu", learning_rate=0.1, max_iter=model.n_iter_, random_state=0
+    ).fit(rows, labels)
+    assert model.score(fresh, truth) > plain.score(fresh, truth)
+    model.partial_fit(rows, labels)
+    assert not hasattr(model, "validation_losses_")
+    with pytest.raises(ValueError, match="leaves none of 2 rows"):
+        MultilayerPerceptron(early_stopping=0.9).fit(rows[:2], [0, 1])
+
+
+def test_warm_start_continues_with_the_weights():
+    rows, labels = make_moons(200, noise=0.2, random_state=0)
+    model = MultilayerPerceptron(max_iter=3, shuffle=False, warm_start=True, random_state=0)
+    model.fit(rows, labels).fit(rows, labels)
+    longer = MultilayerPerceptron(max_iter=6, shuffle=False, random_state=0).fit(rows, labels)
+    assert_layers_close(model.coefs_, longer.coefs_, 1e-12)
+    assert model.n_iter_ == 3
+    with pytest.raises(ValueError, match="none of the classes"):
+        model.fit(rows, labels + 1)
+    with pytest.raises(ValueError, match=r"cannot turn layers of \[2, 32, 1\] units"):
+        model.set_params(hidden_layer_sizes=4).fit(rows, labels)
+
+
+def test_large_columns_raise_a_warning_and_standardised_columns_learn():
+    rows, labels = load_wine(return_X_y=True)
+    with pytest.warns(UserWarning, match="Column 12 of X has a root mean square of 810"):
+        raw = MultilayerPerceptron(max_iter=50, random_state=0).fit(rows, labels)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        scaled = make_pipeline(
+            StandardScaler(), MultilayerPerceptron(max_iter=50, random_state=0)
+        ).fit(rows, labels)
+    assert raw.score(rows, labels) < 0.5
+    assert scaled.score(rows, labels) > 0.98
 
 
 @pytest.mark.parametrize("loss", ["log_loss", "squared_error"])

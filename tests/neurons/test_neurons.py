@@ -1,11 +1,14 @@
 """Chunks and bad input of all neurons, and the limits of Oja's neuron and Sanger's network."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
 from sklearn.base import clone, is_classifier
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_iris, load_wine
+from sklearn.decomposition import PCA
+from sklearn.preprocessing import StandardScaler
 
 from eigenstream import (
     Adaline,
@@ -18,6 +21,7 @@ from eigenstream import (
 )
 from eigenstream.online import UnstableStepError
 from eigenstream.schedules import Constant, Power
+from eigenstream.streams import open_stream
 
 IRIS = load_iris(return_X_y=True)
 
@@ -66,6 +70,40 @@ def test_sanger_finds_the_components_in_order(normalize):
     assert network.converged_
     if normalize:
         np.testing.assert_allclose(np.linalg.norm(network.components_, axis=1), 1, rtol=1e-12)
+
+
+def test_explained_variances_and_score_are_those_of_the_components():
+    rows = data(2000)
+    network = SangerNetwork(2, random_state=0).fit(rows)
+    pca = PCA(2).fit(rows)
+    np.testing.assert_allclose(
+        network.explained_variance_ratio_, pca.explained_variance_ratio_, rtol=0.01
+    )
+    basis = np.linalg.qr(network.components_.T)[0]
+    centred = rows - network.mean_
+    residual = centred - centred @ basis @ basis.T
+    share = 1 - (residual**2).sum() / (centred**2).sum()
+    np.testing.assert_allclose(network.score(rows), share, rtol=1e-12)
+    assert 0.99 * pca.explained_variance_ratio_.sum() < share <= pca.explained_variance_ratio_.sum()
+    streamed = SangerNetwork(2, random_state=0).fit(open_stream(rows))
+    np.testing.assert_allclose(
+        streamed.explained_variance_ratio_, network.explained_variance_ratio_, rtol=1e-10
+    )
+    assert not hasattr(network.partial_fit(rows), "explained_variance_ratio_")
+
+
+def test_components_far_from_converged_raise_a_warning():
+    """The second component of raw wine data is off by 50 degrees and more."""
+    raw = load_wine().data
+    with pytest.warns(UserWarning, match=r"Component 4 is far from converged: .* degrees"):
+        network = SangerNetwork(5, random_state=0).fit(np.random.default_rng(0).permutation(raw))
+    exact = PCA(5).fit(raw).components_
+    assert abs(network.components_[3] @ exact[3]) < 0.5
+    scaled = StandardScaler().fit_transform(raw)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        SangerNetwork(5, random_state=0).fit(np.random.default_rng(0).permutation(scaled))
+        OjaNeuron(random_state=0).fit(np.random.default_rng(0).standard_normal((2000, 20)))
 
 
 def test_a_unit_with_rate_zero_stands_still():

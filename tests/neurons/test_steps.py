@@ -3,9 +3,14 @@
 import numpy as np
 import pytest
 
+from eigenstream.neurons._backpropagation import (
+    ACTIVATIONS,
+    OUTPUTS,
+    Network,
+    backpropagation_steps,
+)
 from eigenstream.neurons._base import Block
 from eigenstream.neurons.linear import Units, adaline_steps, perceptron_steps
-from eigenstream.neurons.multilayer import ACTIVATIONS, OUTPUTS, Network, backpropagation_steps
 
 N, D = 203, 12
 RNG = np.random.default_rng(0)

@@ -41,10 +41,16 @@ from eigenstream.schedules import Auto, as_schedule
 PART = 2**23
 
 #: Parameters that only ``fit`` reads. They may change between two chunks.
-OF_FIT = "max_iter", "tol", "shuffle", "n_iter_no_change", "random_state"
+OF_FIT = (
+    *("max_iter", "tol", "shuffle", "n_iter_no_change", "random_state"),
+    *("early_stopping", "warm_start"),
+)
 
 #: Attributes that describe the rows of ``fit``. ``partial_fit`` removes them.
-OF_ROWS = "margin_", "radius_", "mistake_bound_", "separable_", "rate_limit_"
+OF_ROWS = (
+    *("margin_", "radius_", "mistake_bound_", "separable_", "rate_limit_", "validation_losses_"),
+    "explained_variance_ratio_",
+)
 
 
 @storable(**FITTED, _begun="dict", n_iter_="int", converged_="bool", _records="list")
@@ -93,6 +99,11 @@ class Neurons(Guarded, ABC):
         self.n_iter_, self.converged_ = 0, False
         self._records: list[Any] = []
 
+    def _forget(self, *names: str) -> None:
+        """Remove attributes."""
+        for name in names:
+            self.__dict__.pop(name, None)
+
     @property
     @reads
     def history_(self) -> History:
@@ -123,6 +134,10 @@ class Block(NamedTuple):
     weights: Float64s
     #: The learning rate of each row, relative to that of its step.
     factors: Float64s
+
+    def chosen(self, places: slice | NDArray[np.int64]) -> "Block":
+        """Return some of the rows."""
+        return Block(*(values[places] for values in self))
 
 
 #: Starts a pass over the rows.
@@ -155,6 +170,8 @@ class SupervisedNeurons(Neurons):
     shuffle: bool
     #: The number of rows in a step.
     batch_size: int = 1
+    #: True if ``fit`` continues with the weights and targets of the previous one.
+    warm_start: bool = False
 
     loss_curve_: list[float]
     _units: Any
@@ -230,7 +247,7 @@ class SupervisedNeurons(Neurons):
         fit = fit_of(self, X, None, sample_weight)
         start, random = self._blocks(fit, y), check_random_state(self.random_state)
         self._units = self._new_units(random)
-        self.converged_ = self._passes(start, random)
+        self.converged_ = self._learn_passes(start, random)
         why = self._conclude(start)
         if not self.converged_:
             checks.warn_user(
@@ -267,13 +284,11 @@ class SupervisedNeurons(Neurons):
     def _start(self) -> None:
         super()._start()
         self._steps, self.loss_curve_ = 0, []
-        self._forget("classes_", "_targets_", "_flat", "safe_rate_", *OF_ROWS)
+        if not self.warm_start:
+            self._forget("classes_", "_targets_", "_flat")
+        self._forget("safe_rate_", *OF_ROWS)
 
-    def _forget(self, *names: str) -> None:
-        for name in names:
-            self.__dict__.pop(name, None)
-
-    def _passes(self, start: Start, random: RandomState) -> bool:
+    def _learn_passes(self, start: Start, random: np.random.RandomState) -> bool:
         """Learn from at most ``max_iter`` passes. Return True if they converged."""
         order: Any = np.arange(0)
         for _ in range(self.max_iter):
@@ -341,6 +356,10 @@ class SupervisedNeurons(Neurons):
 
     def _check(self) -> None:
         super()._check()
+        self._check_rate()
+
+    def _check_rate(self) -> None:
+        """Check the learning rate."""
         rate = vars(self).get("learning_rate", 0.1)
         if isinstance(as_schedule(rate), Auto):
             raise ValueError(

@@ -11,7 +11,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream import online
-from eigenstream.core.checks import real_array
+from eigenstream.core.checks import real_array, warn_user
 from eigenstream.core.documented import COUNT, documented, documented_by, words
 from eigenstream.core.linalg import Float64s
 from eigenstream.core.storable import storable
@@ -19,6 +19,7 @@ from eigenstream.core.types import (
     Checkpoint,
     Constraints,
     LabelsLike,
+    Matrix,
     RandomState,
     RowsLike,
     Values,
@@ -26,9 +27,9 @@ from eigenstream.core.types import (
 from eigenstream.neurons._base import Neurons
 from eigenstream.rows.chunk import Chunk
 from eigenstream.rows.door import as_floats, chunk_of, validated
-from eigenstream.rows.fit import KEEPING, fit_of, keeper_of
+from eigenstream.rows.fit import KEEPING, Fit, fit_of, keeper_of
 from eigenstream.rows.guard import changing, publishes, reads
-from eigenstream.rows.prepared import fits_dask, learns_rows, maps_streams
+from eigenstream.rows.prepared import fits_dask, learns_rows, maps_streams, reads_rows
 from eigenstream.schedules import Auto, LearningRate
 from eigenstream.subspace.solvers.flow import FlowSums
 from eigenstream.subspace.sums.learner import Learner
@@ -36,7 +37,68 @@ from eigenstream.subspace.sums.learner import Learner
 FORMS = {"normalized": online.OJA_NORMALIZED, "linear": online.OJA_LINEAR, "hebb": online.HEBB}
 
 
-@storable(_learner="Learner", _latest="f8 units D")
+#: A product with the covariance turns converged weights by at most this angle in degrees. A smaller
+#: limit warns of weights that fluctuate with the learning rate.
+MOST_TURN = 8.0
+
+#: A shorter remainder of a product is a rounding error.
+EXACT = 1e-10
+
+
+class Witness:
+    """The product of the weights with the covariance of rows, which a pass adds up."""
+
+    stopped = False
+
+    def __init__(self, weights: Float64s, mean: Float64s) -> None:
+        self.weights, self.mean, self.n_rows = weights, mean, 0
+        self.products, self.variance = np.zeros(weights.shape), 0.0
+
+    def add(self, chunk: Chunk) -> None:
+        """Add the rows of positive weight."""
+        rows = chunk.heavy().rows - self.mean
+        self.products += (rows @ self.weights.T).T @ rows
+        self.variance += float(np.einsum("ij,ij->", rows, rows))
+        self.n_rows += len(rows)
+
+    def absorb(self, later: "Witness", **_: object) -> None:
+        """Add the sums of later rows."""
+        self.products = self.products + later.products
+        self.variance += later.variance
+        self.n_rows += later.n_rows
+
+    def ratios(self) -> Float64s:
+        """Return the share of the variance along the weights of each unit."""
+        along = np.einsum("ij,ij->i", self.products, self.weights)
+        squares = np.einsum("ij,ij->i", self.weights, self.weights)
+        shares = np.divide(
+            along, squares * self.variance, out=np.zeros(len(along)), where=along > 0
+        )
+        return np.asarray(shares)
+
+    def turns(self) -> Float64s:
+        """Return the angle in degrees by which a product turns the weights of each unit.
+
+        Earlier components are subtracted from the product. The angle is zero at the principal
+        components, and also for directions of equal variance, which have no order.
+
+        >>> witness = Witness(np.array([[1.0, 1.0]]), np.zeros(2))
+        >>> witness.add(Chunk(np.array([[0.0, 1.0]])))
+        >>> witness.turns()
+        array([45.])
+        """
+        angles = np.zeros(len(self.weights))
+        units = self.weights / np.maximum(np.linalg.norm(self.weights, axis=1), 1e-300)[:, None]
+        for k, (unit, product) in enumerate(zip(units, self.products, strict=True)):
+            earlier = np.linalg.qr(units[:k].T)[0]
+            rest = product - earlier @ (earlier.T @ product)
+            length = float(np.linalg.norm(rest))
+            if length > EXACT * np.linalg.norm(product):
+                angles[k] = np.degrees(np.arccos(min(abs(float(unit @ rest)) / length, 1.0)))
+        return angles
+
+
+@storable(_learner="Learner", _latest="f8 units D", explained_variance_ratio_="f8 units?")
 class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
     """Base of the estimators whose units learn by a Hebbian rule, one observation at a time.
 
@@ -57,6 +119,10 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
         The mean that is subtracted from each row. Zeros with ``center=False``.
     n_steps_ : int
         The number of learning steps.
+    explained_variance_ratio_ : array of shape (n_components,)
+        The share of the variance of the rows of ``fit`` along the weights of each unit. Not
+        available after ``partial_fit``, and after a single pass over a stream that cannot be read
+        again.
     """
 
     _parameter_constraints: ClassVar[Constraints] = Neurons._parameter_constraints | {
@@ -100,7 +166,8 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
 
         A pass takes one step for each row in the given order. Shuffle rows that are sorted, such as
         by class, because later rows have more influence. The fit ends after ``max_iter`` passes at
-        the latest.
+        the latest. A warning names components that are far from converged: a product with the
+        covariance turns them by more than 8 degrees.
 
         Parameters
         ----------
@@ -131,8 +198,22 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
             if not self._learner.n_rows:
                 raise ValueError(f"{fit.source!r} has no rows. Pass a stream with rows.")
             self._compare()
+        if fit.rows.rereadable:
+            self._examine(fit)
         fit.end()
         return self
+
+    def _examine(self, fit: Fit) -> None:
+        """Set the explained variances, and warn of components that are far from converged."""
+        witness = fit.learn(Witness(self._latest, self._learner.ahead().mean), None)
+        self.explained_variance_ratio_ = witness.ratios()
+        turns = witness.turns()
+        worst = int(turns.argmax())
+        if turns[worst] > MOST_TURN:
+            warn_user(
+                f"Component {worst + 1} is far from converged: a product with the covariance "
+                f"turns it by {turns[worst]:.0f} degrees. Use StreamPCA, or fewer components."
+            )
 
     @learns_rows
     def partial_fit(self, X: RowsLike, y: LabelsLike = None) -> Self:
@@ -153,14 +234,18 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
             The fitted estimator.
         """
         with changing(self) as model:
-            first = model._start_or_continue()
-            chunk = chunk_of(model, X, reset=first)
-            if first:
-                model._begin(chunk.rows.shape[1])
-            model._guard.mark()
-            model._learner.add(chunk)
-            model._compare()
+            model._continue(X)
         return self
+
+    def _continue(self, X: RowsLike) -> None:
+        first = self._start_or_continue()
+        chunk = chunk_of(self, X, reset=first)
+        if first:
+            self._begin(chunk.rows.shape[1])
+        self._forget("explained_variance_ratio_")
+        self._guard.mark()
+        self._learner.add(chunk)
+        self._compare()
 
     def _begin(self, n_features: int) -> None:
         """Set a learner that has learned nothing."""
@@ -228,13 +313,38 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
         array of shape (n, n_components)
             The responses, in the dtype of the rows.
         """
+        rows, weights, mean = self._rows_to_read(X)
+        return rows @ weights.T - weights @ mean
+
+    @reads_rows
+    def score(self, X: RowsLike, y: LabelsLike = None) -> float:
+        """Return the share of the variance of rows in the span of the components.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            The rows.
+        y : None
+            Ignored. It exists for compatibility with scikit-learn.
+
+        Returns
+        -------
+        float
+            The share, at most 1. Larger is better.
+        """
+        rows, weights, mean = self._rows_to_read(X)
+        basis, centred = np.linalg.qr(weights.T)[0], rows - mean
+        total = float(np.linalg.norm(centred) ** 2)
+        return float(np.linalg.norm(centred @ basis) ** 2) / total if total > 0 else 1.0
+
+    def _rows_to_read(self, X: RowsLike) -> tuple[Matrix, Values, Values]:
+        """Return rows, and in their dtype the weights and the mean."""
         check_is_fitted(self)
         rows = as_floats(validated(self, X, reset=False, sparse=False))
         with self._guard.reading():
             learner = self._learner.ahead()
             weights = np.array(learner.sums.vectors, rows.dtype)
-            mean = learner.mean.astype(rows.dtype)
-        return rows @ weights.T - weights @ mean
+            return rows, weights, learner.mean.astype(rows.dtype)
 
     @property
     def _n_features_out(self) -> int:
@@ -273,7 +383,7 @@ class OjaNeuron(OnlineNeurons):
     ----------
     components_ : array of shape (1, n_features)
         The weights, averaged over the steps with ``learning_rate="auto"``.
-    <mean_, n_iter_, n_steps_, converged_, history_>
+    <mean_, explained_variance_ratio_, n_iter_, n_steps_, converged_, history_>
 
     References
     ----------
@@ -346,7 +456,7 @@ class SangerNetwork(OnlineNeurons):
     ----------
     components_ : array of shape (n_components, n_features)
         The weights, averaged over the steps with ``learning_rate="auto"``.
-    <mean_, n_iter_, n_steps_, converged_, history_>
+    <mean_, explained_variance_ratio_, n_iter_, n_steps_, converged_, history_>
 
     References
     ----------

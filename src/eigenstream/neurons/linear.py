@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 from sklearn.utils.validation import check_is_fitted
 
+from eigenstream.core.checks import warn_user
 from eigenstream.core.documented import documented, words
 from eigenstream.core.linalg import Float64s
 from eigenstream.core.storable import storable
@@ -31,6 +32,19 @@ VANISHES = 1e-9
 
 #: The ratio of an error to the largest target above which the weights diverge.
 EXPLODED = 1e12
+
+#: The first "adaptive" learning rate of ``fit``, the factor of its cuts, and the least rate. With
+#: the least rate the mean squared error exceeds the smallest one by a share of 0.0005.
+FIRST_RATE, CUT, LEAST_RATE = 0.5, 0.25, 1e-3
+
+#: A larger difference from least squares raises a warning, as a share of the targets' variance.
+MOST_EXCESS = 0.05
+
+#: A smaller share of the squares is a rounding error.
+ROUNDING = 1e-10
+
+#: The "adaptive" learning rate of ``partial_fit``.
+STREAM_RATE = 0.1
 
 
 # The sum may be reordered, so that it runs in vector registers.
@@ -364,14 +378,17 @@ def adaline_steps(units: Any, block: Block, order: Any, gains: Any, limit: float
     return order.shape[0], total
 
 
-@storable(_units="f8 units D+1", safe_rate_="number", rate_limit_="number?")
+@storable(_units="f8 units D+1", safe_rate_="number", rate_limit_="number?", _rate="number?")
 class _WidrowHoff(LinearUnits):
     """Base of the Adalines: w += lr e x / |x|^2, or w += lr e x, with e = d - <w, x> - b.
 
     Parameters
     ----------
-    learning_rate : number, schedule or function of the step, default=0.1
-        The learning rate lr.
+    learning_rate : "adaptive", number, schedule or function of the step, default="adaptive"
+        The learning rate lr. "adaptive" begins at a quarter of ``safe_rate_``, which is 0.5 with
+        "nlms". It is divided by 4 each time ``n_iter_no_change`` passes make no progress, and
+        ``fit`` ends at a two-thousandth of ``safe_rate_``. ``partial_fit`` uses 0.1, or after
+        ``fit`` its last rate.
     rule : {"nlms", "lms"}, default="nlms"
         "nlms" is normalised least mean squares, w += lr e x / |x|^2. It is stable for rates below
         2. A step with rate 1 makes the error of its row zero. |x|^2 includes the 1 of the
@@ -379,7 +396,7 @@ class _WidrowHoff(LinearUnits):
     tol : float, default=1e-3
         A pass makes progress if it lowers the mean squared error by more than this share.
     n_iter_no_change : int, default=5
-        ``fit`` ends after this number of passes without progress.
+        ``fit`` ends, or cuts an "adaptive" rate, after this number of passes without progress.
 
     Attributes
     ----------
@@ -397,10 +414,13 @@ class _WidrowHoff(LinearUnits):
 
     learning_rate: LearningRate
 
+    #: The present "adaptive" rate, and the number of passes before it.
+    _rate, _first_pass = STREAM_RATE, 0
+
     def __init__(
         self,
         *,
-        learning_rate: LearningRate = 0.1,
+        learning_rate: LearningRate = "adaptive",
         rule: str = "nlms",
         fit_intercept: bool = True,
         max_iter: int = 1000,
@@ -441,15 +461,61 @@ class _WidrowHoff(LinearUnits):
         self._check_stable(done, gains, remedy)
         return float(total) / self._n_units
 
+    def _is_adaptive(self) -> bool:
+        return isinstance(self.learning_rate, str) and self.learning_rate == "adaptive"
+
+    def _check_rate(self) -> None:
+        if not self._is_adaptive():
+            super()._check_rate()
+
+    def _gains(self, n: int) -> Float64s:
+        return np.full(n, self._rate) if self._is_adaptive() else super()._gains(n)
+
+    def _half_safe(self) -> float:
+        """Return half of the safe rate, which is 1 with "nlms"."""
+        return self.safe_rate_ / 2.0 if np.isfinite(self.safe_rate_) else 1.0
+
+    def _learn_passes(self, start: Start, random: np.random.RandomState) -> bool:
+        self._rate, self._first_pass = FIRST_RATE * self._half_safe(), 0
+        return super()._learn_passes(start, random)
+
     def _settled(self) -> bool:
         losses = self.loss_curve_
-        return losses[-1] == 0 or stalled(losses, self.tol, True) >= self.n_iter_no_change
+        if losses[-1] == 0:
+            return True
+        if stalled(losses[self._first_pass :], self.tol, True) < self.n_iter_no_change:
+            return False
+        if not self._is_adaptive() or self._rate < LEAST_RATE * self._half_safe():
+            return True
+        self._rate, self._first_pass = CUT * self._rate, len(losses)
+        return False
 
     def _conclude(self, start: Start) -> str:
-        """Set ``rate_limit_``."""
-        products: Any = sum((block.rows.T * block.factors) @ block.rows for block in start())
-        n, top = sum(len(block.rows) for block in start()), float(np.linalg.norm(products, 2))
+        """Set ``rate_limit_``, and warn if least squares fits the rows much better."""
+        sums: list[Any] = [0.0] * 4
+        n, total = 0, 0.0
+        for block in start():
+            factors, targets = block.rows.T * block.factors, block.targets
+            terms = [factors @ block.rows, factors @ targets]
+            terms += [block.factors @ targets, block.factors @ targets**2]
+            sums = [earlier + term for earlier, term in zip(sums, terms, strict=True)]
+            n, total = n + len(block.rows), total + float(block.factors.sum())
+        products, answers, means, squares = sums
+        top = float(np.linalg.norm(products, 2))
         self.rate_limit_ = 2.0 * n / top if top > 0 else np.inf
+        best: Any = np.linalg.lstsq(products, answers)[0].T
+        gaps = self._units - best
+        excess = np.einsum("ij,jk,ik->i", gaps, products, gaps)
+        spread = squares - means**2 / total
+        if (excess > MOST_EXCESS * spread + ROUNDING * squares).any():
+            share = float((excess / np.maximum(spread, 1e-300)).max())
+            text = f"its weights explain {share:.0%} less of the variance than least squares"
+            if not self.converged_:
+                return text
+            warn_user(
+                f"{type(self).__name__} stopped too early: {text}. Standardise the columns with "
+                "StandardScaler."
+            )
         return super()._conclude(start)
 
 
@@ -459,8 +525,9 @@ class AdalineRegressor(Regressing, _WidrowHoff):
     """Adaline for regression: a linear neuron for each target [1]_.
 
     A step on the row x with target d reduces the error e = d - <w, x> - b. With small or falling
-    rates the weights approach the least-squares solution. With a constant rate they fluctuate about
-    it, and the mean squared error is larger by a share of about lr / (2 - lr).
+    rates the weights approach the least-squares solution. "nlms" weights its rows by
+    1 / |x|^2. With a constant rate the weights fluctuate about it, and the mean squared error is
+    larger by a share of about lr / (2 - lr).
 
     Parameters
     ----------

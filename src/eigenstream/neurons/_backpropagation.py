@@ -1,0 +1,368 @@
+"""Backpropagation through layers of units: the network, its answers and its steps."""
+
+from functools import cache
+from itertools import pairwise
+from math import exp, log, tanh
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import expit
+
+from eigenstream.core.linalg import Float64s
+from eigenstream.core.storable import storable
+from eigenstream.core.types import Array
+from eigenstream.kernels.base import njit, types
+from eigenstream.neurons._base import Block
+
+#: Activation functions of the hidden units.
+ACTIVATIONS = ("logistic", "tanh", "relu")
+#: Activation functions of the last layer. The first two have the cross-entropy as loss, the others
+#: half the squared error.
+OUTPUTS = ("softmax", "logistic", "identity", "logistic_squared")
+
+#: Shares are clipped this far from 0 and 1 before their logarithm, as in scikit-learn.
+LEAST = float(np.finfo(np.float64).eps)
+
+
+@storable(
+    sizes="i8 layers",
+    weights="f8 weights",
+    velocity="f8 weights",
+    activation="int",
+    output="int",
+    momentum="number",
+)
+class Network(NamedTuple):
+    """Layers of units, each fully connected to the previous one.
+
+    The weights of all layers lie in one array: those from layer l to the next as (inputs, units),
+    then the intercepts of the units.
+
+    >>> net = Network.zeros((2, 3, 1), "tanh", "logistic")
+    >>> [(coefs.shape, intercepts.shape) for coefs, intercepts in net.layers()]
+    [((2, 3), (3,)), ((3, 1), (1,))]
+    """
+
+    sizes: Array  # units of each layer, the inputs first
+    weights: Array
+    velocity: Array  # the last change of the weights
+    activation: int  # of the hidden units, in ACTIVATIONS
+    output: int  # in OUTPUTS
+    momentum: float
+
+    @classmethod
+    def zeros(
+        cls, sizes: tuple[int, ...], activation: str, output: str, momentum: float = 0.0
+    ) -> "Network":
+        """Return a network whose weights are all zero."""
+        weights = np.zeros(sum((n + 1) * m for n, m in pairwise(sizes)))
+        kinds = ACTIVATIONS.index(activation), OUTPUTS.index(output)
+        layers = np.array(sizes, np.int64)
+        return cls(layers, weights, weights.copy(), *kinds, float(momentum))
+
+    def _loaded(self) -> None:
+        """Check that the weights belong to these layers."""
+        sizes = self.sizes.tolist()
+        total = sum((n + 1) * m for n, m in pairwise(sizes))
+        if len(sizes) < 2 or min(sizes) < 1 or len(self.weights) != total:
+            raise ValueError(f"The weights do not match layers of {sizes} units.")
+        ACTIVATIONS[self.activation], OUTPUTS[self.output]
+
+    def layers(self) -> list[tuple[Float64s, Float64s]]:
+        """Return views of the weights and the intercepts of each layer."""
+        layers: list[tuple[Float64s, Float64s]] = _layers(self.sizes.tolist(), self.weights)
+        return layers
+
+    def copy(self) -> "Network":
+        """Return a copy."""
+        return self._replace(weights=self.weights.copy(), velocity=self.velocity.copy())
+
+
+def _layers(sizes: Array, flat: Any) -> Any:
+    layers, at = [], 0
+    for k in range(len(sizes) - 1):
+        n, m = sizes[k], sizes[k + 1]
+        layers.append((flat[at : at + n * m].reshape((n, m)), flat[at + n * m : at + (n + 1) * m]))
+        at += (n + 1) * m
+    return layers
+
+
+_inner = njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+_fast = njit(
+    cache=True,
+    error_model="numpy",
+    fastmath={"reassoc", "contract"},
+    no_cpython_wrapper=True,
+    no_cfunc_wrapper=True,
+)
+#: The number of rows of which ``mean_loss`` holds the answers of all layers.
+READ = 1024
+
+#: What a layer makes of its fields: the entries of ACTIVATIONS, and for the last layer of OUTPUTS.
+LOGISTIC, TANH, RELU, SOFTMAX, IDENTITY = range(5)
+LAST = (SOFTMAX, LOGISTIC, IDENTITY, LOGISTIC)
+
+
+@_inner
+def _matrix(flat, at, n, m):
+    return flat[at : at + n * m].reshape((n, m))
+
+
+@_fast
+def _forward(x, coefs, out):
+    """Write x @ coefs. For a single row, which is too little work for BLAS, four inputs at once."""
+    if len(x) > 1:
+        np.dot(x, coefs, out)
+        return
+    n, m = coefs.shape
+    four = n // 4 * 4
+    for j in range(m):
+        out[0, j] = 0.0
+    for i in range(0, four, 4):
+        a, b, c, d = x[0, i], x[0, i + 1], x[0, i + 2], x[0, i + 3]
+        for j in range(m):
+            out[0, j] += (
+                a * coefs[i, j] + b * coefs[i + 1, j] + c * coefs[i + 2, j] + d * coefs[i + 3, j]
+            )
+    for i in range(four, n):
+        for j in range(m):
+            out[0, j] += x[0, i] * coefs[i, j]
+
+
+@_fast
+def _back(deltas, coefs, out):
+    """Write deltas @ coefs.T."""
+    if len(deltas) > 1:
+        np.dot(deltas, coefs.T, out)
+        return
+    for i in range(coefs.shape[0]):
+        total = 0.0
+        for j in range(coefs.shape[1]):
+            total += deltas[0, j] * coefs[i, j]
+        out[0, i] = total
+
+
+@_inner
+def _outer(x, deltas, out):
+    """Write x.T @ deltas."""
+    if len(x) > 1:
+        np.dot(x.T, deltas, out)
+        return
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            out[i, j] = x[0, i] * deltas[0, j]
+
+
+@_inner
+def _respond(values, weights, at, kind):
+    """Add the intercepts, and turn the fields into answers."""
+    for t in range(values.shape[0]):
+        most, total = -np.inf, 0.0
+        for j in range(values.shape[1]):
+            v = values[t, j] + weights[at + j]
+            if kind == LOGISTIC:
+                v = 1.0 / (1.0 + exp(-v))
+            elif kind == TANH:
+                v = tanh(v)
+            elif kind == RELU:
+                v = v if v != v or v > 0.0 else 0.0
+            values[t, j] = v
+            most = v if v > most else most
+        if kind == SOFTMAX:
+            for j in range(values.shape[1]):
+                values[t, j] = exp(values[t, j] - most)
+                total += values[t, j]
+            for j in range(values.shape[1]):
+                values[t, j] /= total
+
+
+@_inner
+def _compare(answers, targets, weights, order, first, kind, deltas):
+    """Return the sum of the losses; write the local gradients; both times the rows' weights.
+
+    The gradient is e = d - y for the cross-entropies and linear answers. For the squared error of
+    logistic answers it is e phi'(v) ([BACKPROP]).
+    """
+    total = 0.0
+    for t in range(answers.shape[0]):
+        i = order[first + t]
+        for j in range(answers.shape[1]):
+            d, y, loss = targets[i, j], answers[t, j], 0.0
+            e = d - y
+            if kind >= 2:
+                loss = 0.5 * e * e
+            else:
+                share = LEAST if y < LEAST else 1.0 - LEAST if y > 1.0 - LEAST else y
+                loss = -d * log(share)
+                if kind == 1:
+                    loss -= (1.0 - d) * log(1.0 - share)
+            if kind == 3:
+                e *= y * (1.0 - y)
+            total += loss * weights[i]
+            deltas[t, j] = e * weights[i]
+    return total
+
+
+def _steps(
+    sizes,
+    weights,
+    velocity,
+    kinds,
+    momentum,
+    rows,
+    targets,
+    row_weights,
+    order,
+    gains,
+    size,
+    l2,
+    change,
+    room,
+):
+    activation, output, last = kinds
+    total, layers = 0.0, len(sizes) - 1
+    values, own, left = room
+    for s in range(len(gains)):
+        first = s * size
+        b = min(size, len(order) - first)
+        for t in range(b):
+            for j in range(sizes[0]):
+                values[t * sizes[0] + j] = rows[order[first + t], j]
+        at, here = 0, 0
+        for k in range(layers):
+            n, m = sizes[k], sizes[k + 1]
+            out = _matrix(values, here + b * n, b, m)
+            _forward(_matrix(values, here, b, n), _matrix(weights, at, n, m), out)
+            _respond(out, weights, at + n * m, activation if k < layers - 1 else last)
+            at, here = at + (n + 1) * m, here + b * n
+        m = sizes[layers]
+        deltas = _matrix(own, 0, b, m)
+        loss = _compare(
+            _matrix(values, here, b, m), targets, row_weights, order, first, output, deltas
+        )
+        if loss - loss != 0.0:  # not finite
+            return s, total
+        total += loss
+        gain, squares = gains[s] / b, 0.0
+        for i in range(b * m):
+            own[i] *= gain
+        for k in range(layers - 1, -1, -1):
+            n, m = sizes[k], sizes[k + 1]
+            at, here = at - (n + 1) * m, here - b * n
+            deltas = _matrix(own, 0, b, m)
+            _outer(_matrix(values, here, b, n), deltas, _matrix(change, at, n, m))
+            if l2 > 0.0:
+                for i in range(at, at + n * m):
+                    squares += weights[i] * weights[i]
+                    change[i] -= gain * l2 * weights[i]
+            for j in range(m):
+                change[at + n * m + j] = 0.0
+                for t in range(b):
+                    change[at + n * m + j] += deltas[t, j]
+            if k > 0:
+                _back(deltas, _matrix(weights, at, n, m), _matrix(left, 0, b, n))
+                for i in range(b * n):
+                    y = values[here + i]
+                    slope = 1.0 if y > 0.0 else 0.0
+                    if activation == LOGISTIC:
+                        slope = y * (1.0 - y)
+                    elif activation == TANH:
+                        slope = 1.0 - y * y
+                    own[i] = left[i] * slope
+        total += 0.5 * l2 * squares
+        for i in range(len(weights)):
+            if momentum > 0.0:
+                velocity[i] = momentum * velocity[i] + change[i]
+                weights[i] += momentum * velocity[i] + change[i]
+            else:
+                weights[i] += change[i]
+    return len(gains), total
+
+
+@cache
+def _loop() -> Any:
+    """Return the compiled loop, one for all kinds of arrays."""
+    line, sizes = types.float64[::1], types.int64[::1]
+    table: Any = types.Array(types.float64, 2, "C", readonly=True)
+    values: Any = types.Array(types.float64, 1, "C", readonly=True)
+    order: Any = types.Array(types.int64, 1, "C", readonly=True)
+    number, index = types.float64, types.int64
+    several: Any = types.UniTuple
+    kinds, room = several(index, 3), several(line, 3)
+    loop: Any = njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)(_steps)
+    rows = table, table, values, order, values
+    loop.compile((sizes, line, line, kinds, number, *rows, index, number, line, room))
+    loop.disable_compile()
+    return loop
+
+
+def backpropagation_steps(
+    net: Network, block: Block, order: Any, gains: Any, size: int, l2: float = 0.0
+) -> Any:
+    """Take a step on each batch of ``size`` rows; return the steps and the sum of the losses.
+
+    A step is dw_ji = lr / n times the sum over the n rows of c delta_j y_i, c their weights. In a
+    hidden layer delta_j = phi'(v_j) sum_k delta_k w_kj ([BACKPROP]). With momentum m,
+    v = m v + dw, and the weights change by m v + dw (Nesterov's form). The penalty ``l2`` adds
+    l2 |w|^2 / 2 n to the mean loss, without the intercepts. The last batch may be smaller. A loss
+    that is not finite ends the loop before its step.
+
+    >>> net = Network.zeros((2, 1), "tanh", "identity")
+    >>> block = Block(
+    ...     np.eye(2), np.array([[1.0], [3.0]]), np.ones(2), np.ones(2)
+    ... )
+    >>> backpropagation_steps(net, block, np.arange(2), np.array([0.5]), 2)
+    (1, 5.0)
+    >>> net.weights  # the mean error is 2
+    array([0.25, 0.75, 1.  ])
+    """
+    batch = min(size, len(order))
+    rows, targets, row_weights = (np.require(values, np.float64, ["C"]) for values in block[:3])
+    widest = batch * int(net.sizes.max())
+    room = np.empty(batch * int(net.sizes.sum())), np.empty(widest), np.empty(widest)
+    kinds = net.activation, net.output, LAST[net.output]
+    return _loop()(
+        *(net.sizes, net.weights, net.velocity, kinds, net.momentum, rows, targets, row_weights),
+        *(np.require(order, np.int64, ["C"]), np.require(gains, np.float64, ["C"])),
+        *(size, float(l2), np.empty_like(net.weights), room),
+    )
+
+
+def mean_loss(net: Network, block: Block) -> float:
+    """Return the mean loss of rows, without a step.
+
+    >>> net = Network.zeros((1, 1), "tanh", "identity")
+    >>> mean_loss(
+    ...     net, Block(np.ones((2, 1)), np.array([[1.0], [3.0]]), *np.ones((2, 2)))
+    ... )
+    2.5
+    """
+    n, still = len(block.rows), net.copy()._replace(momentum=0.0)
+    gains = np.zeros(-(-n // READ))
+    return float(
+        backpropagation_steps(still, block, np.arange(n), gains, READ)[1] / block.weights.sum()
+    )
+
+
+def network_answers(net: Network, rows: Any) -> Float64s:
+    """Return the answers of the last layer to each row.
+
+    >>> network_answers(
+    ...     Network.zeros((2, 1), "tanh", "logistic"), np.ones((1, 2))
+    ... )
+    array([[0.5]])
+    """
+    layers, kind = net.layers(), net.activation
+    for k, (coefs, intercepts) in enumerate(layers):
+        rows = rows @ coefs + intercepts
+        kind = net.activation if k < len(layers) - 1 else LAST[net.output]
+        if kind == LOGISTIC:
+            rows = expit(rows)
+        elif kind == TANH:
+            rows = np.tanh(rows)
+        elif kind == RELU:
+            rows = np.maximum(rows, 0.0)
+        elif kind == SOFTMAX:
+            rows = np.exp(rows - rows.max(axis=1, keepdims=True))
+            rows /= rows.sum(axis=1, keepdims=True)
+    return np.asarray(rows)
