@@ -305,7 +305,7 @@ NEURONS = [
     Member(Perceptron(max_iter=5, record_every=7), "targets", (7,)),
     Member(Adaline(), "targets", (SCIKIT_LEARN,)),
     Member(Adaline(max_iter=2), "targets", (7, 8)),
-    Member(AdalineRegressor(), "numbers", (SCIKIT_LEARN,), ONLINE_DENSE),
+    Member(AdalineRegressor(), "numbers", (SCIKIT_LEARN,)),
     Member(AdalineRegressor(max_iter=2), "numbers", (7, 8)),
     Member(MultilayerPerceptron(), "targets", (SCIKIT_LEARN,), ONLINE_DENSE),
     Member(MultilayerPerceptron(4, max_iter=2, random_state=0), "targets", (8,)),

@@ -67,7 +67,7 @@ def documented_by(entries: Mapping[str, str]) -> Callable[[C], C]:
         described: Any = kind
         if described.__doc__:  # python -OO removes docstrings
             # From Python 3.13 on, the compiler removes the indentation.
-            named = r"^( *)<([a-z_, \n]+)>$"
+            named = r"^( *)<([a-z0-9_, \n]+)>$"
             described.__doc__ = re.sub(named, filled, described.__doc__, flags=re.M)
         return kind
 

@@ -378,7 +378,13 @@ def adaline_steps(units: Any, block: Block, order: Any, gains: Any, limit: float
     return order.shape[0], total
 
 
-@storable(_units="f8 units D+1", safe_rate_="number", rate_limit_="number?", _rate="number?")
+@storable(
+    _units="f8 units D+1",
+    safe_rate_="number",
+    rate_limit_="number?",
+    _rate="number?",
+    _first_pass="int?",
+)
 class _WidrowHoff(LinearUnits):
     """Base of the Adalines: w += lr e x / |x|^2, or w += lr e x, with e = d - <w, x> - b.
 
