@@ -173,12 +173,6 @@ LATER_ROWS = TIME_ORDER | dict.fromkeys(
     ("check_estimator_sparse_array", "check_estimator_sparse_matrix"),
     "predict returns the rows expected later, not a number for each row",
 )
-FEW_ROWS = {
-    WEIGHTS[
-        0
-    ]: "fewer rows than features keep the directions that no row spans, and copies of rows "
-    "count as rows"
-}
 ONLINE = dict.fromkeys(
     WEIGHTS,
     "an online rule takes one longer step for a row of weight two, and two steps for a row given "
@@ -250,7 +244,7 @@ ESTIMATORS = [
     Member(ClassSubspace(**DIFFERENCE), "labels", (SCIKIT_LEARN,)),
     Member(ClassSubspace(**DIFFERENCE, solver="kernel"), "labels", (SCIKIT_LEARN,)),
     Member(ClassSubspace(**DIFFERENCE, solver="flow"), "labels", (SCIKIT_LEARN,), NO_WEIGHTS),
-    Member(ClassSubspace(), "labels", (SCIKIT_LEARN,), FEW_ROWS),
+    Member(ClassSubspace(), "labels", (SCIKIT_LEARN,)),
     Member(ClassSubspace(2), "labels", (7,)),
     Member(ClassSubspace(2, **DIFFERENCE), "labels", (*EXACT, 7, 8)),
     Member(ClassSubspace(2, **DIFFERENCE, solver="krylov"), "labels", (2, 7, 8), at_once=True),

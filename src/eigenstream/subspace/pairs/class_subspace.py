@@ -40,6 +40,7 @@ from eigenstream.subspace.pairs import pair_input
 from eigenstream.subspace.pairs.bounds import bound_of_rows
 from eigenstream.subspace.pairs.decisions import signs_below
 from eigenstream.subspace.pairs.discriminants import Scatters
+from eigenstream.subspace.pairs.hashes import chunk_keys
 from eigenstream.subspace.pairs.held_out import (
     Folds,
     few_classes,
@@ -379,6 +380,9 @@ class ClassSubspace(PairwiseEstimator):
         terms: Any = learner.terms
         return np.asarray(terms.mean)
 
+    def _few_distinct(self, learner: Learner) -> bool:
+        return bool(learner.ahead().sample.n_distinct <= learner.n_features)  # type: ignore[union-attr]
+
     def _scales(self, learner: Learner) -> bool:
         terms: Any = learner.terms
         sample: Any = learner.sample
@@ -437,6 +441,12 @@ class ClassSubspace(PairwiseEstimator):
     def _learned_classes(self) -> set[Hashable]:
         terms: Any = self._known().terms
         return {label for _, label in terms.centers}
+
+    def _learned_rows(self) -> tuple[Float64s, Array, Float64s]:
+        trained = self._training()
+        assert isinstance(trained, TrainingRows)
+        keys = chunk_keys(self._known().ahead().sample.kept)[0]  # type: ignore[union-attr, arg-type]
+        return trained.Z, np.array([name for _, name in keys])[trained.codes], trained.weights
 
     def _subspace_bound(self, margin: float, delta: float, diameter: float) -> RiskBound:
         if self.scale_ is not None:

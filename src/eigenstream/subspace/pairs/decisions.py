@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.distance import cdist, pdist
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
@@ -33,6 +34,10 @@ from eigenstream.theory import RiskBound
 
 #: A relative error of the false-positive rate above which calibration warns.
 UNSURE_RATE = 0.5
+
+#: The number of rows of a single class, and of learned rows, whose pairs ``score`` counts. More
+#: take time and memory.
+MOST_COMPARED = 2000
 
 #: The strategies of ``calibrate_threshold``.
 STRATEGIES = ("balanced", "accuracy", "f_beta", "max_tpr", "max_tnr")
@@ -295,34 +300,45 @@ class PairDecisions(ABC):
             Rows, or a stream of rows, stand for all their pairs.
         y : array of shape (n,)
             Class labels of rows. +1 for pairs of the same class, -1 for pairs of different ones.
-            A stream may have its own labels.
+            A stream may have its own labels. Rows of a single class, as in folds of sorted rows,
+            are also paired with the rows that ``ClassSubspace`` learned from.
 
         Returns
         -------
         float
             The area, in [0, 1]. Chance gives 0.5.
         """
-        return roc_area(self._counts_of(X, y))
-
-    def _counts_of(self, X: RowsLike, y: LabelsLike) -> PairCounts:
-        """Return the distances of all pairs of labelled rows, or of pairs with signs, counted."""
-        return self._measured(X, y)[0]
+        return roc_area(self._measured(X, y, learned=True)[0])
 
     def _measured(
-        self, X: RowsLike, y: LabelsLike, preprocessor: RowsLike = None, *, both: bool = True
+        self,
+        X: RowsLike,
+        y: LabelsLike,
+        preprocessor: RowsLike = None,
+        *,
+        both: bool = True,
+        learned: bool = False,
     ) -> tuple[PairCounts, tuple[Float64s, Array] | None]:
-        """Return the counted distances of pairs, and the features and labels of labelled rows."""
+        """Return the counted distances of pairs, and the features and labels of labelled rows.
+
+        With ``learned``, rows that imply one kind of pair only are paired with learned rows, too.
+        """
         check_is_fitted(self)
         points = self.preprocessor if preprocessor is None else preprocessor
         if is_stream(X):
             chunk = all_rows(labelled_stream(prepared(self, X), y, self), "score")
-            return without_steps(self)._measured(chunk.rows, chunk.targets, both=both)
+            return without_steps(self)._measured(
+                chunk.rows, chunk.targets, both=both, learned=learned
+            )
         labelled = None
         if np.ndim(X) == 2 and (points is None or np.shape(X)[1] != 2):
             labels = _pair_input.checked_labels(self, y, np.shape(X)[0])
             codes = np.unique(labels, return_inverse=True)[1].astype(np.intp)
             Z = np.asarray(self.transform(X), np.float64)
             counts, labelled = counts_of_classes(Z, codes, np.zeros(len(Z), np.intp)), (Z, labels)
+            lacking = min(counts.same[-1:].sum(), counts.different[-1:].sum()) == 0.0
+            if learned and lacking and (rows := self._learned_rows()) is not None:
+                counts = _counts_with(Z, labels, *rows)
         else:
             distances = self.pair_distance(X, preprocessor=points)
             counts = counts_of_pairs(distances, _pair_input.checked_signs(y, len(distances)))
@@ -330,9 +346,12 @@ class PairDecisions(ABC):
                 self._check_shared_rows(X)
         for kind, total in ("different classes", counts.different), ("the same class", counts.same):
             if (both or total is counts.different) and (len(total) == 0 or total[-1] == 0.0):
-                advice = "Give rows or pairs of both kinds, in cross-validation by StratifiedKFold."
-                raise ValueError(f"y implies no pair of {kind}. {advice}")
+                raise ValueError(f"y implies no pair of {kind}. Pass rows or pairs of both kinds.")
         return counts, labelled
+
+    def _learned_rows(self) -> tuple[Float64s, Array, Float64s] | None:
+        """Return mapped rows that were learned from, their labels and weights, if known."""
+        return None
 
     def _check_shared_rows(self, pairs: PairsLike) -> None:
         """Warn if index pairs share rows with the different ones that were learned from."""
@@ -346,6 +365,24 @@ class PairDecisions(ABC):
                 f"{shared.sum()} of {len(index)} pairs share a row with pairs that were learned "
                 "from, so they are not held out. Split the rows, or their people, with GroupKFold."
             )
+
+
+def _counts_with(
+    Z: Float64s, labels: Array, learned: Float64s, learned_labels: Array, weights: Float64s
+) -> PairCounts:
+    """Return the counted pairs of mapped rows, and of these with learned rows.
+
+    Beyond MOST_COMPARED rows of each kind, every k-th row is used.
+    """
+    chosen, others = (slice(None, None, len(rows) // MOST_COMPARED + 1) for rows in (Z, learned))
+    Z, labels = Z[chosen], labels[chosen]
+    first, second = np.triu_indices(len(Z), 1)
+    same = [labels[first] == labels[second], (labels[:, None] == learned_labels[others]).ravel()]
+    distances = [pdist(Z), cdist(Z, learned[others]).ravel()]
+    counts = [np.ones(len(first)), np.tile(weights[others], len(Z))]
+    return counts_of_pairs(
+        np.concatenate(distances), np.where(np.concatenate(same), 1, -1), np.concatenate(counts)
+    )
 
 
 def signs_below(distances: Float64s, threshold: float) -> NDArray[np.int64]:

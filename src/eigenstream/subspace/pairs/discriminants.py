@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh, svd
+from scipy.linalg import eigh, qr, svd
 
 from eigenstream.core.linalg import Float64s, deviations_of, power_of_two, rounding_of_mean
 from eigenstream.core.storable import storable
@@ -231,7 +231,8 @@ def chords(squares: Float64s, first: Float64s, second: Float64s) -> Float64s:
     product = first * second
     one_is_zero = ((first > 0.0) != (second > 0.0)).astype(np.float64)
     apart = squares - (first - second) ** 2
-    return np.asarray(np.divide(apart, product, out=one_is_zero, where=product > 0.0))
+    squares = np.divide(apart, product, out=one_is_zero, where=product > 0.0)
+    return np.asarray(np.round(squares, 12))  # along one component, all are 0 or 4: ties
 
 
 @storable(
@@ -384,4 +385,8 @@ def components_of(
     if mixing > 0.0 and n_components is None and energy is not None:
         least = energy * float(values.sum()) * (1.0 - 1e-12)
         n_components = int(np.searchsorted(np.cumsum(values), least)) + 1
-    return canonical(values[:n_components], mapped.T @ turn[:, :n_components])
+    columns = mapped.T @ turn[:, :n_components]
+    flat = values[:n_components] <= len(values) * np.finfo(np.float64).eps * values[0]
+    if flat.any():  # any rotation of directions without variance would serve: take a triangular map
+        columns[:, flat] = qr(columns[:, flat].T, mode="r")[0].T
+    return canonical(values[:n_components], columns)

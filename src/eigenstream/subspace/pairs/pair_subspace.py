@@ -337,6 +337,10 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
     def _middle(self, learner: Learner) -> Float64s:
         return mean_of_members(learner.ahead().sample.kept)  # type: ignore[union-attr, arg-type]
 
+    def _few_distinct(self, learner: Learner) -> bool:
+        samples = learner.ahead().sample.signs.values()  # type: ignore[union-attr]
+        return bool(sum(sample.n_distinct for sample in samples) < learner.n_features)
+
     def _scales(self, learner: Learner) -> bool:
         return self._graph(learner).few
 

@@ -201,6 +201,10 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         """Return the mean about which cosines are taken."""
 
     @abstractmethod
+    def _few_distinct(self, learner: Learner) -> bool:
+        """Return whether distinct rows or pairs are too few to span all features."""
+
+    @abstractmethod
     def _scales(self, learner: Learner) -> bool:
         """Return whether scale="auto" divides the features."""
 
@@ -273,10 +277,9 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         terms, width = learner.terms, learner.terms.n_features
         inside, basis = learner, None
         scale = self._divisors(learner)
-        span = learner.in_row_span() if scale is None else (learner, None)
-        unseen = span[1] is not None and width <= WIDEST
-        if not unseen:
-            inside, basis = span
+        wide = scale is None and self._kernel is None and self._few_distinct(learner)
+        if wide and width > WIDEST:
+            inside, basis = learner.in_row_span()
         if isinstance(learner.sums, RatioFrame):
             sides = learner.operator()
             basis, trace = sides.basis.T, sides.penalty_trace
@@ -310,7 +313,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         (shrinkage,), (mixing,), (n,) = family.shrinkages, family.mixings, family.numbers
         (normalize,) = family.normalizations
         energy = ENERGY if self.n_components == "auto" and not normalize else 1.0
-        pairs = components_of(axes, shrinkage, mixing, n, None if unseen else energy)
+        pairs = components_of(axes, shrinkage, mixing, n, None if wide else energy)
         if basis is not None:
             pairs = canonical(pairs.values, basis @ pairs.vectors)
         if n is not None and len(pairs.values) < n:
