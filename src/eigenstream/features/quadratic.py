@@ -68,6 +68,7 @@ class QuadraticMap(TransformerMixin, Guarded):
 
     #: The components that ``partial_fit`` still learns.
     _collecting: StreamPCA | None = None
+    n_samples_seen_: int = 0
 
     _parameter_constraints: ClassVar[Constraints] = {"n_components": [COUNT], "n_rows": [COUNT]}
 
@@ -122,19 +123,22 @@ class QuadraticMap(TransformerMixin, Guarded):
             The fitted estimator.
         """
         with changing(self) as model:
-            model._check_once(model._validate_params)
-            first = not hasattr(model, "n_samples_seen_")
-            rows = validated(model, X, reset=first, sparse=False)
-            rows = as_floats(rows, 0 if first else model.n_samples_seen_)
-            if first:
-                model.n_samples_seen_, model._collecting = 0, StreamPCA(model.n_components)
-            if model._collecting is not None:
-                rows = rows[: model.n_rows_needed_]
-                model._collecting.partial_fit(rows)
-                model.n_samples_seen_ += len(rows)
-                if model.n_samples_seen_ == model.n_rows:
-                    model.reduction_, model._collecting = model._collecting, None
+            model._collect(X)
         return self
+
+    def _collect(self, X: RowsLike) -> None:
+        """Learn the components from the next rows of a stream."""
+        self._check_once(self._validate_params)
+        first = not self.n_samples_seen_
+        rows = as_floats(validated(self, X, reset=first, sparse=False), self.n_samples_seen_)
+        if first:
+            self._collecting = StreamPCA(self.n_components)
+        if self._collecting is not None:
+            rows = rows[: self.n_rows_needed_]
+            self._collecting.partial_fit(rows)
+            self.n_samples_seen_ += len(rows)
+            if self.n_samples_seen_ == self.n_rows:
+                self.reduction_, self._collecting = self._collecting, None
 
     @maps_streams
     def transform(self, X: RowsLike) -> Array:
@@ -163,7 +167,7 @@ class QuadraticMap(TransformerMixin, Guarded):
         """The number of rows that ``partial_fit`` still needs."""
         if hasattr(self, "reduction_"):
             return 0
-        return int(self.n_rows - getattr(self, "n_samples_seen_", 0))
+        return self.n_rows - self.n_samples_seen_
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
         """Return the names of the components and of their products.

@@ -211,25 +211,29 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded):
             The fitted estimator.
         """
         with changing(self) as model:
-            model._check_once(model._check_step)
-            first = not model._begun
-            if first:
-                model._note_parameters()
-            rows = validated(model, X, reset=first, sparse=False)
-            rows = as_floats(rows, 0 if first else model.n_samples_seen_)
-            if first:
-                model.n_samples_seen_ = model.n_prototypes_seen_ = 0
-                model._collected = np.empty((model.n_prototypes, rows.shape[1]), dtype=rows.dtype)
-            if not model.is_ready_:
-                # Rows are counted from the start of the stream, for any chunking.
-                have, after = model.n_prototypes_seen_, -model.n_samples_seen_ % model.spacing
-                fresh = rows[after :: model.spacing][: model.n_prototypes - have]
-                model._collected[have : have + len(fresh)] = fresh  # not yet read
-                model.n_prototypes_seen_ = have + len(fresh)
-                if model.n_prototypes_seen_ == model.n_prototypes:
-                    model._finish(model._collected)
-            model.n_samples_seen_ += len(rows)
+            model._collect(X)
         return self
+
+    def _collect(self, X: RowsLike) -> None:
+        """Take the next prototypes of a stream."""
+        self._check_once(self._check_step)
+        first = not self._begun
+        if first:
+            self._note_parameters()
+        rows = validated(self, X, reset=first, sparse=False)
+        rows = as_floats(rows, 0 if first else self.n_samples_seen_)
+        if first:
+            self.n_samples_seen_ = self.n_prototypes_seen_ = 0
+            self._collected = np.empty((self.n_prototypes, rows.shape[1]), dtype=rows.dtype)
+        if not self.is_ready_:
+            # Rows are counted from the start of the stream, for any chunking.
+            have, after = self.n_prototypes_seen_, -self.n_samples_seen_ % self.spacing
+            fresh = rows[after :: self.spacing][: self.n_prototypes - have]
+            self._collected[have : have + len(fresh)] = fresh  # not yet read
+            self.n_prototypes_seen_ = have + len(fresh)
+            if self.n_prototypes_seen_ == self.n_prototypes:
+                self._finish(self._collected)
+        self.n_samples_seen_ += len(rows)
 
     def _check_step(self) -> None:
         """Check the parameters, which must not change while learning continues."""
