@@ -25,7 +25,7 @@ FLOORS = {
     "theory": 1,
     "evaluation": 3,
     "online": 2,
-    "features": 5,
+    "features": 3,
     "processes": 2,
     "subspace": 4,
     "neurons": 5,

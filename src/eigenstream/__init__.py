@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from eigenstream.core.types import Estimator
-    from eigenstream.features import QuadraticMap, RBFNetwork
+    from eigenstream.features import RBFNetwork
     from eigenstream.monitor import Monitor
     from eigenstream.neurons import (
         Adaline,
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         LagPath,
         PairMetric,
         PairSubspace,
+        QuadraticMap,
         Sketch,
         SlowSubspace,
         StreamPCA,

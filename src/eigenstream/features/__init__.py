@@ -1,7 +1,6 @@
 """In which space: maps applied before the scatters."""
 
 from eigenstream.features.gradients import GradientOrientation
-from eigenstream.features.quadratic import QuadraticMap
 from eigenstream.features.rbf import RBFNetwork
 
-__all__ = ["GradientOrientation", "QuadraticMap", "RBFNetwork"]
+__all__ = ["GradientOrientation", "RBFNetwork"]

@@ -4,6 +4,7 @@ from eigenstream.subspace.estimators.alphas import AlphaPath
 from eigenstream.subspace.estimators.as_pca import to_sklearn
 from eigenstream.subspace.estimators.contrast_subspace import ContrastSubspace
 from eigenstream.subspace.estimators.dynamic_subspace import DynamicSubspace
+from eigenstream.subspace.estimators.quadratic_map import QuadraticMap
 from eigenstream.subspace.estimators.results import (
     ContrastResult,
     DynamicResult,
@@ -79,6 +80,7 @@ __all__ = [
     "PairRisks",
     "PairRule",
     "PairSubspace",
+    "QuadraticMap",
     "Result",
     "Sketch",
     "SlowResult",

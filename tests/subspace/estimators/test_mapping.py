@@ -38,6 +38,19 @@ def test_law_2_behind_a_map(features, solver):
     )
 
 
+@pytest.mark.parametrize("learn", ["fit", "partial_fit"])
+def test_the_short_form_is_a_network_with_defaults(learn):
+    rows = oracles.slow_sources(m=700, n_features=5)
+    model = getattr(StreamPCA(2, features="rbf"), learn)(rows)
+    assert repr(model.features_) == "RBFNetwork()"
+    mapped = model.features_.transform(rows)
+    np.testing.assert_allclose(
+        model.transform(rows), StreamPCA(2).fit(mapped).transform(mapped), atol=1e-8
+    )
+    with pytest.raises(ValueError, match="'features'"):
+        clone(model).set_params(features="rbg").fit(rows)
+
+
 @given(cuts=st.lists(st.integers(1, 199), max_size=30))
 def test_a_stream_feeds_the_map_first_whatever_the_chunks(cuts):
     model = SlowSubspace(3, alpha=0.9, features=NETWORK)

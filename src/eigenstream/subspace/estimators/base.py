@@ -63,10 +63,10 @@ class SubspaceEstimator(Projection):
         memory, else "krylov" if the rows can be read again, else "sketch". A solver object has
         further parameters, such as ``Sketch(oversampling=4)``. For sparse rows in memory with more
         than 1,000 columns, "auto" prefers "krylov", which cannot continue by ``partial_fit``.
-    features : transformer, optional
-        A map to apply first, such as RBFNetwork. ``features_`` is a clone that is fitted to all
-        rows. ``partial_fit`` buffers rows until the map has seen ``n_rows_needed_`` rows. Pass a
-        fitted map as ``sklearn.frozen.FrozenEstimator(map)``.
+    features : transformer or "rbf", optional
+        A map to apply first. "rbf" is ``RBFNetwork()``. ``features_`` is a clone that is fitted to
+        all rows. ``partial_fit`` buffers rows until the map has seen ``n_rows_needed_`` rows. Pass
+        a fitted map as ``sklearn.frozen.FrozenEstimator(map)``.
     missing : {"raise", "skip"}, default="raise"
         "skip" leaves out rows, and pairs of rows, with NaN or infinity. It warns if that affects
         10 % of the rows or more.
@@ -79,7 +79,7 @@ class SubspaceEstimator(Projection):
     _parameter_constraints: ClassVar[Constraints] = {
         "n_components": [COUNT, None],
         "solver": [StrOptions({"auto", *SOLVERS}), HasMethods(["begin"])],
-        "features": [HasMethods(["fit", "transform"]), None],
+        "features": [HasMethods(["fit", "transform"]), StrOptions({"rbf"}), None],
         "missing": [StrOptions({"raise", "skip"})],
     }
     #: Parameters that determine the dense solver's sums, and those that may change at any time.

@@ -15,6 +15,7 @@ from eigenstream.core.device import DeviceArray
 from eigenstream.core.linalg import Float64s
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Matrix, StreamLike, Transformer
+from eigenstream.features.rbf import RBFNetwork
 from eigenstream.rows.chunk import Chunk
 from eigenstream.rows.door import all_rows
 from eigenstream.rows.prepared import forget_source
@@ -26,10 +27,12 @@ class FeatureMap:
     """A clone of a transformer, and the rows that are buffered until it is fitted."""
 
     def __init__(self, features: Transformer | None) -> None:
+        if features == "rbf":
+            features = RBFNetwork()
         if not hasattr(features, "transform"):
             raise TypeError(
-                f"features={features!r} is not a transformer. Pass one such as RBFNetwork(500), or "
-                "None."
+                f"features={features!r} is not a transformer. Pass one such as RBFNetwork(500), "
+                "'rbf' or None."
             )
         self.transformer = clone(features)
         self.waiting: list[Chunk] = []

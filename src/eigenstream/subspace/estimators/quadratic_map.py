@@ -57,7 +57,7 @@ class QuadraticMap(TransformerMixin, Guarded):
     Examples
     --------
     >>> import numpy as np
-    >>> from eigenstream.features import QuadraticMap
+    >>> from eigenstream import QuadraticMap
     >>> X = np.random.default_rng(0).normal(size=(200, 3))
     >>> products = QuadraticMap(2).fit(X)
     >>> products.transform(X).shape
