@@ -9,7 +9,7 @@ import pytest
 
 import eigenstream
 from commands import COMMANDS, run
-from eigenstream import cli, persistence
+from eigenstream import cli
 
 TINY = ["demo", "--views", "1000"]
 
@@ -109,7 +109,7 @@ def test_an_unexpected_error_is_one_line_and_exit_code_2(tmp_path, monkeypatch, 
     monkeypatch.setattr(
         sys, "argv", ["eigenstream", "export", "m.eigs", "-o", str(tmp_path / "x.npy")]
     )
-    monkeypatch.setattr(persistence, "load", lambda path: {}["x"])
+    monkeypatch.setattr("eigenstream.load", lambda path: {}["x"])
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     with pytest.raises(SystemExit) as end:
         cli.main()

@@ -12,7 +12,6 @@ import typer
 from eigenstream import __version__
 from eigenstream.cli import fit
 from eigenstream.cli._commands import Group, command, end_of_pipe, fail
-from eigenstream.cli._running import UNDER_WAY
 
 __all__ = ["app", "main"]
 
@@ -33,8 +32,8 @@ def main() -> None:
 
     def end(number: int, frame: object) -> None:
         asked.append(number)
-        if len(asked) == 1 and UNDER_WAY and UNDER_WAY[0].learning:
-            UNDER_WAY[0].stop()
+        if len(asked) == 1 and fit.UNDER_WAY and fit.UNDER_WAY[0].learning:
+            fit.UNDER_WAY[0].stop()
         else:
             sys.exit(128 + number)
 
@@ -76,20 +75,19 @@ def eigenstream(
         print(context.get_help())
 
 
-#: Each command, in a module of its name, with the arguments of its example.
+#: The module of each command, and the arguments of its example.
 COMMANDS = {
-    "transform": "model.eigs new.csv -o features.npy",
-    "evaluate": "model.eigs test.csv --labels species",
-    "plot": "model.eigs -o figure.png",
-    "info": "runs/*.csv --sequence day",
-    "merge": "monday.eigs tuesday.eigs -o both.eigs",
-    "export": "model.eigs -o components.csv",
-    "lags": "runs/*.csv --plot lags.png",
-    "watch": "model.eigs today.csv --reference good.csv --window 500",
-    "warmup": "",
-    "demo": "--seed 1 --out other.html",
+    "transform": ("transform", "model.eigs new.csv -o features.npy"),
+    "evaluate": ("evaluate", "model.eigs test.csv --labels species"),
+    "plot": ("models", "model.eigs -o figure.png"),
+    "info": ("info", "runs/*.csv --sequence day"),
+    "merge": ("models", "monday.eigs tuesday.eigs -o both.eigs"),
+    "export": ("models", "model.eigs -o components.csv"),
+    "lags": ("lags", "runs/*.csv --plot lags.png"),
+    "watch": ("watch", "model.eigs today.csv --reference good.csv --window 500"),
+    "warmup": ("start", ""),
+    "demo": ("start", "--seed 1 --out other.html"),
 }
-for name, example in COMMANDS.items():
-    module = import_module(f"eigenstream.cli.{name}")
-    command(app, name, example)(getattr(module, name))
+for name, (file, example) in COMMANDS.items():
+    command(app, name, example)(getattr(import_module(f"eigenstream.cli.{file}"), name))
 app.add_typer(fit.app, name="fit")

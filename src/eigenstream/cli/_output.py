@@ -166,11 +166,41 @@ def progress_bar(text: str = "{task.description}", console: Console | None = Non
     return Progress(*columns, console=console or terminal(), transient=True)
 
 
+class Times:
+    """The first and the last time, and the steps between rows of a sequence."""
+
+    def __init__(self) -> None:
+        self.ends: list[Any] = []
+        self.last = self.shortest = self.longest = np.nan
+        self.n_repeated = 0
+
+    def add(self, chunk: Any) -> None:
+        """Include the times of a chunk."""
+        if chunk.times is None:
+            return
+        raw = chunk.raw_times[[0, -1]].astype(np.str_).tolist()
+        self.ends = [(self.ends or raw)[0], raw[1]]
+        last = np.nan if chunk.new_sequence else self.last
+        steps = np.diff(chunk.times, prepend=last)
+        self.last = float(chunk.times[-1])
+        self.n_repeated += int((steps == 0).sum())
+        forward = steps[steps > 0]
+        self.shortest = np.fmin(self.shortest, forward.min(initial=np.inf))
+        self.longest = np.fmax(self.longest, forward.max(initial=-np.inf))
+
+    def facts(self) -> Facts:
+        """Return the facts by name, for rows with times."""
+        if not self.ends:
+            return {}
+        steps = {"shortest_step": self.shortest, "longest_step": self.longest}
+        return {"time": " to ".join(self.ends), **steps, "repeated_times": self.n_repeated}
+
+
 class Watched:
     """A stream that counts its rows and shows the progress of passes longer than a second."""
 
-    #: The shortest and the longest step in time of the pass.
-    steps: list[float]
+    #: The times of the rows of the pass.
+    times: Times
 
     def __init__(self, stream: Any, progress: Progress | None = None) -> None:
         self._stream = stream
@@ -210,14 +240,12 @@ class Watched:
         with closing(self._stream.chunks(skip)) as chunks:
             for chunk in chunks:
                 yield chunk
-                if chunk.times is not None and len(chunk) > 1:
-                    steps = np.diff(chunk.times)
-                    self.steps = [min(self.steps[0], steps.min()), max(self.steps[1], steps.max())]
+                self.times.add(chunk)
                 self._advance(len(chunk))
 
     def _begin(self, skipped: int) -> None:
         self._since, self.rows, self._skipped = perf_counter(), 0, skipped
-        self.steps = [np.inf, 0.0]
+        self.times = Times()
         self._next_line = LINE_SECONDS
 
     def _advance(self, rows: int) -> None:

@@ -5,16 +5,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from eigenstream.cli._options import Data, Json, MissingAsFitted, ModelFile, ReadingOptions, column
 from eigenstream.cli._output import Watched, show, waiting
-from eigenstream.cli._pairs import pairs_of
 from eigenstream.cli.transform import feature_model
 from eigenstream.core.types import Array, Estimator, Facts, Matrix, StreamLike
 from eigenstream.rows.prepared import without_steps
 
 if TYPE_CHECKING:
     from eigenstream.evaluation.base import PairCounts
+
+
+#: The words for pairs of one class, and for other pairs.
+EQUAL = ("1", "+1", "equal", "same", "true", "yes", "positive")
+UNEQUAL = ("-1", "0", "unequal", "different", "false", "no", "negative")
 
 
 def evaluate(
@@ -138,3 +143,27 @@ def _measures(counts: "PairCounts", threshold: float | None) -> dict[str, float]
 
     measures = {"risk": risk_curve(counts).risk, "roc_area": roc_area(counts)}
     return measures if threshold is None else measures | {"error": risk_at(counts, threshold)}
+
+
+def pairs_of(stream: StreamLike, path: Path) -> tuple[Any, NDArray[np.int64], NDArray[np.int64]]:
+    """Return all rows of a stream, the pairs of them that a table names, and their signs.
+
+    Rows with missing values become NaN.
+    """
+    from eigenstream.streams import columns_of
+
+    first, second, kinds = columns_of(path, 3, "pairs")
+    rows: list[Array] = []
+    for chunk in stream.chunks():
+        part = chunk.rows
+        if chunk.weights is not None:
+            part = np.where(chunk.weights[:, None] > 0, part, np.nan)
+        rows.append(part)
+    items = np.concatenate(rows)
+    index = np.column_stack([first, second])
+    if not np.isin(index, np.arange(len(items))).all():
+        raise ValueError(f"{path} has pairs of no items. Use row numbers, 0 to {len(items) - 1}.")
+    words = [str(kind).strip().lower().removesuffix(".0") for kind in kinds.tolist()]
+    if odd := sorted({*words} - {*EQUAL, *UNEQUAL}):
+        raise ValueError(f"{path} has {odd[0]!r:.40} as a kind of pairs. Use equal or unequal.")
+    return items, index.astype(np.int64), np.where(np.isin(words, EQUAL), 1, -1)

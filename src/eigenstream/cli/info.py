@@ -1,7 +1,7 @@
 """``eigenstream info``: the contents of data, or of a model file."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
@@ -62,7 +62,6 @@ def _facts_of_pass(stream: StreamLike) -> tuple[Facts, list[Facts]]:
     n_missing, first = 0, None
     ranges = [np.full(stream.n_features, end) for end in (np.inf, -np.inf)]
     absent = np.zeros(stream.n_features, np.int64)
-    times = Times()
     with Watched(stream) as watched:
         for chunk in watched.chunks():
             if chunk.new_sequence or not lengths:
@@ -80,7 +79,6 @@ def _facts_of_pass(stream: StreamLike) -> tuple[Facts, list[Facts]]:
                 row = chunk.first_row + int(holes[0]) * chunk.stride
                 first = {"source": chunk.source, "row": row}
             n_missing += len(holes)
-            times.add(chunk)
         seconds = watched.seconds
     facts: Facts = {
         "rows": watched.rows,
@@ -89,7 +87,7 @@ def _facts_of_pass(stream: StreamLike) -> tuple[Facts, list[Facts]]:
         "longest": max(lengths),
         "rows_with_missing": n_missing,
         "first_missing": first,
-        **times.facts(),
+        **watched.times.facts(),
         "seconds": seconds,
         "rows_per_second": round(watched.rows / max(seconds, 1e-9)),
     }
@@ -98,36 +96,6 @@ def _facts_of_pass(stream: StreamLike) -> tuple[Facts, list[Facts]]:
     columns = zip(names, absent.tolist(), *known, strict=True)
     keys = "name", "missing", "least", "largest"
     return facts, [dict(zip(keys, column, strict=True)) for column in columns]
-
-
-class Times:
-    """The first and the last time, and the steps between rows of a sequence."""
-
-    def __init__(self) -> None:
-        self.ends: list[Any] = []
-        self.last = self.shortest = self.longest = np.nan
-        self.n_repeated = 0
-
-    def add(self, chunk: Any) -> None:
-        """Include the times of a chunk."""
-        if chunk.times is None:
-            return
-        raw = chunk.raw_times[[0, -1]].astype(np.str_).tolist()
-        self.ends = [(self.ends or raw)[0], raw[1]]
-        last = np.nan if chunk.new_sequence else self.last
-        steps = np.diff(chunk.times, prepend=last)
-        self.last = float(chunk.times[-1])
-        self.n_repeated += int((steps == 0).sum())
-        forward = steps[steps > 0]
-        self.shortest = np.fmin(self.shortest, forward.min(initial=np.inf))
-        self.longest = np.fmax(self.longest, forward.max(initial=-np.inf))
-
-    def facts(self) -> Facts:
-        """Return the facts by name, for rows with times."""
-        if not self.ends:
-            return {}
-        steps = {"shortest_step": self.shortest, "longest_step": self.longest}
-        return {"time": " to ".join(self.ends), **steps, "repeated_times": self.n_repeated}
 
 
 def _show_model(path: Path, json: bool) -> None:
