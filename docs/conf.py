@@ -1,14 +1,18 @@
 """The documentation as a site: ``make docs``."""
 
+import html
 import inspect
 import pkgutil
 import re
 import sys
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import matplotlib as mpl
 import pybtex.plugin
+from docutils import nodes
 from pybtex.style.formatting.unsrt import Style
 from pybtex.style.labels import BaseLabelStyle
 from sphinx.application import Sphinx
@@ -19,11 +23,16 @@ from typer.main import get_command
 
 import eigenstream
 
+mpl.use("Agg")
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 import notebooks  # noqa: E402
+import samples  # noqa: E402
 
 GENERATED = HERE / "reference" / "generated"
+
+#: Generated texts that other pages include.
+INCLUDED = ("command-line", "objects", "drawings", "reports")
 
 project = "eigenstream"
 author = copyright = "The eigenstream developers"
@@ -41,7 +50,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "sphinxcontrib.bibtex",
 ]
-exclude_patterns = ["_build", "reference/generated/command-line.md"]
+exclude_patterns = ["_build", *(f"reference/generated/{name}.md" for name in INCLUDED)]
 nitpicky = True
 toc_object_entries_show_parents = "hide"
 
@@ -76,6 +85,8 @@ sphinx_gallery_conf = {
     "within_subsection_order": ExplicitOrder([*FIRST, "*"]),
     "capture_repr": (),
     "backreferences_dir": "gallery/backreferences",
+    "doc_module": ("eigenstream",),
+    "inspect_global_variables": False,
     "download_all_examples": False,
     "show_memory": False,
     "show_signature": False,
@@ -89,13 +100,16 @@ html_copy_source = False
 SCRIPTS = [f"../papers/explorer/{name}.js" for name in ("orders", "explorer")]
 html_static_path = ["static", *SCRIPTS]
 html_css_files = ["site.css"]
+html_favicon = "static/favicon.svg"
+# Sample reports are whole pages.
+html_extra_path = ["reference/generated/samples"]
 html_show_sourcelink = False
 html_sidebars = {"index": []}
 html_theme_options = {
     "github_url": "https://github.com/eigenstream/eigenstream",
     "header_links_before_dropdown": 6,
     "navbar_persistent": ["search-button"],
-    "show_prev_next": False,
+    "show_prev_next": True,
     "use_edit_page_button": False,
     "footer_start": ["copyright"],
     "footer_end": [],
@@ -106,6 +120,7 @@ html_theme_options = {
 INSIDE = {"cli", "demo", "kernels", "rows"}
 
 
+@cache
 def listing() -> dict[str, list[str]]:
     """Return the names of every public module, each class and function once."""
     found: dict[str, list[str]] = {}
@@ -134,24 +149,51 @@ def write_reference(app: Sphinx) -> None:
     for path in GENERATED.rglob("*.rst"):
         if path.stem not in pages:  # the name is gone
             path.unlink()
+    drawn, lines = samples.draw(GENERATED / "pictures"), list[str]()
     for module, keys in names.items():
         title = module.removeprefix("eigenstream.")
         head = f"{title}\n{'=' * len(title)}\n\n.. module:: {module}\n\n"
         words = (import_module(module).__doc__ or "").splitlines()[0]
         table = ".. autosummary::\n   :toctree: ../\n\n" + "".join(f"   {key}\n" for key in keys)
         write(GENERATED / "modules" / f"{module}.rst", f"{head}{words}\n\n{table}")
+        lines += [f"\n### {title}\n\n{words}\n"]
         for key in keys:
-            is_class = inspect.isclass(getattr(import_module(module), key))
+            value = getattr(import_module(module), key)
+            lines.append(f"- {{py:obj}}`~{module}.{key}`: {first_line(value)}")
+            is_class = inspect.isclass(value)
             page = f"{key}\n{'=' * len(key)}\n\n.. currentmodule:: {module}\n\n"
+            if module == "eigenstream.plotting" and key in drawn:
+                page += f".. image:: pictures/{key}.png\n   :alt: The figure of the example\n\n"
             page += f".. auto{'class' if is_class else 'function'}:: {key}\n"
             page += (
                 "   :members:\n   :inherited-members:\n   :special-members: __call__\n" * is_class
             )
+            page += f"\n.. minigallery:: {module}.{key}\n   :add-heading: Gallery examples\n"
             write(GENERATED / f"{module}.{key}.rst", page)
     command = get_command(import_module("eigenstream.cli").app)
     name, title = "eigenstream", "Command line"
     text = get_docs_for_click(obj=command, ctx=Context(command), name=name, title=title)
     write(GENERATED / "command-line.md", text)
+    write(GENERATED / "objects.md", "\n".join(lines))
+    cards = "".join(card(name) for name in drawn)
+    write(GENERATED / "drawings.md", f"::::{{grid}} 2 2 3 3\n:gutter: 2\n\n{cards}::::\n")
+    reported = samples.write_reports(GENERATED / "samples" / "samples")
+    links = [f'<li><a href="../samples/{name}.html">{name}</a></li>\n' for name in reported]
+    write(GENERATED / "reports.md", f"```{{raw}} html\n<ul>\n{''.join(links)}</ul>\n```\n")
+
+
+def first_line(value: Any) -> str:
+    """Return the summary of an object in Markdown."""
+    line = (inspect.getdoc(value) or "").splitlines()[0].replace("``", "`")
+    return re.sub(r"\s*(\(\[.*\]_.*\)|\[\w+\]_?)", "", line).replace("|", r"\|").replace("*", r"\*")
+
+
+def card(name: str) -> str:
+    """Return the picture of a drawing function, with a link to its page."""
+    return (
+        f":::{{grid-item-card}} `{name}`\n:link: /reference/generated/eigenstream.plotting.{name}\n"
+        f":link-type: doc\n:img-bottom: /reference/generated/pictures/{name}.png\n:::\n\n"
+    )
 
 
 def write(path: Path, text: str) -> None:
@@ -173,6 +215,54 @@ def mend(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[
                 text = parts[i].replace("|", r"\|")
                 parts[i] = re.sub(rf"\[({app.config.citation_keys})\]", r":cite:`\1`", text)
             lines[k] = "".join(parts)
+
+
+#: Classes that solve related problems: each page links the others.
+RELATED = (
+    "StreamPCA SlowSubspace DynamicSubspace ContrastSubspace",
+    "ClassSubspace PairSubspace PairMetric ThresholdClassifier",
+    "CompetitiveLearning SelfOrganizingMap Grid ClassMap MapQuality",
+    "OjaNeuron SangerNetwork StreamPCA",
+    "Perceptron Adaline AdalineRegressor MultilayerPerceptron MultilayerPerceptronRegressor",
+    "RBFNetwork QuadraticMap GradientOrientation TemporalPairs",
+    "Monitor Deviation WindowRecord StreamPCA SlowSubspace",
+    "Dense Krylov Sketch Flow Kernel Solver",
+    "Auto Constant Exponential Power Steps Schedule",
+    "Autoregressive GaussianMixture HeatExchanger ImageViews ImageWalk SpikedGaussian Process",
+    "Algebraic FiniteMemory Geometric Independent MarkovMixing EstimatedMixing MixingProfile",
+    "CompetitiveDynamics PrincipalDynamics SymmetricPair Dynamics Advice Plateau Trajectory",
+    "OrderParameters SimulatedRuns Trajectory History",
+    "Result SlowResult DynamicResult VarianceResult ContrastResult PairResult",
+    "Uncertainty Estimate HeldOut LagPath AlphaPath Decay ChapmanKolmogorov",
+    "PairROC PairRisks PairRule RateInterval BalancedRisk RiskBound SubspaceBound",
+)
+
+
+def add_related(
+    app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]
+) -> None:
+    """Add links to related classes to the docstring of a class without such a list."""
+    if what == "class" and name.startswith("eigenstream") and "See Also" not in lines:
+        own = obj.__name__
+        names = dict.fromkeys(" ".join(g for g in RELATED if own in g.split()).split())
+        public = {key: module for module, keys in listing().items() for key in keys}
+        others = [f"{public[key]}.{key}" for key in names if key != own and key in public]
+        if others:
+            ends = [k for k, line in enumerate(lines) if line in ("References", "Examples")]
+            lines[(end := min(ends, default=len(lines))) : end] = [
+                *("See Also", "--------"),
+                *others,
+                "",
+            ]
+
+
+def describe(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Describe a page by its first paragraph, for search engines."""
+    if doctree is not None:
+        texts = [node.astext() for node in doctree.findall(nodes.paragraph)]
+        text = re.sub(r"\s+", " ", next((text for text in texts if len(text) > 40), project))
+        short = html.escape(text[:200].rsplit(" ", 1)[0] if len(text) > 200 else text)
+        context["metatags"] += f'\n<meta name="description" content="{short}">'
 
 
 def add_notebook(app: Sphinx, name: str, source: list[str]) -> None:
@@ -208,7 +298,10 @@ def setup(app: Sphinx) -> None:
     keys = "|".join(re.findall(r"^@\w+\{(\w+),", entries, re.MULTILINE))
     app.add_config_value("citation_keys", keys, "env")
     notebooks.write(HERE / "tutorials", GENERATED / "notebooks")
+    (GENERATED / "samples" / "samples").mkdir(parents=True, exist_ok=True)
     app.connect("source-read", add_notebook)
     app.connect("builder-inited", write_reference, priority=100)
+    app.connect("autodoc-process-docstring", add_related, priority=100)
     app.connect("autodoc-process-docstring", mend, priority=900)
+    app.connect("html-page-context", describe)
     app.connect("autodoc-skip-member", skip)

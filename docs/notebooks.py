@@ -30,6 +30,7 @@ def prose(text: str) -> str:
     '[Maps](https://eigenstream.github.io/eigenstream/how-to/maps.html#hits) as in [DYN]'
     """
     text = re.sub(r"\{cite\}`(\w+)`", r"[\1]", text)
+    text = re.sub(r"\{term\}`([^`<]*?)( <.*?>)?`", r"\1", text)
     text = re.sub(r"\]\(([\w-]+\.md)", r"](../tutorials/\1", text)
     text = re.sub(r"\]\(\.\./([\w/-]+)\.(?:md|rst)", rf"]({SITE}\1.html", text)
     return text.strip()

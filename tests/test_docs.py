@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from matplotlib import pyplot
 from sklearn.base import BaseEstimator
+from sphinx.search.en import SearchEnglish
 
 import browsers
 from eigenstream.features import GradientOrientation
@@ -138,6 +139,7 @@ PAGES = (
     *("index", "gallery/index", "tutorials/heat-exchanger", "tutorials/sensor-drift"),
     *("tutorials/perceptron-to-backpropagation", "tutorials/molecule", "explanation/prototypes"),
     *("how-to/files-and-streams", "how-to/command-line", "how-to/missing-values"),
+    *("how-to/reports-and-drawings", "reference/index", "explanation/glossary"),
     *("migration/minisom", "migration/deeptime"),
     *("reference/generated/eigenstream.SlowSubspace", "reference/command-line"),
     *("reference/generated/eigenstream.MultilayerPerceptronRegressor",),
@@ -190,6 +192,48 @@ def check_network(out):
             page.read_text(encoding="utf-8"),
         )
         assert not loaded, f"{page.name} loads {loaded}"
+
+
+#: Words that readers search for, and a page that they must find.
+SEARCHES = {
+    "dimensionality reduction": "reference/index",
+    "anomaly detection": "get-started/which-estimator",
+    "forecast": "get-started/which-estimator",
+    "clustering": "index",
+    "denoise": "get-started/which-estimator",
+    "visualise": "how-to/reports-and-drawings",
+    "GPU": "how-to/arrays-on-a-device",
+}
+
+
+def check_search(out):
+    """Check that the search finds the pages of common words."""
+    text = (out / "searchindex.js").read_text(encoding="utf-8")
+    index = json.loads(text[text.index("{") : text.rindex("}") + 1])
+    stem = SearchEnglish({}).stem
+    for words, page in SEARCHES.items():
+        for word in map(stem, words.lower().split()):
+            found = [np.atleast_1d(index[kind].get(word, [])) for kind in ("terms", "titleterms")]
+            pages = {index["docnames"][k] for k in np.concatenate(found).astype(int)}
+            assert page in pages, f"{word!r} finds {sorted(pages)}"
+
+
+def check_samples(out):
+    """Check that each link to a sample report leads to a page."""
+    page = out / "how-to" / "reports-and-drawings.html"
+    links = re.findall(r'href="([^"]*samples/[^"]*)"', page.read_text(encoding="utf-8"))
+    assert len(links) > 10
+    assert all((page.parent / link).read_text("utf-8").count("<section>") for link in links)
+
+
+def check_class_pages(out):
+    """Check that pages of estimators link the gallery and related classes."""
+    for name in ("SlowSubspace", "SelfOrganizingMap", "Monitor", "MultilayerPerceptron"):
+        page = out / "reference" / "generated" / f"eigenstream.{name}.html"
+        text = page.read_text(encoding="utf-8")
+        assert "See also" in text, name
+        assert "Gallery examples" in text, name
+        assert '<meta name="description"' in text, name
 
 
 def check_widths(out, browser):
@@ -247,6 +291,9 @@ def test_the_site(tmp_path, request):
     check_names(tmp_path)
     check_links(tmp_path)
     check_network(tmp_path)
+    check_search(tmp_path)
+    check_samples(tmp_path)
+    check_class_pages(tmp_path)
     if browsers.found() is not None:
         browser = request.getfixturevalue("browser")
         check_widths(tmp_path, browser)

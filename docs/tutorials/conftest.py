@@ -4,6 +4,8 @@ from importlib.util import find_spec
 
 NEEDS = {
     "sunspots.md": "statsmodels",
+    "station-file.md": "statsmodels",
+    "instrument-netcdf.md": "statsmodels",
     "climate-patterns.md": "xarray",
     "single-cells.md": "anndata",
 }

@@ -151,8 +151,9 @@ def spectrum(
 
     Examples
     --------
+    >>> from sklearn.datasets import load_digits
     >>> from eigenstream import StreamPCA
-    >>> spectrum(StreamPCA(2).fit(np.diag([3.0, 2.0, 1.0]))).get_ylabel()
+    >>> spectrum(StreamPCA(10).fit(load_digits().data)).get_ylabel()
     'variance along the component'
     """
     ax = axes(title="Spectrum") if ax is None else ax
@@ -212,7 +213,8 @@ def sweep(
 
     Examples
     --------
-    >>> sweep([0.1, 0.5, 0.9], [0.7, 0.9, 0.8], {"auto": 0.4}).get_xlabel()
+    >>> alpha = np.linspace(0.1, 0.9, 9)
+    >>> sweep(alpha, 0.9 - (alpha - 0.5) ** 2, {"auto": 0.4}).get_xlabel()
     'alpha, the weight of the variance'
     """
     ax = axes(title="ROC area") if ax is None else ax
@@ -265,7 +267,7 @@ def alphas(path: Any, *, ax: Axes | None = None) -> Axes:
     ax.axvline(best, color=COLOURS[2], lw=1.5, ls=":", label=f"bound: {best:.3g}")
     ax.set(xlabel="alpha, the weight of the variance", ylabel="eigenvalue / alpha")
     ax.set(xlim=(path.alphas[0], 1.0), ylim=(-1.1, 1.1))
-    legend(ax, "upper left")
+    legend(ax, "lower right")
     return ax
 
 
@@ -286,10 +288,14 @@ def roc(curves: Any, *, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
+    >>> from sklearn.datasets import load_wine
+    >>> from eigenstream import ClassSubspace
     >>> from eigenstream.evaluation import pair_roc
-    >>> curve = pair_roc([[0.0], [1.0], [5.0], [5.5]], ["a", "a", "b", "b"])
-    >>> roc({"raw": curve}).get_legend_handles_labels()[1]
-    ['raw  1.000']
+    >>> X, y = load_wine(return_X_y=True)
+    >>> learned = ClassSubspace().fit(X, y).transform(X)
+    >>> curves = {"raw": pair_roc(X, y), "learned": pair_roc(learned, y)}
+    >>> len(roc(curves).lines)
+    3
     """
     ax = axes(4.6, 4.2, "ROC curve") if ax is None else ax
     named = curves if isinstance(curves, Mapping) else {"": curves}
@@ -335,11 +341,10 @@ def distances(model: Estimator, threshold: float | None = None, *, ax: Axes | No
 
     Examples
     --------
-    >>> from eigenstream import PairSubspace
-    >>> pairs = np.array([[[0.0, 0.0], [0.0, 1.0]], [[0.0, 0.0], [1.0, 0.0]]])
-    >>> distances(
-    ...     PairSubspace(1, criterion="difference", eta=1.0).fit(pairs, [1, -1])
-    ... ).get_xlabel()
+    >>> from sklearn.datasets import load_wine
+    >>> from eigenstream import ClassSubspace
+    >>> X, y = load_wine(return_X_y=True)
+    >>> distances(ClassSubspace().fit(X, y)).get_xlabel()
     'distance'
     """
     ax = axes(title="Distances of pairs") if ax is None else ax
@@ -397,9 +402,11 @@ def courses(
 
     Examples
     --------
-    >>> ax = courses({"R": ([0, 1], [0.0, 0.9])}, {"R": ([1], [0.88], [0.02])})
-    >>> ax.get_legend_handles_labels()[1]
-    ['R']
+    >>> t = np.linspace(0, 5)
+    >>> lines = {"fast": (t, np.exp(-t)), "slow": (t, np.exp(-t / 5))}
+    >>> points = {"fast": ([1, 2, 3], [0.4, 0.1, 0.1], [0.1, 0.1, 0.1])}
+    >>> courses(lines, points).get_legend_handles_labels()[1]
+    ['fast', 'slow']
     """
     ax = axes() if ax is None else ax
     ax.set(xlabel=labels[0], ylabel=labels[1], xscale=scales[0], yscale=scales[1])
@@ -486,13 +493,11 @@ def runs(
 
     Examples
     --------
-    >>> ax = runs([[[0.0], [1.0]], [[3.0], [2.0], [1.0]]], ["slow"])
-    >>> [
-    ...     line.get_xdata().tolist()
-    ...     for line in ax.lines
-    ...     if len(line.get_xdata()) > 2
-    ... ]
-    [[2, 3, 4]]
+    >>> from eigenstream.processes import Autoregressive
+    >>> process = Autoregressive([0.99, 0.9], random_state=0)
+    >>> ax = runs([process.take(300), process.take(200)], ["slow", "fast"])
+    >>> ax.get_xlabel()
+    'row'
     """
     sequences = [sequences] if getattr(sequences, "ndim", 0) == 2 else sequences
     parts = [np.asarray(part, np.float64) for part in sequences]

@@ -212,8 +212,15 @@ def propagator(modes: Any, *, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> from eigenstream import DynamicSubspace
-    >>> rows = np.random.default_rng(0).standard_normal((500, 3)).cumsum(axis=0)
-    >>> propagator(DynamicSubspace(2).fit(rows)).get_xlabel()
+    >>> rng = np.random.default_rng(0)
+    >>> x = [np.zeros(2)]
+    >>> for _ in range(2000):
+    ...     a, b = x[-1]
+    ...     x.append(
+    ...         [0.8 * a - 0.5 * b, 0.5 * a + 0.8 * b] + rng.standard_normal(2)
+    ...     )
+    >>> bars = DynamicSubspace(2).uncertainty(np.array(x))
+    >>> propagator(bars).get_xlabel()
     'real part of the eigenvalue'
     """
     ax = axes(title="Propagator") if ax is None else ax

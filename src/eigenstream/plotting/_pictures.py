@@ -131,8 +131,12 @@ def mosaic(images: ArrayLike, *, columns: int = 10, ax: Axes | None = None) -> A
 
     Examples
     --------
-    >>> mosaic(signed([[-1.0, 0.0, 0.5, 1.0]], 2)).images[0].get_size()
-    (3, 3)
+    >>> from sklearn.datasets import load_digits
+    >>> from eigenstream import StreamPCA
+    >>> pca = StreamPCA(12).fit(load_digits().data)
+    >>> ax = mosaic(signed(pca.components_, 8), columns=6)
+    >>> ax.images[0].get_size()
+    (18, 54)
     """
     pictures = np.asarray(images, np.uint8)
     if pictures.ndim == 3:
@@ -197,9 +201,12 @@ def loadings(
 
     Examples
     --------
-    >>> ax = loadings([[0.6, 0.8], [-0.8, 0.6]], ["heat", "wind"])
-    >>> [text.get_text() for text in ax.get_yticklabels()]
-    ['wind', 'heat', 'heat', 'wind']
+    >>> from sklearn.datasets import load_wine
+    >>> from eigenstream import StreamPCA
+    >>> wine = load_wine(as_frame=True).data.sample(frac=1, random_state=0)
+    >>> ax = loadings(StreamPCA(2, scale=True).fit(wine, blocks=10))
+    >>> [text.get_text() for text in ax.get_yticklabels()][:2]
+    ['flavanoids', 'total_phenols']
     """
     names = names_of_features(model) if names is None else names
     rows = np.atleast_2d(np.asarray(getattr(model, "components_", model), np.float64))
@@ -286,8 +293,12 @@ def embedding(
 
     Examples
     --------
-    >>> len(embedding([[0.0, 1.0], [2.0, 3.0]], ["a", "b"]).texts)
-    2
+    >>> from sklearn.datasets import load_iris
+    >>> from eigenstream import ClassSubspace
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = ClassSubspace(2).fit(X, y)
+    >>> len(embedding(model.transform(X), y).texts)
+    3
     """
     ax = axes(5.0, 4.5, "First two features") if ax is None else ax
     points, names = np.asarray(features, np.float64), np.asarray(labels)
@@ -333,11 +344,12 @@ def sizes(model: Estimator, *, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
+    >>> from sklearn.datasets import load_digits
     >>> from eigenstream import CompetitiveLearning
-    >>> model = CompetitiveLearning(2, init=[[0.0], [9.0]])
-    >>> ax = sizes(model.fit([[0.0], [8.0], [9.0]]))
-    >>> [float(bar.get_height()) for bar in ax.patches]
-    [3.0, 2.0]
+    >>> model = CompetitiveLearning(12, random_state=0)
+    >>> ax = sizes(model.fit(load_digits().data))
+    >>> len(ax.patches)
+    12
     """
     values = np.asarray(model.counts_, np.float64)
     order = np.argsort(-values, kind="stable")
@@ -387,12 +399,12 @@ def map_plane(
 
     Examples
     --------
-    >>> from eigenstream.prototypes import Grid
-    >>> ax = map_plane(
-    ...     Grid(2, 3, "hexagonal"), [[1, 2, 3], [4, 5, 6]], label="hits"
-    ... )
+    >>> from sklearn.datasets import load_iris
+    >>> from eigenstream import SelfOrganizingMap
+    >>> som = SelfOrganizingMap((6, 9), topology="hexagonal", random_state=0)
+    >>> ax = map_plane(som.fit(load_iris().data))
     >>> len(ax.collections[0].get_paths())
-    6
+    54
     """
     ax = axes(4.6, 3.8, "U-matrix" if values is None else literal(label)) if ax is None else ax
     if values is None:
@@ -426,13 +438,13 @@ def map_classes(som: Any, class_map: "ClassMap", *, ax: Axes | None = None) -> A
 
     Examples
     --------
-    >>> from eigenstream.prototypes import ClassMap, Grid
-    >>> found = ClassMap(
-    ...     np.array(["a", "b"]), np.array([[3.0, 1.0], [0.0, 0.0]]), (2,)
-    ... )
-    >>> ax = map_classes(Grid(1, 2), found)
-    >>> ax.collections[0].get_facecolors()[:, 3].tolist()
-    [0.75, 0.0]
+    >>> from sklearn.datasets import load_iris
+    >>> from eigenstream import SelfOrganizingMap
+    >>> X, y = load_iris(return_X_y=True)
+    >>> som = SelfOrganizingMap((6, 9), random_state=0).fit(X)
+    >>> ax = map_classes(som, som.class_map(X, y))
+    >>> len(ax.collections[0].get_facecolors())
+    54
     """
     ax = axes(5.0, 3.8, "Classes") if ax is None else ax
     grid = getattr(som, "grid_", som)
@@ -481,12 +493,12 @@ def map_net(
 
     Examples
     --------
-    >>> from eigenstream.prototypes import Grid
-    >>> ax = map_net(
-    ...     Grid(1, 3), [[0.5, 0.5]], prototypes=[[0, 0], [1, 1], [2, 0]]
-    ... )
+    >>> from eigenstream import SelfOrganizingMap
+    >>> rows = np.random.default_rng(0).uniform(size=(2000, 2))
+    >>> som = SelfOrganizingMap((8, 8), random_state=0).fit(rows)
+    >>> ax = map_net(som, rows)
     >>> len(ax.collections[0].get_segments())
-    2
+    112
     """
     ax = axes(3.6, 3.6, "Net") if ax is None else ax
     grid = getattr(som, "grid_", som)

@@ -421,7 +421,9 @@ def _features(estimator: Estimator, leading: Leading) -> dict[str, list[Panel]]:
         complete = there.all(axis=1) if whole else there.any(axis=1)
         features = np.full((len(thin), len(names)), np.nan)
         if complete.any():
-            features[complete] = np.asarray(model.transform(thin[complete]))[:, : len(names)]
+            with warnings.catch_warnings():  # rows here have no names of columns
+                warnings.simplefilter("ignore")
+                features[complete] = np.asarray(model.transform(thin[complete]))[:, : len(names)]
         curves.append(features)
     panels: dict[str, list[Panel]] = {}
     caption = (
