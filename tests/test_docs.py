@@ -27,6 +27,8 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 #: Characters of a line of code: longer lines are cut off in a window of 1200 pixels.
 LONGEST = 76
+#: Blocks that hold text.
+TEXT = "```{raw}", "```{glossary}"
 
 
 def code_lines(text):
@@ -35,7 +37,7 @@ def code_lines(text):
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith("```"):
             fenced = "" if fenced else line
-        elif (fenced and "raw" not in fenced) or line.startswith("    "):
+        elif (fenced and not fenced.startswith(TEXT)) or line.startswith("    "):
             yield number, line
 
 
