@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_iris, load_wine
 from sklearn.decomposition import PCA
@@ -90,6 +91,26 @@ def test_explained_variances_and_score_are_those_of_the_components():
         streamed.explained_variance_ratio_, network.explained_variance_ratio_, rtol=1e-10
     )
     assert not hasattr(network.partial_fit(rows), "explained_variance_ratio_")
+
+
+@pytest.mark.parametrize(
+    "neuron", [Perceptron(), AdalineRegressor(), MultilayerPerceptron(3, batch_size=4)], ids=repr
+)
+def test_sparse_rows_learn_as_dense_rows_do(neuron, monkeypatch):
+    rows = np.random.default_rng(0).standard_normal((90, 6))
+    rows[np.abs(rows) < 1] = 0.0
+    targets = (rows[:, 0] > 0).astype(int)
+    weights = np.arange(90) % 3 + 0.5
+    neuron = clone(neuron).set_params(shuffle=False, max_iter=4, random_state=0)
+    monkeypatch.setattr("eigenstream.neurons._base.PART", 6 * 40)  # several blocks
+    sparse = csr_array(rows)
+    left = clone(neuron).fit(sparse, targets, sample_weight=weights)
+    right = clone(neuron).fit(rows, targets, sample_weight=weights)
+    assert pickle.dumps(left.predict(sparse)) == pickle.dumps(right.predict(rows))
+    np.testing.assert_allclose(left.loss_curve_, right.loss_curve_, rtol=1e-12)
+    left.partial_fit(sparse[:5], targets[:5])
+    right.partial_fit(rows[:5], targets[:5])
+    np.testing.assert_array_equal(left.predict(rows), right.predict(rows))
 
 
 def test_components_far_from_converged_raise_a_warning():

@@ -233,7 +233,6 @@ def test_the_contract_of_clusters():
     due = -weights @ squares.min(axis=1)
     assert model.score(rows, sample_weight=weights) == pytest.approx(due)
     model.partial_fit(rows)
-    assert not hasattr(model, "labels_")
     assert not hasattr(model, "inertia_")
 
 
@@ -394,6 +393,18 @@ def test_rows_that_are_all_left_out_raise(method):
     ):
         with pytest.raises(ValueError, match="Every row has weight zero"):
             clone(model).set_params(missing=missing).fit(given, sample_weight=weights)
+
+
+def test_labels_after_partial_fit_are_those_of_the_chunk():
+    rows = np.random.default_rng(0).standard_normal((4000, 3))
+    model = CompetitiveLearning(5, random_state=0)
+    for first in (0, 100, 2500):  # before and after the prototypes are chosen
+        chunk = rows[first : first + 1500 * (first > 0) + 100]
+        model.partial_fit(chunk)
+        np.testing.assert_array_equal(model.labels_, model.predict(chunk))
+    model.fit(open_stream(rows))
+    with pytest.raises(AttributeError, match=r"Use predict\."):
+        model.labels_  # noqa: B018
 
 
 # ---- real data -----------------------------------------------------------------------------------

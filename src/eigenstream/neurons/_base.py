@@ -16,6 +16,7 @@ from sklearn.utils.multiclass import _check_partial_fit_first_call, check_classi
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from eigenstream.core import checks
+from eigenstream.core.checks import is_sparse
 from eigenstream.core.documented import COUNT, NOT_NEGATIVE
 from eigenstream.core.history import History
 from eigenstream.core.linalg import Float64s
@@ -67,7 +68,8 @@ class Neurons(Guarded, ABC):
     Attributes
     ----------
     converged_ : bool
-        True if the last pass, or chunk, met the condition of convergence.
+        True if the last pass of ``fit`` met the condition of convergence. After ``partial_fit`` it
+        is False, or for a perceptron whether the chunk had no mistake.
     history_ : History
         The recorded weights, and the loss of each pass or chunk if the rule has one.
     n_iter_ : int
@@ -229,8 +231,8 @@ class SupervisedNeurons(Neurons):
         Parameters
         ----------
         X : array-like of shape (n, n_features), or a stream
-            The rows. A stream is read in parts of 64 MB, pass by pass. Rows are shuffled within a
-            part.
+            The rows. A stream is read in parts of 64 MB, pass by pass, and sparse rows are made
+            dense in such parts. Rows are shuffled within a part.
         y : array-like of shape (n,), or (n, n_targets) for regression
             The targets. A stream may have labels itself.
         sample_weight : array-like of shape (n,), default=None
@@ -244,7 +246,7 @@ class SupervisedNeurons(Neurons):
         self._start()
         if is_stream(X):
             X = labelled_stream(X, y, self)
-        fit = fit_of(self, X, None, sample_weight)
+        fit = fit_of(self, X, None, sample_weight, sparse=True)
         start, random = self._blocks(fit, y), check_random_state(self.random_state)
         self._units = self._new_units(random)
         self.converged_ = self._learn_passes(start, random)
@@ -260,15 +262,20 @@ class SupervisedNeurons(Neurons):
 
     def _blocks(self, fit: Fit, y: LabelsLike) -> Start:
         """Return a function that starts a pass over the blocks of the rows."""
-        if fit.array is not None:
-            whole = self._block(self._labelled(fit.array, y, first=True))
-            return lambda: [whole]
-        fit.several(f"fit of {type(self).__name__}")
-        for chunk in _heavy(fit):
-            self._note_targets(self._as_targets(chunk.targets))
+        labelled = None if fit.array is None else self._labelled(fit.array, y, first=True)
+        if labelled is None:
+            fit.several(f"fit of {type(self).__name__}")
+            for chunk in _weighted(fit):
+                self._note_targets(self._as_targets(chunk.targets))
+        elif not is_sparse(labelled.rows):
+            block = self._block(labelled)
+            return lambda: [block]
 
         def coded() -> Iterator[Chunk]:
-            for chunk in _heavy(fit):
+            if labelled is not None:
+                yield labelled
+                return
+            for chunk in _weighted(fit):
                 yield replace(chunk, targets=self._targets(self._as_targets(chunk.targets)))
 
         def start() -> Iterator[Block]:
@@ -324,7 +331,7 @@ class SupervisedNeurons(Neurons):
             first = model._start_or_continue()
             if isinstance(model, Classifying):
                 _check_partial_fit_first_call(model, classes)
-            chunk = chunk_of(model, X, sample_weight, reset=first)
+            chunk = chunk_of(model, X, sample_weight, reset=first, sparse=True)
             block = model._block(model._labelled(chunk, y, first=first))
             if first:
                 model._units = model._new_units(check_random_state(model.random_state))
@@ -374,14 +381,15 @@ class SupervisedNeurons(Neurons):
                 f"{type(self).__name__} requires y to be passed, but the target y is None. Give "
                 "one label or number a row, or a stream with open_stream(..., labels=...)."
             )
-        check_consistent_length(chunk.rows, y)
+        if not (isinstance(y, np.ndarray) and y.ndim > 0 and len(y) == len(chunk)):
+            check_consistent_length(chunk.rows, y)
         targets = self._as_targets(y)
         if first and not hasattr(self, "classes_"):
             self._note_targets(targets)
-        heavy = replace(chunk, targets=self._targets(targets)).heavy()
-        if not len(heavy):
+        labelled = replace(chunk, targets=self._targets(targets)).heavy()
+        if not len(labelled):
             raise ValueError("sample_weight is zero for every row. Give some rows a weight.")
-        return heavy
+        return labelled
 
     def _block(self, chunk: Chunk) -> Block:
         """Return what the units learn from."""
@@ -391,7 +399,7 @@ class SupervisedNeurons(Neurons):
 
     def _inputs(self, rows: Matrix) -> Float64s:
         """Return the inputs of the units as float64, contiguous in memory."""
-        return np.ascontiguousarray(rows, np.float64)
+        return np.ascontiguousarray(rows.toarray() if is_sparse(rows) else rows, np.float64)
 
     def _factors(self, rows: Float64s, weights: Float64s) -> Float64s:
         """Return the learning rates of the rows, relative to those of the steps."""
@@ -399,12 +407,22 @@ class SupervisedNeurons(Neurons):
 
     def _answers(self, X: RowsLike) -> Float64s:
         check_is_fitted(self)
-        rows = as_floats(validated(self, X, reset=False, sparse=False))
-        return np.asarray(self._respond(self._inputs(rows)))
+        rows = as_floats(validated(self, X, reset=False))
+        if not is_sparse(rows):
+            return np.asarray(self._respond(self._inputs(rows)))
+        size = max(PART // rows.shape[1], 1)
+        starts = range(0, rows.shape[0], size)
+        return np.concatenate([self._respond(self._inputs(rows[s : s + size])) for s in starts])
 
     def _loaded(self) -> None:
         """Check values from a file."""
         self._check()
+
+    def __sklearn_tags__(self) -> Tags:
+        """Describe the estimator to scikit-learn."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
 
 @storable(classes_="names classes")
@@ -483,7 +501,8 @@ class Classifying(ClassifierMixin, SupervisedNeurons):  # type: ignore[misc, unu
 
     def _as_targets(self, y: LabelsLike) -> Array:
         checks.check_unmasked(y, "y")
-        labels = column_or_1d(y, warn=True)
+        # The check of a vector takes as long as a step on a single row.
+        labels = y if type(y) is np.ndarray and y.ndim == 1 else column_or_1d(y, warn=True)
         return checks.check_names(labels, "y", len(labels))
 
     def _note_targets(self, targets: Array) -> None:
@@ -581,9 +600,9 @@ class Regressing(RegressorMixin, SupervisedNeurons):  # type: ignore[misc, unuse
         return tags
 
 
-def _heavy(fit: Fit) -> Iterator[Chunk]:
+def _weighted(fit: Fit) -> Iterator[Chunk]:
     """Yield the rows of positive weight."""
-    return (heavy for chunk in fit.reading() if len(heavy := chunk.heavy()))
+    return (rows for chunk in fit.reading() if len(rows := chunk.heavy()))
 
 
 def next_order(order: Any, n_rows: int, random: Any) -> NDArray[np.int64]:

@@ -243,9 +243,10 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
         if first:
             self._begin(chunk.rows.shape[1])
         self._forget("explained_variance_ratio_")
+        self.converged_ = False
         self._guard.mark()
         self._learner.add(chunk)
-        self._compare()
+        self.n_iter_ += 1
 
     def _begin(self, n_features: int) -> None:
         """Set a learner that has learned nothing."""

@@ -40,6 +40,9 @@ FIRST_RATE, CUT, LEAST_RATE = 0.5, 0.25, 1e-3
 #: A larger difference from least squares raises a warning, as a share of the targets' variance.
 MOST_EXCESS = 0.05
 
+#: The largest number of features of which products are computed. Those of more take 0.1 GB.
+WIDEST = 4000
+
 #: A smaller share of the squares is a rounding error.
 ROUNDING = 1e-10
 
@@ -86,8 +89,8 @@ class LinearUnits(SupervisedNeurons):
         return np.asarray(self._units)
 
     def _inputs(self, rows: Matrix) -> Float64s:
-        last = np.full(len(rows), float(self.fit_intercept))
-        return np.column_stack([np.asarray(rows, np.float64), last])
+        last = np.full(rows.shape[0], float(self.fit_intercept))
+        return np.column_stack([super()._inputs(rows), last])
 
     def _loaded(self) -> None:
         super()._loaded()
@@ -408,7 +411,8 @@ class _WidrowHoff(LinearUnits):
     ----------
     rate_limit_ : float
         2 / the largest eigenvalue of the mean of x x^T over the rows of ``fit``. With "nlms", of
-        the mean of x x^T / |x|^2. Larger constant rates make the mean weight diverge.
+        the mean of x x^T / |x|^2. Larger constant rates make the mean weight diverge. NaN for more
+        than 4,000 features.
     safe_rate_ : float
         2 / the largest |x|^2, or 2 with "nlms". Up to this rate, no step increases the distance to
         weights that fit its row.
@@ -498,6 +502,9 @@ class _WidrowHoff(LinearUnits):
 
     def _conclude(self, start: Start) -> str:
         """Set ``rate_limit_``, and warn if least squares fits the rows much better."""
+        self.rate_limit_ = np.nan
+        if self.n_features_in_ > WIDEST:
+            return super()._conclude(start)
         sums: list[Any] = [0.0] * 4
         n, total = 0, 0.0
         for block in start():

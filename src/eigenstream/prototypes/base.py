@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -26,6 +26,7 @@ from eigenstream.core.types import (
     RowsLike,
     WeightsLike,
 )
+from eigenstream.prototypes._nearest import nearest
 from eigenstream.prototypes._quantiser import Quantiser
 from eigenstream.prototypes._steps import learn
 from eigenstream.prototypes._sums import Shares, Tally
@@ -45,6 +46,10 @@ OF_FIT = ("max_iter", "tol", "missing", "random_state")
 
 #: Numbers in the rows of one call of the compiled loop, 4 MiB. More exceed the cache.
 STRETCH = 2**19
+
+
+#: The rates and the widths of steps.
+Paces = tuple[Float64s, Float64s]
 
 
 def _learns_in_steps(self: "PrototypeEstimator") -> None:
@@ -72,6 +77,7 @@ def _learns_in_steps(self: "PrototypeEstimator") -> None:
     _waiting="list[tuple]",
     _pass_ends="list[tuple]?",
     labels_="i8 rows?",
+    _chunk="-",
     inertia_="number?",
     n_iter_="int?",
 )
@@ -111,7 +117,7 @@ class PrototypeEstimator(
         """Choose the initial prototypes. Return True if that has learned the rows."""
 
     @abstractmethod
-    def _pace(self, first: int, n: int) -> tuple[Float64s, Float64s]:
+    def _pace(self, first: int, n: int) -> Paces:
         """Return the rates and widths of ``n`` steps. Negative rates mean 1 / count."""
 
     @abstractmethod
@@ -235,11 +241,11 @@ class PrototypeEstimator(
         if len(rows) == 0:
             return
         # Reject rates above 1 before anything is learned with them.
-        rates = self._pace(self._n_seen, len(rows))[0]
-        bad = np.flatnonzero(~(rates <= 1.0))
-        if bad.size:
+        paces = self._pace(self._n_seen, len(rows))
+        if not paces[0].max() <= 1.0:
+            bad = int(np.flatnonzero(~(paces[0] <= 1.0))[0])
             raise ValueError(
-                f"The learning rate is {rates[bad[0]]:.6g} at step {self._n_seen + bad[0]}. Use "
+                f"The learning rate is {paces[0][bad]:.6g} at step {self._n_seen + bad}. Use "
                 "rates of at most 1."
             )
         self._guard.mark()
@@ -250,7 +256,8 @@ class PrototypeEstimator(
                 return
             self._learn(*self._place_waiting())
             rows, weights = rows[lacking:], weights[lacking:]
-        self._learn(rows, weights)
+            paces = self._pace(self._steps, len(rows))
+        self._learn(rows, weights, paces)
 
     @property
     def _n_seen(self) -> int:
@@ -264,13 +271,21 @@ class PrototypeEstimator(
         learned = len(rows) if self._place(rows, weights) else 0
         return rows[learned:], weights[learned:]
 
-    def _learn(self, rows: Matrix, weights: Float64s) -> None:
+    def _learn(self, rows: Matrix, weights: Float64s, paces: Paces | None = None) -> None:
         """Take the steps of rows, in blocks that fit into memory and end at pauses."""
         most, start = max(STRETCH // rows.shape[1], 1), 0
+        rates, widths = self._pace(self._steps, len(rows)) if paces is None else paces
+        (kind, more), pace = self._rule(), np.stack([rates, widths, weights])
         with blas_threads(1):
             while start < len(rows):
                 stop = min(start + min(most, self._until_pause()), len(rows))
-                self._advance(rows[start:stop], weights[start:stop])
+                chunk = np.subtract(rows[start:stop], self._mean, dtype=np.float64, order="C")
+                steps = self._vectors, chunk, kind, pace[:, start:stop], self._counts
+                labels, squares = learn(*steps, **more)
+                if self.missing == "partial":
+                    squares *= chunk.shape[1] / np.maximum((~np.isnan(chunk)).sum(axis=1), 1)
+                self._steps += stop - start
+                self._note(chunk, weights[start:stop], labels, squares)
                 self._pause()
                 start = stop
 
@@ -280,16 +295,6 @@ class PrototypeEstimator(
 
     def _pause(self) -> None:
         """Reseed or record, if required after this number of steps."""
-
-    def _advance(self, rows: Matrix, weights: Float64s) -> None:
-        n, (kind, more) = len(rows), self._rule()
-        centred = np.subtract(rows, self._mean, dtype=np.float64, order="C")
-        pace = np.stack([*self._pace(self._steps, n), weights])
-        labels, squares = learn(self._vectors, centred, kind, pace, self._counts, **more)
-        if self.missing == "partial":
-            squares *= centred.shape[1] / np.maximum((~np.isnan(centred)).sum(axis=1), 1)
-        self._steps += n
-        self._note(centred, weights, labels, squares)
 
     def _note(
         self, rows: Float64s, weights: Float64s, labels: LabelsLike, squares: Float64s
@@ -306,8 +311,8 @@ class PrototypeEstimator(
     ) -> Self:
         """Learn from a chunk of rows, in their order.
 
-        The result does not depend on the chunking. Attributes that describe the rows of ``fit``,
-        such as ``labels_``, are removed.
+        The result does not depend on the chunking. ``labels_`` are then those of the chunk. Other
+        attributes that describe the rows of ``fit`` are removed.
 
         Parameters
         ----------
@@ -324,15 +329,19 @@ class PrototypeEstimator(
             The fitted estimator.
         """
         with changing(self) as model:
-            model._check_once(model._check_step)
-            first = not model._begun
-            chunk = model._scaled(chunk_of(model, X, sample_weight, reset=first))
-            model._n_skipped += chunk.skipped.n_rows
-            if first:
-                model._begin(chunk.rows.shape[1])
-            model._add(chunk)
-            model._forget_fit()
+            model._continue(X, sample_weight)
         return self
+
+    def _continue(self, X: RowsLike, sample_weight: WeightsLike) -> None:
+        self._check_once(self._check_step)
+        first = not self._begun
+        chunk = self._scaled(chunk_of(self, X, sample_weight, reset=first))
+        self._n_skipped += chunk.skipped.n_rows
+        if first:
+            self._begin(chunk.rows.shape[1])
+        self._add(chunk)
+        self._forget_fit()
+        self._chunk = np.array(chunk.rows)
 
     def _check_step(self) -> None:
         """Check the parameters, which must not change while learning continues."""
@@ -342,7 +351,7 @@ class PrototypeEstimator(
 
     def _forget_fit(self) -> None:
         """Remove attributes that describe the rows of ``fit``."""
-        for name in ("labels_", "inertia_", "_pass_ends"):
+        for name in ("labels_", "inertia_", "_pass_ends", "_chunk"):
             self.__dict__.pop(name, None)
 
     # ---- passes ------------------------------------------------------------------------------
@@ -415,6 +424,18 @@ class PrototypeEstimator(
         """The prototypes, one in each row."""
         ahead = self._ahead()
         return np.asarray(ahead._vectors + ahead._mean)
+
+    @property
+    @reads
+    def labels_(self) -> NDArray[np.int64]:
+        """The nearest prototype of each row of ``fit``, or of the last chunk."""
+        own = self.__dict__
+        if "labels_" not in own and "_chunk" not in own:
+            raise AttributeError("labels_ are not stored for a stream or in a file. Use predict.")
+        if "labels_" not in own:
+            own["labels_"] = nearest(self._chunk - self._mean, self._ahead()._vectors)[0]
+        labels: NDArray[np.int64] = own["labels_"]
+        return labels
 
     @property
     @reads

@@ -22,7 +22,7 @@ from eigenstream.prototypes._nearest import nearest
 from eigenstream.prototypes._pace import as_pace, values_of
 from eigenstream.prototypes._steps import RULES
 from eigenstream.prototypes._sums import Tally, ranked, soft
-from eigenstream.prototypes.base import PrototypeEstimator, vectors_of
+from eigenstream.prototypes.base import Paces, PrototypeEstimator, vectors_of
 from eigenstream.rows.chunk import Chunk
 from eigenstream.rows.fit import Fit
 from eigenstream.rows.guard import reads, snapshot
@@ -115,7 +115,8 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
     prototypes_ : array of shape (n_prototypes, n_features)
         The prototypes. ``cluster_centers_`` is the same array.
     labels_ : array of shape (n,)
-        The nearest prototype of each row of ``fit``. Not available after a stream.
+        The nearest prototype of each row of ``fit``, or of the last chunk of ``partial_fit``. Not
+        available after ``fit`` of a stream.
     inertia_ : float
         The sum of the squared distances of these rows to their prototypes.
     counts_ : array of shape (n_prototypes,)
@@ -251,7 +252,7 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
     def _by_passes(self) -> bool:
         return self.method == "batch"
 
-    def _pace(self, first: int, n: int) -> tuple[Float64s, Float64s]:
+    def _pace(self, first: int, n: int) -> Paces:
         rates = as_pace(self.learning_rate, "learning_rate", "count")
         widths = as_pace(self.width, "width", "auto")
         return (
@@ -319,9 +320,9 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
 
     # ---- steps -------------------------------------------------------------------------------
 
-    def _learn(self, rows: Matrix, weights: Float64s) -> None:
+    def _learn(self, rows: Matrix, weights: Float64s, paces: Paces | None = None) -> None:
         self._records = self._records.copy()  # a call that raises must not extend it
-        super()._learn(rows, weights)
+        super()._learn(rows, weights, paces)
 
     def _until_pause(self) -> int:
         lengths = filter(None, (self.record_every, self.reseed))
@@ -402,7 +403,7 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
                 f"n_prototypes={self.n_prototypes}. Each has become a prototype."
             )
         if fit.array is not None:
-            self.labels_, squares = nearest(fit.array.rows, ahead.prototypes_)
+            self.__dict__["labels_"], squares = nearest(fit.array.rows, ahead.prototypes_)
             self.inertia_ = float(fit.array.each_weight() @ squares)
 
     def merge(self, other: Self) -> Self:

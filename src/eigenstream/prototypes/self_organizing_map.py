@@ -24,7 +24,7 @@ from eigenstream.prototypes._map_reading import MapReading
 from eigenstream.prototypes._pace import as_pace, values_of
 from eigenstream.prototypes._steps import MAP
 from eigenstream.prototypes._sums import Division, Spread
-from eigenstream.prototypes.base import NO_ROWS_LEFT, PrototypeEstimator, vectors_of
+from eigenstream.prototypes.base import NO_ROWS_LEFT, Paces, PrototypeEstimator, vectors_of
 from eigenstream.prototypes.grids import NEIGHBORHOODS, Grid, as_grid, smooth
 from eigenstream.rows.chunk import Chunk
 from eigenstream.rows.fit import Fit, Resumption
@@ -132,7 +132,8 @@ class SelfOrganizingMap(MapReading):
     topographic_error_ : float
         The share of rows whose two nearest units are not neighbours on the grid.
     labels_ : array of shape (n,)
-        The nearest unit of each row of ``fit``. Not available after a stream.
+        The nearest unit of each row of ``fit``, or of the last chunk of ``partial_fit``. Not
+        available after ``fit`` of a stream.
     inertia_ : float
         The sum of the squared distances of these rows to their units.
     counts_ : array of shape (n_units,)
@@ -284,7 +285,7 @@ class SelfOrganizingMap(MapReading):
     def _by_passes(self) -> bool:
         return self.training == "batch"
 
-    def _pace(self, first: int, n: int) -> tuple[Float64s, Float64s]:
+    def _pace(self, first: int, n: int) -> Paces:
         """Return the rates and radii of some steps; of a batch map, of passes."""
         grid = self._grid()
         rates, radii = (
@@ -413,7 +414,7 @@ class SelfOrganizingMap(MapReading):
         else:
             chunk = self._scaled(fit.array)
             first, far, second = quality.nearest(chunk.rows)
-            self.labels_, self.inertia_ = first, float(chunk.each_weight() @ far**2)
+            self.__dict__["labels_"], self.inertia_ = first, float(chunk.each_weight() @ far**2)
             quality.see(first, far, second, chunk.each_weight())
         result = quality.result()
         self.quantization_error_ = result.quantization_error
@@ -440,7 +441,7 @@ class SelfOrganizingMap(MapReading):
             The numbers of the units, row by row of the grid.
         """
         self.fit(X, sample_weight=sample_weight)
-        return self.labels_
+        return np.asarray(self.labels_)
 
     # ---- reading -----------------------------------------------------------------------------
 

@@ -280,10 +280,11 @@ def chunk_of(
     targets: LabelsLike = None,
     *,
     reset: bool,
+    sparse: bool = False,
 ) -> Chunk:
-    """Return the dense rows of an array, or of a list of them, as one chunk.
+    """Return the rows of an array, or of a list of them, as one chunk.
 
-    They are checked by the policy of the estimator for NaN.
+    They are checked by the policy of the estimator for NaN. Sparse rows raise an error by default.
     """
     if is_list_of_sequences(X):
         parts = []
@@ -295,8 +296,8 @@ def chunk_of(
         if isinstance(sample_weight, list | tuple) and len(sample_weight) == len(parts):
             sample_weight = np.concatenate(sample_weight)
     else:
-        rows = validated(estimator, X, reset=reset, sparse=False)
-    weights = None if sample_weight is None else check_weights(sample_weight, len(rows))
+        rows = validated(estimator, X, reset=reset, sparse=sparse)
+    weights = None if sample_weight is None else check_weights(sample_weight, rows.shape[0])
     return checked_chunk(rows, weights, targets, missing=getattr(estimator, "missing", ""))
 
 

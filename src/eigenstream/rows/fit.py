@@ -280,21 +280,24 @@ def fit_of(
     y: LabelsLike = None,
     sample_weight: WeightsLike = None,
     keeper: Keeper | None = None,
+    *,
+    sparse: bool = False,
 ) -> Fit:
-    """Return the fit of an estimator to the dense rows of an array or of a stream.
+    """Return the fit of an estimator to the rows of an array or of a stream.
 
-    The labels of a stream, or ``y`` of an array, are the targets.
+    The labels of a stream, or ``y`` of an array, are the targets. Sparse rows raise an error by
+    default.
     """
     forget_source(estimator)
     if not is_stream(X):
         if keeper is not None:
             check_takes_checkpoints(X)
-        chunk = chunk_of(estimator, X, sample_weight, y, reset=True)
+        chunk = chunk_of(estimator, X, sample_weight, y, reset=True, sparse=sparse)
         return Fit(estimator, KeptRows(chunk, X))
     if sample_weight is not None:
         raise ValueError("A stream has no sample_weight. Omit it, or pass the rows as an array.")
     partial = getattr(estimator, "missing", None) == "partial"
-    rows = stream_rows(estimator, X, targets=lambda y: y, partial=partial, sparse=False)
+    rows = stream_rows(estimator, X, targets=lambda y: y, partial=partial, sparse=sparse)
     name_columns(estimator, X)
     return Fit(estimator, rows, keeper)
 
