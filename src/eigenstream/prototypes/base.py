@@ -433,7 +433,8 @@ class PrototypeEstimator(
         if "labels_" not in own and "_chunk" not in own:
             raise AttributeError("labels_ are not stored for a stream or in a file. Use predict.")
         if "labels_" not in own:
-            own["labels_"] = nearest(self._chunk - self._mean, self._ahead()._vectors)[0]
+            ahead = self._ahead()
+            own["labels_"] = nearest(self._chunk - ahead._mean, ahead._vectors)[0]
         labels: NDArray[np.int64] = own["labels_"]
         return labels
 
