@@ -60,9 +60,8 @@ def test_the_family_compares_the_distances_of_the_definition(seed):
     rows[0] = 0.0
     family = Family(shrinkages=(0.1, 0.6))
     axes = Axes(Scatters(within, between, WIDTH))
-    for (shrinkage, mixing, number, normalize), squares in family.squared_distances(
-        axes, rows, pairs
-    ):
+    members, distances = family.squared_distances(axes, rows, pairs)
+    for (shrinkage, mixing, number, normalize), squares in zip(members, distances, strict=True):
         metric = metric_of(within, between, shrinkage, mixing, number)
         inner = rows @ metric @ rows.T
         norms = np.sqrt(np.diag(inner)) if normalize else np.ones(len(rows))

@@ -173,7 +173,8 @@ def test_sampled_pairs_follow_weights_and_tasks():
     rng = np.random.default_rng(0)
     codes, tasks = np.repeat([0, 1, 2, 3], 50), np.repeat([0, 1], 100)
     weights = np.where(np.arange(200) % 2, 3.0, 1.0)
-    first, second, same = sampled_pairs(codes, tasks, weights, 4000, rng)
+    pairs, signs, counts = sampled_pairs(codes, tasks, weights, 4000, rng)
+    (first, second), same = np.repeat(pairs, counts, axis=0).T, np.repeat(signs, counts)
     assert (tasks[first] == tasks[second]).all()
     assert ((codes[first] == codes[second]) == same).all()
     assert same.sum() == 4000

@@ -13,10 +13,8 @@ With ``normalize``, mapped rows are divided by their norms, which gives cosine d
 mean.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import product, repeat
-from typing import Any
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,8 +127,10 @@ class Axes:
         trace = float(self.values.sum()) if scatters.trace is None else scatters.trace
         self.level = trace / scatters.n_features
         self.between = scatters.between @ vectors
-        if not scatters.factored:
-            self.between = vectors.T @ self.between
+        #: True if ``between`` has fewer rows than columns: rows R with the covariance R^T R.
+        self.factored = scatters.factored and len(self.between) < len(vectors)
+        if not self.factored:
+            self.between = (self.between if scatters.factored else vectors).T @ self.between
 
     def scales(self, shrinkage: float) -> Float64s:
         """Return the factors that whiten the shrunk covariance, along the eigenvectors.
@@ -145,7 +145,7 @@ class Axes:
     def discriminants(self, shrinkage: float) -> Discriminants:
         """Return the directions of positive variance between classes."""
         scales = self.scales(shrinkage)
-        if self.scatters.factored:
+        if self.factored:
             _, roots, right = svd(self.between * scales, full_matrices=False)
             values, vectors = roots**2, right.T
         else:
@@ -176,47 +176,61 @@ class Family:
 
     def squared_distances(
         self, axes: Axes, rows: Float64s, pairs: Places
-    ) -> Iterator[tuple[Member, Float64s]]:
-        """Yield members and the squared distances of pairs of centred rows.
+    ) -> tuple[list[Member], Float64s]:
+        """Return the members, and the squared distances of pairs of centred rows.
 
-        With mixing, the distances are those of all components.
+        A row of distances is a member. With mixing, the distances are those of all components.
         """
         first, second = pairs.T
         along = rows @ axes.vectors
+        squares, apart_squares = along**2, (along[first] - along[second]) ** 2
+        members: list[Member] = []
+        distances: list[Float64s] = []
         for shrinkage in self.shrinkages:
-            whitened = along * axes.scales(shrinkage)
-            discriminants = axes.discriminants(shrinkage)
-            projected = whitened @ discriminants.vectors
-            apart = whitened[first] - whitened[second], projected[first] - projected[second]
-            norms: Any = repeat((None, None))
+            scales, discriminants = axes.scales(shrinkage), axes.discriminants(shrinkage)
+            projected = along @ (scales[:, None] * discriminants.vectors)
+            apart = np.take(projected, first, axis=0) - np.take(projected, second, axis=0)
+            euclidean = self._squares(discriminants, apart_squares @ scales**2, apart)
+            members += [
+                (shrinkage, mixing, number, kind)
+                for kind in self.normalizations
+                for mixing in self.mixings
+                for number in self._numbers(mixing, len(discriminants.variances))
+            ]
+            if False in self.normalizations:
+                distances.append(euclidean)
             if True in self.normalizations:
-                norms = self._squares(discriminants, whitened, projected)
-            for (member, squares), (_, lengths) in zip(
-                self._squares(discriminants, *apart), norms, strict=False
-            ):
-                if False in self.normalizations:
-                    yield (shrinkage, *member, False), squares
-                if True in self.normalizations:
-                    unit = chords(squares, lengths[first], lengths[second])
-                    yield (shrinkage, *member, True), unit
+                norms = self._squares(discriminants, squares @ scales**2, projected)
+                distances.append(chords(euclidean, norms[:, first], norms[:, second]))
+        return members, np.concatenate(distances)
+
+    def _numbers(self, mixing: float, n_discriminants: int) -> tuple[int | None, ...]:
+        """Return the numbers of components to compare at a mixing."""
+        if mixing > 0.0:
+            return (None if None in self.numbers else self.numbers[0],)
+        if len(self.numbers) == 1:
+            return self.numbers
+        return tuple(k for k in self.numbers if k is None or k < n_discriminants)
 
     def _squares(
-        self, discriminants: Discriminants, whitened: Float64s, projected: Float64s
-    ) -> Iterator[tuple[tuple[float, int | None], Float64s]]:
-        """Yield (mixing, n_components) and the squared norms of whitened rows after the map."""
-        whole, squares = np.einsum("ij,ij->i", whitened, whitened), projected**2
-        for mixing in self.mixings:
-            weights, rest = discriminants.weights(mixing)
-            if mixing > 0.0:
-                number = None if None in self.numbers else self.numbers[0]
-                yield (mixing, number), rest * whole + squares @ (weights - rest)
-                continue
-            nested = np.cumsum(squares * weights, axis=1)
-            for number in self.numbers:
-                if number is None:
-                    yield (mixing, None), nested[:, -1]
-                elif number < nested.shape[1] or len(self.numbers) == 1:
-                    yield (mixing, number), nested[:, min(number, nested.shape[1]) - 1]
+        self, discriminants: Discriminants, whole: Float64s, projected: Float64s
+    ) -> Float64s:
+        """Return the squared norms of whitened rows after the map of each member.
+
+        ``whole`` are the squared norms before it, and ``projected`` the rows along discriminants.
+        """
+        squares, members = projected**2, []
+        weights, rests = map(np.array, zip(*map(discriminants.weights, self.mixings), strict=True))
+        totals = (squares @ (weights - rests[:, None]).T + np.outer(whole, rests)).T
+        for mixing, total, each in zip(self.mixings, totals, weights, strict=True):
+            numbers = self._numbers(mixing, squares.shape[1])
+            few = [k for k in numbers if k is not None and k < len(each) and mixing == 0.0]
+            if few:
+                nested = np.cumsum(squares[:, : max(few)] * each[: max(few)], axis=1)
+                members += [*nested[:, np.array(few) - 1].T]
+            if len(few) < len(numbers):
+                members.append(total)
+        return np.array(members)
 
 
 def chords(squares: Float64s, first: Float64s, second: Float64s) -> Float64s:

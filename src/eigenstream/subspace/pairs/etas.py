@@ -7,7 +7,7 @@ import numpy as np
 
 from eigenstream.core.linalg import Float64s
 from eigenstream.core.storable import storable
-from eigenstream.subspace.pairs.held_out import Fold, roc_area_of_pairs
+from eigenstream.subspace.pairs.held_out import Fold, roc_areas
 from eigenstream.subspace.sums.operators import MatrixOperator
 from eigenstream.subspace.sums.terms import Weights
 
@@ -43,7 +43,8 @@ def choose(
             mean = fold.learner.terms.mean
             operator, differences = operator.scaled(scale, mean), differences / scale
         along = (differences @ columns(operator, eta, totals) for eta in ETAS)
-        losses.append([1.0 - roc_area_of_pairs((Z**2).sum(axis=1), fold.same) for Z in along])
+        squares = np.array([(Z**2).sum(axis=1) for Z in along])
+        losses.append((1.0 - roc_areas(squares, fold.same, fold.counts)).tolist())
     if not losses:
         return Choice(1.0, np.array(ETAS), np.ones(len(ETAS)))
     place = _place(np.array(losses))

@@ -73,6 +73,8 @@ class Fold:
     #: The test pairs as row numbers, and True for pairs of the same class.
     pairs: Places
     same: NDArray[np.bool_]
+    #: How often each test pair was drawn.
+    counts: Places
 
     @property
     def differences(self) -> Float64s:
@@ -89,17 +91,27 @@ class Folds:
     preferred: Preferred
 
 
-def roc_area_of_pairs(distances: Float64s, same: NDArray[np.bool_]) -> float:
+def roc_areas(distances: Float64s, same: NDArray[np.bool_], counts: Places) -> Float64s:
     """Return the probability that a same pair is nearer than a different one (ties: 1/2).
 
-    >>> roc_area_of_pairs(
-    ...     np.array([1.0, 2.0, 2.0, 3.0]), np.array([True, True, False, False])
-    ... )
-    0.875
+    A row of distances is a candidate, and each pair occurs ``counts`` times.
+
+    >>> distances = np.array([[1.0, 2.0, 2.0, 3.0], [1.0, 2.0, 3.0, 4.0]])
+    >>> roc_areas(distances, np.array([True, True, False, False]), np.ones(4, int))
+    array([0.875, 1.   ])
     """
-    near, far = np.sort(distances[same]), np.sort(distances[~same])
-    below, up_to = (np.searchsorted(far, near, side=side).sum() for side in ("left", "right"))
-    return float(1.0 - (below + up_to) / (2.0 * len(near) * len(far)))
+    order = np.argsort(distances, axis=1)
+    ordered = np.take_along_axis(distances, order, axis=1)
+    far = np.where(same, 0, counts)[order]
+    near = np.cumsum(np.where(same, counts, 0)[order], axis=1)
+    before = np.pad(near, ((0, 0), (1, 0)))[:, :-1]
+    steps = np.pad(ordered[:, 1:] > ordered[:, :-1], ((0, 0), (1, 1)), constant_values=True)
+    # Equal distances have the numbers of same pairs before the first and up to the last of them.
+    below = np.maximum.accumulate(np.where(steps[:, :-1], before, 0), axis=1)
+    last = np.where(steps[:, 1:], near, near[:, -1:])
+    up_to = np.minimum.accumulate(last[:, ::-1], axis=1)[:, ::-1]
+    areas = (far * (below + up_to)).sum(axis=1) / (2.0 * near[0, -1] * far[0].sum())
+    return np.asarray(areas, np.float64)
 
 
 def learner_of(terms: Terms, rows: Chunk) -> Learner:
@@ -161,7 +173,7 @@ def folds_of_classes(learner: Learner, rows: Chunk) -> Folds:
     folds = []
     for left_out, tested in splits:
         test_rows = np.flatnonzero(tested)
-        first, second, same = sampled_pairs(
+        pairs, same, counts = sampled_pairs(
             codes[test_rows], tasks[test_rows], rows.each_weight()[test_rows], PAIRS, rng
         )
         kept = learner
@@ -171,7 +183,7 @@ def folds_of_classes(learner: Learner, rows: Chunk) -> Folds:
             continue
         mean = mean_of(rows.rows, np.where(tested, 0.0, rows.each_weight()))
         test = dense(rows.rows[test_rows]) - mean
-        folds.append(Fold(kept, left_out, test, np.column_stack([first, second]), same))
+        folds.append(Fold(kept, left_out, test, pairs, same, counts))
     # Folds of couples of few classes share classes: about half as many are independent.
     slack = NEAR_IF_FEW / np.sqrt(n / 2)
     if not FEWEST_CLASSES <= n < BUCKETS:
@@ -202,10 +214,11 @@ def _units(terms: ClassTerms, first_rows: dict[Hashable, int]) -> list[list[Hash
 
 def sampled_pairs(
     codes: Places, tasks: Places, weights: Float64s, n: int, rng: np.random.Generator
-) -> tuple[Places, Places, NDArray[np.bool_]]:
-    """Return up to ``n`` random pairs of each kind, and which are of the same class.
+) -> tuple[Places, NDArray[np.bool_], Places]:
+    """Return distinct random pairs, which are of the same class, and how often each was drawn.
 
-    A row of weight k counts as k rows. All tasks have the same weight.
+    Up to ``n`` pairs of each kind are drawn. A row of weight k counts as k rows. All tasks have the
+    same weight.
     """
     order = np.lexsort((codes, tasks))
     codes, tasks = codes[order], tasks[order]
@@ -228,9 +241,11 @@ def sampled_pairs(
     second, mate = partners(first, tasks), partners(other, groups)
     unlike = np.flatnonzero(groups[first] != groups[second])[:n]
     alike = np.flatnonzero(mate != other)[:n]
-    left = np.concatenate([other[alike], first[unlike]])
-    right = np.concatenate([mate[alike], second[unlike]])
-    return order[left], order[right], np.arange(len(left)) < len(alike)
+    left = np.append(other[alike], first[unlike])
+    draws = np.sort([left, np.append(mate[alike], second[unlike])], axis=0)
+    distinct, counts = np.unique(draws[0] * len(codes) + draws[1], return_counts=True)
+    left, right = np.divmod(distinct, len(codes))
+    return np.column_stack([order[left], order[right]]), groups[left] == groups[right], counts
 
 
 # ---- pairs ---------------------------------------------------------------------------------
@@ -352,7 +367,8 @@ def folds_of_pairs(graph: PairGraph, scatters: Scatters) -> Folds:
         assert chosen.pairs is not None
         sums = learner_of(PairTerms(scatters.directions), kept)
         rows, same = dense(chosen.rows) - mean_of_members(kept), np.asarray(test.targets) > 0
-        folds.append(Fold(sums, NOTHING, rows, chosen.pairs, same))
+        counts = np.ones(len(same), np.intp)
+        folds.append(Fold(sums, NOTHING, rows, chosen.pairs, same, counts))
     slack = NEAR / np.sqrt(max(len(folds), 1))
     return Folds(folds if len(folds) > 1 else [], float(slack), PREFERRED)
 

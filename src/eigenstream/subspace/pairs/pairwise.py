@@ -42,6 +42,7 @@ from eigenstream.subspace.pairs.discriminants import (
     WIDEST,
     Axes,
     Family,
+    Member,
     Scatters,
     Selection,
     components_of,
@@ -53,7 +54,7 @@ from eigenstream.subspace.pairs.held_out import (
     REGION_SHRINKAGE,
     Folds,
     PairGraph,
-    roc_area_of_pairs,
+    roc_areas,
 )
 from eigenstream.subspace.pairs.risks import PAPER_MARGIN
 from eigenstream.subspace.pairs.sample import PairSample, Project, Sample, TrainingPairs
@@ -299,14 +300,14 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         selection: Selection | None = None
         if family.several:
             folds = self._folds(inside, self._test_rows(learner, basis, scale))
-            losses = []
+            losses: list[dict[Member, float]] = []
             for fold in folds.folds:
                 kept = self._scatters(fold.learner, width, fold.left_out)
                 kept = kept.scaled(scale, terms.mean)
                 points = fold.rows if scale is None else fold.rows / scale
-                squares = family.squared_distances(Axes(kept), points, fold.pairs)
-                areas = ((name, roc_area_of_pairs(q, fold.same)) for name, q in squares)
-                losses.append({name: 1.0 - area for name, area in areas})
+                names, squares = family.squared_distances(Axes(kept), points, fold.pairs)
+                areas = roc_areas(squares, fold.same, fold.counts)
+                losses.append(dict(zip(names, (1.0 - areas).tolist(), strict=True)))
             preferred = folds.preferred if losses else RAW
             selection = select(losses, family, folds.slack, preferred)
             family = selection.family
