@@ -92,19 +92,21 @@ class Block:
         """Add terms. Those of negative weight are in the part ``negative(part)``."""
         if isinstance(weights, int | float | np.number):
             weights = np.array([weights], np.float64)
-        if weights is None or weights.min(initial=0.0) >= 0.0:
-            self._append(part, now, past, weights)
+        if weights is not None and weights.min(initial=0.0) < 0.0:
+            for place, here in ((part, weights >= 0.0), (negative(part), weights < 0.0)):
+                ends = [
+                    (k, where if where is None else indices(where, self.pieces[k].shape[0])[here])
+                    for k, where in (now, past)
+                ]
+                self.add(place, *ends, np.abs(weights[here]))
             return
-        for place, here in ((part, weights >= 0.0), (negative(part), weights < 0.0)):
-            ends = [
-                (k, where if where is None else indices(where, self.pieces[k].shape[0])[here])
-                for k, where in (now, past)
-            ]
-            self._append(place, ends[0], ends[1], np.abs(weights[here]))
-
-    def _append(self, part: Part, now: End, past: End, weights: Float64s | None) -> None:
         sparse = bool(is_sparse(self.pieces[now[0]]) or is_sparse(self.pieces[past[0]]))
-        n = self._size(past if now[1] is None else now)
+        k, where = past if now[1] is None else now
+        n = 1
+        if isinstance(where, slice):
+            n = len(range(*where.indices(self.pieces[k].shape[0])))
+        elif where is not None:
+            n = len(where)
         edges = Edges(part, now, past, weights, n, sparse, self.half)
         self.edges.append(edges)
         self.parts.setdefault(part, []).append(edges)
@@ -223,14 +225,6 @@ class Block:
         )
 
     # ---- rows of the terms -----------------------------------------------------------------
-
-    def _size(self, end: End) -> int:
-        k, where = end
-        if where is None:
-            return 1
-        if isinstance(where, slice):
-            return len(range(*where.indices(self.pieces[k].shape[0])))
-        return len(where)
 
     def rows(self, end: End) -> Matrix:
         """Return the rows at one end of some terms."""

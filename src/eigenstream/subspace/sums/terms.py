@@ -26,9 +26,6 @@ Sides = list[tuple[Shares, float]]
 
 NOTHING: Parts = frozenset()
 
-#: Rows of a block, and their weights.
-WeightedEnd = tuple[End, Float64s | None]
-
 
 @storable(mean="f8 W", weight="number", fixed="bool")
 @dataclass
@@ -44,29 +41,22 @@ class Center:
     #: True for a mean that does not change: zero, or the mean of an earlier pass.
     fixed: bool = False
 
-    def add(self, block: Block, part: Part, ends: Sequence[WeightedEnd]) -> "Center | None":
+    def add(
+        self, block: Block, part: Part, end: End, weights: Float64s | None = None
+    ) -> "Center | None":
         """Add the terms of some rows of a block about the mean, and return their own mean."""
-        own, present, n = None, [], 0
-        for (k, where), weights in ends:
-            rows = block.pieces[k][where]
-            total = float(rows.shape[0] if weights is None else weights.sum())
-            if total == 0.0:
-                continue
-            present.append(((k, where), weights))
-            n += rows.shape[0]
-            if self.fixed:
-                self.weight += total
-                continue
-            of_rows = Center(mean_of(rows, weights), total)
-            own = of_rows if own is None else own.mixed(of_rows)
-        if not present:
+        rows = block.rows(end)
+        total = float(rows.shape[0] if weights is None else weights.sum())
+        if total == 0.0:
             return None
-        if self.fixed or n > 1:  # a single row is its own mean
-            past = block.row(self.mean if own is None else own.mean)
-            for end, weights in present:
-                block.add(part, end, past, weights)
-        if own is not None:
-            self.join(block, part, own)
+        if self.fixed:
+            self.weight += total
+            block.add(part, end, block.row(self.mean), weights)
+            return None
+        own = Center(mean_of(rows, weights), total)
+        if rows.shape[0] > 1:  # a single row is its own mean
+            block.add(part, end, block.row(own.mean), weights)
+        self.join(block, part, own)
         return own
 
     def mixed(self, other: "Center") -> "Center":
@@ -237,9 +227,8 @@ class TimeTerms(Terms):
             self.head = joined([self.head, chunk[:end]]).kept()
         block = Block(self.n_features, chunk.rows, self.tail.rows)
         block.begins = 0 in breaks
-        now = np.flatnonzero(ages >= self.lag)
-        for block.half, parts in enumerate(_by_half(now, cuts)):
-            halves[block.half]._add(block, chunk, parts)
+        for block.half, now in enumerate(_by_half(np.flatnonzero(ages >= self.lag), cuts)):
+            halves[block.half]._add(block, chunk, now)
         self.age = int(ages[-1]) + 1 if n else self.age
         self.unbroken = self.unbroken and len(breaks) == 0
         self._remember(chunk)
@@ -251,47 +240,41 @@ class TimeTerms(Terms):
         """Return the terms of pairs of rows, which form separate sequences."""
         self.head = self.tail = Chunk(np.empty((0, self.n_features)))
         block = Block(self.n_features, chunk.rows, self.tail.rows)
-        for block.half, parts in enumerate(_by_half(np.arange(chunk.n), cuts)):
-            places, terms = np.concatenate(parts), halves[block.half]
-            past, now = pairs[places].T
+        for block.half, places in enumerate(_by_half(np.arange(chunk.n), cuts)):
+            terms, (past, now) = halves[block.half], pairs[places].T
             weights = None if chunk.weights is None else chunk.weights[places]
             if not self.reversible:
-                terms._add_variances(block, [((0, now), weights)], len(now))
+                terms._add_variances(block, (0, now), weights, len(now))
             terms._add_velocities(block, (0, now), (0, past), weights, len(now))
         self.age, self.unbroken = 0, False
         return block
 
-    def _add(self, block: Block, chunk: Chunk, parts: Sequence[Places]) -> None:
-        """Add the terms of the rows of each part. The parts have one mean of their own."""
+    def _add(self, block: Block, chunk: Chunk, now: Places) -> None:
+        """Add the terms of some rows of a chunk."""
         if not self.reversible:
-            n, ends = 0, []
-            for now in parts:
-                weights = None if chunk.weights is None else chunk.weights[now]
-                ends.append(((0, as_slice(now)), weights))
-                n += len(now)
-            own = self._add_variances(block, ends, n)
+            weights = None if chunk.weights is None else chunk.weights[now]
+            own = self._add_variances(block, (0, as_slice(now)), weights, len(now))
             if own is not None:
                 block.own = own if block.own is None else own.mixed(block.own)
-        for now in parts if self.lag else ():
-            inside, before = now[now >= self.lag], now[now < self.lag]
-            places = before - self.lag + self.tail.n
-            for k, here, earlier, past in (
-                (0, inside, chunk, inside - self.lag),
-                (1, before, self.tail, places),
-            ):
-                if len(here):
-                    weights = None
-                    if chunk.weights is not None or earlier.weights is not None:
-                        weights = _pair_weights(chunk, here, earlier, past)
-                    of_past = k, as_slice(past)
-                    self._add_velocities(block, (0, as_slice(here)), of_past, weights, len(here))
+        if not self.lag:
+            return
+        first = int(np.searchsorted(now, self.lag))  # the earlier rows are in the chunk from here
+        for k, here, earlier, past in (
+            (0, now[first:], chunk, now[first:] - self.lag),
+            (1, now[:first], self.tail, now[:first] - self.lag + self.tail.n),
+        ):
+            if len(here):
+                weights = None
+                if chunk.weights is not None or earlier.weights is not None:
+                    weights = _pair_weights(chunk, here, earlier, past)
+                ends = (0, as_slice(here)), (k, as_slice(past))
+                self._add_velocities(block, *ends, weights, len(here))
 
-    def _add_variances(self, block: Block, ends: Sequence[WeightedEnd], n: int) -> Center | None:
-        for _, weights in ends:
-            if weights is not None:
-                n -= int(np.count_nonzero(weights == 0.0))
-        self.n_variances += n
-        return self.center.add(block, VARIANCE, ends)
+    def _add_variances(
+        self, block: Block, end: End, weights: Float64s | None, n: int
+    ) -> Center | None:
+        self.n_variances += n if weights is None else int(np.count_nonzero(weights))
+        return self.center.add(block, VARIANCE, end, weights)
 
     def _add_velocities(
         self, block: Block, now: End, past: End, weights: Float64s | None, n: int
@@ -300,7 +283,7 @@ class TimeTerms(Terms):
         self.velocity += float(n if weights is None else weights.sum())
         self.n_velocities += n if weights is None else int(np.count_nonzero(weights))
         for end in (now, past) if self.reversible else ():
-            self._add_variances(block, [(end, weights)], n)
+            self._add_variances(block, end, weights, n)
 
     def _remember(self, chunk: Chunk) -> None:
         """Store the last rows of the current sequence."""
@@ -320,7 +303,7 @@ class TimeTerms(Terms):
         follows = both and not new_sequence and self.lag > 0
         if follows:
             ages = np.arange(head.n) + self.age
-            self._add(block, head, [np.flatnonzero(ages >= self.lag)])
+            self._add(block, head, np.flatnonzero(ages >= self.lag))
         self.center.join(block, VARIANCE, later.center)
         self.velocity += later.velocity
         self.n_variances += later.n_variances
@@ -427,7 +410,7 @@ class ContrastTerms(Terms):
             chosen = np.flatnonzero(chunk.targets == code)
             if len(chosen):
                 w = None if chunk.weights is None else chunk.weights[chosen]
-                self.centers[part].add(block, part, [((0, as_slice(chosen)), w)])
+                self.centers[part].add(block, part, (0, as_slice(chosen)), w)
         return block
 
     def _join(self, later: "ContrastTerms", new_sequence: bool) -> Block:
@@ -462,12 +445,12 @@ class ContrastTerms(Terms):
         return self.centers[REWARDED].mean
 
 
-def _by_half(places: Places, cuts: Sequence[int]) -> list[list[Places]]:
-    """Return the places of each half of the rows, in parts between the cuts."""
+def _by_half(places: Places, cuts: Sequence[int]) -> list[Places]:
+    """Return the places of each half of the rows, which change at each cut."""
     if not len(cuts):
-        return [[places]]
+        return [places]
     parts = np.split(places, np.searchsorted(places, cuts))
-    return [parts[::2], parts[1::2]]
+    return [np.concatenate(parts[::2]), np.concatenate(parts[1::2])]
 
 
 def _pair_weights(later: Chunk, now: Places, earlier: Chunk, past: Places) -> Float64s:
