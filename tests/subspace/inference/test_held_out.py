@@ -7,6 +7,7 @@ import pytest
 
 from eigenstream import DynamicSubspace, SlowSubspace
 from eigenstream.processes import Autoregressive
+from eigenstream.subspace.inference.decays import of_operator
 from eigenstream.subspace.inference.held_out import directed_edge, white_edge
 from eigenstream.subspace.sums.halves import FIRST_TERMS
 
@@ -65,6 +66,42 @@ def test_the_other_half_is_that_of_separate_fits():
         steps = ((features[1:] - features[:-1]) ** 2).mean(axis=0)
         found.append(1.0 - steps / (2.0 * features[1:].var(axis=0)))
     np.testing.assert_allclose(model.result_.held_out.other_half, np.mean(found, axis=0))
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"alpha": 0.02, "lag": 3},
+        {"scale": True, "basis": "eigenvalue"},
+        {"rank": 3},
+        {"criterion": "ratio"},
+        {"criterion": "ratio", "rank": 0.9, "shrinkage": 0.1},
+        {"center": "sequences"},
+        {"missing": "available"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("width", [5, 150])
+def test_features_of_each_half_are_evaluated_one_at_a_time(params, width):
+    """The twin solves for one half after the other, and takes one moment at a time."""
+    rows = one_slow(120, width) + 1.0
+    if "missing" in params:
+        rows[np.random.default_rng(0).random(rows.shape) < 0.1] = np.nan
+    model = SlowSubspace(3, **params).fit([rows[:70], rows[70:]])
+    answer, learner = model.result_, model._learner
+    units = learner.deviations(np.inf) if answer.weights is None else answer.scale
+    basis = learner.ahead().row_span(units)
+    halves = [half.scaled_operator(units, basis) for half in learner.each_half]
+    found = []
+    for own, other in zip(halves, halves[::-1], strict=True):
+        columns = model._features_like(answer, own, units)
+        found.append(of_operator(other, columns))
+    n = min(map(len, found))
+    expected = np.mean([values[:n] for values in found], axis=0)
+    np.testing.assert_allclose(answer.held_out.other_half[:n], expected, atol=1e-10)
+    assert np.isnan(answer.held_out.other_half[n:]).all()
 
 
 def test_a_late_reading_warns_once():

@@ -194,7 +194,9 @@ def test_degenerate_rows(name, learner):
     np.testing.assert_allclose(V @ V.T, np.eye(len(V)), atol=1e-10)
     size = np.abs(matrices(dense).matrix(matrices(dense).weights)).max(initial=1e-300)
     share = 0.05 if name == "zero rows among others" else 1e-5  # no eigenvalue is positive
-    # Sums of n rows have a rounding error of up to n eps, and so have the means of equal rows.
+    # A mean of n values has a rounding error of up to n eps / 2 times the largest one. Equal rows
+    # therefore differ from their mean by less than ``rounding`` in each of D columns. The squared
+    # length of such a row, D * rounding**2, bounds all eigenvalues of both solvers.
     rounding = len(rows) * np.finfo(float).eps * np.abs(rows).max()
     n = min(len(V), len(dense.eigenvalues_))
     np.testing.assert_allclose(

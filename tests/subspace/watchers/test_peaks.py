@@ -59,15 +59,16 @@ def ordinary(kind, seed):
 
 @pytest.mark.parametrize("cut", [300, 500, 1000, 1700])
 @pytest.mark.parametrize("second", [-3000.0, 200.0])
-@pytest.mark.parametrize("model", [SlowSubspace(1), StreamPCA(1)], ids=repr)
+@pytest.mark.parametrize("model", [SlowSubspace(1, alpha=0.9), StreamPCA(1)], ids=repr)
 def test_a_second_spike_in_another_sequence_is_named(cut, second, model):
+    # The first column leads without the spikes, which are orthogonal to it. Both models weigh the
+    # variance of white rows more than their velocity, so the order of the columns is that of size.
     rows = np.random.default_rng(0).standard_normal((3500, 5)) * [5.0, 4.0, 3.0, 2.0, 1.0]
     rows[100, 4] += 3000.0
     rows[2000, 4] += second
     ((named, angle),) = warned([rows[:cut], rows[cut:]], model)
     assert named == [100, 2000] if second < 0.0 else 100 in named
-    # The other rows are white, so the direction without the spikes is any of their plane.
-    assert angle > 60
+    assert angle > 80
 
 
 @pytest.mark.parametrize("n_components", [1, 5])

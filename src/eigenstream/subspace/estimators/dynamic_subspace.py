@@ -22,7 +22,13 @@ from eigenstream.rows.guard import reads
 from eigenstream.rows.prepared import maps_streams, reads_rows
 from eigenstream.subspace.estimators.results import DynamicResult
 from eigenstream.subspace.estimators.time import TimeEstimator
-from eigenstream.subspace.inference.held_out import HeldOut, held_out, mode_clear, mode_edge
+from eigenstream.subspace.inference.held_out import (
+    HeldOut,
+    held_out,
+    mode_clear,
+    mode_edge,
+    tested_halves,
+)
 from eigenstream.subspace.solvers.base import COUNT, PAIRWISE, Need, Problem, Solver
 from eigenstream.subspace.sums import propagator as _propagator
 from eigenstream.subspace.sums.gap_moments import GapMoments
@@ -232,15 +238,21 @@ class DynamicSubspace(TimeEstimator):
         """The decay times on the rows that the features were learned from."""
         return self._modes().timescales
 
-    def _test(self, answer: Any) -> HeldOut | None:
-        n, pairs = len(answer.pairs.values), []
-        covariances = [self._covariances(half) for half in self._halves()]
-        for own, other in zip(covariances, covariances[::-1], strict=True):
-            left = _propagator.singular(own, n, self.rank)[1]
-            pairs.append((_sizes(own.along(left)), _sizes(other.along(left))))
+    def _test(self, answer: Any, learner: Learner) -> HeldOut | None:
+        n, values = len(answer.pairs.values), None
+        covariances = [self._covariances(half) for half in tested_halves(learner)]
+        if covariances:
+            left = [_propagator.singular(half, n, self.rank)[1] for half in covariances]
+            sizes = [[_sizes(half.along(columns)) for columns in left] for half in covariances]
+            n_tested = min(len(each) for of_half in sizes for each in of_half)
+            (first, second), (third, last) = np.array(
+                [[each[:n_tested] for each in of_half] for of_half in sizes]
+            )
+            values = (first + last) / 2.0, (second + third) / 2.0
         in_sample = _sizes(answer.covariances.along(answer.pairs.vectors))
-        terms, edge = self._known().ahead().terms, partial(mode_edge, n_modes=n)
-        return held_out(in_sample, pairs, terms, self._n_directions, edge, mode_clear(n))
+        terms, edge = learner.ahead().terms, partial(mode_edge, n_modes=n)
+        directions = self._n_directions(terms.n_features)
+        return held_out(in_sample, values, terms, directions, edge, mode_clear(n))
 
     @property
     def periods_(self) -> Float64s:

@@ -23,8 +23,7 @@ from eigenstream.subspace.estimators.entries import CRITERION, FLAG
 from eigenstream.subspace.estimators.results import Forms, SlowResult
 from eigenstream.subspace.estimators.time import TimeEstimator
 from eigenstream.subspace.inference import correlations as _correlations
-from eigenstream.subspace.inference.decays import of_operator
-from eigenstream.subspace.inference.held_out import HeldOut, held_out
+from eigenstream.subspace.inference.held_out import HeldOut, held_out, on_halves, tested_halves
 from eigenstream.subspace.solvers.base import COUNT, Problem, Solver
 from eigenstream.subspace.solvers.flow import FlowOperator
 from eigenstream.subspace.solvers.online import Flow
@@ -468,29 +467,29 @@ class SlowSubspace(TimeEstimator):
         rho = cast(SlowResult, self._solved()).autocorrelations
         return _correlations.implied(rho, self.lag)
 
-    def _test(self, answer: Any) -> HeldOut | None:
+    def _test(self, answer: Any, learner: Learner) -> HeldOut | None:
         if answer.forms is None:
             return None
-        learner, halves, units = self._known().ahead(), self._halves(), answer.scale
+        ready, halves, units = learner.ahead(), tested_halves(learner), answer.scale
         if answer.weights is None:
-            units = learner.deviations(np.inf)
-        basis, pairs = learner.row_span(units) if halves else None, []
+            units = ready.deviations(np.inf)
+        basis = ready.row_span(units) if halves else None
         operators = [half.scaled_operator(units, basis) for half in halves]
-        for own, other in zip(operators, operators[::-1], strict=True):
-            columns = self._features_like(answer, own, units)
-            pairs.append((of_operator(own, columns), of_operator(other, columns)))
-        return held_out(answer.autocorrelations, pairs, learner.terms, self._n_directions)
+        features = [self._features_like(answer, operator, units) for operator in operators]
+        values = on_halves(operators, features) if halves else None
+        directions = self._n_directions(ready.terms.n_features)
+        return held_out(answer.autocorrelations, values, ready.terms, directions)
 
     def _features_like(
         self, answer: SlowResult, operator: MatrixOperator, units: Float64s | None
     ) -> Float64s:
         """Return the features of other A and B, with the parameters of an answer."""
-        n = len(answer.pairs.values)
-        if answer.weights is None:
+        n, weights = len(answer.pairs.values), answer.weights
+        if weights is None:
             n_varying = None if units is None else int(np.isfinite(units).sum())
             return self._ratios(operator, n, n_varying).vectors
         operator = operator if self.rank is None else operator.principal(self.rank)
-        vectors = operator.largest(answer.weights, n).vectors
+        vectors = operator.largest(weights, n).vectors
         if not answer.sorted:
             return vectors
         return vectors @ _correlations.slowest_first(*operator.forms(vectors), operator.floor)

@@ -161,38 +161,34 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         super()._report(fit)
         if not self.lag or fit is None:  # a path of lags shows which time scales may be chance
             return
-        terms: Any = self._known().ahead().terms
-        width = terms.n_features
-        if width <= SMALL or terms.n_velocities < FEW_ROWS * width:
-            self._tested()
+        assert self._learner is not None
+        terms: Any = self._learner.ahead().terms
+        if terms.n_features <= SMALL or terms.n_velocities < FEW_ROWS * terms.n_features:
+            self._add_test(self._answer)
 
     @reads
     def _tested(self) -> Result:
         """Return the answer with the test of its features on the other half of the rows."""
-        answer: Any = self._solved()
+        return self._add_test(self._solved())
+
+    def _add_test(self, answer: Any) -> Result:
+        """Return an answer with its test, which becomes the answer of the estimator."""
         if answer.held_out is None and not answer.estimated:
             with warnings.catch_warnings():  # the fit to all rows has warned
                 warnings.simplefilter("ignore")
-                test = self._test(answer)
+                test = self._test(answer, cast(Learner, self._learner))
             self._answer = answer = replace(answer, held_out=test)
-            if test is not None and test.warning is not None:
-                warn_user(test.warning)
+            if test is not None and (message := test.warning) is not None:
+                warn_user(message)
         return cast(Result, answer)
 
-    def _test(self, answer: Any) -> HeldOut | None:
+    def _test(self, answer: Any, learner: Learner) -> HeldOut | None:
         """Return the test of an answer, or None for estimators without one."""
         return None
 
-    def _halves(self) -> list[Learner]:
-        """Return the learners of both halves, if both have velocities."""
-        halves = self._known().each_half
-        return halves if all(half.terms.totals()[1] > 0.0 for half in halves) else []
-
-    @property
-    def _n_directions(self) -> int:
-        """The number of directions that a feature may combine."""
+    def _n_directions(self, width: int) -> int:
+        """Return the number of directions that a feature may combine."""
         rank = getattr(self, "rank", None)
-        width: int = self._known().terms.n_features
         return min(int(rank), width) if isinstance(rank, Integral) else width
 
     def _supported(self, scales: Float64s) -> Float64s:

@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 from eigenstream.core.linalg import Float64s
 from eigenstream.core.storable import storable
-from eigenstream.subspace.inference.correlations import implied
+from eigenstream.subspace.inference.correlations import autocorrelations_of_moments, implied
+from eigenstream.subspace.sums.learner import Learner
+from eigenstream.subspace.sums.operators import MatrixOperator
 
 #: A feature is no chance if its autocorrelation on the other half exceeds this multiple of its
 #: standard error. Larger values doubt more weak features.
@@ -29,7 +31,8 @@ LEAST_LAGS = 20
 #: Features that a warning names, and those that ``repr`` shows.
 MOST_NAMED, MOST_LINES = 3, 7
 
-#: The values of features of one half, on their own half and on the other one.
+#: The values of the features of one half, on their own half and on the other one. They may be those
+#: of the first features alone.
 Pair = tuple[Float64s, Float64s]
 
 
@@ -166,28 +169,58 @@ def mode_edge(n_features: int, n_terms: float, n_modes: int) -> float:
 
 def held_out(
     in_sample: Float64s,
-    pairs: list[Pair],
+    values: Pair | None,
     terms: Any,
     n_directions: int,
     edge: Callable[[int, float], float] = white_edge,
     clear: float = CLEAR,
 ) -> HeldOut:
-    """Return the test of features from the values of the features of each half.
+    """Return the test of features from the values of the features of a half.
 
-    ``pairs`` is empty if the halves are not known. The edge of noise alone decides then. The
+    ``values`` is None if the halves are not known. The edge of noise alone decides then. The
     features may combine ``n_directions`` directions.
     """
     lag, n = terms.lag, max(terms.n_velocities, 1)
     n = max(n * min(n / (LEAST_LAGS * lag), 1.0), 1.0)
     unit = 1.0 / np.sqrt(n)
     low = in_sample <= edge(n_directions, n) + MARGIN * unit
-    if not pairs:
-        return HeldOut(in_sample, np.full(len(low), np.nan), in_sample, low, lag)
-    own, other = (_mean([pair[k] for pair in pairs], len(low)) for k in (0, 1))
-    known = np.isfinite(other)
-    chance = known & (other <= clear * unit) & (low | (other <= 0.0))
-    better = np.where(known, corrected(in_sample, own, other), in_sample)
+    own, other = np.full((2, len(low)), np.nan)
+    if values is None:
+        return HeldOut(in_sample, other, in_sample, low, lag)
+    n_tested = min(len(low), len(values[0]))
+    own[:n_tested], other[:n_tested] = values[0][:n_tested], values[1][:n_tested]
+    tested = np.isfinite(other)
+    chance = tested & (other <= clear * unit) & (low | (other <= 0.0))
+    better = np.where(tested, corrected(in_sample, own, other), in_sample)
     return HeldOut(in_sample, other, better, chance, lag)
+
+
+def tested_halves(learner: Learner) -> list[Learner]:
+    """Return the learners of both halves of the rows, or none unless both have velocities."""
+    halves = learner.each_half
+    return halves if all(half.terms.velocity > 0.0 for half in halves) else []
+
+
+def on_halves(operators: list[MatrixOperator], features: list[Float64s]) -> Pair:
+    """Return the autocorrelations of the features of each half on their own and on the other half.
+
+    Both are means over the halves.
+    """
+    n, basis = min([columns.shape[1] for columns in features]), operators[0].basis
+    columns = np.stack([columns[:, :n] for columns in features])
+    columns = columns if basis is None else basis @ columns
+    variances, velocities, noise = [], [], []
+    for operator in operators:
+        variances.append((columns * (operator.reward @ columns)).sum(axis=1))
+        velocities.append((columns * (operator.penalty @ columns)).sum(axis=1))
+        noise.append(operator.rounding * operator.trace + operator.floor)
+    # The first axis is the half of the rows, the second one the half that the features are from.
+    values = autocorrelations_of_moments(
+        np.array(variances),
+        np.array(velocities),
+        np.reshape(noise, (2, 1, 1)) * (columns**2).sum(axis=1),
+    )
+    return (values[0, 0] + values[1, 1]) / 2.0, (values[1, 0] + values[0, 1]) / 2.0
 
 
 def corrected(in_sample: Float64s, own: Float64s, other: Float64s) -> Float64s:
@@ -203,11 +236,3 @@ def corrected(in_sample: Float64s, own: Float64s, other: Float64s) -> Float64s:
     better = 1.0 - (1.0 - in_sample) * np.sqrt(np.maximum(rises, 1.0))
     # Halves without any velocity show no factor.
     return np.where(own > 1.0 - 1e-9, np.minimum(other, in_sample), better)
-
-
-def _mean(values: list[Float64s], n: int) -> Float64s:
-    """Return the mean of the first ``n`` values, NaN for those that are not in all arrays."""
-    mean = np.full(n, np.nan)
-    d = min(n, *map(len, values))
-    mean[:d] = np.mean([array[:d] for array in values], axis=0)
-    return mean

@@ -4,10 +4,12 @@ An accumulator does not depend on means, lags, pairs or labels. ``Moments`` is e
 ``frame.py`` and ``FlowSums`` in ``flow.py`` store a few vectors at given weights.
 """
 
+from copy import copy
+
 import numpy as np
 
 from eigenstream.core.device import DeviceArray
-from eigenstream.core.linalg import Float64s, mirrored, rank_update
+from eigenstream.core.linalg import Float64s, mirrored, rank_update, rounding_of_mean
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Values
 from eigenstream.subspace.sums.base import Sums
@@ -53,6 +55,12 @@ class PartSum:
             self._add_vectors(block.stacked(edges))
         else:
             block.add_moment(edges, self._matrix())
+
+    def copied(self) -> "PartSum":
+        """Return a copy, which may change without changing this sum."""
+        copied = copy(self)
+        copied.total, copied.vectors = copy(self.total), [*self.vectors]
+        return copied
 
     def squares(self) -> Float64s:
         """Return the sum of squares of each feature."""
@@ -118,6 +126,12 @@ class Moments(Sums):
         """Set the sum of a part to a matrix."""
         self._sum(part).total = np.asfortranarray(np.tril(total))
 
+    def copied(self) -> "Moments":
+        """Return a copy, which may change without changing these sums."""
+        copied = Moments(self.n_features)
+        copied.sums = {part: moment.copied() for part, moment in self.sums.items()}
+        return copied
+
     def merge(self, later: "Moments") -> None:
         """Add another accumulator."""
         for part, moment in later.sums.items():
@@ -140,13 +154,14 @@ class Moments(Sums):
 
     def operator(self, terms: Terms, held_out: Parts = NOTHING) -> MatrixOperator:
         """Return A and B, without the held-out parts."""
-        closing = terms.closing(held_out)
+        closing, mean = terms.closing(held_out), terms.mean
         rewards, penalties = terms.shares(REWARD, held_out), terms.shares(PENALTY, held_out)
-        reward, penalty = self.combined(rewards, closing), self.combined(penalties, closing, -1.0)
-        home = None
+        reward, penalty = self._lower(rewards, closing), self._lower(penalties, closing, -1.0)
+        on_device = None
         for moment in self.sums.values():
-            home = moment.total if isinstance(moment.total, DeviceArray) else home
-        return MatrixOperator(reward, penalty, floor=terms.floor, home=home)
+            on_device = moment.total if isinstance(moment.total, DeviceArray) else on_device
+        sides, floor = (mirrored(reward), mirrored(penalty)), rounding_of_mean(mean)
+        return MatrixOperator(*sides, floor=floor, home=on_device)
 
     def few_terms(self, terms: Terms) -> Float64s | None:
         """Return all terms as vectors, or None if there are at least as many as features."""
@@ -170,16 +185,20 @@ class Moments(Sums):
                 inside._sum(part)._add_vectors(vectors @ basis)
         return inside
 
-    def combined(self, shares: Shares, closing: Block | None = None, sign: float = 1.0) -> Float64s:
-        """Return the sum of all parts by their shares, times the sign."""
+    def combined(self, shares: Shares) -> Float64s:
+        """Return the sum of all parts by their shares."""
+        return mirrored(self._lower(shares))
+
+    def _lower(self, shares: Shares, closing: Block | None = None, sign: float = 1.0) -> Float64s:
+        """Return the lower triangle of the sum of all parts by their shares, times the sign."""
         size = self.n_features
         total = np.zeros((size, size), order="F")
         signed: dict[float, list[Float64s]] = {1.0: [], -1.0: []}
         for part, sums in self.sums.items():
             share = sign * shares.get(part, 0.0)
             if sums.total is not None and share:
-                away = isinstance(sums.total, DeviceArray)
-                total += share * (sums.total.toarray() if away else sums.total)
+                on_device = isinstance(sums.total, DeviceArray)
+                total += share * (sums.total.toarray() if on_device else sums.total)
             if share and sums.vectors:
                 signed[np.sign(share)].append(np.sqrt(abs(share)) * np.concatenate(sums.vectors))
         if closing is not None:
@@ -190,7 +209,7 @@ class Moments(Sums):
         for side, vectors in signed.items():
             if vectors:
                 rank_update(total, np.concatenate(vectors), side)
-        return mirrored(total)
+        return total
 
     def _sum(self, part: Part) -> PartSum:
         if part not in self.sums:

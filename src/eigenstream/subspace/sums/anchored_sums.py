@@ -149,6 +149,13 @@ class AnchoredSums:
         if self.center == "sequences":
             self._end(self._run())
 
+    def copied(self) -> "AnchoredSums":
+        """Return a copy, which may change without changing these sums."""
+        copied = copy(self)
+        copied.product = copy(self.product)
+        copied.first, copied.last = copy(self.first), copy(self.last)
+        return copied
+
     def merge(self, later: "AnchoredSums") -> None:
         """Add the sums of later rows, whose first run continues the last one."""
         self.product += on_host(later.product)

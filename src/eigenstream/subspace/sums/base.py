@@ -1,6 +1,7 @@
 """The base of the sums that solvers store."""
 
-from typing import Any
+from copy import deepcopy
+from typing import Any, Self
 
 from eigenstream.core.linalg import Float64s
 from eigenstream.subspace.sums.block import Block
@@ -34,6 +35,10 @@ class Sums:
     def silent(self) -> "Sums":
         """Return the sums without a hook."""
         return self
+
+    def copied(self) -> Self:
+        """Return a copy, which may change without changing these sums."""
+        return deepcopy(self)
 
     def estimated_share(self, terms: Terms) -> float | None:
         """Return the estimated share of the optimum, or None for exact sums."""

@@ -98,7 +98,7 @@ class Block:
                     (k, where if where is None else indices(where, self.pieces[k].shape[0])[here])
                     for k, where in (now, past)
                 ]
-                self.add(place, *ends, np.abs(weights[here]))
+                self.add(place, ends[0], ends[1], np.abs(weights[here]))
             return
         sparse = bool(is_sparse(self.pieces[now[0]]) or is_sparse(self.pieces[past[0]]))
         k, where = past if now[1] is None else now
@@ -130,21 +130,24 @@ class Block:
             self._squares = row_squares(self.chunk.rows)
         return self._squares
 
-    def highest(self, edges: Edges, columns: NDArray[np.bool_]) -> Float64s:
-        """Return the largest size of the differences of rows to a single row, in some columns."""
-        rows, past = self.rows(edges.now), self.rows(edges.past)
-        if isinstance(rows, DeviceArray):
-            return np.asarray(rows.highest(past), np.float64)[columns]
-        if not columns.all():
-            rows, past = rows.take(np.flatnonzero(columns), axis=1), past[columns]
-        n, width = rows.shape
-        step = max(LONG_ROW // width, 1)
-        cut = n - n % step
-        long = rows[:cut].reshape(-1, step * width)
-        parts = [part for part in (long, rows[cut:]) if len(part)]
-        high = np.concatenate([part.max(axis=0).reshape(-1, width) for part in parts]).max(axis=0)
-        low = np.concatenate([part.min(axis=0).reshape(-1, width) for part in parts]).min(axis=0)
-        return np.asarray(np.maximum(high - past, past - low), np.float64)
+    def highest(self, edges: list[Edges], columns: NDArray[np.bool_]) -> Float64s:
+        """Return the largest square of the differences of rows to a single row, in some columns.
+
+        It is multiplied by the largest weight. All rows are in one piece.
+        """
+        piece, highest = self.pieces[edges[0].now[0]], np.zeros(np.count_nonzero(columns))
+        on_device = isinstance(piece, DeviceArray)
+        if not on_device and not columns.all():
+            piece = piece.take(np.flatnonzero(columns), axis=1)
+        for group in edges:
+            rows, past = piece[group.now[1]], self.rows(group.past)
+            if on_device:
+                sizes = np.asarray(rows.highest(past), np.float64)[columns]
+            else:
+                sizes = _largest_sizes(rows, past[columns])
+            weight = 1.0 if group.weights is None else float(group.weights.max())
+            highest = np.maximum(highest, weight * sizes**2)
+        return highest
 
     def stacked(self, edges: list[Edges]) -> Float64s:
         """Return the differences of some terms times the roots of their weights, as a new array."""
@@ -295,6 +298,18 @@ class Block:
         rows = (piece.toarray() if is_sparse(piece) else piece) - mean
         product = rows.T @ (half @ rows)
         return np.asarray(product + product.T)
+
+
+def _largest_sizes(rows: Matrix, past: Float64s) -> Float64s:
+    """Return the largest size of the differences of rows to a single row, in each column."""
+    n, width = rows.shape
+    step = max(LONG_ROW // width, 1)
+    cut = n - n % step
+    long = rows[:cut].reshape(-1, step * width)
+    parts = [part for part in (long, rows[cut:]) if len(part)]
+    high = np.concatenate([part.max(axis=0).reshape(-1, width) for part in parts]).max(axis=0)
+    low = np.concatenate([part.min(axis=0).reshape(-1, width) for part in parts]).min(axis=0)
+    return np.asarray(np.maximum(high - past, past - low), np.float64)
 
 
 def dense(rows: Matrix) -> Float64s:

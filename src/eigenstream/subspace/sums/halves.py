@@ -34,32 +34,26 @@ class Halves:
         #: True if the half that waits has the first rows.
         self.leads = False
 
-    def cuts(self, chunk: Chunk, n_rows: int, age: int, *, whole: bool) -> list[int]:
+    def cuts(self, chunk: Chunk, n_rows: int, age: int, *, by_sequence: bool) -> list[int]:
         """Return the places in a chunk at which the halves change.
 
         The chunk follows ``n_rows`` rows, and ``age`` rows of its sequence. Sequences are not cut
-        if they must stay ``whole``.
+        if sums are taken ``by_sequence``.
         """
         places: list[int] = []
-        while (place := self._cut(chunk, n_rows, age, whole)) is not None:
+        starts, in_pairs = chunk.starts, chunk.pairs is not None
+        while self.turn is not None and self.turn < n_rows + chunk.n:
+            place = max(self.turn - n_rows, 0)
+            first = int(starts[starts <= place].max(initial=-age))
+            if not in_pairs and first != place:
+                longest = self.turn - self.begun if first + n_rows > self.begun else 0
+                end = int(starts[starts > place].min(initial=chunk.n))
+                place = end if by_sequence else min(end, max(place, first + longest))
+                if place == chunk.n:
+                    break
             places.append(place)
             self.begin(n_rows + place)
         return places
-
-    def _cut(self, chunk: Chunk, n_rows: int, age: int, whole: bool) -> int | None:
-        """Return the place at which the present block ends, None if it is not in the chunk."""
-        if self.turn is None or self.turn >= n_rows + chunk.n:
-            return None
-        place, starts = max(self.turn - n_rows, 0), chunk.starts
-        if chunk.pairs is not None:
-            return place
-        first = int(starts[starts <= place].max(initial=-age))
-        if first == place:
-            return place
-        later = int(starts[starts > place].min(initial=chunk.n))
-        longest = self.turn - self.begun if first + n_rows > self.begun else 0
-        end = later if whole else min(later, max(place, first + longest))
-        return end if end < chunk.n else None
 
     def begin(self, n_rows: int) -> None:
         """Begin a block after ``n_rows`` rows."""

@@ -213,7 +213,7 @@ class Learner:
 
         Without ``turning`` all rows are in one half, and merging fills both.
         """
-        self.halves = Halves(*deepcopy((self.terms, self.sums)), turning=turning)
+        self.halves = Halves(self.terms.copied(), self.sums.copied(), turning=turning)
 
     def merge(self, later: "Learner", *, new_sequence: bool = False) -> "Learner":
         """Return a learner of these rows and then the later ones; neither is changed.
@@ -230,7 +230,8 @@ class Learner:
         if self.halves is not None and later.halves is not None:
             crossing = self._absorb_halves(later, new_sequence)
         else:
-            self._join_halves()
+            self.terms, self.sums = self._merged_halves()
+            self.halves = None
             later = later.ahead()
             crossing = self._absorb_sums(later.terms, later.sums, new_sequence)
         # The terms across the border belong to the last sequence of these rows.
@@ -252,8 +253,7 @@ class Learner:
         if self.halves is None:
             return self.copied() if self.waiting else self
         if self.joint is None:
-            self.joint = copy(self)
-            self.joint._join_halves()
+            self.joint = self._with(*self._merged_halves())
         return self.joint
 
     def copied(self) -> "Learner":
@@ -296,13 +296,13 @@ class Learner:
     def scaled_operator(self, scale: Float64s | None, basis: Float64s | None) -> Any:
         """Return A and B of features divided by ``scale``, along orthonormal columns if given.
 
-        The columns must contain all terms.
+        The columns must contain all terms. No rows may wait.
         """
         if basis is None:
-            operator = self.operator()
+            operator = self.sums.operator(self.terms)
             return operator if scale is None else operator.scaled(scale, self.mean)
-        columns = basis if scale is None else basis / scale[:, None]
-        operator = self._along(columns).operator()
+        inside = self._along(basis if scale is None else basis / scale[:, None])
+        operator = inside.sums.operator(inside.terms)
         operator.basis, operator.whole = basis.T, True
         if scale is not None:
             operator.floor = rounding_of_mean(self.mean / scale)
@@ -338,21 +338,25 @@ class Learner:
 
     def _along(self, columns: Float64s) -> "Learner":
         """Return the learner in coordinates along columns that span all terms."""
-        inside = copy(self)
-        inside.terms, inside.sums = self.terms.along(columns), self.sums.along(columns)
+        inside = self._with(self.terms.along(columns), self.sums.along(columns))
         inside.sample, inside.watchers = None, {}
         return inside
+
+    def _with(self, terms: Any, sums: Any) -> "Learner":
+        """Return a learner with other terms and sums, which has no halves."""
+        other = object.__new__(Learner)
+        vars(other).update(vars(self), terms=terms, sums=sums, halves=None, joint=None)
+        return other
 
     @property
     def each_half(self) -> list["Learner"]:
         """The learners of both halves of the rows, or none."""
         if self.halves is None:
             return []
-        pair = [copy(self), copy(self)]
-        pair[1].terms, pair[1].sums = self.halves.terms, self.halves.sums
-        for half in pair:
-            half.halves = half.joint = half.sample = None
-        return pair
+        return [
+            self._with(self.terms, self.sums),
+            self._with(self.halves.terms, self.halves.sums),
+        ]
 
     def expect(self, covariance: Float64s) -> None:
         """Replace rows with gaps by their expected products under a covariance."""
@@ -382,13 +386,9 @@ class Learner:
     @property
     def n_rows(self) -> int:
         """The number of rows or pairs seen."""
-        return self._n_learned + self.n_waiting
-
-    @property
-    def _n_learned(self) -> int:
-        """The number of rows or pairs seen, without those that wait."""
-        n: int = self.terms.n_rows
-        return n if self.halves is None else n + self.halves.terms.n_rows
+        halves = self.halves
+        of_other_half: int = 0 if halves is None else halves.terms.n_rows
+        return int(self.terms.n_rows) + of_other_half + self.n_waiting
 
     def _wait(self, chunk: Chunk) -> None:
         self.waiting.append(chunk.kept())
@@ -410,7 +410,7 @@ class Learner:
         narrow = self.terms.n_features <= NARROW
         with blas_threads(1) if narrow else nullcontext():
             for part in block.sequences() if self.sums.by_sequence else [block]:
-                n_rows, terms = self._n_learned, self._take(part)
+                n_rows, terms = self.n_rows, self._take(part)
                 terms.first = n_rows
                 for watcher in self.watchers.values():
                     if watcher.pairs or part.pairs is None:
@@ -427,15 +427,17 @@ class Learner:
             block = self.terms.take(chunk)
             self.sums.add(block, self.terms)
             return block
-        age, whole = self.terms.age, self.sums.by_sequence
-        cuts = halves.cuts(chunk, self._n_learned, age, whole=whole)
+        age, by_sequence = self.terms.age, self.sums.by_sequence
+        cuts = halves.cuts(chunk, self.n_rows, age, by_sequence=by_sequence)
         if cuts[:1] == [0]:
             cuts = cuts[1:]
             self._turn()
         block = self.terms.take_in_turn(chunk, cuts, halves.terms)
-        self.sums.add(block.of_half(0), self.terms)
         if cuts:
+            self.sums.add(block.of_half(0), self.terms)
             halves.sums.add(block.of_half(1), halves.terms)
+        else:
+            self.sums.add(block, self.terms)
         if len(cuts) % 2:
             self._turn()
         return block
@@ -445,15 +447,18 @@ class Learner:
         assert self.halves is not None
         self.terms, self.sums = self.halves.change(self.terms, self.sums)
 
-    def _join_halves(self) -> None:
-        """Replace both halves by their merge; the sums of either do not change."""
-        halves, self.halves, self.joint = self.halves, None, None
+    def _merged_halves(self) -> tuple[Any, Any]:
+        """Return the terms and the sums of both halves; those of either half do not change."""
+        halves = self.halves
         if halves is None or not halves.terms.n_rows:
-            return
-        present: Any = self.terms
-        sums, self.terms, self.sums = self.sums, *deepcopy((halves.terms, halves.sums))
-        self._absorb_sums(present, sums, new_sequence=True)
-        self.terms.follow(present)
+            return self.terms, self.sums
+        terms = halves.terms.copied()
+        step = terms.join(self.terms, new_sequence=True)
+        terms.follow(self.terms)
+        sums = halves.sums.copied()
+        sums.add(step, terms)
+        sums.merge(self.sums)
+        return terms, sums
 
     def _absorb_sums(self, terms: Any, sums: Any, new_sequence: bool) -> Block:
         """Merge terms and sums of later rows, and return the terms of the border."""

@@ -1,5 +1,8 @@
 """Exact sums of rows in time that subtract means themselves: of sequences, or with a direction."""
 
+from copy import copy
+from typing import Self
+
 import numpy as np
 
 from eigenstream.core.checks import is_sparse
@@ -53,6 +56,12 @@ class RowMoments(Sums):
         if edges.part == VELOCITY:
             rows = _differences(rows, _dense_rows(block, edges.past))
         self.parts[str(edges.part)].add(rows, edges.weights, gaps=False)
+
+    def copied(self) -> Self:
+        """Return a copy, which may change without changing these sums."""
+        copied = copy(self)
+        copied.parts = {part: sums.copied() for part, sums in self.parts.items()}
+        return copied
 
     def merge(self, later: "RowMoments") -> None:
         """Add the sums of later rows."""

@@ -327,6 +327,12 @@ class TimeTerms(Terms):
         """True after the first rows, also if those are the rows of other terms."""
         return self.n_rows > 0 or self.age > 0
 
+    def copied(self) -> "TimeTerms":
+        """Return a copy, which may change without changing these terms."""
+        copied = copy(self)
+        copied.center = copy(self.center)
+        return copied
+
     def follow(self, before: "TimeTerms") -> None:
         """Continue the sequence of other terms."""
         self.head, self.tail = before.head, before.tail
@@ -343,9 +349,14 @@ class TimeTerms(Terms):
 
     def shares(self, weights: Weights, held_out: Parts = NOTHING) -> Shares:
         """Return the share of each part in T."""
-        reward, penalty = self._each(weights, held_out)
-        below = {NEGATIVE_VARIANCE: -reward, NEGATIVE_VELOCITY: penalty}
-        return {VARIANCE: reward, VELOCITY: -penalty} | below
+        reward = weights[0] / (self.center.weight or 1.0)
+        penalty = weights[1] / (self.velocity or 1.0)
+        return {
+            VARIANCE: reward,
+            VELOCITY: -penalty,
+            NEGATIVE_VARIANCE: -reward,
+            NEGATIVE_VELOCITY: penalty,
+        }
 
     def take_covariances(self, mean: Float64s, weight: float) -> None:
         """Count pairs of this weight, whose rows have this mean."""

@@ -182,15 +182,14 @@ class Peaks(Watcher):
         before, after = np.maximum(before - noted, 0.0), np.maximum(after - noted, added)
         usual = GROWTH * sum([group.n for group in edges]) / max(n_rows, 1) * before
         large = (added > SHARE * after) & (added > usual) & among
-        if not large.any():
+        # Steps between means have a single row.
+        groups = [group for group in edges if group.now[1] is not None and not group.sparse]
+        if not large.any() or not groups:
             return
         units = reciprocals(added)
-        for group in edges:
-            if group.now[1] is None or group.sparse:  # a step between means
-                continue
-            most = 1.0 if group.weights is None else float(group.weights.max())
-            if (most * block.highest(group, large) ** 2 * units[large]).max() < LEAST_VALUE:
-                continue
+        if (block.highest(groups, large) * units[large]).max() < LEAST_VALUE:
+            return
+        for group in groups:
             squares = block.stacked([group]) ** 2
             shares = squares @ units
             rows, numbers = block.rows(group.now), _row_numbers(block, group.now, n_rows)

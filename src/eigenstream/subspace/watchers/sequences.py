@@ -174,18 +174,21 @@ def better_lag(features: Float64s, lags: list[int]) -> str | None:
     A process with one time scale has the same implied scale at every lag. Noise or a second, fast
     process lowers the scale at short lags. Autocorrelations cannot tell them apart.
     """
-    n_rows = len(features)
-    for k, r in enumerate(at_lags(features, lags).T):
-        scales = implied(r, 1) * lags
-        # Oscillations give negative autocorrelations, and short series give uncertain ones.
-        sure = (r > SURE * np.sqrt((1.0 + 2.0 * scales) / n_rows)) & np.isfinite(scales)
-        n = len(r) if sure.all() else int(sure.argmin())
-        if n and scales[:n].max() > DISAGREE * scales[0]:
-            last = int(scales[:n].argmax())
-            enough = int((scales[:n] > scales[last] / 2.0).argmax())
-            return (
-                f"feature {k + 1} has an implied time scale of {scales[0]:.3g} rows at "
-                f"lag={lags[0]}, and of {scales[last]:.3g} rows at lag {lags[last]}. Noise or a "
-                f"second, fast process can cause this. Compare lag={lags[enough]} with lag_path."
-            )
-    return None
+    n_rows, steps = len(features), np.array(lags)[:, None]
+    correlations = at_lags(features, lags)
+    scales = implied(correlations, 1) * steps
+    # Oscillations give negative autocorrelations, and short series give uncertain ones.
+    sure = correlations > SURE * np.sqrt((1.0 + 2.0 * scales) / n_rows)
+    sure = np.logical_and.accumulate(sure & np.isfinite(scales), axis=0)
+    scales = np.where(sure, scales, 0.0)
+    disagrees = scales.max(axis=0) > DISAGREE * scales[0]
+    if not disagrees.any():
+        return None
+    k = int(disagrees.argmax())
+    last = int(scales[:, k].argmax())
+    enough = int((scales[:, k] > scales[last, k] / 2.0).argmax())
+    return (
+        f"feature {k + 1} has an implied time scale of {scales[0, k]:.3g} rows at "
+        f"lag={lags[0]}, and of {scales[last, k]:.3g} rows at lag {lags[last]}. Noise or a "
+        f"second, fast process can cause this. Compare lag={lags[enough]} with lag_path."
+    )
