@@ -17,10 +17,10 @@ from eigenstream.core.types import LabelsLike, Matrix, Parameters, RowsLike, Wei
 from eigenstream.distributed import parts
 from eigenstream.distributed.parts import Cluster, Piece, merged_in_order
 from eigenstream.rows.chunk import Chunk, Skipped
-from eigenstream.rows.door import errors_name, is_stream, labelled_stream
+from eigenstream.rows.door import errors_name, is_stream, labelled_stream, name_columns
 from eigenstream.rows.fit import Fit
 from eigenstream.rows.guard import refitting
-from eigenstream.rows.prepared import forget_source, name_columns, note_source
+from eigenstream.rows.prepared import forget_source, note_source
 from eigenstream.rows.rows import MapOfRows, Rows
 from eigenstream.subspace.solvers.base import MERGE, Need
 from eigenstream.subspace.solvers.choice import chosen_solver

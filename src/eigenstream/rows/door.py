@@ -19,7 +19,7 @@ from eigenstream.core.checks import check_finite, check_weights, is_sparse, unma
 from eigenstream.core.device import DeviceArray, is_dispatched, needs_numpy
 from eigenstream.core.types import Estimator, LabelsLike, Matrix, RowsLike, StreamLike, WeightsLike
 from eigenstream.rows.chunk import Chunk, checked_chunk
-from eigenstream.rows.rows import Part, StreamRows
+from eigenstream.rows.rows import ArrayRows, Part, StreamRows
 
 # ---- kinds of sources -----------------------------------------------------------------------
 
@@ -133,7 +133,7 @@ def _first_item(X: RowsLike) -> RowsLike:
     return X[0] if isinstance(X, list | tuple) and X else X
 
 
-def admitted(
+def opened_arguments(
     estimator: Estimator, passed: dict[int | str, Any], first: int | str
 ) -> tuple[dict[int | str, Any], StreamLike, bool]:
     """Return the arguments of a fit: sources as streams, labelled arrays in memory as arrays.
@@ -143,8 +143,10 @@ def admitted(
     """
     if "lag" in vars(estimator):
         check_dates(passed.get(first))
-    values, noted, lazy = {}, None, False
+    values, noted, lazy = dict(passed), None, False
     for name, value in passed.items():
+        if value is None or type(value) is np.ndarray:
+            continue
         stream = values[name] = opened(value, estimator, refit=True)
         if stream is not value and is_labelled(_first_item(value)):
             arrays = stream.arrays()
@@ -252,11 +254,49 @@ open_stream = upper("eigenstream.streams.open_stream")
 # ---- rows of a source -----------------------------------------------------------------------
 
 
-def stream_rows(estimator: BaseEstimator, stream: StreamLike, **how: Any) -> StreamRows:
-    """Return the rows of a stream, whose columns the estimator notes."""
-    rows = StreamRows(stream, **how)
-    estimator.n_features_in_ = rows.width
+def admitted(
+    estimator: Estimator,
+    X: RowsLike,
+    sample_weight: WeightsLike = None,
+    *,
+    reset: bool,
+    begins: bool = True,
+) -> ArrayRows | StreamRows:
+    """Return the checked rows of a stream, of one sequence or of several.
+
+    With ``reset`` the estimator notes their columns, otherwise they have those that it learned.
+    """
+    if not is_stream(X):
+        parts = sequences_of(estimator, X, sample_weight, reset=reset)
+        return ArrayRows(parts, missing=estimator.missing, begins=begins, source=X)
+    if sample_weight is not None:
+        raise ValueError("A stream has no sample_weight. Leave it out, or pass the rows as arrays.")
+    gaps = estimator.missing == "available"
+    if reset:
+        return stream_rows(estimator, X, gaps=gaps)
+    rows = StreamRows(X, gaps=gaps)
+    if rows.width != estimator.n_features_in_:
+        raise ValueError(
+            f"rows have {rows.width} features, but the estimator was fitted with "
+            f"{estimator.n_features_in_}. Pass rows of {estimator.n_features_in_} features."
+        )
     return rows
+
+
+def stream_rows(estimator: Estimator, stream: StreamLike, **options: Any) -> StreamRows:
+    """Return the rows of a stream, whose columns the estimator notes."""
+    rows = StreamRows(stream, **options)
+    estimator.n_features_in_ = rows.width
+    name_columns(estimator, stream)
+    return rows
+
+
+def name_columns(estimator: Any, stream: Any) -> None:
+    """Set ``feature_names_in_`` if every column has a name."""
+    vars(estimator).pop("feature_names_in_", None)
+    names: tuple[str, ...] | None = stream.feature_names
+    if names is not None and len(names) == getattr(estimator, "n_features_in_", None):
+        estimator.feature_names_in_ = np.array(names, dtype=object)
 
 
 def all_rows(stream: StreamLike, what: str) -> Chunk:

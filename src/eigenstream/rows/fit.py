@@ -17,7 +17,7 @@ from eigenstream.rows.door import (
     make_keeper,
     stream_rows,
 )
-from eigenstream.rows.prepared import forget_source, name_columns, note_source
+from eigenstream.rows.prepared import forget_source, note_source
 from eigenstream.rows.rows import KeptRows, Rows, Stage
 
 Method = TypeVar("Method", bound=Callable[..., object])
@@ -123,6 +123,8 @@ class Fit:
         feature_map: Stage | None = None,
     ) -> None:
         self.estimator, self.rows, self.keeper = estimator, rows, keeper
+        #: The stream that the rows come from, or None.
+        self.stream = rows.stream
         #: True if the estimator learns only at the end of a pass, which is repeated on resume.
         self.whole = False
         #: The feature map, which the chunks of every pass go through.
@@ -146,7 +148,7 @@ class Fit:
     def array(self) -> Chunk | None:
         """The rows of an array in memory. None for a stream, and for rows on workers."""
         rows = self.rows
-        return rows.whole if isinstance(rows, KeptRows) and not is_stream(self.source) else None
+        return rows.whole if isinstance(rows, KeptRows) and self.stream is None else None
 
     def take_up(self) -> Resumption | None:
         """Set the estimator to the state of the checkpoint, if there is one."""
@@ -160,19 +162,14 @@ class Fit:
 
     def end(self) -> None:
         """Store the source of the rows, and mark the checkpoint as complete."""
-        if is_stream(self.source):
-            name_columns(self.estimator, self.source)
-            note_source(self.estimator, self.source)
-        else:
-            forget_source(self.estimator)
+        note_source(self.estimator, self.stream)
         if self.keeper is not None:
             self.keeper.complete(lambda: self.estimator)
 
     def _noted(self) -> BaseEstimator:
         """Return a copy of the estimator in its present state, with the source of the rows."""
         now = copy(self.estimator)
-        name_columns(now, self.source)
-        note_source(now, self.source)
+        note_source(now, self.stream)
         return now
 
     def several(self, what: str) -> None:
@@ -298,7 +295,6 @@ def fit_of(
         raise ValueError("A stream has no sample_weight. Omit it, or pass the rows as an array.")
     partial = getattr(estimator, "missing", None) == "partial"
     rows = stream_rows(estimator, X, targets=lambda y: y, partial=partial, sparse=sparse)
-    name_columns(estimator, X)
     return Fit(estimator, rows, keeper)
 
 

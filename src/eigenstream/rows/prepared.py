@@ -307,13 +307,15 @@ NOTED = ("provenance_", "preprocessing_", "feature_grid_")
 
 
 def note_source(estimator: Estimator, stream: StreamLike, sequences: int | None = None) -> None:
-    """Store the sources and the fitted preprocessing steps of a stream in an estimator.
+    """Store the sources and the fitted preprocessing steps of a stream. None removes earlier ones.
 
     ``provenance_`` contains the names of the first sources, the number of sources, the columns and
     the number of sequences. ``preprocessing_`` is set only if there are steps, and
     ``feature_grid_`` only for labelled arrays.
     """
     forget_source(estimator)
+    if stream is None:
+        return
     columns = getattr(stream, "column_names", None)
     estimator.provenance_ = {
         "sources": list(map(str, stream.sources[:MOST_SOURCES])),
@@ -391,14 +393,6 @@ def fresh(estimator: Learner) -> Learner:
     return unfitted
 
 
-def name_columns(estimator: Any, stream: Any) -> None:
-    """Set ``feature_names_in_`` if every column has a name."""
-    vars(estimator).pop("feature_names_in_", None)
-    names: tuple[str, ...] | None = stream.feature_names
-    if names is not None and len(names) == getattr(estimator, "n_features_in_", None):
-        estimator.feature_names_in_ = np.array(names, dtype=object)
-
-
 def names_of_features(estimator: Any) -> list[str] | None:
     """Return the names of the features that an estimator learns from, or None if they have none.
 
@@ -435,14 +429,14 @@ def fits_dask(method: Method) -> Method:
             )
         X = 0 if rest else first
         passed: dict[Any, Any] = dict(enumerate(rest))
-        values, stream, lazy = door.admitted(self, passed | named, X)
+        values, stream, lazy = door.opened_arguments(self, passed | named, X)
         rest = tuple([values[k] for k in range(len(rest))])
         named = {name: values[name] for name in named}
         if not lazy:
             fitted = method(self, *rest, **named)
             if stream is not None:
                 note_source(fitted, stream)
-                name_columns(fitted, stream)
+                door.name_columns(fitted, stream)
             return fitted
         arguments = dict(signature(method).bind(self, *rest, **named).arguments)
         del arguments["self"]

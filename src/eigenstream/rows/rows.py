@@ -91,6 +91,8 @@ class Rows(ABC):
     maps_first: bool = False
     #: What the user passed, for messages and callbacks.
     source: RowsLike = None
+    #: The stream that the rows come from, or None.
+    stream: StreamLike = None
     #: The abilities that these rows need of a solver.
     needs: tuple[Any, ...] = ()
 
@@ -150,11 +152,13 @@ class ArrayRows(Rows):
         self.parts, self.missing, self.members, self.source = parts, missing, members, source
         self.begins, self.at = begins, 0
         self.width = int(parts[0].rows.shape[1]) // members
-        lengths = [part.rows.shape[0] for part in parts]
-        self.steps = [_step(part.rows) for part in parts]
-        self.sparse = any(is_sparse(part.rows) for part in parts)
-        self.n_rows = sum(lengths)
-        self.n_chunks = sum(-(-n // step) for n, step in zip(lengths, self.steps, strict=True))
+        self.steps, self.n_rows, self.n_chunks = [], 0, 0
+        for part in parts:
+            n, step = part.rows.shape[0], _step(part.rows)
+            self.steps.append(step)
+            self.n_rows += n
+            self.n_chunks += -(-n // step)
+            self.sparse = self.sparse or is_sparse(part.rows)
 
     def chunks(self, skip: int = 0) -> Iterator[Chunk]:
         """Start a pass."""
@@ -205,7 +209,7 @@ class WeighedRows(Rows):
     def __init__(self, rows: Rows, weigh: Callable[[Matrix], Float64s]) -> None:
         self.rows, self.weigh = rows, weigh
         self.width, self.n_rows, self.n_chunks = rows.width, rows.n_rows, rows.n_chunks
-        self.rereadable, self.source = rows.rereadable, rows.source
+        self.rereadable, self.source, self.stream = rows.rereadable, rows.source, rows.stream
 
     def chunks(self, skip: int = 0) -> Iterator[Chunk]:
         """Start a pass."""
@@ -258,6 +262,7 @@ class StreamRows(Rows):
         sparse: bool = True,
     ) -> None:
         self.source = stream.keeping_holes() if gaps or partial else stream
+        self.stream = stream
         self.members, self.targets, self.gaps = members, targets, gaps
         self.partial, self.sparse = partial, sparse
         self.rereadable = stream.rereadable
@@ -346,7 +351,8 @@ class IndexPairs(Rows):
         self, numbers: Rows, points: Matrix, convert: Callable[[Matrix], Places], *, missing: str
     ) -> None:
         self.numbers, self.convert = numbers, convert
-        self.source, self.rereadable = numbers.source, numbers.rereadable
+        self.source, self.stream = numbers.source, numbers.stream
+        self.rereadable = numbers.rereadable
         self.n_rows, self.n_chunks = numbers.n_rows, numbers.n_chunks
         self.width = int(points.shape[1])
         self.finite = finite_rows(points)

@@ -9,19 +9,23 @@ from sklearn.utils._param_validation import Interval
 from eigenstream.core.documented import documented
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Constraints, Count, LabelsLike, RowsLike, Transformer
-from eigenstream.rows.door import all_rows, is_dask, is_stream, sequences_of, stream_rows
+from eigenstream.rows.door import (
+    admitted,
+    all_rows,
+    is_dask,
+    is_list_of_sequences,
+    is_stream,
+)
 from eigenstream.rows.fit import Fit
 from eigenstream.rows.guard import publishes, reads
 from eigenstream.rows.prepared import (
     fits_dask,
-    forget_source,
     fresh,
     learns_rows,
-    name_columns,
     note_source,
     prepared,
 )
-from eigenstream.rows.rows import ArrayRows, Rows, Sets, StreamRows
+from eigenstream.rows.rows import Rows, Sets
 from eigenstream.subspace.estimators.base import SubspaceEstimator
 from eigenstream.subspace.estimators.entries import FLAG
 from eigenstream.subspace.estimators.results import ContrastResult
@@ -160,9 +164,7 @@ class ContrastSubspace(SubspaceEstimator):
             )
         background = self._background_after(X, background)
         self._learn_all(Fit(self, self._rows(X, background, reset=True)))
-        forget_source(self)
-        if is_stream(X):
-            note_source(self, X)
+        note_source(self, X if is_stream(X) else None)
         return self
 
     def _background_after(self, X: RowsLike, background: RowsLike) -> RowsLike:
@@ -225,20 +227,9 @@ class ContrastSubspace(SubspaceEstimator):
         """Return the rows of one set, an array or a stream."""
         if is_stream(X) and (self.features is not None or self._in_memory(X)):
             X = all_rows(X, f"fit of {type(self).__name__}").rows
-        if not is_stream(X):
-            parts = sequences_of(self, X, None, reset=reset)
-            parts = [parts[0]._replace(name=name)] if len(parts) == 1 else parts
-            return ArrayRows(parts, missing=self.missing, source=X)
-        if reset:
-            rows = stream_rows(self, X)
-            name_columns(self, X)
-            return rows
-        rows = StreamRows(X)
-        if rows.width != self.n_features_in_:
-            raise ValueError(
-                f"rows have {rows.width} features, but the estimator was fitted with "
-                f"{self.n_features_in_}. Pass rows of {self.n_features_in_} features."
-            )
+        rows = admitted(self, X, reset=reset)
+        if not is_list_of_sequences(X):
+            rows.named(name, 0)
         return rows
 
     def _terms(self, width: int) -> ContrastTerms:

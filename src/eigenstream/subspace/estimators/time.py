@@ -31,13 +31,11 @@ from eigenstream.core.types import (
 )
 from eigenstream.rows.chunk import MUCH, Chunk, Places, Skipped, with_gaps
 from eigenstream.rows.door import (
+    admitted,
     check_is_rows,
     check_takes_checkpoints,
     is_pairs,
-    is_stream,
     pairs_of,
-    sequences_of,
-    stream_rows,
 )
 from eigenstream.rows.fit import KEEPING, CallbackSupportMixin, Fit, keeper_of, with_callbacks
 from eigenstream.rows.guard import publishes, reads, twin
@@ -45,7 +43,6 @@ from eigenstream.rows.prepared import (
     fits_dask,
     forget_source,
     learns_rows,
-    name_columns,
     note_source,
 )
 from eigenstream.rows.rows import ArrayRows, Part, Rows, StreamRows
@@ -222,22 +219,16 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         new_sequence: bool = False,
     ) -> Rows:
         """Return the rows of a stream, of one sequence or of several."""
-        if is_stream(X):
-            return self._stream_rows(X)
         if is_pairs(X):
             return self._pairs(X, sample_weight, reset=reset)
-        parts = sequences_of(self, X, sample_weight, reset=reset)
+        rows = admitted(self, X, sample_weight, reset=reset, begins=reset or new_sequence)
         terms: Any = None if self._learner is None else self._learner.ahead().terms
         if new_sequence and terms is not None and 0 < terms.age <= self.lag:
             warn_user(
                 f"The sequence before this chunk has {terms.age} row(s), which give no velocity at "
                 f"lag={self.lag}. Pass longer sequences, or use a smaller lag."
             )
-        return ArrayRows(parts, missing=self.missing, begins=reset or new_sequence)
-
-    def _stream_rows(self, X: RowsLike) -> StreamRows:
-        """Return the rows of a stream."""
-        return StreamRows(X, gaps=self._gaps)
+        return rows
 
     # ---- gaps ------------------------------------------------------------------------------
 
@@ -355,7 +346,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
                 raise ValueError("Pass blocks= or checkpoint=, not both.")
             self._learn_blocks(X, sample_weight, blocks)
             return self
-        rows = self._rows_in_time(X, sample_weight)
+        rows = self._sequences(X, sample_weight)
         if isinstance(rows, StreamRows):
             self._resume(rows, keeper)
         else:
@@ -465,7 +456,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         check_is_fitted(self)
         model, width = twin(self), len(self._solved().mean)
         model.lag = self.lag if lag is None else lag
-        rows = model._stream_rows(X) if is_stream(X) else model._sequences(X, reset=False)
+        rows = model._sequences(X, reset=False)
         scored = Dense().begin(model._problem(width))
         for chunk in Fit(model, rows, feature_map=self._map).reading():
             scored.add(chunk)
@@ -474,13 +465,14 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
 
     def _sequences(
         self, X: RowsLike, sample_weight: WeightsLike = None, *, reset: bool = True
-    ) -> ArrayRows:
-        """Return pairs, or the rows of one sequence or several, all longer than the lag."""
+    ) -> ArrayRows | StreamRows:
+        """Return pairs, a stream, or the rows of one sequence or several, longer than the lag."""
         if is_pairs(X):
             return self._pairs(X, sample_weight, reset=reset)
-        parts = sequences_of(self, X, sample_weight, reset=reset)
-        self._check_lengths(parts)
-        return ArrayRows(parts, missing=self.missing, source=X)
+        rows = admitted(self, X, sample_weight, reset=reset)
+        if isinstance(rows, ArrayRows):
+            self._check_lengths(rows.parts)
+        return rows
 
     def _pairs(self, X: Matrix, sample_weight: WeightsLike, *, reset: bool) -> ArrayRows:
         """Return pairs of an earlier and a later row, or with lag 0 both rows of each pair."""
@@ -499,11 +491,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
     def _features_of(self, X: RowsLike) -> Iterator[Chunk]:
         """Yield chunks of features of rows, or of a stream."""
         answer = self._solved()
-        if is_stream(X):
-            rows: Rows = self._stream_rows(X)
-        else:
-            parts = sequences_of(self, X, None, reset=False)
-            rows = ArrayRows(parts, missing=self.missing)
+        rows = admitted(self, X, reset=False)
         for chunk in Fit(self, rows, feature_map=self._map).reading():
             complete, _ = self._completed(chunk.rows, answer)
             features = projected(complete, answer.mean, answer.columns)
@@ -566,9 +554,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         self._learner = fitted._learner
         result: Any = fitted._solved()
         self._answer = replace(result, uncertainty=replace(error_bars, estimator=None))
-        forget_source(self)
-        if is_stream(X):
-            note_source(self, X, fit.n_sequences)
+        note_source(self, fit.stream, fit.n_sequences)
         self._report(fit)
 
     def _of_this(self, result: TimeResult) -> TimeResult:
@@ -581,20 +567,10 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         self, X: RowsLike, sample_weight: WeightsLike = None
     ) -> tuple[Fit, int | None]:
         """Return a new fit after its feature map, and the number of rows if it is known."""
-        rows = self._rows_in_time(X, sample_weight)
+        rows = self._sequences(X, sample_weight)
         fit = Fit(self, rows)
         self._fit_maps(fit)
-        return fit, X.n_rows if is_stream(X) else rows.n_rows
-
-    def _rows_in_time(self, X: RowsLike, sample_weight: WeightsLike) -> Rows:
-        """Return the rows of a fit, whose columns the estimator notes."""
-        if not is_stream(X):
-            return self._sequences(X, sample_weight)
-        if sample_weight is not None:
-            raise ValueError("A stream has no sample_weight. Leave it out.")
-        rows = stream_rows(self, X, gaps=self._gaps)
-        name_columns(self, X)
-        return rows
+        return fit, rows.n_rows if fit.stream is None else fit.stream.n_rows
 
     def _least_block(self, learners: list[Learner], size: float) -> float:
         """Return ten time scales of the slowest feature."""

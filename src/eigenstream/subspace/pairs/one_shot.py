@@ -14,13 +14,12 @@ from eigenstream.core.documented import Documented
 from eigenstream.core.linalg import Float64s
 from eigenstream.core.storable import FITTED, storable
 from eigenstream.core.types import Array, LabelsLike, RowsLike
-from eigenstream.rows.door import all_rows, check_is_rows, is_stream, labelled_stream
+from eigenstream.rows.door import all_rows, check_is_rows, is_stream, labelled_stream, name_columns
 from eigenstream.rows.guard import publishes
 from eigenstream.rows.prepared import (
     fits_dask,
     forget_source,
     maps_streams,
-    name_columns,
     note_source,
 )
 

@@ -16,10 +16,10 @@ from eigenstream.core.types import Constraints, LabelsLike, Matrix, Setting, Str
 from eigenstream.evaluation import pair_risk
 from eigenstream.evaluation.pair_risk import TrainingRows
 from eigenstream.rows.chunk import Chunk
-from eigenstream.rows.door import check_takes_checkpoints, is_stream, labelled_stream
+from eigenstream.rows.door import check_takes_checkpoints, is_stream, labelled_stream, name_columns
 from eigenstream.rows.fit import Fit, Keeper
 from eigenstream.rows.guard import reads
-from eigenstream.rows.prepared import forget_source, name_columns, note_source
+from eigenstream.rows.prepared import note_source
 from eigenstream.rows.rows import Rows
 from eigenstream.subspace.estimators.base import SubspaceEstimator
 from eigenstream.subspace.estimators.entries import CRITERION, DEFAULT, FLAG
@@ -174,10 +174,9 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
             check_takes_checkpoints(data)
         fit = Fit(self, self._rows(data, y, reset=True, **more))
         self._learn_all(fit)
-        forget_source(self)
+        note_source(self, stream)
         if stream is not None:
             name_columns(self, stream)
-            note_source(self, stream)
         return fit
 
     @abstractmethod

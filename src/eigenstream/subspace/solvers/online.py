@@ -13,7 +13,6 @@ from eigenstream.core.types import Constraints, RandomState
 from eigenstream.online import OJA_FLOW, Plan, Progress
 from eigenstream.online.plan import check_init
 from eigenstream.rows.chunk import joined
-from eigenstream.rows.door import is_stream
 from eigenstream.rows.fit import Fit
 from eigenstream.schedules import Auto, LearningRate, Schedule, as_schedule
 from eigenstream.subspace.pairs.couples import CoupleSums
@@ -92,7 +91,7 @@ class Flow(Solver):
 
     def learn(self, learner: Learner, fit: Fit) -> Learner:
         """Learn from all rows, in random order for labelled rows in memory."""
-        if not learner.terms.closes or is_stream(fit.source):
+        if not learner.terms.closes or fit.stream is not None:
             return super().learn(learner, fit)
         whole = joined([*fit.learning()])
         order = check_random_state(self.random_state).permutation(len(whole))
