@@ -231,8 +231,9 @@ def fitted(
     """
     from eigenstream.core.checks import check_number, warn_user
     from eigenstream.persistence import save
+    from eigenstream.rows.door import name_columns
     from eigenstream.rows.fit import keeper_of
-    from eigenstream.rows.prepared import forget_source, name_columns
+    from eigenstream.rows.prepared import forget_source
 
     spread = [run.workers, run.scheduler]
     exclusive = [option for option in (*spread, blocks, run.checkpoint) if option is not None]
