@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from textwrap import shorten
 from typing import Any
 
 import numpy as np
@@ -129,7 +130,7 @@ def documents(seed: int) -> Iterator[Case]:
         ):
             yield Case(f"letters, {motion}", model, letters, area)
     style = Style(polarity="white_on_black")
-    film, _ = turning_letters(8000, style, np.random.SeedSequence([seed, 1]))
+    film, _ = turning_letters(4000, style, np.random.SeedSequence([seed, 1]))
     area = area_of(*digit_set("rotation", 30, style=style, random_state=seed))
     for model in SlowSubspace(10), StreamPCA(10):
         yield Case("film of turning letters", model, [film], area)
@@ -168,8 +169,9 @@ def main() -> None:
             console.print(f"{case.data}: {case.model} ...")
             fits += 1
             for message, before, after in case.lines():
-                kind = re.sub(r"[\d.,]*\d", "#", message.split(": ")[0])[:60]
-                model = re.sub(r"\s+", " ", repr(case.model))
+                kind = re.sub(r"[\d.,]*\d", "#", message.split(": ")[0])
+                kind = shorten(kind, 70, placeholder=" ...").replace("|", "\\|")
+                model = f"`{shorten(repr(case.model), 200)}`"
                 found.setdefault((case.data, model, kind), []).append((before, after))
     lines, worse = [], 0
     for key, results in found.items():

@@ -84,13 +84,13 @@ def annotated(parameter: inspect.Parameter) -> Any:
 
     A text is the help of an option, and a function in front of it makes the value of a text.
     """
-    kind, *parsers, how = get_args(parameter.annotation)
-    if isinstance(how, str):
+    kind, *parsers, option = get_args(parameter.annotation)
+    if isinstance(option, str):
         name, parser = parameter.name, parsers[0] if parsers else None
         names = [f"--{name.replace('_', '-')}", *SHORT.get(name, ())]
         metavar = parser.__name__.upper() if parser else "" if kind is bool else None
-        how = typer.Option(*names, help=how, metavar=metavar, parser=parser)
-    return Annotated[kind, how]
+        option = typer.Option(*names, help=option, metavar=metavar, parser=parser)
+    return Annotated[kind, option]
 
 
 class _Described:

@@ -92,17 +92,17 @@ def row_slice(text: str) -> int | slice:
         raise typer.BadParameter(f"{text!r} is not N, start:stop or start:stop:step.") from None
 
 
-def called(text: str, known: dict[str, Callable[..., Any]]) -> Any:
+def called(text: str, functions: dict[str, Callable[..., Any]]) -> Any:
     """Return the result of a named function for the numbers behind its name.
 
     >>> called("power:2:3", {"power": pow})
     8
     """
-    name, *numbers = [text] if text in known else text.split(":")
+    name, *numbers = [text] if text in functions else text.split(":")
     try:
-        return known[name](*map(value, numbers))
+        return functions[name](*map(value, numbers))
     except (KeyError, TypeError, ValueError):
-        raise typer.BadParameter(f"{text!r} is none of {', '.join(known)}.") from None
+        raise typer.BadParameter(f"{text!r} is none of {', '.join(functions)}.") from None
 
 
 #: The steps of --through: classes of ``streams`` in lower case.
@@ -120,8 +120,8 @@ def step_list(text: str) -> list[Any]:
     """
     from eigenstream import streams
 
-    known = {name: getattr(streams, name.title().replace("-", "")) for name in STEPS}
-    return [called(step.strip(), known) for step in text.split(",")]
+    steps = {name: getattr(streams, name.title().replace("-", "")) for name in STEPS}
+    return [called(step.strip(), steps) for step in text.split(",")]
 
 
 # ---- options -----------------------------------------------------------------------------------
@@ -144,11 +144,11 @@ Unit = Annotated[str, "The unit of time scales."]
 
 def without_text(stream: StreamLike) -> StreamLike:
     """Return the stream without columns of text or dates, and print their names."""
-    readable, others = stream.of_numbers()
-    decimals = any(what.startswith("decimal") for what in others.values())
-    if not others or decimals or len(others) == stream.n_features:
+    readable, columns_left_out = stream.of_numbers()
+    decimals = any(what.startswith("decimal") for what in columns_left_out.values())
+    if not columns_left_out or decimals or len(columns_left_out) == stream.n_features:
         return stream
-    names = "; ".join(f"{name}: {what}" for name, what in others.items())
+    names = "; ".join(f"{name}: {what}" for name, what in columns_left_out.items())
     left_out = f"columns without numbers are left out ({printable(names)})."
     print("eigenstream:", left_out, file=sys.stderr)
     return readable
@@ -180,14 +180,14 @@ class ReadingOptions:
         """Return the stream of names of data, or of the tables of an open stream."""
         from eigenstream.streams import open_stream
 
-        how = {field.name: getattr(self, field.name) for field in fields(ReadingOptions)} | more
+        options = {field.name: vars(self)[field.name] for field in fields(ReadingOptions)} | more
         # Only some formats know some of these, so that they are passed only if they are given.
-        how = {name: value for name, value in how.items() if value is not None}
+        options = {name: value for name, value in options.items() if value is not None}
         if self.header is not None:
-            how["header"] = 0 if self.header else None
+            options["header"] = 0 if self.header else None
         if self.sequence == "none":
-            how["sequence"] = False
-        return open_stream(data[0] if len(data) == 1 else data, **how)
+            options["sequence"] = False
+        return open_stream(data[0] if len(data) == 1 else data, **options)
 
     def matching(
         self, estimator: Estimator, data: list[str], missing: str | None, **more: object
@@ -198,16 +198,16 @@ class ReadingOptions:
         if names is None:
             names = getattr(estimator, "feature_names_in_", None)
         stream = self.opened(data, **more)
-        known = stream.feature_names
+        names_in_data = stream.feature_names
         stored = dict(fitted.get("reading", {}))
         for mark in "sequence", "time":
-            if isinstance(stored.get(mark), str) and stored[mark] not in (known or ()):
+            if isinstance(stored.get(mark), str) and stored[mark] not in (names_in_data or ()):
                 del stored[mark]
         if "time" not in stored and self.time is None:
             stored.pop("gap", None)
-        if self.columns is None and names is not None and known is not None:
+        if self.columns is None and names is not None and names_in_data is not None:
             more["columns"] = list(map(str, names))
-        stored = {name: stored[name] for name in stored if getattr(self, name, None) is None}
+        stored = {name: stored[name] for name in stored if vars(self).get(name) is None}
         stored["missing"] = missing or stored.get("missing", getattr(estimator, "missing", "raise"))
         if stored["missing"] in ("available", "partial"):  # the estimator reads holes itself
             stored["missing"] = "raise"

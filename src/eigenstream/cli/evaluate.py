@@ -48,9 +48,9 @@ def evaluate(
         raise ValueError("Pass --labels, or --pairs without --false-positive-rate.")
     estimator = feature_model(model)
     file = labels if labels is not None and Path(labels).is_file() else None
-    more = {"labels": column(labels)} if labels is not None and file is None else {}
+    options = {"labels": column(labels)} if labels is not None and file is None else {}
     # Labels pass through the steps with their rows.
-    stream = reading.matching(estimator, data, missing, **more).prepared(estimator)
+    stream = reading.matching(estimator, data, missing, **options).prepared(estimator)
     if file is not None:
         stream = stream.with_labels(labels_of(file))
     if pairs is not None and stream.preprocessing.lost:
@@ -67,22 +67,27 @@ def evaluate(
 
 def _sample(stream: StreamLike, max_rows: int) -> tuple[Any, Any, int]:
     """Return a random sample of rows with their labels, in order, and the number of all rows."""
+    from eigenstream.subspace.sums.block import dense
+
     rng = np.random.default_rng(0)
-    kept: tuple[Any, ...] = ()
+    sample: tuple[Any, ...] = ()
     n_rows = 0
     for chunk in stream.chunks():
         there = slice(None) if chunk.weights is None else chunk.weights > 0
-        part = chunk.rows[there]
-        part = part.toarray() if hasattr(part, "toarray") else np.asarray(part)
-        more = part, np.asarray(chunk.labels)[there], rng.random(len(part))
-        kept = tuple(map(np.concatenate, zip(kept, more, strict=True))) if kept else more
+        part = dense(chunk.rows[there])
+        part_with_keys = part, np.asarray(chunk.labels)[there], rng.random(len(part))
+        sample = (
+            tuple(map(np.concatenate, zip(sample, part_with_keys, strict=True)))
+            if sample
+            else part_with_keys
+        )
         n_rows += len(part)
         # The rows with the smallest keys are a uniform sample of the rows so far.
-        smallest = np.sort(np.argsort(kept[2], kind="stable")[:max_rows])
-        kept = tuple(values[smallest] for values in kept)
+        smallest = np.sort(np.argsort(sample[2], kind="stable")[:max_rows])
+        sample = tuple(values[smallest] for values in sample)
     if n_rows == 0:
         raise ValueError(f"{stream.sources[0]} has no rows without missing values.")
-    return kept[0], kept[1], n_rows
+    return sample[0], sample[1], n_rows
 
 
 def _measures_of_labels(estimator: Estimator, rows: Matrix, names: Array, n_rows: int) -> Facts:
@@ -106,9 +111,13 @@ def _at_rate(estimator: Estimator, rows: Matrix, names: Array, rate: float) -> F
     if not hasattr(estimator, "calibrate_threshold"):
         raise ValueError(f"{type(estimator).__name__} has no threshold. Use fit classes or pairs.")
     estimator.calibrate_threshold(rows, names, false_positive_rate=rate)
-    known = false_positive_interval(estimator, rows, names)
-    facts = {"threshold": estimator.threshold_, "rate": known.rate, "classes": known.n_classes}
-    return facts | dict(zip(("low", "high"), known.interval, strict=True))
+    new_classes = false_positive_interval(estimator, rows, names)
+    facts = {
+        "threshold": estimator.threshold_,
+        "rate": new_classes.rate,
+        "classes": new_classes.n_classes,
+    }
+    return facts | dict(zip(("low", "high"), new_classes.interval, strict=True))
 
 
 def _measures_of_pairs(estimator: Estimator, items: Any, index: Any, signs: Any) -> dict[str, Any]:
@@ -116,8 +125,8 @@ def _measures_of_pairs(estimator: Estimator, items: Any, index: Any, signs: Any)
     from eigenstream.evaluation.base import counts_of_pairs, distances_of
 
     there = np.isfinite(items).all(axis=1)
-    kept = there[index].all(axis=1)
-    index, signs = (np.cumsum(there) - 1)[index[kept]], signs[kept]
+    complete = there[index].all(axis=1)
+    index, signs = (np.cumsum(there) - 1)[index[complete]], signs[complete]
     if len(np.unique(signs)) < 2:
         raise ValueError("All pairs are of one kind. Pass equal and unequal pairs.")
 

@@ -82,8 +82,7 @@ def fit_slow(
             "recommended_lag": recommended_lag(estimator, stream),
         }
 
-    how: Facts = {"blocks": blocks, "dt": dt, "unit": unit, "results": results}
-    facts = fitted(estimator, stream, run, **how)
+    facts = fitted(estimator, stream, run, blocks=blocks, dt=dt, unit=unit, results=results)
     if not run.json:
         print_features(facts["features"], unit)
         if (best := facts["recommended_lag"]) is not None:
@@ -267,7 +266,7 @@ def fitted(
         rows = items
     with waiting("solving"):
         facts: Facts = {"sources": list(rows.sources)} | _results(estimator, dt)
-        further = results()
+        model_facts = results()
     done = facts["rows"] * (facts["passes"] or 1)
     if keeper is not None and keeper.resumed:
         done = keeper.rows_since
@@ -282,10 +281,10 @@ def fitted(
         with waiting("writing the report"), rows:
             report(estimator, run.report, rows, shape=shape, command=command, dt=dt, unit=unit)
     facts |= {"model": run.out and str(run.out), "report": run.report and str(run.report)}
-    show(type(estimator).__name__, facts | further if run.json else facts, run.json)
+    show(type(estimator).__name__, facts | model_facts if run.json else facts, run.json)
     if run.out is None and not run.json:
         print("\nNothing was saved: -o model.eigs does.")
-    return facts | further
+    return facts | model_facts
 
 
 @contextmanager
@@ -310,8 +309,8 @@ def _results(estimator: Estimator, dt: float) -> Facts:
     def known(name: str) -> Any:
         return getattr(estimator, name, None)
 
-    passes = known("n_iter_")
-    if passes is None and not hasattr(estimator, "pair_distance"):
+    passes, of_pairs = known("n_iter_"), known("pair_distance") is not None
+    if passes is None and not of_pairs:
         passes = 1
     rows = known("n_samples_seen_")
     if rows is None:  # prototypes count steps: a row each in every pass
@@ -322,7 +321,7 @@ def _results(estimator: Estimator, dt: float) -> Facts:
         facts["estimated_share"] = estimated_share(estimator)
     for name in ("shrinkage", "mixing"):
         facts[name] = getattr(known("result_"), name, None)
-    if hasattr(estimator, "pair_distance"):
+    if of_pairs:
         facts["risk"] = pair_risks(estimator).risk
     if (grid := known("grid_")) is not None:
         facts["shape"] = list(grid.shape)

@@ -30,8 +30,8 @@ def info(
     infinite = [*(reading.na_values or ()), np.inf, -np.inf]
     stream = reading.opened(data, na_values=infinite).keeping_holes()
     width = stream.n_features
-    stream, others = stream.of_numbers()
-    readable = not others or len(others) < width
+    stream, without_numbers = stream.of_numbers()
+    readable = not without_numbers or len(without_numbers) < width
     facts: Facts = {
         "sources": list(stream.sources),
         "rows": stream.n_rows,
@@ -40,12 +40,12 @@ def info(
         "type": stream.dtype and str(stream.dtype),
         "row_shape": stream.row_shape,
         "read_once": not stream.rereadable,
-        "no_numbers": {str(name): what for name, what in others.items()},
+        "no_numbers": {str(name): what for name, what in without_numbers.items()},
     }
     columns: list[Facts] = []
     if readable and not quick:
-        further, columns = _facts_of_pass(stream)
-        facts |= further
+        facts_of_pass, columns = _facts_of_pass(stream)
+        facts |= facts_of_pass
     show("Data", facts | ({"ranges": columns} if json else {}), json)
     if columns and not json:
         print(f"\n{'missing':>9} {'least':>12} {'largest':>12}  column")
@@ -58,6 +58,8 @@ def info(
 
 def _facts_of_pass(stream: StreamLike) -> tuple[Facts, list[Facts]]:
     """Read all rows, and return the facts that need a pass, of the data and of each column."""
+    from eigenstream.subspace.sums.block import dense
+
     lengths: list[int] = []
     n_missing, first = 0, None
     ranges = [np.full(stream.n_features, end) for end in (np.inf, -np.inf)]
@@ -67,7 +69,7 @@ def _facts_of_pass(stream: StreamLike) -> tuple[Facts, list[Facts]]:
             if chunk.new_sequence or not lengths:
                 lengths.append(0)
             lengths[-1] += len(chunk)
-            rows = chunk.rows.toarray() if hasattr(chunk.rows, "toarray") else chunk.rows
+            rows = dense(chunk.rows)
             if chunk.weights is not None:
                 rows = np.where(chunk.weights[:, None] > 0, rows, np.nan)
             lacking = np.isnan(rows)
@@ -92,8 +94,8 @@ def _facts_of_pass(stream: StreamLike) -> tuple[Facts, list[Facts]]:
         "rows_per_second": round(watched.rows / max(seconds, 1e-9)),
     }
     names = stream.feature_names or [str(k) for k in range(len(absent))]
-    known = [np.where(absent < watched.rows, bound, np.nan) for bound in ranges]
-    columns = zip(names, absent.tolist(), *known, strict=True)
+    bounds = [np.where(absent < watched.rows, bound, np.nan) for bound in ranges]
+    columns = zip(names, absent.tolist(), *bounds, strict=True)
     keys = "name", "missing", "least", "largest"
     return facts, [dict(zip(keys, column, strict=True)) for column in columns]
 

@@ -142,17 +142,16 @@ def slow_features(estimator: Estimator, dt: float) -> list[Facts]:
 
     weights, names = estimator.components_ * deviations(estimator), names_of_features(estimator)
     bars, held_out = estimator.result_.uncertainty, estimator.result_.held_out
-    others, features = held_out.timescales * dt, []
+    held_out_scales, features = held_out.timescales * dt, []
     for k, scale in enumerate(estimator.timescales_ * dt):
         order = np.argsort(-abs(weights[k]), kind="stable")[:MOST_COLUMNS]
         columns = {str(j if names is None else names[j]): float(weights[k, j]) for j in order}
         feature: Facts = {"timescale": float(scale)}
         if bars is not None and bars.timescales is not None and k < len(bars.timescales.value):
-            low, value, high = (
-                float(getattr(bars.timescales, name)[k] * dt) for name in ("low", "value", "high")
-            )
+            scales = bars.timescales
+            low, value, high = (float(x[k] * dt) for x in (scales.low, scales.value, scales.high))
             feature = {"timescale": value, "interval": [low, high]}
-        feature |= {"timescale_on_other_rows": float(others[k]), "weights": columns}
+        feature |= {"timescale_on_other_rows": float(held_out_scales[k]), "weights": columns}
         features.append(feature)
     return features
 
@@ -167,9 +166,9 @@ def print_features(features: list[Facts], unit: str) -> None:
     print(f"\nfeature  {'time scale':{width}}  on other rows  (in {unit})")
     for k, (text, feature) in enumerate(zip(texts, shown, strict=True), 1):
         other = feature["timescale_on_other_rows"]
-        known = "-" if np.isnan(other) else f"{other:.4g}"
+        scale_on_other_rows = "-" if np.isnan(other) else f"{other:.4g}"
         columns = ", ".join(f"{name} {value:.2g}" for name, value in feature["weights"].items())
-        print(printable(f"{k:7}  {text:{width}}  {known:13}  {columns}"))
+        print(printable(f"{k:7}  {text:{width}}  {scale_on_other_rows:13}  {columns}"))
     print("Columns have the largest weights, in units of their deviation.")
     if len(features) > MOST_FEATURES:
         print(f"        ... and {len(features) - MOST_FEATURES} more")

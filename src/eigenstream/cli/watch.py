@@ -40,11 +40,11 @@ def watch(
     that lack cells or a time are reported and left out.
     """
     monitor = es.load(model)
-    known = isinstance(monitor, es.Monitor)
-    if known == (reference is not None):
+    is_monitor = isinstance(monitor, es.Monitor)
+    if is_monitor == (reference is not None):
         kind = "model. Pass --reference" if reference is None else "monitor. Leave out --reference"
         raise ValueError(f"{model} holds a {kind}.")
-    if not known:
+    if not is_monitor:
         monitor = es.Monitor(monitor, window=window, rate=rate)
     infinite = [*(reading.na_values or ()), inf, -inf]
     new = reading.matching(monitor.estimator, data, "raise", na_values=infinite)
@@ -91,8 +91,8 @@ class BadCells:
     def report(self, count: int, problem: str) -> None:
         """Print the first bad cell of a block."""
         self.count += count
-        more = f" And {count - 1} more." if count > 1 else ""
-        print(f"eigenstream: {printable(problem.partition('. ')[0])}.{more}", file=sys.stderr)
+        rest = f" And {count - 1} more." if count > 1 else ""
+        print(f"eigenstream: {printable(problem.partition('. ')[0])}.{rest}", file=sys.stderr)
 
     def __enter__(self) -> None:
         pass

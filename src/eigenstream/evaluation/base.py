@@ -133,8 +133,8 @@ def counts_of_pairs(
     """Return the counts of pairs with known distances, and weights if given."""
     weights = np.ones(len(distances)) if weights is None else np.asarray(weights)
     same = np.asarray(signs) > 0
-    heavy = weights > 0
-    distances, same, weights = distances[heavy], same[heavy], weights[heavy]
+    positive = weights > 0
+    distances, same, weights = distances[positive], same[positive], weights[positive]
     ends, places = np.unique(distances, return_inverse=True)
     width = 0.0
     if len(ends) > exact_pairs:
@@ -173,8 +173,8 @@ def counts_of_classes(
             distances.append(pdist(Z[part]))
             same.append(codes[first] == codes[second])
             products.append(each * weights[first] * weights[second])
-        apart, alike, heavy = map(np.concatenate, (distances, same, products))
-        return counts_of_pairs(apart, alike, heavy, exact_pairs, bins)
+        apart, alike, pair_weights = map(np.concatenate, (distances, same, products))
+        return counts_of_pairs(apart, alike, pair_weights, exact_pairs, bins)
     points = np.ascontiguousarray(Z.T, dtype=np.float64)
     centre = points.mean(axis=1, keepdims=True)
     reach = 2.0 * float(np.sqrt(((points - centre) ** 2).sum(axis=0).max()))

@@ -171,8 +171,8 @@ def cross_validate_sums(
     for i, lag in enumerate(lags):
         candidate = clone(estimator).set_params(lag=lag, n_components=most)
         parts = [clone(candidate).partial_fit(rows) for rows in sequences]
-        for k, both in enumerate(without_each(parts, _merged)):
-            rest = _merged([part for part in both if part is not None])
+        for k, sides in enumerate(without_each(parts, _merged)):
+            rest = _merged([part for part in sides if part is not None])
             with warnings.catch_warnings():  # candidates may have negative eigenvalues
                 warnings.simplefilter("ignore", UserWarning)
                 for j, alpha in enumerate(alphas):

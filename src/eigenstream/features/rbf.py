@@ -325,8 +325,10 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded):
         # is noise, and the inverse of its root would magnify it.
         cut = 4 * len(prototypes) * float(np.finfo(prototypes.dtype).eps)
         self.rank_ = int((eigenvalues > cut).sum())
-        kept = slice(len(prototypes) - self.rank_, None)
-        self.whitening_ = (vectors[:, kept] / np.sqrt(eigenvalues[kept])) @ vectors[:, kept].T
+        leading = slice(len(prototypes) - self.rank_, None)
+        self.whitening_ = (vectors[:, leading] / np.sqrt(eigenvalues[leading])) @ vectors[
+            :, leading
+        ].T
         self.prototypes_ = prototypes
         if self._collected is not None:
             del self._collected

@@ -158,8 +158,8 @@ def font_file(name: str | Path) -> Path:
     assert spec is not None
     bundled = Path(str(spec.origin)).parent / "mpl-data" / "fonts" / "ttf" / f"{name}.ttf"
     if not bundled.is_file():
-        known = ", ".join(TEXT_FACES)
-        raise ValueError(f"There is no font {str(name)!r}. Pass a font file, or one of {known}.")
+        names = ", ".join(TEXT_FACES)
+        raise ValueError(f"There is no font {str(name)!r}. Pass a font file, or one of {names}.")
     return bundled
 
 

@@ -201,8 +201,8 @@ def _set(
     seed: RandomState,
 ) -> tuple[Float64s, Labels]:
     check_choice(invariance, "invariance", tuple(MOTIONS))
-    how = MOTIONS[invariance] | {"fonts": fonts, "style": style, "random_state": seed}
-    return characters(classes[invariance], n_per_class, **how)
+    options = MOTIONS[invariance] | {"fonts": fonts, "style": style, "random_state": seed}
+    return characters(classes[invariance], n_per_class, **options)
 
 
 def motions(

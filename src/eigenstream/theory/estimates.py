@@ -246,8 +246,8 @@ def class_continuity(cells: ArrayLike, classes: ArrayLike, *, blocks: int = 20) 
     total = np.sum(counts, axis=0)
     excess = _excess(total)
     # The jackknife: the variance of the result if one part is left out.
-    others = [_excess(total - count) for count in counts]
-    error = np.sqrt((blocks - 1) * np.var(others, axis=0))
+    leave_one_out = [_excess(total - count) for count in counts]
+    error = np.sqrt((blocks - 1) * np.var(leave_one_out, axis=0))
     chance = total.sum(axis=1) + total.sum(axis=0)
     expected = np.outer(chance, chance) / (4.0 * total.sum())
     judged = (of_class[:, None] == of_class) & (expected >= EXPECTED)

@@ -48,13 +48,13 @@ def winners(mean: Float64s, covariance: Float64s) -> tuple[Float64s, Float64s]:
         return ndtr([t, -t]), np.array([[0.0, tie], [tie, 0.0]])
     P, A = np.ones(K), np.zeros((K, K))
     for k in range(K):
-        others = [j for j in range(K) if j != k]
-        apart = covariance[k, others]
-        gap = mean[k] - mean[others]
-        spread = covariance[k, k] - apart - apart[:, None] + covariance[np.ix_(others, others)]
+        rivals = [j for j in range(K) if j != k]
+        apart = covariance[k, rivals]
+        gap = mean[k] - mean[rivals]
+        spread = covariance[k, k] - apart - apart[:, None] + covariance[np.ix_(rivals, rivals)]
         P[k] = _orthant(gap, spread)
         for at in range(k, K - 1):
-            A[k, others[at]] = A[others[at], k] = _boundary(gap, spread, at)
+            A[k, rivals[at]] = A[rivals[at], k] = _boundary(gap, spread, at)
     return P, A
 
 

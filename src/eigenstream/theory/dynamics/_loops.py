@@ -136,8 +136,8 @@ def competitive_chain(R: Any, Q: Any, clusters: Any, rule: Any, rates: Any, gene
                 R[k, m] += p[k] * (y[m] - R[k, m])
             for j in range(k + 1):
                 pulled, rest = x[k] - Q[k, j], x[j] - Q[k, j]
-                both = p[k] * p[j] * (square - x[k] - rest)
-                Q[k, j] += p[j] * pulled + p[k] * rest + both
+                square_term = p[k] * p[j] * (square - x[k] - rest)
+                Q[k, j] += p[j] * pulled + p[k] * rest + square_term
                 Q[j, k] = Q[k, j]
 
 
@@ -173,10 +173,10 @@ def principal_chain(R: Any, Q: Any, model: Any, N: int, factors: Any, generator:
                     pull[i, j] -= seen[i, k] * R[k, j]
         for i in range(M):
             for j in range(i + 1):
-                both = square  # e_i.e_j
+                product = square  # e_i.e_j
                 for k in range(M):
-                    both -= seen[j, k] * x[k] + seen[i, k] * left[k, j]
-                Q[i, j] += t[j] * left[i, j] + t[i] * left[j, i] + t[i] * t[j] * both
+                    product -= seen[j, k] * x[k] + seen[i, k] * left[k, j]
+                Q[i, j] += t[j] * left[i, j] + t[i] * left[j, i] + t[i] * t[j] * product
                 Q[j, i] = Q[i, j]
             length[i] = np.sqrt(Q[i, i])
         for i in range(M):

@@ -186,9 +186,9 @@ class Trajectory:
 
     def _plateau(self, rest: int) -> list[Plateau]:
         """Return the plateau around a time of the grid, or nothing."""
-        away = np.abs(self.error - self.error[rest]) - FLAT * np.ptp(self.error)
-        start = crossing(away[rest::-1], 0.0, self.t[rest::-1], never=self.t[0])
-        end = crossing(away[rest:], 0.0, self.t[rest:])
+        deviation = np.abs(self.error - self.error[rest]) - FLAT * np.ptp(self.error)
+        start = crossing(deviation[rest::-1], 0.0, self.t[rest::-1], never=self.t[0])
+        end = crossing(deviation[rest:], 0.0, self.t[rest:])
         if np.isnan(end):
             return []
         length = end - start
@@ -414,15 +414,15 @@ class Dynamics(ABC):
             )
         starts = [self._state(*start) for start in zip(R, Q, strict=True)]
         R, Q = (np.array(part) for part in zip(*starts, strict=True))
-        generators, done, kept = np.random.default_rng(random_state).spawn(runs), 0, []
+        generators, done, states = np.random.default_rng(random_state).spawn(runs), 0, []
         for edge in np.rint(grid * n).astype(np.int64).tolist():
             while done < edge:
                 factors = self.rate((done + np.arange(min(CHUNK, edge - done))) / n)
                 for run, generator in enumerate(generators):
                     self._walk(R[run], Q[run], factors, n, generator)
                 done += len(factors)
-            kept.append((R.copy(), Q.copy()))
-        R, Q = (np.stack(part, axis=1) for part in zip(*kept, strict=True))
+            states.append((R.copy(), Q.copy()))
+        R, Q = (np.stack(part, axis=1) for part in zip(*states, strict=True))
         return SimulatedRuns(grid, R, Q, n)
 
     def deviation_rates(self, R: ArrayLike, Q: ArrayLike, *, t: float = 0.0) -> Float64s:

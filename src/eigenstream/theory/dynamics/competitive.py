@@ -204,15 +204,15 @@ class CompetitiveDynamics(Dynamics):
             return np.asarray(over @ np.hstack([R, Q]) @ frame.T, np.float64).ravel()
 
         def turned_back(values: Float64s) -> tuple[Float64s, Float64s]:
-            both = over.T @ values.reshape(*values.shape[:-1], K, -1) @ frame
-            return both[..., :M], both[..., M:]
+            overlaps = over.T @ values.reshape(*values.shape[:-1], K, -1) @ frame
+            return overlaps[..., :M], overlaps[..., M:]
 
         def speed(values: Float64s, t: float) -> Float64s:
             return turned(*self._speed(*turned_back(values), self.rate(t)))
 
         times = grid if grid[0] == 0 else np.concatenate([[0.0], grid])
-        how: Any = {"rtol": RELATIVE, "atol": ABSOLUTE, "mxstep": 100_000, "full_output": True}
-        course, report = odeint(speed, turned(R, Q), times, **how)
+        options: Any = {"rtol": RELATIVE, "atol": ABSOLUTE, "mxstep": 100_000, "full_output": True}
+        course, report = odeint(speed, turned(R, Q), times, **options)
         if report["message"] != "Integration successful.":
             raise ArithmeticError(
                 f"LSODA failed before t = {times[-1]:g}: {report['message']} "

@@ -185,13 +185,13 @@ class PrincipalDynamics(Dynamics):
         grid = check_times(t)
         self._warn_of_rounding(R, float(grid[-1]))
         M, m = R.shape
-        kept = np.empty((len(grid), M, m)), np.empty((len(grid), M, M))
+        states = np.empty((len(grid), M, m)), np.empty((len(grid), M, M))
         now = 0.0
         for at, end in enumerate(grid.tolist()):
             while now < end:
                 now = self._advance(R, Q, now, end)
-            kept[0][at], kept[1][at] = R, Q
-        return self._trajectory(grid, *kept)
+            states[0][at], states[1][at] = R, Q
+        return self._trajectory(grid, *states)
 
     def _advance(self, R: Float64s, Q: Float64s, now: float, end: float) -> float:
         """Take up to LOOK steps towards ``end`` in place, and return the time reached."""
@@ -309,10 +309,10 @@ class PrincipalDynamics(Dynamics):
         beta = self._own_excess()
         lr = self.learning_rate[: len(beta)]
         j, i = np.triu_indices(len(beta), 1)
-        both = (lr * (1 + beta))[j] + (lr * (1 + beta))[i]
+        rates = (lr * (1 + beta))[j] + (lr * (1 + beta))[i]
         lost = ((1 + beta) * lr / (2 + lr))[j] - beta[i]
         apart = lr[j] * (beta[j] - beta[i]) * (1 + lr[i])
-        return bool((lr < 2 * beta).all() and (lost * both < apart).all())
+        return bool((lr < 2 * beta).all() and (lost * rates < apart).all())
 
     def advise(self, *, n_features: int) -> Advice:
         """Predict when the last unit learns, for data of ``n_features`` entries.
