@@ -138,10 +138,13 @@ def curves(name: str, sweep: Any) -> list[Any]:
     """Return the training figures of the choice and the test figures."""
     mean = sweep.mean(axis=0)
     risks = {f"gamma {margin:g}": mean[k, :, 0] for k, margin in enumerate(MARGINS[:-1])}
-    judge = plotting.sweep(THRESHOLDS, risks, {})
-    judge.set(xlabel="c, the threshold", ylabel="margin risk, training pairs", ylim=(-0.02, 0.8))
-    test = plotting.sweep(THRESHOLDS, {"error": mean[2, :, 1], "R*": mean[2, :, 2]}, {})
-    test.set(xlabel="c, the threshold", ylabel="digits, never seen", ylim=(-0.02, 1.15))
+    lines = {name: (THRESHOLDS, values) for name, values in risks.items()}
+    labels = "c, the threshold", "margin risk, training pairs"
+    judge = plotting.courses(lines, labels=labels)
+    judge.set(ylim=(-0.02, 0.8))
+    lines = {name: (THRESHOLDS, mean[2, :, k]) for k, name in ((1, "error"), (2, "R*"))}
+    test = plotting.courses(lines, labels=("c, the threshold", "digits, never seen"))
+    test.set(ylim=(-0.02, 1.15))
     return [
         drawing(judge, f"What the choice sees: {name}", "Means over the seeds."),
         drawing(test, f"What it does not see: {name}", "Weights at gamma 0.01, on digits."),

@@ -339,7 +339,8 @@ class Slow:
         points = {n: (found.moments, *mean_and_error(np.array(e))) for n, e in found.growth.items()}
         growth = plotting.courses({}, points, labels=("views", "error"), scales=("log", "linear"))
         marks = {"auto": float(np.mean(found.auto["linear"]))}
-        areas = {space: np.mean(rows, axis=0) for space, rows in found.sweeps.items()}
+        means = {space: np.mean(rows, axis=0) for space, rows in found.sweeps.items()}
+        areas = {space: (ALPHAS, mean) for space, mean in means.items()}
         filters = [
             Tiles(
                 [
@@ -373,7 +374,7 @@ class Slow:
                 f"{np.mean(found.bounds):.2g} for these alphas; above 1 it says nothing.",
                 (
                     drawing(
-                        plotting.sweep(ALPHAS, areas, marks),
+                        plotting.courses(areas, marks=marks, labels=("alpha", "ROC area")),
                         "The sweep",
                         "Mean area, centred. Dashed: what “auto” takes for the linear features.",
                     ),

@@ -230,7 +230,11 @@ def demo_page(demo: Demo) -> Report:
         ),
         _drawing(plotting.roc(curves), "ROC curves", "Over all pairs of test digits."),
         _drawing(
-            plotting.sweep(ALPHAS, demo.areas, {"auto": demo.alpha}),
+            plotting.courses(
+                {"slow features": (ALPHAS, demo.areas)},
+                marks={"auto": demo.alpha},
+                labels=("alpha, the weight of the variance", "ROC area"),
+            ),
             "What alpha does",
             f"One pass serves every alpha. Alpha = 1 is PCA, and “auto” is the smallest alpha at "
             f"which all {FEATURES} eigenvalues are positive.",

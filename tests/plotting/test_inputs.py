@@ -17,7 +17,6 @@ from eigenstream import (
 )
 from eigenstream.evaluation import pair_roc
 from eigenstream.reports import report
-from eigenstream.subspace import lag_path
 
 RNG = np.random.default_rng(0)
 LABELS = np.arange(90) % 3
@@ -72,15 +71,6 @@ def test_curves_at_one_do_not_hide_each_other():
     assert [line.get_linestyle() for line in ax.lines[:3]] == ["-", "--", "--"]
     assert len({str(line._dash_pattern) for line in ax.lines[:3]}) == 3
     assert plotting.roc(perfect).get_legend_handles_labels()[1] == ["1.000"]
-
-
-def test_time_scales_of_a_lag_path_are_drawn_as_by_lags():
-    path = lag_path(SlowSubspace(2), ROWS.cumsum(axis=0), [1, 2, 4], dt=0.5, unit="s")
-    ax, other = plotting.timescales(path), plotting.lags(path)
-    assert ax.get_ylabel() == "time scale, in s"
-    assert len(ax.lines) == len(other.lines) > 0
-    for line, same in zip(ax.lines, other.lines, strict=True):
-        np.testing.assert_array_equal(line.get_xydata(), same.get_xydata())
 
 
 def test_names_are_no_formulas(tmp_path):

@@ -57,5 +57,6 @@ def test_svg_takes_the_colour_of_the_page_and_is_the_same_twice():
 
 def test_pictures_combine_on_given_axes():
     ax = plotting.axes()
-    assert plotting.sweep([0.1, 0.9], [0.5, 0.6], {}, ax=ax) is ax
+    lines = {"a": ([0.1, 0.9], [0.5, 0.6])}
+    assert plotting.courses(lines, marks={"best": 0.5}, ax=ax) is ax
     assert plotting.runs([[[1.0], [1.0]]], ["a"], ax=ax) is ax

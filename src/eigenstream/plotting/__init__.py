@@ -6,7 +6,6 @@ a title. Functions take estimators and results: ``map_plane(som)``, ``roc(result
 
 from eigenstream.plotting._axes import axes, panels, save, svg
 from eigenstream.plotting._curves import (
-    alphas,
     bounds,
     changes,
     control_chart,
@@ -15,10 +14,8 @@ from eigenstream.plotting._curves import (
     overlaps,
     roc,
     runs,
-    spectrum,
-    sweep,
 )
-from eigenstream.plotting._modes import lags, propagator, stability, timescales
+from eigenstream.plotting._modes import alphas, lags, propagator, spectrum, stability, timescales
 from eigenstream.plotting._pictures import (
     embedding,
     gray,
@@ -60,6 +57,5 @@ __all__ = [
     "spectrum",
     "stability",
     "svg",
-    "sweep",
     "timescales",
 ]

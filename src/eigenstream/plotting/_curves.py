@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator, SymmetricalLogLocator
-from numpy.typing import ArrayLike
+from matplotlib.ticker import MaxNLocator
 
 from eigenstream.core.types import Estimator
+from eigenstream.evaluation import PairROC
 from eigenstream.evaluation.base import roc_area
 from eigenstream.plotting._axes import (
     COLOURS,
@@ -79,38 +79,17 @@ def bounds(
     alpha = known.get("alpha")
     empty = 1.0 if alpha is None else 1.0 - 0.75 * alpha  # no gap of L can be larger
     counts = np.unique(np.geomspace(*rows, 61).astype(np.int64))
-    palette = colours(len(profiles), ax)
-    for (name, mixing), colour in zip(profiles.items(), palette, strict=True):
-        gaps = []
-        for m in counts:
-            try:
-                gaps.append(slow_bound(int(m), d, delta, mixing, **known).value)
-            except ValueError:  # no block length is admissible: too few rows for this profile
-                gaps.append(np.nan)
-        ax.loglog(counts, gaps, lw=2, color=colour, label=name)
+    lines = {}
+    for name, mixing in profiles.items():
+        gaps = np.full(len(counts), np.nan)
+        for k, m in enumerate(counts):
+            with suppress(ValueError):  # no block length is admissible: too few rows
+                gaps[k] = slow_bound(int(m), d, delta, mixing, **known).value
+        lines[name] = counts, gaps
+    labels = "rows", f"gap of the objective, confidence {1 - delta:g}"
+    courses(lines, labels=labels, scales=("log", "log"), ax=ax)
     ax.axhline(empty, color=INK, lw=0.8, ls=":", alpha=0.6)
-    ax.set(xlabel="rows", ylabel=f"gap of the objective, confidence {1 - delta:g}")
-    legend(ax, "best")
     return ax
-
-
-#: The most eigenvalues on a linear axis.
-FEW = 40
-
-
-#: With more columns, only the eigenvalues of the components are drawn.
-WIDEST = 2000
-
-
-def _all_eigenvalues(model: Estimator) -> Any:
-    """Return all eigenvalues of T if the solver has the matrices, or the learned ones."""
-    from eigenstream.subspace import matrices
-
-    others = getattr(model, "criterion", None) == "ratio" or hasattr(model, "singular_values_")
-    with suppress(AttributeError, ValueError):  # no subspace, or a solver without matrices
-        if not others and model.components_.shape[1] <= WIDEST:
-            return np.linalg.eigvalsh(matrices(model).matrix())
-    return model.eigenvalues_
 
 
 def _counts_of(pairs: Any) -> "PairCounts":
@@ -118,157 +97,6 @@ def _counts_of(pairs: Any) -> "PairCounts":
     from eigenstream.subspace import pair_risks
 
     return pair_risks(pairs).counts if hasattr(pairs, "pair_distance") else pairs
-
-
-def spectrum(
-    eigen: Any,
-    n_kept: int | None = None,
-    *,
-    color: Any = None,
-    label: str = "learned",
-    ax: Axes | None = None,
-) -> Axes:
-    """Draw the eigenvalues of a subspace, the learned ones in colour.
-
-    More than 40 eigenvalues have logarithmic axes. The vertical axis is then linear about zero.
-
-    Parameters
-    ----------
-    eigen : fitted subspace estimator, or array of eigenvalues
-        The eigenvalues.
-    n_kept : int, optional
-        The number of learned eigenvalues in an array. The default is all.
-    color : color, default=None
-        The colour of the learned eigenvalues. Another spectrum on the same axes has another one.
-    label : str, default="learned"
-        The name of the learned eigenvalues in the legend.
-    ax : Axes, default=None
-        Axes to draw on. By default those of a new figure.
-
-    Returns
-    -------
-    Axes
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits
-    >>> from eigenstream import StreamPCA
-    >>> spectrum(StreamPCA(10).fit(load_digits().data)).get_ylabel()
-    'variance along the component'
-    """
-    ax = axes(title="Spectrum") if ax is None else ax
-    (colour,), kind = colours(1, ax, color), "eigenvalue"
-    if hasattr(eigen, "eigenvalues_"):
-        if hasattr(eigen, "explained_variance_ratio_"):
-            kind = "variance along the component"
-        n_kept, eigen = len(eigen.eigenvalues_), _all_eigenvalues(eigen)
-    values = np.sort(np.asarray(eigen, dtype=np.float64))[::-1]
-    n_kept = len(values) if n_kept is None else n_kept
-    rank = np.arange(1, len(values) + 1)
-    near_zero = max(float(np.median(np.abs(values))), float(np.abs(values).max(initial=0)) * 1e-9)
-    ax.axhline(0.0, color=INK, lw=0.8, alpha=0.6)
-    if n_kept < len(values):
-        ax.plot(rank[n_kept:], values[n_kept:], ".", ms=4, color=GREY, label="left out")
-    ax.plot(rank[:n_kept], values[:n_kept], "o", ms=5, color=colour, label=label)
-    if len(values) > FEW:
-        ax.set_xscale("log")
-    else:
-        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    # Inside one power of ten, a logarithmic axis would have no tick but zero.
-    if near_zero > 0 and float(np.abs(values).max()) > 100.0 * near_zero:
-        ax.set_yscale("symlog", linthresh=near_zero)
-        limits = ax.get_ylim()
-        ticks = SymmetricalLogLocator(base=10, linthresh=near_zero)
-        ticks.set_params(numticks=7)
-        ax.yaxis.set_major_locator(ticks)
-        ax.set_ylim(limits)
-    ax.set(xlabel="rank of the eigenvalue", ylabel=kind)
-    legend(ax, "upper right")
-    return ax
-
-
-def sweep(
-    alphas: ArrayLike,
-    areas: ArrayLike | Mapping[str, ArrayLike],
-    chosen: Mapping[str, float],
-    *,
-    ax: Axes | None = None,
-) -> Axes:
-    """Draw the ROC area against alpha, and mark the chosen values of alpha.
-
-    Parameters
-    ----------
-    alphas : array-like of shape (n_alphas,)
-        The values of alpha.
-    areas : array-like of shape (n_alphas,), or mapping from a name to such an array
-        The areas of one or several curves.
-    chosen : mapping from a name to float
-        Values of alpha to mark by vertical lines.
-    ax : Axes, default=None
-        Axes to draw on. By default those of a new figure.
-
-    Returns
-    -------
-    Axes
-
-    Examples
-    --------
-    >>> alpha = np.linspace(0.1, 0.9, 9)
-    >>> sweep(alpha, 0.9 - (alpha - 0.5) ** 2, {"auto": 0.4}).get_xlabel()
-    'alpha, the weight of the variance'
-    """
-    ax = axes(title="ROC area") if ax is None else ax
-    curves = areas if isinstance(areas, Mapping) else {None: areas}
-    # The second colour is for what was chosen.
-    palette = (COLOURS[0], *COLOURS[3:])
-    for (name, values), colour in zip(curves.items(), palette, strict=False):
-        ax.plot(alphas, values, "-o", ms=3.5, lw=1.5, color=colour, label=name)
-    for (name, alpha), colour in zip(chosen.items(), (COLOURS[1], COLOURS[2]), strict=False):
-        ax.axvline(alpha, color=colour, lw=1.5, ls="--", label=f"{name}: {alpha:.3g}")
-    ax.set(xlabel="alpha, the weight of the variance", ylabel="ROC area", xlim=(0, 1.02))
-    if chosen or isinstance(areas, Mapping):
-        legend(ax, "best")
-    return ax
-
-
-def alphas(path: Any, *, ax: Axes | None = None) -> Axes:
-    """Draw the eigenvalues of T / alpha against alpha, and the alphas of "auto" and "bound".
-
-    Each eigenvalue rises to a variance at alpha = 1, where T is that of PCA. Eigenvalues are
-    divided by the largest one.
-
-    Parameters
-    ----------
-    path : fitted SlowSubspace, or AlphaPath
-        An estimator, or the result of its ``path``.
-    ax : Axes, default=None
-        Axes to draw on. By default those of a new figure.
-
-    Returns
-    -------
-    Axes
-
-    Examples
-    --------
-    >>> from eigenstream import SlowSubspace
-    >>> rows = np.random.default_rng(0).standard_normal((500, 3)).cumsum(axis=0)
-    >>> alphas(SlowSubspace(2).fit(rows)).get_legend_handles_labels()[1]
-    ['eigenvalues', 'auto: 0.0148', 'bound: 0.00835']
-    """
-    ax = axes(title="Choice of alpha") if ax is None else ax
-    path = path.path(np.geomspace(path.alpha_ / 10, 1.0, 50)) if hasattr(path, "path") else path
-    values = path.eigenvalues / path.alphas[:, None]
-    values /= float(np.abs(values[-1]).max()) or 1.0
-    ax.axhline(0.0, color=INK, lw=0.8, alpha=0.6)
-    lines = ax.semilogx(path.alphas, values, color=COLOURS[0], lw=1.5)
-    lines[0].set_label("eigenvalues")
-    best = path.alphas[np.argmin(path.error_bound)]
-    ax.axvline(path.auto, color=COLOURS[1], lw=1.5, ls="--", label=f"auto: {path.auto:.3g}")
-    ax.axvline(best, color=COLOURS[2], lw=1.5, ls=":", label=f"bound: {best:.3g}")
-    ax.set(xlabel="alpha, the weight of the variance", ylabel="eigenvalue / alpha")
-    ax.set(xlim=(path.alphas[0], 1.0), ylim=(-1.1, 1.1))
-    legend(ax, "lower right")
-    return ax
 
 
 def roc(curves: Any, *, ax: Axes | None = None) -> Axes:
@@ -298,23 +126,18 @@ def roc(curves: Any, *, ax: Axes | None = None) -> Axes:
     3
     """
     ax = axes(4.6, 4.2, "ROC curve") if ax is None else ax
-    named = curves if isinstance(curves, Mapping) else {"": curves}
-    styles = zip(named.items(), colours(len(named), ax), dashes(len(named)), strict=True)
-    for (name, curve), colour, dash in styles:
-        counts: Any = _counts_of(curve)
-        if hasattr(counts, "area"):
-            across, up, area = counts.false_positive_rate, counts.true_positive_rate, counts.area
+    lines: dict[str, tuple[Any, Any]] = {}
+    for name, curve in (curves if isinstance(curves, Mapping) else {"": curves}).items():
+        if isinstance(curve, PairROC):
+            across, up, area = curve.false_positive_rate, curve.true_positive_rate, curve.area
         else:
+            counts = _counts_of(curve)
             up, across = (np.concatenate([[0.0], share]) for share in counts.shares)
             area = roc_area(counts)
-        ax.plot(across, up, color=colour, lw=2, ls=dash, label=f"{name}  {area:.3f}".strip())
+        lines[f"{name}  {area:.3f}".strip()] = across, up
+    courses(lines, labels=("different pairs called same", "same pairs called same"), ax=ax)
     ax.plot([0, 1], [0, 1], color=INK, lw=0.8, ls=":", alpha=0.6)
-    ax.set(
-        xlabel="different pairs called same",
-        ylabel="same pairs called same",
-        xlim=(-0.02, 1.02),
-        ylim=(-0.02, 1.02),
-    )
+    ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
     legend(ax, "lower right", title="area", alignment="left")
     return ax
 
@@ -377,6 +200,7 @@ def courses(
     lines: Mapping[str, tuple[Any, Any]],
     points: Mapping[str, tuple[Any, Any, Any]] | None = None,
     *,
+    marks: Mapping[str, float] | None = None,
     labels: tuple[str, str] = ("t", ""),
     scales: tuple[str, str] = ("linear", "linear"),
     ax: Axes | None = None,
@@ -389,6 +213,8 @@ def courses(
         The lines.
     points : mapping from a name to (x, y, error), default=None
         The points.
+    marks : mapping from a name to x, default=None
+        Values to mark by vertical lines.
     labels : (str, str)
         The labels of the axes.
     scales : (str, str), default=("linear", "linear")
@@ -411,13 +237,16 @@ def courses(
     ax = axes() if ax is None else ax
     ax.set(xlabel=labels[0], ylabel=labels[1], xscale=scales[0], yscale=scales[1])
     names = list(dict.fromkeys([*lines, *(points or {})]))
-    for name, colour, dash in zip(names, colours(len(names), ax), dashes(len(names)), strict=True):
+    palette = colours(len(names) + len(marks or {}), ax)
+    for name, colour, dash in zip(names, palette, dashes(len(names)), strict=False):
         if name in lines:
             ax.plot(*lines[name], lw=1.6, color=colour, ls=dash, label=name)
         if points and name in points:
             x, y, error = (np.asarray(values, float) for values in points[name])
             label = None if name in lines else name
             ax.errorbar(x, y, error, fmt="o", ms=3.5, lw=1, capsize=2, color=colour, label=label)
+    for (name, place), colour in zip((marks or {}).items(), palette[len(names) :], strict=True):
+        ax.axvline(place, color=colour, lw=1.5, ls="--", label=f"{name}: {place:.3g}")
     legend(ax, "best")
     return ax
 

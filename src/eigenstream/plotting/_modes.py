@@ -1,15 +1,143 @@
-"""Time scales of features, their stability, and eigenvalues of a propagator."""
+"""Eigenvalues and time scales of features, their stability, and those of a propagator."""
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, SymmetricalLogLocator
 
+from eigenstream.core.types import Estimator
 from eigenstream.plotting._axes import COLOURS, GREY, INK, axes, colours, legend
 
 if TYPE_CHECKING:
     from eigenstream.subspace.inference.uncertainty import Uncertainty
+
+
+#: The most eigenvalues on a linear axis.
+FEW = 40
+
+
+#: With more columns, only the eigenvalues of the components are drawn.
+WIDEST = 2000
+
+
+def _all_eigenvalues(model: Estimator) -> Any:
+    """Return all eigenvalues of T if the solver has the matrices, or the learned ones."""
+    from eigenstream.subspace import matrices
+
+    others = getattr(model, "criterion", None) == "ratio" or hasattr(model, "singular_values_")
+    with suppress(AttributeError, ValueError):  # no subspace, or a solver without matrices
+        if not others and model.components_.shape[1] <= WIDEST:
+            return np.linalg.eigvalsh(matrices(model).matrix())
+    return model.eigenvalues_
+
+
+def spectrum(
+    eigen: Any,
+    n_kept: int | None = None,
+    *,
+    color: Any = None,
+    label: str = "learned",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the eigenvalues of a subspace, the learned ones in colour.
+
+    More than 40 eigenvalues have logarithmic axes. The vertical axis is then linear about zero.
+
+    Parameters
+    ----------
+    eigen : fitted subspace estimator, or array of eigenvalues
+        The eigenvalues.
+    n_kept : int, optional
+        The number of learned eigenvalues in an array. The default is all.
+    color : color, default=None
+        The colour of the learned eigenvalues. Another spectrum on the same axes has another one.
+    label : str, default="learned"
+        The name of the learned eigenvalues in the legend.
+    ax : Axes, default=None
+        Axes to draw on. By default those of a new figure.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from eigenstream import StreamPCA
+    >>> spectrum(StreamPCA(10).fit(load_digits().data)).get_ylabel()
+    'variance along the component'
+    """
+    ax = axes(title="Spectrum") if ax is None else ax
+    (colour,), kind = colours(1, ax, color), "eigenvalue"
+    if hasattr(eigen, "eigenvalues_"):
+        if hasattr(eigen, "explained_variance_ratio_"):
+            kind = "variance along the component"
+        n_kept, eigen = len(eigen.eigenvalues_), _all_eigenvalues(eigen)
+    values = np.sort(np.asarray(eigen, dtype=np.float64))[::-1]
+    n_kept = len(values) if n_kept is None else n_kept
+    rank = np.arange(1, len(values) + 1)
+    near_zero = max(float(np.median(np.abs(values))), float(np.abs(values).max(initial=0)) * 1e-9)
+    ax.axhline(0.0, color=INK, lw=0.8, alpha=0.6)
+    if n_kept < len(values):
+        ax.plot(rank[n_kept:], values[n_kept:], ".", ms=4, color=GREY, label="left out")
+    ax.plot(rank[:n_kept], values[:n_kept], "o", ms=5, color=colour, label=label)
+    if len(values) > FEW:
+        ax.set_xscale("log")
+    else:
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    # Inside one power of ten, a logarithmic axis would have no tick but zero.
+    if near_zero > 0 and float(np.abs(values).max()) > 100.0 * near_zero:
+        ax.set_yscale("symlog", linthresh=near_zero)
+        limits = ax.get_ylim()
+        ticks = SymmetricalLogLocator(base=10, linthresh=near_zero)
+        ticks.set_params(numticks=7)
+        ax.yaxis.set_major_locator(ticks)
+        ax.set_ylim(limits)
+    ax.set(xlabel="rank of the eigenvalue", ylabel=kind)
+    legend(ax, "upper right")
+    return ax
+
+
+def alphas(path: Any, *, ax: Axes | None = None) -> Axes:
+    """Draw the eigenvalues of T / alpha against alpha, and the alphas of "auto" and "bound".
+
+    Each eigenvalue rises to a variance at alpha = 1, where T is that of PCA. Eigenvalues are
+    divided by the largest one.
+
+    Parameters
+    ----------
+    path : fitted SlowSubspace, or AlphaPath
+        An estimator, or the result of its ``path``.
+    ax : Axes, default=None
+        Axes to draw on. By default those of a new figure.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from eigenstream import SlowSubspace
+    >>> rows = np.random.default_rng(0).standard_normal((500, 3)).cumsum(axis=0)
+    >>> alphas(SlowSubspace(2).fit(rows)).get_legend_handles_labels()[1]
+    ['eigenvalues', 'auto: 0.0148', 'bound: 0.00835']
+    """
+    ax = axes(title="Choice of alpha") if ax is None else ax
+    path = path.path(np.geomspace(path.alpha_ / 10, 1.0, 50)) if hasattr(path, "path") else path
+    values = path.eigenvalues / path.alphas[:, None]
+    values /= float(np.abs(values[-1]).max()) or 1.0
+    ax.axhline(0.0, color=INK, lw=0.8, alpha=0.6)
+    lines = ax.semilogx(path.alphas, values, color=COLOURS[0], lw=1.5)
+    lines[0].set_label("eigenvalues")
+    best = path.alphas[np.argmin(path.error_bound)]
+    ax.axvline(path.auto, color=COLOURS[1], lw=1.5, ls="--", label=f"auto: {path.auto:.3g}")
+    ax.axvline(best, color=COLOURS[2], lw=1.5, ls=":", label=f"bound: {best:.3g}")
+    ax.set(xlabel="alpha, the weight of the variance", ylabel="eigenvalue / alpha")
+    ax.set(xlim=(path.alphas[0], 1.0), ylim=(-1.1, 1.1))
+    legend(ax, "lower right")
+    return ax
 
 
 def lags(path: Any, *, ax: Axes | None = None) -> Axes:
@@ -101,9 +229,8 @@ def timescales(
 
     Parameters
     ----------
-    uncertainty : Uncertainty or LagPath
-        The result of ``SlowSubspace.uncertainty``. Components without an interval have no bar. A
-        result of ``lag_path``, which has its own unit, is drawn as by ``lags``.
+    uncertainty : Uncertainty
+        The result of ``SlowSubspace.uncertainty``. Components without an interval have no bar.
     dt : float, default=1.0
         The time from one row to the next, in ``unit``.
     unit : str, default="rows"
@@ -127,8 +254,6 @@ def timescales(
     >>> timescales(SlowSubspace(2).uncertainty(rows)).get_ylabel()
     'time scale, in rows'
     """
-    if hasattr(uncertainty, "lags"):
-        return lags(uncertainty, ax=ax)
     ax = axes(title="Time scales") if ax is None else ax
     scales = uncertainty.timescales
     places = np.arange(1, len(scales.value) + 1)

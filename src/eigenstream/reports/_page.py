@@ -2,7 +2,7 @@
 
 import itertools
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -30,9 +30,9 @@ from eigenstream.reports._drawings import (
     first_of,
     in_time,
     known,
+    monitor_sections,
     panels_of,
 )
-from eigenstream.reports._monitor import monitor_sections
 from eigenstream.reports._summary import summary, warnings_of
 from eigenstream.reports.base import PageTable, Report, Section
 from eigenstream.rows.door import is_stream
@@ -239,13 +239,19 @@ def cell_text(value: Any, form: str) -> str:
     return value if text else "–" if np.isnan(value) else format(value, form)
 
 
-def _table(first: str, columns: list[tuple[str, Any, str]], caption: str = "") -> PageTable:
-    """Return a table of numbered rows from columns: a name, values, and their format."""
+def _table(
+    first: str,
+    columns: list[tuple[str, Any, str]],
+    caption: str = "",
+    names: Sequence[str] | None = None,
+) -> PageTable:
+    """Return a table from columns: a name, values, and their format. Rows have names or numbers."""
     total = len(columns[0][1])
     cells = [
         [cell_text(value, form) for value in values[:MOST_LISTED]] for _, values, form in columns
     ]
-    rows = [(str(k), *row) for k, row in enumerate(zip(*cells, strict=True), 1)]
+    heads = names or [str(k + 1) for k in range(total)]
+    rows = [(head, *row) for head, row in zip(heads, zip(*cells, strict=True), strict=False)]
     header = (first, *(name for name, *_ in columns))
     return PageTable(
         header, rows, caption=caption + first_of(len(rows), total), wide=len(columns) > 3
@@ -387,21 +393,20 @@ def leading_rows(X: RowsLike, y: LabelsLike = None) -> Leading:
 
 def _statistics(estimator: Estimator, leading: Leading) -> PageTable:
     """Return the range, the mean, the deviation and the missing values of columns."""
-    rows = leading.rows
-    names = column_names(estimator) if rows.shape[1] == estimator.n_features_in_ else None
-    names = names or [f"column {k}" for k in range(rows.shape[1])]
+    rows, names = leading.rows, column_names(estimator)
+    if rows.shape[1] != len(names):
+        names = [f"column {k}" for k in range(rows.shape[1])]
     rows = np.where(np.isfinite(rows), rows, np.nan)
-    missing = np.isnan(rows).mean(axis=0)
-    cells = []
-    for k in range(min(len(names), MOST_LISTED)):
-        known_values = rows[~np.isnan(rows[:, k]), k]
-        values = known_values if len(known_values) else np.zeros(1)
-        numbers = values.min(), values.mean(), values.max(), values.std()
-        text = [f"{number:.5g}" for number in numbers] if len(known_values) else [""] * 4
-        cells.append((names[k], *text, f"{missing[k]:.2%}"))
-    header = ("column", "smallest", "mean", "largest", "deviation", "missing")
-    caption = f"Of the first {len(rows):,} rows." + first_of(len(cells), len(names))
-    return PageTable(header, cells, caption=caption, wide=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a column without values
+        columns: list[tuple[str, Any, str]] = [
+            ("smallest", np.nanmin(rows, axis=0), ".5g"),
+            ("mean", np.nanmean(rows, axis=0), ".5g"),
+            ("largest", np.nanmax(rows, axis=0), ".5g"),
+            ("deviation", np.nanstd(rows, axis=0), ".5g"),
+            ("missing", np.isnan(rows).mean(axis=0), ".2%"),
+        ]
+    return _table("column", columns, f"Of the first {len(rows):,} rows.", names)
 
 
 def _features(estimator: Estimator, leading: Leading) -> dict[str, list[Panel]]:
