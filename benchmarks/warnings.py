@@ -65,6 +65,7 @@ ADVICE: dict[str, Change] = {
     ),
     r"or use alpha='auto'": lambda model, rows, m: model.set_params(alpha="auto"),
     r"row\(s\) ([\d, ]*\d) of huge size": without_rows,
+    r"scale the columns": lambda model, rows, m: model.set_params(scale=True),
     r"center='sequences'": lambda model, rows, m: model.set_params(center="sequences"),
     r"at eta=([\d.]*\d).*Raise eta": lambda model, rows, m: model.set_params(eta=3 * float(m[1])),
     r"only (\d+) directions separate": lambda model, rows, m: model.set_params(

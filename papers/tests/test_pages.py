@@ -2,6 +2,8 @@
 
 import json
 import re
+from contextlib import redirect_stderr
+from io import StringIO
 
 import numpy as np
 import pytest
@@ -31,7 +33,9 @@ def made(tmp_path_factory):
     write_blots(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("EIGENSTREAM_DATA", str(folder))
-        papers.__main__.main(["all", "--tiny", "--seeds", "1", "--out", str(folder / "out")])
+        with redirect_stderr(StringIO()) as progress:
+            papers.__main__.main(["all", "--tiny", "--seeds", "1", "--out", str(folder / "out")])
+    assert "warning" not in progress.getvalue()
     return folder / "out"
 
 

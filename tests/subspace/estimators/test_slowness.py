@@ -77,6 +77,14 @@ def test_a_lag_that_is_too_short_warns(seed, recwarn):
         SlowSubspace(1).fit([sensors[:5000], sensors[5000:]])
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_a_second_process_that_the_lag_resolves_does_not_warn(seed, recwarn):
+    drift = Autoregressive(np.exp([-1 / 500]), random_state=seed).take(10_000)
+    fast = Autoregressive(np.exp([-1 / 2]), random_state=seed + 10).take(10_000)
+    SlowSubspace(1).fit(drift + fast)
+    assert not any("Compare lag=" in str(warning.message) for warning in recwarn)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_a_lag_that_suits_does_not_warn(seed, recwarn):
     rng = np.random.default_rng(seed)

@@ -126,6 +126,10 @@ CHECKED_SHARE, LEAST_CHECKED, MOST_CHECKED = 0.2, 6000, 10_000
 #: this multiple of their standard error.
 DISAGREE, SURE = 5.0, 4.0
 
+#: No warning if more than this share of the fast variance is still correlated at the first lag. A
+#: larger share warns of fast processes, which a longer lag would lose.
+MOST_FAST = 0.2
+
 
 @storable()
 class ShortLag(Watcher):
@@ -171,8 +175,9 @@ def at_lags(features: Float64s, lags: list[int]) -> Float64s:
 def better_lag(features: Float64s, lags: list[int]) -> str | None:
     """Return a warning if a feature forgets faster at the first lag than at later ones.
 
-    A process with one time scale has the same implied scale at every lag. Noise or a second, fast
-    process lowers the scale at short lags. Autocorrelations cannot tell them apart.
+    A process with one time scale has the same implied scale at every lag. Noise, or a process much
+    faster than the lag, lowers the scale at short lags. A process that is still correlated at the
+    first lag does not warn, because its features may be informative.
     """
     n_rows, steps = len(features), np.array(lags)[:, None]
     correlations = at_lags(features, lags)
@@ -182,13 +187,19 @@ def better_lag(features: Float64s, lags: list[int]) -> str | None:
     sure = np.logical_and.accumulate(sure & np.isfinite(scales), axis=0)
     scales = np.where(sure, scales, 0.0)
     disagrees = scales.max(axis=0) > DISAGREE * scales[0]
-    if not disagrees.any():
+    for k in np.flatnonzero(disagrees):
+        last = int(scales[:, k].argmax())
+        # The slow part decays as between the last two lags. The rest is fast, or noise.
+        r = correlations[: last + 1, k]
+        rate = max(np.log(r[-2] / r[-1]) / (lags[last] - lags[last - 1]), 0.0)
+        slow = r[-1] * np.exp(rate * lags[last])
+        if r[0] - slow * np.exp(-rate * lags[0]) <= MOST_FAST * (1.0 - slow):
+            break
+    else:
         return None
-    k = int(disagrees.argmax())
-    last = int(scales[:, k].argmax())
     enough = int((scales[:, k] > scales[last, k] / 2.0).argmax())
     return (
         f"feature {k + 1} has an implied time scale of {scales[0, k]:.3g} rows at "
-        f"lag={lags[0]}, and of {scales[last, k]:.3g} rows at lag {lags[last]}. Noise or a "
-        f"second, fast process can cause this. Compare lag={lags[enough]} with lag_path."
+        f"lag={lags[0]}, and of {scales[last, k]:.3g} rows at lag {lags[last]}. Noise can "
+        f"cause this. Compare lag={lags[enough]} with lag_path."
     )
