@@ -122,6 +122,9 @@ class RunMeans(Watcher):
 LADDER = (1, 2, 5, 10, 20, 50, 100)
 CHECKED_SHARE, LEAST_CHECKED, MOST_CHECKED = 0.2, 6000, 10_000
 
+#: The number of slowest features that are compared. More features take more time.
+MOST_FEATURES = 10
+
 #: A warning needs implied time scales that differ by this factor, and autocorrelations larger than
 #: this multiple of their standard error.
 DISAGREE, SURE = 5.0, 4.0
@@ -150,7 +153,7 @@ class ShortLag(Watcher):
                 break
         if not parts or any(part.weights is not None or part.pairs is not None for part in parts):
             return
-        mean, columns = model._answer.mean, model._answer.columns
+        mean, columns = model._answer.mean, model._answer.columns[:, :MOST_FEATURES]
         lags = [model.lag * step for step in LADDER if model.lag * step < n_rows // 10]
         if lags and columns.shape[1]:
             about = mean @ columns

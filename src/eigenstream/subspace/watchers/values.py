@@ -197,7 +197,7 @@ class SuspectColumns(Watcher):
         rows = chunk.rows[first:last]
         on_device = isinstance(rows, DeviceArray)
         columns = np.array(
-            rows.columns(self.places) if on_device else rows.T[self.places], np.float64
+            rows.columns(self.places) if on_device else rows[:, self.places].T, np.float64
         )
         if chunk.weights is not None:
             columns[:, chunk.weights[first:last] == 0.0] = np.nan
