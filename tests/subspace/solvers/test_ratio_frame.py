@@ -101,6 +101,26 @@ def test_merged_sketches_keep_leading_ratios(dense):
     assert share(merged, dense) > max(0.95, *(share(part, dense) for part in parts))
 
 
+@pytest.mark.parametrize("name", ["weights", "sequences", "about zero", "merged"])
+def test_columns_in_other_units_give_the_same_features(name):
+    rng = np.random.default_rng(1)
+    rows = np.insert(ROWS[:1600] + 3.0 * rng.standard_normal(WIDTH), 5, 7.1, axis=1)
+    units = 10.0 ** rng.integers(-9, 10, WIDTH + 1)
+    features = []
+    for unit in (1.0, units):
+        X = rows * unit
+        if name == "merged":
+            model = merge_all([ratios().fit(part) for part in np.array_split(X, 2)])
+        elif name == "sequences":
+            model = ratios(lag=3, reversible=True).fit(np.split(X, [500, 900]))
+        elif name == "weights":
+            model = ratios().fit(X, sample_weight=np.arange(1600) % 7 * 1.0)
+        else:
+            model = ratios(center=False).fit(X)
+        features.append(model.transform(X))
+    np.testing.assert_allclose(*features, atol=1e-6)
+
+
 def test_automatic_alpha_is_that_of_the_matrices():
     exact = SlowSubspace(D).fit(ROWS)
     model = SlowSubspace(D, solver=Sketch(passes=2)).fit(ROWS)

@@ -389,21 +389,20 @@ class SlowSubspace(TimeEstimator):
 
         They are solved in units of the columns' deviations, so that no unit changes the answer.
         """
-        units, n_varying = None, None
-        if not isinstance(learner.sums, RatioFrame):
+        ready = learner.ahead()
+        if isinstance(ready.sums, RatioFrame):
+            units, operator = ready.sums.units, ready.sums.scaled_operator(ready.terms)
+        else:
             units = learner.deviations(np.inf)
-            n_varying = int(np.isfinite(units).sum())
-        operator = self._operator_of(learner, units)
-        pairs = self._ratios(operator, n, n_varying)
+            operator = self._operator_of(learner, units)
+        pairs = self._ratios(operator, n, int(np.isfinite(units).sum()))
         if isinstance(self.n_components, float):
             variance, velocity = operator.forms(pairs.vectors)
             kinetic = np.cumsum(np.diagonal(variance - velocity / 2.0) ** 2)
             least = self.n_components * kinetic[-1:].sum()
             pairs = pairs.first(int(np.searchsorted(kinetic, least)) + 1)
         forms = self._forms(operator, pairs)
-        if units is not None:
-            pairs = replace(pairs, vectors=pairs.vectors / units[:, None])
-        return pairs, forms
+        return replace(pairs, vectors=pairs.vectors / units[:, None]), forms
 
     def _ratios(self, operator: MatrixOperator, n: int, n_varying: int | None) -> Eigenpairs:
         """Return the largest ratios of variance to velocity; vectors have unit variance."""

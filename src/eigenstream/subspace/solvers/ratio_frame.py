@@ -8,21 +8,25 @@ directions, and the gradients of these.
 
 A further pass starts with this frame. The earlier sums count as PRIOR rows for its turns, and not
 in the answer. The first pass gives good directions and poor ratios, the second one both.
+
+The ridge rho has no unit. Columns of time series are therefore divided by their deviations: in the
+first pass by those of the first block in which they vary, in further passes by those of all rows.
 """
 
 from collections.abc import Callable
-from typing import ClassVar
+from copy import copy
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import qr
 
-from eigenstream.core.linalg import Float64s
+from eigenstream.core.linalg import Float64s, deviations_of, rounding_of_mean
 from eigenstream.core.storable import storable
 from eigenstream.subspace.solvers import frame
 from eigenstream.subspace.solvers.frame import BEFORE, START, Frame
-from eigenstream.subspace.sums.block import Part, Shares
+from eigenstream.subspace.sums.block import Block, Part, Shares
 from eigenstream.subspace.sums.operators import MatrixOperator, largest
-from eigenstream.subspace.sums.terms import Parts, Terms, Weights
+from eigenstream.subspace.sums.terms import NOTHING, VARIANCE, Parts, Terms, Weights
 
 #: Least penalised directions are those of A - CAUTION * mu * B. Larger values find slow sources of
 #: small variance; smaller ones suit few sources of large variance.
@@ -35,7 +39,7 @@ PRIOR = 2000
 RIDGE = 1e-4
 
 
-@storable(shrinkage="number", before="number")
+@storable(shrinkage="number", before="number", units="f8 W | None", squares="f8 W")
 class RatioFrame(Frame):
     """The sums of all parts along leading ratios and both ends of A - CAUTION mu B.
 
@@ -46,7 +50,12 @@ class RatioFrame(Frame):
     guides: ClassVar[tuple[Part, ...]] = (*BEFORE, START)
 
     def __init__(
-        self, n_features: int, n_components: int, n_beside: int, shrinkage: float | None
+        self,
+        n_features: int,
+        n_components: int,
+        n_beside: int,
+        shrinkage: float | None,
+        units: Float64s | None = None,
     ) -> None:
         super().__init__(
             n_features, (1.0, 0.0), n_components, n_components + 2 * n_beside, n_beside
@@ -56,23 +65,106 @@ class RatioFrame(Frame):
         self.shrinkage = RIDGE if shrinkage is None else shrinkage
         #: The sum of the ratios of the earlier pass, or 0.
         self.before = 0.0
+        self.units: Any = units
+        #: The sum of the squares of each column over the terms of the variance, in its units.
+        self.squares = np.zeros(n_features)
+
+    def add(self, block: Block, terms: Terms) -> None:
+        """Add the terms of a block, and keep three kinds of directions."""
+        if self.units is not None and VARIANCE in block.parts:
+            vectors = block.vectors(VARIANCE)
+            weights = [
+                1.0 * e.n if e.weights is None else e.weights.sum() for e in block.parts[VARIANCE]
+            ]
+            own = np.einsum("ij,ij->j", vectors, vectors) / max(sum(weights), 1e-300)
+            new = np.isinf(self.units)
+            self.units = np.where(new, deviations_of(own, terms.mean, np.inf), self.units)
+            self.squares = self.squares + np.einsum("ij,ij->j", *(vectors / self.units,) * 2)
+        super().add(block if self.units is None else block.scaled(self.units), terms)
+
+    def merge(self, later: Frame) -> None:
+        """Add another accumulator in the span of both frames, which the next block cuts."""
+        if self.units is not None:
+            assert isinstance(later, RatioFrame)
+            self.units = np.where(np.isinf(self.units), later.units, self.units)
+            later = later.in_units(self.units)
+            self.squares = self.squares + later.squares
+        super().merge(later)
+
+    def forget(self, share: float) -> None:
+        """Multiply all sums by a share."""
+        super().forget(share)
+        self.squares = share * self.squares
+
+    def in_units(self, units: Float64s) -> "RatioFrame":
+        """Return the frame of rows that are divided by other units."""
+        other = copy(self)
+        other.units = units
+        inside = np.isfinite(self.units) & np.isfinite(units)
+        ratios = np.divide(self.units, units, out=np.zeros(len(units)), where=inside)
+        other.squares = self.squares * ratios**2
+        if self.basis is not None:
+            # The new frame has the same features, and so the same products of them.
+            inverse = np.divide(units, self.units, out=np.zeros(len(units)), where=inside)
+            columns, turn = np.linalg.qr((self.basis * inverse).T)
+            back = np.linalg.pinv(turn)
+            other.basis = columns.T
+            other.forms = {name: back.T @ form @ back for name, form in self.forms.items()}
+            moved = self.basis * ratios
+            others = float((ratios**2).sum() - (moved**2).sum())
+            other.traces = self.traces | {
+                name: float((moved * (form @ moved)).sum()) + self._outside(name) * others
+                for name, form in self.forms.items()
+                if name != START
+            }
+        return other
 
     def again(self, terms: Terms) -> "RatioFrame":
-        """Return a frame for another pass, which starts with the directions of this one."""
+        """Return a frame for another pass, which starts with the directions of this one.
+
+        Its units are the deviations of the columns in this pass.
+        """
+        earlier = self
+        if self.units is not None:
+            variances = terms.sides()[0][0].get(VARIANCE, 0.0) * self.squares
+            roots = np.sqrt(variances, out=np.full(len(variances), np.inf), where=variances > 0.0)
+            earlier = self.in_units(self.units * roots)
         shrinkage = self.shrinkage if not self.probes.n_probes else None
-        fresh = RatioFrame(self.n_features, self.n_components, self.lowest, shrinkage)
+        fresh = RatioFrame(
+            self.n_features, self.n_components, self.lowest, shrinkage, earlier.units
+        )
         fresh.before = float(self.ratios(terms).sum())
-        fresh.basis, fresh.n_blocks, fresh.n_before = self.basis, self.n_blocks, PRIOR
+        fresh.basis, fresh.n_blocks, fresh.n_before = earlier.basis, self.n_blocks, PRIOR
         for name, (shares, _) in zip(BEFORE, terms.sides(), strict=True):
-            fresh.sums[name], fresh.traces[name] = name, PRIOR * self._trace(shares)
-            fresh.forms[name] = PRIOR * self._combined(self._of_sums(shares))
+            fresh.sums[name], fresh.traces[name] = name, PRIOR * earlier._trace(shares)
+            fresh.forms[name] = PRIOR * earlier._combined(earlier._of_sums(shares))
         return fresh
+
+    @property
+    def _n_varying(self) -> int:
+        """The number of columns that vary, as far as units show it."""
+        return self.n_features if self.units is None else int(np.isfinite(self.units).sum())
+
+    def operator(self, terms: Terms, held_out: Parts = NOTHING) -> MatrixOperator:
+        """Return A and B along the frame, with mean eigenvalues in all other directions."""
+        operator = self.scaled_operator(terms, held_out)
+        if self.units is None:
+            return operator
+        varying = np.isfinite(self.units)
+        return operator.scaled(1.0 / np.where(varying, self.units, 1.0), terms.mean)
+
+    def scaled_operator(self, terms: Terms, held_out: Parts = NOTHING) -> MatrixOperator:
+        """Return A and B of the rows divided by the units."""
+        operator = super().operator(terms, held_out)
+        if self.units is not None:
+            operator.floor = rounding_of_mean(terms.mean / self.units)
+        return operator
 
     def ratios(self, terms: Terms) -> Float64s:
         """Return the leading ratios, descending."""
         if self.basis is None:
             raise ValueError("No class has two different rows. Pass more rows of each class.")
-        operator = self.operator(terms).shrunk(self.shrinkage)
+        operator = self.scaled_operator(terms).shrunk(self.shrinkage, self._n_varying)
         return operator.ratios(self.n_components).values
 
     def missed(self, terms: Terms) -> float | None:
@@ -105,7 +197,7 @@ class RatioFrame(Frame):
                 of_sums[START] = -1.0 / n
             sums.append(self._combined(of_sums))
         A, B = sums
-        ridge = self.shrinkage * trace / self.n_features
+        ridge = self.shrinkage * trace / max(self._n_varying, 1)
         B = (1.0 - self.shrinkage) * B + ridge * np.eye(len(B))
         return MatrixOperator(A, B, penalty_trace=trace), outside[0], outside[1], n
 
@@ -140,7 +232,7 @@ class RatioFrame(Frame):
         mu = _last(guide.ratios(self.n_components).values, self.n_components)
         if mu <= 0.0:
             return outer
-        ridge = self.shrinkage * guide.penalty_trace / self.n_features
+        ridge = self.shrinkage * guide.penalty_trace / max(self._n_varying, 1)
         return outer | {
             START: n * min(frame.GAP_SHARE * max(b + ridge - a / (CAUTION * mu), 0.0), b)
         }

@@ -137,7 +137,9 @@ class Sketch(Solver):
             return Moments(n)
         n_largest, n_smallest = self._vectors(problem)
         if weights is None:
-            return RatioFrame(n, d, n_smallest, problem.shrinkage)
+            in_units = problem.terms.in_time and problem.shrinkage is not None
+            units = np.full(n, np.inf) if in_units else None
+            return RatioFrame(n, d, n_smallest, problem.shrinkage, units)
         return Frame(n, weights, d, n_largest, n_smallest)
 
     def _vectors(self, problem: Problem) -> tuple[int, int]:

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from eigenstream.core.checks import is_sparse
-from eigenstream.core.device import DeviceArray
+from eigenstream.core.device import DeviceArray, on_host
 from eigenstream.core.linalg import Float64s, rank_update, row_squares, weighted_sum
 from eigenstream.core.types import Matrix, Values
 from eigenstream.rows.chunk import Chunk, Places
@@ -117,6 +117,12 @@ class Block:
         block.edges, block.parts = [edges for edges in self.edges if edges.half == half], {}
         for edges in block.edges:
             block.parts.setdefault(edges.part, []).append(edges)
+        return block
+
+    def scaled(self, units: Float64s) -> "Block":
+        """Return the terms of the rows divided by units; infinite units give zeros."""
+        block = copy(self)
+        block.pieces = [dense(on_host(piece)) / units for piece in self.pieces]
         return block
 
     def vectors(self, part: Part) -> Float64s:
