@@ -122,7 +122,9 @@ def share_of_probes(
     inside = lstsq(along, residuals)[0] if separated else along.T @ residuals / n_probes
     inside = (inside + inside.T) / 2.0
     residuals = residuals - along @ inside
-    squares = (residuals**2).sum(axis=0) / (n_probes - d if separated else n_probes)
+    n_free = n_probes - d if separated else n_probes
+    # The squares are sums over few probes: one standard error more, so as not to err high.
+    squares = (residuals**2).sum(axis=0) * (1.0 + np.sqrt(2.0 / (n_free * d))) / n_free
     gaps = np.maximum(values - outside, 0.0)
     missed = float((np.sqrt(gaps**2 / 4.0 + squares) - gaps / 2.0).sum())
     reached = float(values.sum() + np.trace(inside))
