@@ -52,13 +52,13 @@ def test_products_with_probes_are_exact_for_chunks_and_merges(sizes, merged):
 @pytest.mark.parametrize("n", [2000, 5000])
 @pytest.mark.parametrize("passes", [1, 2])
 def test_the_estimate_is_near_the_true_share(n, passes):
-    """Over 84 runs, the missed share was within .4 and 1.7 of the truth for slow sources."""
+    """The estimate adds one standard error, 1.23 times the squares with 3 components."""
     rows = slow_rows(n, seed=n)
     model = sketch(passes=passes).fit(rows)
     T = matrix_of(rows)
     basis = np.linalg.qr(model.components_.T)[0]
     share = np.trace(basis.T @ T @ basis) / np.linalg.eigvalsh(T)[-3:].sum()
-    assert 0.4 < (1 - estimated_share(model)) / (1 - share) < 2.5
+    assert 0.5 < (1 - estimated_share(model)) / (1 - share) < 3.0
 
 
 def test_an_estimate_equals_its_formula():
