@@ -97,7 +97,8 @@ def roc_areas(distances: Float64s, same: NDArray[np.bool_], counts: Places) -> F
     A row of distances is a candidate, and each pair occurs ``counts`` times.
 
     >>> distances = np.array([[1.0, 2.0, 2.0, 3.0], [1.0, 2.0, 3.0, 4.0]])
-    >>> roc_areas(distances, np.array([True, True, False, False]), np.ones(4, int))
+    >>> same = np.array([True, True, False, False])
+    >>> roc_areas(distances, same, np.ones(4, int))
     array([0.875, 1.   ])
     """
     order = np.argsort(distances, axis=1)
