@@ -161,7 +161,9 @@ def test_lags_are_those_of_python(files):
     path = eigenstream.lag_path(model, rows, [1, 4], blocks=20, dt=0.5, unit="ps")
     assert (found["lags"], found["unit"], found["criterion"]) == ([1, 4], "ps", "ratio")
     assert found["recommended_lag"] == path.recommended_lag
-    due = {"timescales": path.timescales, "errors": [e.timescales.error for e in path.errors]}
+    others = path.on_other_rows
+    due = {"timescales": path.timescales, "timescales_on_other_rows": others}
+    due |= {"errors": [e.timescales.error for e in path.errors]}
     for name, values in due.items():
         np.testing.assert_allclose(np.array(found[name], float), values)
     assert len(found["decays"]) == 2
@@ -169,6 +171,7 @@ def test_lags_are_those_of_python(files):
     shown = run("lags", *given).stdout
     assert "ratio, 2 features" in shown
     assert "±" in shown
+    assert shown.splitlines()[2].endswith(" ".join(f"{scale:11.5g}" for scale in others[0]))
 
 
 def test_fit_and_lags_agree_and_name_columns(files):

@@ -100,6 +100,8 @@ def fit_pca(
     stream = run.started(data)
     estimator = learning.estimator(es.StreamPCA, run, scale=standardize)
     fitted(estimator, stream, run)
+    if not run.json and (test := estimator.result_.held_out) is not None:
+        print(f"\n{test.sentence}")
 
 
 @command(app, "fit dynamic", "runs/*.csv -d 4 --lag 2 -o model.eigs")

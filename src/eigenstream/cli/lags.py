@@ -76,7 +76,8 @@ def lags(
         save_figure(plotting.lags(path), plot)
     if json:
         facts: dict[str, Any] = {"criterion": criterion, "lags": path.lags, "unit": unit}
-        facts |= {"timescales": path.timescales, "recommended_lag": best, "plot": plot}
+        facts |= {"timescales": path.timescales, "timescales_on_other_rows": path.on_other_rows}
+        facts |= {"recommended_lag": best, "plot": plot}
         if path.errors is not None:
             scales = [bars.timescales for bars in path.errors]
             facts["errors"] = [bars.error for bars in scales if bars is not None]
@@ -85,12 +86,15 @@ def lags(
     weighed = "" if criterion == "ratio" else f", alpha {model.alpha}"
     print(f"SlowSubspace: {criterion}{weighed}, {path.timescales.shape[1]} features")
     with_errors = "" if path.errors is None else ", with its standard error"
-    print(f"{'lag':>8}  time scale of each feature, in {unit}{with_errors}")
+    title = f"  time scale of each feature, in {unit}{with_errors}"
+    title = f"{title:{path.timescales.shape[1] * (12 if path.errors is None else 22)}}"
+    print(f"{'lag':>8}{title}  on other rows")
     for k, rows in enumerate(path.lags.tolist()):
         scales = path.timescales[k].tolist()
         bars = None if path.errors is None else path.errors[k].timescales
         errors = [None] * len(scales) if bars is None else bars.error.tolist()
-        print((f"{rows:8}" + "".join(map(cell, scales, errors))).rstrip())
+        others = "".join(cell(scale, None)[:12] for scale in path.on_other_rows[k])
+        print(f"{rows:8}" + f"{''.join(map(cell, scales, errors)):{len(title)}}{others}".rstrip())
     if np.isnan(path.timescales).any():
         print("       -  not distinguishable from the selection of the slowest direction")
     if best is None:

@@ -275,6 +275,11 @@ def _spectrum(estimator: Estimator, dt: float, unit: str) -> Iterator[PageTable]
     if share is not None:
         columns.append(("explained variance", share, ".2%"))
         columns.append(("cumulative", np.cumsum(share), ".2%"))
+    if share is not None and held_out is not None:
+        others = np.where(held_out.chance, np.nan, held_out.other_half)
+        columns.append(("on the other half of the rows", others, ".5g"))
+        caption = "Components of each half of the rows are evaluated on the other half. "
+        caption += "– marks components that are not distinguishable from noise."
     if rho is not None:
         columns.append((f"autocorrelation at lag {lag}", rho, ".4f"))
         bars = known(estimator, "result_.uncertainty.timescales")

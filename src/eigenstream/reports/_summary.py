@@ -9,7 +9,7 @@ import numpy as np
 from eigenstream.core.types import Estimator
 from eigenstream.prototypes import CompetitiveLearning, SelfOrganizingMap
 from eigenstream.reports._drawings import column_names, in_time, known
-from eigenstream.subspace import pair_risks
+from eigenstream.subspace import HeldOutVariance, pair_risks
 from eigenstream.subspace.estimators.base import SubspaceEstimator
 from eigenstream.subspace.inference.weights import deviations
 
@@ -104,13 +104,15 @@ def _duration(estimator: Estimator, bars: Any, dt: float, unit: str) -> str:
 
 def _doubt(estimator: Estimator, bars: Any, test: Any) -> Iterator[str]:
     """Yield how sure the features are, and what to do next."""
-    chance = None if test is None else np.flatnonzero(test.chance) + 1
-    if chance is not None and len(chance):
+    if isinstance(test, HeldOutVariance):
+        yield test.sentence
+    elif test is not None and test.chance.any():
+        chance = np.flatnonzero(test.chance) + 1
         listed = ", ".join(map(str, chance[:5])) + ", ..." * (len(chance) > 5)
         yield f"Not distinguishable from noise: feature{'s' * (len(chance) > 1)} {listed}."
         yield "Use more rows, fewer columns or a shorter lag."
         return
-    if test is not None and np.isfinite(test.other_half).all():
+    elif test is not None and np.isfinite(test.other_half).all():
         own, other = test.in_sample[0], test.other_half[0]
         yield (
             f"Learned on half of the rows, it has an autocorrelation of {other:.3f} on the other "
@@ -134,6 +136,5 @@ def warnings_of(estimator: Estimator) -> list[str]:
         return []
     ready = learner.ahead()
     each = [watcher.warnings(estimator, ready, None) for watcher in ready.watchers.values()]
-    tests = [known(estimator, f"result_.{name}") for name in ("uncertainty", "held_out")]
-    said = [test.warning for test in tests if test is not None and test.warning]
-    return [*chain.from_iterable(each), *said]
+    said = [known(estimator, f"result_.{name}.warning") for name in ("uncertainty", "held_out")]
+    return [*chain.from_iterable(each), *filter(None, said)]

@@ -28,6 +28,7 @@ from eigenstream.subspace.inference.diagnostics import (
 )
 from eigenstream.subspace.inference.filled import filled
 from eigenstream.subspace.inference.held_out import HeldOut
+from eigenstream.subspace.inference.held_out_variance import HeldOutVariance
 from eigenstream.subspace.inference.slow_bounds import (
     PairRule,
     SubspaceBound,
@@ -71,6 +72,7 @@ __all__ = [
     "Forms",
     "Gaps",
     "HeldOut",
+    "HeldOutVariance",
     "Kernel",
     "Krylov",
     "LagPath",

@@ -176,3 +176,11 @@ def test_the_recommended_lag_has_half_of_the_longest_time_scale(scales, lag):
     path = lag_path(SlowSubspace(1), rows, lags)
     correlations = np.exp(-lags / np.array(scales))[:, None]
     assert replace(path, autocorrelations=correlations).recommended_lag == lag
+
+
+def test_a_path_of_lags_has_the_time_scales_on_other_rows():
+    path = lag_path(SlowSubspace(2), ROWS, LAGS, dt=0.5)
+    for k, model in enumerate(path.estimators):
+        expected = 0.5 * model.result_.held_out.timescales
+        np.testing.assert_allclose(path.on_other_rows[k], expected)
+    assert repr(path).splitlines()[0].endswith("on other rows")

@@ -9,6 +9,7 @@ from eigenstream.core.linalg import Float64s, brief
 from eigenstream.core.storable import storable
 from eigenstream.subspace.inference.correlations import autocorrelations_of_moments
 from eigenstream.subspace.inference.held_out import HeldOut
+from eigenstream.subspace.inference.held_out_variance import HeldOutVariance
 from eigenstream.subspace.sums.operators import Eigenpairs
 from eigenstream.subspace.sums.propagator import LaggedCovariances
 from eigenstream.subspace.sums.terms import Weights
@@ -20,7 +21,7 @@ from eigenstream.subspace.sums.terms import Weights
     scale="f8 W | None",
     estimated="bool",
     gaps="Gaps | None",
-    held_out="HeldOut | None?",
+    held_out="HeldOut | HeldOutVariance | None?",
 )
 @dataclass(frozen=True, repr=False)
 class Result:
@@ -38,7 +39,7 @@ class Result:
         True for a solver that only estimates the eigenvalues.
     gaps : Gaps or None
         The numbers that complete rows, for ``missing="available"``.
-    held_out : HeldOut or None
+    held_out : HeldOut, HeldOutVariance or None
         The test on rows that the features were not learned from.
     """
 
@@ -47,7 +48,7 @@ class Result:
     scale: Float64s | None = None
     estimated: bool = field(default=False, kw_only=True)
     gaps: "Gaps | None" = field(default=None, kw_only=True)
-    held_out: HeldOut | None = field(default=None, kw_only=True)
+    held_out: HeldOut | HeldOutVariance | None = field(default=None, kw_only=True)
 
     __repr__ = brief
 
@@ -181,8 +182,11 @@ class VarianceResult(Result):
 
     Attributes
     ----------
-    pairs, mean, scale, estimated, gaps, held_out : Eigenpairs, array, array, bool, Gaps, HeldOut
+    pairs, mean, scale, estimated, gaps : Eigenpairs, array, array, bool, Gaps
         As in ``Result``.
+    held_out : HeldOutVariance or None
+        The variances on rows that the components were not learned from. None for solvers that only
+        estimate.
     freedom : float
         n / (n - 1) if the rows are centred, else 1.
     total : float

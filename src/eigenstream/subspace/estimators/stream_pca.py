@@ -1,7 +1,7 @@
 """Exact principal component analysis of a stream."""
 
 from numbers import Integral, Real
-from typing import ClassVar, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,6 +22,7 @@ from eigenstream.rows.rows import chunk_rows
 from eigenstream.subspace.estimators.entries import FLAG
 from eigenstream.subspace.estimators.results import VarianceResult
 from eigenstream.subspace.estimators.time import TimeEstimator
+from eigenstream.subspace.inference.held_out_variance import HeldOutVariance, held_out_variance
 from eigenstream.subspace.solvers.base import COUNT, Solver
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.operators import Eigenpairs
@@ -78,7 +79,8 @@ class StreamPCA(TimeEstimator):
     n_samples_skipped_ : int
         The number of rows that ``missing="skip"`` left out.
     result_ : VarianceResult
-        The result, with the total variance, and ``uncertainty`` after ``fit(X, blocks=20)``.
+        The result, with the total variance, ``held_out``, and ``uncertainty`` after
+        ``fit(X, blocks=20)``.
     solver_ : str
         The name of the solver in use.
 
@@ -184,13 +186,26 @@ class StreamPCA(TimeEstimator):
         return int(_infer_dimension(values * n_rows / max(n_rows - 1, 1), n_rows))
 
     def _patterns(self) -> Float64s:
-        return super()._patterns() * self.result_.lengths[:, None]
+        return super()._patterns() * self._solved().lengths[:, None]
 
     @property
     @reads
     def result_(self) -> VarianceResult:
         """The result, a frozen dataclass: eigenpairs, mean, scale and variances."""
-        return self._of_this(cast(VarianceResult, self._solved()))
+        return self._of_this(cast(VarianceResult, self._tested()))
+
+    def _solved(self) -> VarianceResult:
+        return cast(VarianceResult, super()._solved())
+
+    def _test(self, answer: Any) -> HeldOutVariance | None:
+        halves = self._halves()
+        if not halves:
+            return None
+        learner, scale = self._known().ahead(), answer.scale
+        basis = learner.row_span(scale)
+        operators = [half.scaled_operator(scale, basis) for half in halves]
+        n_rows = [half.terms.n_terms for half in halves]
+        return held_out_variance(answer.pairs.values, operators, n_rows, len(answer.mean))
 
     @property
     def explained_variance_(self) -> Matrix:
@@ -198,25 +213,25 @@ class StreamPCA(TimeEstimator):
         return self._shown(self._variances())
 
     def _variances(self) -> Float64s:
-        result = self.result_
+        result = self._solved()
         return np.asarray(result.pairs.values * result.freedom)
 
     @property
     def explained_variance_ratio_(self) -> Matrix:
         """The share of the total variance that each component captures."""
-        values, total = self.result_.pairs.values, self.result_.total
+        values, total = self._solved().pairs.values, self._solved().total
         return self._shown(values / total if total > 0 else np.zeros_like(values))
 
     @property
     def singular_values_(self) -> Matrix:
         """The singular values of the centred and weighted rows."""
         weight = self._known().ahead().terms.totals()[0]
-        return self._shown(np.sqrt(self.result_.pairs.values * weight))
+        return self._shown(np.sqrt(self._solved().pairs.values * weight))
 
     @property
     def noise_variance_(self) -> float:
         """The mean variance of the discarded directions."""
-        return self.result_.noise
+        return self._solved().noise
 
     def get_covariance(self) -> Float64s:
         """Return the covariance of the rows under probabilistic PCA.
@@ -254,7 +269,7 @@ class StreamPCA(TimeEstimator):
 
     def _probabilistic(self, power: float) -> Float64s:
         """Return a power of the covariance under probabilistic PCA."""
-        result = self.result_
+        result = self._solved()
         vectors, width = result.pairs.vectors, len(result.mean)
         variances, noise = self._variances(), result.noise
         if power < 0.0:
@@ -329,7 +344,7 @@ class StreamPCA(TimeEstimator):
         """
         check_is_fitted(self)
         check_number(learning_rate, "learning_rate", above=0)
-        result, noise = self.result_, self.noise_variance_
+        result, noise = self._solved(), self.noise_variance_
         width, values = len(result.mean), result.pairs.values
         if len(values) + 2 > width or not noise > 0 or values[-1] <= noise * (1 + 1e-9):
             raise ValueError(

@@ -57,6 +57,7 @@ from eigenstream.subspace.estimators.results import (
     VarianceResult,
 )
 from eigenstream.subspace.inference.held_out import HeldOut
+from eigenstream.subspace.inference.held_out_variance import HeldOutVariance
 from eigenstream.subspace.inference.uncertainty import (
     LEAST_TIMESCALES,
     Uncertainty,
@@ -136,7 +137,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
     def _begin(self, width: int, n_rows: int | None, *calls: Need, sparse: bool = False) -> Learner:
         learner = super()._begin(width, n_rows, *calls, sparse=sparse)
         exact = MATRIX in self._solver.abilities and not learner.forgetting
-        if self.lag and exact and not self._reweighs and fits_dense(width, n_rows, HALVED_MATRICES):
+        if exact and not self._reweighs and fits_dense(width, n_rows, HALVED_MATRICES):
             learner.halve()
         return learner
 
@@ -179,7 +180,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
                 warn_user(message)
         return cast(Result, answer)
 
-    def _test(self, answer: Any, learner: Learner) -> HeldOut | None:
+    def _test(self, answer: Any, learner: Learner) -> HeldOut | HeldOutVariance | None:
         """Return the test of an answer, or None for estimators without one."""
         return None
 

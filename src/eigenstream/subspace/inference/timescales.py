@@ -96,10 +96,23 @@ class LagPath:
     unit: str = "rows"
 
     def __repr__(self) -> str:
-        scales = zip(self.lags.tolist(), self.timescales.tolist(), strict=True)
-        lines = [f"     lag  time scale of each feature, in {self.unit}"]
-        lines += [f"{lag:8}" + "".join(f" {scale:9.4g}" for scale in row) for lag, row in scales]
+        title = f" time scale of each feature, in {self.unit}"
+        width = max(10 * self.timescales.shape[1], len(title))
+        lines = [f"     lag{title:{width}}  on other rows"]
+        for lag, *both in zip(self.lags, self.timescales, self.on_other_rows, strict=True):
+            scales, others = ("".join(f" {scale:9.4g}" for scale in row) for row in both)
+            lines.append(f"{lag:8}{scales:{width}} {others}")
         return "\n".join(lines)
+
+    @property
+    def on_other_rows(self) -> Float64s:
+        """The time scales on rows that the features were not learned from, NaN for chance.
+
+        They are in ``unit``, and estimated as in ``SlowResult.held_out``.
+        """
+        tests, n = [model.result_.held_out for model in self.estimators], self.timescales.shape[1]
+        scales = np.array([test.timescales[:n] * self.dt for test in tests])
+        return np.where(np.isnan(self.timescales), np.nan, scales)
 
     @property
     def recommended_lag(self) -> int | None:

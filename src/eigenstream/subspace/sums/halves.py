@@ -14,15 +14,19 @@ from eigenstream.subspace.sums.terms import TimeTerms
 #: fewer terms make blocks that are shorter than the time scales.
 FIRST_TERMS = 32
 
+#: The largest number of rows of a block without a lag. Blocks of more rows may have other classes
+#: if the rows are sorted; blocks of fewer rows resemble their neighbours in time.
+LONGEST = 1024
+
 
 @storable(terms="TimeTerms", sums="any", begun="int", turn="int | None", leads="bool")
 class Halves:
     """The half of the rows that waits for its turn, and the row at which it is next.
 
     The first block has ``max(32, lag)`` terms, and each later one is half as long as all blocks
-    before it. Blocks therefore exceed any time scale in the end, and each half has between 40 % and
-    60 % of the terms. A sequence that begins in a block ends in it, unless it is longer than the
-    block.
+    before it, but at most 1,024 rows without a lag. With a lag, blocks therefore exceed any time
+    scale in the end, and each half has between 40 % and 60 % of the terms. A sequence that begins
+    in a block ends in it, unless it is longer than the block.
     """
 
     def __init__(self, terms: TimeTerms, sums: Any, *, turning: bool = True) -> None:
@@ -60,7 +64,8 @@ class Halves:
         self.begun = n_rows
         if self.turn is not None:
             n_terms = n_rows - self.terms.lag
-            self.turn = n_rows + max(n_terms // 2, FIRST_TERMS // 2, self.terms.lag)
+            length = max(n_terms // 2, FIRST_TERMS // 2, self.terms.lag)
+            self.turn = n_rows + (length if self.terms.lag else min(length, LONGEST))
 
     def change(self, terms: TimeTerms, sums: Any) -> tuple[TimeTerms, Any]:
         """Store another half, and return this one, which continues the sequence."""
