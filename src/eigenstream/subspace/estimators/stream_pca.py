@@ -186,7 +186,7 @@ class StreamPCA(TimeEstimator):
         return int(_infer_dimension(values * n_rows / max(n_rows - 1, 1), n_rows))
 
     def _patterns(self) -> Float64s:
-        return super()._patterns() * self._solved().lengths[:, None]
+        return super()._patterns() * self._principal.lengths[:, None]
 
     @property
     @reads
@@ -194,8 +194,10 @@ class StreamPCA(TimeEstimator):
         """The result, a frozen dataclass: eigenpairs, mean, scale and variances."""
         return self._of_this(cast(VarianceResult, self._tested()))
 
-    def _solved(self) -> VarianceResult:
-        return cast(VarianceResult, super()._solved())
+    @property
+    def _principal(self) -> VarianceResult:
+        """The result without a test."""
+        return cast(VarianceResult, self._solved())
 
     def _test(self, answer: Any) -> HeldOutVariance | None:
         halves = self._halves()
@@ -213,25 +215,25 @@ class StreamPCA(TimeEstimator):
         return self._shown(self._variances())
 
     def _variances(self) -> Float64s:
-        result = self._solved()
+        result = self._principal
         return np.asarray(result.pairs.values * result.freedom)
 
     @property
     def explained_variance_ratio_(self) -> Matrix:
         """The share of the total variance that each component captures."""
-        values, total = self._solved().pairs.values, self._solved().total
+        values, total = self._principal.pairs.values, self._principal.total
         return self._shown(values / total if total > 0 else np.zeros_like(values))
 
     @property
     def singular_values_(self) -> Matrix:
         """The singular values of the centred and weighted rows."""
         weight = self._known().ahead().terms.totals()[0]
-        return self._shown(np.sqrt(self._solved().pairs.values * weight))
+        return self._shown(np.sqrt(self._principal.pairs.values * weight))
 
     @property
     def noise_variance_(self) -> float:
         """The mean variance of the discarded directions."""
-        return self._solved().noise
+        return self._principal.noise
 
     def get_covariance(self) -> Float64s:
         """Return the covariance of the rows under probabilistic PCA.
@@ -269,7 +271,7 @@ class StreamPCA(TimeEstimator):
 
     def _probabilistic(self, power: float) -> Float64s:
         """Return a power of the covariance under probabilistic PCA."""
-        result = self._solved()
+        result = self._principal
         vectors, width = result.pairs.vectors, len(result.mean)
         variances, noise = self._variances(), result.noise
         if power < 0.0:
@@ -344,7 +346,7 @@ class StreamPCA(TimeEstimator):
         """
         check_is_fitted(self)
         check_number(learning_rate, "learning_rate", above=0)
-        result, noise = self._solved(), self.noise_variance_
+        result, noise = self._principal, self.noise_variance_
         width, values = len(result.mean), result.pairs.values
         if len(values) + 2 > width or not noise > 0 or values[-1] <= noise * (1 + 1e-9):
             raise ValueError(
@@ -399,7 +401,7 @@ class StreamPCA(TimeEstimator):
         rows = on_host(as_floats(validated(self, X, reset=False)))
         rows = rows if self._map is None else self.features_.transform(rows)
         seen = np.isfinite(on_host(self.mean_))  # other columns have no values
-        result = self._solved()
+        result = self._principal
         mean, vectors = result.mean[seen], result.pairs.vectors[seen]
         rows = rows if seen.all() else rows[:, seen]
         variances, noise = self._floored(len(mean))

@@ -223,12 +223,13 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         if is_pairs(X):
             return self._pairs(X, sample_weight, reset=reset)
         rows = admitted(self, X, sample_weight, reset=reset, begins=reset or new_sequence)
-        terms: Any = None if self._learner is None else self._learner.ahead().terms
-        if new_sequence and terms is not None and 0 < terms.age <= self.lag:
-            warn_user(
-                f"The sequence before this chunk has {terms.age} row(s), which give no velocity at "
-                f"lag={self.lag}. Pass longer sequences, or use a smaller lag."
-            )
+        if new_sequence and self._learner is not None:
+            age = self._learner.ahead().terms.age
+            if 0 < age <= self.lag:
+                warn_user(
+                    f"The sequence before this chunk has {age} row(s), which give no velocity at "
+                    f"lag={self.lag}. Pass longer sequences, or use a smaller lag."
+                )
         return rows
 
     # ---- gaps ------------------------------------------------------------------------------
