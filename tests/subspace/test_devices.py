@@ -221,6 +221,14 @@ def test_missing_values_and_weights(value, put):
         np.testing.assert_allclose(Z, plain.transform(rows), atol=1e-9)
 
 
+def test_halves_without_float64_are_merged_with_the_step_between_their_means():
+    rows = ROWS.astype(np.float32)
+    plain = SlowSubspace(3).fit(rows)
+    found = SlowSubspace(3).fit(strict("no_float64")(rows))
+    expected = plain.result_.pairs.values
+    np.testing.assert_allclose(found.result_.pairs.values, expected, rtol=1e-5)
+
+
 @pytest.mark.parametrize("kind", ["strict", "jax"])
 @pytest.mark.parametrize("unit", [1.0, 1e-25, 1e25])
 def test_a_device_without_float64_adds_in_float64_on_the_host(kind, unit):

@@ -199,12 +199,11 @@ class StreamPCA(TimeEstimator):
         """The result without a test."""
         return cast(VarianceResult, self._solved())
 
-    def _test(self, answer: Any) -> HeldOutVariance | None:
-        halves = self._halves()
-        if not halves:
+    def _test(self, answer: Any, learner: Learner) -> HeldOutVariance | None:
+        halves, scale = learner.each_half, answer.scale
+        if not halves or min(half.terms.n_terms for half in halves) == 0:
             return None
-        learner, scale = self._known().ahead(), answer.scale
-        basis = learner.row_span(scale)
+        basis = learner.ahead().row_span(scale)
         operators = [half.scaled_operator(scale, basis) for half in halves]
         n_rows = [half.terms.n_terms for half in halves]
         return held_out_variance(answer.pairs.values, operators, n_rows, len(answer.mean))

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +42,9 @@ class HeldOutVariance:
       2     4.192           4.13
       3     1.474  not distinguishable from chance
     """
+
+    #: The number of components needs no warning.
+    warning: ClassVar[None] = None
 
     in_sample: Float64s
     other_half: Float64s

@@ -102,6 +102,8 @@ class PartSum:
             self.total = np.zeros((self.n_features, self.n_features), order="F")
         elif isinstance(self.total, DeviceArray):
             self.total = np.asfortranarray(self.total.toarray())
+        else:  # a sum from a device or a file may have another order
+            self.total = np.asfortranarray(self.total)
         if self.vectors:
             rank_update(self.total, np.concatenate(self.vectors))
             self.vectors, self.n_vectors = [], 0
