@@ -332,9 +332,8 @@ def mean_loss(net: Network, block: Block) -> float:
     """Return the mean loss of rows, without a step.
 
     >>> net = Network.zeros((1, 1), "tanh", "identity")
-    >>> mean_loss(
-    ...     net, Block(np.ones((2, 1)), np.array([[1.0], [3.0]]), *np.ones((2, 2)))
-    ... )
+    >>> targets = np.array([[1.0], [3.0]])
+    >>> mean_loss(net, Block(np.ones((2, 1)), targets, *np.ones((2, 2))))
     2.5
     """
     n, still = len(block.rows), net.copy()._replace(momentum=0.0)
