@@ -27,6 +27,7 @@ mpl.use("Agg")
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 import notebooks  # noqa: E402
+import rooms  # noqa: E402
 import samples  # noqa: E402
 
 GENERATED = HERE / "reference" / "generated"
@@ -150,6 +151,7 @@ def write_reference(app: Sphinx) -> None:
         if path.stem not in pages:  # the name is gone
             path.unlink()
     drawn, lines = samples.draw(GENERATED / "pictures"), list[str]()
+    rooms.draw(GENERATED / "pictures" / "rooms.png")
     for module, keys in names.items():
         title = module.removeprefix("eigenstream.")
         head = f"{title}\n{'=' * len(title)}\n\n.. module:: {module}\n\n"
