@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.distance import pdist
 
 from eigenstream import ClassSubspace, PairMetric, PairSubspace, load, sample_pairs, save
-from eigenstream.evaluation.rates import rate_interval
+from eigenstream.evaluation.pair_risk import rate_interval
 from eigenstream.subspace import false_positive_interval
 
 

@@ -1,7 +1,6 @@
 """Measures of features: pair ROC, balanced risk, one-shot error, angles between subspaces."""
 
-from eigenstream.evaluation.pair_risk import BalancedRisk, balanced_risk
-from eigenstream.evaluation.rates import RateInterval
+from eigenstream.evaluation.pair_risk import BalancedRisk, RateInterval, balanced_risk
 from eigenstream.evaluation.scores import (
     PairROC,
     captured,

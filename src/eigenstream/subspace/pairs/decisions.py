@@ -23,8 +23,7 @@ from eigenstream.evaluation.base import (
     distances_of,
     roc_area,
 )
-from eigenstream.evaluation.pair_risk import TrainingRows
-from eigenstream.evaluation.rates import rate_interval
+from eigenstream.evaluation.pair_risk import TrainingRows, rate_interval
 from eigenstream.rows.door import all_rows, is_stream, labelled_stream
 from eigenstream.rows.guard import reads
 from eigenstream.rows.prepared import prepared, without_steps

@@ -11,8 +11,7 @@ from eigenstream.core.checks import check_number
 from eigenstream.core.linalg import brief
 from eigenstream.evaluation import pair_risk
 from eigenstream.evaluation.base import PairCounts
-from eigenstream.evaluation.pair_risk import BalancedRisk, MarginRisk
-from eigenstream.evaluation.rates import RateInterval, rate_interval
+from eigenstream.evaluation.pair_risk import BalancedRisk, MarginRisk, RateInterval, rate_interval
 
 if TYPE_CHECKING:
     from eigenstream.subspace.pairs.decisions import PairDecisions
