@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eigenstream.core.linalg import orthonormalized
-from eigenstream.online import HEBB, OJA_FLOW, OJA_LINEAR, Plan, UnstableStepError
+from eigenstream.online import HEBB, OJA_FLOW, OJA_LINEAR, Plan, UnstableStepError, blocks
 from flows import RuleOnRows
 from members import RULES
 from oracles import orthonormality_error
@@ -106,3 +106,28 @@ def test_a_copy_continues(rule, save):
     copied = save(learner).update(rows[37:])
     assert copied.rule is rule
     np.testing.assert_array_equal(copied.vectors, learner.update(rows[37:]).vectors)
+
+
+@pytest.mark.parametrize(
+    ("diagonal", "largest"),
+    [
+        ([1.0, 3.0, 2.0], 3.0),
+        ([-2.0, -1.0], -1.0),
+        ([1.0, np.inf], np.inf),
+        ([np.nan, 3.0], np.nan),
+        ([np.inf, np.nan, 3.0], np.nan),
+    ],
+)
+def test_the_largest_of_a_diagonal_is_that_of_numpy(diagonal, largest):
+    value = blocks._largest.py_func(np.diag(diagonal))
+    assert value == largest or (np.isnan(value) and np.isnan(largest))
+
+
+@pytest.mark.parametrize("value", [1e160, 1e200])
+def test_squares_that_overflow_are_unstable_steps(value):
+    rows = np.random.default_rng(0).standard_normal((60, 4))
+    rows[40] *= value
+    learner = RuleOnRows(OJA_FLOW, Plan(2, center=False))
+    with pytest.raises(UnstableStepError):
+        learner.update(rows)
+    assert np.isfinite(learner.vectors).all()

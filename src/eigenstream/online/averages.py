@@ -49,10 +49,10 @@ class ProjectorAverage:
         gram[k:, :k] = np.sqrt(share) * (past[:, None] * cross).T
         gram[k:, k:] = share * (frame @ frame.T)
         values, turn = np.linalg.eigh(gram)
-        kept = values > LEAST * values[-1]
-        kept[: -self.rank] = False
-        self.values = values[kept][::-1].copy()
-        turn = turn[:, kept][:, ::-1].T / np.sqrt(self.values)[:, None]
+        large = values > LEAST * values[-1]
+        large[: -self.rank] = False
+        self.values = values[large][::-1].copy()
+        turn = turn[:, large][:, ::-1].T / np.sqrt(self.values)[:, None]
         old, new = turn[:, :k] * past, turn[:, k:] * np.sqrt(share)
         self.vectors = old @ self.vectors + new @ frame
         return np.asarray(old + new @ cross.T)

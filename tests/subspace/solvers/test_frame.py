@@ -214,6 +214,6 @@ def test_the_terms_of_a_block_add_up_to_its_products():
     block.add("a", (0, slice(0, 4)), (1, slice(0, 4)))
     block.add("b", (0, slice(0, 9)), block.row(rng.standard_normal(7)), rng.uniform(0.5, 2.0, 9))
     block.add("c", (0, np.array([1, 5, 5])), (0, np.array([2, 1, 0])), np.array([1.0, 2.0, 3.0]))
-    rows, shares = frame._Rows([block]), {"a": 2.0, "b": -0.5, "c": 1.5}
+    rows, shares = frame.TermRows([block]), {"a": 2.0, "b": -0.5, "c": 1.5}
     total = rows.values.T @ (rows.shares(shares) * rows.values)
     np.testing.assert_allclose(total, block.apply(np.eye(7), shares), atol=1e-10)

@@ -139,8 +139,8 @@ class Inputs:
 
     def part(self, first: int, last: int) -> "Inputs":
         """Return consecutive steps."""
-        here = slice(first, last)
-        steps = self.now[here], self.past[here], self.weights[here], self.lighter[here]
+        part = slice(first, last)
+        steps = self.now[part], self.past[part], self.weights[part], self.lighter[part]
         return Inputs(self.rows, *steps, self.tail)
 
     @property
@@ -303,11 +303,11 @@ class FlowSums(Sums):
             until = min(MOST_STEPS, self._collect_next - self.steps)
             if plan.hook is not None:
                 until = min(until, plan.hook_every - self.steps % plan.hook_every)
-            here = self.steps - first
-            until = inputs.n_near - here if here < inputs.n_near < here + until else until
-            last = here + max(until, 1)
+            begin = self.steps - first
+            until = inputs.n_near - begin if begin < inputs.n_near < begin + until else until
+            end = begin + max(until, 1)
             with blas_threads(1):
-                self._advance(inputs.part(here, last).untailed(), rates[here:last])
+                self._advance(inputs.part(begin, end).untailed(), rates[begin:end])
             if self.steps >= self._collect_next:
                 self._collect()
             if plan.hook is not None and self.steps % plan.hook_every == 0:

@@ -120,7 +120,7 @@ class Frame(Sums):
         #: The number of blocks so far, and the number of rows of an earlier pass.
         self.n_blocks = self.n_before = 0
         self.forgets = False
-        #: The mean of ``_Rows.concentration`` over the blocks.
+        #: The mean of ``TermRows.concentration`` over the blocks.
         self.concentration = 1.0
         self.probes = Probes(n_features, n_components)
 
@@ -140,7 +140,7 @@ class Frame(Sums):
             del self.sums[part], self.forms[part], self.traces[part]
         self.n_blocks += 1
         if self.n_blocks < FULL_BLOCKS or self.n_blocks % CORRECT_EVERY == 0:
-            self.basis = _corrected(self.basis)
+            self.basis = corrected(self.basis)
 
     def merge(self, later: "Frame") -> None:
         """Add another accumulator in the span of both frames, which the next block cuts."""
@@ -162,13 +162,13 @@ class Frame(Sums):
         self.basis = np.concatenate([self.basis, new])
         members = later._members()
         for part, trace in later.traces.items():
-            theirs = later.sums[part]
-            form, whole = later.forms.get(theirs), sum(later.traces[p] for p in members[theirs])
+            name = later.sums[part]
+            form, total = later.forms.get(name), sum(later.traces[p] for p in members[name])
             if form is None:
                 continue
-            mean = later.concentration * later._outside(theirs)
+            mean = later.concentration * later._outside(name)
             form = mean * np.eye(C.shape[1]) + C.T @ (form - mean * np.eye(len(C))) @ C
-            self._add_form(part, trace / whole * form if len(members[theirs]) > 1 else form)
+            self._add_form(part, trace / total * form if len(members[name]) > 1 else form)
             self.traces[part] = self.traces.get(part, 0.0) + trace
 
     def forget(self, share: float) -> None:
@@ -209,25 +209,29 @@ class Frame(Sums):
 
     def operator(self, terms: Terms, held_out: Parts = NOTHING) -> MatrixOperator:
         """Return A and B along the frame, with mean eigenvalues in all other directions."""
-        known, closing = copy(self), terms.closing(held_out)
-        known.sums, known.traces = dict(self.sums), dict(self.traces)
-        known.forms = {k: form for k, form in self.forms.items() if k not in self.guides}
+        return copy(self)._closed(terms, held_out)
+
+    def _closed(self, terms: Terms, held_out: Parts) -> MatrixOperator:
+        """Add the closing terms to this copy, and return A and B."""
+        closing = terms.closing(held_out)
+        self.sums, self.traces = dict(self.sums), dict(self.traces)
+        self.forms = {k: form for k, form in self.forms.items() if k not in self.guides}
         if closing is not None:
-            new, _ = known._widen(Block(self.n_features), closing, terms, full=True)
-            known.basis = np.concatenate([known.basis, new])
-        known.basis = _corrected(known.basis)
-        known._pad()
+            new, _ = self._widen(Block(self.n_features), closing, terms, full=True)
+            self.basis = np.concatenate([self.basis, new])
+        self.basis = corrected(self.basis)
+        self._pad()
         shares, penalised = self._sides(terms, held_out)
-        reward = known._combined(known._of_sums(shares))
-        penalty = known._combined(known._of_sums(penalised))
-        if START in known.forms:
-            penalty -= known.forms[START] / (max(terms.n_rows, 1) * self.weights[1])
+        reward = self._combined(self._of_sums(shares))
+        penalty = self._combined(self._of_sums(penalised))
+        if START in self.forms:
+            penalty -= self.forms[START] / (max(terms.n_rows, 1) * self.weights[1])
         return MatrixOperator(
             reward,
             penalty,
-            basis=known.basis,
-            trace=known._trace(shares),
-            penalty_trace=known._trace(penalised),
+            basis=self.basis,
+            trace=self._trace(shares),
+            penalty_trace=self._trace(penalised),
             floor=terms.floor,
         )
 
@@ -283,7 +287,7 @@ class Frame(Sums):
         Return these directions, and the closing terms along the enlarged frame.
         """
         self.closing = [] if closing is None else [*closing.parts]
-        rows = _Rows([block] if closing is None else [block, closing])
+        rows = TermRows([block] if closing is None else [block, closing])
         basis = np.zeros((0, self.n_features)) if self.basis is None else self.basis
         self.basis, K = basis, rows.values @ basis.T
         if full or len(basis) < self.highest + self.lowest:
@@ -307,7 +311,7 @@ class Frame(Sums):
         return T @ G, np.concatenate(last)
 
     def _gradients(
-        self, rows: "_Rows", K: Float64s, terms: Terms
+        self, rows: "TermRows", K: Float64s, terms: Terms
     ) -> tuple[Float64s, Callable[[Float64s], Float64s]]:
         """Return the rows along leading vectors, and a function that gives their gradients.
 
@@ -318,7 +322,7 @@ class Frame(Sums):
         return K[:, -top:], lambda Y: shares * Y
 
     def _starting_values(
-        self, rows: "_Rows", K: Float64s, terms: Terms, *, learns: bool
+        self, rows: "TermRows", K: Float64s, terms: Terms, *, learns: bool
     ) -> dict[Part, float]:
         """Return the eigenvalue of each sum along a new direction."""
         outer = {name: self._outside(name) for name in self.forms}
@@ -436,7 +440,7 @@ class _Terms(NamedTuple):
     closes: bool
 
 
-class _Rows:
+class TermRows:
     """The terms of blocks as rows of one matrix, times the roots of their weights."""
 
     def __init__(self, blocks: list[Block]) -> None:
@@ -493,7 +497,7 @@ class _Rows:
         return float(max((basis.shape[1] - len(basis)) * along / size.sum(), 1.0)), n
 
 
-def _corrected(basis: Float64s) -> Float64s:
+def corrected(basis: Float64s) -> Float64s:
     """Return nearly (U U^T)^(-1/2) U, which removes rounding errors of orthonormal rows."""
     near = 1.5 * np.eye(len(basis)) - 0.5 * (basis @ basis.T)
     return near @ basis

@@ -93,10 +93,10 @@ class Flow(Solver):
         """Learn from all rows, in random order for labelled rows in memory."""
         if not learner.terms.closes or fit.stream is not None:
             return super().learn(learner, fit)
-        whole = joined([*fit.learning()])
-        order = check_random_state(self.random_state).permutation(len(whole))
+        rows = joined([*fit.learning()])
+        order = check_random_state(self.random_state).permutation(len(rows))
         for part in np.array_split(order, max(len(order) // 4096, 1)):
-            learner.add(whole.chosen(part))
+            learner.add(rows.chosen(part))
             if learner.stopped:
                 break
         return learner

@@ -48,9 +48,9 @@ class Probes:
 
     def __init__(self, n_features: int, n_components: int) -> None:
         self.n_features = n_features
-        more = n_components + MORE_PROBES if n_components <= MOST_SEPARATED else 0
+        separated = n_components + MORE_PROBES if n_components <= MOST_SEPARATED else 0
         #: 0 if there are too many parts for an estimate.
-        self.n_probes = min(max(N_PROBES, more), n_features)
+        self.n_probes = min(max(N_PROBES, separated), n_features)
         self.images: dict[Part, Float64s] = {}
 
     def fresh(self) -> "Probes":

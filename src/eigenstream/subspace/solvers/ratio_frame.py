@@ -206,7 +206,7 @@ class RatioFrame(Frame):
         return largest(guide.matrix((1.0, CAUTION * mu)), len(guide.reward)).vectors[:, ::-1]
 
     def _gradients(
-        self, rows: frame._Rows, K: Float64s, terms: Terms
+        self, rows: frame.TermRows, K: Float64s, terms: Terms
     ) -> tuple[Float64s, Callable[[Float64s], Float64s]]:
         guide, d = self._guide(terms)[0], self.n_components
         pairs = guide.ratios(d + frame.EXTRA)
@@ -222,7 +222,7 @@ class RatioFrame(Frame):
         return 0.0 if name == START else max(super()._outside(name), 0.0)
 
     def _starting_values(
-        self, rows: frame._Rows, K: Float64s, terms: Terms, *, learns: bool
+        self, rows: frame.TermRows, K: Float64s, terms: Terms, *, learns: bool
     ) -> dict[Part, float]:
         """Return the eigenvalue of each sum along a new direction."""
         outer = {name: self._outside(name) for name in self.forms}
@@ -252,7 +252,7 @@ class RatioFrame(Frame):
         Q, triangle, _ = qr(np.concatenate(kinds, axis=1), mode="economic", pivoting=True)
         self._turn(Q[:, np.abs(triangle.diagonal()) > frame.INSIDE], new)
         if len(last):  # means near the frame lose digits
-            self.basis = frame._corrected(self.basis)
+            self.basis = frame.corrected(self.basis)
 
 
 def _last(values: Float64s, n: int) -> float:
