@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eigenstream.prototypes._nearest import nearest, nearest_units
-from eigenstream.prototypes._steps import MAP, RANK, SOFT, WINNER, learn
+from eigenstream.prototypes._steps import MAP, RANK, SOFT, WINNER, _nearest_of, learn
 from eigenstream.prototypes.grids import NEIGHBORHOODS, Grid, smooth
 
 EPS = 2.0**-52
@@ -171,3 +171,8 @@ def test_the_grid_by_its_positions(grid):
             due = influence(squares, neighborhood, radius) @ values
             found = smooth(values, grid, neighborhood, radius)
             np.testing.assert_allclose(found, due, rtol=1e-12, atol=1e-13)
+
+
+@given(st.lists(st.sampled_from([0.0, 1.0, 1e308, np.inf, np.nan]), min_size=1, max_size=6))
+def test_the_nearest_of_distances_with_nan_and_overflow_is_that_of_numpy(distances):
+    assert _nearest_of.py_func(np.array(distances), 0.0) == np.argmin(distances)
