@@ -142,7 +142,7 @@ def slow_features(estimator: Estimator, dt: float) -> list[Facts]:
     """
     if not hasattr(estimator, "timescales_"):
         return []
-    from eigenstream.subspace.inference.weights import deviations
+    from eigenstream.subspace.inference.diagnostics import deviations
 
     weights, names = estimator.components_ * deviations(estimator), names_of_features(estimator)
     bars, held_out = estimator.result_.uncertainty, estimator.result_.held_out

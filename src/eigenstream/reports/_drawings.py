@@ -19,7 +19,7 @@ from eigenstream.prototypes import CompetitiveLearning, SelfOrganizingMap
 from eigenstream.reports.base import Drawing, PageTable, Section
 from eigenstream.subspace import pair_risks
 from eigenstream.subspace.estimators.time import TimeEstimator
-from eigenstream.subspace.inference.weights import deviations
+from eigenstream.subspace.inference.diagnostics import deviations
 
 #: Vectors drawn as bars, vectors drawn as images, and planes of a map: more are not readable.
 MOST_BARS, MOST_IMAGES, MOST_PLANES = MOST_COMPONENTS, 60, 24

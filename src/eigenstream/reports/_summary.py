@@ -11,7 +11,7 @@ from eigenstream.prototypes import CompetitiveLearning, SelfOrganizingMap
 from eigenstream.reports._drawings import column_names, in_time, known
 from eigenstream.subspace import HeldOutVariance, pair_risks
 from eigenstream.subspace.estimators.base import SubspaceEstimator
-from eigenstream.subspace.inference.weights import deviations
+from eigenstream.subspace.inference.diagnostics import deviations
 
 #: Columns that the first sentence names.
 MOST_NAMED = 3

@@ -27,8 +27,7 @@ from eigenstream.subspace.inference.diagnostics import (
     objective,
 )
 from eigenstream.subspace.inference.filled import filled
-from eigenstream.subspace.inference.held_out import HeldOut
-from eigenstream.subspace.inference.held_out_variance import HeldOutVariance
+from eigenstream.subspace.inference.held_out import HeldOut, HeldOutVariance
 from eigenstream.subspace.inference.slow_bounds import (
     PairRule,
     SubspaceBound,

@@ -8,8 +8,7 @@ import numpy as np
 from eigenstream.core.linalg import Float64s, brief
 from eigenstream.core.storable import storable
 from eigenstream.subspace.inference.correlations import autocorrelations_of_moments
-from eigenstream.subspace.inference.held_out import HeldOut
-from eigenstream.subspace.inference.held_out_variance import HeldOutVariance
+from eigenstream.subspace.inference.held_out import HeldOut, HeldOutVariance
 from eigenstream.subspace.sums.operators import Eigenpairs
 from eigenstream.subspace.sums.propagator import LaggedCovariances
 from eigenstream.subspace.sums.terms import Weights

@@ -56,8 +56,7 @@ from eigenstream.subspace.estimators.results import (
     SlowResult,
     VarianceResult,
 )
-from eigenstream.subspace.inference.held_out import HeldOut
-from eigenstream.subspace.inference.held_out_variance import HeldOutVariance
+from eigenstream.subspace.inference.held_out import HeldOut, HeldOutVariance
 from eigenstream.subspace.inference.uncertainty import (
     LEAST_TIMESCALES,
     Uncertainty,

@@ -7,7 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenstream.core.checks import check_whole
 from eigenstream.core.linalg import Float64s
-from eigenstream.core.types import RowsLike
+from eigenstream.core.types import Estimator, RowsLike
 from eigenstream.rows.prepared import reads_rows
 from eigenstream.subspace.estimators.base import SubspaceEstimator
 from eigenstream.subspace.estimators.results import PairResult
@@ -232,3 +232,15 @@ def estimated_share(model: SubspaceEstimator) -> float:
             why = "The share is unknown for labels, for ratios, and without positive eigenvalues."
         raise ValueError(f"solver={model.solver_!r} estimates no share of the optimum here. {why}")
     return share
+
+
+def deviations(estimator: Estimator) -> Float64s:
+    """Return the standard deviations of the columns if the solver has their matrix, or ones.
+
+    >>> from eigenstream import StreamPCA
+    >>> deviations(StreamPCA(1).fit(np.diag([3.0, -3.0]))).tolist()
+    [1.5, 1.5]
+    """
+    if getattr(estimator, "features", None) is not None or estimator.solver_ != "dense":
+        return np.ones(estimator.components_.shape[1])
+    return np.sqrt(np.diagonal(matrices(estimator).reward))
