@@ -278,7 +278,7 @@ class HeldOutVariance:
     @property
     def n_above_chance(self) -> int:
         """The number of components that are above chance."""
-        return int(np.count_nonzero(~self.chance))
+        return len(self.chance) - int(np.count_nonzero(self.chance))
 
     @property
     def sentence(self) -> str:
