@@ -347,7 +347,8 @@ class StreamPCA(TimeEstimator):
         check_number(learning_rate, "learning_rate", above=0)
         result, noise = self._principal, self.noise_variance_
         width, values = len(result.mean), result.pairs.values
-        if len(values) + 2 > width or not noise > 0 or values[-1] <= noise * (1 + 1e-9):
+        rounding = width * float(np.finfo(np.float64).eps) * result.total
+        if len(values) + 2 > width or not noise > rounding or values[-1] <= noise * (1 + 1e-9):
             raise ValueError(
                 f"The theory requires eigenvalues above the noise, and at least 2 more features "
                 f"than components. The {len(values)} components of {width} features have "
