@@ -5,6 +5,7 @@ import pytest
 from scipy.sparse import random as sparse_random
 
 from eigenstream import (
+    ClassSubspace,
     CompetitiveLearning,
     ContrastSubspace,
     OjaNeuron,
@@ -50,6 +51,33 @@ def test_sources_of_arrow_records_are_rows(model, made):
     assert model.feature_names_in_.tolist() == ["a", "b", "c"]
     found, expected = model.transform(made()), model.transform(open_stream(made()))
     np.testing.assert_allclose(found.column(), expected.column(), atol=1e-9)
+
+
+@pytest.mark.parametrize("made", [lazy_frame, lambda: Query(arrow())], ids="lq")
+def test_set_output_returns_a_frame_for_lazy_sources_and_an_error_for_a_stream(made):
+    pytest.importorskip("polars")
+    model = StreamPCA(2).fit(made())
+    expected = model.transform(ROWS[:, :3])
+    frame = model.set_output(transform="polars").transform(made())
+    assert frame.columns == ["streampca0", "streampca1"]
+    np.testing.assert_allclose(frame.to_numpy(), expected, atol=1e-9)
+    with pytest.raises(TypeError, match=r"for a stream\. Transform the rows of each chunk"):
+        model.transform(open_stream(made()))
+
+
+@pytest.mark.parametrize("kind", [StreamPCA, SlowSubspace, ClassSubspace])
+def test_a_stream_with_gaps_is_read_by_the_missing_of_the_estimator(kind):
+    rows, y = ROWS.copy(), np.arange(len(ROWS)) % 3
+    rows[5, 1] = np.nan
+    labels = {"y": y} if kind is ClassSubspace else {}
+    with pytest.raises(ValueError, match="at row 5, column 1"):
+        kind(2).fit(open_stream(rows), **labels)
+    model = kind(2, missing="skip").fit(open_stream(rows), **labels)
+    np.testing.assert_allclose(
+        model.components_, kind(2, missing="skip").fit(rows, **labels).components_, atol=1e-9
+    )
+    features = model.transform(open_stream(rows)).column()
+    np.testing.assert_allclose(features[6:], model.transform(rows[6:]), atol=1e-9)
 
 
 class Cells:

@@ -225,9 +225,9 @@ class Watched:
         """Return the time since the last pass began."""
         return perf_counter() - self._since
 
-    def keeping_holes(self) -> "Watched":
-        """Read the stream with NaN where a value is missing, from now on."""
-        self._stream = self._stream.keeping_holes()
+    def keeping_holes(self, *missing: str) -> "Watched":
+        """Read the stream with NaN where a value is missing, or skip such rows, from now on."""
+        self._stream = self._stream.keeping_holes(*missing)
         return self
 
     def chunks(self, skip: int = 0) -> Iterator["Chunk"]:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenstream.core.checks import check_names, check_whole
 from eigenstream.core.linalg import Float64s, brief
-from eigenstream.core.types import Array, LabelsLike, Matrix, RowsLike, StreamLike, WeightsLike
+from eigenstream.core.types import Array, LabelsLike, Matrix, RowsLike, WeightsLike
 from eigenstream.prototypes._nearest import nearest, nearest_units
 from eigenstream.prototypes._quantiser import NO_ROWS, weights_of
 from eigenstream.prototypes.base import PrototypeEstimator
@@ -172,14 +172,9 @@ class MapReading(PrototypeEstimator):
         grid: Grid = self._grid()
         return grid
 
-    def _as_read(self, stream: StreamLike) -> StreamLike:
-        """Return the stream with NaN for missing values if ``missing="partial"``."""
-        return stream.keeping_holes() if self.missing == "partial" else stream
-
     def _stream_rows(self, X: RowsLike) -> StreamRows:
         """Return the rows of a stream with their labels."""
-        partial = self.missing == "partial"
-        return StreamRows(X, targets=lambda labels: labels, partial=partial, sparse=False)
+        return StreamRows(X, targets=lambda labels: labels, missing=self.missing, sparse=False)
 
     def _quality(self) -> Quality:
         """Return empty sums of the quality."""

@@ -19,7 +19,7 @@ from eigenstream.core.checks import check_finite, check_weights, is_sparse, unma
 from eigenstream.core.device import DeviceArray, is_dispatched, needs_numpy
 from eigenstream.core.types import Estimator, LabelsLike, Matrix, RowsLike, StreamLike, WeightsLike
 from eigenstream.rows.chunk import Chunk, checked_chunk
-from eigenstream.rows.rows import ArrayRows, Part, StreamRows
+from eigenstream.rows.rows import ArrayRows, Part, StreamRows, in_keeping
 
 # ---- kinds of sources -----------------------------------------------------------------------
 
@@ -42,7 +42,7 @@ def labelled_stream(stream: StreamLike, y: LabelsLike, estimator: Estimator) -> 
             f"{stream!r} has no labels. Pass y, or name the column: open_stream(..., "
             "labels='species')."
         )
-    return stream
+    return in_keeping(stream, missing_of(estimator))
 
 
 def is_field(values: Matrix) -> bool:
@@ -105,6 +105,11 @@ def is_labelled(X: RowsLike) -> bool:
     return is_field(X) or is_annotated(X)
 
 
+def missing_of(estimator: Estimator) -> str:
+    """Return the treatment of missing values of an estimator, or "raise" if it has none."""
+    return "raise" if estimator is None else str(vars(estimator).get("missing", "raise"))
+
+
 def opened(X: RowsLike, model: Estimator = None, *, refit: bool = False) -> RowsLike:
     """Return a stream of an Arrow source, of a labelled array, or of a list of labelled arrays.
 
@@ -120,7 +125,7 @@ def opened(X: RowsLike, model: Estimator = None, *, refit: bool = False) -> Rows
     first = _first_item(X)
     if is_labelled(first):
         options: dict[str, object] = {}
-        if getattr(model, "missing", None) == "skip":
+        if missing_of(model) == "skip":
             options["missing"] = "skip"
         if is_field(first) and not refit and "feature_grid_" in vars(model):
             options["grid"] = model.feature_grid_
@@ -271,10 +276,9 @@ def admitted(
         return ArrayRows(parts, missing=estimator.missing, begins=begins, source=X)
     if sample_weight is not None:
         raise ValueError("A stream has no sample_weight. Leave it out, or pass the rows as arrays.")
-    gaps = estimator.missing == "available"
     if reset:
-        return stream_rows(estimator, X, gaps=gaps)
-    rows = StreamRows(X, gaps=gaps)
+        return stream_rows(estimator, X)
+    rows = StreamRows(X, missing=estimator.missing)
     if rows.width != estimator.n_features_in_:
         raise ValueError(
             f"rows have {rows.width} features, but the estimator was fitted with "
@@ -285,7 +289,7 @@ def admitted(
 
 def stream_rows(estimator: Estimator, stream: StreamLike, **options: Any) -> StreamRows:
     """Return the rows of a stream, whose columns the estimator notes."""
-    rows = StreamRows(stream, **options)
+    rows = StreamRows(stream, missing=missing_of(estimator), **options)
     estimator.n_features_in_ = rows.width
     name_columns(estimator, stream)
     return rows
@@ -338,7 +342,7 @@ def chunk_of(
     else:
         rows = validated(estimator, X, reset=reset, sparse=sparse)
     weights = None if sample_weight is None else check_weights(sample_weight, rows.shape[0])
-    return checked_chunk(rows, weights, targets, missing=getattr(estimator, "missing", ""))
+    return checked_chunk(rows, weights, targets, missing=missing_of(estimator))
 
 
 @contextmanager

@@ -293,8 +293,7 @@ def fit_of(
         return Fit(estimator, KeptRows(chunk, X))
     if sample_weight is not None:
         raise ValueError("A stream has no sample_weight. Omit it, or pass the rows as an array.")
-    partial = getattr(estimator, "missing", None) == "partial"
-    rows = stream_rows(estimator, X, targets=lambda y: y, partial=partial, sparse=sparse)
+    rows = stream_rows(estimator, X, targets=lambda y: y, sparse=sparse)
     return Fit(estimator, rows, keeper)
 
 

@@ -24,6 +24,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 from joblib import hash as hash_of
+from sklearn.utils._set_output import _get_output_config
 
 from eigenstream.core.checks import is_sparse
 from eigenstream.core.device import is_dispatched, needs_numpy
@@ -39,7 +40,7 @@ from eigenstream.rows.door import (
     opened,
 )
 from eigenstream.rows.guard import reading
-from eigenstream.rows.rows import chunk_rows
+from eigenstream.rows.rows import chunk_rows, in_keeping
 
 Model = TypeVar("Model")
 Learner = TypeVar("Learner")
@@ -163,16 +164,22 @@ def maps_streams(method: Method) -> Method:
             _check_row_by_row(self, steps, "a Dask collection")
             return door.map_dask(partial(mapped, self, **more), X, *rest)
         if is_stream(X):
-            stream = prepared(self, X)
-            if hasattr(self, "_as_read"):
-                stream = self._as_read(stream)
+            stream = in_keeping(prepared(self, X), door.missing_of(self))
 
             def answers(rows: RowsLike) -> Values:
                 with warnings.catch_warnings():  # the column names have been compared
                     warnings.filterwarnings("ignore", message="X does not have valid feature names")
                     return answer(self, rows, *rest, **more)
 
-            return stream.mapped(answers)
+            results = stream.mapped(answers)
+            if method.__name__ != "transform" or _output_of(self) == "default":
+                return results
+            if is_stream(source):
+                raise TypeError(
+                    "set_output cannot return a data frame for a stream. Transform the rows of "
+                    'each chunk, or call set_output(transform="default").'
+                )
+            return _answers_of(results, source, None)
         if is_list_of_sequences(X):
             return each(lambda part: getattr(self, method.__name__)(part, *rest, **more), X)
         if steps is None:
@@ -205,7 +212,7 @@ def maps_back(method: Method) -> Method:
 
 
 def _answers_of(stream: StreamLike, source: RowsLike, grid: Any) -> Values:
-    """Return the results for a labelled array, which has a grid, or for an AnnData object.
+    """Return the results for a labelled array, which has a grid, or for another source.
 
     Rows that were skipped give NaN.
     """
@@ -217,6 +224,11 @@ def _answers_of(stream: StreamLike, source: RowsLike, grid: Any) -> Values:
         parts.append(rows)
     answers = np.concatenate(parts)
     return answers if grid is None else grid.series(answers, source)
+
+
+def _output_of(model: Estimator) -> str:
+    """Return what ``transform`` returns: "default", or the library of a data frame."""
+    return str(_get_output_config("transform", model)["dense"])
 
 
 def _steps_of(model: Estimator) -> Any:

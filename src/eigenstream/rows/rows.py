@@ -240,15 +240,25 @@ class KeptRows(Rows):
             skipped = NONE_SKIPPED
 
 
+def in_keeping(stream: StreamLike, missing: str) -> StreamLike:
+    """Return a stream that treats missing values as an estimator with this ``missing`` does.
+
+    A ``missing`` of the stream itself comes first.
+    """
+    if missing == "raise":
+        return stream
+    return stream.keeping_holes("skip") if missing == "skip" else stream.keeping_holes()
+
+
 #: The largest fraction of the memory for all rows of a stream. A larger one risks swapping.
 MEMORY_SHARE = 0.25
 
 
 class StreamRows(Rows):
-    """Rows of a stream, with NaN where it has ``gaps``; ``targets`` checks its labels.
+    """Rows of a stream by the ``missing`` of an estimator; ``targets`` checks its labels.
 
-    ``partial`` rows keep NaN too, except rows without any value. Sparse rows raise an error if the
-    estimator is not ``sparse``.
+    "available" gives NaN where the stream has gaps. "partial" rows keep NaN too, except rows
+    without any value. Sparse rows raise an error if the estimator is not ``sparse``.
     """
 
     def __init__(
@@ -257,14 +267,11 @@ class StreamRows(Rows):
         *,
         members: int = 1,
         targets: Targets | None = None,
-        gaps: bool = False,
-        partial: bool = False,
+        missing: str = "raise",
         sparse: bool = True,
     ) -> None:
-        self.source = stream.keeping_holes() if gaps or partial else stream
-        self.stream = stream
-        self.members, self.targets, self.gaps = members, targets, gaps
-        self.partial, self.sparse = partial, sparse
+        self.source = self.stream = in_keeping(stream, missing)
+        self.members, self.targets, self.missing, self.sparse = members, targets, missing, sparse
         self.rereadable = stream.rereadable
         self._begun: Iterator[Any] | None = None
         self.columns = stream.n_features or self._n_columns()
@@ -294,7 +301,8 @@ class StreamRows(Rows):
                     f"{chunk.source} has sparse rows, and this estimator needs dense rows. Use "
                     "StreamPCA first."
                 )
-            if self.gaps and weights is not None and not is_sparse(values):
+            gaps = self.missing == "available"
+            if gaps and weights is not None and not is_sparse(values):
                 # A stream gives rows without any value as zeros of weight 0.
                 values, weights = np.where((weights == 0.0)[:, None], np.nan, values), None
             checked = checked_chunk(
@@ -303,10 +311,10 @@ class StreamRows(Rows):
                 None if self.targets is None else self.targets(chunk.labels),
                 new_sequence=chunk.new_sequence,
                 members=self.members,
-                missing="available" if self.gaps else "partial" if self.partial else "raise",
+                missing="raise" if self.missing == "skip" else self.missing,
                 place=Place(chunk.source, chunk.first_row, chunk.end),
             )
-            if chunk.weights is not None and not self.gaps:
+            if chunk.weights is not None and not gaps:
                 checked = replace(checked, skipped=Skipped(int((chunk.weights == 0).sum())))
             yield checked
 

@@ -166,7 +166,7 @@ def open_stream(
     numbers, words = check_na_values(na_values)
     options |= {"na_values": words} if words else {}
     tables = _tables(source, options)
-    doubtful = [table for table in tables if getattr(table, "doubtful", False)]
+    doubtful = [table for table in tables if table.doubtful]
     if doubtful:
         more = f" and {len(doubtful) - 1} more" if len(doubtful) > 1 else ""
         warn_user(
@@ -189,7 +189,7 @@ def open_stream(
         na_values=numbers,
     )
     stream = Stream(tables, plan)
-    factors = getattr(tables[0], "factors", None)
+    factors = tables[0].factors
     return stream if factors is None else stream.through(Weighting(factors))
 
 
@@ -239,7 +239,7 @@ def _members(field: Labelled, dims: tuple[str, ...]) -> list[Labelled]:
 
 def _continued(options: Facts, tables: list[RowTable]) -> Facts:
     """Return the options of later sources, which have the cells of the first one."""
-    grid = getattr(tables[0], "grid", None)
+    grid = tables[0].grid
     return options if grid is None else {**options, "grid": grid}
 
 

@@ -260,6 +260,11 @@ class RowTable(ABC):
     n_bytes: int = 1
     #: The files that are read.
     files: Sequence[Any] = ()
+    #: The cells of a labelled array, and the factors of its columns by ``weights=``.
+    grid: Any = None
+    factors: Any = None
+    #: True if the first row was read as names although it holds only numbers.
+    doubtful: bool = False
     #: Called with the number of bad cells of a block and the first error. None raises the error.
     report: Callable[[int, str], object] | None = None
     #: The options of ``open_stream`` for this reader.
@@ -289,6 +294,10 @@ class RowTable(ABC):
             first = next(self.blocks(Request(range(self.width))))
             facts["digest of the first rows"] = hash_of(first.rows[:COMPARED_ROWS])
         return facts
+
+    def array(self) -> Any:
+        """Return the rows of a labelled array in memory, or None."""
+        return None
 
     def pieces(self, request: Request) -> Iterator[Piece]:
         """Yield all rows of the table in order, in pieces of any size."""

@@ -166,7 +166,7 @@ class Stream:
     def grid(self) -> "FeatureGrid | None":
         """Return the grid of a labelled array, or None for other sources and chosen columns."""
         whole = self._plan.columns is None and not self._plan.exclude and not self._answers
-        return getattr(self.tables[0], "grid", None) if whole else None
+        return self.tables[0].grid if whole else None
 
     @property
     def row_shape(self) -> tuple[int, ...] | None:
@@ -204,7 +204,7 @@ class Stream:
         list of arrays or None
             The rows before preprocessing.
         """
-        arrays = [getattr(table, "array", lambda: None)() for table in self.tables]
+        arrays = [table.array() for table in self.tables]
         return None if any(array is None for array in arrays) else arrays
 
     # ---- other streams of the same tables ----------------------------------------------------
@@ -322,10 +322,15 @@ class Stream:
         stream._answers = (*self._answers, function)
         return stream
 
-    def keeping_holes(self) -> "Stream":
-        """Return the stream with NaN for missing values.
+    def keeping_holes(self, missing: str = KEEP) -> "Stream":
+        """Return the stream with NaN for missing values, or with another treatment of them.
 
-        It is the same stream if ``missing`` is not "raise".
+        It is the same stream if it was opened with a ``missing`` other than "raise".
+
+        Parameters
+        ----------
+        missing : {"keep", "skip"}, default="keep"
+            "keep" leaves NaN in the rows. "skip" replaces such rows by zeros with weight zero.
 
         Returns
         -------
@@ -334,11 +339,11 @@ class Stream:
         """
         if self._plan.missing != "raise" or self._answers:
             return self
-        if not self.preprocessing.keeps_holes:
+        if missing == KEEP and not self.preprocessing.keeps_holes:
             advice = "Open the stream with missing='skip' or missing='interpolate'."
             raise StreamError(f"{self.preprocessing!r} needs complete rows. {advice}")
         stream = self.through()
-        stream._plan = replace(self._plan, missing=KEEP)
+        stream._plan = replace(self._plan, missing=missing)
         return stream
 
     def split(self, n_parts: int) -> list["Stream"]:

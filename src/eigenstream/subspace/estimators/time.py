@@ -25,7 +25,6 @@ from eigenstream.core.types import (
     Matrix,
     Parameters,
     RowsLike,
-    StreamLike,
     Values,
     WeightsLike,
 )
@@ -261,10 +260,6 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
             known[:, seen] = imputed(known[:, seen], result.mean[seen], A)
             known[lost] = 0.0
         return known, np.flatnonzero(lost)
-
-    def _as_read(self, stream: StreamLike) -> StreamLike:
-        """Return the stream with NaN for missing values if the estimator can use them."""
-        return stream.keeping_holes() if self._gaps else stream
 
     @property
     def components_(self) -> Values:
