@@ -9,11 +9,11 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.multiclass import _check_partial_fit_first_call, check_classification_targets
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.utils.multiclass import _check_partial_fit_first_call
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from eigenstream.core import checks
 from eigenstream.core.checks import is_sparse
@@ -34,8 +34,8 @@ from eigenstream.online import UnstableStepError
 from eigenstream.rows.chunk import Chunk, blocks_of
 from eigenstream.rows.door import as_floats, chunk_of, is_stream, labelled_stream, validated
 from eigenstream.rows.fit import Fit, fit_of
-from eigenstream.rows.guard import Guarded, changing, publishes, reads
-from eigenstream.rows.prepared import fits_dask, learns_rows, maps_streams
+from eigenstream.rows.guard import Guarded, publishes, reads
+from eigenstream.rows.prepared import fits_dask
 from eigenstream.schedules import Auto, as_schedule
 
 #: Numbers in a part of a stream within which rows are shuffled (64 MB). Larger parts mix more rows.
@@ -203,6 +203,12 @@ class SupervisedNeurons(Neurons):
         """Return the responses of the units, one in each column."""
 
     @property
+    def n_steps_(self) -> int:
+        """The number of learning steps."""
+        check_is_fitted(self)
+        return self._steps
+
+    @property
     @abstractmethod
     def _n_units(self) -> int:
         """The number of outputs."""
@@ -323,26 +329,24 @@ class SupervisedNeurons(Neurons):
                 self._records.append((self._steps, *self._parts()))
         return total
 
-    def _continue(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Self:
+    def _continue(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> None:
         """Learn from one chunk. It changes nothing if all weights are zero."""
         if sample_weight is not None and not np.any(sample_weight):
-            return self
-        with changing(self) as model:
-            first = model._start_or_continue()
-            if isinstance(model, Classifying):
-                _check_partial_fit_first_call(model, classes)
-            chunk = chunk_of(model, X, sample_weight, reset=first, sparse=True)
-            block = model._block(model._labelled(chunk, y, first=first))
-            if first:
-                model._units = model._new_units(check_random_state(model.random_state))
-            else:  # after an error the old values are unchanged
-                model._units, model._records = model._units.copy(), model._records.copy()
-                model.loss_curve_ = model.loss_curve_.copy()
-            model._forget(*OF_ROWS)
-            model.converged_ = False
-            model._chunk(block)
-            model.n_iter_ += 1
-        return self
+            return
+        first = self._start_or_continue()
+        if isinstance(self, ClassifierMixin):
+            _check_partial_fit_first_call(self, classes)
+        chunk = chunk_of(self, X, sample_weight, reset=first, sparse=True)
+        block = self._block(self._labelled(chunk, y, first=first))
+        if first:
+            self._units = self._new_units(check_random_state(self.random_state))
+        else:  # after an error the old values are unchanged
+            self._units, self._records = self._units.copy(), self._records.copy()
+            self.loss_curve_ = self.loss_curve_.copy()
+        self._forget(*OF_ROWS)
+        self.converged_ = False
+        self._chunk(block)
+        self.n_iter_ += 1
 
     def _chunk(self, block: Block) -> None:
         """Learn from the rows of a chunk, in their order."""
@@ -363,10 +367,6 @@ class SupervisedNeurons(Neurons):
 
     def _check(self) -> None:
         super()._check()
-        self._check_rate()
-
-    def _check_rate(self) -> None:
-        """Check the learning rate."""
         rate = vars(self).get("learning_rate", 0.1)
         if isinstance(as_schedule(rate), Auto):
             raise ValueError(
@@ -422,181 +422,6 @@ class SupervisedNeurons(Neurons):
         """Describe the estimator to scikit-learn."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        return tags
-
-
-@storable(classes_="names classes")
-class Classifying(ClassifierMixin, SupervisedNeurons):  # type: ignore[misc, unused-ignore]
-    """Neurons whose targets are classes. The first chunk names all of them.
-
-    Attributes
-    ----------
-    classes_ : array of shape (n_classes,)
-        The class labels, sorted.
-    """
-
-    classes_: Array
-    #: A single unit answers with the second class above this response.
-    _threshold: ClassVar[float] = 0.0
-
-    @learns_rows
-    def partial_fit(
-        self,
-        X: RowsLike,
-        y: LabelsLike = None,
-        classes: LabelsLike = None,
-        sample_weight: WeightsLike = None,
-    ) -> Self:
-        """Learn from one pass over a chunk of rows, in their order.
-
-        The result does not depend on the chunking.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, n_features)
-            The rows.
-        y : array-like of shape (n,)
-            The class of each row.
-        classes : array-like of shape (n_classes,), default=None
-            All classes of the stream. The first call needs them.
-        sample_weight : array-like of shape (n,), default=None
-            A row of weight c takes steps c times as long. Rows of weight zero are ignored.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
-        return self._continue(X, y, sample_weight, classes)
-
-    @maps_streams
-    def predict(self, X: RowsLike) -> Array:
-        """Return the class of the unit with the largest response.
-
-        Two classes have one unit, whose sign decides.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, n_features), or a stream
-            The rows.
-
-        Returns
-        -------
-        array of shape (n,)
-            The classes.
-        """
-        answers = self._answers(X)
-        return self.classes_[self._winners(answers)]
-
-    def _winners(self, answers: Float64s) -> NDArray[np.int64]:
-        """Return the indices of the classes with the largest responses."""
-        if answers.shape[1] == 1:
-            return (answers[:, 0] > self._threshold).astype(np.int64)
-        return np.asarray(answers.argmax(axis=1), np.int64)
-
-    @property
-    def _n_units(self) -> int:
-        n = len(self.classes_)
-        return n if n > 2 else n - 1
-
-    def _as_targets(self, y: LabelsLike) -> Array:
-        checks.check_unmasked(y, "y")
-        # The check of a vector takes as long as a step on a single row.
-        labels = y if type(y) is np.ndarray and y.ndim == 1 else column_or_1d(y, warn=True)
-        return checks.check_names(labels, "y", len(labels))
-
-    def _note_targets(self, targets: Array) -> None:
-        check_classification_targets(targets)
-        self.classes_ = np.unique(np.append(vars(self).get("classes_", targets[:0]), targets))
-
-    def _targets(self, targets: Array) -> Float64s:
-        """Return 1 for the class of each row and 0 for others, in one column for two classes."""
-        labels, classes = targets, self.classes_
-        if len(classes) < 2:
-            raise ValueError(f"{classes} is only one class. Pass at least two.")
-        codes = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
-        unseen = np.flatnonzero(classes[codes] != labels)
-        if unseen.size:
-            raise ValueError(
-                f"y holds {labels[unseen].tolist()[0]!r} at row {unseen[0]}, which is none of the "
-                f"classes {classes.tolist()!r:.100}. Name all classes in the first call, "
-                "partial_fit(X, y, classes=...), or call fit to start again."
-            )
-        indicators = np.asarray(codes[:, None] == np.arange(len(classes)), np.float64)
-        return indicators[:, 1:].copy() if len(classes) == 2 else indicators
-
-
-@storable(_flat="bool", _targets_="int=targets")
-class Regressing(RegressorMixin, SupervisedNeurons):  # type: ignore[misc, unused-ignore]
-    """Neurons whose targets are numbers, (rows, targets) or (rows,)."""
-
-    _targets_: int
-
-    @learns_rows
-    def partial_fit(
-        self, X: RowsLike, y: LabelsLike = None, sample_weight: WeightsLike = None
-    ) -> Self:
-        """Learn from one pass over a chunk of rows, in their order.
-
-        The result does not depend on the chunking.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, n_features)
-            The rows.
-        y : array-like of shape (n,) or (n, n_targets)
-            The targets.
-        sample_weight : array-like of shape (n,), default=None
-            A row of weight c takes steps c times as long. Rows of weight zero are ignored.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
-        return self._continue(X, y, sample_weight)
-
-    @maps_streams
-    def predict(self, X: RowsLike) -> Float64s:
-        """Return the responses of the units.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, n_features), or a stream
-            The rows.
-
-        Returns
-        -------
-        array of shape (n,) or (n, n_targets)
-            The responses, in the shape of the targets.
-        """
-        answers = self._answers(X)
-        return answers[:, 0] if self._flat else answers
-
-    @property
-    def _n_units(self) -> int:
-        return self._targets_
-
-    def _as_targets(self, y: LabelsLike) -> Array:
-        return checks.real_array(y, "y").astype(np.float64)
-
-    def _note_targets(self, targets: Array) -> None:
-        self._flat, self._targets_ = targets.ndim == 1, int(targets[:1].size)
-
-    def _targets(self, targets: Array) -> Float64s:
-        columns = np.ascontiguousarray(targets.reshape(len(targets), -1))
-        checks.check_finite(columns, name="y")
-        if targets.ndim > 2 or columns.shape[1] != self._targets_:
-            raise ValueError(
-                f"y has shape {targets.shape}, and learning began with {self._targets_} targets a "
-                "row. Give the same number, or call fit to start again."
-            )
-        return columns
-
-    def __sklearn_tags__(self) -> Tags:
-        """Describe the estimator to scikit-learn."""
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
         return tags
 
 

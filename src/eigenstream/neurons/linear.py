@@ -15,12 +15,12 @@ from eigenstream.core.types import Array, Constraints, Matrix, RandomState, Rows
 from eigenstream.kernels.base import njit
 from eigenstream.neurons._base import (
     Block,
-    Classifying,
-    Regressing,
+    Neurons,
     Start,
     SupervisedNeurons,
     stalled,
 )
+from eigenstream.neurons._targets import Classifying, Regressing
 from eigenstream.rows.prepared import maps_streams
 from eigenstream.schedules import LearningRate
 
@@ -100,12 +100,6 @@ class LinearUnits(SupervisedNeurons):
     def _parts(self) -> tuple[Float64s, Float64s]:
         weights = self._weights().copy()
         return weights[:, :-1], weights[:, -1]
-
-    @property
-    def n_steps_(self) -> int:
-        """The number of learning steps, one for each row in each pass."""
-        check_is_fitted(self)
-        return self._steps
 
     @property
     def coef_(self) -> Float64s:
@@ -474,9 +468,8 @@ class _WidrowHoff(LinearUnits):
     def _is_adaptive(self) -> bool:
         return isinstance(self.learning_rate, str) and self.learning_rate == "adaptive"
 
-    def _check_rate(self) -> None:
-        if not self._is_adaptive():
-            super()._check_rate()
+    def _check(self) -> None:
+        Neurons._check(self) if self._is_adaptive() else super()._check()
 
     def _gains(self, n: int) -> Float64s:
         return np.full(n, self._rate) if self._is_adaptive() else super()._gains(n)

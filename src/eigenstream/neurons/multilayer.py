@@ -24,12 +24,11 @@ from eigenstream.neurons._backpropagation import (
 )
 from eigenstream.neurons._base import (
     Block,
-    Classifying,
-    Regressing,
     Start,
     SupervisedNeurons,
     stalled,
 )
+from eigenstream.neurons._targets import Classifying, Regressing
 from eigenstream.rows.prepared import maps_streams
 from eigenstream.schedules import LearningRate
 

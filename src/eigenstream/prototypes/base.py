@@ -1,9 +1,10 @@
 """Base of the estimators with prototypes: steps, passes and results."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import wraps
 from types import MappingProxyType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,7 +34,7 @@ from eigenstream.prototypes._sums import Shares, Tally
 from eigenstream.rows.chunk import Chunk
 from eigenstream.rows.door import chunk_of
 from eigenstream.rows.fit import KEEPING, Fit, Resumption, fit_of, keeper_of
-from eigenstream.rows.guard import Guarded, changing, publishes, reads, twin
+from eigenstream.rows.guard import Guarded, changing, publishes, reading, reads, twin
 from eigenstream.rows.prepared import fits_dask, learns_rows
 from eigenstream.rows.rows import KeptRows, Rows
 
@@ -48,6 +49,8 @@ OF_FIT = ("max_iter", "tol", "missing", "random_state")
 STRETCH = 2**19
 
 
+Method = TypeVar("Method", bound=Callable[..., Any])
+
 #: The rates and the widths of steps.
 Paces = tuple[Float64s, Float64s]
 
@@ -59,6 +62,18 @@ def _learns_in_steps(self: "PrototypeEstimator") -> None:
             "Batch training needs all rows in each pass, so partial_fit is not available. Use fit, "
             "or sequential training."
         )
+
+
+def reads_placed(method: Method) -> Method:
+    """Let a property read the estimator, or a copy that has learned the buffered rows."""
+
+    @wraps(method)
+    def read(self: "PrototypeEstimator") -> object:
+        check_is_fitted(self)
+        with reading(self):
+            return method(self._ahead())
+
+    return cast(Method, read)
 
 
 @storable(
@@ -411,38 +426,35 @@ class PrototypeEstimator(
 
     def _ahead(self) -> Self:
         """Return this estimator, or a copy that has learned the buffered rows."""
-        check_is_fitted(self)
-        if self._placed:
-            return self
-        ahead = twin(self)
-        ahead._learn(*ahead._place_waiting())
-        return ahead
+        return self if self._placed else twin(self)._with_waiting_learned()
+
+    def _with_waiting_learned(self) -> Self:
+        self._learn(*self._place_waiting())
+        return self
 
     @property
-    @reads
+    @reads_placed
     def prototypes_(self) -> Float64s:
         """The prototypes, one in each row."""
-        ahead = self._ahead()
-        return np.asarray(ahead._vectors + ahead._mean)
+        return np.asarray(self._vectors + self._mean)
 
     @property
-    @reads
+    @reads_placed
     def labels_(self) -> NDArray[np.int64]:
         """The nearest prototype of each row of ``fit``, or of the last chunk."""
         own = self.__dict__
         if "labels_" not in own and "_chunk" not in own:
             raise AttributeError("labels_ are not stored for a stream or in a file. Use predict.")
         if "labels_" not in own:
-            ahead = self._ahead()
-            own["labels_"] = nearest(self._chunk - ahead._mean, ahead._vectors)[0]
+            own["labels_"] = nearest(self._chunk - self._mean, self._vectors)[0]
         labels: NDArray[np.int64] = own["labels_"]
         return labels
 
     @property
-    @reads
+    @reads_placed
     def counts_(self) -> Float64s:
         """The number of rows that each prototype has learned, by weights and shares."""
-        return self._ahead()._counts.copy()
+        return self._counts.copy()
 
     @property
     @reads
@@ -459,31 +471,29 @@ class PrototypeEstimator(
         return self._n_skipped
 
     @property
-    @reads
+    @reads_placed
     def error_(self) -> float:
         """The mean squared distance of rows to their nearest prototype before each step."""
-        ahead = self._ahead()
-        return ahead._error / ahead._weight
+        return self._error / self._weight
 
     @property
-    @reads
+    @reads_placed
     def history_(self) -> History:
         """The loss of each pass of ``fit``, and the recorded prototypes.
 
         The loss is the mean squared distance of the rows to their nearest prototype before each
         step. ``partial_fit`` removes it.
         """
-        ahead = self._ahead()
         ends = vars(self).get("_pass_ends")
         if ends == []:  # all rows of ``fit`` still wait
-            ends = [(ahead._error, ahead._weight)]
+            ends = [(self._error, self._weight)]
         sums = np.diff(np.reshape(ends or [], (-1, 2)), axis=0, prepend=0.0)
-        return History.of(vars(ahead).get("_records", []), (sums[:, 0] / sums[:, 1]).tolist())
+        return History.of(vars(self).get("_records", []), (sums[:, 0] / sums[:, 1]).tolist())
 
     @property
-    @reads
+    @reads_placed
     def _n_features_out(self) -> int:
-        return len(self._ahead()._vectors)
+        return len(self._vectors)
 
     # ---- rows --------------------------------------------------------------------------------
 

@@ -1,8 +1,9 @@
 """Competitive learning: online k-means, soft competition and neural gas."""
 
+from collections.abc import Mapping
 from functools import partial
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,10 +23,10 @@ from eigenstream.prototypes._nearest import nearest
 from eigenstream.prototypes._pace import as_pace, values_of
 from eigenstream.prototypes._steps import RULES
 from eigenstream.prototypes._sums import Tally, ranked, soft
-from eigenstream.prototypes.base import Paces, PrototypeEstimator, vectors_of
+from eigenstream.prototypes.base import Paces, PrototypeEstimator, reads_placed, vectors_of
 from eigenstream.rows.chunk import Chunk
 from eigenstream.rows.fit import Fit
-from eigenstream.rows.guard import reads, snapshot
+from eigenstream.rows.guard import snapshot
 from eigenstream.rows.prepared import NOTED, check_same_input, merge_sources
 from eigenstream.schedules import LearningRate
 
@@ -48,6 +49,17 @@ EXACT = 1e-12
 
 #: Iterations of the fixed point of the distance and the noise, which depend on each other.
 ROUNDS = 30
+
+
+class Book(NamedTuple):
+    """Prototypes and sums of an estimator to merge."""
+
+    begun: Mapping[str, Any]
+    points: Float64s
+    counts: Float64s
+    scale: float
+    #: The steps, errors, weights, skipped rows and reseeded prototypes.
+    sums: Float64s
 
 
 @storable(
@@ -396,14 +408,14 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         return squares
 
     def _conclude(self, fit: Fit) -> None:
-        ahead = self._ahead()
-        if len(ahead._vectors) < self.n_prototypes:
+        prototypes = self.prototypes_
+        if len(prototypes) < self.n_prototypes:
             warn_user(
-                f"X has {len(ahead._vectors)} distinct rows among the first ones, fewer than "
+                f"X has {len(prototypes)} distinct rows among the first ones, fewer than "
                 f"n_prototypes={self.n_prototypes}. Each has become a prototype."
             )
         if fit.array is not None:
-            self.__dict__["labels_"], squares = nearest(fit.array.rows, ahead.prototypes_)
+            self.__dict__["labels_"], squares = nearest(fit.array.rows, prototypes)
             self.inertia_ = float(fit.array.each_weight() @ squares)
 
     def merge(self, other: Self) -> Self:
@@ -422,47 +434,52 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
             A new fitted estimator.
         """
         self, other = snapshot(self), snapshot(other)
-        if (
-            type(other) is not type(self)
-            or not (self.__sklearn_is_fitted__() and other.__sklearn_is_fitted__())
-            or len(self._mean) != len(other._mean)
-        ):
+        fitted = type(other) is type(self) and all(
+            model.__sklearn_is_fitted__() for model in (self, other)
+        )
+        if not fitted or self.n_features_in_ != other.n_features_in_:
             raise TypeError(
                 f"merge takes another {type(self).__name__} fitted to the same features, got "
                 f"{other!r:.200}."
             )
-        for name, value in self._begun.items():
-            if not same_value(other._begun[name], value):
+        ours, theirs = self._ahead()._book(), other._ahead()._book()
+        for name, value in ours.begun.items():
+            if not same_value(theirs.begun[name], value):
                 raise ValueError(
-                    f"the other one has learned with {name}={other._begun[name]!r}, and this one "
+                    f"the other one has learned with {name}={theirs.begun[name]!r}, and this one "
                     f"with {value!r}. Use the same parameters for both."
                 )
         check_same_input(self, other)
-        ours, theirs = self._ahead(), other._ahead()
         merged = type(self)(**self.get_params(deep=False))
         for name in {"n_features_in_", "feature_names_in_", *NOTED} & vars(self).keys():
             setattr(merged, name, vars(self)[name])
-        merged._begin(len(self._mean))
-        merged._begun, merged._seed = self._begun, self._seed
-        merged._mean = (ours._mean + theirs._mean) / 2
-        points = np.concatenate(
-            [model._vectors + (model._mean - merged._mean) for model in (ours, theirs)]
-        )
-        counts = np.concatenate([ours._counts, theirs._counts])
-        points, counts = points[counts > 0], counts[counts > 0]
-        alive = min(self.n_prototypes, len(np.unique(points, axis=0)))
-        means = KMeans(alive, n_init=10, random_state=self._seed)
-        with threadpool_limits(1):  # sums of several threads differ from run to run
-            labels = means.fit(points, sample_weight=counts).labels_
-        merged._set_prototypes(means.cluster_centers_)
-        merged._counts = np.bincount(labels, counts, alive)
-        for name in ("_steps", "_error", "_weight", "_n_skipped", "_n_reseeded"):
-            setattr(merged, name, getattr(ours, name) + getattr(theirs, name))
-        merged._last_wins[:] = merged._steps - 1
-        merged._scale = (ours._scale + theirs._scale) / 2
-        merged._placed = True
+        merged._take_books(ours, theirs, self._seed)
         merge_sources(merged, other, follows=False)
         return merged
+
+    def _book(self) -> "Book":
+        """Return the prototypes and sums for a merge."""
+        sums = self._steps, self._error, self._weight, self._n_skipped, self._n_reseeded
+        return Book(self._begun, self.prototypes_, self._counts, self._scale, np.array(sums))
+
+    def _take_books(self, ours: "Book", theirs: "Book", seed: int) -> None:
+        """Cluster the prototypes of two code books, each weighted by the number of its rows."""
+        self._begin(ours.points.shape[1])
+        self._begun, self._seed, self._placed = ours.begun, seed, True
+        points = np.concatenate([ours.points, theirs.points])
+        counts = np.concatenate([ours.counts, theirs.counts])
+        points, counts = points[counts > 0], counts[counts > 0]
+        self._mean = points.mean(axis=0)
+        n = min(self.n_prototypes, len(np.unique(points, axis=0)))
+        means = KMeans(n, n_init=10, random_state=seed)
+        with threadpool_limits(1):  # sums of several threads differ from run to run
+            labels = means.fit(points - self._mean, sample_weight=counts).labels_
+        self._set_prototypes(means.cluster_centers_)
+        self._counts = np.bincount(labels, counts, n)
+        steps, self._error, self._weight, skipped, reseeded = (ours.sums + theirs.sums).tolist()
+        self._steps, self._n_skipped, self._n_reseeded = int(steps), int(skipped), int(reseeded)
+        self._last_wins[:] = self._steps - 1
+        self._scale = (ours.scale + theirs.scale) / 2
 
     # ---- reading -----------------------------------------------------------------------------
 
@@ -472,16 +489,16 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         return self.prototypes_
 
     @property
-    @reads
+    @reads_placed
     def dead_(self) -> Any:
         """The numbers of the prototypes without a win in the last steps."""
-        return self._ahead()._dead(self.reseed or DEAD * self.n_prototypes)
+        return self._dead(self.reseed or DEAD * self.n_prototypes)
 
     @property
-    @reads
+    @reads_placed
     def n_reseeded_(self) -> int:
         """The number of dead prototypes that were placed again."""
-        return int(self._ahead()._n_reseeded)
+        return int(self._n_reseeded)
 
     def advise(self, learning_rate: float, *, separation: float | None = None) -> "theory.Advice":
         """Predict the number of examples until two prototypes separate on these data.

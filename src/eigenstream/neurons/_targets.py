@@ -1,0 +1,197 @@
+"""Targets of the neurons: classes, or numbers."""
+
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils import Tags
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from eigenstream.core import checks
+from eigenstream.core.linalg import Float64s
+from eigenstream.core.storable import storable
+from eigenstream.core.types import Array, LabelsLike, RowsLike, WeightsLike
+from eigenstream.neurons._base import SupervisedNeurons
+from eigenstream.rows.guard import changing
+from eigenstream.rows.prepared import learns_rows, maps_streams
+
+
+@storable(classes_="names classes")
+class Classifying(ClassifierMixin, SupervisedNeurons):  # type: ignore[misc, unused-ignore]
+    """Neurons whose targets are classes. The first chunk names all of them.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The class labels, sorted.
+    """
+
+    classes_: Array
+    #: A single unit answers with the second class above this response.
+    _threshold: ClassVar[float] = 0.0
+
+    @learns_rows
+    def partial_fit(
+        self,
+        X: RowsLike,
+        y: LabelsLike = None,
+        classes: LabelsLike = None,
+        sample_weight: WeightsLike = None,
+    ) -> Self:
+        """Learn from one pass over a chunk of rows, in their order.
+
+        The result does not depend on the chunking.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            The rows.
+        y : array-like of shape (n,)
+            The class of each row.
+        classes : array-like of shape (n_classes,), default=None
+            All classes of the stream. The first call needs them.
+        sample_weight : array-like of shape (n,), default=None
+            A row of weight c takes steps c times as long. Rows of weight zero are ignored.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        with changing(self) as model:
+            model._continue(X, y, sample_weight, classes)
+        return self
+
+    @maps_streams
+    def predict(self, X: RowsLike) -> Array:
+        """Return the class of the unit with the largest response.
+
+        Two classes have one unit, whose sign decides.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features), or a stream
+            The rows.
+
+        Returns
+        -------
+        array of shape (n,)
+            The classes.
+        """
+        answers = self._answers(X)
+        return self.classes_[self._winners(answers)]
+
+    def _winners(self, answers: Float64s) -> NDArray[np.int64]:
+        """Return the indices of the classes with the largest responses."""
+        if answers.shape[1] == 1:
+            return (answers[:, 0] > self._threshold).astype(np.int64)
+        return np.asarray(answers.argmax(axis=1), np.int64)
+
+    @property
+    def _n_units(self) -> int:
+        n = len(self.classes_)
+        return n if n > 2 else n - 1
+
+    def _as_targets(self, y: LabelsLike) -> Array:
+        checks.check_unmasked(y, "y")
+        # The check of a vector takes as long as a step on a single row.
+        labels = y if type(y) is np.ndarray and y.ndim == 1 else column_or_1d(y, warn=True)
+        return checks.check_names(labels, "y", len(labels))
+
+    def _note_targets(self, targets: Array) -> None:
+        check_classification_targets(targets)
+        self.classes_ = np.unique(np.append(vars(self).get("classes_", targets[:0]), targets))
+
+    def _targets(self, targets: Array) -> Float64s:
+        """Return 1 for the class of each row and 0 for others, in one column for two classes."""
+        labels, classes = targets, self.classes_
+        if len(classes) < 2:
+            raise ValueError(f"{classes} is only one class. Pass at least two.")
+        codes = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+        unseen = np.flatnonzero(classes[codes] != labels)
+        if unseen.size:
+            raise ValueError(
+                f"y holds {labels[unseen].tolist()[0]!r} at row {unseen[0]}, which is none of the "
+                f"classes {classes.tolist()!r:.100}. Name all classes in the first call, "
+                "partial_fit(X, y, classes=...), or call fit to start again."
+            )
+        indicators = np.asarray(codes[:, None] == np.arange(len(classes)), np.float64)
+        return indicators[:, 1:].copy() if len(classes) == 2 else indicators
+
+
+@storable(_flat="bool", _targets_="int=targets")
+class Regressing(RegressorMixin, SupervisedNeurons):  # type: ignore[misc, unused-ignore]
+    """Neurons whose targets are numbers, (rows, targets) or (rows,)."""
+
+    _targets_: int
+
+    @learns_rows
+    def partial_fit(
+        self, X: RowsLike, y: LabelsLike = None, sample_weight: WeightsLike = None
+    ) -> Self:
+        """Learn from one pass over a chunk of rows, in their order.
+
+        The result does not depend on the chunking.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            The rows.
+        y : array-like of shape (n,) or (n, n_targets)
+            The targets.
+        sample_weight : array-like of shape (n,), default=None
+            A row of weight c takes steps c times as long. Rows of weight zero are ignored.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        with changing(self) as model:
+            model._continue(X, y, sample_weight)
+        return self
+
+    @maps_streams
+    def predict(self, X: RowsLike) -> Float64s:
+        """Return the responses of the units.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features), or a stream
+            The rows.
+
+        Returns
+        -------
+        array of shape (n,) or (n, n_targets)
+            The responses, in the shape of the targets.
+        """
+        answers = self._answers(X)
+        return answers[:, 0] if self._flat else answers
+
+    @property
+    def _n_units(self) -> int:
+        return self._targets_
+
+    def _as_targets(self, y: LabelsLike) -> Array:
+        return checks.real_array(y, "y").astype(np.float64)
+
+    def _note_targets(self, targets: Array) -> None:
+        self._flat, self._targets_ = targets.ndim == 1, int(targets[:1].size)
+
+    def _targets(self, targets: Array) -> Float64s:
+        columns = np.ascontiguousarray(targets.reshape(len(targets), -1))
+        checks.check_finite(columns, name="y")
+        if targets.ndim > 2 or columns.shape[1] != self._targets_:
+            raise ValueError(
+                f"y has shape {targets.shape}, and learning began with {self._targets_} targets a "
+                "row. Give the same number, or call fit to start again."
+            )
+        return columns
+
+    def __sklearn_tags__(self) -> Tags:
+        """Describe the estimator to scikit-learn."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
