@@ -330,9 +330,7 @@ class SupervisedNeurons(Neurons):
         return total
 
     def _continue(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> None:
-        """Learn from one chunk. It changes nothing if all weights are zero."""
-        if sample_weight is not None and not np.any(sample_weight):
-            return
+        """Learn from one chunk."""
         first = self._start_or_continue()
         if isinstance(self, ClassifierMixin):
             _check_partial_fit_first_call(self, classes)
@@ -423,6 +421,15 @@ class SupervisedNeurons(Neurons):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def all_zero(sample_weight: Any) -> bool:
+    """Return whether all weights are zero. Such a chunk changes nothing.
+
+    >>> all_zero(None), all_zero([0.0, 0.0])
+    (False, True)
+    """
+    return sample_weight is not None and not np.any(sample_weight)
 
 
 def _weighted(fit: Fit) -> Iterator[Chunk]:

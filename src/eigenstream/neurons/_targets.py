@@ -13,7 +13,7 @@ from eigenstream.core import checks
 from eigenstream.core.linalg import Float64s
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Array, LabelsLike, RowsLike, WeightsLike
-from eigenstream.neurons._base import SupervisedNeurons
+from eigenstream.neurons._base import SupervisedNeurons, all_zero
 from eigenstream.rows.guard import changing
 from eigenstream.rows.prepared import learns_rows, maps_streams
 
@@ -60,8 +60,9 @@ class Classifying(ClassifierMixin, SupervisedNeurons):  # type: ignore[misc, unu
         self : object
             The fitted estimator.
         """
-        with changing(self) as model:
-            model._continue(X, y, sample_weight, classes)
+        if not all_zero(sample_weight):
+            with changing(self) as model:
+                model._continue(X, y, sample_weight, classes)
         return self
 
     @maps_streams
@@ -149,8 +150,9 @@ class Regressing(RegressorMixin, SupervisedNeurons):  # type: ignore[misc, unuse
         self : object
             The fitted estimator.
         """
-        with changing(self) as model:
-            model._continue(X, y, sample_weight)
+        if not all_zero(sample_weight):
+            with changing(self) as model:
+                model._continue(X, y, sample_weight)
         return self
 
     @maps_streams
