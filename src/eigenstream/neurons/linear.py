@@ -13,13 +13,7 @@ from eigenstream.core.linalg import Float64s
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Array, Constraints, Matrix, RandomState, RowsLike, Values
 from eigenstream.kernels.base import njit
-from eigenstream.neurons._base import (
-    Block,
-    Neurons,
-    Start,
-    SupervisedNeurons,
-    stalled,
-)
+from eigenstream.neurons._base import Block, Neurons, Start, SupervisedNeurons, stalled
 from eigenstream.neurons._targets import Classifying, Regressing
 from eigenstream.rows.prepared import maps_streams
 from eigenstream.schedules import LearningRate
