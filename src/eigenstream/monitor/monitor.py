@@ -151,6 +151,15 @@ class Monitor(Guarded):
         -------
         self : object
             The fitted monitor.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eigenstream import Monitor, StreamPCA
+        >>> rows = np.random.default_rng(0).standard_normal((3000, 3))
+        >>> monitor = Monitor(StreamPCA(1).fit(rows), window=50, rate=0.05)
+        >>> monitor.fit(rows).n_windows_
+        60
         """
         self._validate_params()
         weights = self._weights()
@@ -276,6 +285,15 @@ class Monitor(Guarded):
         -------
         list of WindowRecord
             One record for each complete window.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eigenstream import Monitor, StreamPCA
+        >>> rows = np.random.default_rng(0).standard_normal((3000, 3))
+        >>> monitor = Monitor(StreamPCA(1).fit(rows), window=50, rate=0.05)
+        >>> len(monitor.fit(rows).update(rows[:100]))
+        2
         """
         check_is_fitted(self)
         records: list[WindowRecord] = []

@@ -371,6 +371,15 @@ class MultilayerPerceptron(Classifying, _Backpropagating):
         -------
         array of shape (n, n_classes)
             The shares, in the order of ``classes_``.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from eigenstream import MultilayerPerceptron
+        >>> X, y = load_iris(return_X_y=True)
+        >>> net = MultilayerPerceptron(4, max_iter=20, random_state=0).fit(X, y)
+        >>> net.predict_proba(X[:1]).sum().round(6)
+        np.float64(1.0)
         """
         answers = self._answers(X)
         if answers.shape[1] == 1:

@@ -85,6 +85,14 @@ class Process(ABC):
         -------
         iterator of arrays of shape (rows, n_features)
             The chunks, in order.
+
+        Examples
+        --------
+        >>> from itertools import islice
+        >>> from eigenstream.processes import Autoregressive
+        >>> parts = Autoregressive([0.9], random_state=0).chunks(100)
+        >>> [part.shape for part in islice(parts, 2)]
+        [(100, 1)]
         """
         m = check_whole(m, "m", least=0)
         rows = check_whole(rows, "rows")
@@ -116,6 +124,12 @@ class Process(ABC):
         -------
         array of shape (m, n_features)
             The rows.
+
+        Examples
+        --------
+        >>> from eigenstream.processes import Autoregressive
+        >>> Autoregressive([0.9], random_state=0).take(5).shape
+        (5, 1)
         """
         m = check_whole(m, "m", least=0)
         kind = check_dtype(dtype)

@@ -197,6 +197,15 @@ class MapReading(PrototypeEstimator):
         -------
         MapQuality
             The errors, and the number of rows nearest to each unit.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from eigenstream import SelfOrganizingMap
+        >>> X, y = load_iris(return_X_y=True)
+        >>> som = SelfOrganizingMap((4, 5), random_state=0).fit(X)
+        >>> round(som.evaluate(X).quantization_error, 1)
+        0.4
         """
         quality = self._quality()
         if is_stream(X):
@@ -232,6 +241,15 @@ class MapReading(PrototypeEstimator):
         ----------
         .. [1] J. Venna and S. Kaski, "Neighborhood Preservation in Nonlinear Projection Methods: An
                Experimental Study", International Conference on Artificial Neural Networks, 2001.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from eigenstream import SelfOrganizingMap
+        >>> X, y = load_iris(return_X_y=True)
+        >>> som = SelfOrganizingMap((4, 5), random_state=0).fit(X)
+        >>> bool(som.trustworthiness(X) > 0.9)
+        True
         """
         check_whole(n_neighbors, "n_neighbors")
         rows, units = self._rows_to_read(X)
@@ -294,6 +312,15 @@ class MapReading(PrototypeEstimator):
         ----------
         .. [1] A. Ultsch and H. P. Siemon, "Kohonen's Self Organizing Feature Maps for Exploratory
                Data Analysis", International Neural Network Conference, 1990.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from eigenstream import SelfOrganizingMap
+        >>> X, y = load_iris(return_X_y=True)
+        >>> som = SelfOrganizingMap((4, 5), random_state=0).fit(X)
+        >>> som.u_matrix().shape
+        (4, 5)
         """
         units, grid = self._units, self.grid_
         pairs = grid.neighbors()
@@ -315,6 +342,15 @@ class MapReading(PrototypeEstimator):
         -------
         array in the shape of the grid
             The numbers of rows.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from eigenstream import SelfOrganizingMap
+        >>> X, y = load_iris(return_X_y=True)
+        >>> som = SelfOrganizingMap((4, 5), random_state=0).fit(X)
+        >>> som.hits().sum()
+        np.float64(150.0)
         """
         check_is_fitted(self)
         if X is not None:
@@ -331,6 +367,15 @@ class MapReading(PrototypeEstimator):
         -------
         array of shape (n_features, ...)
             The planes, each in the shape of the grid.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from eigenstream import SelfOrganizingMap
+        >>> X, y = load_iris(return_X_y=True)
+        >>> som = SelfOrganizingMap((4, 5), random_state=0).fit(X)
+        >>> som.component_planes().shape
+        (4, 4, 5)
         """
         return np.asarray(self.prototypes_.T.reshape(-1, *self.grid_.shape))
 

@@ -50,6 +50,15 @@ class Quantiser:
         -------
         array of shape (n,)
             The numbers of the prototypes.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from eigenstream import SelfOrganizingMap
+        >>> X, y = load_iris(return_X_y=True)
+        >>> som = SelfOrganizingMap((4, 5), random_state=0).fit(X)
+        >>> som.predict(X).shape
+        (150,)
         """
         labels: NDArray[np.int64] = nearest(*self._rows_to_read(X))[0]
         return labels
@@ -69,6 +78,15 @@ class Quantiser:
         -------
         array of shape (n, n_prototypes)
             The distances, in the dtype of the rows.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from eigenstream import SelfOrganizingMap
+        >>> X, y = load_iris(return_X_y=True)
+        >>> som = SelfOrganizingMap((4, 5), random_state=0).fit(X)
+        >>> som.transform(X).shape
+        (150, 20)
         """
         rows, vectors = self._rows_to_read(X)
         return np.sqrt(self._squares(rows, vectors)).astype(rows.dtype)
@@ -150,6 +168,15 @@ class Quantiser:
         -------
         array of shape (n, n_features)
             The prototypes.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from eigenstream import SelfOrganizingMap
+        >>> X, y = load_iris(return_X_y=True)
+        >>> som = SelfOrganizingMap((4, 5), random_state=0).fit(X)
+        >>> som.reconstruct(som.predict(X)).shape
+        (150, 4)
         """
         vectors, numbers = self.prototypes_, np.asarray(codes)
         known = numbers.dtype.kind in "iu" and np.isin(numbers, np.arange(len(vectors))).all()

@@ -148,6 +148,15 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded, ABC
         Z : array of shape (n, n_components), or a list of them
             The projected rows. With ``missing="skip"``, rows with missing values give NaN. With
             "available", only rows without any value do.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from eigenstream import StreamPCA
+        >>> X, y = load_iris(return_X_y=True)
+        >>> pca = StreamPCA(2).fit(X)
+        >>> pca.transform(X).shape
+        (150, 2)
         """
         check_is_fitted(self)
         result = self._solved()
@@ -200,6 +209,16 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded, ABC
         -------
         array of shape (n, n_features)
             The rows. They equal the original rows up to the part outside the subspace.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from eigenstream import StreamPCA
+        >>> X, y = load_iris(return_X_y=True)
+        >>> pca = StreamPCA(2).fit(X)
+        >>> restored = pca.inverse_transform(pca.transform(X))
+        >>> float(abs(restored - X).mean().round(1))
+        0.1
         """
         check_is_fitted(self)
         if isinstance(self._kernel, KernelMap):
