@@ -3,6 +3,7 @@
 from collections.abc import Hashable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,10 @@ PAIRS_PER_POINT = 2
 
 #: Columns are compared in rows of about this number of values.
 LONG_ROW = 512
+
+#: Rows are taken by slices if the runs of consecutive rows have this mean length. Slices of shorter
+#: runs take longer than a copy.
+LONG_RUN = 16
 
 #: The number of values of a sparse matrix that are made dense at a time.
 DENSE_VALUES = 1 << 20
@@ -254,9 +259,16 @@ class Block:
             yield Edges(edges.part, ends[0], ends[1], weights, n, edges.sparse)
 
     def _write(self, edges: Edges, out: Float64s) -> None:
-        (k, now), (j, past) = edges.now, edges.past
-        now = self.pieces[k] if now is None else self.pieces[k][now]
-        past = self.pieces[j] if past is None else self.pieces[j][past]
+        (k, places), (j, places_before) = edges.now, edges.past
+        piece, before = self.pieces[k], self.pieces[j]
+        runs = _runs(places, places_before) if isinstance(piece, np.ndarray) else None
+        if runs is not None and isinstance(before, np.ndarray):  # slices need no copies
+            for part, here, there in runs:
+                np.subtract(piece[here], before[there], out=out[part], dtype=np.float64)
+            if edges.weights is not None:
+                out *= np.sqrt(edges.weights)[:, None]
+            return
+        now, past = self.rows(edges.now), self.rows(edges.past)
         if is_sparse(now) and is_sparse(past):  # the difference is often sparser than the rows
             out[:] = (now - past).toarray()
         else:
@@ -304,6 +316,30 @@ class Block:
         rows = (piece.toarray() if is_sparse(piece) else piece) - mean
         product = rows.T @ (half @ rows)
         return np.asarray(product + product.T)
+
+
+def _runs(
+    now: Places | slice | None, past: Places | slice | None
+) -> list[tuple[slice, slice, slice]] | None:
+    """Return the runs of consecutive places as slices: of the terms, of both ends of the terms.
+
+    None if the runs are short.
+    """
+    if not isinstance(now, np.ndarray) or isinstance(past, slice):
+        return None
+    breaks = np.diff(now) != 1
+    if past is not None:
+        breaks |= np.diff(past) != 1
+    edges = [0, *(np.flatnonzero(breaks) + 1).tolist(), len(now)]
+    if LONG_RUN * len(edges) > len(now):
+        return None
+    runs = []
+    for first, last in pairwise(edges):
+        here, there = slice(now[first], now[last - 1] + 1), slice(None)
+        if past is not None:
+            there = slice(past[first], past[last - 1] + 1)
+        runs.append((slice(first, last), here, there))
+    return runs
 
 
 def _largest_sizes(rows: Matrix, past: Float64s) -> Float64s:
