@@ -112,8 +112,8 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded, ABC
 
     def _shown(self, values: Values) -> Values:
         """Return values on the device of the last rows, while scikit-learn dispatches there."""
-        home = self._known().home
-        return values if home is None or not is_dispatched(home.values) else home.near(values)
+        array = self._known().device_array
+        return values if array is None or not is_dispatched(array.values) else array.near(values)
 
     @property
     def _columns(self) -> Float64s:

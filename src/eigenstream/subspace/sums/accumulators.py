@@ -90,8 +90,8 @@ class PartSum:
         if self.n_vectors < (self.n_features // 2 if self.total is None else WAITING):
             return
         if isinstance(self.total, DeviceArray):
-            whole = np.concatenate(self.vectors)
-            self.total = self.total + whole.T @ whole
+            vectors = np.concatenate(self.vectors)
+            self.total = self.total + vectors.T @ vectors
             self.vectors, self.n_vectors = [], 0
         else:
             self._matrix()
@@ -159,11 +159,11 @@ class Moments(Sums):
         closing, mean = terms.closing(held_out), terms.mean
         rewards, penalties = terms.shares(REWARD, held_out), terms.shares(PENALTY, held_out)
         reward, penalty = self._lower(rewards, closing), self._lower(penalties, closing, -1.0)
-        on_device = None
+        device_array = None
         for moment in self.sums.values():
-            on_device = moment.total if isinstance(moment.total, DeviceArray) else on_device
+            device_array = moment.total if isinstance(moment.total, DeviceArray) else device_array
         sides, floor = (mirrored(reward), mirrored(penalty)), rounding_of_mean(mean)
-        return MatrixOperator(*sides, floor=floor, home=on_device)
+        return MatrixOperator(*sides, floor=floor, device_array=device_array)
 
     def few_terms(self, terms: Terms) -> Float64s | None:
         """Return all terms as vectors, or None if there are at least as many as features."""
@@ -176,8 +176,8 @@ class Moments(Sums):
             vectors += [closing.vectors(part) for part in closing.parts]
         if not vectors:
             return None
-        whole = np.concatenate(vectors)
-        return whole if len(whole) < self.n_features else None
+        stacked = np.concatenate(vectors)
+        return stacked if len(stacked) < self.n_features else None
 
     def along(self, basis: Float64s) -> "Moments":
         """Return the sums of vectors in coordinates along orthonormal columns."""

@@ -78,7 +78,7 @@ KindOfWatcher = TypeVar("KindOfWatcher", bound=Watcher)
     further="Learner | None",
     watchers="dict[Watcher]",
     halves="Halves | None?",
-    home="-",
+    device_array="-",
     joint="-",
 )
 class Learner:
@@ -98,7 +98,7 @@ class Learner:
     #: The number of rows of positive weight that the sums still need before they start.
     first_rows: int = 0
     #: An array on the device of the last rows, or None for rows on the host.
-    home: DeviceArray | None = None
+    device_array: DeviceArray | None = None
 
     def __getstate__(self) -> dict[str, object]:
         """Return what a copy or a pickle contains, without the learner of both halves."""
@@ -147,26 +147,26 @@ class Learner:
         """Learn from checked rows that follow the rows seen so far."""
         if (n := chunk.n) == 0:
             return
-        away = isinstance(chunk.rows, DeviceArray)
-        self.home = chunk.rows.empty() if away else None
+        on_device = isinstance(chunk.rows, DeviceArray)
+        self.device_array = chunk.rows.empty() if on_device else None
         if self.sample is not None:
             self.sample.add(chunk)
         if self.waiting and (self.waiting[0].pairs is None) != (chunk.pairs is None):
             self._finish()
         if self.first_rows:
-            heavy = np.flatnonzero(chunk.each_weight() > 0.0)
-            if len(heavy) < self.first_rows:
-                self.first_rows -= len(heavy)
+            weighted = np.flatnonzero(chunk.each_weight() > 0.0)
+            if len(weighted) < self.first_rows:
+                self.first_rows -= len(weighted)
                 self._wait(chunk)
                 return
-            first = int(heavy[self.first_rows - 1]) + 1
+            first = int(weighted[self.first_rows - 1]) + 1
             self._wait(chunk[:first])
             self._finish()
             chunk = chunk[first:]
             if self.stopped or not (n := chunk.n):
                 return
         if self.block_rows is None:
-            whole_chunk = chunk.pairs is not None or (away and chunk.rows.has_float64)
+            whole_chunk = chunk.pairs is not None or (on_device and chunk.rows.has_float64)
             whole_chunk |= self.sums.sparse and is_sparse(chunk.rows)
             step = n if whole_chunk else rows_in_cache(self.terms.n_features)
             for first in range(0, n, step):
@@ -181,16 +181,16 @@ class Learner:
         if self.n_waiting + chunk.n < self.block_rows:
             self._wait(chunk)
             return
-        whole, size = joined([*self.waiting, chunk]), self.block_rows
+        rows, size = joined([*self.waiting, chunk]), self.block_rows
         self.waiting, self.n_waiting = [], 0
-        complete = whole.n // size * size
+        complete = rows.n // size * size
         for first in range(0, complete, size):
-            block = whole[first : first + size]
+            block = rows[first : first + size]
             self._learn(block if block.pairs is None else block.kept())
             if self.stopped:
                 return
-        if complete < whole.n:
-            self._wait(whole[complete:])
+        if complete < rows.n:
+            self._wait(rows[complete:])
 
     def repeat(self) -> "Learner":
         """Return the learner of a further pass, which a resumed fit may have begun."""
@@ -243,7 +243,7 @@ class Learner:
                 merged = watcher.merged(other, crossing, self)
                 merged.warned = watcher.warned or other.warned
                 self.watchers[name] = merged
-        self.home = later.home or self.home
+        self.device_array = later.device_array or self.device_array
         if self.sample is not None and later.sample is not None:
             self.sample.merge(later.sample)
         return self
@@ -303,7 +303,7 @@ class Learner:
             return operator if scale is None else operator.scaled(scale, self.mean)
         inside = self._along(basis if scale is None else basis / scale[:, None])
         operator = inside.sums.operator(inside.terms)
-        operator.basis, operator.whole = basis.T, True
+        operator.basis, operator.zero_outside = basis.T, True
         if scale is not None:
             operator.floor = rounding_of_mean(self.mean / scale)
         return operator
@@ -474,9 +474,9 @@ class Learner:
         assert other is not None
         terms, sums = later.terms, later.sums
         first, rest = ((terms, sums), (other.terms, other.sums))[:: -1 if other.leads else 1]
-        more = self.terms.n_rows - own.terms.n_rows, first[0].n_rows - rest[0].n_rows
+        excesses = self.terms.n_rows - own.terms.n_rows, first[0].n_rows - rest[0].n_rows
         # Sums of sequences must not cut the sequence at the border.
-        if more[0] * more[1] > 0 and (new_sequence or not self.sums.by_sequence):
+        if excesses[0] * excesses[1] > 0 and (new_sequence or not self.sums.by_sequence):
             self._turn()
         leading = copy(first[0])
         leading.follow(terms)

@@ -73,18 +73,20 @@ def canonical(values: Float64s, vectors: Float64s) -> Eigenpairs:
     )
 
 
-def largest(matrix: Float64s, n_components: int, home: DeviceArray | None = None) -> Eigenpairs:
+def largest(
+    matrix: Float64s, n_components: int, device_array: DeviceArray | None = None
+) -> Eigenpairs:
     """Return the eigenpairs of the largest algebraic eigenvalues of a symmetric matrix.
 
-    They are computed on the device of ``home``.
+    They are computed on the device of ``device_array``.
 
     >>> largest(np.diag([1.0, -5.0, 3.0]), 2).values
     array([3., 1.])
     """
     size = len(matrix)
     unit = power_of_two(float(np.abs(matrix).max(initial=0.0)))
-    if home is not None:
-        values, vectors = home.eigh(matrix / unit, n_components)
+    if device_array is not None:
+        values, vectors = device_array.eigh(matrix / unit, n_components)
         return canonical(values * unit, vectors)
     if size >= LANCZOS_SIZE and n_components <= LANCZOS_SHARE * size:
         pairs = _by_lanczos(matrix / unit, n_components)
@@ -149,7 +151,7 @@ class MatrixOperator:
         trace: float | None = None,
         penalty_trace: float | None = None,
         floor: float = 0.0,
-        home: DeviceArray | None = None,
+        device_array: DeviceArray | None = None,
     ) -> None:
         self.reward, self.penalty, self.basis = reward, penalty, basis
         #: The traces of A and B in all directions.
@@ -158,11 +160,11 @@ class MatrixOperator:
         #: The largest eigenvalue of A that rounding of the mean can cause.
         self.floor = floor
         #: True if A and B are zero outside the basis.
-        self.whole = False
+        self.zero_outside = False
         #: The weights in use, or None.
         self.weights: Weights | None = None
         #: A sum on the device that computes the eigenpairs, or None for the host.
-        self.home = home
+        self.device_array = device_array
 
     @property
     def rounding(self) -> float:
@@ -178,12 +180,12 @@ class MatrixOperator:
 
     def largest(self, weights: Weights, n_components: int) -> Eigenpairs:
         """Return the largest eigenpairs of T."""
-        pairs = largest(self.matrix(weights), n_components, self.home)
+        pairs = largest(self.matrix(weights), n_components, self.device_array)
         if self.basis is None:
             return pairs
         vectors = self.basis.T @ pairs.vectors
         n_zero = min(int((pairs.values < 0.0).sum()), len(vectors) - len(self.basis))
-        if self.whole and n_components <= len(self.reward) and n_zero > 0:
+        if self.zero_outside and n_components <= len(self.reward) and n_zero > 0:
             # Directions outside the basis have the eigenvalue 0.
             outside = np.random.default_rng(0).standard_normal((len(vectors), n_zero))
             for _ in range(2):
@@ -229,14 +231,14 @@ class MatrixOperator:
         ... )
         0.25
         """
-        both = self.reward + self.penalty
-        white = whitener(both, self.rounding, self.floor)
+        total = self.reward + self.penalty
+        white = whitener(total, self.rounding, self.floor)
         n = min(n_components, white.shape[1])
         if n == 0:
             return 1.0, 0.0
-        pairs = largest(white.T @ self.reward @ white, n, self.home)
+        pairs = largest(white.T @ self.reward @ white, n, self.device_array)
         v = white @ pairs.vectors[:, -1]
-        error = float(v @ v * self.rounding * np.abs(both).sum(axis=0).max())
+        error = float(v @ v * self.rounding * np.abs(total).sum(axis=0).max())
         return float(np.clip(1.0 - pairs.values[-1], 0.0, 1.0)), error
 
     def ratios(self, n_components: int) -> Eigenpairs:
@@ -250,7 +252,7 @@ class MatrixOperator:
         if n == 0:
             width = len(self.reward) if self.basis is None else self.basis.shape[1]
             return Eigenpairs(np.empty(0), np.empty((width, 0)))
-        pairs = largest(white.T @ self.reward @ white, n, self.home)
+        pairs = largest(white.T @ self.reward @ white, n, self.device_array)
         vectors = white @ pairs.vectors
         return canonical(pairs.values, vectors if self.basis is None else self.basis.T @ vectors)
 
@@ -264,7 +266,11 @@ class MatrixOperator:
             width = size if self.basis is None else self.basis.shape[1]
         level = share * self.penalty_trace / max(width, 1)
         penalty = (1.0 - share) * self.penalty + level * np.eye(size)
-        how: Parameters = {"basis": self.basis, "floor": self.floor, "home": self.home}
+        how: Parameters = {
+            "basis": self.basis,
+            "floor": self.floor,
+            "device_array": self.device_array,
+        }
         return MatrixOperator(self.reward, penalty, **how)
 
     def principal(self, rank: int | float) -> "MatrixOperator":
@@ -286,12 +292,14 @@ class MatrixOperator:
         floor = rounding_of_mean(mean / scale)
         if self.basis is None:
             reward, penalty = (m / scale / scale[:, None] for m in (self.reward, self.penalty))
-            return MatrixOperator(reward, penalty, floor=floor, home=self.home)
+            return MatrixOperator(reward, penalty, floor=floor, device_array=self.device_array)
         columns, turn = qr((self.basis / scale).T, mode="economic")
         reward, penalty = (turn @ m @ turn.T for m in (self.reward, self.penalty))
         basis = np.asarray(columns.T, np.float64)
-        scaled = MatrixOperator(reward, penalty, basis=basis, floor=floor, home=self.home)
-        scaled.whole = self.whole
+        scaled = MatrixOperator(
+            reward, penalty, basis=basis, floor=floor, device_array=self.device_array
+        )
+        scaled.zero_outside = self.zero_outside
         return scaled
 
     def variances(self) -> Float64s:

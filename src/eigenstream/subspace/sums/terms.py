@@ -61,18 +61,18 @@ class Center:
 
     def mixed(self, other: "Center") -> "Center":
         """Return the mean of two sets of rows."""
-        both = self.weight + other.weight
-        return Center(self.mean + other.weight / both * (other.mean - self.mean), both)
+        weight = self.weight + other.weight
+        return Center(self.mean + other.weight / weight * (other.mean - self.mean), weight)
 
     def join(self, block: Block, part: Part, later: "Center") -> None:
         """Merge the mean of other rows, and add the term of the step between the means."""
-        both = self.weight + later.weight
+        total = self.weight + later.weight
         if self.weight and later.weight and not self.fixed:
-            between = self.weight * later.weight / both
+            between = self.weight * later.weight / total
             block.add(part, block.row(later.mean), block.row(self.mean), between)
-        if both and not self.fixed:
-            self.mean = self.mean + later.weight / both * (later.mean - self.mean)
-        self.weight = both
+        if total and not self.fixed:
+            self.mean = self.mean + later.weight / total * (later.mean - self.mean)
+        self.weight = total
 
 
 @storable(n_features="int=W", n_rows="int")
@@ -298,9 +298,9 @@ class TimeTerms(Terms):
         head = later.head
         block = Block(self.n_features, head.rows, self.tail.rows)
         begun = self._begun
-        both = bool(begun and later.n_rows)
-        block.begins = both and new_sequence
-        follows = both and not new_sequence and self.lag > 0
+        meets = bool(begun and later.n_rows)
+        block.begins = meets and new_sequence
+        follows = meets and not new_sequence and self.lag > 0
         if follows:
             ages = np.arange(head.n) + self.age
             self._add(block, head, np.flatnonzero(ages >= self.lag))

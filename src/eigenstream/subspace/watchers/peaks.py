@@ -123,7 +123,8 @@ class Peaks(Watcher):
             suspects = _suspects(block, edges, after)
             if suspects.any():
                 self.find(block, edges, before, after, block.first, suspects)
-        self.follow(block, block.parts.get(VELOCITY, []), block.first)
+        if self.peaks:
+            self.follow(block, block.parts.get(VELOCITY, []), block.first)
 
     def merged(self, later: "Peaks", crossing: Block, learner: Learner) -> "Peaks":
         """Return the rows of both."""
