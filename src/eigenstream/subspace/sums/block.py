@@ -261,14 +261,17 @@ class Block:
     def _write(self, edges: Edges, out: Float64s) -> None:
         (k, places), (j, places_before) = edges.now, edges.past
         piece, before = self.pieces[k], self.pieces[j]
-        runs = _runs(places, places_before) if isinstance(piece, np.ndarray) else None
+        runs = None
+        if isinstance(places, np.ndarray) and isinstance(piece, np.ndarray):
+            runs = _runs(places, places_before)
         if runs is not None and isinstance(before, np.ndarray):  # slices need no copies
             for part, here, there in runs:
                 np.subtract(piece[here], before[there], out=out[part], dtype=np.float64)
             if edges.weights is not None:
                 out *= np.sqrt(edges.weights)[:, None]
             return
-        now, past = self.rows(edges.now), self.rows(edges.past)
+        now = piece if places is None else piece[places]
+        past = before if places_before is None else before[places_before]
         if is_sparse(now) and is_sparse(past):  # the difference is often sparser than the rows
             out[:] = (now - past).toarray()
         else:
@@ -318,14 +321,12 @@ class Block:
         return np.asarray(product + product.T)
 
 
-def _runs(
-    now: Places | slice | None, past: Places | slice | None
-) -> list[tuple[slice, slice, slice]] | None:
+def _runs(now: Places, past: Places | slice | None) -> list[tuple[slice, slice, slice]] | None:
     """Return the runs of consecutive places as slices: of the terms, of both ends of the terms.
 
     None if the runs are short.
     """
-    if not isinstance(now, np.ndarray) or isinstance(past, slice):
+    if isinstance(past, slice):
         return None
     breaks = np.diff(now) != 1
     if past is not None:

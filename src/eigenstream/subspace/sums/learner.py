@@ -410,7 +410,8 @@ class Learner:
         narrow = self.terms.n_features <= NARROW
         with blas_threads(1) if narrow else nullcontext():
             for part in block.sequences() if self.sums.by_sequence else [block]:
-                n_rows, terms = self.n_rows, self._take(part)
+                n_rows = self.n_rows
+                terms = self._take(part, n_rows)
                 terms.first = n_rows
                 for watcher in self.watchers.values():
                     if watcher.pairs or part.pairs is None:
@@ -419,8 +420,8 @@ class Learner:
 
     # ---- halves of the rows ----------------------------------------------------------------
 
-    def _take(self, chunk: Chunk) -> Block:
-        """Return the terms of a chunk, and add those of each half to its sums."""
+    def _take(self, chunk: Chunk, n_rows: int) -> Block:
+        """Return the terms of a chunk after ``n_rows`` rows; add those of each half to its sums."""
         block: Block
         halves: Any = self.halves
         if halves is None:
@@ -428,7 +429,7 @@ class Learner:
             self.sums.add(block, self.terms)
             return block
         age, by_sequence = self.terms.age, self.sums.by_sequence
-        cuts = halves.cuts(chunk, self.n_rows, age, by_sequence=by_sequence)
+        cuts = halves.cuts(chunk, n_rows, age, by_sequence=by_sequence)
         if cuts[:1] == [0]:
             cuts = cuts[1:]
             self._turn()
