@@ -198,7 +198,8 @@ def held_out(
 def tested_halves(learner: Learner) -> list[Learner]:
     """Return the learners of both halves of the rows, or none unless both have velocities."""
     halves = learner.each_half
-    return halves if all(half.terms.velocity > 0.0 for half in halves) else []
+    least = min([half.terms.velocity for half in halves], default=0.0)
+    return halves if least > 0.0 else []
 
 
 def on_halves(operators: list[MatrixOperator], features: list[Float64s]) -> Pair:
