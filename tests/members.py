@@ -178,7 +178,6 @@ ONLINE = dict.fromkeys(
     "an online rule takes one longer step for a row of weight two, and two steps for a row given "
     "twice; they agree in the limit only",
 )
-ONLINE_DENSE = {WEIGHTS[0]: ONLINE[WEIGHTS[0]]}
 IN_ORDER = {
     WEIGHTS[0]: "a row of weight two moves prototypes as two rows in its place do; the check "
     "shuffles the rows, and an online rule goes by their order"
@@ -294,17 +293,17 @@ NEURONS = [
     Member(SangerNetwork(1), "rows", (SCIKIT_LEARN,)),
     Member(SangerNetwork(2, max_iter=2), "rows", (8,)),
     Member(SangerNetwork(2, random_state=0), "rows", (7,)),
-    Member(Perceptron(), "targets", (SCIKIT_LEARN,), ONLINE_DENSE),
+    Member(Perceptron(), "targets", (SCIKIT_LEARN,), ONLINE),
     Member(Perceptron(max_iter=2), "targets", (8,)),
     Member(Perceptron(max_iter=5, record_every=7), "targets", (7,)),
     Member(Adaline(), "targets", (SCIKIT_LEARN,)),
     Member(Adaline(max_iter=2), "targets", (7, 8)),
     Member(AdalineRegressor(), "numbers", (SCIKIT_LEARN,)),
     Member(AdalineRegressor(max_iter=2), "numbers", (7, 8)),
-    Member(MultilayerPerceptron(), "targets", (SCIKIT_LEARN,), ONLINE_DENSE),
+    Member(MultilayerPerceptron(), "targets", (SCIKIT_LEARN,), ONLINE),
     Member(MultilayerPerceptron(4, max_iter=2, random_state=0), "targets", (8,)),
     Member(MultilayerPerceptron(4, max_iter=2, batch_size=7, random_state=0), "targets", (8,)),
-    Member(MultilayerPerceptronRegressor(), "numbers", (SCIKIT_LEARN,), ONLINE_DENSE),
+    Member(MultilayerPerceptronRegressor(), "numbers", (SCIKIT_LEARN,), ONLINE),
     Member(MultilayerPerceptron(4, batch_size=7, momentum=0.5, random_state=0), "targets", (7,)),
     Member(MultilayerPerceptronRegressor(4, max_iter=2, random_state=0), "numbers", (7, 8)),
 ]
