@@ -1,4 +1,4 @@
-"""Commands in processes of their own, on real pipes and with real signals.
+"""Commands in separate processes, on real pipes and with real signals.
 
 Importing takes a second, so that one process imports the package and forks for each command. The
 child ends as any Python process: its threads and its output are finalised.

@@ -14,7 +14,7 @@ from members import DATA
 sys.path.insert(0, str(Path(__file__).parents[1] / "docs"))
 import abilities
 
-#: What an estimator learns from, if not from rows alone.
+#: The input of an estimator that needs more than rows.
 KINDS = {
     "ClassSubspace": "labels",
     "PairSubspace": "pairs",

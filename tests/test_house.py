@@ -10,10 +10,10 @@ from test_architecture import FLOORS, MODULES, ROOT, found
 
 #: The largest figure of each kind. Counts are for 1,000 lines of code.
 BOUNDS = {
-    "getattr and hasattr": 10.3,
-    "private names of other objects": 9.8,
-    "percent of annotations that are Any": 14.3,
-    "modules": 214,
+    "getattr and hasattr": 10.1,
+    "private names of other objects": 7.9,
+    "percent of annotations that are Any": 14.1,
+    "modules": 212,
     "lines of the longest module": 628,
     "floors": 11,
 }

@@ -1,4 +1,4 @@
-"""Every command in a process of its own: real pipes, real signals, exit codes, its reader."""
+"""Every command in a separate process: real pipes, real signals, exit codes, its reader."""
 
 import json
 import signal

@@ -72,7 +72,7 @@ def folder_beside(path: Path) -> Iterator[Path]:
 
 
 def remove_leftovers(path: Path) -> None:
-    """Remove the incomplete files that a killed process has left beside a file.
+    """Remove the incomplete files that a killed process has left next to a file.
 
     >>> from tempfile import mkdtemp
     >>> target = Path(mkdtemp()) / "fit.eigs"

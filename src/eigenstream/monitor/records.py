@@ -7,7 +7,7 @@ from eigenstream.monitor.windows import LEAST_PRESENT
 
 
 def time_text(time: Any) -> str:
-    """Return a time as text: a date as it stands in the data, or a number.
+    """Return a time as text: an unchanged date of the data, or a number.
 
     >>> time_text("2024-05-31"), time_text(3.0), time_text(None)
     ('2024-05-31', '3', '')
@@ -40,7 +40,7 @@ class Contribution:
     repeated : float
         The share of values that equal the one before.
     rival : str or None
-        A column that explains the window nearly as well. Rows cannot tell which one is at fault.
+        A column that explains the window nearly as well. The rows do not separate the two.
 
     See Also
     --------

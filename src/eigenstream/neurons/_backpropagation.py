@@ -98,7 +98,7 @@ _fast = njit(
 #: The number of rows of which ``mean_loss`` holds the answers of all layers.
 READ = 1024
 
-#: What a layer makes of its fields: the entries of ACTIVATIONS, and for the last layer of OUTPUTS.
+#: Codes of the functions of a layer: the entries of ACTIVATIONS, and of OUTPUTS for the last one.
 LOGISTIC, TANH, RELU, SOFTMAX, IDENTITY = range(5)
 LAST = (SOFTMAX, LOGISTIC, IDENTITY, LOGISTIC)
 

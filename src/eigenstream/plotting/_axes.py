@@ -20,7 +20,7 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", INK
 #: The colour of what is only there to compare with.
 GREY = "#8a8f98"
 
-#: A second sign of each class, beside its colour.
+#: The marker of each class, in addition to its colour.
 MARKERS = "os^Dv<>P"
 
 STYLE: Any = {

@@ -313,7 +313,7 @@ def monitor_sections(
 
 
 def _lead(monitor: Monitor, records: Sequence[WindowRecord], alarms: Sequence[WindowRecord]) -> str:
-    """Return what was found, how sure it is, and what to do next."""
+    """Return sentences about the result, its doubt and the next step."""
     expected = monitor.rate * len(records)
     sure = f"Without any change, about {expected:.2g} alarms are expected."
     if not alarms:

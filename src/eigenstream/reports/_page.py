@@ -77,8 +77,8 @@ def report(
 ) -> None:
     """Write a page about a fitted estimator as one HTML file.
 
-    The first sentences say what was found, how sure it is, and what to do next. Warnings of the fit
-    follow. The page shows eigenvalues, components with the intervals of ``fit(X, blocks=20)``, the
+    The first sentences give the result, its doubt and the next step. Warnings of the fit follow.
+    The page shows eigenvalues, components with the intervals of ``fit(X, blocks=20)``, the
     planes of a map, or weights and the loss of neurons. Rows add statistics of the columns, the
     features over time, and two features against each other. Labels add classes, and for
     ``ClassSubspace`` the ROC curve of held-out classes.
@@ -234,7 +234,7 @@ def _facts(estimator: Estimator, leading: "Leading") -> list[tuple[str, str]]:
 
 
 def cell_text(value: Any, form: str) -> str:
-    """Return text as it is, and a number in a format; a dash for NaN."""
+    """Return unchanged text, a number in a format, or a dash for NaN."""
     text = isinstance(value, str)
     return value if text else "–" if np.isnan(value) else format(value, form)
 

@@ -1,4 +1,4 @@
-"""The first sentences of a page: what was found, how sure it is, and what to do next."""
+"""The first sentences of a page: the result, its doubt and the next step."""
 
 from collections.abc import Iterator
 from itertools import chain

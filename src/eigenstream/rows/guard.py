@@ -195,8 +195,8 @@ def twin(estimator: Estimator) -> Estimator:
 def _publish(estimator: object, before: dict[str, Any], changed: object) -> None:
     """Set and remove the attributes that a copy has changed, in one call of C code.
 
-    No other thread and no signal comes between its steps. All other attributes stay as they are,
-    since another thread may have set them after the copy was made.
+    No other thread and no signal comes between its steps. All other attributes are unchanged,
+    because another thread may have set them after the copy.
     """
     own, after = vars(estimator), vars(changed)
     new = {k: v for k, v in after.items() if k not in before or v is not before[k]}

@@ -40,8 +40,8 @@ class StreamPCA(TimeEstimator):
     ----------
     n_components : int, float in (0, 1), "mle" or None, default=2
         The number of components (1 if there is only one feature). A float is the smallest share of
-        the variance to capture. "mle" estimates the number [2]_. None keeps as many as there are
-        rows or features.
+        the variance to capture. "mle" estimates the number [2]_. None keeps
+        min(n, D) components.
     whiten : bool, default=False
         Divide each feature by its standard deviation. ``components_`` remain orthonormal.
     <solver>

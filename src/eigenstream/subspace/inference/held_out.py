@@ -283,7 +283,7 @@ class HeldOutVariance:
 
     @property
     def sentence(self) -> str:
-        """The number of components that are above chance, in words."""
+        """The number of components that are above chance, as a sentence."""
         n = f"{self.n_above_chance} of {len(self.chance)} components"
         return f"On rows that they were not learned from, {n} are above chance."
 

@@ -73,7 +73,7 @@ class Fold:
     #: The test pairs as row numbers, and True for pairs of the same class.
     pairs: Places
     same: NDArray[np.bool_]
-    #: How often each test pair was drawn.
+    #: The number of times that each test pair was drawn.
     counts: Places
 
     @property

@@ -32,7 +32,7 @@ FRACTION = Interval(Real, 0, 1, closed="left")
 
 
 class Need(NamedTuple):
-    """A parameter value or a call in words, the ability that it requires, and an alternative."""
+    """The text of a parameter value or a call, the ability that it requires, and an alternative."""
 
     words: str
     ability: str
@@ -41,7 +41,7 @@ class Need(NamedTuple):
 
 @dataclass(frozen=True)
 class Problem:
-    """What an estimator asks of its solver, made once before the first row."""
+    """The request of an estimator to its solver, made once before the first row."""
 
     #: Makes the terms of the rows. It has seen no row.
     terms: Terms

@@ -9,8 +9,8 @@ directions, and the gradients of these.
 A further pass starts with this frame. The earlier sums count as PRIOR rows for its turns, and not
 in the answer. The first pass gives good directions and poor ratios, the second one both.
 
-The ridge rho has no unit. Columns of time series are therefore divided by their deviations: in the
-first pass by those of the first block in which they vary, in further passes by those of all rows.
+The ridge rho has no unit. Columns of time series are therefore divided by their deviations. The
+first pass uses the first block in which a column varies, and later passes use all rows.
 """
 
 from collections.abc import Callable

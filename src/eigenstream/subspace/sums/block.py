@@ -30,8 +30,8 @@ PAIRS_PER_POINT = 2
 #: Columns are compared in rows of about this number of values.
 LONG_ROW = 512
 
-#: Rows are taken by slices if the runs of consecutive rows have this mean length. Slices of shorter
-#: runs take longer than a copy.
+#: Rows are copied by slices if the runs of consecutive rows have this mean length. Slices of
+#: shorter runs take longer than a copy by indices.
 LONG_RUN = 16
 
 #: The number of values of a sparse matrix that are made dense at a time.
