@@ -1,7 +1,8 @@
-"""New classes by their embeddings: distances learned from labels, and plain peers.
+"""New classes by their embeddings: distances learned from labels or pairs, and plain peers.
 
 Of the classes, 60 % are learned from, and up to 20 rows of each other class are tested. Besides
-two sets of EIGENSTREAM_DATA, the sets are random features and principal components of images.
+the sets of EIGENSTREAM_DATA, a set is random features of images. PROVENANCE.md of that folder says
+where its embeddings come from.
 """
 
 import warnings
@@ -9,23 +10,36 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cholesky, inv
+from scipy.linalg import cholesky, eigh, inv
 from scipy.spatial.distance import pdist
 from sklearn.covariance import ledoit_wolf
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import normalize
 
-from benchmarks._tools import show, stored_data
+from benchmarks._tools import console, show, stored_data
 from benchmarks.defaults import mean_and_error
 from benchmarks.families.labels_and_pairs import pooled, some
-from eigenstream import ClassSubspace
+from eigenstream import ClassSubspace, PairSubspace, sample_pairs
 
-SEEDS, SIZES, RATE = range(4), (5, 50), 0.01
+SEEDS, SIZES, N_PAIRS, RATE = range(4), (5, 50), 50_000, 0.01
+
+#: The sets that chose the rule, and those that only confirm it.
+SETS = (
+    "docstrings_minilm",
+    "orl_faceapi",
+    "debian_minilm",
+    "fortunes_minilm",
+    "voices_resemblyzer",
+)
+
+#: The distances of all pairs of rows, as those of ``pdist``.
+Distances = Callable[[Any], Any]
 
 
 def embeddings() -> Iterator[tuple[str, Any, Any]]:
     """Yield names, embeddings and labels."""
-    for name in ("docstrings_minilm", "orl_faceapi"):
+    for name in SETS:
         if stored := stored_data(name):
             yield name, stored["embeddings"].astype(np.float64), stored["labels"]
     if stored := stored_data("letters"):
@@ -37,34 +51,127 @@ def embeddings() -> Iterator[tuple[str, Any, Any]]:
         yield "letters, random Fourier features", rows[lower], names[lower]
 
 
-def whitened(X: Any, y: Any) -> Any:
-    """Return the map that whitens the covariance within classes (WCCN), about the mean."""
-    means = {name: X[y == name].mean(axis=0) for name in np.unique(y)}
-    covariance = ledoit_wolf(X - np.array([means[name] for name in y]), assume_centered=True)[0]
+def whitened(X: Any, covariance: Any) -> Any:
+    """Return the map that whitens a covariance within classes, about the mean."""
     columns, mean = cholesky(inv(covariance), lower=True), X.mean(axis=0)
     return lambda rows: (rows - mean) @ columns
 
 
-def maps(X: Any, y: Any) -> dict[str, Callable[[Any], Any]]:
-    """Return the maps after which distances are Euclidean; the default comes first."""
+def plda(X: Any, y: Any) -> Distances:
+    """Return minus the log-likelihood ratio of the two-covariance model, on unit rows."""
+    mean, (names, codes) = X.mean(axis=0), np.unique(y, return_inverse=True)
+    rows = normalize(X - mean)
+    means = np.array([rows[codes == k].mean(axis=0) for k in range(len(names))])
+    within, _ = ledoit_wolf(rows - means[codes], assume_centered=True)
+    v, columns = eigh(np.cov(means.T), within)
+    v = np.maximum(v, 0.0)
+    own, cross = (v / (1.0 + v)) ** 2 * (1.0 + v) / (1.0 + 2.0 * v), v / (1.0 + 2.0 * v)
+
+    def distances(test: Any) -> Any:
+        Z = normalize(test - mean) @ columns
+        squares, (first, second) = Z**2 @ own, np.triu_indices(len(Z), 1)
+        return squares[first] + squares[second] - 2.0 * ((Z * cross) @ Z.T)[first, second]
+
+    return distances
+
+
+def weighted_differences(X: Any, index: Any, signs: Any) -> Distances:
+    """Return logistic regression on the absolute differences of pairs."""
+    rows = X / X.std(axis=0).mean()
+    apart = np.abs(rows[index[:, 0]] - rows[index[:, 1]])
+    weights = -LogisticRegression(C=0.1, max_iter=200).fit(apart, signs).coef_[0]
+    return lambda test: np.concatenate(
+        [np.abs(test[k + 1 :] - test[k]) @ weights for k in range(len(test) - 1)]
+    )
+
+
+def adapter(X: Any, y: Any, steps: int = 300, width: int = 64) -> Any:
+    """Return a linear map before the cosine, trained with a contrastive loss (InfoNCE, Adam)."""
+    rng, mean, places = np.random.default_rng(0), X.mean(axis=0), {}
+    rows = (X - mean) / np.linalg.norm(X - mean, axis=1).mean()
+    for name in np.unique(y):
+        places[name] = np.flatnonzero(y == name)
+    names = [name for name in places if len(places[name]) > 1]
+    A, first, second = np.eye(X.shape[1]), 0.0, 0.0
+    for step in range(1, steps + 1):
+        chosen = rng.permutation(len(names))[:width]
+        pairs = np.array([rng.choice(places[names[k]], 2, replace=False) for k in chosen]).T
+        inputs = [rows[part] for part in pairs]
+        mapped = [part @ A for part in inputs]
+        norms = [np.linalg.norm(part, axis=1, keepdims=True) for part in mapped]
+        units = [part / norm for part, norm in zip(mapped, norms, strict=True)]
+        logits = units[0] @ units[1].T / 0.1
+        shares = np.exp(logits - logits.max(axis=1, keepdims=True))
+        slope = (shares / shares.sum(axis=1, keepdims=True) - np.eye(len(chosen))) / 0.1
+        gradient = np.zeros_like(A)
+        for k, pull in enumerate((slope @ units[1], slope.T @ units[0])):
+            across = pull - (pull * units[k]).sum(axis=1, keepdims=True) * units[k]
+            gradient += inputs[k].T @ (across / norms[k]) / len(chosen)
+        first, second = 0.9 * first + 0.1 * gradient, 0.999 * second + 0.001 * gradient**2
+        rate = 1e-3 * np.sqrt(1.0 - 0.999**step) / (1.0 - 0.9**step)
+        A -= rate * first / (np.sqrt(second) + 1e-8)
+    return lambda test: normalize((test - mean) @ A)
+
+
+def of_labels(X: Any, y: Any) -> dict[str, Distances]:
+    """Return the distances learned from labels; the default comes first."""
     lda = LinearDiscriminantAnalysis(solver="eigen", shrinkage="auto").fit(X, y)
-    wccn, mean = whitened(X, y), X.mean(axis=0)
-    return {
-        "ClassSubspace()": ClassSubspace().fit(X, y).transform,
+    means = {name: X[y == name].mean(axis=0) for name in np.unique(y)}
+    within = ledoit_wolf(X - np.array([means[name] for name in y]), assume_centered=True)[0]
+    wccn = whitened(X, within)
+    maps = {
+        "default": ClassSubspace().fit(X, y).transform,
         "normalize=False": ClassSubspace(normalize=False).fit(X, y).transform,
+        **plain(X),
+        "LDA + cosine": lambda rows: normalize(lda.transform(rows)),
+        "RCA": wccn,
+        "WCCN + cosine": lambda rows: normalize(wccn(rows)),
+        "contrastive adapter": adapter(X, y),
+    }
+    return distances_after(maps) | {"PLDA": plda(X, y)}
+
+
+def of_pairs(X: Any, y: Any, seed: int) -> dict[str, Distances]:
+    """Return the distances learned from random pairs; the default comes first."""
+    index, signs = sample_pairs(y, N_PAIRS, random_state=seed)
+    alike = index[signs > 0]
+    rca = whitened(X, ledoit_wolf(X[alike[:, 0]] - X[alike[:, 1]], assume_centered=True)[0])
+    models = [PairSubspace(preprocessor=X, normalize=kind) for kind in ("auto", False)]
+    maps = {
+        "default": models[0].fit(index, signs).transform,
+        "normalize=False": models[1].fit(index, signs).transform,
+        **plain(X),
+        "RCA": rca,
+        "WCCN + cosine": lambda rows: normalize(rca(rows)),
+    }
+    return distances_after(maps) | {"logistic |x - y|": weighted_differences(X, index, signs)}
+
+
+def plain(X: Any) -> dict[str, Distances]:
+    """Return the maps that use no labels."""
+    mean = X.mean(axis=0)
+    return {
         "raw": np.asarray,
         "cosine": normalize,
         "centred cosine": lambda rows: normalize(rows - mean),
-        "LDA + cosine": lambda rows: normalize(lda.transform(rows)),
-        "WCCN + cosine": lambda rows: normalize(wccn(rows)),
     }
 
 
-def measures(features: Any, y: Any) -> dict[str, float]:
-    """Return the ROC area, the true-positive rate, recall at 1 and mean average precision."""
+def distances_after(maps: dict[str, Any]) -> dict[str, Distances]:
+    """Return the Euclidean distances after each map."""
+    return {
+        name: lambda rows, project=project: pdist(project(rows)) for name, project in maps.items()
+    }
+
+
+def measures(apart: Any, y: Any) -> dict[str, float]:
+    """Return the ROC area, the true-positive rate, recall at 1 and mean average precision.
+
+    ``apart`` are the distances of all pairs of rows.
+    """
     n = len(y)
     first, second = np.triu_indices(n, 1)
-    apart, same = pdist(features), y[first] == y[second]
+    same = y[first] == y[second]
     near, far = np.sort(apart[same]), np.sort(apart[~same])
     sides = [np.searchsorted(far, near, side=side).sum() for side in ("left", "right")]
     square = np.full((n, n), np.inf)
@@ -85,16 +192,22 @@ def main() -> None:
     warnings.simplefilter("ignore")
     scores: dict[str, dict[str, dict[str, list[float]]]] = {}
     for name, X, y in embeddings():
-        for size in SIZES:
+        for size in (*SIZES, None):
+            console.print(f"{name}, {size} ...")
             for seed in SEEDS:
                 rng = np.random.default_rng(seed)
                 classes = rng.permutation(np.unique(y))
-                cut = round(0.6 * len(classes))
-                train, test = some(y, classes[:cut], size, rng), some(y, classes[cut:], 20, rng)
-                for method, project in maps(X[train], y[train]).items():
-                    for measure, value in measures(project(X[test]), y[test]).items():
-                        rows = scores.setdefault(measure, {}).setdefault(f"{name}, {size}", {})
-                        rows.setdefault(method, []).append(value)
+                cut, each = round(0.6 * len(classes)), size or max(SIZES)
+                train, test = some(y, classes[:cut], each, rng), some(y, classes[cut:], 20, rng)
+                learned = (
+                    of_labels(X[train], y[train]) if size else of_pairs(X[train], y[train], seed)
+                )
+                for method, distances in learned.items():
+                    for measure, value in measures(distances(X[test]), y[test]).items():
+                        cell = f"{measure} from {'labels' if size else f'{N_PAIRS} pairs'}"
+                        rows = scores.setdefault(cell, {})
+                        by_method = rows.setdefault(f"{name}, {size}" if size else name, {})
+                        by_method.setdefault(method, []).append(value)
     for measure, sets in scores.items():
         lines = []
         for name, by_method in sets.items():

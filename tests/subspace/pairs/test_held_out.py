@@ -4,8 +4,13 @@ import numpy as np
 import pytest
 
 from eigenstream.rows.chunk import Chunk
-from eigenstream.subspace.pairs.etas import ETAS, _place
-from eigenstream.subspace.pairs.held_out import PairGraph, folds_of_classes, learner_of
+from eigenstream.subspace.pairs.held_out import (
+    ETAS,
+    PairGraph,
+    _place,
+    folds_of_classes,
+    learner_of,
+)
 from eigenstream.subspace.pairs.terms import ClassTerms
 
 

@@ -37,10 +37,8 @@ from eigenstream.rows.rows import ArrayRows, Part, Rows, StreamRows
 from eigenstream.subspace.estimators.entries import FLAG
 from eigenstream.subspace.inference.uncertainty import Uncertainty, parts_of_classes
 from eigenstream.subspace.pairs import pair_input
-from eigenstream.subspace.pairs.bounds import bound_of_rows
 from eigenstream.subspace.pairs.decisions import signs_below
 from eigenstream.subspace.pairs.discriminants import Scatters
-from eigenstream.subspace.pairs.hashes import chunk_keys
 from eigenstream.subspace.pairs.held_out import (
     Folds,
     few_classes,
@@ -48,8 +46,9 @@ from eigenstream.subspace.pairs.held_out import (
     folds_of_classes,
 )
 from eigenstream.subspace.pairs.pairwise import PairwiseEstimator, continues
+from eigenstream.subspace.pairs.risks import bound_of_rows
 from eigenstream.subspace.pairs.sample import MOST_ROWS, Project, Sample, training_rows
-from eigenstream.subspace.pairs.terms import ClassTerms
+from eigenstream.subspace.pairs.terms import ClassTerms, chunk_keys
 from eigenstream.subspace.solvers.base import Solver
 from eigenstream.subspace.sums.block import dense
 from eigenstream.subspace.sums.learner import Learner

@@ -8,8 +8,7 @@ from eigenstream.core.linalg import Float64s
 from eigenstream.core.storable import storable
 from eigenstream.online import Plan, Rule
 from eigenstream.rows.chunk import Chunk
-from eigenstream.subspace.pairs.hashes import chunk_keys
-from eigenstream.subspace.pairs.terms import BETWEEN, ClassTerms
+from eigenstream.subspace.pairs.terms import BETWEEN, ClassTerms, chunk_keys
 from eigenstream.subspace.solvers.flow import FlowOperator, FlowSums, Inputs
 from eigenstream.subspace.sums.block import Block, dense
 from eigenstream.subspace.sums.terms import NOTHING, ContrastTerms, Parts, Terms, Weights

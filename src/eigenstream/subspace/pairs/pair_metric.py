@@ -17,8 +17,8 @@ from eigenstream.rows.door import as_floats, is_stream, labelled_stream, validat
 from eigenstream.rows.guard import Guarded, publishes
 from eigenstream.rows.prepared import maps_streams
 from eigenstream.subspace.pairs import pair_input
-from eigenstream.subspace.pairs.bounds import bound_of_pairs
 from eigenstream.subspace.pairs.decisions import FitsPairs
+from eigenstream.subspace.pairs.risks import bound_of_pairs
 from eigenstream.subspace.pairs.sample import TrainingPairs
 from eigenstream.theory import RiskBound
 

@@ -33,7 +33,6 @@ from eigenstream.rows.rows import IndexPairs, Rows, StreamRows
 from eigenstream.subspace.estimators.results import PairResult
 from eigenstream.subspace.inference.uncertainty import Uncertainty, parts_in_time
 from eigenstream.subspace.pairs import pair_input
-from eigenstream.subspace.pairs.bounds import bound_of_pairs
 from eigenstream.subspace.pairs.decisions import FitsPairs
 from eigenstream.subspace.pairs.discriminants import Scatters
 from eigenstream.subspace.pairs.held_out import (
@@ -45,6 +44,7 @@ from eigenstream.subspace.pairs.held_out import (
     mean_of_members,
 )
 from eigenstream.subspace.pairs.pairwise import PairwiseEstimator, continues
+from eigenstream.subspace.pairs.risks import bound_of_pairs
 from eigenstream.subspace.pairs.sample import MOST_PAIRS, PairSample, Project, TrainingPairs
 from eigenstream.subspace.pairs.terms import PairTerms
 from eigenstream.subspace.solvers.base import Solver

@@ -48,12 +48,14 @@ from eigenstream.subspace.pairs.discriminants import (
     components_of,
     select,
 )
-from eigenstream.subspace.pairs.etas import Choice, choose, margin_risk_eta
 from eigenstream.subspace.pairs.held_out import (
     RAW,
     REGION_SHRINKAGE,
+    Choice,
     Folds,
     PairGraph,
+    choose,
+    margin_risk_eta,
     roc_areas,
 )
 from eigenstream.subspace.pairs.risks import PAPER_MARGIN

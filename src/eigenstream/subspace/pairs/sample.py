@@ -18,7 +18,7 @@ from eigenstream.core.types import Array, Matrix
 from eigenstream.evaluation.base import PairCounts, counts_of_pairs
 from eigenstream.evaluation.pair_risk import TrainingRows
 from eigenstream.rows.chunk import Chunk, joined
-from eigenstream.subspace.pairs.hashes import chunk_keys, mixed, pair_hashes, row_hashes
+from eigenstream.subspace.pairs.terms import chunk_keys
 
 #: The largest number of values in a sample (64 MB). More take memory and reduce sampling errors.
 SAMPLE_VALUES = 1 << 23
@@ -119,6 +119,32 @@ def hashes_of(chunk: Chunk) -> NDArray[np.uint64]:
     keys, codes = chunk_keys(chunk)
     of_keys = np.array([crc32(repr(key).encode()) for key in keys], np.uint64)
     return mixed(hashes + of_keys[codes])
+
+
+def row_hashes(rows: Matrix) -> NDArray[np.uint64]:
+    """Return a hash of the values of each row, rounded to 23 significant bits.
+
+    The rounding is needed because the last bits of a feature map may depend on the chunk size.
+    """
+    dense = rows.toarray() if hasattr(rows, "toarray") else rows
+    odd = np.random.default_rng(20060).integers(0, 2**63, dense.shape[1], np.uint64) * 2 + 1
+    bits = np.ascontiguousarray(dense + 0.0, np.float64).view(np.uint64)
+    bits = (bits + np.uint64(1 << 28)) >> np.uint64(29)
+    return mixed((bits * odd).sum(axis=1, dtype=np.uint64))
+
+
+def pair_hashes(chunk: Chunk) -> NDArray[np.uint64]:
+    """Return a hash of the values of each pair, which does not depend on the order in it."""
+    assert chunk.pairs is not None
+    hashes = row_hashes(chunk.rows)[chunk.pairs]
+    return mixed(hashes[:, 0] + hashes[:, 1])
+
+
+def mixed(h: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return hashes in which each bit depends on all input bits (splitmix64)."""
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
+        h = (h ^ (h >> np.uint64(shift))) * np.uint64(factor)
+    return h
 
 
 # ---- training pairs by learned distance --------------------------------------------------------

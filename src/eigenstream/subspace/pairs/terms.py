@@ -6,10 +6,26 @@ import numpy as np
 
 from eigenstream.core.linalg import Float64s, row_squares
 from eigenstream.core.storable import storable
-from eigenstream.rows.chunk import Chunk
-from eigenstream.subspace.pairs.hashes import chunk_keys
+from eigenstream.rows.chunk import Chunk, Places
 from eigenstream.subspace.sums.block import Block, Part, Shares, mean_of
 from eigenstream.subspace.sums.terms import NOTHING, Center, Parts, Sides, Terms, Weights
+
+
+def chunk_keys(chunk: Chunk) -> tuple[list[tuple[object, object]], Places]:
+    """Return the (task, label) classes of a chunk, and the index of each row's class.
+
+    Targets are labels of shape (n,), or labels and tasks of shape (n, 2).
+    """
+    targets = np.asarray(chunk.targets)
+    if targets.ndim == 1:
+        names, codes = np.unique(targets, return_inverse=True)
+        return [(None, name) for name in names.tolist()], codes.astype(np.intp)
+    labels, of_label = np.unique(targets[:, 0].tolist(), return_inverse=True)
+    tasks, of_task = np.unique(targets[:, 1].tolist(), return_inverse=True)
+    both, codes = np.unique(of_task * len(labels) + of_label, return_inverse=True)
+    names, groups = labels.tolist(), tasks.tolist()
+    keys = [(groups[k // len(names)], names[k % len(names)]) for k in both.tolist()]
+    return keys, codes.astype(np.intp)
 
 
 @storable(weights="dict[number]", longest="number")
