@@ -125,9 +125,8 @@ class ClassSubspace(PairwiseEstimator):
     one standard error of the smallest loss (two for 5 to 9 classes), those nearest to mixing 0.3
     and shrinkage 0.6 are taken, or for less than 10 classes those nearest to raw distance.
     Cosine distance is about the mean of all rows, and its preferred mixing is 1. It is compared
-    with Euclidean distance at the smallest loss of each. With 10 classes or more, Euclidean
-    distance is used only if it is better by more than one standard error. With fewer, this holds
-    for cosine.
+    with Euclidean distance at the smallest loss of each. With fewer than 10 classes, cosine must be
+    better by more than one standard error (two for 5 to 9 classes).
     The selection is for new classes. For new rows of the training classes, pass
     ``shrinkage=0.1, mixing=0``.
 

@@ -315,11 +315,12 @@ def select(
     family: Family,
     slack: float,
     preferred: Preferred,
+    kind_slack: float = 0.0,
 ) -> Selection:
     """Return the candidate nearest to the preferred one, of those near the best.
 
     Its kind of distance is the first of ``preferred``, unless the best candidate of the other kind
-    is better by more than ``slack``. More components are preferred.
+    is better by more than ``kind_slack``. More components are preferred.
     """
     n_folds = len(losses)
     if not losses:
@@ -332,7 +333,7 @@ def select(
     kinds = {kind: np.flatnonzero([name[3] == kind for name in names]) for kind in preferred}
     kinds = {kind: places for kind, places in kinds.items() if len(places)}
     firsts = [places[int(table[:, places].mean(axis=0).argmin())] for places in kinds.values()]
-    normalize = [*kinds][0 if 0 in near_best(table[:, firsts], slack) else 1]
+    normalize = [*kinds][0 if 0 in near_best(table[:, firsts], kind_slack) else 1]
     alike = kinds[normalize]
 
     def distance(place: int) -> tuple[int, float, int]:

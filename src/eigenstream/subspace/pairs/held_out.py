@@ -91,6 +91,8 @@ class Folds:
     folds: list[Fold]
     slack: float
     preferred: Preferred
+    #: The slack of the kind of distance: none for labels of 10 classes or more.
+    kind_slack: float = 0.0
 
 
 def roc_areas(distances: Float64s, same: NDArray[np.bool_], counts: Places) -> Float64s:
@@ -191,7 +193,9 @@ def folds_of_classes(learner: Learner, rows: Chunk) -> Folds:
     slack = NEAR_IF_FEW / np.sqrt(n / 2)
     if not FEWEST_CLASSES <= n < BUCKETS:
         slack = NEAR / np.sqrt(max(len(folds), 1))
-    return Folds(folds, float(slack), RAW if n < BUCKETS else PREFERRED)
+    if n < BUCKETS:
+        return Folds(folds, float(slack), RAW, float(slack))
+    return Folds(folds, float(slack), PREFERRED)
 
 
 def few_classes(terms: ClassTerms) -> bool:
@@ -373,7 +377,7 @@ def folds_of_pairs(graph: PairGraph, scatters: Scatters) -> Folds:
         counts = np.ones(len(same), np.intp)
         folds.append(Fold(sums, NOTHING, rows, chosen.pairs, same, counts))
     slack = NEAR / np.sqrt(max(len(folds), 1))
-    return Folds(folds if len(folds) > 1 else [], float(slack), PREFERRED)
+    return Folds(folds if len(folds) > 1 else [], float(slack), PREFERRED, float(slack))
 
 
 def mean_of_members(pairs: Chunk) -> Float64s:

@@ -114,7 +114,8 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
     "ratio": the family of :class:`ClassSubspace`, where W is half the mean square of positive
     differences, and S is half that of negative differences minus W. Negative variances of S are
     dropped. Folds hold out regions of the rows, with every pair that touches them, since folds of
-    pairs share rows. A region is a set of rows that chains of positive pairs connect, or a cluster
+    pairs share rows. Euclidean distance is used only if it is better than cosine by more than one
+    standard error. A region is a set of rows that chains of positive pairs connect, or a cluster
     of them. Without negative pairs, 2000 random pairs of rows that are not connected replace them.
     If groups of connected rows show 5 to 9 identities, raw distance is used, because discriminants
     of so few do not suit new identities. With less than about one positive pair for two rows this

@@ -310,7 +310,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
                 areas = roc_areas(squares, fold.same, fold.counts)
                 losses.append(dict(zip(names, (1.0 - areas).tolist(), strict=True)))
             preferred = folds.preferred if losses else RAW
-            selection = select(losses, family, folds.slack, preferred)
+            selection = select(losses, family, folds.slack, preferred, folds.kind_slack)
             family = selection.family
         (shrinkage,), (mixing,), (n,) = family.shrinkages, family.mixings, family.numbers
         (normalize,) = family.normalizations
