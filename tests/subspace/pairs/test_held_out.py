@@ -2,7 +2,10 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from eigenstream import ClassSubspace, PairSubspace, sample_pairs
 from eigenstream.rows.chunk import Chunk
 from eigenstream.subspace.pairs.held_out import (
     ETAS,
@@ -10,6 +13,7 @@ from eigenstream.subspace.pairs.held_out import (
     _place,
     folds_of_classes,
     learner_of,
+    roc_areas,
 )
 from eigenstream.subspace.pairs.terms import ClassTerms
 
@@ -50,3 +54,44 @@ def test_the_place_of_a_weight_is_the_mean_of_the_good_ones():
     assert _place(losses) == pytest.approx(3.0)
     losses[:, 6] += [0.02, 0.04, 0.02, 0.04]  # 5.2 standard errors above
     assert _place(losses) == pytest.approx(1.5, abs=1e-4)
+
+
+def share_of_same_pairs(distances, same, counts, rate):
+    """Return the mean height of the ROC curve up to a rate, segment by segment."""
+    ends = np.unique(distances)
+    inside = np.vstack([np.zeros(len(same), bool), distances <= ends[:, None]])
+    heights, rates = (
+        (inside * counts)[:, kind].sum(axis=1) / counts[kind].sum() for kind in (same, ~same)
+    )
+    total = 0.0
+    for low, high, left, right in zip(rates, rates[1:], heights, heights[1:], strict=False):
+        if low < rate and high > low:
+            end = min(high, rate)
+            at_end = left + (right - left) * (end - low) / (high - low)
+            total += (end - low) * (left + at_end) / 2.0
+    return total / rate
+
+
+@given(st.integers(2, 40), st.integers(1, 8), st.sampled_from([0.1, 1.0]), st.integers(0, 99))
+@settings(max_examples=60, deadline=None)
+def test_areas_are_those_of_the_plain_curve(n, n_values, rate, seed):
+    rng = np.random.default_rng(seed)
+    distances, counts = rng.integers(n_values, size=(3, n)).astype(float), rng.integers(1, 4, n)
+    same = rng.permutation(n) < rng.integers(1, n)
+    expected = [share_of_same_pairs(row, same, counts, rate) for row in distances]
+    np.testing.assert_allclose(roc_areas(distances, same, counts, rate), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("criterion", ["ratio", "difference"])
+def test_low_false_positives_have_the_larger_loss(criterion):
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(20), 8)
+    X = rng.standard_normal((20, 6))[y] + rng.standard_normal((len(y), 6))
+    pairs, signs = sample_pairs(y, 600, random_state=0)
+    for kind, data in (ClassSubspace, (X, y)), (PairSubspace, (X[pairs], signs)):
+        losses = []
+        for selection in ("area", "low false positives"):
+            result = kind(2, criterion=criterion, selection=selection).fit(*data).result_
+            choice = result.choice if criterion == "difference" else result.selection
+            losses.append(choice.losses)
+        assert (losses[1] > losses[0]).mean() > 0.9

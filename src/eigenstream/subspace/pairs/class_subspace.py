@@ -78,7 +78,7 @@ class ClassSubspace(PairwiseEstimator):
         the weight 1. "auto" compares 12 weights from 10 to 0.003 by the ROC area of pairs of
         held-out classes. "margin_risk" minimises the training risk at margin 0.01, as the paper
         does.
-    <solver, features, missing>
+    <selection, solver, features, missing>
 
     Attributes
     ----------
@@ -172,6 +172,7 @@ class ClassSubspace(PairwiseEstimator):
         normalize: bool | str = "auto",
         scale: bool | str = "auto",
         eta: Setting = "auto",
+        selection: str = "area",
         solver: str | Solver = "auto",
         features: Transformer | None = None,
         missing: str = "raise",
@@ -183,6 +184,7 @@ class ClassSubspace(PairwiseEstimator):
         self.normalize = normalize
         self.scale = scale
         self.eta = eta
+        self.selection = selection
         self.solver = solver
         self.features = features
         self.missing = missing

@@ -37,6 +37,9 @@ FEWEST_CLASSES = 5
 #: The sampled pairs of each kind in a fold. More pairs take time and lower the noise of the losses.
 PAIRS = 2000
 
+#: The largest false-positive rate of each ``selection``: the loss is one minus the area up to it.
+RATES = {"area": 1.0, "low false positives": 0.1}
+
 #: Losses within this number of standard errors of the smallest one count as equal. The second is
 #: for 5 to 9 classes. Larger numbers select the preferred parameters more often.
 NEAR, NEAR_IF_FEW = 1.0, 2.0
@@ -95,28 +98,46 @@ class Folds:
     kind_slack: float = 0.0
 
 
-def roc_areas(distances: Float64s, same: NDArray[np.bool_], counts: Places) -> Float64s:
-    """Return the probability that a same pair is nearer than a different one (ties: 1/2).
+def roc_areas(
+    distances: Float64s, same: NDArray[np.bool_], counts: Places, rate: float = 1.0
+) -> Float64s:
+    """Return the mean share of same pairs accepted at false-positive rates up to ``rate``.
 
-    A row of distances is a candidate, and each pair occurs ``counts`` times.
+    A row of distances is a candidate, and each pair occurs ``counts`` times. At rate 1, the share
+    is the probability that a same pair is nearer than a different one (ties: 1/2).
 
     >>> distances = np.array([[1.0, 2.0, 2.0, 3.0], [1.0, 2.0, 3.0, 4.0]])
     >>> same = np.array([True, True, False, False])
     >>> roc_areas(distances, same, np.ones(4, int))
     array([0.875, 1.   ])
+    >>> roc_areas(distances, same, np.ones(4, int), 0.1)
+    array([0.55, 1.  ])
     """
     order = np.argsort(distances, axis=1)
     ordered = np.take_along_axis(distances, order, axis=1)
+    steps = np.pad(ordered[:, 1:] > ordered[:, :-1], ((0, 0), (1, 1)), constant_values=True)
     far = np.where(same, 0, counts)[order]
     near = np.cumsum(np.where(same, counts, 0)[order], axis=1)
-    before = np.pad(near, ((0, 0), (1, 0)))[:, :-1]
-    steps = np.pad(ordered[:, 1:] > ordered[:, :-1], ((0, 0), (1, 1)), constant_values=True)
-    # Equal distances have the numbers of same pairs before the first and up to the last of them.
-    below = np.maximum.accumulate(np.where(steps[:, :-1], before, 0), axis=1)
-    last = np.where(steps[:, 1:], near, near[:, -1:])
-    up_to = np.minimum.accumulate(last[:, ::-1], axis=1)[:, ::-1]
-    areas = (far * (below + up_to)).sum(axis=1) / (2.0 * near[0, -1] * far[0].sum())
+    below, up_to = _sums_at_ties(near, steps)
+    heights = 0.5 * (below + up_to)
+    if rate < 1.0:  # the ROC curve is linear between ties
+        passed = np.cumsum(far, axis=1)
+        ends = np.minimum([passed - far, passed], rate * passed[0, -1])
+        first, last = _sums_at_ties(passed, steps)
+        heights = below + (up_to - below) * (ends.mean(axis=0) - first) / np.maximum(
+            last - first, 1
+        )
+        far = ends[1] - ends[0]
+    areas = (far * heights).sum(axis=1) / (near[0, -1] * far[0].sum())
     return np.asarray(areas, np.float64)
+
+
+def _sums_at_ties(sums: Places, steps: NDArray[np.bool_]) -> tuple[Places, Places]:
+    """Return cumulative sums before the first and up to the last of equal distances."""
+    before = np.pad(sums, ((0, 0), (1, 0)))[:, :-1]
+    first = np.maximum.accumulate(np.where(steps[:, :-1], before, 0), axis=1)
+    last = np.where(steps[:, 1:], sums, sums[:, -1:])
+    return first, np.minimum.accumulate(last[:, ::-1], axis=1)[:, ::-1]
 
 
 def learner_of(terms: Terms, rows: Chunk) -> Learner:
@@ -425,10 +446,12 @@ def choose(
     folds: list[Fold],
     columns: Callable[[MatrixOperator, float, Weights], Float64s],
     scale: Float64s | None = None,
+    rate: float = 1.0,
 ) -> Choice:
     """Return the weight that best separates held-out classes or pairs, and 1 without folds.
 
-    ``columns`` solves for one weight. The loss is one minus the ROC area of the test pairs.
+    ``columns`` solves for one weight. The loss is one minus the ROC area of the test pairs up to a
+    false-positive rate.
     """
     losses: list[list[float]] = []
     for fold in folds:
@@ -440,7 +463,7 @@ def choose(
             operator, differences = operator.scaled(scale, mean), differences / scale
         along = (differences @ columns(operator, eta, totals) for eta in ETAS)
         squares = np.array([(Z**2).sum(axis=1) for Z in along])
-        losses.append((1.0 - roc_areas(squares, fold.same, fold.counts)).tolist())
+        losses.append((1.0 - roc_areas(squares, fold.same, fold.counts, rate)).tolist())
     if not losses:
         return Choice(1.0, np.array(ETAS), np.ones(len(ETAS)))
     place = _place(np.array(losses))

@@ -74,7 +74,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         For "difference": the weight of negative pairs; positive pairs have the weight 1. "auto"
         compares 12 weights from 10 to 0.003 by the ROC area of held-out pairs. "margin_risk"
         minimises the training risk at margin 0.01, as the paper does.
-    <solver, features>
+    <selection, solver, features>
     preprocessor : array of shape (n, D), optional
         The rows that index pairs refer to.
     <missing>
@@ -163,6 +163,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         normalize: bool | str = "auto",
         scale: bool | str = "auto",
         eta: Setting = "auto",
+        selection: str = "area",
         solver: str | Solver = "auto",
         features: Transformer | None = None,
         preprocessor: RowsLike = None,
@@ -175,6 +176,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         self.normalize = normalize
         self.scale = scale
         self.eta = eta
+        self.selection = selection
         self.solver = solver
         self.features = features
         self.preprocessor = preprocessor

@@ -49,6 +49,7 @@ from eigenstream.subspace.pairs.discriminants import (
     select,
 )
 from eigenstream.subspace.pairs.held_out import (
+    RATES,
     RAW,
     REGION_SHRINKAGE,
     Choice,
@@ -105,6 +106,10 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         about the mean: ``sqrt(2 - 2 cos)``. "auto" compares Euclidean and cosine distance on
         held-out classes or pairs. It is False for an integer n_components, for several tasks,
         or if both shrinkage and mixing are numbers. "difference" ignores it.
+    selection : {"area", "low false positives"}, default="area"
+        The loss that "auto" minimises on held-out classes or pairs: one minus the ROC area, or
+        minus the mean true-positive rate at false-positive rates up to 0.1. The second suits
+        retrieval and verification of embeddings, where few pairs are of the same class.
     """
 
     eta: Any
@@ -113,6 +118,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
     mixing: Setting
     normalize: bool | str
     scale: bool | str
+    selection: str
 
     _bounded = True
     _parameter_constraints: ClassVar[Constraints] = SubspaceEstimator._parameter_constraints | {
@@ -122,6 +128,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         "shrinkage": [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"})],
         "mixing": [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"})],
         "normalize": [FLAG, StrOptions({"auto"})],
+        "selection": [StrOptions({*RATES})],
     }
 
     #: The size of the sample that errors are counted on. None is the default size.
@@ -307,7 +314,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
                 kept = kept.scaled(scale, terms.mean)
                 points = fold.rows if scale is None else fold.rows / scale
                 names, squares = family.squared_distances(Axes(kept), points, fold.pairs)
-                areas = roc_areas(squares, fold.same, fold.counts)
+                areas = roc_areas(squares, fold.same, fold.counts, RATES[self.selection])
                 losses.append(dict(zip(names, (1.0 - areas).tolist(), strict=True)))
             preferred = folds.preferred if losses else RAW
             selection = select(losses, family, folds.slack, preferred, folds.kind_slack)
@@ -372,7 +379,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
                 return np.asarray(pairs.vectors[:, pairs.values > operator.cut(weights)])
 
             folds = self._folds(inside, self._test_rows(learner, basis, scale)).folds
-            return choose(folds, columns, scale)
+            return choose(folds, columns, scale, RATES[self.selection])
         totals = learner.terms.totals()
 
         def loss(eta: float) -> float:
