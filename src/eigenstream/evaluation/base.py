@@ -23,6 +23,8 @@ EXACT_PAIRS = 2**20
 #: Bins of the histogram from 0 to the largest distance of the data. More bins reduce the error.
 BINS = 2**17
 
+#: The number of values of differences that are in memory at a time. More do not fit the cache.
+BLOCK_VALUES = 2**18
 
 #: ``spread(call, out, n)`` lets ``call(out, first, last)`` add to ``out`` for ranges of n rows.
 Spread = Callable[[Callable[..., None], Float64s, int], None]
@@ -115,7 +117,7 @@ class PairCounts:
 
 def distances_of(Z: Float64s, index: NDArray[np.intp]) -> Float64s:
     """Return the distances between rows with these indices, in blocks."""
-    out, step = np.empty(len(index)), 1 << 20
+    out, step = np.empty(len(index)), max(BLOCK_VALUES // Z.shape[1], 1)
     for start in range(0, len(index), step):
         part = index[start : start + step]
         apart = Z[part[:, 0]] - Z[part[:, 1]]

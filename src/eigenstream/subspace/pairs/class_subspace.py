@@ -1,6 +1,6 @@
 """Distances from labelled rows: all implied pairs, in linear time."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -357,12 +357,16 @@ class ClassSubspace(PairwiseEstimator):
     def _sample(self, width: int) -> Sample:
         return Sample(width, self._SAMPLE_SIZE or MOST_ROWS)
 
-    def _scatters(self, learner: Learner, n_features: int, held_out: Parts = NOTHING) -> Scatters:
+    def _scatters(
+        self, learner: Learner, n_features: int, held_out: Sequence[Parts] = (NOTHING,)
+    ) -> list[Scatters]:
         ready = learner.ahead()
         terms: Any = ready.terms
-        shares, between = terms.covariances(held_out)
-        within = ready.sums.combined(shares)
-        return Scatters(within, between, n_features, terms.floor, factored=True)
+        shares, betweens = zip(*map(terms.covariances, held_out), strict=True)
+        return [
+            Scatters(within, between, n_features, terms.floor, factored=True)
+            for within, between in zip(ready.sums.combined(*shares), betweens, strict=True)
+        ]
 
     def _test_rows(
         self, learner: Learner, basis: Float64s | None = None, scale: Float64s | None = None

@@ -1,5 +1,6 @@
 """Distances from pairs marked as same or different."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar, Self
 
@@ -318,10 +319,12 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
     def _sample(self, width: int) -> PairSample:
         return PairSample(width, self._SAMPLE_SIZE or MOST_PAIRS)
 
-    def _scatters(self, learner: Learner, n_features: int, held_out: Parts = NOTHING) -> Scatters:
+    def _scatters(
+        self, learner: Learner, n_features: int, held_out: Sequence[Parts] = (NOTHING,)
+    ) -> list[Scatters]:
         operator = learner.operator()
         within = operator.penalty / 2.0
-        return Scatters(within, operator.reward / 2.0 - within, n_features, operator.floor)
+        return [Scatters(within, operator.reward / 2.0 - within, n_features, operator.floor)]
 
     def _graph(self, learner: Learner) -> PairGraph:
         return PairGraph.of(learner.ahead().sample.kept)  # type: ignore[union-attr, arg-type]
@@ -335,7 +338,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         return replace(graph, chunk=replace(graph.chunk, rows=graph.chunk.rows @ basis))
 
     def _folds(self, learner: Learner, rows: PairGraph) -> Folds:
-        return folds_of_pairs(rows, self._scatters(learner, learner.terms.n_features))
+        return folds_of_pairs(rows, *self._scatters(learner, learner.terms.n_features))
 
     def _middle(self, learner: Learner) -> Float64s:
         return mean_of_members(learner.ahead().sample.kept)  # type: ignore[union-attr, arg-type]

@@ -1,7 +1,9 @@
 """Base of the estimators that learn from pairs and from labels."""
 
 from abc import abstractmethod
+from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import groupby
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self, cast
 
@@ -53,6 +55,7 @@ from eigenstream.subspace.pairs.held_out import (
     RAW,
     REGION_SHRINKAGE,
     Choice,
+    Fold,
     Folds,
     PairGraph,
     choose,
@@ -189,8 +192,10 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         return fit
 
     @abstractmethod
-    def _scatters(self, learner: Learner, n_features: int, held_out: Parts = NOTHING) -> Scatters:
-        """Return the covariances within and between classes, without the held-out parts."""
+    def _scatters(
+        self, learner: Learner, n_features: int, held_out: Sequence[Parts] = (NOTHING,)
+    ) -> list[Scatters]:
+        """Return the covariances within and between classes, without each set of parts."""
 
     @abstractmethod
     def _test_rows(
@@ -277,7 +282,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
     def _divisors(self, learner: Learner) -> Float64s | None:
         """Return the divisors of the features that ``scale`` asks for, or None."""
         if self.scale == "within":
-            scatters = self._scatters(learner, learner.terms.n_features)
+            (scatters,) = self._scatters(learner, learner.terms.n_features)
             return scatters.deviations(learner.terms.mean)
         return None
 
@@ -294,7 +299,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
             basis, trace = sides.basis.T, sides.penalty_trace
             scatters = Scatters(sides.penalty, sides.reward, width, trace=trace)
         else:
-            scatters = self._scatters(inside, width)
+            (scatters,) = self._scatters(inside, width)
         if not float(np.trace(scatters.within)) > 0.0:
             raise ValueError(
                 "criterion='ratio' divides by the scatter of positive pairs, but all positive "
@@ -309,8 +314,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         if family.several:
             folds = self._folds(inside, self._test_rows(learner, basis, scale))
             losses: list[dict[Member, float]] = []
-            for fold in folds.folds:
-                kept = self._scatters(fold.learner, width, fold.left_out)
+            for fold, kept in self._scatters_of(folds.folds, width):
                 kept = kept.scaled(scale, terms.mean)
                 points = fold.rows if scale is None else fold.rows / scale
                 names, squares = family.squared_distances(Axes(kept), points, fold.pairs)
@@ -340,6 +344,13 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
             selection=selection,
             n_positive=len(axes.discriminants(shrinkage).variances),
         )
+
+    def _scatters_of(self, folds: list[Fold], width: int) -> Iterator[tuple[Fold, Scatters]]:
+        """Yield each fold with the covariances without its held-out parts."""
+        for _, alike in groupby(folds, key=lambda fold: id(fold.learner)):
+            group = list(alike)
+            left_out = [fold.left_out for fold in group]
+            yield from zip(group, self._scatters(group[0].learner, width, left_out), strict=True)
 
     def _family(self, axes: Axes, width: int, *, several_tasks: bool) -> Family:
         """Return the members of the family to compare."""

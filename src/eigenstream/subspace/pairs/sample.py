@@ -15,7 +15,7 @@ from eigenstream.core.device import on_host
 from eigenstream.core.linalg import Float64s
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Array, Matrix
-from eigenstream.evaluation.base import PairCounts, counts_of_pairs
+from eigenstream.evaluation.base import BLOCK_VALUES, PairCounts, counts_of_pairs, distances_of
 from eigenstream.evaluation.pair_risk import TrainingRows
 from eigenstream.rows.chunk import Chunk, joined
 from eigenstream.subspace.pairs.terms import chunk_keys
@@ -126,11 +126,16 @@ def row_hashes(rows: Matrix) -> NDArray[np.uint64]:
 
     The rounding is needed because the last bits of a feature map may depend on the chunk size.
     """
-    dense = rows.toarray() if hasattr(rows, "toarray") else rows
-    odd = np.random.default_rng(20060).integers(0, 2**63, dense.shape[1], np.uint64) * 2 + 1
-    bits = np.ascontiguousarray(dense + 0.0, np.float64).view(np.uint64)
-    bits = (bits + np.uint64(1 << 28)) >> np.uint64(29)
-    return mixed((bits * odd).sum(axis=1, dtype=np.uint64))
+    n, width = rows.shape
+    odd = np.random.default_rng(20060).integers(0, 2**63, width, np.uint64) * 2 + 1
+    sums, step = np.empty(n, np.uint64), max(BLOCK_VALUES // width, 1)
+    for first in range(0, n, step):
+        part = rows[first : first + step]
+        part = part.toarray() if hasattr(part, "toarray") else part
+        bits = np.ascontiguousarray(part + 0.0, np.float64).view(np.uint64)
+        bits = (bits + np.uint64(1 << 28)) >> np.uint64(29)
+        (bits * odd).sum(axis=1, dtype=np.uint64, out=sums[first : first + step])
+    return mixed(sums)
 
 
 def pair_hashes(chunk: Chunk) -> NDArray[np.uint64]:
@@ -196,8 +201,7 @@ def training_rows(sample: Sample, project: Project) -> TrainingRows:
 def lengths_of(chunk: Chunk, project: Project) -> Float64s:
     """Return the distance of the members of each pair after projection."""
     assert chunk.pairs is not None
-    Z = project(chunk.rows)
-    return np.asarray(np.linalg.norm(Z[chunk.pairs[:, 0]] - Z[chunk.pairs[:, 1]], axis=1))
+    return distances_of(project(chunk.rows), chunk.pairs)
 
 
 def numbers_of(hashes: NDArray[np.uint64], signs: Array, weights: Float64s) -> tuple[float, float]:

@@ -187,9 +187,22 @@ class Moments(Sums):
                 inside._sum(part)._add_vectors(vectors @ basis)
         return inside
 
-    def combined(self, shares: Shares) -> Float64s:
-        """Return the sum of all parts by their shares."""
-        return mirrored(self._lower(shares))
+    def combined(self, *shares: Shares) -> list[Float64s]:
+        """Return the sum of all parts for each of several sets of shares.
+
+        Parts whose shares are equal in each set are added once.
+        """
+        groups: dict[tuple[float, ...], dict[Part, float]] = {}
+        for part in self.sums:
+            values = tuple(each.get(part, 0.0) for each in shares)
+            groups.setdefault(values, {})[part] = 1.0
+        totals = [np.zeros((self.n_features, self.n_features), order="F") for _ in shares]
+        for values, parts in groups.items():
+            if any(values):
+                group = self._lower(parts)
+                for total, share in zip(totals, values, strict=True):
+                    total += share * group
+        return [mirrored(total) for total in totals]
 
     def _lower(self, shares: Shares, closing: Block | None = None, sign: float = 1.0) -> Float64s:
         """Return the lower triangle of the sum of all parts by their shares, times the sign."""
@@ -202,7 +215,9 @@ class Moments(Sums):
                 on_device = isinstance(sums.total, DeviceArray)
                 total += share * (sums.total.toarray() if on_device else sums.total)
             if share and sums.vectors:
-                signed[np.sign(share)].append(np.sqrt(abs(share)) * np.concatenate(sums.vectors))
+                vectors = np.concatenate(sums.vectors)
+                own *= np.sqrt(abs(share))
+                signed[np.sign(share)].append(own)
         if closing is not None:
             for part in closing.parts:
                 share = sign * shares.get(part, 0.0)
