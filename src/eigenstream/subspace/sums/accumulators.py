@@ -215,7 +215,7 @@ class Moments(Sums):
                 on_device = isinstance(sums.total, DeviceArray)
                 total += share * (sums.total.toarray() if on_device else sums.total)
             if share and sums.vectors:
-                vectors = np.concatenate(sums.vectors)
+                own = np.concatenate(sums.vectors)
                 own *= np.sqrt(abs(share))
                 signed[np.sign(share)].append(own)
         if closing is not None:
