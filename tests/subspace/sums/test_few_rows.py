@@ -7,9 +7,18 @@ import pytest
 from scipy.sparse import csr_array, hstack, random_array
 from sklearn.base import clone
 
-from eigenstream import ClassSubspace, ContrastSubspace, PairSubspace, SlowSubspace, StreamPCA
+from eigenstream import (
+    ClassSubspace,
+    ContrastSubspace,
+    Kernel,
+    PairSubspace,
+    SlowSubspace,
+    StreamPCA,
+)
 from eigenstream.core.linalg import principal_angles
 from eigenstream.subspace.solvers import dense
+from eigenstream.subspace.sums import operators
+from eigenstream.subspace.sums.accumulators import Moments
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.watchers import peaks
 
@@ -127,3 +136,19 @@ def test_auto_is_dense_for_few_rows_of_any_width(monkeypatch):
     for model in (StreamPCA(2, scale=True), SlowSubspace(2, center="sequences")):
         with pytest.raises(ValueError, match="do not fit in memory"):
             fit(model, rows)
+
+
+def test_a_kernel_forms_no_matrix_of_its_terms(monkeypatch):
+    rng = np.random.default_rng(2)
+    labels = rng.integers(0, 6, 1600)
+    rows = rng.standard_normal((1600, 20)) + rng.standard_normal((6, 20))[labels]
+    rows[100] = rows[7]
+    model = ClassSubspace(5, criterion="difference", eta=1.0, solver=Kernel())
+    with monkeypatch.context() as without:
+        without.setattr(Moments, "_lower", None)
+        model.fit(rows, labels)
+    monkeypatch.setattr(operators, "LANCZOS_SIZE", 10_000)
+    dense_twin = clone(model).fit(rows, labels)
+    np.testing.assert_allclose(model.eigenvalues_, dense_twin.eigenvalues_, rtol=1e-10)
+    features = dense_twin.transform(rows)
+    np.testing.assert_allclose(model.transform(rows), features, atol=1e-10 * features.max())

@@ -77,9 +77,12 @@ class FeatureMap:
                 return
         waited, self.waiting = [*self.waiting, chunk], []
         for part in waited:
-            features = self.transformer.transform(part.rows)
-            check_finite(features, name=f"the output of {type(self.transformer).__name__}")
-            yield replace(part, rows=features)
+            step = part.n if part.pairs is not None else MAPPED_ROWS
+            for first in range(0, part.n, max(step, 1)):
+                piece = part[first : first + step]
+                features = self.transformer.transform(piece.rows)
+                check_finite(features, name=f"the output of {type(self.transformer).__name__}")
+                yield replace(piece, rows=features)
 
     def _collect(self, chunk: Chunk) -> None:
         """Fit the map to exactly the rows that it still needs, whatever the chunking."""
@@ -108,6 +111,9 @@ def check_same_map(left: FeatureMap | None, right: FeatureMap | None) -> None:
             "features=FrozenEstimator(map) to both."
         )
 
+
+#: The number of rows that a map maps at a time. More rows take more memory.
+MAPPED_ROWS = 1024
 
 #: The number of values of centred rows at a time (256 KB). More would leave the cache.
 NEAR_VALUES = 1 << 15

@@ -78,7 +78,15 @@ def check_map(features: Transformer) -> None:
         check_sharpness(gamma, median_square(prototypes), "gamma='median'")
 
 
-@storable(rows_="any?", gamma_="number?", order_="i8 r?", factor_="f8 r r?", n_rows_="int?")
+@storable(
+    rows_="any?",
+    gamma_="number?",
+    order_="i8 r?",
+    factor_="f8 r r?",
+    n_rows_="int?",
+    _hashes="-",
+    _by_hash="-",
+)
 class KernelMap(TransformerMixin, BaseEstimator):
     """Map of rows to coordinates whose inner products are the values of the rbf kernel.
 
@@ -101,24 +109,37 @@ class KernelMap(TransformerMixin, BaseEstimator):
         if self.gamma is not None:
             check_sharpness(self.gamma, median)
         gram = self._values(self.rows_)
-        tolerance = RANK_TOLERANCE * float(np.diagonal(gram).max(initial=0.0))
-        factor, order, rank, _ = lapack.dpstrf(
-            gram.T, lower=1, tol=max(tolerance, 1e-300), overwrite_a=1
-        )
-        self.order_ = (order - 1)[:rank].astype(np.intp)
-        self.factor_ = np.tril(factor[:rank, :rank])
+        # LAPACK sees the transpose, so an upper factor there is a lower one of contiguous rows.
+        upper, order, rank, _ = lapack.dpstrf(gram.T, lower=0, tol=RANK_TOLERANCE, overwrite_a=1)
+        del gram
+        factor = upper.T if rank == len(order) else upper[:rank, :rank].T.copy()
+        for k, row in enumerate(factor):
+            row[k + 1 :] = 0.0
+        self.order_, self.factor_ = (order - 1)[:rank].astype(np.intp), factor
         self.n_rows_ = self.rows_.shape[0]
         self.rows_ = self.rows_[self.order_]
+        self._loaded()
         return self
 
+    def _loaded(self) -> None:
+        """Sort the hashes of the training rows."""
+        hashes = row_hashes(self.rows_)
+        self._by_hash = np.argsort(hashes)
+        self._hashes = hashes[self._by_hash]
+
     def transform(self, X: RowsLike) -> Float64s:
-        """Return the coordinates of rows."""
+        """Return the coordinates of rows. Those of a training row are in the factor."""
         out = np.empty((X.shape[0], len(self.factor_)))
         step = max(GRAM_VALUES // max(len(self.factor_), 1), 1)
         for first in range(0, len(out), step):
-            values = self._values(X[first : first + step])
-            features = solve_triangular(self.factor_, values.T, lower=True, check_finite=False)
-            out[first : first + step] = features.T
+            rows = dense(X[first : first + step])
+            places = self._by_hash[np.searchsorted(self._hashes[:-1], row_hashes(rows))]
+            new = (rows != self.rows_[places]).any(axis=1)
+            part = out[first : first + step]
+            part[~new] = self.factor_[places[~new]]
+            if new.any():
+                values = self._values(rows[new]).T
+                part[new] = solve_triangular(self.factor_, values, lower=True, check_finite=False).T
         return out
 
     def coefficients(self, columns: Float64s) -> Float64s:
@@ -203,4 +224,6 @@ class Kernel(Solver):
         return RowSpan() if self.kernel == "linear" else KernelMap(self.gamma)
 
     def _sums(self, problem: Problem) -> Moments:
-        return Moments(problem.terms.n_features)
+        moments = Moments(problem.terms.n_features)
+        moments.most = moments.n_features + 1
+        return moments

@@ -5,6 +5,7 @@ An accumulator does not depend on means, lags, pairs or labels. ``Moments`` is e
 """
 
 from copy import copy
+from functools import partial
 
 import numpy as np
 
@@ -14,8 +15,8 @@ from eigenstream.core.storable import storable
 from eigenstream.core.types import Values
 from eigenstream.subspace.sums.base import Sums
 from eigenstream.subspace.sums.block import Block, Edges, Part, Shares
-from eigenstream.subspace.sums.operators import MatrixOperator
-from eigenstream.subspace.sums.terms import NOTHING, Parts, Terms
+from eigenstream.subspace.sums.operators import LANCZOS_SIZE, MatrixOperator
+from eigenstream.subspace.sums.terms import NOTHING, Parts, Terms, Weights
 
 #: The weights of A alone and of B alone.
 REWARD, PENALTY = (1.0, 0.0), (0.0, 1.0)
@@ -25,14 +26,21 @@ REWARD, PENALTY = (1.0, 0.0), (0.0, 1.0)
 WAITING = 256
 
 
-@storable(n_features="int=W", total="f8 W W | None", vectors="list[ndarray]", n_vectors="int")
+@storable(
+    n_features="int=W",
+    total="f8 W W | None",
+    vectors="list[ndarray]",
+    n_vectors="int",
+    most="-",
+)
 class PartSum:
     """The sum of ``u u^T`` over the terms of a part, stored as vectors while they are few."""
 
-    def __init__(self, n_features: int) -> None:
+    def __init__(self, n_features: int, most: int | None = None) -> None:
         self.n_features = n_features
-        #: The sum as a lower triangle or a matrix on a device, or None for fewer than
-        #: n_features / 2 vectors.
+        #: A sum of fewer vectors is stored as vectors.
+        self.most = n_features // 2 if most is None else most
+        #: The sum as a lower triangle or a matrix on a device, or None if it is stored as vectors.
         self.total: Values = None
         self.vectors: list[Float64s] = []
         self.n_vectors = 0
@@ -50,11 +58,14 @@ class PartSum:
         for group in edges:
             n, sparse = n + group.n, sparse or group.sparse
         if (n < WAITING and not sparse) or (
-            self.total is None and self.n_vectors + n < self.n_features // 2 and not sparse
+            self.total is None and self.n_vectors + n < self.most and not sparse
         ):
             self._add_vectors(block.stacked(edges))
         else:
             block.add_moment(edges, self._matrix())
+
+    def _loaded(self) -> None:
+        self.most = self.n_features // 2
 
     def copied(self) -> "PartSum":
         """Return a copy, which may change without changing this sum."""
@@ -87,7 +98,7 @@ class PartSum:
     def _add_vectors(self, vectors: Float64s) -> None:
         self.vectors.append(vectors)
         self.n_vectors += len(vectors)
-        if self.n_vectors < (self.n_features // 2 if self.total is None else WAITING):
+        if self.n_vectors < (self.most if self.total is None else WAITING):
             return
         if isinstance(self.total, DeviceArray):
             vectors = np.concatenate(self.vectors)
@@ -111,9 +122,12 @@ class PartSum:
         return total
 
 
-@storable(n_features="int=W", sums="dict[PartSum]")
+@storable(n_features="int=W", sums="dict[PartSum]", most="-")
 class Moments(Sums):
     """Exact sums, one matrix for each part."""
+
+    #: The number of vectors of a part that are stored as vectors, by default n_features / 2.
+    most: int | None = None
 
     def __init__(self, n_features: int) -> None:
         self.n_features = n_features
@@ -130,7 +144,7 @@ class Moments(Sums):
 
     def copied(self) -> "Moments":
         """Return a copy, which may change without changing these sums."""
-        copied = Moments(self.n_features)
+        copied = copy(self)
         copied.sums = {part: moment.copied() for part, moment in self.sums.items()}
         return copied
 
@@ -157,9 +171,18 @@ class Moments(Sums):
     def operator(self, terms: Terms, held_out: Parts = NOTHING) -> MatrixOperator:
         """Return A and B, without the held-out parts."""
         closing, mean = terms.closing(held_out), terms.mean
-        rewards, penalties = terms.shares(REWARD, held_out), terms.shares(PENALTY, held_out)
-        reward, penalty = self._lower(rewards, closing), self._lower(penalties, closing, -1.0)
+        shares = terms.shares(REWARD, held_out), terms.shares(PENALTY, held_out)
         device_array = None
+        if self.n_features >= LANCZOS_SIZE and all(p.total is None for p in self.sums.values()):
+            moments = self.copied()  # later rows do not change the operator
+            return MatrixOperator(
+                partial(moments.symmetric, shares[0], closing),
+                partial(moments.symmetric, shares[1], closing, -1.0),
+                floor=rounding_of_mean(mean),
+                product=partial(moments.product, sides=shares, closing=closing),
+                size=self.n_features,
+            )
+        reward, penalty = self._lower(shares[0], closing), self._lower(shares[1], closing, -1.0)
         for moment in self.sums.values():
             device_array = moment.total if isinstance(moment.total, DeviceArray) else device_array
         sides, floor = (mirrored(reward), mirrored(penalty)), rounding_of_mean(mean)
@@ -167,16 +190,19 @@ class Moments(Sums):
 
     def few_terms(self, terms: Terms) -> Float64s | None:
         """Return all terms as vectors, or None if there are at least as many as features."""
-        vectors: list[Float64s] = []
+        pieces, n = [], 0
         for part in self.sums.values():
             if part.total is not None:
                 return None
-            vectors += part.vectors
-        if (closing := terms.closing()) is not None:
-            vectors += [closing.vectors(part) for part in closing.parts]
-        if not vectors:
+            pieces += part.vectors
+            n += part.n_vectors
+        if n >= self.n_features:
             return None
-        stacked = np.concatenate(vectors)
+        if (closing := terms.closing()) is not None:
+            pieces += [closing.vectors(part) for part in closing.parts]
+        if not pieces:
+            return None
+        stacked = np.concatenate(pieces)
         return stacked if len(stacked) < self.n_features else None
 
     def along(self, basis: Float64s) -> "Moments":
@@ -204,6 +230,31 @@ class Moments(Sums):
                     total += share * group
         return [mirrored(total) for total in totals]
 
+    def product(
+        self,
+        columns: Float64s,
+        weights: Weights,
+        sides: tuple[Shares, Shares],
+        closing: Block | None,
+    ) -> Float64s:
+        """Return T @ columns by the vectors of all parts, without a matrix."""
+        parts = {part: sums.vectors for part, sums in self.sums.items()}
+        if closing is not None:
+            for part in closing.parts:
+                parts[part] = [*parts.get(part, []), closing.vectors(part)]
+        total = np.zeros_like(columns)
+        for part, pieces in parts.items():
+            share = weights[0] * sides[0].get(part, 0.0) + weights[1] * sides[1].get(part, 0.0)
+            for vectors in pieces if share else ():
+                total += vectors.T @ (share * (vectors @ columns))
+        return total
+
+    def symmetric(
+        self, shares: Shares, closing: Block | None = None, sign: float = 1.0
+    ) -> Float64s:
+        """Return the sum of all parts by their shares, times the sign."""
+        return mirrored(self._lower(shares, closing, sign))
+
     def _lower(self, shares: Shares, closing: Block | None = None, sign: float = 1.0) -> Float64s:
         """Return the lower triangle of the sum of all parts by their shares, times the sign."""
         size = self.n_features
@@ -230,5 +281,5 @@ class Moments(Sums):
 
     def _sum(self, part: Part) -> PartSum:
         if part not in self.sums:
-            self.sums[part] = PartSum(self.n_features)
+            self.sums[part] = PartSum(self.n_features, self.most)
         return self.sums[part]

@@ -1,7 +1,9 @@
 """The operators A and B of ``T = reward * A - penalty * B``, as matrices or by passes over rows."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from inspect import signature
 from operator import methodcaller
 from typing import Any
@@ -47,8 +49,12 @@ BESIDE = 60
 #: this number of restarts at most. LAPACK is as fast for smaller matrices and for flat spectra.
 LANCZOS_SIZE, LANCZOS_SHARE, RESTARTS = 1500, 1 / 20, 8
 
-#: Eigenvalues that differ by this share of the largest one are equal.
-SAME = 1e-12
+#: The number of random columns that estimate the norm of a matrix.
+PROBES = 8
+
+#: Eigenvalues that differ by this share of the largest one are equal. The search for missing
+#: eigenvalues stops at the relative error ROUGH.
+SAME, ROUGH = 1e-12, 1e-2
 
 
 @storable(values="f8 d", vectors="f8 W d")
@@ -89,9 +95,9 @@ def largest(
         values, vectors = device_array.eigh(matrix / unit, n_components)
         return canonical(values * unit, vectors)
     if size >= LANCZOS_SIZE and n_components <= LANCZOS_SHARE * size:
-        pairs = _by_lanczos(matrix / unit, n_components)
+        pairs = by_lanczos(lambda columns: matrix @ columns, size, n_components, unit)
         if pairs is not None:
-            return canonical(pairs.values * unit, pairs.vectors)
+            return pairs
     options: Parameters = {"driver": "evd"}
     if n_components < size:
         options = {"subset_by_index": (size - n_components, size - 1)}
@@ -99,24 +105,33 @@ def largest(
     return canonical(values * unit, vectors)
 
 
-def _by_lanczos(matrix: Float64s, n_components: int) -> Eigenpairs | None:
+def by_lanczos(
+    product: Callable[[Float64s], Float64s], size: int, n_components: int, unit: float
+) -> Eigenpairs | None:
     """Return the largest eigenpairs, or None if they do not converge or if some are missing.
 
-    Iterations from one vector may miss multiple eigenvalues. A Cholesky factor shows that all other
-    eigenvalues are smaller.
+    ``product`` multiplies the matrix by a vector. ``unit`` is about the size of its entries.
     """
-    start = np.random.default_rng(0).standard_normal(len(matrix))
-    n_vectors = n_components + BESIDE
+    rng = np.random.default_rng(0)
+
+    def iterated(matvec: Callable[[Float64s], Float64s], n: int, **options: Any) -> Any:
+        operator = LinearOperator((size, size), matvec=matvec, dtype=np.float64)
+        start = rng.standard_normal(size)
+        return eigsh(operator, n, which="LA", v0=start, maxiter=RESTARTS, **options)
+
     try:
-        values, vectors = eigsh(
-            matrix, n_components, which="LA", v0=start, ncv=n_vectors, maxiter=RESTARTS
+        values, vectors = iterated(
+            lambda v: product(v) / unit, n_components, ncv=n_components + BESIDE
         )
+        # Iterations from one vector may miss multiple eigenvalues: look for more of them.
+        rest = iterated(
+            lambda v: product(v) / unit - vectors @ (values * (vectors.T @ v)), 1, tol=ROUGH
+        )[0]
     except (ArpackNoConvergence, ArpackError):
         return None
-    rest = (vectors * values) @ vectors.T - matrix
-    rest.flat[:: len(rest) + 1] += values.min() + SAME * np.abs(values).max()
-    complete = lapack.dpotrf(rest, lower=1, overwrite_a=1)[1] == 0
-    return Eigenpairs(values, vectors) if complete else None
+    if rest[0] > values.min() + SAME * np.abs(values).max():
+        return None
+    return canonical(values * unit, vectors)
 
 
 def eigenvalues_of(matrix: Float64s) -> Float64s:
@@ -140,23 +155,33 @@ def whitener(matrix: Float64s, rounding: float, floor: float = 0.0) -> Float64s:
 
 
 class MatrixOperator:
-    """A and B as matrices, in all directions or along the rows of an orthonormal ``basis``."""
+    """A and B as matrices, in all directions or along the rows of an orthonormal ``basis``.
+
+    If ``product`` multiplies T by columns without a matrix, A and B are functions that form them
+    when they are needed, and ``size`` is the number of rows.
+    """
 
     def __init__(
         self,
-        reward: Float64s,
-        penalty: Float64s,
+        reward: Any,
+        penalty: Any,
         *,
         basis: Float64s | None = None,
         trace: float | None = None,
         penalty_trace: float | None = None,
         floor: float = 0.0,
         device_array: DeviceArray | None = None,
+        product: Callable[[Float64s, Weights], Float64s] | None = None,
+        size: int = 0,
     ) -> None:
-        self.reward, self.penalty, self.basis = reward, penalty, basis
-        #: The traces of A and B in all directions.
-        self.trace = float(np.trace(reward)) if trace is None else trace
-        self.penalty_trace = float(np.trace(penalty)) if penalty_trace is None else penalty_trace
+        self.basis, self.product, self.size = basis, product, size
+        if product is None:
+            self.reward, self.penalty, self.size = reward, penalty, len(reward)
+            self.trace = np.trace(reward).item() if trace is None else trace
+            trace = penalty_trace
+            self.penalty_trace = np.trace(penalty).item() if trace is None else trace
+        else:
+            self._forms = reward, penalty
         #: The largest eigenvalue of A that rounding of the mean can cause.
         self.floor = floor
         #: True if A and B are zero outside the basis.
@@ -166,10 +191,30 @@ class MatrixOperator:
         #: A sum on the device that computes the eigenpairs, or None for the host.
         self.device_array = device_array
 
+    @cached_property
+    def reward(self) -> Float64s:
+        """The matrix A."""
+        return np.asarray(self._forms[0]())
+
+    @cached_property
+    def penalty(self) -> Float64s:
+        """The matrix B."""
+        return np.asarray(self._forms[1]())
+
+    @cached_property
+    def trace(self) -> float:
+        """The trace of A in all directions."""
+        return float(np.trace(self.reward))
+
+    @cached_property
+    def penalty_trace(self) -> float:
+        """The trace of B in all directions."""
+        return float(np.trace(self.penalty))
+
     @property
     def rounding(self) -> float:
         """The relative size of eigenvalues that may be rounding errors."""
-        return (len(self.reward) + 100) * float(np.finfo(np.float64).eps)
+        return (self.size + 100) * float(np.finfo(np.float64).eps)
 
     def matrix(self, weights: Weights | None = None) -> Float64s:
         """Return T, by default at the weights in use."""
@@ -180,7 +225,11 @@ class MatrixOperator:
 
     def largest(self, weights: Weights, n_components: int) -> Eigenpairs:
         """Return the largest eigenpairs of T."""
-        pairs = largest(self.matrix(weights), n_components, self.device_array)
+        pairs = None
+        if self.product is not None:
+            pairs = self._by_products(weights, n_components)
+        if pairs is None:
+            pairs = largest(self.matrix(weights), n_components, self.device_array)
         if self.basis is None:
             return pairs
         vectors = self.basis.T @ pairs.vectors
@@ -195,9 +244,26 @@ class MatrixOperator:
             return canonical(values, np.hstack([vectors[:, :first], outside]))
         return canonical(pairs.values, vectors)
 
+    def _estimated_norm(self, weights: Weights) -> float:
+        """Return an estimate of the Frobenius norm of T, which is not formed."""
+        assert self.product is not None
+        columns = np.random.default_rng(0).standard_normal((self.size, PROBES))
+        return length(self.product(columns, weights).ravel()) / math.sqrt(PROBES)
+
+    def _by_products(self, weights: Weights, n_components: int) -> Eigenpairs | None:
+        """Return the largest eigenpairs of T without forming it, or None if that does not pay."""
+        times = self.product
+        if times is None or n_components > LANCZOS_SHARE * self.size:
+            return None
+        unit = power_of_two(self._estimated_norm(weights))
+        return by_lanczos(lambda columns: times(columns, weights), self.size, n_components, unit)
+
     def cut(self, weights: Weights) -> float:
         """Return the size below which eigenvalues of T may be rounding errors."""
-        size = length(self.matrix(weights).ravel())
+        if self.product is None:
+            size = length(self.matrix(weights).ravel())
+        else:
+            size = self._estimated_norm(weights)
         return max(self.rounding * size, self.floor * sum(weights))
 
     def count_positive(self, weights: Weights) -> int:
