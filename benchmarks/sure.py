@@ -15,10 +15,13 @@ from benchmarks._tools import console, show
 from eigenstream import DynamicSubspace, SlowSubspace
 
 #: Draws of each kind, and their seed: no draw of this seed has chosen the rule.
-DRAWS, SEED = 60, 20261128
+DRAWS, SEED = 60, 20261129
 
 #: The numbers of columns, of rows for each column, and the lags.
-COLUMNS, PER_COLUMN, LAGS = (10, 40), (3, 5, 10, 30, 100), (1, 10)
+COLUMNS, PER_COLUMN, LAGS = (40, 160), (0.6, 1.5, 3, 5, 10, 30, 100), (1, 10)
+
+#: The least number of rows of the first table, and the numbers of rows and columns of the second.
+LEAST_ROWS, FEW_ROWS, FEW_COLUMNS = 96, (30, 50, 100), 10
 
 #: The time scales of two sources among columns of noise, in rows, and the period of a pair.
 SOURCES = ((20.0, 10.0), (5.0, 5.0), (50.0, 20.0))
@@ -75,11 +78,11 @@ def tested(model: Any, rows: Any) -> tuple[Any, Any, Any]:
     return scales, test.timescales, test.chance
 
 
-def draws(name: str, lag: int, width: int, ratio: int) -> Iterator[tuple[str, Any, Any, Any, Any]]:
+def draws(name: str, lag: int, width: int, n: int) -> Iterator[tuple[str, Any, Any, Any, Any]]:
     """Yield the kind of rows, in-sample, corrected and true time scales, and what may be chance."""
-    model, n = MODELS[name].set_params(lag=lag), ratio * width
+    model = MODELS[name].set_params(lag=lag)
     for k in range(DRAWS):
-        rng = np.random.default_rng((SEED, k, lag, width, ratio, len(name)))
+        rng = np.random.default_rng((SEED, k, lag, width, n, len(name)))
         scales, others, chance = tested(model, noise(rng, n, width))
         yield "noise", scales, others, np.full(len(scales), np.nan), chance
         mixed, slow = mixing(rng, width), SOURCES[k % len(SOURCES)]
@@ -94,13 +97,11 @@ def draws(name: str, lag: int, width: int, ratio: int) -> Iterator[tuple[str, An
         yield "real", scales, others, -lag / np.log(np.maximum(rho, 1e-300)), chance
 
 
-def rates(name: str, lag: int, ratio: int) -> dict[str, tuple[float, int]]:
-    """Return the rates of each kind and their numbers of features."""
-    counts: dict[str, list[bool]] = {"noise": [], "right": [], "inflated": []}
-    for width in COLUMNS:
-        if ratio * width < 12 * lag:
-            continue
-        for kind, scales, others, true, chance in draws(name, lag, width, ratio):
+def rates(name: str, lag: int, shapes: list[tuple[int, int]]) -> list[str]:
+    """Return the rates of each kind over several numbers of rows and columns."""
+    counts: dict[str, list[bool]] = {"noise": [], "right": [], "inflated": [], "others": []}
+    for n, width in shapes:
+        for kind, scales, others, true, chance in draws(name, lag, width, n):
             if kind == "noise":
                 counts["noise"] += chance.tolist()
                 continue
@@ -109,10 +110,8 @@ def rates(name: str, lag: int, ratio: int) -> dict[str, tuple[float, int]]:
             inflated = (scales > INFLATED * true) & (scales > 1.0)
             counts["right"] += chance[right].tolist()
             counts["inflated"] += (chance | ~(2.0 * others > scales))[inflated].tolist()
-    return {
-        kind: (float(np.mean(found)) if found else np.nan, len(found))
-        for kind, found in counts.items()
-    }
+            counts["others"] += ((others > INFLATED * true) & (others > 1.0))[~chance].tolist()
+    return [cell(float(np.mean(found or [np.nan])), len(found)) for found in counts.values()]
 
 
 def cell(rate: float, n: int) -> str:
@@ -123,24 +122,27 @@ def cell(rate: float, n: int) -> str:
 
 
 def main() -> None:
-    """Print the rates by criterion, lag and number of rows for each column."""
-    table = []
+    """Print the rates by criterion, lag and number of rows for each column, or of rows."""
+    table, few = [], []
     for name in MODELS:
+        for n in FEW_ROWS:
+            few.append([name, str(n), *rates(name, 1, [(n, FEW_COLUMNS)])])
         for lag in LAGS:
             for ratio in PER_COLUMN:
-                found = rates(name, lag, ratio)
-                cells = [cell(*found[kind]) for kind in ("noise", "right", "inflated")]
-                table.append([name, str(lag), str(ratio), *cells])
-                console.print(" ".join(table[-1]))
-    show(
-        "Features that a fit doubts",
-        [
-            "criterion",
-            "lag",
-            "rows per column",
-            "noise: no time scale",
-            "right: no time scale",
-            "3 times too long: doubted",
-        ],
-        table,
-    )
+                shapes = [(round(ratio * width), width) for width in COLUMNS]
+                shapes = [shape for shape in shapes if shape[0] >= max(12 * lag, LEAST_ROWS)]
+                if shapes:
+                    table.append([name, str(lag), str(ratio), *rates(name, lag, shapes)])
+                    console.print(" ".join(table[-1]))
+    columns = [
+        "noise: no time scale",
+        "right: no time scale",
+        "3 times too long: doubted",
+        "on other rows: 3 times too long",
+    ]
+    show("Features that a fit doubts", ["criterion", "lag", "rows per column", *columns], table)
+    show(f"{FEW_COLUMNS} columns, few rows", ["criterion", "rows", *columns], few)
+
+
+if __name__ == "__main__":
+    main()

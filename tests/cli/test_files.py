@@ -188,6 +188,14 @@ def test_fit_and_lags_agree_and_name_columns(files):
     assert "eigenstream lags would choose lag" in run("fit", "slow", "slow.csv").stdout
 
 
+def test_lags_of_an_oscillation_recommend_none_but_do_not_call_it_chance(files):
+    phases = np.cumsum(2 * np.pi / 9 + 0.3 * np.random.default_rng(0).standard_normal(2000))
+    np.save("turning.npy", np.column_stack([np.cos(phases), np.sin(phases)]))
+    shown = run("lags", "turning.npy", "--lag", "1,2").stdout
+    assert "No lag is recommended" in shown
+    assert "chance" not in shown
+
+
 @pytest.mark.parametrize(
     ("shape", "lags"), [((2, 3), [1]), ((4, 3), [1, 2]), ((8, 3), [1, 2]), ((30, 2), [1, 2, 5, 10])]
 )

@@ -209,14 +209,35 @@ def test_features_of_a_map_are_named_by_their_numbers():
 
 
 def test_the_page_of_a_fit_shows_periods_in_a_unit():
-    words = ("fit", "dynamic", "items.npy", "--dt", 0.5, "--unit", "ps", "--report", "page.html")
-    found = answer(*words)
-    expected = DynamicSubspace(2).fit(X)
-    np.testing.assert_allclose(np.array(found["timescales"], float), 0.5 * expected.timescales_)
+    phases = np.cumsum(0.5 + 0.1 * np.random.default_rng(0).standard_normal(400))
+    turning = np.column_stack([np.cos(phases), np.sin(phases)])
+    np.save("turning.npy", turning)
+    words = ("fit", "dynamic", "turning.npy", "--dt", 0.5, "--unit", "ps")
+    found = answer(*words, "--report", "page.html")["features"]
+    expected = DynamicSubspace(2).fit(turning)
+    for name, values in {"timescale": expected.timescales_, "period": expected.periods_}.items():
+        np.testing.assert_allclose([mode[name] for mode in found], 0.5 * values)
+    assert f"period {0.5 * expected.periods_[0]:.4g}" in run(*words).stdout
     with open("page.html", encoding="utf-8") as file:
         page = file.read()
     assert "factor in 0.5 ps" in page
     assert f"{0.5 * expected.periods_[0]:,.4g}</td>" in page
+
+
+@pytest.mark.parametrize("kind", ["slow", "dynamic", "pca"])
+@pytest.mark.parametrize("n_rows", [60, 20])
+def test_every_number_of_a_fit_to_noise_says_that_it_is_chance(kind, n_rows):
+    np.save("noise.npy", np.random.default_rng(n_rows).standard_normal((n_rows, 50)))
+    printed = run("fit", kind, "noise.npy", "--report", "page.html").stdout
+    with open("page.html", encoding="utf-8") as file:
+        page = file.read()
+    if kind != "pca":
+        assert printed.count("not distinguishable from chance") == 2
+        assert "period" not in printed
+        assert "not distinguishable from noise" in page
+        return
+    assert ("0 of 2 components are above chance" if n_rows == 60 else "not tested") in printed
+    assert ("0 of 2 components are above chance" if n_rows == 60 else "not tested") in page
 
 
 @pytest.mark.parametrize("words", ["slow items.npy", "pairs pairs.csv --items items.npy"])

@@ -18,7 +18,7 @@ from eigenstream.cli._options import Data, FitOptions, LearningOptions, RunOptio
 from eigenstream.cli._output import Watched, show, waiting
 from eigenstream.cli.evaluate import pairs_of
 from eigenstream.cli.lags import Criterion as SlowCriterion
-from eigenstream.cli.lags import Reversible, print_features, recommended_lag, slow_features
+from eigenstream.cli.lags import Reversible, modes, print_features, recommended_lag, slow_features
 from eigenstream.core.types import Estimator, Facts, StreamLike
 
 app = typer.Typer(
@@ -29,8 +29,13 @@ app = typer.Typer(
 
 #: Results of a fit that are printed, by the attributes of the estimators that have them.
 RESULTS = (
-    *("solver", "alpha", "eta", "periods", "threshold", "counts", "dead", "error"),
+    *("solver", "alpha", "eta", "threshold", "counts", "dead", "error"),
     *("quantization_error", "topographic_error", "eigenvalues"),
+)
+
+#: The sentence about components without a test.
+UNTESTED = (
+    "The components are not tested on other rows: there are too few, or no covariance matrix."
 )
 
 #: The longest step in time is at most this number of times the shortest, if all are equal.
@@ -100,8 +105,9 @@ def fit_pca(
     stream = run.started(data)
     estimator = learning.estimator(es.StreamPCA, run, scale=standardize)
     fitted(estimator, stream, run)
-    if not run.json and (test := estimator.result_.held_out) is not None:
-        print(f"\n{test.sentence}")
+    if not run.json:
+        test = estimator.result_.held_out
+        print(f"\n{UNTESTED if test is None else test.sentence}")
 
 
 @command(app, "fit dynamic", "runs/*.csv -d 4 --lag 2 -o model.eigs")
@@ -123,7 +129,13 @@ def fit_dynamic(
     """
     stream = run.started(data)
     estimator = es.DynamicSubspace(n_components, lag=lag, rank=rank, **run.gaps)
-    fitted(estimator, stream, run, dt=dt, unit=unit)
+
+    def results() -> Facts:
+        return {"unit": unit, "features": modes(estimator, dt)}
+
+    facts = fitted(estimator, stream, run, dt=dt, unit=unit, results=results)
+    if not run.json:
+        print_features(facts["features"], unit)
 
 
 @command(app, "fit classes", "iris.csv --labels species -o model.eigs")
@@ -267,7 +279,7 @@ def fitted(
         name_columns(estimator, items)
         rows = items
     with waiting("solving"):
-        facts: Facts = {"sources": list(rows.sources)} | _results(estimator, dt)
+        facts: Facts = {"sources": list(rows.sources)} | _results(estimator)
         model_facts = results()
     done = facts["rows"] * (facts["passes"] or 1)
     if keeper is not None and keeper.resumed:
@@ -304,7 +316,7 @@ def _client(run: RunOptions) -> Iterator[Any]:
             yield client
 
 
-def _results(estimator: Estimator, dt: float) -> Facts:
+def _results(estimator: Estimator) -> Facts:
     """Return the results of a fit by name."""
     from eigenstream.subspace import estimated_share, pair_risks
 
@@ -327,10 +339,7 @@ def _results(estimator: Estimator, dt: float) -> Facts:
         facts["risk"] = pair_risks(estimator).risk
     if (grid := known("grid_")) is not None:
         facts["shape"] = list(grid.shape)
-    facts |= {name: known(f"{name}_") for name in RESULTS}
-    if facts["periods"] is not None:
-        facts["periods"], facts["timescales"] = dt * facts["periods"], dt * estimator.timescales_
-    return facts
+    return facts | {name: known(f"{name}_") for name in RESULTS}
 
 
 @contextmanager

@@ -98,7 +98,13 @@ def lags(
     if np.isnan(path.timescales).any():
         print("       -  not distinguishable from the selection of the slowest direction")
     if best is None:
-        print("\nNo time scale is distinguishable from chance. Pass more rows.")
+        why = "No time scale is distinguishable from chance. Pass more rows."
+        if not np.isnan(path.timescales).all():
+            why = (
+                "No lag is recommended: none predicts the autocorrelation at its multiples. "
+                "Add longer lags by --lag, or use fit dynamic for oscillations."
+            )
+        print(f"\n{why}")
         return
     print(f"\nrecommended lag: {best}")
     if decays:
@@ -160,8 +166,15 @@ def slow_features(estimator: Estimator, dt: float) -> list[Facts]:
     return features
 
 
+def modes(estimator: Estimator, dt: float) -> list[Facts]:
+    """Return the decay time and the period of each mode of a ``DynamicSubspace``."""
+    scales = estimator.timescales_, estimator.result_.held_out.timescales, estimator.periods_
+    names = "timescale", "timescale_on_other_rows", "period"
+    return [dict(zip(names, map(float, row), strict=True)) for row in dt * np.transpose(scales)]
+
+
 def print_features(features: list[Facts], unit: str) -> None:
-    """Print time scales with the columns of the largest weights."""
+    """Print time scales with the columns of the largest weights, or with the periods of modes."""
     if not features:
         return
     shown = features[:MOST_FEATURES]
@@ -171,9 +184,13 @@ def print_features(features: list[Facts], unit: str) -> None:
     for k, (text, feature) in enumerate(zip(texts, shown, strict=True), 1):
         other = feature["timescale_on_other_rows"]
         scale_on_other_rows = "-" if np.isnan(other) else f"{other:.4g}"
-        columns = ", ".join(f"{name} {value:.2g}" for name, value in feature["weights"].items())
-        print(printable(f"{k:7}  {text:{width}}  {scale_on_other_rows:13}  {columns}"))
-    print("Columns have the largest weights, in units of their deviation.")
+        weights = feature.get("weights", {}).items()
+        columns = ", ".join(f"{name} {value:.2g}" for name, value in weights)
+        if np.isfinite(period := feature.get("period", np.nan)):
+            columns = f"period {period:.4g}"
+        print(printable(f"{k:7}  {text:{width}}  {scale_on_other_rows:13}  {columns}".rstrip()))
+    if "weights" in shown[0]:
+        print("Columns have the largest weights, in units of their deviation.")
     if len(features) > MOST_FEATURES:
         print(f"        ... and {len(features) - MOST_FEATURES} more")
 

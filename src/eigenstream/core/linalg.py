@@ -210,8 +210,14 @@ def numerical_rank(eigenvalues: Floats, cut: float, floor: float = 0.0) -> int:
     return int((size > max(cut * size.max(initial=0.0), floor)).sum())
 
 
+#: Longer values of a result are not shown.
+LONGEST_VALUE = 80
+
+
 def brief(result: Any) -> str:
     """Return the ``repr`` of a result, with the shapes of its arrays instead of their values.
+
+    Long values are shortened to their type.
 
     >>> from collections import namedtuple
     >>> brief(namedtuple("Answer", "values")(np.zeros((100, 3))))
@@ -221,11 +227,12 @@ def brief(result: Any) -> str:
         entry.name for entry in fields(result) if entry.repr and not entry.name.startswith("_")
     ]
     values = {name: getattr(result, name) for name in names}
-    shown = (
-        f"{name}=array {value.shape}" if hasattr(value, "shape") else f"{name}={value!r:.80}"
-        for name, value in values.items()
-    )
-    return f"{type(result).__name__}({', '.join(shown)})"
+    texts = []
+    for name, value in values.items():
+        text = f"array {value.shape}" if isinstance(value, np.ndarray) else repr(value)
+        short = len(text) <= LONGEST_VALUE and "\n" not in text
+        texts.append(f"{name}={text if short else f'{type(value).__name__}(...)'}")
+    return f"{type(result).__name__}({', '.join(texts)})"
 
 
 # ---- the machine ---------------------------------------------------------------------------

@@ -1,6 +1,9 @@
 """Attribution of a changed window to columns: those that moved, then those that disagree."""
 
+from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,12 +28,32 @@ LEAST_CHANGE = 3.0
 #: The number of columns that a record names.
 MOST_NAMED = 5
 
-#: With more columns than this, only alarms and columns that moved are attributed. It takes about
-#: 15 ms for 200 columns, and 100 ms for 600.
+#: With more columns than this, only alarms and columns that moved are attributed. The first one
+#: inverts three D x D matrices.
 WIDE = 200
 
 #: The least share of a column's variance between windows that others cannot predict.
 LEAST_SHARE = 1e-3
+
+
+class Baseline:
+    """The own features of the columns in the windows of a reference.
+
+    ``mean`` and ``deviation`` have one row for each kind of feature. The covariances of windows
+    shrink to ``correlation``, that of rows.
+    """
+
+    def __init__(self, own: Float64s, correlation: Float64s) -> None:
+        self.own, self.correlation = own, correlation
+        self.mean, self.deviation = own.mean(axis=0), own.std(axis=0, ddof=1)
+
+    @cached_property
+    def inverses(self) -> list[Float64s]:
+        """The inverse of the covariance of each kind of feature between windows."""
+        z = standardized(self.own.reshape(len(self.own), -1), 1e-9).reshape(self.own.shape)
+        targets = self.correlation, self.correlation**2, self.correlation**2
+        covariances = [shrunk(z[:, k], target) for k, target in enumerate(targets)]
+        return [np.asarray(np.linalg.inv(covariance), np.float64) for covariance in covariances]
 
 
 @dataclass(frozen=True)
@@ -52,13 +75,13 @@ class Attribution:
 
 
 def attributed(
+    baseline: Baseline,
     own: Float64s,
     distance: Float64s,
     excess: Float64s,
-    correlation: Float64s,
     alarm: bool = False,
 ) -> Attribution:
-    """Attribute the last window of a pool.
+    """Attribute a window.
 
     Columns that moved by themselves come first. Then the column that disagrees most with the
     columns that are left is taken out, until these agree. So a column that only looks wrong because
@@ -66,35 +89,34 @@ def attributed(
 
     Parameters
     ----------
-    own : array of shape (K + 1, 3, D)
-        The own features of the columns in the windows of the reference and in the new one.
+    baseline : Baseline
+        The windows of the reference.
+    own : array of shape (3, D)
+        The own features of the columns in the window.
     distance : array of shape (D,)
         The change of the spread of each column's distance from its prediction.
     excess : array of shape (D,)
         The size of this change in the precision's metric, in which no other column exceeds the one
         at fault.
-    correlation : array of shape (D, D)
-        The correlations of rows. The covariance of the windows' features shrinks to it.
     alarm : bool, default=False
         An alarm names its first column from a smaller change on.
     """
-    n_windows, width = len(own) - 1, own.shape[2]
-    z = standardized(own.reshape(len(own), -1), 1e-9).reshape(own.shape)
-    new, limit = z[-1], float(student.isf(MOVED_BY_CHANCE / (8 * width), n_windows - 1))
+    n_windows, width = len(baseline.own), own.shape[1]
+    new = np.nan_to_num((own - baseline.mean) / np.hypot(baseline.deviation, 1e-9))
+    limit = float(student.isf(MOVED_BY_CHANCE / (8 * width), n_windows - 1))
     size = np.abs(new).max(axis=0)
     moved = size > limit
     changes = np.vstack([np.abs(new), np.zeros(width)])
     if not alarm and not moved.any() and width > WIDE:
         score, kind = changes.max(axis=0), changes.argmax(axis=0)
         return Attribution((), {}, 0, score, kind, np.zeros(width))
-    targets = correlation, correlation**2, correlation**2
-    predictions = [Prediction(shrunk(z[:-1, k], targets[k]), new[k]) for k in range(3)]
+    predictions = [Prediction(*pair) for pair in zip(baseline.inverses, new, strict=True)]
     order = [int(k) for k in np.argsort(-size, kind="stable") if moved[k]]
     n_moved, rivals = len(order), {}
     relation = np.zeros(width) if order else np.abs(distance)
     for prediction in predictions:
-        prediction.leave_out(order)
-    while True:
+        prediction.leave_out([*np.flatnonzero(np.isnan(own).any(axis=0)), *order])
+    while len(order) < MOST_NAMED:
         apart = np.abs([prediction.changes() for prediction in predictions])
         against = apart.max(axis=0)
         if not order and relation.max(initial=0.0) > max(float(against.max(initial=0.0)), limit):
@@ -107,8 +129,6 @@ def attributed(
             tied = np.flatnonzero(against >= NEAR_TIE * against.max())
             first = int(tied[size[tied].argmax()])
             changes[:3, first] = np.maximum(changes[:3, first], apart[:, first])
-        if len(order) >= MOST_NAMED:
-            break
         others = np.where(np.arange(width) == first, -1.0, measure)
         if others.max() >= RIVAL * measure.max() > 0.0:
             rivals[first] = int(others.argmax())
@@ -121,9 +141,7 @@ def attributed(
             if max(float(np.abs(each.changes()).max()) for each in tried) <= limit:
                 order.remove(k)
                 predictions = tried
-    offset = np.zeros(width)
-    offset[order] = [predictions[0].distance(k) for k in order]
-    offset *= np.nan_to_num(own[:-1, 0].std(axis=0, ddof=1))
+    offset = predictions[0].distances(order) * np.nan_to_num(baseline.deviation[0])
     rivals = {k: rival for k, rival in rivals.items() if rival not in order}
     score, kind = changes.max(axis=0), changes.argmax(axis=0)
     return Attribution(tuple(order), rivals, n_moved, score, kind, offset)
@@ -141,53 +159,40 @@ def shrunk(z: Float64s, target: Float64s) -> Float64s:
 
 
 class Prediction:
-    """The prediction of each trusted column of a window from the other trusted columns."""
+    """The prediction of each trusted column of a window from the other trusted columns.
 
-    def __init__(self, covariance: Float64s, new: Float64s) -> None:
-        self.covariance, self.new = covariance, new
-        self.trusted = np.arange(len(new))
-        self.inverse: Float64s | None = None
+    With the inverse P of the covariance and g = P x, the columns S that are not trusted are
+    inv(P_SS) g_S away from their predictions. So P is never changed.
+    """
 
-    def leave_out(self, columns: list[int]) -> None:
+    def __init__(self, inverse: Float64s, new: Float64s) -> None:
+        self.inverse, self.product = inverse, inverse @ new
+        self.distrusted = np.empty(0, np.intp)
+
+    def leave_out(self, columns: Sequence[int]) -> None:
         """Trust these columns no more. At least two columns stay."""
-        gone = np.flatnonzero(np.isin(self.trusted, columns))[: max(len(self.trusted) - 2, 0)]
-        if self.inverse is not None and len(gone) == 1:
-            (k,), left = gone, np.delete(np.arange(len(self.trusted)), gone)
-            row = self.inverse[k, left]
-            inverse = self.inverse[np.ix_(left, left)]
-            self.inverse = inverse - np.outer(row, row) / self.inverse[k, k]
-            self.trusted = self.trusted[left]
-            return
-        self.trusted = np.delete(self.trusted, gone)
-        self.inverse = np.asarray(
-            np.linalg.inv(self.covariance[np.ix_(self.trusted, self.trusted)])
-        )
+        most = max(len(self.product) - 2, 0)
+        self.distrusted = np.union1d(self.distrusted, columns).astype(np.intp)[:most]
 
     def with_column(self, column: int) -> "Prediction":
         """Return the prediction that trusts one more column."""
-        assert self.inverse is not None
-        prediction = Prediction(self.covariance, self.new)
-        if column in self.trusted:
-            prediction.trusted, prediction.inverse = self.trusted, self.inverse
-            return prediction
-        cross = self.covariance[self.trusted, column]
-        gain = np.append(self.inverse @ cross, -1.0)
-        rest = self.covariance[column, column] - cross @ gain[:-1]
-        prediction.trusted = np.append(self.trusted, column)
-        prediction.inverse = np.outer(gain, gain) / rest
-        prediction.inverse[:-1, :-1] += self.inverse
+        prediction = copy(self)
+        prediction.distrusted = self.distrusted[self.distrusted != column]
         return prediction
 
     def changes(self) -> Float64s:
         """Return the distances of trusted columns from their predictions in deviations, else 0."""
-        assert self.inverse is not None
-        changes = np.zeros(len(self.new))
-        away = self.inverse @ self.new[self.trusted]
-        changes[self.trusted] = away / np.sqrt(np.diagonal(self.inverse))
-        return changes
+        columns, precision = self.distrusted, np.diagonal(self.inverse).copy()
+        across, within = self.inverse[:, columns], self.inverse[np.ix_(columns, columns)]
+        gains = np.linalg.solve(within, across.T)
+        away = self.product - self.product[columns] @ gains
+        precision -= (across * gains.T).sum(axis=1)
+        away[columns], precision[columns] = 0.0, 1.0
+        return np.asarray(away / np.sqrt(precision))
 
-    def distance(self, column: int) -> float:
-        """Return the distance of a column from its prediction by the trusted ones."""
-        assert self.inverse is not None
-        others = self.covariance[column, self.trusted] * (self.trusted != column)
-        return float(self.new[column] - others @ self.inverse @ self.new[self.trusted])
+    def distances(self, columns: Sequence[int]) -> Float64s:
+        """Return the distances of these columns from their predictions by the others, else 0."""
+        every = np.union1d(self.distrusted, columns).astype(np.intp)
+        distances = np.zeros(len(self.product))
+        distances[every] = np.linalg.solve(self.inverse[np.ix_(every, every)], self.product[every])
+        return np.where(np.isin(np.arange(len(distances)), columns), distances, 0.0)

@@ -13,7 +13,7 @@ from eigenstream.core.linalg import Float64s
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Constraints, Estimator, LabelsLike, RowsLike, StreamLike
 from eigenstream.monitor import ranks
-from eigenstream.monitor.attribution import KINDS, MOST_NAMED, attributed
+from eigenstream.monitor.attribution import KINDS, MOST_NAMED, Baseline, attributed
 from eigenstream.monitor.records import Contribution, WindowRecord
 from eigenstream.monitor.windows import (
     GROUPS,
@@ -47,6 +47,7 @@ Blocks = Iterable[tuple[Float64s, Any, bool]]
     reference_="Features",
     _pending="f8 rows D",
     _n_rows="int",
+    _baseline="-",
     _guard="-",
 )
 class Monitor(Guarded):
@@ -125,6 +126,8 @@ class Monitor(Guarded):
     reference_: Features
     _pending: Float64s
     _n_rows: int
+    #: The reference as attributions need it, from the first record on.
+    _baseline: Baseline | None = None
 
     def __init__(
         self, estimator: Estimator, *, window: int, rate: float = 0.01, outliers: str = "report"
@@ -192,6 +195,7 @@ class Monitor(Guarded):
         self.outliers_, self.scores_ = outliers, scores
         self.geometry_, self.reference_ = geometry, reference
         self._pending, self._n_rows = np.empty((0, len(weights))), 0
+        self._baseline = None
         return self
 
     def _weights(self) -> Float64s:
@@ -378,7 +382,9 @@ class Monitor(Guarded):
         # A change of the spread of column i adds at most its own share to any column's measure.
         excess = np.nan_to_num(np.abs(window.spread**2 - 1.0))
         excess = excess * geometry.deviations**2 * np.diagonal(geometry.precision())
-        blame = attributed(own, changes["spread"], excess, geometry.correlation(), alarm)
+        if self._baseline is None:
+            self._baseline = Baseline(own[:-1], geometry.correlation())
+        blame = attributed(self._baseline, own[-1], changes["spread"], excess, alarm)
         sick = health > LEAST_CHANGE
         order = [*np.flatnonzero(sick), *(k for k in blame.order if not sick[k])]
         shift = np.nan_to_num(own[-1, 0] - own[:-1, 0].mean(axis=0))

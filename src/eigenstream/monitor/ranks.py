@@ -33,9 +33,17 @@ def standardized(pool: Float64s, least: float) -> Float64s:
     """
     n = len(pool)
     away = pool - pool.mean(axis=0)
-    squares = (away**2).sum(axis=0) - away**2 * n / (n - 1)
-    others = np.maximum(squares, 0.0) / (n - 2) + least**2
-    return np.asarray(np.nan_to_num(away * n / (n - 1) / np.sqrt(others)))
+    others = away**2
+    sums = others.sum(axis=0)
+    others *= -n / (n - 1)  # in place: a pool of many columns is larger than the cache
+    others += sums
+    np.maximum(others, 0.0, out=others)
+    others /= n - 2
+    others += least**2
+    away *= n / (n - 1)
+    away /= np.sqrt(others, out=others)
+    away[:, np.isnan(sums)] = 0.0
+    return np.asarray(away)
 
 
 def hotelling(pool: Float64s) -> Float64s:

@@ -112,12 +112,17 @@ def _doubt(estimator: Estimator, bars: Any, test: Any) -> Iterator[str]:
         yield f"Not distinguishable from noise: feature{'s' * (len(chance) > 1)} {listed}."
         yield "Use more rows, fewer columns or a shorter lag."
         return
-    elif test is not None and np.isfinite(test.other_half).all():
+    elif test is None:
+        yield "The features are not tested on other rows."
+    elif np.isfinite(test.other_half).all():
         own, other = test.in_sample[0], test.other_half[0]
         yield (
             f"Learned on half of the rows, it has an autocorrelation of {other:.3f} on the other "
             f"half, against {own:.3f} on all rows."
         )
+        if test.inflated[0]:
+            yield "Do not report its time scale: use more rows, fewer columns or a shorter lag."
+            return
     if bars is None:
         yield "There are no intervals: fit with blocks=20 (--blocks 20) to get them."
     elif bars.warning:

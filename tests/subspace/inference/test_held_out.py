@@ -4,11 +4,15 @@ import warnings
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 
 from eigenstream import DynamicSubspace, SlowSubspace
 from eigenstream.processes import Autoregressive
+from eigenstream.subspace import implied_timescales
 from eigenstream.subspace.inference.decays import of_operator
-from eigenstream.subspace.inference.held_out import directed_edge, white_edge
+from eigenstream.subspace.inference.held_out import corrected, directed_edge, white_edge
 from eigenstream.subspace.sums.halves import FIRST_TERMS
 
 
@@ -52,6 +56,42 @@ def test_an_inflated_time_scale_is_warned_of_with_the_corrected_one():
     scale, better = model.timescales_[0], model.result_.held_out.timescales[0]
     assert scale > 3 * 5
     assert scale > 2 * better > 2 * 5
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("criterion", ["difference", "ratio"])
+def test_a_field_of_more_cells_than_rows_has_no_long_time_scale_on_other_rows(criterion):
+    rng = np.random.default_rng(0)
+    scales = np.r_[45.0, 8.0, 5.0, [1.0] * 12]
+    patterns = (
+        rng.standard_normal((len(scales), 400)) / np.sqrt(1.0 + np.arange(len(scales)))[:, None]
+    )
+    process = Autoregressive(np.exp(-1 / scales), random_state=1)
+    rows = process.take(240) @ patterns + 0.7 * rng.standard_normal((240, 400))
+    model = SlowSubspace(2, criterion=criterion).fit(rows)
+    fresh = process.take(20_000) @ patterns + 0.7 * rng.standard_normal((20_000, 400))
+    test, true = model.result_.held_out, implied_timescales(model, fresh)
+    assert (model.timescales_ > 100 * true)[~test.chance].all()
+    assert (test.timescales < 5 * true)[~test.chance].all()
+
+
+@given(*[hnp.arrays(float, 5, elements=st.floats(-1, 1))] * 3)
+def test_a_corrected_autocorrelation_is_between_those_on_other_and_on_all_rows(own, other, rho):
+    better = corrected(rho, own, other)
+    assert (better <= rho + 1e-12).all()
+    assert (better >= np.minimum(other, rho) - 1e-12).all()
+
+
+def test_the_repr_of_a_result_shows_how_sure_it_is():
+    model = SlowSubspace(1).fit(one_slow(5000))
+    assert repr(model.result_).endswith("\n" + repr(model.result_.held_out))
+    assert "\n" not in repr(model.result_).split("\nHeldOut")[0]
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_mode_that_may_be_chance_has_no_period():
+    rows = np.random.default_rng(0).standard_normal((60, 50))
+    assert np.isnan(DynamicSubspace(2).fit(rows).periods_).all()
 
 
 def test_the_other_half_is_that_of_separate_fits():

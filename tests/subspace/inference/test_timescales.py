@@ -184,3 +184,9 @@ def test_a_path_of_lags_has_the_time_scales_on_other_rows():
         expected = 0.5 * model.result_.held_out.timescales
         np.testing.assert_allclose(path.on_other_rows[k], expected)
     assert repr(path).splitlines()[0].endswith("on other rows")
+
+
+def test_a_path_warns_of_time_scales_that_hold_for_its_rows_only():
+    rows = Autoregressive(np.exp([-1 / 5] * 40), random_state=0).take(300)
+    with pytest.warns(UserWarning, match="2 of 2 lags hold for these rows only, first at lag 1"):
+        lag_path(SlowSubspace(1), rows, [1, 2])

@@ -78,7 +78,8 @@ class DynamicSubspace(TimeEstimator):
     timescales_ : array of shape (n_components,)
         The decay time of each mode, in rows. NaN for a mode that may be chance.
     periods_ : array of shape (n_components,)
-        The period of each mode, in rows. Infinite for a mode that does not oscillate.
+        The period of each mode, in rows. Infinite for a mode that does not oscillate, NaN for one
+        that may be chance.
     modes_ : complex array of shape (n_components, n_features)
         The pattern of each mode in the input features.
     lagged_covariances_ : LaggedCovariances
@@ -256,8 +257,8 @@ class DynamicSubspace(TimeEstimator):
 
     @property
     def periods_(self) -> Float64s:
-        """The period of each mode in rows, infinite for modes that do not oscillate."""
-        return self._modes().periods
+        """The period of each mode in rows, infinite without oscillation, NaN for chance."""
+        return self._supported(self._modes().periods)
 
     def _matched(self, others: Sequence["DynamicSubspace"]) -> list[Modes]:
         """Return the modes of this fit and of others, in the order of this fit."""

@@ -49,7 +49,10 @@ class Result:
     gaps: "Gaps | None" = field(default=None, kw_only=True)
     held_out: HeldOut | HeldOutVariance | None = field(default=None, kw_only=True)
 
-    __repr__ = brief
+    def __repr__(self) -> str:
+        """Return the fields, and the table of the test in separate lines."""
+        table = "" if self.held_out is None else f"\n{self.held_out!r}"
+        return brief(self) + table
 
     @property
     def weights(self) -> Weights | None:

@@ -28,6 +28,10 @@ MOST_INFLATED = 2.0
 #: values doubt more features at long lags.
 LEAST_LAGS = 20
 
+#: With fewer rows for each direction, the other half alone tells the autocorrelation on other rows.
+#: Noise then has directions that hardly move, and no factor corrects for them.
+LEAST_ROWS = 1.5
+
 #: Features that a warning names, and those that ``repr`` shows.
 MOST_NAMED, MOST_LINES = 3, 7
 
@@ -95,11 +99,15 @@ class HeldOut:
         return np.where(self.chance, np.nan, implied(self.corrected, self.lag))
 
     @property
+    def inflated(self) -> NDArray[np.bool_]:
+        """True for a time scale of more than twice that on other rows."""
+        return np.asarray(implied(self.in_sample, self.lag) > MOST_INFLATED * self.timescales)
+
+    @property
     def warning(self) -> str | None:
         """The warning about time scales that the rows do not support, or None."""
         scales, better = implied(self.in_sample, self.lag), self.timescales
-        with np.errstate(invalid="ignore"):
-            inflated = np.flatnonzero(scales > MOST_INFLATED * better)
+        inflated = np.flatnonzero(self.inflated)
         parts = []
         if self.chance.any():
             parts.append(
@@ -109,8 +117,9 @@ class HeldOut:
         if len(inflated):
             k = int(inflated[0])
             parts.append(
-                f"the time scale of feature {k + 1}, {scales[k]:.3g} rows, is about "
-                f"{better[k]:.2g} rows on rows that the feature was not learned from"
+                f"the time scale of feature(s) {_named(inflated)} holds for these rows only: "
+                f"feature {k + 1} has {scales[k]:.3g} rows, and about {better[k]:.2g} on rows that "
+                "it was not learned from"
             )
         if not parts:
             return None
@@ -192,6 +201,8 @@ def held_out(
     tested = np.isfinite(other)
     chance = tested & (other <= clear * unit) & (low | (other <= 0.0))
     better = np.where(tested, corrected(in_sample, own, other), in_sample)
+    if n < LEAST_ROWS * n_directions:
+        better = np.where(tested, np.minimum(other, in_sample), in_sample)
     return HeldOut(in_sample, other, better, chance, lag)
 
 
@@ -228,15 +239,16 @@ def corrected(in_sample: Float64s, own: Float64s, other: Float64s) -> Float64s:
     """Return autocorrelations less the part that selection explains.
 
     The velocity of a feature is a factor smaller on the rows it was chosen from. Half of the rows
-    have the square of this factor.
+    have the square of this factor. Features of all rows hold no less than those of half of them.
 
     >>> corrected(np.array([0.9]), np.array([0.9]), np.array([0.6]))
     array([0.8])
     """
     rises = np.maximum(1.0 - other, 0.0) / np.maximum(1.0 - own, 1e-12)
     better = 1.0 - (1.0 - in_sample) * np.sqrt(np.maximum(rises, 1.0))
+    least = np.minimum(other, in_sample)
     # Halves without any velocity show no factor.
-    return np.where(own > 1.0 - 1e-9, np.minimum(other, in_sample), better)
+    return np.where(own > 1.0 - 1e-9, least, np.maximum(better, least))
 
 
 @storable(in_sample="f8 d", other_half="f8 d", chance="bool d")

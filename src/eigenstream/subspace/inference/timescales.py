@@ -364,6 +364,14 @@ def lag_path(
     with warnings.catch_warnings():  # NaN shows time scales that may be chance
         warnings.simplefilter("ignore")
         scales = np.array([model.timescales_[:kept] * dt for model in fitted])
+        tests = [model.result_.held_out for model in fitted]
+    inflated = [bool(test.inflated[:kept].any()) for test in tests if test is not None]
+    if any(inflated):
+        lag = fitted[inflated.index(True)].lag
+        warn_user(
+            f"time scales at {sum(inflated)} of {len(fitted)} lags hold for these rows only, first "
+            f"at lag {lag}: see on_other_rows. Use more rows or fewer columns."
+        )
     for row, bars in zip(scales, errors or (), strict=False):
         assert bars.timescales is not None
         n = len(bars.timescales.value)
