@@ -107,7 +107,7 @@ class HeldOut:
     def warning(self) -> str | None:
         """The warning about time scales that the rows do not support, or None."""
         scales, better = implied(self.in_sample, self.lag), self.timescales
-        inflated = np.flatnonzero(self.inflated)
+        inflated = np.flatnonzero(scales > MOST_INFLATED * better)
         parts = []
         if self.chance.any():
             parts.append(
