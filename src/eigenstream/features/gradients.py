@@ -110,6 +110,14 @@ class GradientOrientation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Doc
         -------
         self : object
             The fitted estimator.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from eigenstream.features import GradientOrientation
+        >>> X = load_digits().data
+        >>> GradientOrientation().fit(X).transform(X).shape
+        (1797, 392)
         """
         rows, columns = self._grid()
         self._validate_params()

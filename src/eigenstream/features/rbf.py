@@ -151,6 +151,14 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded):
         -------
         self : object
             The fitted estimator.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from eigenstream import RBFNetwork
+        >>> X = load_iris().data
+        >>> RBFNetwork(20, random_state=0).fit(X).transform(X).shape
+        (150, 20)
         """
         self._validate_params()
         fit = fit_of(self, X)
@@ -209,6 +217,15 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded):
         -------
         self : object
             The fitted estimator.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from eigenstream import RBFNetwork
+        >>> X = load_iris().data
+        >>> network = RBFNetwork(20, random_state=0).partial_fit(X[:50])
+        >>> network.partial_fit(X[50:]).is_ready_
+        True
         """
         with changing(self) as model:
             model._collect(X)

@@ -327,6 +327,17 @@ class Monitor(Guarded):
         ------
         WindowRecord
             The record of a window.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eigenstream import Monitor, StreamPCA
+        >>> rows = np.random.default_rng(0).standard_normal((4000, 3))
+        >>> monitor = Monitor(StreamPCA(1).fit(rows), window=50, rate=0.05)
+        >>> rows[3000:, 1] += 2.0
+        >>> records = monitor.fit(rows[:2000]).watch([rows[2000:3000], rows[3000:]])
+        >>> [record.column for record in records if record.alarm][-1]
+        'x1'
         """
         check_is_fitted(self)
         model = snapshot(self)

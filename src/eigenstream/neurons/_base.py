@@ -248,6 +248,15 @@ class SupervisedNeurons(Neurons):
         -------
         self : object
             The fitted estimator.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from eigenstream import MultilayerPerceptron
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = MultilayerPerceptron(8, random_state=0).fit(X, y)
+        >>> model.score(X, y) > 0.9
+        True
         """
         self._start()
         if is_stream(X):

@@ -59,6 +59,18 @@ class Classifying(ClassifierMixin, SupervisedNeurons):  # type: ignore[misc, unu
         -------
         self : object
             The fitted estimator.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from eigenstream import Perceptron
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = Perceptron()
+        >>> for rows in range(0, 50, 10):
+        ...     chunk = slice(rows, None, 50)
+        ...     model = model.partial_fit(X[chunk], y[chunk], classes=[0, 1, 2])
+        >>> model.n_steps_
+        15
         """
         if not all_zero(sample_weight):
             with changing(self) as model:
@@ -80,6 +92,14 @@ class Classifying(ClassifierMixin, SupervisedNeurons):  # type: ignore[misc, unu
         -------
         array of shape (n,)
             The classes.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from eigenstream import Perceptron
+        >>> X, y = load_iris(return_X_y=True)
+        >>> Perceptron(random_state=0).fit(X, y > 0).predict(X[::30])
+        array([False, False,  True,  True,  True])
         """
         answers = self._answers(X)
         return self.classes_[self._winners(answers)]
@@ -149,6 +169,15 @@ class Regressing(RegressorMixin, SupervisedNeurons):  # type: ignore[misc, unuse
         -------
         self : object
             The fitted estimator.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eigenstream import AdalineRegressor
+        >>> X = np.random.default_rng(0).standard_normal((500, 2))
+        >>> model = AdalineRegressor().partial_fit(X, X @ [1.0, 2.0])
+        >>> model.n_steps_
+        500
         """
         if not all_zero(sample_weight):
             with changing(self) as model:
@@ -168,6 +197,14 @@ class Regressing(RegressorMixin, SupervisedNeurons):  # type: ignore[misc, unuse
         -------
         array of shape (n,) or (n, n_targets)
             The responses, in the shape of the targets.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eigenstream import AdalineRegressor
+        >>> X = np.random.default_rng(0).standard_normal((500, 2))
+        >>> AdalineRegressor(random_state=0).fit(X, X @ [1.0, 2.0]).predict([[1, 1]]).round(1)
+        array([3.])
         """
         answers = self._answers(X)
         return answers[:, 0] if self._flat else answers

@@ -181,6 +181,14 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
         -------
         self : object
             The fitted estimator.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from eigenstream import SangerNetwork
+        >>> X = load_iris().data
+        >>> SangerNetwork(2, random_state=0).fit(X).components_.shape
+        (2, 4)
         """
         keeper = keeper_of(checkpoint, every, resume)
         self._start()
@@ -232,6 +240,15 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
         -------
         self : object
             The fitted estimator.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from eigenstream import SangerNetwork
+        >>> X = load_iris().data
+        >>> model = SangerNetwork(2, random_state=0).partial_fit(X[::2])
+        >>> model.partial_fit(X[1::2]).n_steps_
+        150
         """
         with changing(self) as model:
             model._continue(X)
@@ -313,6 +330,14 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
         -------
         array of shape (n, n_components)
             The responses, in the dtype of the rows.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from eigenstream import SangerNetwork
+        >>> X = load_iris().data
+        >>> SangerNetwork(2, random_state=0).fit(X).transform(X).shape
+        (150, 2)
         """
         rows, weights, mean = self._rows_to_read(X)
         return rows @ weights.T - weights @ mean
@@ -332,6 +357,14 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
         -------
         float
             The share, at most 1. Larger is better.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from eigenstream import OjaNeuron
+        >>> X = load_iris().data
+        >>> round(OjaNeuron(random_state=0).fit(X[::2]).score(X[1::2]), 2)
+        0.92
         """
         rows, weights, mean = self._rows_to_read(X)
         basis, centred = np.linalg.qr(weights.T)[0], rows - mean

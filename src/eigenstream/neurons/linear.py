@@ -130,6 +130,15 @@ class LinearClassifying(Classifying, LinearUnits):
         -------
         array of shape (n,) for two classes, or (n, n_classes)
             The responses. For two classes, positive values stand for the second one.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from eigenstream import Perceptron
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = Perceptron(random_state=0).fit(X, y > 0)
+        >>> model.decision_function(X[::50]) > 0
+        array([False,  True,  True])
         """
         responses = self._answers(X)
         return responses[:, 0] if responses.shape[1] == 1 else responses

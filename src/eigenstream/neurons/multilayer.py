@@ -403,6 +403,15 @@ class MultilayerPerceptron(Classifying, _Backpropagating):
         -------
         array of shape (n,) for two classes, or (n, n_classes)
             The logarithms. For two classes, that of the second share less that of the first one.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from eigenstream import MultilayerPerceptron
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = MultilayerPerceptron(8, random_state=0).fit(X, y)
+        >>> model.decision_function(X[:2]).shape
+        (2, 3)
         """
         logs = np.log(np.maximum(self.predict_proba(X), np.finfo(np.float64).tiny))
         return logs[:, 1] - logs[:, 0] if logs.shape[1] == 2 else logs

@@ -285,6 +285,14 @@ class MapReading(PrototypeEstimator):
         -------
         float
             The score. Larger is better.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from eigenstream import SelfOrganizingMap
+        >>> X = load_iris().data
+        >>> round(SelfOrganizingMap((4, 5), random_state=0).fit(X[::2]).score(X[1::2]))
+        -3
         """
         rows, units = self._rows_to_read(X)
         weights = weights_of(sample_weight, len(rows))

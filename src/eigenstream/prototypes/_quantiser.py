@@ -118,6 +118,14 @@ class Quantiser:
         -------
         float
             The score. Larger is better.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from eigenstream import CompetitiveLearning
+        >>> X = load_iris().data
+        >>> round(CompetitiveLearning(3, random_state=0).fit(X[::2]).score(X[1::2]))
+        -41
         """
         rows, vectors = self._rows_to_read(X)
         return -float(weights_of(sample_weight, len(rows)) @ nearest(rows, vectors)[1])
@@ -202,6 +210,15 @@ class Quantiser:
         -------
         float
             The mean squared distance.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from eigenstream import CompetitiveLearning
+        >>> X = load_iris().data
+        >>> model = CompetitiveLearning(3, random_state=0).fit(X[::2])
+        >>> round(model.distortion(X[1::2]), 1)
+        0.5
         """
         rows, vectors = self._rows_to_read(X)
         weights = weights_of(sample_weight, len(rows))

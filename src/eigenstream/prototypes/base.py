@@ -190,6 +190,14 @@ class PrototypeEstimator(
         -------
         self : object
             The fitted estimator.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from eigenstream import CompetitiveLearning
+        >>> X = load_iris().data
+        >>> CompetitiveLearning(3, random_state=0).fit(X).prototypes_.shape
+        (3, 4)
         """
         keeper = keeper_of(checkpoint, every, resume)
         self._check_parameters()
@@ -342,6 +350,15 @@ class PrototypeEstimator(
         -------
         self : object
             The fitted estimator.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from eigenstream import CompetitiveLearning
+        >>> X = load_iris().data
+        >>> model = CompetitiveLearning(3, random_state=0).partial_fit(X[::2])
+        >>> model.partial_fit(X[1::2]).n_steps_
+        150
         """
         with changing(self) as model:
             model._continue(X, sample_weight)

@@ -432,6 +432,17 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         -------
         self : object
             A new fitted estimator.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from eigenstream import CompetitiveLearning
+        >>> X = load_iris().data
+        >>> first, second = (
+        ...     CompetitiveLearning(3, random_state=0).fit(X[k::2]) for k in range(2)
+        ... )
+        >>> first.merge(second).counts_.sum().item()
+        150.0
         """
         self, other = snapshot(self), snapshot(other)
         fitted = type(other) is type(self) and all(

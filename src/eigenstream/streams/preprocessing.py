@@ -267,6 +267,16 @@ class Preprocessing:
         -------
         array of shape (m, n_outputs)
             The results. Steps that look back return fewer rows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eigenstream import SlowSubspace, open_stream
+        >>> from eigenstream.streams import Standardize
+        >>> X = np.random.default_rng(0).standard_normal((500, 3)).cumsum(axis=0)
+        >>> model = SlowSubspace(2).fit(open_stream(X).through(Standardize()))
+        >>> model.preprocessing_.transform(X).std(axis=0).round(1)
+        array([1., 1., 1.])
         """
         if any(step.learns_first for step in self.steps):
             raise StreamError("a step is not fitted. Read a stream through it first.")
@@ -290,6 +300,16 @@ class Preprocessing:
         -------
         array of shape (n, n_features)
             The rows before the first step.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eigenstream import SlowSubspace, open_stream
+        >>> from eigenstream.streams import Standardize
+        >>> X = np.random.default_rng(0).standard_normal((500, 3)).cumsum(axis=0)
+        >>> steps = SlowSubspace(2).fit(open_stream(X).through(Standardize())).preprocessing_
+        >>> np.allclose(steps.inverse_transform(steps.transform(X)), X)
+        True
         """
         for step in self.steps[::-1]:
             rows = step.inverse_transform(rows)

@@ -305,6 +305,15 @@ class SubspaceEstimator(Projection):
         -------
         self : object
             A new fitted estimator.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eigenstream import ContrastSubspace
+        >>> X, background = np.random.default_rng(0).standard_normal((2, 1000, 3))
+        >>> model = ContrastSubspace(1).fit(X, background=background)
+        >>> model.merge(model).n_samples_seen_
+        4000
         """
         return self._merged(other)
 

@@ -155,6 +155,17 @@ class ContrastSubspace(SubspaceEstimator):
         -------
         self : object
             The fitted estimator.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eigenstream import ContrastSubspace
+        >>> rng = np.random.default_rng(0)
+        >>> X, background = rng.standard_normal((2, 1000, 3)) * [3, 1, 1]
+        >>> X[:, 1] *= 2
+        >>> model = ContrastSubspace(1).fit(X, background=background)
+        >>> abs(model.components_.round(1))
+        array([[0., 1., 0.]])
         """
         self._check_parameters()
         if background is None:
@@ -204,6 +215,15 @@ class ContrastSubspace(SubspaceEstimator):
         -------
         self : object
             The fitted estimator.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eigenstream import ContrastSubspace
+        >>> X, background = np.random.default_rng(0).standard_normal((2, 1000, 3))
+        >>> model = ContrastSubspace(1).partial_fit(X)
+        >>> model.partial_fit(background=background).transform(X).shape
+        (1000, 1)
         """
         return self._continued(X, background)
 
@@ -277,6 +297,16 @@ class ContrastSubspace(SubspaceEstimator):
         -------
         float
             The variance of X less alpha times that of the background.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eigenstream import ContrastSubspace
+        >>> X, background = np.random.default_rng(0).standard_normal((2, 1000, 3))
+        >>> X[:, 0] *= 2
+        >>> model = ContrastSubspace(1).fit(X[::2], background=background[::2])
+        >>> round(model.score(X[1::2], background=background[1::2]), 1)
+        2.9
         """
         learned: Any = self._known().ahead().terms
         apart = (self._solved().mean - learned.centers[PENALISED].mean) @ self._columns

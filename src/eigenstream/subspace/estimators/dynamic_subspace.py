@@ -331,6 +331,15 @@ class DynamicSubspace(TimeEstimator):
         -------
         float
             The score, at most ``n_components + 1``, since the constant function counts.
+
+        Examples
+        --------
+        >>> from eigenstream import DynamicSubspace
+        >>> from eigenstream.processes import Autoregressive
+        >>> rows = Autoregressive([0.9, 0.5], random_state=0).take(4000)
+        >>> model = DynamicSubspace(2).fit(rows[:2000])
+        >>> round(model.score(rows[2000:]), 1)
+        2.0
         """
         if r not in (1, 2, "E"):
             raise ValueError(f"r must be 1, 2 or 'E', got {r!r}.")

@@ -92,6 +92,14 @@ class QuadraticMap(TransformerMixin, Guarded):
         -------
         self : object
             The fitted estimator.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from eigenstream.subspace import QuadraticMap
+        >>> X = load_iris().data
+        >>> QuadraticMap(2).fit(X).transform(X).shape
+        (150, 5)
         """
         self._validate_params()
         fit = fit_of(self, X)
@@ -181,6 +189,13 @@ class QuadraticMap(TransformerMixin, Guarded):
         -------
         array of str
             The names.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from eigenstream.subspace import QuadraticMap
+        >>> QuadraticMap(1).fit(load_iris().data).get_feature_names_out().tolist()
+        ['streampca0', 'streampca0^2']
         """
         check_is_fitted(self)
         names: NDArray[np.object_] = self._expansion().get_feature_names_out(

@@ -551,6 +551,15 @@ class SlowSubspace(TimeEstimator):
         less the sum over i and j of r_i r_j V_ij^2. If ``X`` confirms the autocorrelations, the
         score is the sum of their squares, like VAMP-2. With solver="flow", r_i is computed from
         ``X``.
+
+        Examples
+        --------
+        >>> from eigenstream import SlowSubspace
+        >>> from eigenstream.processes import Autoregressive
+        >>> rows = Autoregressive([0.9, 0.5], random_state=0).take(4000)
+        >>> model = SlowSubspace(1).fit(rows[:2000])
+        >>> round(model.score(rows[2000:]), 1)
+        0.8
         """
         return self._scores_on(self._scored_terms(X), [self.n_components_])[0]
 

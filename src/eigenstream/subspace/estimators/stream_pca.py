@@ -376,6 +376,14 @@ class StreamPCA(TimeEstimator):
         -------
         float
             The mean log-likelihood.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from eigenstream import StreamPCA
+        >>> X = load_iris().data
+        >>> round(StreamPCA(2).fit(X[::2]).score(X[1::2]), 2)
+        -2.69
         """
         scores = self.score_samples(X)
         if is_stream(scores):  # rows of weight 0 have no likelihood
@@ -396,6 +404,14 @@ class StreamPCA(TimeEstimator):
         -------
         array of shape (n,), or a stream
             The log-likelihood of each row.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from eigenstream import StreamPCA
+        >>> X = load_iris().data
+        >>> StreamPCA(2).fit(X).score_samples(X[:2]).round(1)
+        array([-1.8, -2.2])
         """
         check_is_fitted(self)
         rows = on_host(as_floats(validated(self, X, reset=False)))

@@ -331,6 +331,14 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         -------
         self : object
             The fitted estimator.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eigenstream import SlowSubspace
+        >>> X = np.random.default_rng(0).standard_normal((2, 500, 3)).cumsum(axis=1)
+        >>> SlowSubspace(2).fit(list(X)).n_samples_seen_  # two sequences
+        1000
         """
         keeper = keeper_of(checkpoint, every, resume)
         self._check_parameters()
@@ -380,6 +388,17 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         -------
         self : object
             The fitted estimator.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eigenstream import SlowSubspace
+        >>> X = np.random.default_rng(0).standard_normal((1000, 3)).cumsum(axis=0)
+        >>> model = SlowSubspace(2)
+        >>> for k in range(0, 1000, 100):
+        ...     model = model.partial_fit(X[k : k + 100])
+        >>> np.allclose(model.components_, SlowSubspace(2).fit(X).components_)
+        True
         """
         check_flag(new_sequence, "new_sequence")
         if not is_pairs(X):
@@ -432,6 +451,16 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         -------
         self : object
             A new fitted estimator.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eigenstream import SlowSubspace
+        >>> X = np.random.default_rng(0).standard_normal((1000, 3)).cumsum(axis=0)
+        >>> first, second = (SlowSubspace(2).fit(rows) for rows in (X[:400], X[400:]))
+        >>> merged = first.merge(second)
+        >>> np.allclose(merged.components_, SlowSubspace(2).fit(X).components_)
+        True
         """
         check_flag(new_sequence, "new_sequence")
         return self._merged(other, new_sequence=new_sequence)

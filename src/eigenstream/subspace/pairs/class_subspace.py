@@ -224,6 +224,14 @@ class ClassSubspace(PairwiseEstimator):
         -------
         self : object
             The fitted estimator.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from eigenstream import ClassSubspace
+        >>> X, y = load_iris(return_X_y=True)
+        >>> ClassSubspace(2).fit(X, y).transform(X).shape
+        (150, 2)
         """
         keeper = keeper_of(checkpoint, every, resume)
         self._fit(X, y, keeper, sample_weight=sample_weight, groups=groups)
@@ -242,6 +250,15 @@ class ClassSubspace(PairwiseEstimator):
 
         The result does not depend on the chunking. Except for "sketch" and "flow", it does not
         depend on the order either.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from eigenstream import ClassSubspace
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = ClassSubspace(2).partial_fit(X[:100], y[:100])
+        >>> model.partial_fit(X[100:], y[100:]).n_samples_seen_
+        150
         """
         return self._continued(X, y, sample_weight, groups)
 
@@ -260,6 +277,17 @@ class ClassSubspace(PairwiseEstimator):
         -------
         self : object
             A new fitted estimator.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from eigenstream import ClassSubspace
+        >>> X, y = load_iris(return_X_y=True)
+        >>> left, right = (
+        ...     ClassSubspace(2).fit(X[k::2], y[k::2]) for k in range(2)
+        ... )
+        >>> left.merge(right).n_samples_seen_
+        150
         """
         theirs = getattr(getattr(other, "_learner", None), "sample", None)
         if theirs is not None and theirs.kept is not None:
@@ -433,6 +461,15 @@ class ClassSubspace(PairwiseEstimator):
         -------
         array of shape (n,)
             +1 or -1 for each pair.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from eigenstream import ClassSubspace
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = ClassSubspace(2).fit(X, y)
+        >>> model.pair_predict([[0, 1], [0, 100]], preprocessor=X)
+        array([ 1, -1])
         """
         distances = self.pair_distance(pairs, preprocessor=preprocessor)
         return signs_below(distances, self.threshold_)

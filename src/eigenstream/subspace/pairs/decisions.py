@@ -102,6 +102,16 @@ class PairDecisions(ABC):
         -------
         array of shape (n,)
             The distances.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from eigenstream import ClassSubspace
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = ClassSubspace().fit(X, y)
+        >>> near, far = model.pair_distance([[0, 1], [0, 100]], preprocessor=X)
+        >>> bool(near < far)
+        True
         """
         check_is_fitted(self)
         points = self.preprocessor if preprocessor is None else preprocessor
@@ -251,6 +261,16 @@ class PairDecisions(ABC):
         -------
         self : object
             The fitted estimator.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from eigenstream import ClassSubspace
+        >>> X, y = load_digits(return_X_y=True)
+        >>> model = ClassSubspace().fit(X[y < 5], y[y < 5])
+        >>> model = model.calibrate_threshold(X[y > 4], y[y > 4])
+        >>> round(model.threshold_, 1)
+        8.8
         """
         rate = false_positive_rate
         check_choice(strategy, "strategy", STRATEGIES)
@@ -306,6 +326,14 @@ class PairDecisions(ABC):
         -------
         float
             The area, in [0, 1]. Chance gives 0.5.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from eigenstream import ClassSubspace
+        >>> X, y = load_iris(return_X_y=True)
+        >>> round(ClassSubspace().fit(X[::2], y[::2]).score(X[1::2], y[1::2]), 2)
+        0.97
         """
         return roc_area(self._measured(X, y, learned=True)[0])
 
@@ -408,6 +436,19 @@ class FitsPairs(PairDecisions):
         -------
         array of shape (n,)
             The score of each pair, at most 0.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_iris
+        >>> from eigenstream import PairSubspace
+        >>> X, y = load_iris(return_X_y=True)
+        >>> pairs = np.random.default_rng(0).choice(150, (400, 2))
+        >>> signs = np.where(y[pairs[:, 0]] == y[pairs[:, 1]], 1, -1)
+        >>> model = PairSubspace(2, preprocessor=X).fit(pairs, signs)
+        >>> near, far = model.decision_function([[0, 1], [0, 100]])
+        >>> bool(near > far)
+        True
         """
         return -self.pair_distance(pairs)
 
@@ -423,5 +464,17 @@ class FitsPairs(PairDecisions):
         -------
         array of shape (n,)
             +1 or -1 for each pair.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_iris
+        >>> from eigenstream import PairSubspace
+        >>> X, y = load_iris(return_X_y=True)
+        >>> pairs = np.random.default_rng(0).choice(150, (400, 2))
+        >>> signs = np.where(y[pairs[:, 0]] == y[pairs[:, 1]], 1, -1)
+        >>> model = PairSubspace(2, preprocessor=X).fit(pairs, signs)
+        >>> model.predict([[0, 1], [0, 100]])
+        array([ 1, -1])
         """
         return signs_below(self.pair_distance(pairs), self.threshold_)

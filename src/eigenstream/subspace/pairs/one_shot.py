@@ -85,6 +85,14 @@ class ThresholdClassifier(ClassifierMixin, Documented):
         -------
         self : object
             The fitted estimator.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from eigenstream.subspace import ThresholdClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> ThresholdClassifier().fit(X[::50], y[::50]).predict(X[::30])
+        array([0, 0, 1, 1, 2])
         """
         self._limit()
         forget_source(self)

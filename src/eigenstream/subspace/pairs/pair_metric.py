@@ -159,6 +159,18 @@ class PairMetric(
         -------
         self : object
             The fitted estimator.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_iris
+        >>> from eigenstream import PairMetric
+        >>> X, y = load_iris(return_X_y=True)
+        >>> pairs = np.random.default_rng(0).choice(150, (400, 2))
+        >>> signs = np.where(y[pairs[:, 0]] == y[pairs[:, 1]], 1, -1)
+        >>> model = PairMetric(preprocessor=X).fit(pairs, signs)
+        >>> model.predict([[0, 1], [0, 100]])
+        array([ 1, -1])
         """
         norm = check_number(self.norm, "norm", above=0)
         margin = check_number(self.margin, "margin", above=0, below=1)
@@ -235,6 +247,17 @@ class PairMetric(
         -------
         array of shape (n, n_components)
             The mapped rows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_iris
+        >>> from eigenstream import PairMetric
+        >>> X, y = load_iris(return_X_y=True)
+        >>> pairs = np.random.default_rng(0).choice(150, (400, 2))
+        >>> signs = np.where(y[pairs[:, 0]] == y[pairs[:, 1]], 1, -1)
+        >>> PairMetric(preprocessor=X).fit(pairs, signs).transform(X[:2]).shape
+        (2, 2)
         """
         check_is_fitted(self)
         rows = as_floats(validated(self, X, reset=False))

@@ -217,6 +217,18 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         -------
         self : object
             The fitted estimator.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_iris
+        >>> from eigenstream import PairSubspace
+        >>> X, y = load_iris(return_X_y=True)
+        >>> pairs = np.random.default_rng(0).choice(150, (400, 2))
+        >>> signs = np.where(y[pairs[:, 0]] == y[pairs[:, 1]], 1, -1)
+        >>> model = PairSubspace(2, preprocessor=X).fit(pairs, signs)
+        >>> model.transform(X).shape
+        (150, 2)
         """
         keeper = keeper_of(checkpoint, every, resume)
         fit = self._fit(pairs, y, keeper, sample_weight=sample_weight)
@@ -256,6 +268,20 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         """Learn from more pairs.
 
         With solver="dense" the result does not depend on the order or the chunking.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_iris
+        >>> from eigenstream import PairSubspace
+        >>> X, y = load_iris(return_X_y=True)
+        >>> pairs = np.random.default_rng(0).choice(150, (400, 2))
+        >>> signs = np.where(y[pairs[:, 0]] == y[pairs[:, 1]], 1, -1)
+        >>> model = PairSubspace(2, preprocessor=X).partial_fit(
+        ...     pairs[:200], signs[:200]
+        ... )
+        >>> model.partial_fit(pairs[200:], signs[200:]).n_samples_seen_
+        400
         """
         return self._continued(pairs, y, sample_weight)
 

@@ -320,6 +320,15 @@ class Dynamics(ABC):
         -------
         Trajectory
             The states and errors at these times.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eigenstream.theory import PrincipalDynamics
+        >>> model = PrincipalDynamics([1.0], learning_rate=0.5)
+        >>> course = model.solve([[0.1]], [[1.0]], np.linspace(0, 20, 5))
+        >>> course.R[:, 0, 0].round(1)
+        array([0.1, 0.9, 0.9, 0.9, 0.9])
         """
 
     @abstractmethod
