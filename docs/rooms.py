@@ -4,6 +4,8 @@ import ast
 from collections import defaultdict
 from pathlib import Path
 
+from matplotlib import pyplot
+
 import eigenstream
 from eigenstream.plotting import axes, save
 
@@ -50,3 +52,4 @@ def draw(path: Path) -> None:
     ax.grid(False)
     ax.spines[:].set_visible(False)
     save(ax, path)
+    pyplot.close(ax.figure)  # the first script of the gallery would show it

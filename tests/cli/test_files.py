@@ -270,3 +270,20 @@ def test_irregular_steps_in_time_are_warned_of_with_a_time_step(files):
         result = run("fit", "dynamic", "timed.csv", "--time", "time", "--dt", "60")
         assert ("steps in time vary from" in result.stderr) == warned
         assert "so --dt holds for some rows only" in result.stderr or not warned
+
+
+def test_the_unit_of_time_scales_holds_for_the_dates_of_the_rows(files):
+    """Rows are half an hour apart: without --dt, a time scale in hours is half of that in rows."""
+    rows = Autoregressive([0.97], n_features=3, noise=0.1, random_state=0).take(12_000)
+    dates = pd.date_range("2024-01-01", periods=len(rows), freq="30min")
+    pd.DataFrame(rows, columns=list("abc")).assign(time=dates).to_csv("dated.csv", index=False)
+    timed = "dated.csv", "--time", "time"
+    in_rows = answer("fit", "slow", *timed, "-d", "1")["features"][0]
+    found = answer("fit", "slow", *timed, "-d", "1", "--unit", "h", "--report", "h.html")
+    in_hours = found["features"][0]
+    assert in_hours["timescale"] == pytest.approx(in_rows["timescale"] / 2)
+    assert f"a time scale of {in_hours['timescale']:.3g} h at lag 1" in Path("h.html").read_text()
+    lags = [answer("lags", *timed, *unit) for unit in ((), ("--unit", "h"))]
+    np.testing.assert_allclose(
+        np.array(lags[1]["timescales"], float), np.array(lags[0]["timescales"], float) / 2
+    )

@@ -1,13 +1,18 @@
 """Pages about fitted estimators: their contents, in files that load nothing, on any screen."""
 
+import html
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import load_wine
 
 import oracles
 from eigenstream import (
     ClassSubspace,
     CompetitiveLearning,
+    ContrastSubspace,
     DynamicSubspace,
     Kernel,
     MultilayerPerceptron,
@@ -21,6 +26,7 @@ from eigenstream import (
     open_stream,
     report,
 )
+from eigenstream.evaluation import pair_roc
 from eigenstream.reports._page import MOST_ROWS, leading_rows
 from eigenstream.subspace import pair_risks
 from pages import Words
@@ -139,7 +145,7 @@ WORDS = {
     "dead": (["dead prototypes 2"], []),
     "one prototype": (["1 prototype of 12 columns"], []),
     "many prototypes": (["The first 12 of 300."], []),
-    "map": (["U-matrix", "Hits", "The most frequent class", "column 98"], ["column 69"]),
+    "map": (["U-matrix", "Hits", "The most frequent class", "x98"], ["x69"]),
     "map of images": (["12 units of 12 columns", "Units as images"], ["Planes"]),
     "map after partial_fit": (["U-matrix"], ["Hits"]),
 }
@@ -222,7 +228,7 @@ def test_the_page_repeats_the_doubts_of_the_fit(tmp_path):
     model = SlowSubspace(2, alpha=0.9).fit(noise, blocks=5)
     report(model, tmp_path / "page.html", noise)
     text = Words((tmp_path / "page.html").read_text()).text
-    assert "not distinguishable from noise" in text
+    assert "No feature is distinguishable from" in text
     assert "row(s) 100 of huge size" in text
     page = tmp_path / "slow.html"
     slow = SlowSubspace(2, lag=3).fit(ROWS, blocks=5)
@@ -232,6 +238,49 @@ def test_the_page_repeats_the_doubts_of_the_fit(tmp_path):
     text = Words(page.read_text()).text
     assert f"{0.5 * slow.timescales_[0]:,.4g} [{low:,.4g}, {high:,.4g}]" in text
     assert f"(95 % interval {low:.3g} to {high:.3g})" in text
+
+
+def lead(estimator, path, *rows, **options):
+    """Return the first sentences of a page."""
+    report(estimator, path, *rows, **options)
+    text = re.search(r'<p class="lead">(.*?)</p>', path.read_text(), re.DOTALL)[1]
+    return html.unescape(text)
+
+
+def test_the_first_sentences_are_true(tmp_path):
+    """Noise has no columns to name, and held-out quality stands beside that of raw rows."""
+    page, rng = tmp_path / "page.html", np.random.default_rng(0)
+    noise = lead(SlowSubspace(2).fit(rng.standard_normal((2000, 5))), page)
+    assert noise.startswith("No feature is distinguishable from the slowest direction of noise.")
+    assert "rows are in time order" in noise
+    assert "mostly" not in noise
+    X, y = load_wine(return_X_y=True)
+    model = ClassSubspace(2, scale=True).fit(X, y)
+    first = np.argsort(-abs(model.components_[0]))[:3]
+    text = lead(model, page, X, y)
+    assert f"depends mostly on x{first[0]}, x{first[1]} and x{first[2]}." in text
+    area, raw = map(
+        float, re.findall(r"the ROC area is (.*?) .*that of raw rows (.*?)\.( |$)", text)[0][:2]
+    )
+    assert raw == pytest.approx(pair_roc(X, y).area, abs=0.02)
+    assert area > raw + 0.1
+    assert "178 rows" in Words(page.read_text()).text
+    some = ContrastSubspace(1).fit(X[:59], background=X[59:])
+    assert f"by {some.eigenvalues_[0]:.3g} at alpha = 1." in lead(some, page)
+    network = MultilayerPerceptron(4, max_iter=3, random_state=0).fit(X, y)
+    assert f"the accuracy is {network.score(X, y):.3f}." in lead(network, page, X, y)
+    assert lead(StreamPCA(2).fit(X), page, X).count(".") > 2
+
+
+def test_dates_give_the_step_of_a_unit(tmp_path):
+    dates = np.datetime64("2024-03-01") + np.timedelta64(30, "m") * np.arange(300)
+    pd.DataFrame(ROWS).assign(time=dates.astype(str)).to_csv(tmp_path / "rows.csv", index=False)
+    stream = open_stream(tmp_path / "rows.csv", time="time")
+    slow = SlowSubspace(2).fit(stream)
+    text = lead(slow, tmp_path / "page.html", stream, unit="h")
+    assert f"a time scale of {slow.timescales_[0] / 2:.3g} h at lag 1" in text
+    text = lead(slow, tmp_path / "page.html", stream, unit="h", dt=1.0)
+    assert f"a time scale of {slow.timescales_[0]:.3g} h at lag 1" in text
 
 
 def test_the_first_rows_are_read_in_any_chunks_and_only_once_if_they_can():

@@ -13,7 +13,7 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from eigenstream.core.types import Facts
+from eigenstream.core.types import SECONDS, Facts
 
 if TYPE_CHECKING:
     from eigenstream.streams.base import Chunk
@@ -173,6 +173,13 @@ class Times:
         self.ends: list[Any] = []
         self.last = self.shortest = self.longest = np.nan
         self.n_repeated = 0
+        self.are_dates = False
+
+    def step(self, unit: str) -> float:
+        """Return the least step of dates in a unit of time, or 1 without dates or such a unit."""
+        seconds = SECONDS.get(unit)
+        known = seconds is not None and self.are_dates and np.isfinite(self.shortest)
+        return self.shortest / seconds if known else 1.0
 
     def add(self, chunk: Any) -> None:
         """Include the times of a chunk."""
@@ -180,6 +187,7 @@ class Times:
             return
         raw = chunk.raw_times[[0, -1]].astype(np.str_).tolist()
         self.ends = [(self.ends or raw)[0], raw[1]]
+        self.are_dates = chunk.raw_times.dtype.kind not in "biuf"
         last = np.nan if chunk.new_sequence else self.last
         steps = np.diff(chunk.times, prepend=last)
         self.last = float(chunk.times[-1])
@@ -199,13 +207,14 @@ class Times:
 class Watched:
     """A stream that counts its rows and shows the progress of passes longer than a second."""
 
-    #: The times of the rows of the pass.
+    #: The times of the rows of the last complete pass.
     times: Times
 
     def __init__(self, stream: Any, progress: Progress | None = None) -> None:
         self._stream = stream
         self._progress = progress or progress_bar(ROWS)
         self._task = self._progress.add_task("")
+        self.times = Times()
         self._begin(0)
 
     def __getattr__(self, name: str) -> Any:
@@ -237,15 +246,16 @@ class Watched:
         self._begin(skip)
         if skip:
             print(f"eigenstream: resuming at row {skip:,}", file=sys.stderr)
+        times = Times()
         with closing(self._stream.chunks(skip)) as chunks:
             for chunk in chunks:
                 yield chunk
-                self.times.add(chunk)
+                times.add(chunk)
                 self._advance(len(chunk))
+        self.times = times
 
     def _begin(self, skipped: int) -> None:
         self._since, self.rows, self._skipped = perf_counter(), 0, skipped
-        self.times = Times()
         self._next_line = LINE_SECONDS
 
     def _advance(self, rows: int) -> None:

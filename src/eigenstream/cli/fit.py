@@ -65,7 +65,7 @@ def fit_slow(
     reversible: Reversible = False,
     standardize: Standardize = False,
     blocks: Annotated[int | None, "The number of blocks for intervals of time scales."] = None,
-    dt: Step = 1.0,
+    dt: Step = None,
     unit: Unit = "rows",
     learning: LearningOptions,
     run: FitOptions,
@@ -80,7 +80,7 @@ def fit_slow(
     parameters |= {"criterion": criterion, "reversible": reversible}
     estimator = learning.estimator(es.SlowSubspace, run, **parameters)
 
-    def results() -> Facts:
+    def results(dt: float) -> Facts:
         return {
             "unit": unit,
             "features": slow_features(estimator, dt),
@@ -119,7 +119,7 @@ def fit_dynamic(
         Any, options.value, "The principal directions to use: a number, a share as 0.99, or all."
     ] = "all",
     n_components: Annotated[Any, options.value, "The number of features, or all."] = "2",
-    dt: Step = 1.0,
+    dt: Step = None,
     unit: Unit = "rows",
     run: FitOptions,
 ) -> None:
@@ -130,7 +130,7 @@ def fit_dynamic(
     stream = run.started(data)
     estimator = es.DynamicSubspace(n_components, lag=lag, rank=rank, **run.gaps)
 
-    def results() -> Facts:
+    def results(dt: float) -> Facts:
         return {"unit": unit, "features": modes(estimator, dt)}
 
     facts = fitted(estimator, stream, run, dt=dt, unit=unit, results=results)
@@ -233,14 +233,14 @@ def fitted(
     items: Any = None,
     *,
     blocks: int | None = None,
-    dt: float = 1.0,
+    dt: float | None = None,
     unit: str = "rows",
-    results: Callable[[], dict[str, Any]] = dict,
+    results: Callable[[float], Facts] = lambda dt: {},
 ) -> dict[str, Any]:
     """Learn from a stream, save the model, write its page, and print and return the results.
 
     If the stream has index pairs, ``items`` is the stream of the rows. ``results`` returns further
-    results of the fitted estimator.
+    results of the fitted estimator from the step in time.
     """
     from eigenstream.core.checks import check_number, warn_user
     from eigenstream.persistence import save
@@ -253,7 +253,8 @@ def fitted(
     if spread != [None, None] and len(exclusive) > 1:
         names = "--workers, --scheduler, --checkpoint and --blocks"
         raise ValueError(f"{names} exclude each other in a cluster. Pass a single option.")
-    check_number(dt, "dt", above=0)
+    if dt is not None:
+        check_number(dt, "dt", above=0)
     keeper: Any = keeper_of(run.checkpoint, run.every, run.resume)
     with _stoppable(keeper), Watched(stream) as rows, _client(run) as client:
         begun = perf_counter()
@@ -267,6 +268,7 @@ def fitted(
             distributed.fit(estimator, stream, client=client, progress=shown)
         seconds = perf_counter() - begun
         shortest, longest = rows.times.shortest, rows.times.longest
+        dt = rows.times.step(unit) if dt is None else dt
         if dt != 1.0 and (longest > SAME_STEP * shortest or rows.times.n_repeated):
             warn_user(
                 f"the steps in time vary from {shortest:.4g} to {longest:.4g}, so dt= holds for "
@@ -280,7 +282,7 @@ def fitted(
         rows = items
     with waiting("solving"):
         facts: Facts = {"sources": list(rows.sources)} | _results(estimator)
-        model_facts = results()
+        model_facts = results(dt)
     done = facts["rows"] * (facts["passes"] or 1)
     if keeper is not None and keeper.resumed:
         done = keeper.rows_since

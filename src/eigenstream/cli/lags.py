@@ -1,6 +1,7 @@
 """``eigenstream lags``: implied time scales at several lags."""
 
 import warnings
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,7 +10,7 @@ import numpy as np
 
 import eigenstream as es
 from eigenstream.cli._options import Data, Json, Missing, ReadingOptions, Step, Unit, without_text
-from eigenstream.cli._output import Watched, check_output, print_json, printable, save_figure
+from eigenstream.cli._output import Times, Watched, check_output, print_json, printable, save_figure
 from eigenstream.core.types import Estimator, Facts, StreamLike
 from eigenstream.rows.prepared import names_of_features
 
@@ -40,7 +41,7 @@ def lags(
     n_components: Annotated[int, "The number of features, as in fit slow."] = 2,
     criterion: Criterion = "difference",
     reversible: Reversible = False,
-    dt: Step = 1.0,
+    dt: Step = None,
     unit: Unit = "rows",
     blocks: Annotated[int, "The number of blocks for standard errors."] = BLOCKS,
     plot: Annotated[Path | None, "Draw the time scales (.png, .svg)."] = None,
@@ -66,8 +67,13 @@ def lags(
         reversible=reversible,
         missing="available" if gaps else "raise",
     )
+    if dt is None and stream.rereadable:
+        times = Times()
+        with closing(stream.chunks()) as chunks:
+            times.add(next(iter(chunks)))
+        dt = times.step(unit)
     with Watched(stream) as watched:
-        path = es.lag_path(model, watched, lag, blocks=blocks, dt=dt, unit=unit)
+        path = es.lag_path(model, watched, lag, blocks=blocks, dt=dt or 1.0, unit=unit)
     best = path.recommended_lag
     decays = [] if best is None or path.curves is None else path.decay(best)
     if plot is not None:

@@ -20,7 +20,7 @@ def plot(
     model: ModelFile,
     out: Annotated[Path, "The figure: .png, .svg or .pdf; or .html, a page."],
     image_shape: ImageShape = None,
-    dt: Step = 1.0,
+    dt: Step = None,
     unit: Unit = "rows",
     json: Json = False,
 ) -> None:

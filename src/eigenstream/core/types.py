@@ -91,3 +91,5 @@ Labelled: TypeAlias = Any
 Column: TypeAlias = str | int
 #: Columns by name or number: a list, a slice or a pattern such as "s*".
 Columns: TypeAlias = Any
+#: The units of time in which steps between dates are converted, in seconds.
+SECONDS = {"s": 1, "min": 60, "h": 3600, "d": 86_400}

@@ -272,7 +272,7 @@ def overlaps(course: Any, recorded: Any = None, *, ax: Axes | None = None) -> Ax
     --------
     >>> from eigenstream.theory import PrincipalDynamics
     >>> model = PrincipalDynamics([1.0], learning_rate=0.5)
-    >>> course = model.solve([[0.1]], [[1.0]], np.linspace(0, 9, 19))
+    >>> course = model.solve([[0.1]], [[1.0]], np.linspace(0, 9, 91))
     >>> overlaps(course).get_legend_handles_labels()[1]
     ['R11']
     """
@@ -380,14 +380,14 @@ def control_chart(monitor: "Monitor", records: Sequence[Any], *, ax: Axes | None
     --------
     >>> from eigenstream import Monitor, StreamPCA
     >>> rows = np.random.default_rng(0).standard_normal((4000, 3))
-    >>> monitor = Monitor(StreamPCA(1).fit(rows), window=50, rate=0.05).fit(
-    ...     rows[:2000]
-    ... )
+    >>> rows[3000:, 1] += 2.0
+    >>> pca = StreamPCA(1).fit(rows[:2000])
+    >>> monitor = Monitor(pca, window=50, rate=0.05).fit(rows[:2000])
     >>> ax = control_chart(monitor, monitor.update(rows[2000:]))
     >>> ax.get_legend_handles_labels()[1]
     ['reference', 'new windows', 'alarm', 'limit']
     """
-    ax = axes(7.0, title="Windows against their reference") if ax is None else ax
+    ax = axes(7.0) if ax is None else ax
     ends, label = _window_ends(records)
     scores = np.array([record.score for record in records])
     if label == "row":
@@ -408,7 +408,7 @@ def control_chart(monitor: "Monitor", records: Sequence[Any], *, ax: Axes | None
     if label:
         ax.xaxis.set_major_locator(MaxNLocator(5))
     ax.set(xlabel=label, ylabel="change, standard deviations")
-    legend(ax, "upper left")
+    legend(ax, "lower left", bbox_to_anchor=(0.0, 1.0), ncols=4, borderaxespad=0.0)
     return ax
 
 
@@ -457,10 +457,9 @@ def changes(
     --------
     >>> from eigenstream import Monitor, StreamPCA
     >>> rows = np.random.default_rng(0).standard_normal((4000, 3))
-    >>> monitor = Monitor(StreamPCA(1).fit(rows), window=50, rate=0.05).fit(
-    ...     rows[:2000]
-    ... )
     >>> rows[3000:, 1] += 2.0
+    >>> pca = StreamPCA(1).fit(rows[:2000])
+    >>> monitor = Monitor(pca, window=50, rate=0.05).fit(rows[:2000])
     >>> ax = changes(monitor, monitor.update(rows[2000:]))
     >>> [text.get_text() for text in ax.get_yticklabels()]
     ['x0', 'x1', 'x2']
@@ -473,7 +472,7 @@ def changes(
         order = np.argsort(-counts, kind="stable")[:MOST_COLUMNS]
         shown = sorted(order[counts[order] > 0].tolist()) or shown[:MOST_COLUMNS]
     if ax is None:
-        ax = axes(7.0, 1.2 + 0.24 * len(shown), "Change of each column")
+        ax = axes(7.0, 1.4 + 0.24 * len(shown), "Change of each column")
     ends, label = _window_ends(records)
     shifts = np.reshape([record.shifts for record in records], (len(records), len(names)))
     places = np.arange(len(shown))
@@ -494,5 +493,5 @@ def changes(
     ax.grid(False)
     if label:
         ax.xaxis.set_major_locator(MaxNLocator(5))
-    colour_bar(ax, drawn, "mean, standard deviations")
+    colour_bar(ax, drawn, "mean, in sd")
     return ax

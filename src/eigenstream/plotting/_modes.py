@@ -26,11 +26,13 @@ def _all_eigenvalues(model: Estimator) -> Any:
     """Return all eigenvalues of T if the solver has the matrices, or the learned ones."""
     from eigenstream.subspace import matrices
 
-    others = getattr(model, "criterion", None) == "ratio" or hasattr(model, "singular_values_")
+    learned = np.asarray(model.eigenvalues_)
     with suppress(AttributeError, ValueError):  # no subspace, or a solver without matrices
-        if not others and model.components_.shape[1] <= WIDEST:
-            return np.linalg.eigvalsh(matrices(model).matrix())
-    return model.eigenvalues_
+        if model.components_.shape[1] <= WIDEST:
+            values = np.linalg.eigvalsh(matrices(model).matrix())[::-1]
+            if np.allclose(values[: len(learned)], learned):  # ratios are eigenvalues of no matrix
+                return values
+    return learned
 
 
 def spectrum(
@@ -66,8 +68,9 @@ def spectrum(
     --------
     >>> from sklearn.datasets import load_digits
     >>> from eigenstream import StreamPCA
-    >>> spectrum(StreamPCA(10).fit(load_digits().data)).get_ylabel()
-    'variance along the component'
+    >>> ax = spectrum(StreamPCA(10).fit(load_digits().data))
+    >>> ax.get_legend_handles_labels()[1]
+    ['left out', 'learned']
     """
     ax = axes(title="Spectrum") if ax is None else ax
     (colour,), kind = colours(1, ax, color), "eigenvalue"
@@ -85,6 +88,7 @@ def spectrum(
     ax.plot(rank[:n_kept], values[:n_kept], "o", ms=5, color=colour, label=label)
     if len(values) > FEW:
         ax.set_xscale("log")
+        _plain_ticks(ax.xaxis, 1, len(values))
     else:
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     # Inside one power of ten, a logarithmic axis would have no tick but zero.
@@ -263,10 +267,16 @@ def timescales(
     ax.errorbar(places, dt * scales.value, ends, label=label or None, **style)
     if label:
         legend(ax, "best")
-    ax.set(xlabel="component", ylabel=f"time scale, in {unit}", yscale="log")
+    ax.set(ylabel=f"time scale, in {unit}", yscale="log")
     _plain_ticks(ax.yaxis, *ax.get_ylim())
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    _components(ax, len(places))
     return ax
+
+
+def _components(ax: Axes, count: int) -> None:
+    """Lay numbers of components along the axis, with room at both ends."""
+    ax.set(xlabel="component", xlim=(0.5, max(count, ax.get_xlim()[1]) + 0.5))
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
 
 
 def stability(uncertainty: "Uncertainty", *, ax: Axes | None = None) -> Axes:
@@ -308,8 +318,8 @@ def stability(uncertainty: "Uncertainty", *, ax: Axes | None = None) -> Axes:
         if row.max() > CONFUSED:
             where = (places[k], angles[k])
             ax.annotate(f"{row.argmax() + 1}", where, (6, 2), textcoords="offset points")
-    ax.set(xlabel="component", ylabel="error of the angle, degrees", ylim=(0, 93))
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.set(ylabel="error of the angle, degrees", ylim=(0, 93))
+    _components(ax, len(places))
     legend(ax, "best")
     return ax
 
@@ -339,7 +349,7 @@ def propagator(modes: Any, *, ax: Axes | None = None) -> Axes:
     >>> from eigenstream import DynamicSubspace
     >>> rng = np.random.default_rng(0)
     >>> x = [np.zeros(2)]
-    >>> for _ in range(2000):
+    >>> for _ in range(1000):
     ...     a, b = x[-1]
     ...     x.append(
     ...         [0.8 * a - 0.5 * b, 0.5 * a + 0.8 * b] + rng.standard_normal(2)

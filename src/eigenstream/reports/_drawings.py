@@ -67,11 +67,20 @@ def in_time(estimator: Estimator) -> bool:
     return isinstance(estimator, TimeEstimator)
 
 
+def units_of_weights(estimator: Estimator) -> Float64s | None:
+    """Return the deviations of the columns in the units of the weights, or None if not known."""
+    if known(estimator, "components_") is None:
+        return None
+    if in_time(estimator):
+        return deviations(estimator)
+    return None if known(estimator, "scale_") is None else np.ones(estimator.n_features_in_)
+
+
 def column_names(estimator: Estimator) -> list[str]:
-    """Return the names of the columns, or their numbers if they have none."""
+    """Return the names of the columns, or x0, x1 and so on if they have none."""
     names = known(estimator, "feature_names_in_")
     count = estimator.n_features_in_
-    return [f"column {k}" for k in range(count)] if names is None else list(map(str, names))
+    return [f"x{k}" for k in range(count)] if names is None else list(map(str, names))
 
 
 def first_of(shown: int, total: int) -> str:
@@ -94,7 +103,7 @@ def panels_of(estimator: Estimator, shape: tuple[int, int] | None) -> dict[str, 
     if known(estimator, "loss_curve_"):
         losses = estimator.loss_curve_
         lines = {"loss": (range(1, len(losses) + 1), losses)}
-        draw = partial(plotting.courses, lines, labels=("pass", "mean loss"))
+        draw = partial(plotting.courses, lines, labels=("passes", "mean loss"))
         panels["Learning"] = [Panel("Loss", "The mean loss of the rows in each pass.", draw)]
     if hasattr(estimator, "pair_distance"):
         panels["Training pairs"] = _pair_panels(estimator)
@@ -125,7 +134,7 @@ def _plane_panels(som: SelfOrganizingMap) -> list[Panel]:
 def _spectrum_panels(estimator: Estimator) -> list[Panel]:
     panels = []
     if known(estimator, "eigenvalues_") is not None:
-        caption = "A solver without matrices has only the learned eigenvalues."
+        caption = "Grey eigenvalues were not learned. Solvers without matrices do not have them."
         panels.append(Panel("Spectrum", caption, partial(plotting.spectrum, estimator)))
     if known(estimator, "propagator_eigenvalues_") is not None:
         caption = "Decay is the distance from the circle; the angle is the phase at the lag."
@@ -197,8 +206,8 @@ def _vector_panel(estimator: Estimator, shown: Vectors, shape: tuple[int, int] |
     caption, drawn, scale = "Weights, up to their sign.", shown.bars[:MOST_BARS], None
     if shown.kind == "prototype":
         caption = "Differences from the mean, in standard deviations of the prototypes."
-    elif in_time(estimator):
-        drawn, scale = estimator, deviations(estimator)
+    elif not mapped and (units := units_of_weights(estimator)) is not None:
+        drawn, scale = estimator, units
         caption = "Weights in units of the columns' deviations, up to their sign."
         if known(estimator, "result_.uncertainty.loadings") is not None:
             caption += " Lines are 95 % intervals."
@@ -321,15 +330,15 @@ def _lead(monitor: Monitor, records: Sequence[WindowRecord], alarms: Sequence[Wi
     first = alarms[0]
     counts = Counter(record.column for record in alarms if record.column is not None)
     if not counts:
-        named, action = "no single column", "Look at the groups of the alarms."
+        named, action = "no column", "Look at the groups of the alarms."
     else:
         column, count = counts.most_common(1)[0]
-        named = f"most often {column} ({count} times)"
+        named = f"{column} most often ({count} times)"
         action = f"Look at {column} first."
     return (
         f"{len(alarms)} of {len(records)} windows differ from the reference. The first ends at "
         f"{_end(first)}. "
-        f"They name {named}. {sure} {action}"
+        f"Alarms name {named}. {sure} {action}"
     )
 
 

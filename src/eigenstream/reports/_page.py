@@ -18,7 +18,7 @@ from eigenstream import __version__, neurons, plotting
 from eigenstream.core.checks import check_number, is_sparse
 from eigenstream.core.files import replacing
 from eigenstream.core.linalg import Float64s
-from eigenstream.core.types import Array, Estimator, LabelsLike, RowsLike, StreamLike
+from eigenstream.core.types import SECONDS, Array, Estimator, LabelsLike, RowsLike, StreamLike
 from eigenstream.evaluation import PairROC, pair_roc
 from eigenstream.monitor import Monitor
 from eigenstream.prototypes import CompetitiveLearning, SelfOrganizingMap
@@ -40,6 +40,7 @@ from eigenstream.rows.prepared import prepared, without_steps
 from eigenstream.streams import open_stream
 from eigenstream.subspace import ClassSubspace, PairMetric, estimated_share, pair_risks
 from eigenstream.subspace.estimators.base import SubspaceEstimator
+from eigenstream.subspace.pairs.decisions import FitsPairs
 
 #: Components and columns in a table, features drawn over time, and classes drawn in the plane.
 MOST_LISTED, MOST_FEATURES, MOST_CLASSES = 12, 8, 12
@@ -72,7 +73,7 @@ def report(
     *,
     shape: tuple[int, int] | None = None,
     command: str = "",
-    dt: float = 1.0,
+    dt: float | None = None,
     unit: str = "rows",
 ) -> None:
     """Write a page about a fitted estimator as one HTML file.
@@ -98,8 +99,9 @@ def report(
         The shape of the rows if they are images. Vectors are then shown as images.
     command : str, default=""
         The command that makes this page again, for its last line.
-    dt : float, default=1.0
-        The time from one row to the next, in ``unit``.
+    dt : float, default=None
+        The time from one row to the next, in ``unit``. By default 1, or the usual step of the dates
+        of ``X`` if the unit is "s", "min", "h" or "d".
     unit : str, default="rows"
         The unit of time scales.
 
@@ -123,14 +125,15 @@ def report(
     check_is_fitted(estimator)
     if y is not None and X is None:
         raise ValueError("y labels the rows X, which are missing. Pass X, too.")
-    dt = check_number(dt, "dt", above=0)
+    dt = dt if dt is None else check_number(dt, "dt", above=0)
     with replacing(path) as file:  # opened first: an error of the path comes before the work
         if isinstance(estimator, Monitor):
             title, lead, sections = monitor_sections(estimator, X)
         else:
             title, leading = _title(estimator), leading_rows(prepared(estimator, X), y)
             held_out = _held_out(estimator, leading)
-            lead = summary(estimator, dt, unit, held_out)
+            dt = leading.step(unit) if dt is None else dt
+            lead = summary(estimator, dt, unit, held_out, _score(estimator, leading))
             shape = checked_shape(shape, estimator)
             sections = _sections(estimator, X, y, leading, held_out, shape, dt, unit)
         page = Report(title, lead, sections, [("eigenstream", __version__)], command)
@@ -177,7 +180,11 @@ def _sections(
     for table in _spectrum(estimator, dt, unit):
         blocks["Spectrum"].append(table)
     if held_out is not None:
-        curves = {"held out": held_out.curve, "training pairs": estimator}
+        curves = {
+            "held out": held_out.curve,
+            "held out, raw": held_out.raw,
+            "training pairs": estimator,
+        }
         draw = partial(plotting.roc, curves)
         blocks["Held-out classes"] = [Panel("ROC curve", held_out.sentence, draw)]
     if leading.sequences and isinstance(estimator, SubspaceEstimator):
@@ -196,7 +203,7 @@ def _facts(estimator: Estimator, leading: "Leading") -> list[tuple[str, str]]:
     """Return the data, the parameters and the quality of an estimator."""
     facts: dict[str, Any] = {}
     rows = known(estimator, "n_samples_seen_")
-    kind = "pairs" if hasattr(estimator, "pair_distance") else "rows"
+    kind = "pairs" if isinstance(estimator, FitsPairs) else "rows"
     if isinstance(estimator, NEURONS):
         rows, kind = known(estimator, "n_steps_"), "rows, in all passes"
     facts["learned from"] = None if rows is None else f"{rows:,} {kind}"
@@ -333,6 +340,13 @@ class Leading:
         """All rows."""
         return np.concatenate(self.sequences)
 
+    def step(self, unit: str) -> float:
+        """Return the usual step of dates in a unit of time, or 1 without dates or such a unit."""
+        seconds, steps = SECONDS.get(unit), [np.diff(part) for part in self.times]
+        if seconds is None or not sum(map(len, steps)) or steps[0].dtype.kind != "m":
+            return 1.0
+        return float(np.median(np.concatenate(steps)) / np.timedelta64(1000 * seconds, "ms"))
+
     @property
     def span(self) -> str | None:
         """The first and the last time, and the usual step, or None without times."""
@@ -400,7 +414,7 @@ def _statistics(estimator: Estimator, leading: Leading) -> PageTable:
     """Return the range, the mean, the deviation and the missing values of columns."""
     rows, names = leading.rows, column_names(estimator)
     if rows.shape[1] != len(names):
-        names = [f"column {k}" for k in range(rows.shape[1])]
+        names = [f"x{k}" for k in range(rows.shape[1])]
     rows = np.where(np.isfinite(rows), rows, np.nan)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # a column without values
@@ -466,9 +480,10 @@ def _features(estimator: Estimator, leading: Leading) -> dict[str, list[Panel]]:
 
 @dataclass(frozen=True)
 class HeldOutClasses:
-    """The mean ROC curve of classes that were not learned from."""
+    """The mean ROC curves of classes that were not learned from, learned and of raw rows."""
 
     curve: PairROC
+    raw: PairROC
     sentence: str
 
 
@@ -487,25 +502,36 @@ def _held_out(estimator: Estimator, leading: Leading) -> HeldOutClasses | None:
         kind, folds = "rows", StratifiedKFold(FOLDS, shuffle=True, random_state=0)
     else:
         return None
-    curves = []
+    curves, raw = [], []
     with warnings.catch_warnings():  # the fit to all rows has warned
         warnings.simplefilter("ignore")
         for train, test in folds.split(rows, labels, labels):
             model = clone(without_steps(estimator)).fit(rows[train], labels[train])
             curves.append(pair_roc(model.transform(rows[test]), labels[test]))
+            raw.append(pair_roc(rows[test], labels[test]))
+    learned, plain = _mean_curve(curves), _mean_curve(raw)
     areas = [curve.area for curve in curves]
-    across = np.linspace(0.0, 1.0, 201)
-    up = np.mean(
-        [np.interp(across, c.false_positive_rate, c.true_positive_rate) for c in curves], axis=0
-    )
-    mean = replace(
-        curves[0], area=float(np.mean(areas)), false_positive_rate=across, true_positive_rate=up
-    )
     sentence = (
-        f"On held-out {kind} the ROC area is {mean.area:.3f} "
-        f"({min(areas):.3f} to {max(areas):.3f} in {len(areas)} folds)."
+        f"On held-out {kind} the ROC area is {learned.area:.3f} "
+        f"({min(areas):.3f} to {max(areas):.3f} in {len(areas)} folds), and that of raw rows "
+        f"{plain.area:.3f}."
     )
-    return HeldOutClasses(mean, sentence)
+    return HeldOutClasses(learned, plain, sentence)
+
+
+def _mean_curve(curves: Sequence[PairROC]) -> PairROC:
+    across = np.linspace(0.0, 1.0, 201)
+    up = [np.interp(across, c.false_positive_rate, c.true_positive_rate) for c in curves]
+    area, mean = float(np.mean([curve.area for curve in curves])), np.mean(up, axis=0)
+    return replace(curves[0], area=area, false_positive_rate=across, true_positive_rate=mean)
+
+
+def _score(estimator: Estimator, leading: Leading) -> float | None:
+    """Return the score of neurons on labelled rows."""
+    if not hasattr(estimator, "loss_curve_") or leading.labels is None:
+        return None
+    complete = np.isfinite(leading.rows).all(axis=1)
+    return float(without_steps(estimator).score(leading.rows[complete], leading.labels[complete]))
 
 
 def _error_bars(estimator: Estimator, dt: float, unit: str) -> list[Panel]:

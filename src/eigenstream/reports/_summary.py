@@ -5,87 +5,142 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 
 from eigenstream.core.types import Estimator
 from eigenstream.prototypes import CompetitiveLearning, SelfOrganizingMap
-from eigenstream.reports._drawings import column_names, in_time, known
-from eigenstream.subspace import HeldOutVariance, pair_risks
+from eigenstream.reports._drawings import column_names, known, units_of_weights
+from eigenstream.subspace import ContrastSubspace, pair_risks
 from eigenstream.subspace.estimators.base import SubspaceEstimator
-from eigenstream.subspace.inference.diagnostics import deviations
 
 #: Columns that the first sentence names.
 MOST_NAMED = 3
 
 
-def summary(estimator: Estimator, dt: float, unit: str, held_out: Any = None) -> str:
-    """Return three sentences about a fitted estimator. ``held_out`` is a ROC curve, if known."""
+def summary(
+    estimator: Estimator, dt: float, unit: str, held_out: Any = None, score: float | None = None
+) -> str:
+    """Return sentences about the result, its doubt and the next step.
+
+    ``held_out`` is the ROC curve of held-out classes, and ``score`` that of the rows of the page.
+    """
+    if isinstance(estimator, (CompetitiveLearning, SelfOrganizingMap)):
+        sentences = _of_prototypes(estimator)
+    elif hasattr(estimator, "pair_distance"):
+        sentences = _of_pairs(estimator, held_out)
+    elif hasattr(estimator, "loss_curve_"):
+        sentences = _of_neurons(estimator, score)
+    elif hasattr(estimator, "eigenvalues_"):
+        sentences = _of_subspace(estimator, dt, unit)
+    else:
+        sentences = iter(())
+    return " ".join(sentences)
+
+
+def _of_prototypes(estimator: Estimator) -> Iterator[str]:
     if isinstance(estimator, SelfOrganizingMap):
+        yield f"{len(estimator.prototypes_)} units stand for the rows."
         error = known(estimator, "topographic_error_")
-        sure = "Call fit to know how well the map is ordered."
-        if error is not None:
-            sure = f"For {error:.1%} of the rows the two nearest units are not neighbours."
-        return (
-            f"{len(estimator.prototypes_)} units stand for the rows. {sure} "
-            "Look for ridges of the U-matrix, which separate groups of rows."
-        )
-    if isinstance(estimator, CompetitiveLearning):
-        counts = estimator.counts_
-        share = counts.max() / max(counts.sum(), 1e-300)
-        dead = len(estimator.dead_)
-        return (
-            f"The largest of {len(counts)} prototypes stands for {share:.0%} of the rows. "
-            f"{dead or 'No'} prototype{'s' * (dead != 1)} won no rows. "
-            "Compare the quantisation error with other numbers of prototypes on other rows."
-        )
-    if hasattr(estimator, "pair_distance"):
-        return _of_pairs(estimator, held_out)
-    if hasattr(estimator, "loss_curve_"):
-        losses = estimator.loss_curve_
-        state = "has converged" if known(estimator, "converged_") else "had not converged"
-        return (
-            f"The mean loss fell from {losses[0]:.3g} to {losses[-1]:.3g} in {len(losses)} "
-            f"pass{'es' * (len(losses) != 1)}. Learning {state}. "
-            "Compare the score on rows that were not learned from."
-        )
-    if in_time(estimator):
-        return _in_time(estimator, dt, unit)
-    return ""
+        if error is None:
+            yield "Call fit to know how well the map is ordered."
+        else:
+            yield f"For {error:.1%} of the rows the two nearest units are not neighbours."
+        yield "Look for ridges of the U-matrix, which separate groups of rows."
+        return
+    counts, n_dead = estimator.counts_, len(estimator.dead_)
+    share = counts.max() / max(counts.sum(), 1e-300)
+    yield f"The largest of {len(counts)} prototypes stands for {share:.0%} of the rows."
+    yield f"Prototypes without rows: {n_dead}." if n_dead else "Every prototype has rows."
+    yield "Compare the quantisation error with other numbers of prototypes on other rows."
 
 
-def _of_pairs(estimator: Estimator, held_out: Any) -> str:
+def _of_neurons(estimator: Estimator, score: float | None) -> Iterator[str]:
+    losses = estimator.loss_curve_
+    passes = f"{len(losses)} pass{'es' * (len(losses) != 1)}"
+    yield f"The mean loss fell from {losses[0]:.3g} to {losses[-1]:.3g} in {passes}."
+    yield f"Learning {'has' if known(estimator, 'converged_') else 'had not'} converged."
+    if score is not None:
+        kind = "accuracy" if is_classifier(estimator) else "R²"
+        yield f"On the rows of this page the {kind} is {score:.3f}."
+    yield "Compare the score on rows that were not learned from."
+
+
+def _of_pairs(estimator: Estimator, held_out: Any) -> Iterator[str]:
     risk = pair_risks(estimator).risk
-    finding = f"The learned distance confuses {risk:.1%} of the training pairs, with equal weights."
-    if held_out is None:
-        return (
-            f"{finding} Held-out classes are not known: pass rows and labels to report. "
-            "Training pairs overestimate the quality."
-        )
-    return (
-        f"{finding} {held_out.sentence} "
-        "Set the threshold for a stated rate of errors by calibrate_threshold, on other pairs."
+    if named := _columns(estimator):
+        yield f"The distance depends mostly on {named}."
+    yield (
+        f"It decides {risk:.1%} of the training pairs wrongly, if same and different pairs weigh "
+        "equally."
     )
+    if held_out is None:
+        yield "Training pairs overestimate the quality: pass rows and labels to report."
+    else:
+        yield held_out.sentence
+    yield "Set the threshold for a stated rate of errors by calibrate_threshold, on other pairs."
 
 
-def _in_time(estimator: Estimator, dt: float, unit: str) -> str:
-    """Return the sentences about principal, slow or self-predicting features."""
-    columns = known(estimator, "components_")
-    named = ""
-    if columns is not None and known(estimator, "features") is None:
-        weights = np.nan_to_num(np.abs(columns[0] * deviations(estimator)))
-        order = np.argsort(-weights, kind="stable")[:MOST_NAMED]
-        names = column_names(estimator)
-        *listed, last = [names[k] for k in order]
-        named = f", mostly of {', '.join(listed)}{' and ' * bool(listed)}{last},"
-    share = known(estimator, "explained_variance_ratio_")
+def _columns(estimator: Estimator) -> str:
+    """Return the columns of the first component for a sentence, if their units are known."""
+    units = units_of_weights(estimator)
+    if units is None or known(estimator, "features") is not None:
+        return ""
+    weights = np.nan_to_num(np.abs(estimator.components_[0] * units))
+    order = np.argsort(-weights, kind="stable")[:MOST_NAMED]
+    names = column_names(estimator)
+    *listed, last = [names[k] for k in order]
+    return f"{', '.join(listed)}{' and ' * bool(listed)}{last}"
+
+
+def _of_subspace(estimator: Estimator, dt: float, unit: str) -> Iterator[str]:
+    """Yield sentences about principal, slow, self-predicting or contrasting features."""
+    columns, share = _columns(estimator), known(estimator, "explained_variance_ratio_")
+    named = f", mostly of {columns}," if columns else ""
     bars, test = known(estimator, "result_.uncertainty"), known(estimator, "result_.held_out")
     if share is not None:
-        finding = (
+        yield (
             f"The first component{named} holds {share[0]:.1%} of the variance, and "
             f"{len(share)} together hold {share.sum():.1%}."
         )
+        if test is not None:
+            yield test.sentence
+    elif isinstance(estimator, ContrastSubspace):
+        yield (
+            f"The first component{named} has more variance in the rows than in the background, by "
+            f"{estimator.eigenvalues_[0]:.3g} at alpha = {estimator.alpha:.3g}."
+        )
+        yield "Its score on other rows is not known: call score on held-out rows."
+        yield "Compare other values of alpha."
+        return
+    elif test is not None and test.chance.all():
+        yield "No feature is distinguishable from the slowest direction of noise."
+        yield "Check that the rows are in time order. Use more rows, fewer columns or another lag."
+        return
     else:
-        finding = f"The slowest feature{named} {_duration(estimator, bars, dt, unit)}."
-    return " ".join([finding, *_doubt(estimator, bars, test)])
+        yield f"The slowest feature{named} {_duration(estimator, bars, dt, unit)}."
+        if test is None:
+            yield "The features are not tested on other rows."
+        elif np.isfinite(test.other_half).all():
+            own, other = test.in_sample[0], test.other_half[0]
+            yield (
+                f"Learned on half of the rows, it has an autocorrelation of {other:.3f} on the "
+                f"other half, against {own:.3f} on all rows."
+            )
+            if test.inflated[0]:
+                yield "Do not report its time scale: use more rows, fewer columns or a shorter lag."
+                return
+    chance = np.flatnonzero(test.chance) + 1 if test is not None else ()
+    if len(chance) and share is None:
+        listed = ", ".join(map(str, chance[:5])) + ", ..." * (len(chance) > 5)
+        yield f"Not distinguishable from noise: feature{'s' * (len(chance) > 1)} {listed}."
+    if bars is None:
+        yield "There are no intervals: fit with blocks=20 (--blocks 20) to get them."
+    elif bars.warning:
+        yield "The intervals are too narrow, because the recording is short: use more rows."
+    else:
+        yield f"Its direction is known to {np.degrees(bars.angles[0]):.2g} degrees."
+    if known(estimator, "lag"):
+        yield "Noise shortens time scales at short lags: compare lags by lag_path."
 
 
 def _duration(estimator: Estimator, bars: Any, dt: float, unit: str) -> str:
@@ -94,44 +149,12 @@ def _duration(estimator: Estimator, bars: Any, dt: float, unit: str) -> str:
         return "has no known time scale, because the solver only estimates"
     if np.isnan(scales[0]):
         return "is not distinguishable from noise"
-    text = f"has a time scale of {dt * scales[0]:.3g} {unit}"
+    text = f"has a time scale of {dt * scales[0]:.3g} {unit} at lag {estimator.lag}"
     times = known(bars, "timescales")
     if times is not None and np.isfinite(times.low[0]):
         low, high = dt * times.low[0], dt * times.high[0]
         text += f" (95 % interval {low:.3g} to {high:.3g})"
     return text
-
-
-def _doubt(estimator: Estimator, bars: Any, test: Any) -> Iterator[str]:
-    """Yield how sure the features are, and what to do next."""
-    if isinstance(test, HeldOutVariance):
-        yield test.sentence
-    elif test is not None and test.chance.any():
-        chance = np.flatnonzero(test.chance) + 1
-        listed = ", ".join(map(str, chance[:5])) + ", ..." * (len(chance) > 5)
-        yield f"Not distinguishable from noise: feature{'s' * (len(chance) > 1)} {listed}."
-        yield "Use more rows, fewer columns or a shorter lag."
-        return
-    elif test is None:
-        yield "The features are not tested on other rows."
-    elif np.isfinite(test.other_half).all():
-        own, other = test.in_sample[0], test.other_half[0]
-        yield (
-            f"Learned on half of the rows, it has an autocorrelation of {other:.3f} on the other "
-            f"half, against {own:.3f} on all rows."
-        )
-        if test.inflated[0]:
-            yield "Do not report its time scale: use more rows, fewer columns or a shorter lag."
-            return
-    if bars is None:
-        yield "There are no intervals: fit with blocks=20 (--blocks 20) to get them."
-    elif bars.warning:
-        yield "The intervals are too narrow, because the recording is short: use more rows."
-    else:
-        degrees = np.degrees(bars.angles[0])
-        yield f"Its direction is known to {degrees:.2g} degrees."
-        lag = known(estimator, "lag")
-        yield "Compare other lags by lag_path." if lag else "Compare other numbers of components."
 
 
 def warnings_of(estimator: Estimator) -> list[str]:
