@@ -17,6 +17,7 @@ from typing import Any
 
 from numpydoc.docscrape import ClassDoc
 from numpydoc.validate import validate
+from sklearn.base import BaseEstimator
 
 import eigenstream
 
@@ -91,6 +92,31 @@ def faults(name: str, value: Any, *, override: bool = False) -> Iterator[str]:
 
 NAMES = dict(public())
 
+#: Methods of estimators that users call daily: each has an example.
+DAILY = {
+    *("fit", "partial_fit", "merge", "transform", "inverse_transform", "predict"),
+    *("decision_function", "score", "score_samples", "pair_distance", "pair_predict"),
+    *("calibrate_threshold", "update", "watch", "uncertainty", "path", "class_map", "forecast"),
+}
+#: Methods with the example of ``fit``, or with scikit-learn's meaning of a classifier's method.
+AS_FIT = {
+    *("GradientOrientation.transform", "QuadraticMap.transform", "RBFNetwork.transform"),
+    *("QuadraticMap.partial_fit", "ThresholdClassifier.predict"),
+    "ThresholdClassifier.decision_function",
+}
+
+
+def without_example(name: str, value: type) -> Iterator[str]:
+    """Yield the daily methods of an estimator without an example, also in that of its class."""
+    if issubclass(value, BaseEstimator) and not inspect.isabstract(value):
+        for key in sorted(DAILY):
+            method = getattr(value, key, None)
+            ours = getattr(method, "__module__", "").startswith("eigenstream")
+            of_class = f".{key}(" in (inspect.getdoc(value) or "")
+            shown = of_class or f"{value.__name__}.{key}" in AS_FIT
+            if ours and not shown and ">>>" not in (inspect.getdoc(method) or ""):
+                yield f"{name}.{key}: EX01 no example"
+
 
 def main() -> int:
     """Print the faults of all docstrings; return 1 if there is one."""
@@ -99,6 +125,7 @@ def main() -> int:
         checked = [(name, value, False)]
         if inspect.isclass(value):
             checked += [(f"{name}.{key}", one, more) for key, one, more in members(value)]
+            found += without_example(name, value)
         for place, one, override in checked:
             if id(one) not in seen and not EXCLUDED.search(place):
                 seen.add(id(one))

@@ -248,7 +248,7 @@ def lead(estimator, path, *rows, **options):
 
 
 def test_the_first_sentences_are_true(tmp_path):
-    """Noise has no columns to name, and held-out quality stands beside that of raw rows."""
+    """Noise has no columns to name, and held-out quality is compared with that of raw rows."""
     page, rng = tmp_path / "page.html", np.random.default_rng(0)
     noise = lead(SlowSubspace(2).fit(rng.standard_normal((2000, 5))), page)
     assert noise.startswith("No feature is distinguishable from the slowest direction of noise.")

@@ -177,9 +177,9 @@ class Times:
 
     def step(self, unit: str) -> float:
         """Return the least step of dates in a unit of time, or 1 without dates or such a unit."""
-        seconds = SECONDS.get(unit)
-        known = seconds is not None and self.are_dates and np.isfinite(self.shortest)
-        return self.shortest / seconds if known else 1.0
+        if unit in SECONDS and self.are_dates and np.isfinite(self.shortest):
+            return self.shortest / SECONDS[unit]
+        return 1.0
 
     def add(self, chunk: Any) -> None:
         """Include the times of a chunk."""

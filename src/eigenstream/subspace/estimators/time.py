@@ -38,12 +38,7 @@ from eigenstream.rows.door import (
 )
 from eigenstream.rows.fit import KEEPING, CallbackSupportMixin, Fit, keeper_of, with_callbacks
 from eigenstream.rows.guard import publishes, reads, twin
-from eigenstream.rows.prepared import (
-    fits_dask,
-    forget_source,
-    learns_rows,
-    note_source,
-)
+from eigenstream.rows.prepared import fits_dask, forget_source, learns_rows, note_source
 from eigenstream.rows.rows import ArrayRows, Part, Rows, StreamRows
 from eigenstream.subspace.estimators.base import SubspaceEstimator
 from eigenstream.subspace.estimators.entries import FLAG
@@ -83,13 +78,11 @@ from eigenstream.subspace.watchers.values import check_squares
 
 TimeResult = TypeVar("TimeResult", VarianceResult, SlowResult, DynamicResult)
 
-#: ``missing="skip"`` raises if it leaves fewer rows for each column. Covariances of fewer rows are
-#: mostly noise.
+#: ``missing="skip"`` raises if it leaves fewer rows for each column, whose covariances are noise.
 LEAST_ROWS = 10
 
-#: Features are tested at the end of ``fit`` with at most this number of columns, or with fewer rows
-#: for each column. Other tests are made when a result is read, because they take longer than 2 % of
-#: the fit.
+#: ``fit`` tests features of at most this number of columns, or of fewer rows for each column. Other
+#: tests are made when a result is read, because they take longer than 2 % of the fit.
 SMALL, FEW_ROWS = 128, 10
 
 
@@ -323,22 +316,13 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
             Non-negative weights of the rows, or of the pairs. A velocity has the weight of its
             earlier row, or 0 if the later row has weight 0.
         blocks : int or "sequences", default=None
-            Also compute error bars, ``result_.uncertainty``, from this number of blocks. See
-            ``uncertainty``.
+            Also compute ``result_.uncertainty`` from this number of blocks. See ``uncertainty``.
         <checkpoint, every, resume>
 
         Returns
         -------
         self : object
             The fitted estimator.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from eigenstream import SlowSubspace
-        >>> X = np.random.default_rng(0).standard_normal((2, 500, 3)).cumsum(axis=1)
-        >>> SlowSubspace(2).fit(list(X)).n_samples_seen_  # two sequences
-        1000
         """
         keeper = keeper_of(checkpoint, every, resume)
         self._check_parameters()
@@ -391,14 +375,10 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from eigenstream import SlowSubspace
-        >>> X = np.random.default_rng(0).standard_normal((1000, 3)).cumsum(axis=0)
-        >>> model = SlowSubspace(2)
-        >>> for k in range(0, 1000, 100):
-        ...     model = model.partial_fit(X[k : k + 100])
-        >>> np.allclose(model.components_, SlowSubspace(2).fit(X).components_)
-        True
+        >>> from eigenstream import StreamPCA
+        >>> rows = [[0.0, 1.0], [1.0, 3.0], [2.0, 4.0], [3.0, 8.0]]
+        >>> StreamPCA(1).partial_fit(rows[:2]).partial_fit(rows[2:]).n_samples_seen_
+        4
         """
         check_flag(new_sequence, "new_sequence")
         if not is_pairs(X):
@@ -441,11 +421,9 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         Parameters
         ----------
         other : object
-            A fitted estimator of the same class, with equal parameters and the same number of
-            features.
+            A fitted estimator of the same class, with equal parameters and columns.
         new_sequence : bool, default=False
-            If True, the rows of ``other`` start a new sequence. By default they follow the rows of
-            this estimator in time.
+            If True, the rows of ``other`` start a new sequence. By default they follow in time.
 
         Returns
         -------
@@ -454,13 +432,11 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from eigenstream import SlowSubspace
-        >>> X = np.random.default_rng(0).standard_normal((1000, 3)).cumsum(axis=0)
-        >>> first, second = (SlowSubspace(2).fit(rows) for rows in (X[:400], X[400:]))
-        >>> merged = first.merge(second)
-        >>> np.allclose(merged.components_, SlowSubspace(2).fit(X).components_)
-        True
+        >>> from eigenstream import StreamPCA
+        >>> rows = [[0.0, 1.0], [1.0, 3.0], [2.0, 4.0], [3.0, 8.0]]
+        >>> first, second = StreamPCA(1).fit(rows[:2]), StreamPCA(1).fit(rows[2:])
+        >>> first.merge(second).n_samples_seen_
+        4
         """
         check_flag(new_sequence, "new_sequence")
         return self._merged(other, new_sequence=new_sequence)
@@ -527,12 +503,10 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
     def uncertainty(self, X: RowsLike, blocks: BlockCount = 20) -> Uncertainty:
         """Fit a copy of the estimator and return it with error bars, from one pass over the rows.
 
-        The rows are cut into consecutive blocks. The errors come from fits without each block (the
-        delete-one-block jackknife), which need no further pass. Blocks shorter than ten time scales
-        are joined until five remain. If these are still shorter, the errors are too small, and a
-        warning is raised. The number of components and a given alpha are those of the whole fit;
-        ``alpha="auto"`` is chosen again without each block. Memory: about three D x D matrices for
-        each block.
+        The errors come from fits without each block of consecutive rows (the delete-one-block
+        jackknife). Blocks shorter than ten time scales are joined until five remain. If these are
+        still shorter, the errors are too small, and a warning is raised. ``alpha="auto"`` is chosen
+        again without each block. Memory: about three D x D matrices for each block.
 
         Parameters
         ----------
@@ -541,7 +515,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         blocks : int or "sequences", default=20
             The number of blocks before short ones are joined. A stream of unknown length has
             between ``blocks`` and ``2 * blocks`` of them. "sequences" takes each sequence as a
-            block. They should be independent recordings of similar lengths.
+            block: independent recordings of similar lengths.
 
         Returns
         -------
@@ -560,11 +534,8 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
           1       0.4896 [0.4463, 0.5329]           49.15 [45.9, 52.64]   0.2°
           2    0.05239 [0.05109, 0.05369]          5.028 [4.818, 5.247]   0.9°
         """
-        model: Self = clone(self)
-        model.fit(X, blocks=blocks)
-        result: Any = model._solved()
-        error_bars: Uncertainty = model._of_this(result).uncertainty
-        return error_bars
+        model: Self = clone(self).fit(X, blocks=blocks)
+        return cast(Uncertainty, model._of_this(cast(Any, model._solved())).uncertainty)
 
     def _learn_blocks(self, X: RowsLike, sample_weight: WeightsLike, blocks: int | str) -> None:
         """Learn from all rows in blocks, and store the error bars."""
