@@ -113,7 +113,7 @@ def _of_subspace(estimator: Estimator, dt: float, unit: str) -> Iterator[str]:
         yield "Compare other values of alpha."
         return
     elif test is not None and test.chance.all():
-        yield "No feature is distinguishable from the slowest direction of noise."
+        yield "The features are not distinguishable from noise."
         yield "Check that the rows are in time order. Use more rows, fewer columns or another lag."
         return
     else:
