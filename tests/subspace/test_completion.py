@@ -186,3 +186,17 @@ def test_intervals_contain_the_time_scale():
         scales = bars.result_.uncertainty.timescales
         inside.append((scales.low[:2] <= [100, 20]) & (scales.high[:2] >= [100, 20]))
     assert np.mean(inside) > 0.85
+
+
+@pytest.mark.filterwarnings("ignore:Blocks of", "ignore:The covariance of the rows")
+def test_error_bars_of_a_column_with_values_in_one_block_only():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(60, 9)) * np.linspace(3.0, 1.0, 9)
+    rows[:, 8] = np.nan
+    complete = StreamPCA(2).fit(rows[:, :8], blocks=10).result_.uncertainty
+    rows[30:34, 8] = rng.normal(size=4)
+    bars = StreamPCA(2, missing="available").fit(rows, blocks=10).result_.uncertainty
+    assert bars.n_blocks == complete.n_blocks
+    # The likelihood with the few values moves the errors little.
+    ratio = bars.eigenvalues.error / complete.eigenvalues.error
+    assert np.all((ratio > 0.5) & (ratio < 2.0))

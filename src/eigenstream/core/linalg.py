@@ -4,12 +4,12 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import blas, qr, subspace_angles
+from scipy.linalg import blas, lapack, orth, qr, subspace_angles
 from threadpoolctl import ThreadpoolController
 
 from eigenstream.core.checks import is_sparse
@@ -74,9 +74,12 @@ def weighted_sum(weights: Floats, rows: Floats) -> Floats:
 
 def mirrored(lower: Float64s) -> Float64s:
     """Return the symmetric matrix with a given lower triangle, as a copy."""
-    full = np.tril(lower)
-    full += np.tril(lower, -1).T
-    return full
+    return np.where(_lower_triangle(len(lower)), lower, lower.T)
+
+
+@lru_cache(maxsize=4)
+def _lower_triangle(size: int) -> NDArray[np.bool_]:
+    return np.tri(size, dtype=bool)
 
 
 def row_squares(rows: Matrix) -> Float64s:
@@ -183,6 +186,59 @@ def orthonormalized(columns: Floats) -> Floats:
     q, r = qr(columns, mode="economic")
     basis: Floats = q * np.where(np.diag(r) < 0, -1.0, 1.0).astype(columns.dtype)
     return basis
+
+
+#: A row counts as a combination of others if its squared distance from their span is below this
+#: share of its square. Smaller values keep directions that rounding may have caused.
+DEPENDENT = 1e-12
+
+#: A basis is made orthonormal again if a row has this distance from the rows before it, relative to
+#: its length. Smaller values lose digits.
+CLOSE = 0.03
+
+
+def span_of_rows(rows: Floats, n_least: int = 1) -> tuple[Float64s, Float64s]:
+    """Return orthonormal columns that span some rows, and the coordinates of the rows along them.
+
+    There are at least ``n_least`` columns. The rows are overwritten. A Cholesky factor of their
+    products with pivots takes a quarter of the time of a QR decomposition, and shows dependent
+    rows.
+
+    >>> basis, coordinates = span_of_rows(np.array([[3.0, 4.0, 0.0], [6.0, 8.0, 0.0]]))
+    >>> (coordinates @ basis.T).round(12).tolist()
+    [[3.0, 4.0, 0.0], [6.0, 8.0, 0.0]]
+    """
+    lengths = np.sqrt(row_squares(rows))
+    rows /= np.where(lengths > 0.0, lengths, 1.0)[:, None]
+    products = rank_update(np.zeros((len(rows),) * 2, order="F"), rows.T)
+    factor, order, n, _ = lapack.dpstrf(products, tol=DEPENDENT, lower=1, overwrite_a=1)
+    factor, order = np.asarray(np.tril(factor)[:, :n], np.float64), order - 1
+    first = np.asfortranarray(rows[order[:n]].T)
+    basis: Float64s = blas.dtrsm(1.0, factor[:n], first, side=1, lower=1, trans_a=1, overwrite_b=1)
+    if n and factor[n - 1, n - 1] < CLOSE:
+        basis, turn = (
+            np.asarray(m, np.float64) for m in qr(basis, mode="economic", overwrite_a=True)
+        )
+        factor = factor @ turn.T
+    coordinates = np.empty_like(factor)
+    coordinates[order] = factor
+    coordinates *= lengths[:, None]
+    if n < n_least:
+        basis = np.hstack([basis, columns_outside(basis, n_least - n)])
+        coordinates = np.pad(coordinates, ((0, 0), (0, n_least - n)))
+    return basis, coordinates
+
+
+def columns_outside(basis: Float64s, n: int) -> Float64s:
+    """Return ``n`` orthonormal columns that are orthogonal to those of a basis.
+
+    >>> columns_outside(np.eye(3)[:, :2], 1).round(12).tolist()
+    [[0.0], [0.0], [1.0]]
+    """
+    outside = np.random.default_rng(0).standard_normal((len(basis), n))
+    for _ in range(2):
+        outside = orth(outside - basis @ (basis.T @ outside))
+    return np.asarray(outside)
 
 
 def principal_angles(left: Floats, right: Floats) -> Float64s:

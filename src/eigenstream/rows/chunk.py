@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple, Self
 
@@ -82,6 +81,18 @@ class Place(NamedTuple):
 NOWHERE, NONE_SKIPPED = Place(), Skipped()
 
 
+class Length:
+    """The number of rows of a chunk, or of pairs, computed once.
+
+    An interrupt inside ``functools.cached_property`` leaves its lock locked before Python 3.12.
+    """
+
+    def __get__(self, chunk: "Chunk", kind: object = None) -> int:
+        n = int(chunk.rows.shape[0]) if chunk.pairs is None else len(chunk.pairs)
+        vars(chunk)["n"] = n
+        return n
+
+
 @storable(
     rows="any",
     weights="f8 n | None",
@@ -111,11 +122,8 @@ class Chunk:
     place: Place = NOWHERE
     #: The rows, or pairs, of weight 0 because of missing values.
     skipped: Skipped = NONE_SKIPPED
-
-    @cached_property
-    def n(self) -> int:
-        """The number of rows, or of pairs."""
-        return int(self.rows.shape[0]) if self.pairs is None else len(self.pairs)
+    #: The number of rows, or of pairs.
+    n = Length()
 
     def __len__(self) -> int:
         return self.n

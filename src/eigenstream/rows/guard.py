@@ -7,10 +7,10 @@ them first. An error in the middle of a step in place breaks the model: its next
 
 import os
 from collections import deque
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from copy import copy, deepcopy
-from functools import cache, partial, wraps
+from functools import partial, wraps
 from operator import call, is_
 from threading import RLock
 from typing import Any, ClassVar, Self, TypeVar, cast
@@ -144,7 +144,7 @@ class Guarded(Documented):
         The checks take longer than a step on a single row.
         """
         guard, own = self._guard, self.__dict__
-        now = [own.get(name) for name in _names(cast(Hashable, type(self)))]
+        now = [own.get(name) for name in self._get_param_names()]
         if guard.checked is None or not all(map(is_, now, guard.checked)):
             check()
             guard.checked = now
@@ -173,11 +173,6 @@ class Guarded(Documented):
             state = dict(super().__getstate__())
         state.pop("_guard", None)
         return state
-
-
-@cache
-def _names(kind: Hashable) -> list[str]:
-    return cast(list[str], cast(Any, kind)._get_param_names())
 
 
 def snapshot(value: Estimator) -> Estimator:
@@ -219,7 +214,7 @@ def changing(estimator: Model) -> Iterator[Model]:
         guard.check()
         before, changed = dict(vars(estimator)), twin(estimator)
         if not guard.alone:
-            fixed = (*_names(cast(Hashable, type(estimator))), "_guard")
+            fixed = (*estimator._get_param_names(), "_guard")
             learned = {name: value for name, value in before.items() if name not in fixed}
             changed.__dict__.update(deepcopy(learned))
         Guard.stepping.add(guard)

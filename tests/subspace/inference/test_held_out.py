@@ -11,6 +11,7 @@ from hypothesis.extra import numpy as hnp
 from eigenstream import DynamicSubspace, SlowSubspace
 from eigenstream.processes import Autoregressive
 from eigenstream.subspace import implied_timescales
+from eigenstream.subspace.inference.correlations import slowest_first
 from eigenstream.subspace.inference.decays import of_operator
 from eigenstream.subspace.inference.held_out import corrected, directed_edge, white_edge
 from eigenstream.subspace.sums.halves import FIRST_TERMS
@@ -108,6 +109,18 @@ def test_the_other_half_is_that_of_separate_fits():
     np.testing.assert_allclose(model.result_.held_out.other_half, np.mean(found, axis=0))
 
 
+def solved_like(model, answer, operator, units):
+    """Return the features of A and B by the methods that solve a fit."""
+    n, weights = len(answer.pairs.values), answer.weights
+    if weights is None:
+        return model._ratios(operator, n, int(np.isfinite(units).sum())).vectors
+    operator = operator if model.rank is None else operator.principal(model.rank)
+    vectors = operator.largest(weights, n).vectors
+    if not answer.sorted:
+        return vectors
+    return vectors @ slowest_first(*operator.forms(vectors), operator.floor)
+
+
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize(
     "params",
@@ -132,11 +145,10 @@ def test_features_of_each_half_are_evaluated_one_at_a_time(params, width):
     model = SlowSubspace(3, **params).fit([rows[:70], rows[70:]])
     answer, learner = model.result_, model._learner
     units = learner.deviations(np.inf) if answer.weights is None else answer.scale
-    basis = learner.ahead().row_span(units)
-    halves = [half.scaled_operator(units, basis) for half in learner.each_half]
+    halves = learner.half_operators(units)
     found = []
     for own, other in zip(halves, halves[::-1], strict=True):
-        columns = model._features_like(answer, own, units)
+        columns = solved_like(model, answer, own, units)
         found.append(of_operator(other, columns))
     n = min(map(len, found))
     expected = np.mean([values[:n] for values in found], axis=0)

@@ -4,6 +4,8 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.sparse import csr_array, hstack, random_array
 from sklearn.base import clone
 
@@ -15,7 +17,7 @@ from eigenstream import (
     SlowSubspace,
     StreamPCA,
 )
-from eigenstream.core.linalg import principal_angles
+from eigenstream.core.linalg import DEPENDENT, principal_angles, span_of_rows
 from eigenstream.subspace.solvers import dense
 from eigenstream.subspace.sums import operators
 from eigenstream.subspace.sums.accumulators import Moments
@@ -26,6 +28,7 @@ ROWS = np.random.default_rng(0).standard_normal((40, 90)).cumsum(axis=0) + 3.0
 MODELS = [
     StreamPCA(3),
     StreamPCA(0.9),
+    StreamPCA(None),
     StreamPCA(3, center=False),
     StreamPCA(3, scale=True),
     SlowSubspace(3, scale=True),
@@ -59,7 +62,7 @@ def fit(model, rows):
 @pytest.mark.parametrize("model", MODELS, ids=repr)
 def test_answers_equal_those_of_the_matrices(model, monkeypatch):
     thin = fit(model, ROWS)
-    monkeypatch.setattr(Learner, "row_span", lambda learner, scale=None: None)
+    monkeypatch.setattr(Learner, "row_span", lambda *_: None)
     whole = fit(model, ROWS)
     np.testing.assert_allclose(thin.eigenvalues_, whole.eigenvalues_, rtol=1e-7, atol=1e-9)
     n = int((whole.eigenvalues_ > 1e-6).sum())
@@ -68,6 +71,22 @@ def test_answers_equal_those_of_the_matrices(model, monkeypatch):
     np.testing.assert_allclose(
         np.abs(thin.transform(ROWS)[:, :1]), np.abs(whole.transform(ROWS)[:, :1]), atol=1e-6
     )
+
+
+@given(
+    n=st.integers(1, 8), copies=st.integers(1, 3), tiny=st.floats(1e-12, 1.0), more=st.booleans()
+)
+def test_the_span_of_rows_has_all_of_them(n, copies, tiny, more):
+    rows = np.random.default_rng(n).standard_normal((n, 30)) * np.geomspace(tiny, 1e9, n)[:, None]
+    rows = np.vstack([rows + 1e-4 * rows[::-1]] * copies)  # dependent, and of different sizes
+    n_least = n + 3 if more else 1
+    basis, coordinates = span_of_rows(rows.copy(), n_least)
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    np.testing.assert_allclose(
+        coordinates @ basis.T / lengths, rows / lengths, atol=2 * np.sqrt(DEPENDENT)
+    )
+    np.testing.assert_allclose(basis.T @ basis, np.eye(basis.shape[1]), atol=1e-9)
+    assert max(n_least, 1) <= basis.shape[1] <= max(n, n_least)
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

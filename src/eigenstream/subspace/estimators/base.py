@@ -191,6 +191,7 @@ class SubspaceEstimator(Projection):
         if isinstance(learner.sums, Passes):
             learner.sums.source = None
         self._report(fit)
+        ready.span = None  # it takes the memory of the rows
 
     def _report(self, fit: Fit | None = None) -> None:
         """Warn once of what the watchers saw, and if many rows were skipped."""
@@ -548,7 +549,8 @@ class SubspaceEstimator(Projection):
     def _operator_of(self, learner: Learner, scale: Float64s | None = None) -> Any:
         """Return A and B of features divided by ``scale``, without D x D matrices for few rows."""
         wanted = self._wanted(learner.terms.n_features)
-        return learner.thin_operator(int(wanted) if isinstance(wanted, Integral) else 1, scale)
+        least = learner.terms.n_terms if wanted is None else wanted
+        return learner.thin_operator(int(least) if isinstance(least, Integral) else 1, scale)
 
     @property
     def _estimates(self) -> bool:

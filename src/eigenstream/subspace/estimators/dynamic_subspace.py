@@ -27,14 +27,14 @@ from eigenstream.subspace.inference.held_out import (
     held_out,
     mode_clear,
     mode_edge,
-    tested_halves,
+    of_halves,
 )
 from eigenstream.subspace.solvers.base import COUNT, PAIRWISE, Need, Problem, Solver
 from eigenstream.subspace.sums import propagator as _propagator
 from eigenstream.subspace.sums.gap_moments import GapMoments
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.operators import Eigenpairs
-from eigenstream.subspace.sums.propagator import LaggedCovariances, Modes
+from eigenstream.subspace.sums.propagator import LaggedCovariances, Modes, mode_sizes
 from eigenstream.subspace.sums.row_moments import PairMoments
 from eigenstream.subspace.sums.terms import TimeTerms
 
@@ -158,7 +158,7 @@ class DynamicSubspace(TimeEstimator):
     def _problem(self, width: int) -> Problem:
         terms = TimeTerms(width, lag=self.lag, center=False)
         problem = Problem(terms, self._wanted(width), None)
-        if self._gaps:
+        if self.missing == "available":
             sums = partial(GapMoments, width, self.center, lag=self.lag, earlier_share=1.0)
             return replace(problem, sums=sums)
         return replace(problem, sums=partial(PairMoments, width, self.center))
@@ -241,16 +241,13 @@ class DynamicSubspace(TimeEstimator):
 
     def _test(self, answer: Any, learner: Learner) -> HeldOut | None:
         n, values = len(answer.pairs.values), None
-        covariances = [self._covariances(half) for half in tested_halves(learner)]
+        covariances = [self._covariances(half) for half in learner.each_half]
         if covariances:
             left = [_propagator.singular(half, n, self.rank)[1] for half in covariances]
-            sizes = [[_sizes(half.along(columns)) for columns in left] for half in covariances]
-            n_tested = min(len(each) for of_half in sizes for each in of_half)
-            (first, second), (third, last) = np.array(
-                [[each[:n_tested] for each in of_half] for of_half in sizes]
+            values = of_halves(
+                [[mode_sizes(cov, columns) for columns in left] for cov in covariances]
             )
-            values = (first + last) / 2.0, (second + third) / 2.0
-        in_sample = _sizes(answer.covariances.along(answer.pairs.vectors))
+        in_sample = mode_sizes(answer.covariances, answer.pairs.vectors)
         terms, edge = learner.ahead().terms, partial(mode_edge, n_modes=n)
         directions = self._n_directions(terms.n_features)
         return held_out(in_sample, values, terms, directions, edge, mode_clear(n))
@@ -382,8 +379,3 @@ class DynamicSubspace(TimeEstimator):
         weights = np.asarray(rows @ u + constant)
         weights[lost] = np.nan
         return weights
-
-
-def _sizes(cov: LaggedCovariances) -> Float64s:
-    """Return the sizes of the eigenvalues of a propagator, in descending order."""
-    return np.abs(_propagator.eigenmodes(cov).eigenvalues)

@@ -23,7 +23,7 @@ from eigenstream.subspace.estimators.entries import CRITERION, FLAG
 from eigenstream.subspace.estimators.results import Forms, SlowResult
 from eigenstream.subspace.estimators.time import TimeEstimator
 from eigenstream.subspace.inference import correlations as _correlations
-from eigenstream.subspace.inference.held_out import HeldOut, held_out, on_halves, tested_halves
+from eigenstream.subspace.inference.held_out import HeldOut, held_out, on_halves, slow_features
 from eigenstream.subspace.solvers.base import COUNT, Problem, Solver
 from eigenstream.subspace.solvers.flow import FlowOperator
 from eigenstream.subspace.solvers.online import Flow
@@ -231,12 +231,14 @@ class SlowSubspace(TimeEstimator):
                 "number, or criterion='ratio'."
             )
         bounds = self.criterion == "difference" and self.alpha == "bound"
-        if bounds and (self.scale or self._gaps or self.center == "sequences"):
+        if bounds and (self.scale or self.missing == "available" or self.center == "sequences"):
             raise ValueError(
                 "alpha='bound' needs complete rows of a known size and one mean. Use alpha='auto', "
                 "or leave out scale, missing='available' and center='sequences'."
             )
-        if self._reweighs and (self.center is not True or self._gaps or self.features is not None):
+        if self._reweighs and (
+            self.center is not True or self.missing == "available" or self.features is not None
+        ):
             raise ValueError(
                 "reversible='koopman' needs complete rows and one mean. Use center=True, and leave "
                 "out missing='available' and features."
@@ -318,7 +320,9 @@ class SlowSubspace(TimeEstimator):
             watchers.pop("peaks", None)
         if self._map is None:  # the columns of a feature map are measurements
             watchers["columns"] = SuspectColumns(learner.n_features)
-        if not self._gaps:  # the features of rows with gaps are smoother than those of other rows
+        if (
+            self.missing != "available"
+        ):  # the features of rows with gaps are smoother than those of other rows
             watchers["lag"] = ShortLag()
         return watchers
 
@@ -469,29 +473,24 @@ class SlowSubspace(TimeEstimator):
     def _test(self, answer: Any, learner: Learner) -> HeldOut | None:
         if answer.forms is None:
             return None
-        ready, halves, units = learner.ahead(), tested_halves(learner), answer.scale
+        ready, units, values, n_varying = learner.ahead(), answer.scale, None, 1
         if answer.weights is None:
             units = ready.deviations(np.inf)
-        basis = ready.row_span(units) if halves else None
-        operators = [half.scaled_operator(units, basis) for half in halves]
-        features = [self._features_like(answer, operator, units) for operator in operators]
-        values = on_halves(operators, features) if halves else None
+            n_varying = int(np.isfinite(units).sum())
+        halves = learner.half_operators(units)
+        if halves:
+            solved = partial(
+                slow_features,
+                n=len(answer.pairs.values),
+                weights=answer.weights,
+                shrinkage=self.shrinkage,
+                n_varying=n_varying,
+                rank=self.rank,
+                uncorrelated=answer.sorted,
+            )
+            values = on_halves(halves, [solved(half) for half in halves])
         directions = self._n_directions(ready.terms.n_features)
         return held_out(answer.autocorrelations, values, ready.terms, directions)
-
-    def _features_like(
-        self, answer: SlowResult, operator: MatrixOperator, units: Float64s | None
-    ) -> Float64s:
-        """Return the features of other A and B, with the parameters of an answer."""
-        n, weights = len(answer.pairs.values), answer.weights
-        if weights is None:
-            n_varying = None if units is None else int(np.isfinite(units).sum())
-            return self._ratios(operator, n, n_varying).vectors
-        operator = operator if self.rank is None else operator.principal(self.rank)
-        vectors = operator.largest(weights, n).vectors
-        if not answer.sorted:
-            return vectors
-        return vectors @ _correlations.slowest_first(*operator.forms(vectors), operator.floor)
 
     def path(self, alphas: ArrayLike) -> AlphaPath:
         """Solve for several alphas from the stored sums, without reading data.

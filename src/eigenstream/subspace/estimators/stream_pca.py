@@ -200,13 +200,11 @@ class StreamPCA(TimeEstimator):
         return cast(VarianceResult, self._solved())
 
     def _test(self, answer: Any, learner: Learner) -> HeldOutVariance | None:
-        halves, scale = learner.each_half, answer.scale
-        if not halves or min(half.terms.n_terms for half in halves) == 0:
+        halves = learner.half_operators(answer.scale)
+        if not halves:
             return None
-        basis = learner.ahead().row_span(scale)
-        operators = [half.scaled_operator(scale, basis) for half in halves]
-        n_rows = [half.terms.n_terms for half in halves]
-        return held_out_variance(answer.pairs.values, operators, n_rows, len(answer.mean))
+        n_rows = [half.terms.n_terms for half in learner.each_half]
+        return held_out_variance(answer.pairs.values, halves, n_rows, len(answer.mean))
 
     @property
     def explained_variance_(self) -> Matrix:

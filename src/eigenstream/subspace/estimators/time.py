@@ -111,13 +111,13 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
     _SHAPING: ClassVar[tuple[str, ...]] = (*SubspaceEstimator._SHAPING, "missing")
 
     def _terms(self, width: int) -> TimeTerms:
-        center = self.center is True and not self._gaps
+        center = self.center is True and self.missing != "available"
         return TimeTerms(width, lag=self.lag, center=center)
 
     def _problem(self, width: int) -> Problem:
         terms = self._terms(width)
         problem = Problem(terms, self._wanted(width), (1.0, 0.0))
-        if self._gaps:  # the sums subtract means themselves
+        if self.missing == "available":  # the sums subtract means themselves
             share = 0.5 if terms.reversible else 0.0
             sums = partial(GapMoments, width, self.center, lag=self.lag, earlier_share=share)
             return replace(problem, sums=sums)
@@ -134,7 +134,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
 
     def _watchers(self, learner: Learner) -> dict[str, Watcher]:
         watchers = super()._watchers(learner)
-        if self._gaps:
+        if self.missing == "available":
             del watchers["radius"]
             watchers["gaps"] = LostInformation()
         if isinstance(learner.sums, Moments) and not learner.forgetting:
@@ -187,7 +187,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.features is not None and self._gaps:
+        if self.features is not None and self.missing == "available":
             raise ValueError(
                 f"missing='available' cannot be combined with features={self.features!r}, because "
                 "maps need complete rows. Use missing='skip', or impute the values first."
@@ -199,7 +199,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         return False
 
     def _parameters(self) -> Parameters:
-        complete = "available" if self._gaps else "raise or skip"
+        complete = "available" if self.missing == "available" else "raise or skip"
         return super()._parameters() | {"missing": complete}
 
     def _rows(
@@ -225,14 +225,9 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
 
     # ---- gaps ------------------------------------------------------------------------------
 
-    @property
-    def _gaps(self) -> bool:
-        """True if rows may have gaps."""
-        return self.missing == "available"
-
     def _gaps_of(self, learner: Learner) -> Gaps | None:
         """Return what completes other rows, or None."""
-        if not self._gaps:
+        if self.missing != "available":
             return None
         return Gaps(learner.operator().reward, np.flatnonzero(~learner.sums.seen))
 
@@ -389,7 +384,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         """Solve from covariances in place of rows, forgetting what was learned before."""
         if not self.lag:
             raise ValueError(f"{type(self).__name__} has no lag. Pass rows.")
-        plain = self.center is True and not self._gaps and self.features is None
+        plain = self.center is True and self.missing != "available" and self.features is None
         if cov.lag != self.lag or not plain:
             raise ValueError(
                 f"The covariances have lag={cov.lag} and one mean, and {self!r} needs others. Use "
@@ -587,7 +582,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
     def __sklearn_tags__(self) -> Tags:
         """Describe the estimator to scikit-learn."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self._gaps
+        tags.input_tags.allow_nan = self.missing == "available"
         return tags
 
     def _check_lengths(self, sequences: list[Part]) -> None:
@@ -620,7 +615,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
                 "more rows without missing values or weights of zero, or use another lag."
             )
         self._check_size(learner)
-        if self._gaps:
+        if self.missing == "available":
             self._check_gaps(learner)
 
     def _penalises(self, width: int) -> bool:

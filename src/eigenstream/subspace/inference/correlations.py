@@ -1,7 +1,7 @@
 """Autocorrelations of features from their second moments, and the time scales they imply."""
 
 import numpy as np
-from scipy.linalg import eigh
+from numpy.linalg import eigh
 
 from eigenstream.core.linalg import Float64s
 

@@ -9,9 +9,18 @@ from numpy.typing import NDArray
 
 from eigenstream.core.linalg import Float64s
 from eigenstream.core.storable import storable
-from eigenstream.subspace.inference.correlations import autocorrelations_of_moments, implied
-from eigenstream.subspace.sums.learner import Learner
-from eigenstream.subspace.sums.operators import MatrixOperator
+from eigenstream.subspace.inference.correlations import (
+    autocorrelations_of_moments,
+    implied,
+    slowest_first,
+)
+from eigenstream.subspace.sums.operators import (
+    MatrixOperator,
+    largest,
+    principal_directions,
+    whitener,
+)
+from eigenstream.subspace.sums.terms import Weights
 
 #: A feature is no chance if its autocorrelation on the other half exceeds this multiple of its
 #: standard error. Larger values doubt more weak features.
@@ -206,33 +215,76 @@ def held_out(
     return HeldOut(in_sample, other, better, chance, lag)
 
 
-def tested_halves(learner: Learner) -> list[Learner]:
-    """Return the learners of both halves of the rows, or none unless both have velocities."""
-    halves = learner.each_half
-    least = min([half.terms.velocity for half in halves], default=0.0)
-    return halves if least > 0.0 else []
+def slow_features(
+    half: MatrixOperator,
+    n: int,
+    weights: Weights | None,
+    *,
+    shrinkage: float = 0.0,
+    n_varying: int = 1,
+    rank: int | float | None = None,
+    uncorrelated: bool = True,
+) -> Float64s:
+    """Return the slow features of half of the rows, as columns of any length.
+
+    They maximise a difference, or the ratio of variance to velocity without ``weights``. The
+    matrices of the half are zero outside its basis. Features of differences there are zeros.
+
+    >>> half = MatrixOperator(np.diag([9.0, 1.0]), np.diag([1.0, 1.0]))
+    >>> slow_features(half, 1, (0.5, 0.5)).round(3).tolist()
+    [[0.333], [0.0]]
+    """
+    A, B = half.reward, half.penalty
+    if weights is None:
+        level = shrinkage * float(np.trace(B)) / max(n_varying, 1)
+        B = (1.0 - shrinkage) * B + level * np.eye(len(B))
+    inside, first = A, None
+    if rank is not None:
+        first = principal_directions(A, rank)
+        inside, B = first.T @ A @ first, first.T @ B @ first
+    if weights is None:
+        white = whitener(B, half.rounding)
+        columns = white @ largest(white.T @ inside @ white, min(n, white.shape[1])).vectors
+        columns = columns if first is None else first @ columns
+        variances = (columns * (A @ columns)).sum(axis=0)
+        least = (half.rounding * half.trace + half.floor) * (columns**2).sum(axis=0)
+        return np.asarray(columns[:, variances > least])
+    pairs = largest(weights[0] * inside - weights[1] * B, n)
+    columns = pairs.vectors
+    if half.basis is not None and first is None and n <= len(A):
+        n_outside = half.basis.shape[1] - len(A)
+        n_zero = min(int(np.count_nonzero(pairs.values < 0.0)), n_outside)
+        columns[:, n - n_zero :] = 0.0
+    if uncorrelated:
+        moments = columns.T @ inside @ columns, columns.T @ B @ columns
+        columns = columns @ slowest_first(*moments, half.floor)
+    return columns if first is None else first @ columns
 
 
-def on_halves(operators: list[MatrixOperator], features: list[Float64s]) -> Pair:
+def on_halves(halves: Sequence[MatrixOperator], features: list[Float64s]) -> Pair:
     """Return the autocorrelations of the features of each half on their own and on the other half.
 
     Both are means over the halves.
     """
-    n, basis = min([columns.shape[1] for columns in features]), operators[0].basis
+    n = min(features[0].shape[1], features[1].shape[1])
     columns = np.stack([columns[:, :n] for columns in features])
-    columns = columns if basis is None else basis @ columns
     variances, velocities, noise = [], [], []
-    for operator in operators:
-        variances.append((columns * (operator.reward @ columns)).sum(axis=1))
-        velocities.append((columns * (operator.penalty @ columns)).sum(axis=1))
-        noise.append(operator.rounding * operator.trace + operator.floor)
-    # The first axis is the half of the rows, the second one the half that the features are from.
-    values = autocorrelations_of_moments(
-        np.array(variances),
-        np.array(velocities),
-        np.reshape(noise, (2, 1, 1)) * (columns**2).sum(axis=1),
-    )
-    return (values[0, 0] + values[1, 1]) / 2.0, (values[1, 0] + values[0, 1]) / 2.0
+    for half in halves:
+        variances.append((columns * (half.reward @ columns)).sum(axis=1))
+        velocities.append((columns * (half.penalty @ columns)).sum(axis=1))
+        noise.append(half.rounding * half.trace + half.floor)
+    least = np.reshape(noise, (2, 1, 1)) * (columns**2).sum(axis=1)
+    return of_halves(autocorrelations_of_moments(np.array(variances), np.array(velocities), least))
+
+
+def of_halves(values: Sequence[Sequence[Float64s]] | Float64s) -> Pair:
+    """Return the means of values of features on their own half and on the other half.
+
+    ``values[i][j]`` are those on half i of the features of half j.
+    """
+    n = min(len(values[0][0]), len(values[0][1]), len(values[1][0]), len(values[1][1]))
+    (first, crossed), (crossed_back, second) = values
+    return (first[:n] + second[:n]) / 2.0, (crossed[:n] + crossed_back[:n]) / 2.0
 
 
 def corrected(in_sample: Float64s, own: Float64s, other: Float64s) -> Float64s:
@@ -325,8 +377,8 @@ def held_out_variance(
     others, excesses = [], []
     n = min(len(in_sample), *(len(half.reward) for half in halves))
     for own, other, n_other in zip(halves, halves[::-1], n_rows[::-1], strict=True):
-        columns = own.largest((1.0, 0.0), n).vectors
-        variances, mean, deviation = beside(other, columns, n_other, width)
+        columns = largest(own.reward, n).vectors
+        variances, mean, deviation = beside(other.reward, columns, n_other, width)
         others.append(variances)
         excesses.append((variances - mean) / deviation)
     chance, variances = np.ones(len(in_sample), bool), np.full(len(in_sample), np.nan)
@@ -337,24 +389,21 @@ def held_out_variance(
 
 
 def beside(
-    operator: MatrixOperator, columns: Float64s, n_rows: int, width: int
+    covariance: Float64s, columns: Float64s, n_rows: int, width: int
 ) -> tuple[Float64s, Float64s, Float64s]:
     """Return the variance along each column, and its mean and deviation in random directions.
 
     The random directions of ``width`` features are orthogonal to the column and to all before it.
     The deviation includes the error of a variance of ``n_rows`` rows.
 
-    >>> operator = MatrixOperator(np.diag([5.0, 2.0, 2.0]), np.zeros((3, 3)))
-    >>> beside(operator, np.eye(3)[:, :1], 200, 3)
+    >>> beside(np.diag([5.0, 2.0, 2.0]), np.eye(3)[:, :1], 200, 3)
     (array([5.]), array([2.]), array([0.2]))
     """
-    covariance = operator.reward
-    columns = columns if operator.basis is None else operator.basis @ columns
     products = covariance @ columns
     inside = columns.T @ products
     variances = np.diagonal(inside)
     n_others = width - np.arange(1, columns.shape[1] + 1)
-    rest = np.maximum(operator.trace - np.cumsum(variances), 0.0)
+    rest = np.maximum(np.trace(covariance) - np.cumsum(variances), 0.0)
     mean = rest / np.maximum(n_others, 1)
     squares = float((covariance**2).sum()) - 2.0 * np.cumsum((products**2).sum(axis=0))
     squares += np.diagonal(np.cumsum(np.cumsum(inside**2, axis=0), axis=1))

@@ -188,29 +188,24 @@ class Moments(Sums):
         sides, floor = (mirrored(reward), mirrored(penalty)), rounding_of_mean(mean)
         return MatrixOperator(*sides, floor=floor, device_array=device_array)
 
-    def few_terms(self, terms: Terms) -> Float64s | None:
-        """Return all terms as vectors, or None if there are at least as many as features."""
-        pieces, n = [], 0
+    def few_terms(self, terms: Terms) -> list[Float64s]:
+        """Return all terms as vectors, or none unless there are fewer than features."""
+        vectors: list[Float64s] = []
         for part in self.sums.values():
             if part.total is not None:
-                return None
-            pieces += part.vectors
-            n += part.n_vectors
-        if n >= self.n_features:
-            return None
-        if (closing := terms.closing()) is not None:
-            pieces += [closing.vectors(part) for part in closing.parts]
-        if not pieces:
-            return None
-        stacked = np.concatenate(pieces)
-        return stacked if len(stacked) < self.n_features else None
+                return []
+            vectors += part.vectors
+        few = sum(map(len, vectors)) < self.n_features
+        if few and (closing := terms.closing()) is not None:
+            vectors += [closing.vectors(part) for part in closing.parts]
+        return vectors if sum(map(len, vectors)) < self.n_features else []
 
-    def along(self, basis: Float64s) -> "Moments":
-        """Return the sums of vectors in coordinates along orthonormal columns."""
-        inside = Moments(basis.shape[1])
+    def along(self, coordinates: dict[int, Float64s]) -> "Moments":
+        """Return the sums of vectors in other coordinates, by the ``id`` of each array."""
+        inside = Moments(next(iter(coordinates.values())).shape[1])
         for part, moment in self.sums.items():
             for vectors in moment.vectors:
-                inside._sum(part)._add_vectors(vectors @ basis)
+                inside._sum(part)._add_vectors(coordinates[id(vectors)])
         return inside
 
     def combined(self, *shares: Shares) -> list[Float64s]:

@@ -48,6 +48,6 @@ class Sums:
         """Return the diagonal of A, or None unless it is stored."""
         return None
 
-    def few_terms(self, terms: Terms) -> Float64s | None:
-        """Return all terms as vectors, or None unless they are stored and fewer than features."""
-        return None
+    def few_terms(self, terms: Terms) -> list[Float64s]:
+        """Return all terms as vectors, or none unless they are stored and fewer than features."""
+        return []

@@ -60,6 +60,7 @@ EVERY = slice(None)
     closed_steps="f8 d d",
     model="-",
     incomplete="-",
+    expects="-",
 )
 class GapMoments(Sums):
     """Sums of rows with gaps. With a lag, a row is a pair ``[past, now]``.
@@ -80,6 +81,8 @@ class GapMoments(Sums):
     #: The covariance of greatest likelihood, once it was read, and the rows that it completes.
     model: Gaussian | None = None
     incomplete: IncompleteRows | None = None
+    #: True if expected products are those under the covariance of more rows than these.
+    expects = False
 
     def __init__(
         self, n_features: int, center: bool | str, *, lag: int = 0, earlier_share: float = 0.0
@@ -279,6 +282,7 @@ class GapMoments(Sums):
         The means are those of these rows.
         """
         sums = deepcopy(self)
+        sums.expects = True
         if self.n_stored:
             model = Gaussian(self.means, covariance)
             if self.center:
@@ -368,7 +372,8 @@ class GapMoments(Sums):
         weight, size, seen = self.weight, self.n_features, self.seen
         names = np.flatnonzero(seen).tolist() if names is None else list(np.array(names)[seen])
         replaced = (np.diagonal(self.together) + self.replaced)[-size:][seen]
-        if self.replaced and (late := np.flatnonzero(replaced <= ROUNDING * self.replaced)).size:
+        late = np.flatnonzero(replaced <= ROUNDING * self.replaced)
+        if self.replaced and len(late) and not self.expects:
             raise ValueError(
                 f"Column {names[late[0]]!r} has values only after the covariance of many rows with "
                 "gaps was fixed. Pass rows with values of it first, or leave it out."

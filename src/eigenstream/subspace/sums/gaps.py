@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.linalg import eigh
 
 from eigenstream.core.linalg import Float64s
 from eigenstream.core.types import Matrix
@@ -19,7 +18,7 @@ def positive_part(matrix: Float64s) -> Float64s:
     >>> positive_part(np.diag([1.0, -2.0])).tolist()
     [[1.0, 0.0], [0.0, 0.0]]
     """
-    values, vectors = eigh((matrix + matrix.T) / 2.0)
+    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2.0)
     return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
 
 

@@ -48,10 +48,12 @@ class Halves:
         starts, in_pairs = chunk.starts, chunk.pairs is not None
         while self.turn is not None and self.turn < n_rows + chunk.n:
             place = max(self.turn - n_rows, 0)
-            first = int(starts[starts <= place].max(initial=-age))
+            first, end = -age, chunk.n
+            if len(starts):
+                first = int(starts[starts <= place].max(initial=first))
+                end = int(starts[starts > place].min(initial=end))
             if not in_pairs and first != place:
                 longest = self.turn - self.begun if first + n_rows > self.begun else 0
-                end = int(starts[starts > place].min(initial=chunk.n))
                 place = end if by_sequence else min(end, max(place, first + longest))
                 if place == chunk.n:
                     break

@@ -3,14 +3,19 @@
 from collections.abc import Iterator
 from contextlib import nullcontext
 from copy import copy, deepcopy
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 import numpy as np
-from scipy.linalg import qr
 
 from eigenstream.core.checks import is_sparse
 from eigenstream.core.device import DeviceArray
-from eigenstream.core.linalg import Float64s, blas_threads, deviations_of, rounding_of_mean
+from eigenstream.core.linalg import (
+    Float64s,
+    blas_threads,
+    deviations_of,
+    rounding_of_mean,
+    span_of_rows,
+)
 from eigenstream.core.storable import storable
 from eigenstream.rows.chunk import Chunk, joined
 from eigenstream.rows.fit import Fit
@@ -65,6 +70,28 @@ class Watcher:
 KindOfWatcher = TypeVar("KindOfWatcher", bound=Watcher)
 
 
+class RowSpan(NamedTuple):
+    """The span of a few terms of rows that are divided by ``scale``.
+
+    ``basis`` has orthonormal columns. ``coordinates`` are those of each array of terms along them,
+    by its ``id``.
+    """
+
+    basis: Float64s
+    scale: Float64s | None
+    coordinates: dict[int, Float64s]
+
+
+def _equal(first: Float64s | None, second: Float64s | None) -> bool:
+    if first is None or second is None:
+        return first is second
+    return bool(np.array_equal(first, second))
+
+
+#: The attributes of a learner that follow from others.
+COMPUTED = frozenset(("joint", "span"))
+
+
 @storable(
     n_features="int=W",
     terms="Terms",
@@ -80,6 +107,7 @@ KindOfWatcher = TypeVar("KindOfWatcher", bound=Watcher)
     halves="Halves | None?",
     device_array="-",
     joint="-",
+    span="-",
 )
 class Learner:
     """Learner for every kind of data and every solver.
@@ -95,14 +123,16 @@ class Learner:
     #: The half of the rows that waits for its turn, and the learner of both halves.
     halves: Halves | None = None
     joint: "Learner | None" = None
+    #: The span of the terms, if it was read and there are few.
+    span: "RowSpan | None" = None
     #: The number of rows of positive weight that the sums still need before they start.
     first_rows: int = 0
     #: An array on the device of the last rows, or None for rows on the host.
     device_array: DeviceArray | None = None
 
     def __getstate__(self) -> dict[str, object]:
-        """Return what a copy or a pickle contains, without the learner of both halves."""
-        return {name: value for name, value in vars(self).items() if name != "joint"}
+        """Return what a copy or a pickle contains, without what is computed from the sums."""
+        return {name: value for name, value in vars(self).items() if name not in COMPUTED}
 
     def __init__(
         self,
@@ -236,7 +266,7 @@ class Learner:
             crossing = self._absorb_sums(later.terms, later.sums, new_sequence)
         # The terms across the border belong to the last sequence of these rows.
         crossing.first = n_rows
-        self.joint = None
+        self.joint = self.span = None
         watchers, self.watchers = self.watchers, {}
         for name, watcher in watchers.items():
             if (other := later.watchers.get(name)) is not None:
@@ -261,7 +291,7 @@ class Learner:
         ready = copy(self)
         parts = self.terms, self.sums.silent(), self.halves, self.sample, self.watchers
         ready.terms, ready.sums, ready.halves, ready.sample, ready.watchers = deepcopy(parts)
-        ready.further = ready.joint = None
+        ready.further = ready.joint = ready.span = None
         ready._finish()
         return ready
 
@@ -286,24 +316,22 @@ class Learner:
         """Return A and B, in the span of the terms if there are fewer terms than features.
 
         Exact sums of few rows are stored as vectors, and need no D x D matrix. With ``scale``, they
-        are those of the features divided by it.
+        are those of the features divided by it. The span has ``n_components`` columns or more.
         """
         ready = self.ahead()
-        basis = ready.row_span(scale)
-        enough = basis is not None and basis.shape[1] >= n_components
-        return ready.scaled_operator(scale, basis if enough else None)
+        return ready.scaled_operator(scale, ready.row_span(scale, n_components))
 
-    def scaled_operator(self, scale: Float64s | None, basis: Float64s | None) -> Any:
-        """Return A and B of features divided by ``scale``, along orthonormal columns if given.
+    def scaled_operator(self, scale: Float64s | None, span: RowSpan | None) -> Any:
+        """Return A and B of features divided by ``scale``, along the columns of a span if given.
 
-        The columns must contain all terms. No rows may wait.
+        No rows may wait.
         """
-        if basis is None:
+        if span is None:
             operator = self.sums.operator(self.terms)
             return operator if scale is None else operator.scaled(scale, self.mean)
-        inside = self._along(basis if scale is None else basis / scale[:, None])
+        inside = self._along(span)
         operator = inside.sums.operator(inside.terms)
-        operator.basis, operator.zero_outside = basis.T, True
+        operator.basis, operator.zero_outside = span.basis.T, True
         if scale is not None:
             operator.floor = rounding_of_mean(self.mean / scale)
         return operator
@@ -321,46 +349,63 @@ class Learner:
 
         The basis is returned as orthonormal columns. It is None unless the sums are exact.
         """
-        basis = self.row_span()
-        return (self, None) if basis is None else (self._along(basis), basis)
+        span = self.row_span()
+        return (self, None) if span is None else (self._along(span), span.basis)
 
-    def row_span(self, scale: Float64s | None = None) -> Float64s | None:
-        """Return orthonormal columns that span all terms, or None unless these are few.
+    def row_span(self, scale: Float64s | None = None, n_least: int = 1) -> RowSpan | None:
+        """Return the span of all terms, or None unless these are few vectors.
 
-        With ``scale``, they span the terms of the features divided by it.
+        With ``scale``, it is that of the features divided by it. It has at least ``n_least``
+        columns. No rows may wait.
         """
+        span = self.span
+        if span is not None and _equal(span.scale, scale) and span.basis.shape[1] >= n_least:
+            return span
         vectors = self.sums.few_terms(self.terms)
-        if vectors is None:
+        if not vectors:
             return None
-        unit = 1.0 if scale is None else scale[:, None]
-        basis = qr(vectors.T / unit, mode="economic", overwrite_a=True, check_finite=False)[0]
-        return np.asarray(basis)
+        rows = np.concatenate(vectors)
+        if scale is not None:
+            rows /= scale
+        basis, coordinates = span_of_rows(rows, n_least)
+        edges = np.cumsum([len(array) for array in vectors])[:-1]
+        parts = np.split(coordinates, edges)
+        places = {id(array): part for array, part in zip(vectors, parts, strict=True)}
+        self.span = RowSpan(basis, scale, places)
+        return self.span
 
-    def _along(self, columns: Float64s) -> "Learner":
-        """Return the learner in coordinates along columns that span all terms."""
-        inside = self._with(self.terms.along(columns), self.sums.along(columns))
+    def _along(self, span: RowSpan) -> "Learner":
+        """Return the learner in coordinates along a span."""
+        columns = span.basis if span.scale is None else span.basis / span.scale[:, None]
+        inside = self._with(self.terms.along(columns), self.sums.along(span.coordinates))
         inside.sample, inside.watchers = None, {}
         return inside
 
     def _with(self, terms: Any, sums: Any) -> "Learner":
         """Return a learner with other terms and sums, which has no halves."""
         other = object.__new__(Learner)
-        vars(other).update(vars(self), terms=terms, sums=sums, halves=None, joint=None)
+        vars(other).update(vars(self), terms=terms, sums=sums)
+        other.halves = other.joint = other.span = None
         return other
 
     @property
     def each_half(self) -> list["Learner"]:
-        """The learners of both halves of the rows, or none."""
-        if self.halves is None:
+        """The learners of both halves of the rows; none unless both have terms."""
+        if self.halves is None or not (self.terms.tested and self.halves.terms.tested):
             return []
-        return [
-            self._with(self.terms, self.sums),
-            self._with(self.halves.terms, self.halves.sums),
-        ]
+        waiting = self.halves
+        return [self._with(self.terms, self.sums), self._with(waiting.terms, waiting.sums)]
+
+    def half_operators(self, scale: Float64s | None) -> list[Any]:
+        """Return A and B of each half of the rows, along the span of all terms if these are few."""
+        halves = self.each_half
+        span = self.ahead().row_span(scale) if halves else None
+        return [half.scaled_operator(scale, span) for half in halves]
 
     def expect(self, covariance: Float64s) -> None:
         """Replace rows with gaps by their expected products under a covariance."""
-        self.joint, self.sums = None, self.sums.expected(covariance)
+        self.joint = self.span = None
+        self.sums = self.sums.expected(covariance)
         if self.halves is not None:
             self.halves = copy(self.halves)
             self.halves.sums = self.halves.sums.expected(covariance)
@@ -416,7 +461,7 @@ class Learner:
                 for watcher in self.watchers.values():
                     if watcher.pairs or part.pairs is None:
                         watcher.see(terms, self)
-        self.joint = None
+        self.joint = self.span = None
 
     # ---- halves of the rows ----------------------------------------------------------------
 

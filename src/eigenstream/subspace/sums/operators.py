@@ -9,7 +9,7 @@ from operator import methodcaller
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh, lapack, orth, qr
+from scipy.linalg import eigh, lapack, qr
 from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh
 
 from eigenstream.core.checks import warn_user
@@ -17,6 +17,7 @@ from eigenstream.core.device import DeviceArray
 from eigenstream.core.linalg import (
     Float64s,
     canonical_signs,
+    columns_outside,
     length,
     numerical_rank,
     power_of_two,
@@ -55,6 +56,9 @@ PROBES = 8
 #: Eigenvalues that differ by this share of the largest one are equal. The search for missing
 #: eigenvalues stops at the relative error ROUGH.
 SAME, ROUGH = 1e-12, 1e-2
+
+#: All eigenpairs of matrices of this size are computed, which is faster than a few of them.
+SMALL = 20
 
 
 @storable(values="f8 d", vectors="f8 W d")
@@ -98,10 +102,11 @@ def largest(
         pairs = by_lanczos(lambda columns: matrix @ columns, size, n_components, unit)
         if pairs is not None:
             return pairs
-    options: Parameters = {"driver": "evd"}
-    if n_components < size:
-        options = {"subset_by_index": (size - n_components, size - 1)}
-    values, vectors = eigh(matrix / unit, check_finite=False, **options)
+    if n_components >= size or size <= SMALL:
+        values, vectors = np.linalg.eigh(matrix / unit)
+        return canonical(values[-n_components:] * unit, vectors[:, -n_components:])
+    first = size - n_components
+    values, vectors = eigh(matrix / unit, check_finite=False, subset_by_index=(first, size - 1))
     return canonical(values * unit, vectors)
 
 
@@ -137,7 +142,7 @@ def by_lanczos(
 def eigenvalues_of(matrix: Float64s) -> Float64s:
     """Return all eigenvalues of a symmetric matrix, ascending."""
     unit = power_of_two(float(np.abs(matrix).max(initial=0.0)))
-    return np.asarray(eigh(matrix / unit, eigvals_only=True, check_finite=False) * unit)
+    return np.asarray(np.linalg.eigvalsh(matrix / unit) * unit)
 
 
 def whitener(matrix: Float64s, rounding: float, floor: float = 0.0) -> Float64s:
@@ -148,10 +153,22 @@ def whitener(matrix: Float64s, rounding: float, floor: float = 0.0) -> Float64s:
     least = max(rounding * float(np.abs(matrix).sum(axis=0).max(initial=0.0)), floor / unit)
     if lapack.dpotrf(matrix - least * np.eye(len(matrix)), lower=1)[1] == 0:
         inverse = lapack.dtrtri(lapack.dpotrf(matrix, lower=1)[0], lower=1)[0]
-        return np.asarray(np.tril(inverse).T / np.sqrt(unit))
-    values, vectors = eigh(matrix, check_finite=False, driver="evd")
+        return np.asarray(inverse.T / np.sqrt(unit))
+    values, vectors = np.linalg.eigh(matrix)
     kept = values > max(rounding * values[-1], floor / unit, 0.0)
     return np.asarray(vectors[:, kept] / np.sqrt(values[kept] * unit))
+
+
+def principal_directions(matrix: Float64s, rank: int | float) -> Float64s:
+    """Return the eigenvectors of the largest eigenvalues of a covariance, in ascending order.
+
+    ``rank`` is their number, or the smallest share of the variance that they capture.
+    """
+    values, vectors = np.linalg.eigh(matrix)
+    if isinstance(rank, float):
+        shares = np.cumsum(np.maximum(values[::-1], 0.0)) / (float(np.trace(matrix)) or 1.0)
+        rank = int(np.searchsorted(shares, rank, side="right")) + 1
+    return np.asarray(vectors[:, -int(rank) :])
 
 
 class MatrixOperator:
@@ -184,6 +201,8 @@ class MatrixOperator:
             self._forms = reward, penalty
         #: The largest eigenvalue of A that rounding of the mean can cause.
         self.floor = floor
+        #: The relative size of eigenvalues that may be rounding errors.
+        self.rounding = (self.size + 100) * float(np.finfo(np.float64).eps)
         #: True if A and B are zero outside the basis.
         self.zero_outside = False
         #: The weights in use, or None.
@@ -211,11 +230,6 @@ class MatrixOperator:
         """The trace of B in all directions."""
         return float(np.trace(self.penalty))
 
-    @property
-    def rounding(self) -> float:
-        """The relative size of eigenvalues that may be rounding errors."""
-        return (self.size + 100) * float(np.finfo(np.float64).eps)
-
     def matrix(self, weights: Weights | None = None) -> Float64s:
         """Return T, by default at the weights in use."""
         weights = self.weights if weights is None else weights
@@ -236,10 +250,7 @@ class MatrixOperator:
         n_zero = min(int((pairs.values < 0.0).sum()), len(vectors) - len(self.basis))
         if self.zero_outside and n_components <= len(self.reward) and n_zero > 0:
             # Directions outside the basis have the eigenvalue 0.
-            outside = np.random.default_rng(0).standard_normal((len(vectors), n_zero))
-            for _ in range(2):
-                outside = orth(outside - self.basis.T @ (self.basis @ outside))
-            first = n_components - n_zero
+            outside, first = columns_outside(self.basis.T, n_zero), n_components - n_zero
             values = np.append(pairs.values[:first], np.zeros(n_zero))
             return canonical(values, np.hstack([vectors[:, :first], outside]))
         return canonical(pairs.values, vectors)
@@ -344,11 +355,7 @@ class MatrixOperator:
 
         ``rank`` is their number, or the smallest share of the variance that they capture.
         """
-        values, vectors = eigh(self.reward)
-        if isinstance(rank, float):
-            shares = np.cumsum(np.maximum(values[::-1], 0.0)) / (self.trace or 1.0)
-            rank = int(np.searchsorted(shares, rank, side="right")) + 1
-        first = vectors[:, -int(rank) :]
+        first = principal_directions(self.reward, rank)
         reward, penalty = (first.T @ m @ first for m in (self.reward, self.penalty))
         basis = first.T if self.basis is None else first.T @ self.basis
         return MatrixOperator(reward, penalty, basis=basis, floor=self.floor)

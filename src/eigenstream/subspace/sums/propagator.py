@@ -12,8 +12,8 @@ so eigenvalues near 1 keep their digits. With gaps, sums of ``[past, now]`` use 
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.linalg import eig, eigh, svd
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import eig, eigh, svd
 
 from eigenstream.core.checks import check_finite, check_number, check_whole
 from eigenstream.core.linalg import (
@@ -266,11 +266,25 @@ def vamp_score(
     return float((svd(crossed, compute_uv=False) ** int(r)).sum()) + 1.0
 
 
+def mode_sizes(cov: LaggedCovariances, columns: Float64s) -> Float64s:
+    """Return the sizes of the eigenvalues of the propagator of some features, in descending order.
+
+    >>> cov = LaggedCovariances.of(
+    ...     np.eye(2), np.diag([0.5, -0.8]), np.eye(2), [0, 0], [0, 0], lag=1, weight=9
+    ... )
+    >>> mode_sizes(cov, np.eye(2)).round(12)
+    array([0.8, 0.5])
+    """
+    c00, step = (columns.T @ matrix @ columns for matrix in (cov.c00, cov.step))
+    white = principal(c00, None, cov.mean0 @ columns)
+    return np.sort(np.abs(1.0 + np.linalg.eigvals(white.T @ step @ white)))[::-1]
+
+
 def eigenmodes(cov: LaggedCovariances) -> Modes:
     """Return the eigenvalues, functions and modes of ``K = C00^+ C01``."""
     white = principal(cov.c00, None, cov.mean0)
     shifts, right = eig(white.T @ cov.step @ white)
-    values = 1.0 + shifts
+    values = np.asarray(1.0 + shifts, np.complex128)
     order = np.lexsort((-values.imag, -np.abs(values).round(12)))
     # The inverse of all right vectors, so that functions and modes are dual.
     functions = np.asarray(white @ right, np.complex128)

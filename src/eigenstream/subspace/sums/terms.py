@@ -392,6 +392,11 @@ class TimeTerms(Terms):
         return self.n_variances
 
     @property
+    def tested(self) -> bool:
+        """True if features can be tested on these terms: if there are velocities, or no lag."""
+        return self.velocity > 0.0 if self.lag else self.n_variances > 0
+
+    @property
     def plain(self) -> bool:
         """True if all terms have weight 1."""
         return self.center.weight == self.n_variances == self.n_velocities == self.velocity
