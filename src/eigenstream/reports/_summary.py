@@ -102,8 +102,7 @@ def _of_subspace(estimator: Estimator, dt: float, unit: str) -> Iterator[str]:
             f"The first component{named} holds {share[0]:.1%} of the variance, and "
             f"{len(share)} together hold {share.sum():.1%}."
         )
-        if test is not None:
-            yield test.sentence
+        yield "The components are not tested on other rows." if test is None else test.sentence
     elif isinstance(estimator, ContrastSubspace):
         yield (
             f"The first component{named} has more variance in the rows than in the background, by "
