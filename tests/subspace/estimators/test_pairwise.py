@@ -411,3 +411,25 @@ class TestMetric:
         assert bound.gap > pair_bound(len(PAIRS), 1, 0.1, 0.05).gap
         with pytest.raises(ValueError, match="needs pairs of both signs"):
             PairMetric(preprocessor=X).fit(PAIRS[SIGNS > 0], SIGNS[SIGNS > 0])
+
+
+def test_row_numbers_stand_for_rows_of_the_preprocessor():
+    numbers = np.random.default_rng(0).permutation(71)
+    indexed = ClassSubspace(2, preprocessor=X).fit(numbers, Y[numbers])
+    plain = ClassSubspace(2).fit(X[numbers], Y[numbers])
+    np.testing.assert_array_equal(indexed.components_, plain.components_)
+    np.testing.assert_array_equal(indexed.pair_predict(PAIRS), plain.pair_predict(X[PAIRS]))
+    assert indexed.score(numbers, Y[numbers]) == plain.score(X[numbers], Y[numbers])
+    with pytest.raises(ValueError, match="rows 0 to 70"):
+        indexed.fit([0, 71], ["a", "b"])
+
+
+@pytest.mark.parametrize("kind", [ClassSubspace, PairSubspace, PairMetric])
+def test_decisions_change_no_attribute(kind):
+    data = (X, Y) if kind is ClassSubspace else (X[PAIRS], SIGNS)
+    model = kind().fit(*data)
+    before = dict(vars(model))
+    getattr(model, "predict", getattr(model, "pair_predict", None))(X[PAIRS[:9]])
+    assert model.threshold_ > 0.0
+    assert all(vars(model)[name] is value for name, value in before.items())
+    assert vars(model).keys() == before.keys()

@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,7 +78,11 @@ class ClassSubspace(PairwiseEstimator):
         the weight 1. "auto" compares 12 weights from 10 to 0.003 by the ROC area of pairs of
         held-out classes. "margin_risk" minimises the training risk at margin 0.01, as the paper
         does.
-    <selection, solver, features, missing>
+    <selection, solver, features>
+    preprocessor : array of shape (n, D), optional
+        The rows that row numbers refer to, in ``fit``, ``score`` and pairs. ``transform`` takes
+        rows.
+    <missing>
 
     Attributes
     ----------
@@ -175,6 +179,7 @@ class ClassSubspace(PairwiseEstimator):
         selection: str = "area",
         solver: str | Solver = "auto",
         features: Transformer | None = None,
+        preprocessor: RowsLike = None,
         missing: str = "raise",
     ) -> None:
         self.n_components = n_components
@@ -187,6 +192,7 @@ class ClassSubspace(PairwiseEstimator):
         self.selection = selection
         self.solver = solver
         self.features = features
+        self.preprocessor = preprocessor
         self.missing = missing
 
     # ---- learning --------------------------------------------------------------------------
@@ -210,7 +216,7 @@ class ClassSubspace(PairwiseEstimator):
         Parameters
         ----------
         X : array-like or sparse of shape (n, D), or a stream
-            The rows.
+            The rows. With a ``preprocessor``, also row numbers of shape (n,).
         y : array-like of shape (n,)
             Class labels, at least two different ones. A stream may have them in a column.
         sample_weight : array-like of shape (n,), optional
@@ -297,7 +303,7 @@ class ClassSubspace(PairwiseEstimator):
     _block_word = "classes"
 
     def _block_size(self, learner: Learner) -> int:
-        terms: Any = learner.terms
+        terms = cast(ClassTerms, learner.terms)
         return len(terms.centers)
 
     def uncertainty(
@@ -361,6 +367,8 @@ class ClassSubspace(PairwiseEstimator):
     ) -> Rows:
         if is_stream(X):
             return self._stream_rows(X)
+        if self.preprocessor is not None:
+            X = pair_input.rows_of_numbers(X, self.preprocessor)
         rows = validated(self, X, reset=reset)
         n = rows.shape[0]
         targets = pair_input.targets_of(self, y, groups, n)
@@ -389,7 +397,7 @@ class ClassSubspace(PairwiseEstimator):
         self, learner: Learner, n_features: int, held_out: Sequence[Parts] = (NOTHING,)
     ) -> list[Scatters]:
         ready = learner.ahead()
-        terms: Any = ready.terms
+        terms = cast(ClassTerms, ready.terms)
         shares, betweens = zip(*map(terms.covariances, held_out), strict=True)
         return [
             Scatters(within, between, n_features, terms.floor, factored=True)
@@ -409,14 +417,14 @@ class ClassSubspace(PairwiseEstimator):
         return folds_of_classes(learner, rows)
 
     def _middle(self, learner: Learner) -> Float64s:
-        terms: Any = learner.terms
+        terms = cast(ClassTerms, learner.terms)
         return np.asarray(terms.mean)
 
     def _few_distinct(self, learner: Learner) -> bool:
         return bool(learner.ahead().sample.n_distinct <= learner.n_features)  # type: ignore[union-attr]
 
     def _scales(self, learner: Learner) -> bool:
-        terms: Any = learner.terms
+        terms = cast(ClassTerms, learner.terms)
         sample: Any = learner.sample
         return few_classes(terms) and bool(sample.n_distinct >= terms.n_features)
 

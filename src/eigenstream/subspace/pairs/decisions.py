@@ -24,6 +24,7 @@ from eigenstream.evaluation.base import (
     roc_area,
 )
 from eigenstream.evaluation.pair_risk import TrainingRows, rate_interval
+from eigenstream.rows.chunk import Places
 from eigenstream.rows.door import all_rows, is_stream, labelled_stream
 from eigenstream.rows.guard import reads
 from eigenstream.rows.prepared import prepared, without_steps
@@ -52,11 +53,12 @@ class PairDecisions(ABC):
     missing: str
     preprocessor: RowsLike = None
 
-    #: The counted distances of the training pairs, and the threshold of calibrate_threshold.
-    _counted: PairCounts | None = None
+    #: The threshold of calibrate_threshold.
     _calibrated: float | None = None
+    #: The training pairs and their counts once something has read them. Reading sets no attribute.
+    _read: dict[str, object]
     #: The index pairs of the last fit, and the rows that they refer to.
-    _learned_pairs: Any = None
+    _learned_pairs: tuple[Places, object] | None = None
 
     @abstractmethod
     def transform(self, X: RowsLike) -> Matrix:
@@ -78,13 +80,13 @@ class PairDecisions(ABC):
     def _counts(self) -> PairCounts:
         """Return the counts of the training pairs, which are cached until more is learned."""
         check_is_fitted(self)
-        if self._counted is None:
-            self._counted = self._training().counts
-        return self._counted
+        if "counts" not in self._read:
+            self._read["counts"] = self._training().counts
+        return cast(PairCounts, self._read["counts"])
 
     def _forget_counts(self) -> None:
         """Discard the cached counts and the calibrated threshold."""
-        self._counted = self._calibrated = None
+        self._read, self._calibrated = {}, None
 
     # ---- distances -------------------------------------------------------------------------
 
@@ -358,7 +360,10 @@ class PairDecisions(ABC):
                 chunk.rows, chunk.targets, both=both, learned=learned
             )
         labelled = None
-        if np.ndim(X) == 2 and (points is None or np.shape(X)[1] != 2):
+        if points is not None:
+            X = _pair_input.rows_of_numbers(X, points)
+        indexed = points is not None and np.shape(X)[1] == 2 and np.asarray(X).dtype.kind in "iu"
+        if np.ndim(X) == 2 and not indexed:
             labels = _pair_input.checked_labels(self, y, np.shape(X)[0])
             codes = np.unique(labels, return_inverse=True)[1].astype(np.intp)
             Z = np.asarray(self.transform(X), np.float64)

@@ -229,6 +229,20 @@ def checked_labels(estimator: BaseEstimator, y: LabelsLike, n_rows: int | None =
     return np.asarray(labels)
 
 
+def rows_of_numbers(X: RowsLike, preprocessor: RowsLike) -> RowsLike:
+    """Return the rows of a preprocessor that row numbers stand for, or other input as it is.
+
+    >>> rows_of_numbers([2, 0], np.eye(3))
+    array([[0., 0., 1.],
+           [1., 0., 0.]])
+    """
+    points = checked_points(preprocessor)
+    if np.ndim(X) != 1:
+        return X
+    pairs = index_pairs_of(np.column_stack([X, X]))
+    return points[check_index_pairs(pairs, points.shape[0], "the preprocessor")[:, 0]]
+
+
 def targets_of(estimator: BaseEstimator, y: LabelsLike, groups: LabelsLike, n_rows: int) -> Array:
     """Return the label of each row, or its label and task with ``groups``."""
     labels = checked_labels(estimator, y, n_rows)

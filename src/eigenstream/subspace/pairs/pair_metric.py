@@ -42,7 +42,7 @@ POWERS = 20
     n_iter_="int?",
     _begun="tuple?",
     _trained="TrainingPairs?",
-    _counted="PairCounts | None?",
+    _read="-",
     _calibrated="number | None?",
     _learned_pairs="-",
 )
@@ -227,6 +227,9 @@ class PairMetric(
         columns = self.components_.T
         self._trained = TrainingPairs.of_all([weighted], lambda rows: rows @ columns)
         return self
+
+    def _loaded(self) -> None:
+        self._read = {}
 
     @property
     def n_samples_skipped_(self) -> int:

@@ -76,7 +76,7 @@ from eigenstream.theory import RiskBound
 
 @storable(
     _trained="TrainingPairs | TrainingRows | None?",
-    _counted="PairCounts | None?",
+    _read="-",
     _calibrated="number | None?",
 )
 class PairwiseEstimator(SubspaceEstimator, PairDecisions):
@@ -136,7 +136,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
 
     #: The size of the sample that errors are counted on. None is the default size.
     _SAMPLE_SIZE: ClassVar[int | None] = None
-    #: The cached training pairs (or rows) after projection.
+    #: All training pairs of a fit after projection, or None if a sample stands for them.
     _trained: TrainingPairs | TrainingRows | None = None
 
     @abstractmethod
@@ -156,6 +156,10 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
     def _forget_counts(self) -> None:
         self._trained = None
         super()._forget_counts()
+
+    def _loaded(self) -> None:
+        super()._loaded()
+        self._read = {}
 
     def _forget(self) -> None:
         super()._forget()
@@ -461,9 +465,11 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
 
     @reads
     def _training(self) -> TrainingPairs | TrainingRows:
-        if self._trained is None:
-            self._trained = self._projected_sample(self._known().ahead(), self._features_of)
-        return self._trained
+        if self._trained is not None:
+            return self._trained
+        if "pairs" not in self._read:
+            self._read["pairs"] = self._projected_sample(self._known().ahead(), self._features_of)
+        return cast(TrainingPairs | TrainingRows, self._read["pairs"])
 
     def _unit(self) -> float:
         return self._diameter(self._known().ahead())

@@ -35,7 +35,7 @@ def needs_of(estimator: BaseEstimator) -> list[Need]:
     ratios, otherwise = RATIOS, ", or criterion='difference'"
     if "mixing" in params:  # a sketch compares no values on held-out classes
         numbers = (params[name] for name in ("n_components", "shrinkage", "scale"))
-        if "preprocessor" in params:
+        if estimator._row_word == "pair":
             ratios = MATRIX
         elif params["mixing"] != 0 or not all(isinstance(number, Real) for number in numbers):
             ratios, otherwise = MATRIX, otherwise + OF_NUMBERS
