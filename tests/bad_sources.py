@@ -1,7 +1,6 @@
 """Functions that make unreadable sources, and words of the errors.
 
-``tests/streams/test_bad_input.py`` opens them from Python, ``tests/cli/test_cli.py`` some of them
-from the command line.
+``tests/streams/test_bad_input.py`` opens them.
 """
 
 import gzip

@@ -18,6 +18,22 @@ def commands(group, name="eigenstream"):
 
 COMMANDS = dict(commands(get_command(app)))
 
+#: The arguments of each command that reads data, after its name.
+READERS = {
+    "eigenstream fit slow": "- -d 1",
+    "eigenstream fit dynamic": "- -d 1",
+    "eigenstream fit pca": "- -d 1",
+    "eigenstream fit classes": "- --labels kind -d 1",
+    "eigenstream fit pairs": "pairs.csv --items - --exclude kind",
+    "eigenstream fit kmeans": "- --exclude kind",
+    "eigenstream fit som": "- --grid 2x2 --exclude kind",
+    "eigenstream transform": "m.eigs - -o out.npy",
+    "eigenstream evaluate": "m.eigs - --labels kind",
+    "eigenstream watch": "m.eigs - --reference good.csv --window 30 --rate 0.2",
+    "eigenstream info": "-",
+    "eigenstream lags": "-",
+}
+
 
 def run(*arguments, given=None):
     """Return the result of a command."""

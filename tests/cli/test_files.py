@@ -119,6 +119,16 @@ def test_merge_is_one_pass_over_both(files):
     assert np.allclose(eigenstream.load("on.eigs").eigenvalues_, whole.eigenvalues_, rtol=1e-10)
 
 
+def test_a_hole_is_filled_on_the_line_between_its_ends(files):
+    holed = ROWS[:300].copy()
+    holed[6:9, 2] = [1.0, np.nan, 3.0]
+    write_csv("holed.csv", holed)
+    answer("fit", "pca", "holed.csv", "--missing", "interpolate", "-o", "m.eigs")
+    holed[7, 2] = 2.0
+    expected = StreamPCA(2).fit(holed).explained_variance_
+    np.testing.assert_allclose(eigenstream.load("m.eigs").explained_variance_, expected)
+
+
 TABLE = "t,s1,s2,raw,who\n" + "".join(f"{k},{k % 7},{k % 5},{k % 3},ann\n" for k in range(60))
 
 

@@ -10,24 +10,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from commands import COMMANDS
+from commands import COMMANDS, READERS
 from eigenstream.cli import app
-
-#: The arguments of each command that reads data, after its name.
-READERS = {
-    "eigenstream fit slow": "- -d 1",
-    "eigenstream fit dynamic": "- -d 1",
-    "eigenstream fit pca": "- -d 1",
-    "eigenstream fit classes": "- --labels kind -d 1",
-    "eigenstream fit pairs": "pairs.csv --items - --exclude kind",
-    "eigenstream fit kmeans": "- --exclude kind",
-    "eigenstream fit som": "- --grid 2x2 --exclude kind",
-    "eigenstream transform": "m.eigs - -o out.npy",
-    "eigenstream evaluate": "m.eigs - --labels kind",
-    "eigenstream watch": "m.eigs - --reference good.csv --window 30 --rate 0.2",
-    "eigenstream info": "-",
-    "eigenstream lags": "-",
-}
 
 #: The facts that need a second pass over the rows, or that they can be read again.
 ONCE = ("read_once", "recommended_lag")

@@ -1,5 +1,6 @@
 """The ``eigenstream`` command, a file for each of its commands."""
 
+import os
 import signal
 import sys
 from importlib import import_module
@@ -29,6 +30,8 @@ def main() -> None:
     An unexpected error is one line and exit code 2, because 1 is an alarm of ``watch``.
     """
     asked: list[int] = []
+    nothing = Path(os.devnull)  # closed streams are None
+    sys.stdin, sys.stdout = sys.stdin or nothing.open(), sys.stdout or nothing.open("w")
 
     def end(number: int, frame: object) -> None:
         asked.append(number)

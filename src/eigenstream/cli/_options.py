@@ -101,8 +101,10 @@ def called(text: str, functions: dict[str, Callable[..., Any]]) -> Any:
     name, *numbers = [text] if text in functions else text.split(":")
     try:
         return functions[name](*map(value, numbers))
-    except (KeyError, TypeError, ValueError):
+    except KeyError:
         raise typer.BadParameter(f"{text!r} is none of {', '.join(functions)}.") from None
+    except (TypeError, ValueError) as problem:
+        raise typer.BadParameter(f"{text!r} is not valid: {problem}") from None
 
 
 #: The steps of --through: classes of ``streams`` in lower case.

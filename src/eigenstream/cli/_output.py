@@ -18,6 +18,9 @@ from eigenstream.core.types import SECONDS, Facts
 if TYPE_CHECKING:
     from eigenstream.streams.base import Chunk
 
+#: The endings of figures.
+FIGURES = ".png", ".svg", ".pdf"
+
 #: The number of values of a list that are shown.
 MOST_SHOWN = 8
 
@@ -183,7 +186,7 @@ class Times:
 
     def add(self, chunk: Any) -> None:
         """Include the times of a chunk."""
-        if chunk.times is None:
+        if chunk.raw_times is None:
             return
         raw = chunk.raw_times[[0, -1]].astype(np.str_).tolist()
         self.ends = [(self.ends or raw)[0], raw[1]]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from eigenstream.cli._options import Data, Json, MissingAsFitted, ModelFile, ReadingOptions, column
 from eigenstream.cli._output import Watched, show, waiting
 from eigenstream.cli.transform import feature_model
+from eigenstream.core.checks import check_whole
 from eigenstream.core.types import Array, Estimator, Facts, Matrix, StreamLike
 from eigenstream.rows.prepared import without_steps
 
@@ -46,6 +47,7 @@ def evaluate(
 
     if (labels is None) == (pairs is None) or (pairs and false_positive_rate is not None):
         raise ValueError("Pass --labels, or --pairs without --false-positive-rate.")
+    check_whole(max_rows, "max_rows")
     estimator = feature_model(model)
     file = labels if labels is not None and Path(labels).is_file() else None
     options = {"labels": column(labels)} if labels is not None and file is None else {}

@@ -242,7 +242,7 @@ def fitted(
     If the stream has index pairs, ``items`` is the stream of the rows. ``results`` returns further
     results of the fitted estimator from the step in time.
     """
-    from eigenstream.core.checks import check_number, warn_user
+    from eigenstream.core.checks import check_number, check_whole, warn_user
     from eigenstream.persistence import save
     from eigenstream.rows.door import name_columns
     from eigenstream.rows.fit import keeper_of
@@ -255,6 +255,8 @@ def fitted(
         raise ValueError(f"{names} exclude each other in a cluster. Pass a single option.")
     if dt is not None:
         check_number(dt, "dt", above=0)
+    if run.workers is not None:
+        check_whole(run.workers, "workers")
     keeper: Any = keeper_of(run.checkpoint, run.every, run.resume)
     with _stoppable(keeper), Watched(stream) as rows, _client(run) as client:
         begun = perf_counter()

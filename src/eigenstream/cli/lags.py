@@ -9,8 +9,9 @@ from typing import Annotated, Any
 import numpy as np
 
 import eigenstream as es
-from eigenstream.cli._options import Data, Json, Missing, ReadingOptions, Step, Unit, without_text
-from eigenstream.cli._output import Times, Watched, check_output, print_json, printable, save_figure
+from eigenstream.cli import _options as options
+from eigenstream.cli import _output as output
+from eigenstream.cli._options import Data, Json, Missing, ReadingOptions, Step, Unit
 from eigenstream.core.types import Estimator, Facts, StreamLike
 from eigenstream.rows.prepared import names_of_features
 
@@ -27,16 +28,13 @@ Criterion = Annotated[str, "difference, or ratio as in slow feature analysis and
 Reversible = Annotated[bool, "Average over both rows of each velocity, as in TICA."]
 
 
-def lag_list(text: str) -> list[int]:
-    """Return whole numbers that are separated by commas."""
-    return [int(number) for number in text.split(",")]
-
-
 def lags(
     data: Data,
     *,
     lag: Annotated[
-        Any, lag_list, "The lags, in rows; by default 1,2,5,10,20,50,100, as the rows allow."
+        Any,
+        options.value_list,
+        "The lags, in rows; by default 1,2,5,10,20,50,100, as the rows allow.",
     ] = None,
     n_components: Annotated[int, "The number of features, as in fit slow."] = 2,
     criterion: Criterion = "difference",
@@ -59,8 +57,8 @@ def lags(
     --missing available uses all values of rows with gaps.
     """
     gaps = missing == "available"  # the estimator leaves out missing values
-    stream = without_text(reading.opened(data, missing="raise" if gaps else missing))
-    check_output(plot, [*data, *stream.sources])
+    stream = options.without_text(reading.opened(data, missing="raise" if gaps else missing))
+    output.check_output(plot, [*data, *stream.sources], output.FIGURES)
     model = es.SlowSubspace(
         min(n_components, stream.n_features or n_components),
         criterion=criterion,
@@ -68,18 +66,18 @@ def lags(
         missing="available" if gaps else "raise",
     )
     if dt is None and stream.rereadable:
-        times = Times()
+        times = output.Times()
         with closing(stream.chunks()) as chunks:
             times.add(next(iter(chunks)))
         dt = times.step(unit)
-    with Watched(stream) as watched:
+    with output.Watched(stream) as watched:
         path = es.lag_path(model, watched, lag, blocks=blocks, dt=dt or 1.0, unit=unit)
     best = path.recommended_lag
     decays = [] if best is None or path.curves is None else path.decay(best)
     if plot is not None:
         from eigenstream import plotting
 
-        save_figure(plotting.lags(path), plot)
+        output.save_figure(plotting.lags(path), plot)
     if json:
         facts: dict[str, Any] = {"criterion": criterion, "lags": path.lags, "unit": unit}
         facts |= {"timescales": path.timescales, "timescales_on_other_rows": path.on_other_rows}
@@ -87,7 +85,7 @@ def lags(
         if path.errors is not None:
             scales = [bars.timescales for bars in path.errors]
             facts["errors"] = [bars.error for bars in scales if bars is not None]
-        print_json(facts | {"decays": [asdict(decay) for decay in decays]})
+        output.print_json(facts | {"decays": [asdict(decay) for decay in decays]})
         return
     weighed = "" if criterion == "ratio" else f", alpha {model.alpha}"
     print(f"SlowSubspace: {criterion}{weighed}, {path.timescales.shape[1]} features")
@@ -194,7 +192,8 @@ def print_features(features: list[Facts], unit: str) -> None:
         columns = ", ".join(f"{name} {value:.2g}" for name, value in weights)
         if np.isfinite(period := feature.get("period", np.nan)):
             columns = f"period {period:.4g}"
-        print(printable(f"{k:7}  {text:{width}}  {scale_on_other_rows:13}  {columns}".rstrip()))
+        line = f"{k:7}  {text:{width}}  {scale_on_other_rows:13}  {columns}"
+        print(output.printable(line.rstrip()))
     if "weights" in shown[0]:
         print("Columns have the largest weights, in units of their deviation.")
     if len(features) > MOST_FEATURES:

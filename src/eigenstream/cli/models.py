@@ -10,10 +10,7 @@ import typer
 
 import eigenstream as es
 from eigenstream.cli._options import ImageShape, Json, ModelFile, Step, Unit
-from eigenstream.cli._output import check_output, save_figure, say, waiting
-
-#: The kinds of figures; a page (.html) has tables, too.
-FIGURES = (".png", ".svg", ".pdf", ".html")
+from eigenstream.cli._output import FIGURES, check_output, save_figure, say, waiting
 
 
 def plot(
@@ -27,7 +24,7 @@ def plot(
     """Draw what a model has learned: spectrum and components, a map, prototypes, or weights."""
     from eigenstream.reports import picture, report
 
-    check_output(out, [model], FIGURES)
+    check_output(out, [model], (*FIGURES, ".html"))
     estimator = es.load(model)
     with waiting("drawing"):
         if out.suffix.lower() == ".html":

@@ -59,11 +59,11 @@ def watch(
             monitor.fit(watched)
     if out is not None:
         es.save(monitor, out)
-    records = []
-    if not json:
-        print(f"{'rows':>12} {'time':>22} {'p':>8}")
+    records: list[Any] = []
     with Watched(new) as watched, bad_cells:
         for record in monitor.watch(watched):
+            if not (records or json):
+                print(f"{'rows':>12} {'time':>22} {'p':>8}")
             records.append(record)
             if json:
                 print_json({key: getattr(record, key) for key in KEYS})

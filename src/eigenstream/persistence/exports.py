@@ -50,7 +50,7 @@ def export(estimator: Estimator, path: str | PathLike[str]) -> None:
             file.buffer.write(graph)
         return
     if not hasattr(estimator, "components_"):
-        raise ValueError(f"{estimator!r:.40} has no components_. Pass a fitted subspace.")
+        raise ValueError(f"{type(estimator).__name__} has no components_. Pass a fitted subspace.")
     components = np.ascontiguousarray(on_host(estimator.components_))
     with replacing(target) as file:
         if ending == ".npy":

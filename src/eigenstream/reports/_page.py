@@ -125,6 +125,8 @@ def report(
     check_is_fitted(estimator)
     if y is not None and X is None:
         raise ValueError("y labels the rows X, which are missing. Pass X, too.")
+    if isinstance(estimator, Monitor) and X is None:
+        raise ValueError("X lacks the records of watch(). Use eigenstream watch --report.")
     dt = dt if dt is None else check_number(dt, "dt", above=0)
     with replacing(path) as file:  # opened first: an error of the path comes before the work
         if isinstance(estimator, Monitor):

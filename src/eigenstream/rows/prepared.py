@@ -286,7 +286,7 @@ def _check_columns(model: Any, stream: Any) -> None:
     if stream.n_features not in (None, n_features):
         raise ValueError(
             f"{stream!r} has {stream.n_features} features, and {type(model).__name__} has "
-            f"learned from {n_features}. Select them with open_stream(..., columns=...)."
+            f"learned from {n_features}. Select them with columns=."
         )
 
 

@@ -116,7 +116,7 @@ def _text_array(path: Any) -> Array | None:
     """Return the text in an .npy file, or None if the file holds numbers."""
     try:
         stored = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError):
+    except (OSError, ValueError, EOFError):
         return None  # the reader of numbers reports the error
     # The reader of numbers also reports text of two dimensions.
     return np.array(stored) if stored.dtype.kind in "US" and stored.ndim == 1 else None

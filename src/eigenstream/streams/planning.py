@@ -164,7 +164,7 @@ def check_rows(rows: Any) -> slice:
             return slice(start, stop, step)
     except TypeError:
         pass
-    raise ValueError(f"rows={rows!r} is not valid. Pass a slice with start >= 0 and step > 0.")
+    raise ValueError(f"rows must be a number or slice with start >= 0 and step > 0, got {rows!r}.")
 
 
 def check_na_values(values: Any) -> tuple[tuple[float, ...], tuple[str, ...]]:
