@@ -1,12 +1,15 @@
-"""The estimated share of a sketch, compared with the true one, on random wide data.
+"""The estimated share of a sketch, compared with the true one, and the share of a flow.
 
 Factor models have 3 to 8 factors in 460 to 600 columns of unequal noise. Streams have 5 slow
 autoregressive sources, and fast ones in the remaining 325 to 475 directions. The table compares the
 share that is missed: 1 minus the share of the optimum.
+
+A flow has no estimate. The second table counts flows of less than 0.99 of the optimum by how far
+their subspace moved in the second half of the rows.
 """
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -14,6 +17,7 @@ import numpy as np
 from benchmarks import online
 from benchmarks._tools import show
 from eigenstream import Sketch, SlowSubspace, StreamPCA
+from eigenstream.processes import Autoregressive
 from eigenstream.subspace import estimated_share, matrices
 
 #: The number of runs of each kind.
@@ -49,6 +53,49 @@ def missed(model: Any, rows: Any, passes: int, best: float, T: Any) -> tuple[flo
         return true, np.nan
 
 
+def flows(seed: int) -> Iterator[tuple[str, float, float]]:
+    """Yield the kind of a flow, the share that it missed, and how far it moved in the second half.
+
+    The move is 1 minus the mean squared cosine between both subspaces.
+    """
+    for width in (30, 200):
+        for n in (500, 2000, 10_000):
+            rng = np.random.default_rng([19, seed, width, n])
+            noise = rng.standard_normal((n, width))
+            factors = rng.standard_normal((n, 3)) @ rng.standard_normal((3, width))
+            slow = Autoregressive([0.97, 0.9, 0.8] + [0.0] * (width - 3), random_state=rng)
+            kinds = {
+                "decaying variances": (StreamPCA(3), noise * 0.9 ** np.arange(width)),
+                "near variances": (StreamPCA(3), noise * np.r_[1.5, 1.4, 1.3, np.ones(width - 3)]),
+                "3 factors": (StreamPCA(3), factors + 1.5 * noise),
+                "3 slow sources": (SlowSubspace(3, alpha=0.3, basis="eigenvalue"), slow.take(n)),
+            }
+            for kind, (model, rows) in kinds.items():
+                exact = model.fit(rows)
+                weights = (1.0, 0.0) if isinstance(model, StreamPCA) else (0.3, 0.7)
+                T, best = matrices(exact).matrix(weights), float(exact.eigenvalues_.sum())
+                model.set_params(solver="flow").fit(rows[: n // 2])
+                before = np.linalg.qr(model.components_.T)[0]
+                after = np.linalg.qr(model.partial_fit(rows[n // 2 :]).components_.T)[0]
+                move = 1.0 - float(((before.T @ after) ** 2).sum()) / 3.0
+                yield kind, 1.0 - float(np.sum((after.T @ T) * after.T)) / best, move
+
+
+def of_flows() -> list[list[str]]:
+    """Return how many flows moved by more than each bound, of those below 0.99 and of others."""
+    runs = [run for seed in range(N_RUNS // 4) for run in flows(seed)]
+    table = []
+    for kind in dict.fromkeys(run[0] for run in runs):
+        missed, moves = np.array([run[1:] for run in runs if run[0] == kind]).T
+        for bound in (0.05, 0.1, 0.2):
+            counts = [
+                f"{(moves[rows] > bound).sum()} of {rows.sum()}"
+                for rows in (missed > 0.01, missed <= 0.01)
+            ]
+            table.append([kind, str(bound), *counts])
+    return table
+
+
 def main() -> None:
     """Show quantiles of the estimated over the true share, and how often it is lower."""
     warnings.simplefilter("ignore")
@@ -74,3 +121,5 @@ def main() -> None:
             table.append([f"{name}, {passes}", f"{np.median(true):.5f}", *quantiles, below])
     columns = ["", "missed", "least", "quarter", "median", "three quarters", "most", "below 1"]
     show("Estimated share missed over the true one", columns, table)
+    columns = ["", "bound of the move", "moved more, below 0.99", "moved more, above 0.99"]
+    show("Flows that moved in the second half of the rows", columns, of_flows())

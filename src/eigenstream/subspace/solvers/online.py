@@ -44,6 +44,11 @@ class Flow(Solver):
     random_state : int, optional
         The seed of initial components that the data do not determine.
 
+    Notes
+    -----
+    The flow does not estimate its share of the optimum. A subspace that moved little in the second
+    half of the rows may still be below 0.99 of it. Compare a part of the rows with "dense".
+
     Examples
     --------
     >>> from eigenstream import Flow, StreamPCA
