@@ -9,8 +9,13 @@ from hypothesis import strategies as st
 
 import eigenstream
 from eigenstream import Monitor, RBFNetwork, SlowSubspace, StreamPCA
-from eigenstream.monitor.ranks import hotelling, least_windows, outlying, standardized
-from eigenstream.monitor.windows import geometry_of
+from eigenstream.monitor.windows import (
+    geometry_of,
+    hotelling,
+    least_windows,
+    outlying,
+    standardized,
+)
 from eigenstream.processes import Autoregressive, HeatExchanger
 from eigenstream.streams import Standardize, open_stream
 from eigenstream.subspace.sums.gaps import FILL_LEAST

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from eigenstream.core.linalg import Float64s
-from eigenstream.monitor.ranks import standardized
+from eigenstream.monitor.windows import standardized
 
 #: The features of a column by itself, and its distance from the prediction by the other columns.
 KINDS = ("mean", "variance", "time scale", "relation")

@@ -1,6 +1,7 @@
 """Monitor: windows of a stream, ranked among the windows of a reference."""
 
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -8,11 +9,10 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream.core.checks import warn_user
+from eigenstream.core.checks import is_sparse, warn_user
 from eigenstream.core.linalg import Float64s
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Constraints, Estimator, LabelsLike, RowsLike, StreamLike
-from eigenstream.monitor import ranks
 from eigenstream.monitor.attribution import KINDS, MOST_NAMED, Baseline, attributed
 from eigenstream.monitor.records import Contribution, WindowRecord
 from eigenstream.monitor.windows import (
@@ -20,15 +20,22 @@ from eigenstream.monitor.windows import (
     Features,
     Geometry,
     Window,
+    changes_of,
+    common_scale,
     geometry_of,
+    group_scores,
     joined_features,
+    least_windows,
+    outlying,
     pairwise_covariance,
+    rank_p_value,
     window_of,
 )
 from eigenstream.rows.door import is_stream
 from eigenstream.rows.guard import Guarded, changing, publishes, snapshot
-from eigenstream.rows.prepared import prepared
+from eigenstream.rows.prepared import names_of_features, prepared
 from eigenstream.streams import open_stream
+from eigenstream.subspace.estimators.time import TimeEstimator
 from eigenstream.subspace.sums.anchored_sums import AnchoredSums
 
 #: A column is named if its missing or repeated values change by this number of standard deviations.
@@ -36,6 +43,28 @@ LEAST_CHANGE = 3.0
 
 #: Rows, their times, and True if they begin another sequence than the rows before.
 Blocks = Iterable[tuple[Float64s, Any, bool]]
+
+
+@dataclass
+class Windows:
+    """Windows of consecutive rows: the rows of an incomplete one, and the number of rows so far."""
+
+    size: int
+    pending: Float64s
+    n_rows: int = 0
+
+    def of(self, blocks: Blocks) -> Iterator[tuple[Float64s, int, Any]]:
+        """Yield complete windows, with the number of rows up to their end and the last time."""
+        for rows, times, begins in blocks:
+            first, self.pending = 0, self.pending[:0] if begins else self.pending
+            while len(self.pending) + len(rows) - first >= self.size:
+                last = first + self.size - len(self.pending)
+                time = None if times is None else times[last - 1]
+                window = np.concatenate([self.pending, rows[first:last]])
+                self.pending, first = self.pending[:0], last
+                yield window, self.n_rows + last, time
+            self.pending = np.concatenate([self.pending, rows[first:]])
+            self.n_rows += len(rows)
 
 
 @storable(
@@ -178,13 +207,13 @@ class Monitor(Guarded):
         precision = geometry.precision()
         blocks = self._blocks(stream) if stored is None else stored
         each, ends = [], []
-        for rows, end, _ in self._windows(np.empty((0, len(weights))), blocks):
+        for rows, end, _ in Windows(self.window, np.empty((0, len(weights)))).of(blocks):
             each.append(window_of(rows, geometry, precision).features)
             ends.append(end)
         self._check_enough(len(each), n_rows, geometry)
         reference = joined_features(each)
         scores = self._scores(reference)[0]
-        outliers = ranks.outlying(scores)
+        outliers = outlying(scores)
         if outliers:
             self._report(outliers, ends[outliers[0]] - self.window)
         if outliers and self.outliers == "exclude":
@@ -200,27 +229,24 @@ class Monitor(Guarded):
 
     def _weights(self) -> Float64s:
         """Return the directions of the subspace, as columns."""
-        check_is_fitted(self.estimator)
-        columns = getattr(self.estimator, "_columns", None)
-        if columns is None or getattr(self.estimator, "_map", None) is not None:
+        model = self.estimator
+        if not isinstance(model, TimeEstimator) or model.features is not None:
             raise TypeError(
-                f"{type(self.estimator).__name__} has no directions of the columns. Pass a fitted "
+                f"{type(model).__name__} has no directions of the columns. Pass a fitted "
                 "StreamPCA, SlowSubspace or DynamicSubspace without features=."
             )
-        return np.nan_to_num(np.asarray(columns, np.float64))
+        check_is_fitted(model)
+        return np.nan_to_num(np.asarray(model.result_.columns, np.float64))
 
     def _check_enough(self, n_windows: int, n_rows: int, geometry: Geometry) -> None:
-        least = max(ranks.least_windows(self.rate), geometry.inside.shape[1] + 3)
+        least_of_any_rate = geometry.inside.shape[1] + 3
+        least = max(least_windows(self.rate), least_of_any_rate)
         if n_windows >= least:
             return
-        remedies = [f"a longer reference, window={n_rows // least}"]
-        if n_rows // least < 2:
-            remedies = ["a longer reference"]
-        if n_windows >= geometry.inside.shape[1] + 3:
-            remedies.append(f"rate={1 / (n_windows + 1):.2g}")
+        rate = f" or rate={1 / (n_windows + 1):.2g}" * (n_windows >= least_of_any_rate)
         raise ValueError(
             f"The reference has {n_windows} windows of {self.window} rows, and rate={self.rate} "
-            f"needs {least}. Use {' or '.join(remedies)}."
+            f"needs {least}. Use a longer reference, window={max(n_rows // least, 2)}{rate}."
         )
 
     def _report(self, outliers: tuple[int, ...], first: int) -> None:
@@ -240,7 +266,7 @@ class Monitor(Guarded):
 
     def _blocks(self, stream: StreamLike) -> Iterator[tuple[Float64s, Any, bool]]:
         """Yield rows in float64 with their times. Missing values are NaN."""
-        width = len(self._weights())
+        width = self.estimator.n_features_in_
         for k, chunk in enumerate(stream.chunks()):
             rows = chunk.rows
             if rows.shape[1] != width:
@@ -248,31 +274,13 @@ class Monitor(Guarded):
                     f"{chunk.source} has {rows.shape[1]} columns, but the estimator was fitted "
                     f"with {width}. Pass rows of {width} columns."
                 )
-            rows = np.array(rows.toarray() if hasattr(rows, "toarray") else rows, np.float64)
+            rows = np.array(rows.toarray() if is_sparse(rows) else rows, np.float64)
             if chunk.weights is not None:
                 rows[chunk.weights == 0] = np.nan
             rows[~np.isfinite(rows)] = np.nan
             dates = chunk.raw_times is not None and chunk.raw_times.dtype.kind not in "biuf"
             times = chunk.raw_times.astype(np.str_) if dates else chunk.times
             yield rows, times, chunk.new_sequence and k > 0
-
-    def _windows(
-        self, pending: Float64s, blocks: Blocks, n_rows: int = 0
-    ) -> Generator[tuple[Float64s, int, Any], None, tuple[Float64s, int]]:
-        """Yield complete windows, with the number of rows up to their end and the last time.
-
-        ``n_rows`` is the number of rows before the blocks. Return the remaining rows, and the
-        number of all rows.
-        """
-        for rows, times, begins in blocks:
-            first, pending = 0, pending[:0] if begins else pending
-            while len(pending) + len(rows) - first >= self.window:
-                last = first + self.window - len(pending)
-                time = None if times is None else times[last - 1]
-                yield np.concatenate([pending, rows[first:last]]), n_rows + last, time
-                pending, first = pending[:0], last
-            pending, n_rows = np.concatenate([pending, rows[first:]]), n_rows + len(rows)
-        return pending, n_rows
 
     # ---- use -------------------------------------------------------------------------------
 
@@ -300,17 +308,14 @@ class Monitor(Guarded):
         2
         """
         check_is_fitted(self)
-        records: list[WindowRecord] = []
         with changing(self) as model:
-            n_rows = model._n_rows + len(model._pending)
-            windows = model._windows(model._pending, model._blocks(model._stream(X)), n_rows)
-            while True:
-                try:
-                    records.append(model._record(*next(windows)))
-                except StopIteration as last:
-                    model._pending, n_rows = last.value
-                    model._n_rows = n_rows - len(model._pending)
-                    break
+            return model._continued(X)
+
+    def _continued(self, X: RowsLike) -> list[WindowRecord]:
+        """Return the records of the windows that further rows complete, and store the rest."""
+        windows = Windows(self.window, self._pending, self._n_rows + len(self._pending))
+        records = [self._record(*window) for window in windows.of(self._blocks(self._stream(X)))]
+        self._pending, self._n_rows = windows.pending, windows.n_rows - len(windows.pending)
         return records
 
     def watch(self, X: RowsLike) -> Iterator[WindowRecord]:
@@ -340,25 +345,28 @@ class Monitor(Guarded):
         'x1'
         """
         check_is_fitted(self)
-        model = snapshot(self)
-        for window in model._windows(model._pending[:0], model._blocks(model._stream(X))):
-            yield model._record(*window)
+        yield from snapshot(self)._watched(X)
+
+    def _watched(self, X: RowsLike) -> Iterator[WindowRecord]:
+        windows = Windows(self.window, self._pending[:0])
+        for window in windows.of(self._blocks(self._stream(X))):
+            yield self._record(*window)
 
     def _record(self, rows: Float64s, n_rows: int, time: Any) -> WindowRecord:
         window = window_of(rows, self.geometry_, self.geometry_.precision())
         pool = joined_features([self.reference_, window.features])
         total, groups, changes = self._scores(pool)
-        p = ranks.rank_p_value(total)
+        p = rank_p_value(total)
         alarm = p <= self.rate * (1.0 + 1e-9)
         own = pool.own.reshape(len(pool), 3, self.n_features_in_)
         latest = {name: changes[name][-1] for name in GROUPS}
         named, n_moved = self._contributions(window, latest, own, alarm)
         first = named[0] if named else None
         shifts = np.nan_to_num(own[-1, 0] - own[:-1, 0].mean(axis=0))
-        alone = {name: ranks.rank_p_value(groups[name]) for name in GROUPS}
+        alone = {name: rank_p_value(groups[name]) for name in GROUPS}
         return WindowRecord(
             rows=n_rows,
-            time=time.item() if hasattr(time, "item") else time,
+            time=None if time is None else time.item(),
             p=p,
             group=max(GROUPS, key=lambda name: float(groups[name][-1])),
             column=first.column if first else None,
@@ -373,10 +381,9 @@ class Monitor(Guarded):
 
     def _scores(self, pool: Features) -> tuple[Float64s, dict[str, Float64s], dict[str, Float64s]]:
         """Return the total scores, the scores of each group, and the standardised features."""
-        changes = ranks.changes_of(pool, self.window)
+        changes = changes_of(pool, self.window)
         groups = {
-            name: ranks.common_scale(scores)
-            for name, scores in ranks.group_scores(pool, changes).items()
+            name: common_scale(scores) for name, scores in group_scores(pool, changes).items()
         }
         return np.max(list(groups.values()), axis=0), groups, changes
 
@@ -424,7 +431,4 @@ class Monitor(Guarded):
     @property
     def columns(self) -> list[str]:
         """The names of the columns, in the order of ``WindowRecord.shifts``."""
-        names = getattr(self.estimator, "feature_names_in_", None)
-        if names is None:
-            return [f"x{k}" for k in range(self.n_features_in_)]
-        return list(map(str, names))
+        return names_of_features(self.estimator) or [f"x{k}" for k in range(self.n_features_in_)]
