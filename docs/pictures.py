@@ -202,7 +202,11 @@ def make_which_estimator() -> None:
 
 
 #: Pages whose code draws their pictures.
-DRAWN = (*sorted((ROOT / "docs" / "tutorials").glob("*.md")), ROOT / "docs/how-to/maps.md")
+DRAWN = (
+    *sorted((ROOT / "docs" / "tutorials").glob("*.md")),
+    ROOT / "docs/how-to/maps.md",
+    ROOT / "docs/recipes/embeddings.md",
+)
 
 
 def make_pages() -> None:
