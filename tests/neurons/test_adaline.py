@@ -5,13 +5,17 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_diabetes, load_iris, load_linnerud
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from sklearn.datasets import load_diabetes, load_iris, load_linnerud, load_wine
 from sklearn.linear_model import LinearRegression
 from sklearn.preprocessing import StandardScaler
 
 from eigenstream import Adaline, AdalineRegressor
 from eigenstream.online import UnstableStepError
 from eigenstream.schedules import Power
+from eigenstream.streams import open_stream
 
 
 def twin(rows, targets, rates, rule, weights=None):
@@ -132,9 +136,48 @@ def test_the_default_reaches_least_squares(data, rule):
 
 def test_a_fit_far_from_least_squares_raises_a_warning_with_the_difference():
     rows, targets = load_linnerud(return_X_y=True)
+    model = AdalineRegressor(learning_rate=0.05, random_state=0)
     with pytest.warns(UserWarning, match=r"explain \d+% less of the variance than least sq"):
-        AdalineRegressor(random_state=0).fit(rows, targets)
-    scaled = StandardScaler().fit_transform(rows)
+        model.fit(rows, targets)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        AdalineRegressor(random_state=0).fit(scaled, targets)
+        model.fit(StandardScaler().fit_transform(rows), targets)
+        model.set_params(learning_rate="adaptive").fit(rows, targets)
+    near = rows[:, :1] + 1e-3 * rows  # no standardisation helps
+    with pytest.warns(UserWarning, match="collinear columns"):
+        AdalineRegressor(random_state=0).fit(near, rows @ [1.0, -1.0, 2.0])
+
+
+@pytest.mark.parametrize("rule", ["nlms", "lms"])
+@pytest.mark.parametrize("intercept", [False, True])
+@given(seed=st.integers(0, 2**31 - 1))
+@settings(max_examples=10, deadline=None)
+def test_units_of_columns_do_not_change_the_default(rule, intercept, seed):
+    rng = np.random.default_rng(seed)
+    rows, targets = line(60, seed=seed)
+    units, shift = 10.0 ** rng.uniform(-3, 3, 4), intercept * rng.uniform(-1e3, 1e3, 4)
+    named = {"rule": rule, "fit_intercept": intercept, "max_iter": 20, "record_every": 50}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ours = AdalineRegressor(random_state=0, **named).fit(rows, targets)
+        other = AdalineRegressor(random_state=0, **named).fit(units * (rows + shift), targets)
+    # Shifts of 1,000 deviations lose three digits, and hundreds of steps a few more.
+    for model in (ours, other):
+        model.partial_fit(rows[:9] if model is ours else units * (rows[:9] + shift), targets[:9])
+    expected = ours.predict(rows)
+    np.testing.assert_allclose(other.predict(units * (rows + shift)), expected, atol=1e-7)
+    np.testing.assert_allclose(other.coef_ * units, ours.coef_, atol=1e-7)
+    np.testing.assert_allclose(other.history_.weights * units, ours.history_.weights, atol=1e-7)
+
+
+def test_raw_columns_with_offsets_reach_least_squares():
+    rows, _ = load_wine(return_X_y=True)
+    rows, targets = np.delete(rows, 9, axis=1), rows[:, 9]
+    stream = open_stream(np.column_stack([rows, targets]), labels=12, chunk_rows=50)
+    model = AdalineRegressor(rule="lms", random_state=0).fit(rows, targets)
+    best = LinearRegression().fit(rows, targets).score(rows, targets)
+    assert model.score(rows, targets) > best - 0.005
+    expected = model.predict(rows)
+    np.testing.assert_allclose(model.fit(stream).predict(rows), expected)
+    sparse = csr_array(rows)
+    np.testing.assert_allclose(model.fit(sparse, targets).predict(sparse), expected)

@@ -4,7 +4,14 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits, load_iris, load_wine, make_blobs, make_moons
+from sklearn.datasets import (
+    load_digits,
+    load_iris,
+    load_linnerud,
+    load_wine,
+    make_blobs,
+    make_moons,
+)
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
 from sklearn.neural_network import MLPClassifier, MLPRegressor
@@ -106,7 +113,7 @@ def test_warm_start_continues_with_the_weights():
     longer = MultilayerPerceptron(max_iter=6, shuffle=False, random_state=0).fit(rows, labels)
     assert_layers_close(model.coefs_, longer.coefs_, 1e-12)
     assert model.n_iter_ == 3
-    with pytest.raises(ValueError, match="none of the classes"):
+    with pytest.raises(ValueError, match="or set warm_start=False and call fit"):
         model.fit(rows, labels + 1)
     with pytest.raises(ValueError, match=r"cannot turn layers of \[2, 32, 1\] units"):
         model.set_params(hidden_layer_sizes=4).fit(rows, labels)
@@ -124,6 +131,10 @@ def test_large_columns_raise_a_warning_and_standardised_columns_learn():
         ).fit(rows, labels)
     assert raw.score(rows, labels) < 0.5
     assert scaled.score(rows, labels) > 0.98
+    with warnings.catch_warnings():  # 20 scaled rows are learned by heart
+        warnings.simplefilter("error", UserWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        MultilayerPerceptronRegressor(random_state=0).fit(*load_linnerud(return_X_y=True))
 
 
 @pytest.mark.parametrize("loss", ["log_loss", "squared_error"])

@@ -106,11 +106,12 @@ def test_sparse_rows_learn_as_dense_rows_do(neuron, monkeypatch):
     sparse = csr_array(rows)
     left = clone(neuron).fit(sparse, targets, sample_weight=weights)
     right = clone(neuron).fit(rows, targets, sample_weight=weights)
-    assert pickle.dumps(left.predict(sparse)) == pickle.dumps(right.predict(rows))
+    # Blocks of rows have other rounding errors of the columns' means than all rows at once.
+    np.testing.assert_allclose(left.predict(sparse), right.predict(rows), rtol=1e-12)
     np.testing.assert_allclose(left.loss_curve_, right.loss_curve_, rtol=1e-12)
     left.partial_fit(sparse[:5], targets[:5])
     right.partial_fit(rows[:5], targets[:5])
-    np.testing.assert_array_equal(left.predict(rows), right.predict(rows))
+    np.testing.assert_allclose(left.predict(rows), right.predict(rows), rtol=1e-12)
 
 
 def test_components_far_from_converged_raise_a_warning():

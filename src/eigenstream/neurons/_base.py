@@ -209,6 +209,12 @@ class SupervisedNeurons(Neurons):
         return self._steps
 
     @property
+    def _restart(self) -> str:
+        """The advice for learning from other targets."""
+        first = "set warm_start=False and " if self.warm_start else ""
+        return f"{first}call fit to start again"
+
+    @property
     @abstractmethod
     def _n_units(self) -> int:
         """The number of outputs."""

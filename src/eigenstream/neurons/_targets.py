@@ -136,7 +136,7 @@ class Classifying(ClassifierMixin, SupervisedNeurons):  # type: ignore[misc, unu
             raise ValueError(
                 f"y holds {labels[unseen].tolist()[0]!r} at row {unseen[0]}, which is none of the "
                 f"classes {classes.tolist()!r:.100}. Name all classes in the first call, "
-                "partial_fit(X, y, classes=...), or call fit to start again."
+                f"partial_fit(X, y, classes=...), or {self._restart}."
             )
         indicators = np.asarray(codes[:, None] == np.arange(len(classes)), np.float64)
         return indicators[:, 1:].copy() if len(classes) == 2 else indicators
@@ -225,7 +225,7 @@ class Regressing(RegressorMixin, SupervisedNeurons):  # type: ignore[misc, unuse
         if targets.ndim > 2 or columns.shape[1] != self._targets_:
             raise ValueError(
                 f"y has shape {targets.shape}, and learning began with {self._targets_} targets a "
-                "row. Give the same number, or call fit to start again."
+                f"row. Give the same number, or {self._restart}."
             )
         return columns
 

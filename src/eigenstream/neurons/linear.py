@@ -5,16 +5,26 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream.core.checks import warn_user
 from eigenstream.core.documented import documented, words
 from eigenstream.core.linalg import Float64s
 from eigenstream.core.storable import storable
-from eigenstream.core.types import Array, Constraints, Matrix, RandomState, RowsLike, Values
+from eigenstream.core.types import (
+    Array,
+    Constraints,
+    LabelsLike,
+    Matrix,
+    RandomState,
+    RowsLike,
+    Values,
+)
 from eigenstream.kernels.base import njit
 from eigenstream.neurons._base import Block, Neurons, Start, SupervisedNeurons, stalled
 from eigenstream.neurons._targets import Classifying, Regressing
+from eigenstream.rows.fit import Fit
 from eigenstream.rows.prepared import maps_streams
 from eigenstream.schedules import LearningRate
 
@@ -79,8 +89,8 @@ class LinearUnits(SupervisedNeurons):
     fit_intercept: bool
 
     def _weights(self) -> Float64s:
-        """Return the learned weights, one unit in each row, with the intercepts last."""
-        return np.asarray(self._units)
+        """Return a copy of the weights of the rows, one unit in each row, intercepts last."""
+        return np.array(self._units)
 
     def _inputs(self, rows: Matrix) -> Float64s:
         last = np.full(rows.shape[0], float(self.fit_intercept))
@@ -92,7 +102,7 @@ class LinearUnits(SupervisedNeurons):
             raise ValueError(f"{len(self._weights())} units do not match the targets.")
 
     def _parts(self) -> tuple[Float64s, Float64s]:
-        weights = self._weights().copy()
+        weights = self._weights()
         return weights[:, :-1], weights[:, -1]
 
     @property
@@ -107,7 +117,7 @@ class LinearUnits(SupervisedNeurons):
 
     def _predicting(self) -> Float64s:
         check_is_fitted(self)
-        weights = self._weights().copy()
+        weights = self._weights()
         return weights[0] if vars(self).get("_flat") else weights
 
     def _respond(self, rows: Float64s) -> Float64s:
@@ -276,7 +286,7 @@ class Perceptron(LinearClassifying):
         return Units.zeros(self._n_units, self.n_features_in_ + 1)
 
     def _weights(self) -> Float64s:
-        return np.asarray(self._units.weights)
+        return np.array(self._units.weights)
 
     def _advance(self, block: Block, order: NDArray[np.int64]) -> float:
         return float(perceptron_steps(self._units, block, order))
@@ -384,6 +394,7 @@ def adaline_steps(units: Any, block: Block, order: Any, gains: Any, limit: float
     rate_limit_="number?",
     _rate="number?",
     _first_pass="int?",
+    _columns="f8 2 D | None?",
 )
 class _WidrowHoff(LinearUnits):
     """Base of the Adalines: w += lr e x / |x|^2, or w += lr e x, with e = d - <w, x> - b.
@@ -391,10 +402,10 @@ class _WidrowHoff(LinearUnits):
     Parameters
     ----------
     learning_rate : "adaptive", number, schedule or function of the step, default="adaptive"
-        The learning rate lr. "adaptive" begins at a quarter of ``safe_rate_``, which is 0.5 with
-        "nlms". It is divided by 4 each time ``n_iter_no_change`` passes make no progress, and
-        ``fit`` ends at a two-thousandth of ``safe_rate_``. ``partial_fit`` uses 0.1, or after
-        ``fit`` its last rate.
+        The learning rate lr. With "adaptive", ``fit`` standardises the columns of x, and begins at
+        a quarter of ``safe_rate_``, which is 0.5 with "nlms". The rate is divided by 4 each time
+        ``n_iter_no_change`` passes make no progress, and ``fit`` ends at a two-thousandth of
+        ``safe_rate_``. ``partial_fit`` uses 0.1, or after ``fit`` its last rate and its columns.
     rule : {"nlms", "lms"}, default="nlms"
         "nlms" is normalised least mean squares, w += lr e x / |x|^2. It is stable for rates below
         2. A step with rate 1 makes the error of its row zero. |x|^2 includes the 1 of the
@@ -407,7 +418,7 @@ class _WidrowHoff(LinearUnits):
     Attributes
     ----------
     rate_limit_ : float
-        2 / the largest eigenvalue of the mean of x x^T over the rows of ``fit``. With "nlms", of
+        2 / the largest eigenvalue of the mean of x x^T over the x of ``fit``. With "nlms", of
         the mean of x x^T / |x|^2. Larger constant rates make the mean weight diverge. NaN for more
         than 4,000 features.
     safe_rate_ : float
@@ -423,6 +434,8 @@ class _WidrowHoff(LinearUnits):
 
     #: The present "adaptive" rate, and the number of passes before it.
     _rate, _first_pass = STREAM_RATE, 0
+    #: The means and deviations of the columns that ``fit`` has standardised, or None.
+    _columns: Float64s | None = None
 
     def __init__(
         self,
@@ -449,6 +462,38 @@ class _WidrowHoff(LinearUnits):
 
     def _new_units(self, random: np.random.RandomState) -> Float64s:
         return np.zeros((self._n_units, self.n_features_in_ + 1))
+
+    def _blocks(self, fit: Fit, y: LabelsLike) -> Start:
+        self._columns = None
+        start = super()._blocks(fit, y)
+        if not self._is_adaptive():
+            return start
+        scaler = StandardScaler()
+        for block in start():
+            scaler.partial_fit(block.rows[:, :-1], sample_weight=block.weights)
+        means, deviations = np.array([scaler.mean_, scaler.scale_])
+        if not self.fit_intercept:  # the rows keep their origin
+            sizes = np.hypot(means, np.sqrt(scaler.var_))
+            means, deviations = np.zeros_like(means), np.where(sizes > 0, sizes, 1.0)
+        self._columns = np.array([means, deviations])
+        self._forget("safe_rate_")
+        return super()._blocks(fit, y)
+
+    def _inputs(self, rows: Matrix) -> Float64s:
+        inputs = super()._inputs(rows)
+        if self._columns is not None:
+            inputs[:, :-1] = (inputs[:, :-1] - self._columns[0]) / self._columns[1]
+        return inputs
+
+    def _weights(self) -> Float64s:
+        weights = super()._weights()
+        if self._columns is not None:
+            weights[:, :-1] /= self._columns[1]
+            weights[:, -1] -= weights[:, :-1] @ self._columns[0]
+        return weights
+
+    def _respond(self, rows: Float64s) -> Float64s:
+        return rows @ np.asarray(self._units).T
 
     def _factors(self, rows: Float64s, weights: Float64s) -> Float64s:
         """Return the weights, divided by |x|^2 for "nlms", and update ``safe_rate_``."""
@@ -521,10 +566,10 @@ class _WidrowHoff(LinearUnits):
             text = f"its weights explain {share:.0%} less of the variance than least squares"
             if not self.converged_:
                 return text
-            warn_user(
-                f"{type(self).__name__} stopped too early: {text}. Standardise the columns with "
-                "StandardScaler."
-            )
+            advice = "Use learning_rate='adaptive', which standardises the columns."
+            if self._is_adaptive():
+                advice = "Leave out collinear columns, or use LinearRegression of scikit-learn."
+            warn_user(f"{type(self).__name__} stopped too early: {text}. {advice}")
         return super()._conclude(start)
 
 

@@ -36,7 +36,8 @@ from eigenstream.schedules import LearningRate
 SHARED = 1e8
 
 #: The largest root mean square of a column. Larger values saturate units: a multilayer perceptron
-#: of raw wine data, with values of 800, learns nothing.
+#: of raw wine data, with values of 800, learns nothing. Fewer rows than hidden units raise no
+#: warning: such a network learns scaled rows by heart.
 LARGEST = 10.0
 
 #: The share of rows that ``early_stopping=True`` holds out.
@@ -182,7 +183,7 @@ class _Backpropagating(SupervisedNeurons):
         """Hold out rows of the first block for early stopping, and warn of large columns."""
         first = next(iter(start()))
         sizes = np.sqrt(np.einsum("ij,ij->j", first.rows, first.rows) / len(first.rows))
-        if sizes.max() > LARGEST:
+        if sizes.max() > LARGEST and len(first.rows) >= max(self._hidden(), default=0):
             warn_user(
                 f"Column {sizes.argmax()} of X has a root mean square of {sizes.max():.3g}. Units "
                 f"saturate above about {LARGEST:g}. Standardise the columns with StandardScaler."

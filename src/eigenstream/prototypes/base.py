@@ -93,6 +93,7 @@ def reads_placed(method: Method) -> Method:
     _pass_ends="list[tuple]?",
     labels_="i8 rows?",
     _chunk="-",
+    _placed_state="-",
     inertia_="number?",
     n_iter_="int?",
 )
@@ -383,7 +384,7 @@ class PrototypeEstimator(
 
     def _forget_fit(self) -> None:
         """Remove attributes that describe the rows of ``fit``."""
-        for name in ("labels_", "inertia_", "_pass_ends", "_chunk"):
+        for name in ("labels_", "inertia_", "_pass_ends", "_chunk", "_placed_state"):
             self.__dict__.pop(name, None)
 
     # ---- passes ------------------------------------------------------------------------------
@@ -443,11 +444,15 @@ class PrototypeEstimator(
 
     def _ahead(self) -> Self:
         """Return this estimator, or a copy that has learned the buffered rows."""
-        return self if self._placed else twin(self)._with_waiting_learned()
-
-    def _with_waiting_learned(self) -> Self:
-        self._learn(*self._place_waiting())
-        return self
+        if self._placed:
+            return self
+        own, placed = self.__dict__, twin(self)
+        if "_placed_state" in own:
+            vars(placed).update(own["_placed_state"])
+            return placed
+        placed._learn(*placed._place_waiting())
+        own["_placed_state"] = {k: v for k, v in vars(placed).items() if v is not own.get(k)}
+        return placed
 
     @property
     @reads_placed
