@@ -1,4 +1,4 @@
-"""Targets of the neurons: classes, or numbers."""
+"""Targets of the neurons, which are classes or numbers, and units with one weight a column."""
 
 from typing import ClassVar, Self
 
@@ -7,12 +7,20 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from eigenstream.core import checks
 from eigenstream.core.linalg import Float64s
 from eigenstream.core.storable import storable
-from eigenstream.core.types import Array, LabelsLike, RowsLike, WeightsLike
+from eigenstream.core.types import (
+    Array,
+    Constraints,
+    LabelsLike,
+    Matrix,
+    RowsLike,
+    Values,
+    WeightsLike,
+)
 from eigenstream.neurons._base import SupervisedNeurons, all_zero
 from eigenstream.rows.guard import changing
 from eigenstream.rows.prepared import learns_rows, maps_streams
@@ -234,3 +242,93 @@ class Regressing(RegressorMixin, SupervisedNeurons):  # type: ignore[misc, unuse
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
+
+
+@storable()
+class LinearUnits(SupervisedNeurons):
+    """Base of perceptron and Adaline: one unit, or one a class or a target.
+
+    The last input is 1, or 0 without intercept. Its weight is the intercept.
+
+    Parameters
+    ----------
+    fit_intercept : bool, default=True
+        Learn an intercept.
+    max_iter : int, default=1000
+        The largest number of passes of ``fit``.
+    """
+
+    _parameter_constraints: ClassVar[Constraints] = SupervisedNeurons._parameter_constraints | {
+        "fit_intercept": ["boolean"]
+    }
+
+    fit_intercept: bool
+
+    def _weights(self) -> Float64s:
+        """Return a copy of the weights of the rows, one unit in each row, intercepts last."""
+        return np.array(self._units)
+
+    def _inputs(self, rows: Matrix) -> Float64s:
+        last = np.full(rows.shape[0], float(self.fit_intercept))
+        return np.column_stack([super()._inputs(rows), last])
+
+    def _loaded(self) -> None:
+        super()._loaded()
+        if self._begun and len(self._weights()) != self._n_units:
+            raise ValueError(f"{len(self._weights())} units do not match the targets.")
+
+    def _parts(self) -> tuple[Float64s, Float64s]:
+        weights = self._weights()
+        return weights[:, :-1], weights[:, -1]
+
+    @property
+    def coef_(self) -> Float64s:
+        """The weights, one unit in each row. A vector for a single target."""
+        return self._predicting()[..., :-1]
+
+    @property
+    def intercept_(self) -> Values:
+        """The intercepts, one for each unit."""
+        return self._predicting()[..., -1]
+
+    def _predicting(self) -> Float64s:
+        check_is_fitted(self)
+        weights = self._weights()
+        return weights[0] if vars(self).get("_flat") else weights
+
+    def _respond(self, rows: Float64s) -> Float64s:
+        return rows @ self._weights().T
+
+
+class LinearClassifying(Classifying, LinearUnits):
+    """One unit for two classes, or one unit for each class against the rest."""
+
+    @maps_streams
+    def decision_function(self, X: RowsLike) -> Float64s:
+        """Return the responses of the units.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features), or a stream
+            The rows.
+
+        Returns
+        -------
+        array of shape (n,) for two classes, or (n, n_classes)
+            The responses. For two classes, positive values stand for the second one.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from eigenstream import Perceptron
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = Perceptron(random_state=0).fit(X, y > 0)
+        >>> model.decision_function(X[::50]) > 0
+        array([False,  True,  True])
+        """
+        responses = self._answers(X)
+        return responses[:, 0] if responses.shape[1] == 1 else responses
+
+    def _targets(self, targets: Array) -> Float64s:
+        """Return +1 and -1, one unit in each column."""
+        return 2.0 * super()._targets(targets) - 1.0

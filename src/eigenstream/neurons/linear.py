@@ -18,14 +18,12 @@ from eigenstream.core.types import (
     LabelsLike,
     Matrix,
     RandomState,
-    RowsLike,
     Values,
 )
 from eigenstream.kernels.base import njit
-from eigenstream.neurons._base import Block, Neurons, Start, SupervisedNeurons, stalled
-from eigenstream.neurons._targets import Classifying, Regressing
+from eigenstream.neurons._base import Block, Neurons, Start, stalled
+from eigenstream.neurons._targets import LinearClassifying, LinearUnits, Regressing
 from eigenstream.rows.fit import Fit
-from eigenstream.rows.prepared import maps_streams
 from eigenstream.schedules import LearningRate
 
 #: The number of entries up to which ``separable_`` is computed. More entries take seconds.
@@ -66,96 +64,6 @@ def response(weights: Any, row: Any) -> float:
     for j in range(row.shape[0]):
         total += weights[j] * row[j]
     return total
-
-
-@storable()
-class LinearUnits(SupervisedNeurons):
-    """Base of perceptron and Adaline: one unit, or one a class or a target.
-
-    The last input is 1, or 0 without intercept. Its weight is the intercept.
-
-    Parameters
-    ----------
-    fit_intercept : bool, default=True
-        Learn an intercept.
-    max_iter : int, default=1000
-        The largest number of passes of ``fit``.
-    """
-
-    _parameter_constraints: ClassVar[Constraints] = SupervisedNeurons._parameter_constraints | {
-        "fit_intercept": ["boolean"]
-    }
-
-    fit_intercept: bool
-
-    def _weights(self) -> Float64s:
-        """Return a copy of the weights of the rows, one unit in each row, intercepts last."""
-        return np.array(self._units)
-
-    def _inputs(self, rows: Matrix) -> Float64s:
-        last = np.full(rows.shape[0], float(self.fit_intercept))
-        return np.column_stack([super()._inputs(rows), last])
-
-    def _loaded(self) -> None:
-        super()._loaded()
-        if self._begun and len(self._weights()) != self._n_units:
-            raise ValueError(f"{len(self._weights())} units do not match the targets.")
-
-    def _parts(self) -> tuple[Float64s, Float64s]:
-        weights = self._weights()
-        return weights[:, :-1], weights[:, -1]
-
-    @property
-    def coef_(self) -> Float64s:
-        """The weights, one unit in each row. A vector for a single target."""
-        return self._predicting()[..., :-1]
-
-    @property
-    def intercept_(self) -> Values:
-        """The intercepts, one for each unit."""
-        return self._predicting()[..., -1]
-
-    def _predicting(self) -> Float64s:
-        check_is_fitted(self)
-        weights = self._weights()
-        return weights[0] if vars(self).get("_flat") else weights
-
-    def _respond(self, rows: Float64s) -> Float64s:
-        return rows @ self._weights().T
-
-
-class LinearClassifying(Classifying, LinearUnits):
-    """One unit for two classes, or one unit for each class against the rest."""
-
-    @maps_streams
-    def decision_function(self, X: RowsLike) -> Float64s:
-        """Return the responses of the units.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, n_features), or a stream
-            The rows.
-
-        Returns
-        -------
-        array of shape (n,) for two classes, or (n, n_classes)
-            The responses. For two classes, positive values stand for the second one.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from eigenstream import Perceptron
-        >>> X, y = load_iris(return_X_y=True)
-        >>> model = Perceptron(random_state=0).fit(X, y > 0)
-        >>> model.decision_function(X[::50]) > 0
-        array([False,  True,  True])
-        """
-        responses = self._answers(X)
-        return responses[:, 0] if responses.shape[1] == 1 else responses
-
-    def _targets(self, targets: Array) -> Float64s:
-        """Return +1 and -1, one unit in each column."""
-        return 2.0 * super()._targets(targets) - 1.0
 
 
 @storable(weights="f8 units D+1", mistakes="i8 units")
@@ -493,7 +401,7 @@ class _WidrowHoff(LinearUnits):
         return weights
 
     def _respond(self, rows: Float64s) -> Float64s:
-        return rows @ np.asarray(self._units).T
+        return np.asarray(rows @ self._units.T)
 
     def _factors(self, rows: Float64s, weights: Float64s) -> Float64s:
         """Return the weights, divided by |x|^2 for "nlms", and update ``safe_rate_``."""

@@ -448,7 +448,7 @@ class PrototypeEstimator(
             return self
         own, placed = self.__dict__, twin(self)
         if "_placed_state" in own:
-            vars(placed).update(own["_placed_state"])
+            placed.__dict__.update(own["_placed_state"])
             return placed
         placed._learn(*placed._place_waiting())
         own["_placed_state"] = {k: v for k, v in vars(placed).items() if v is not own.get(k)}
