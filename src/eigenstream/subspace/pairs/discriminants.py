@@ -15,6 +15,7 @@ mean.
 
 from dataclasses import dataclass, field
 from itertools import product
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,8 +104,10 @@ class Discriminants:
     variances: Float64s
     vectors: Float64s
     mean: float
+    #: The factors that whiten, along the eigenvectors within classes.
+    scales: Float64s
 
-    def weights(self, mixing: float) -> tuple[Float64s, float]:
+    def weights(self, mixing: Any) -> tuple[Float64s, Any]:
         """Return the squared weights of the discriminants, and of all other directions.
 
         For Gaussian classes with variance 1 within and v between, the logarithm of the likelihood
@@ -153,7 +156,8 @@ class Axes:
             values, vectors = values[::-1], vectors[:, ::-1]
         n = max(int((values > 1e-9 * np.abs(values).max(initial=0.0)).sum()), 1)
         mean = max(float(values.sum()) / self.scatters.n_features, SMALLEST_RATIO)
-        return Discriminants(np.maximum(values[:n], SMALLEST_RATIO), vectors[:, :n], mean)
+        variances = np.maximum(values[:n], SMALLEST_RATIO)
+        return Discriminants(variances, vectors[:, :n], mean, scales)
 
 
 @dataclass(frozen=True)
@@ -187,50 +191,36 @@ class Family:
         members: list[Member] = []
         distances: list[Float64s] = []
         for shrinkage in self.shrinkages:
-            scales, discriminants = axes.scales(shrinkage), axes.discriminants(shrinkage)
-            projected = along @ (scales[:, None] * discriminants.vectors)
+            discriminants = axes.discriminants(shrinkage)
+            whitening = discriminants.scales**2
+            projected = along @ (discriminants.scales[:, None] * discriminants.vectors)
             apart = np.take(projected, first, axis=0) - np.take(projected, second, axis=0)
-            euclidean = self._squares(discriminants, apart_squares @ scales**2, apart)
-            members += [
-                (shrinkage, mixing, number, kind)
-                for kind in self.normalizations
-                for mixing in self.mixings
-                for number in self._numbers(mixing, len(discriminants.variances))
-            ]
-            if False in self.normalizations:
-                distances.append(euclidean)
-            if True in self.normalizations:
-                norms = self._squares(discriminants, squares @ scales**2, projected)
-                distances.append(chords(euclidean, norms[:, first], norms[:, second]))
+            options = self._options(len(discriminants.variances))
+            mixings = np.array([[mixing] for mixing, _ in options])
+            limits = [[np.inf if k is None or mixing > 0.0 else k] for mixing, k in options]
+            weights, rests = discriminants.weights(mixings)
+            weights = np.where(np.arange(weights.shape[1]) < limits, weights - rests, 0.0)
+            euclidean = weights @ (apart**2).T + rests * (apart_squares @ whitening)
+            for kind in self.normalizations:
+                members += [(shrinkage, mixing, k, kind) for mixing, k in options]
+                if kind:
+                    norms = weights @ (projected**2).T + rests * (squares @ whitening)
+                    distances.append(chords(euclidean, norms[:, first], norms[:, second]))
+                else:
+                    distances.append(euclidean)
         return members, np.concatenate(distances)
 
-    def _numbers(self, mixing: float, n_discriminants: int) -> tuple[int | None, ...]:
-        """Return the numbers of components to compare at a mixing."""
-        if mixing > 0.0:
-            return (None if None in self.numbers else self.numbers[0],)
-        if len(self.numbers) == 1:
-            return self.numbers
-        return tuple(k for k in self.numbers if k is None or k < n_discriminants)
-
-    def _squares(
-        self, discriminants: Discriminants, whole: Float64s, projected: Float64s
-    ) -> Float64s:
-        """Return the squared norms of whitened rows after the map of each member.
-
-        ``whole`` are the squared norms before it, and ``projected`` the rows along discriminants.
-        """
-        squares, members = projected**2, []
-        weights, rests = map(np.array, zip(*map(discriminants.weights, self.mixings), strict=True))
-        totals = (squares @ (weights - rests[:, None]).T + np.outer(whole, rests)).T
-        for mixing, total, each in zip(self.mixings, totals, weights, strict=True):
-            numbers = self._numbers(mixing, squares.shape[1])
-            few = [k for k in numbers if k is not None and k < len(each) and mixing == 0.0]
-            if few:
-                nested = np.cumsum(squares[:, : max(few)] * each[: max(few)], axis=1)
-                members += [*nested[:, np.array(few) - 1].T]
-            if len(few) < len(numbers):
-                members.append(total)
-        return np.array(members)
+    def _options(self, n_discriminants: int) -> list[tuple[float, int | None]]:
+        """Return the mixings with the numbers of components to compare at each."""
+        options: list[tuple[float, int | None]] = []
+        for mixing in self.mixings:
+            numbers = self.numbers
+            if mixing > 0.0:
+                numbers = (None if None in numbers else numbers[0],)
+            elif len(numbers) > 1:
+                numbers = tuple(k for k in numbers if k is None or k < n_discriminants)
+            options += [(mixing, k) for k in numbers]
+        return options
 
 
 def chords(squares: Float64s, first: Float64s, second: Float64s) -> Float64s:
@@ -328,21 +318,20 @@ def select(
             family.shrinkages, family.mixings, family.numbers[-1:], family.normalizations[:1]
         )
         losses = [dict.fromkeys(every, 1.0)]
-    names = [name for name in losses[0] if all(name in fold for fold in losses)]
+    common = set(losses[0]).intersection(*losses)
+    names = [name for name in losses[0] if name in common]
     table = np.array([[fold[name] for name in names] for fold in losses])
     kinds = {kind: np.flatnonzero([name[3] == kind for name in names]) for kind in preferred}
     kinds = {kind: places for kind, places in kinds.items() if len(places)}
     firsts = [places[int(table[:, places].mean(axis=0).argmin())] for places in kinds.values()]
     normalize = [*kinds][0 if 0 in near_best(table[:, firsts], kind_slack) else 1]
     alike = kinds[normalize]
+    of_mixing = _grid_steps(family.mixings, preferred[normalize][0])
+    of_shrinkage = _grid_steps(family.shrinkages, preferred[normalize][1])
 
     def distance(place: int) -> tuple[int, float, int]:
         shrinkage, mixing, number, _ = names[place]
-        return (
-            _grid_steps(family.mixings, mixing, preferred[normalize][0]),
-            -(number or np.inf),
-            _grid_steps(family.shrinkages, shrinkage, preferred[normalize][1]),
-        )
+        return of_mixing[mixing], -(number or np.inf), of_shrinkage[shrinkage]
 
     best = min(alike[near_best(table[:, alike], slack)].tolist(), key=distance)
     shrinkages, mixings, numbers, normalizations = np.array(
@@ -364,10 +353,10 @@ def select(
     )
 
 
-def _grid_steps(values: tuple[float, ...], value: float, preferred: float) -> int:
-    """Return the number of steps on a grid from a value to the one nearest to another."""
-    nearest = min(values, key=lambda other: abs(other - preferred))
-    return abs(values.index(value) - values.index(nearest))
+def _grid_steps(values: tuple[float, ...], preferred: float) -> dict[float, int]:
+    """Return the number of steps from each value of a grid to the one nearest to another."""
+    nearest = int(np.abs(np.array(values) - preferred).argmin())
+    return {value: abs(place - nearest) for place, value in enumerate(values)}
 
 
 def components_of(
@@ -383,7 +372,8 @@ def components_of(
     of the mapped rows. With mixing and ``n_components=None``, ``energy`` is the share of the mean
     squared distance to keep, or None for all directions.
     """
-    discriminants, scales = axes.discriminants(shrinkage), axes.scales(shrinkage)
+    discriminants = axes.discriminants(shrinkage)
+    scales = discriminants.scales
     weights, rest = discriminants.weights(mixing)
     if mixing == 0.0:
         kept = slice(0, n_components)
