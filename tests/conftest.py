@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-#: Doctests of a second copy would register its class for model files again.
-collect_ignore = ["members.py"]
-
 HERE = Path(__file__).parent
+
+#: Modules that tests share have no examples. Looking for some would import a second copy of each.
+collect_ignore = [path for path in HERE.rglob("*.py") if not path.name.startswith("test_")]
 sys.path.insert(0, str(HERE))
 
 #: Modules of slow tests: processes, pages, simulations, and the checks of scikit-learn.
