@@ -25,14 +25,14 @@ def gaps(kind: Any) -> str:
     """Return the values of ``missing`` that use rows with missing values, or skip them."""
     options = getattr(kind, "_parameter_constraints", {}).get("missing", [])
     known = sorted(options[0].options - {"raise"}) if options else []
-    return ", ".join(f"`{option}`" for option in known)
+    return ", ".join(known)
 
 
 #: The columns: whether a class has the ability.
 COLUMNS: dict[str, Callable[[Any], bool]] = {
     "sparse rows": lambda kind: get_tags(kind()).input_tags.sparse,
     "weights": lambda kind: has_fit_parameter(kind, "sample_weight"),
-    "checkpoints": lambda kind: has_fit_parameter(kind, "checkpoint"),
+    "resume": lambda kind: has_fit_parameter(kind, "checkpoint"),
     "`partial_fit`": lambda kind: hasattr(kind, "partial_fit"),
     "`merge`, Dask": lambda kind: hasattr(kind, "merge"),
     "device": lambda kind: getattr(kind, "_on_devices", False),
@@ -41,11 +41,14 @@ COLUMNS: dict[str, Callable[[Any], bool]] = {
 
 def table() -> str:
     """Return the table as Markdown."""
-    lines = [["estimator", *COLUMNS, "missing values"], ["---"] * (len(COLUMNS) + 2)]
+    lines = [["estimator", *COLUMNS, "missing"], ["---"] * (len(COLUMNS) + 2)]
     for name in NAMES:
-        kind = getattr(eigenstream, name)
-        marks = ["yes" if has(kind) else "" for has in COLUMNS.values()]
-        lines.append([f"{{py:class}}`~eigenstream.{name}`", *marks, gaps(kind)])
+        kind, link = getattr(eigenstream, name), f"{{py:class}}`~eigenstream.{name}`"
+        marks = ["yes" if has(kind) else "" for has in COLUMNS.values()] + [gaps(kind)]
+        if marks == lines[-1][1:]:  # estimators with equal abilities share a row
+            lines[-1][0] += f" {link}"
+        else:
+            lines.append([link, *marks])
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 
 

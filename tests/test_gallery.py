@@ -1,19 +1,24 @@
 """Each script of the gallery runs, draws a picture, and finds what its page states."""
 
-import runpy
+import re
 from pathlib import Path
+from runpy import run_path
 
 import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib import pyplot
 
+from eigenstream import plotting
+
 FOLDER = Path(__file__).parents[1] / "examples" / "gallery"
 
 #: A statement about the variables of each script.
 TRUE = {
     "alpha": lambda of: (of["above"], of["below"]) == (3, 2),
+    "bounds": lambda of: list(of["values"].values()) == sorted(of["values"].values()),
     "chunks": lambda of: of["largest"] < 1e-12 and min(of["angles"]["separate sequences"]) > 1e-5,
+    "components": lambda of: of["model"].explained_variance_ratio_.sum() > 0.5,
     "cross_validation": lambda of: (
         of["scores"].best(lag=1) == {"lag": 1, "n_components": 3, "alpha": 0.5}
     ),
@@ -34,12 +39,14 @@ TRUE = {
     "monitor": lambda of: 10_000 < of["first"].rows <= 11_500 and of["records"][-1].alarm,
     "neural_gas": lambda of: (
         max(of["inertia"]["neural gas"]) < 0.52 < min(of["inertia"]["k-means"])
+        and of["models"]["k-means"][of["worst"]].counts_.max() > 500
     ),
     "neurons": lambda of: (
         of["cosine"] > 0.99
         and of["perceptron"].score(of["X"], of["y"]) == 1.0
         and of["network"].score(of["corners"], of["answers"]) == 1.0
     ),
+    "oscillation": lambda of: of["period"].low[0] < 20 < of["period"].high[0],
     "plateau": lambda of: of["gap"] < 0.1 and of["end"] > 2 * of["start"],
     "turning_letters": lambda of: of["area"] > 0.99 > 0.7 > of["area_of_pca"],
     "two_sines": lambda of: of["correlation"] > 0.99 and of["correlation_of_pca"] < 0.1,
@@ -50,11 +57,19 @@ def test_every_script_has_a_statement():
     assert {path.stem.removeprefix("plot_") for path in FOLDER.rglob("plot_*.py")} == set(TRUE)
 
 
+def test_every_drawing_function_is_in_the_gallery():
+    """Reference pages of drawing functions link the scripts that use them."""
+    scripts = "".join(path.read_text("utf-8") for path in FOLDER.rglob("plot_*.py"))
+    not_drawn = run_path(str(FOLDER.parents[1] / "docs" / "samples.py"))["NO_DRAWINGS"]
+    drawn = set(plotting.__all__) - not_drawn
+    assert {name for name in drawn if not re.search(rf"\b{name}\(", scripts)} == set()
+
+
 @pytest.mark.parametrize("name", TRUE)
 def test_a_script_finds_what_its_page_states(name, monkeypatch):
     (script,) = FOLDER.rglob(f"plot_{name}.py")
     monkeypatch.chdir(script.parent)
     with mpl.rc_context({"backend": "Agg"}):
-        found = runpy.run_path(str(script))
+        found = run_path(str(script))
         assert pyplot.get_fignums()
     assert TRUE[name](found)

@@ -65,3 +65,12 @@ for name, ax in zip(models, plotting.panels([2], [4.0]), strict=True):
     )
     ax.set(xticks=[], yticks=[], aspect="equal")
     ax.set_title(f"{name}, inertia {inertia[name][worst]:.2f}", loc="left")
+
+# %%
+# Draw the sizes of the clusters
+# ------------------------------
+# After the worst start of k-means, two prototypes have two clusters each,
+# and three prototypes share one.
+
+worst = int(np.argmax(inertia["k-means"]))
+ax = plotting.sizes(models["k-means"][worst])

@@ -67,3 +67,10 @@ for ax, name, features in (
     ax.set_yticks(np.arange(15, 300, 30), range(10))
 plotting.roc(curves, ax=right)
 right.set_title("ROC on held-out digits", loc="left")
+
+# %%
+# Draw the distances and the threshold
+# ------------------------------------
+# Pairs below the threshold are predicted to be of the same digit.
+
+ax = plotting.distances(learned)

@@ -382,4 +382,4 @@ def propagator(modes: Any, *, ax: Axes | None = None) -> Axes:
 def _interval(ax: Axes, curve: Any) -> None:
     """Draw an interval along a curve, if its ends are known."""
     if np.isfinite(curve).all():
-        ax.plot(curve.real, curve.imag, "-", lw=1.5, color=COLOURS[1])
+        ax.plot(curve.real, curve.imag, "-", lw=1.5, color=COLOURS[1], zorder=3)
