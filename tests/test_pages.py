@@ -69,3 +69,22 @@ def test_the_table_of_abilities_is_that_of_the_solvers():
         solver, *marks = [cell.strip() for cell in row.strip("|").split("|")]
         found[solver] = {name for name, mark in zip(names, marks, strict=True) if mark == "+"}
     assert found == {name: kind.abilities for name, kind in SOLVERS.items()}
+
+
+#: Folders of pages for users, and the most words of prose in them: more are not read.
+GUIDES = "get-started", "tutorials", "how-to", "explanation", "recipes", "migration"
+MOST_WORDS = 16_000
+
+
+def n_words(text):
+    """Return the number of words of a page outside code, formulas, tables and stored results."""
+    text = re.sub(r"^(`{3,}).*?^\1\s*$", "", text, flags=re.S | re.M)
+    text = re.sub(r"<!-- results.*?<!-- end -->|\$\$.*?\$\$|\$[^$]*\$", "", text, flags=re.S)
+    text = re.sub(r"^(\||    ).*$|!\[.*?\]\(.*?\)|\]\(.*?\)", "", text, flags=re.M)
+    return len(re.findall(r"\b[A-Za-z][\w'’-]*", re.sub(r"`[^`]*`", "code", text)))
+
+
+def test_the_guides_are_short():
+    pages = [page for folder in GUIDES for page in (ROOT / "docs" / folder).rglob("*.md")]
+    assert len(pages) > 50
+    assert sum(n_words(page.read_text("utf-8")) for page in pages) <= MOST_WORDS
