@@ -155,7 +155,9 @@ def test_a_fit_far_from_least_squares_raises_a_warning_with_the_difference():
 def test_units_of_columns_do_not_change_the_default(rule, intercept, seed):
     rng = np.random.default_rng(seed)
     rows, targets = line(60, seed=seed)
-    units, shift = 10.0 ** rng.uniform(-3, 3, 4), intercept * rng.uniform(-1e3, 1e3, 4)
+    rows *= [1e3, 1e-3, 1, 1]  # equal columns are not standardised
+    units, shift = 10.0 ** rng.uniform(-1, 1, 4), intercept * rng.uniform(-1e3, 1e3, 4)
+    shift *= rows.std(axis=0)
     named = {"rule": rule, "fit_intercept": intercept, "max_iter": 20, "record_every": 50}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -166,8 +168,10 @@ def test_units_of_columns_do_not_change_the_default(rule, intercept, seed):
         model.partial_fit(rows[:9] if model is ours else units * (rows[:9] + shift), targets[:9])
     expected = ours.predict(rows)
     np.testing.assert_allclose(other.predict(units * (rows + shift)), expected, atol=1e-7)
-    np.testing.assert_allclose(other.coef_ * units, ours.coef_, atol=1e-7)
-    np.testing.assert_allclose(other.history_.weights * units, ours.history_.weights, atol=1e-7)
+    sizes = rows.std(axis=0)
+    np.testing.assert_allclose(other.coef_ * units * sizes, ours.coef_ * sizes, atol=1e-7)
+    recorded = (model.history_.weights * sizes for model in (other, ours))
+    np.testing.assert_allclose(next(recorded) * units, next(recorded), atol=1e-7)
 
 
 def test_raw_columns_with_offsets_reach_least_squares():

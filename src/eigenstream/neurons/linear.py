@@ -48,6 +48,10 @@ WIDEST = 4000
 #: A smaller share of the squares is a rounding error.
 ROUNDING = 1e-10
 
+#: Columns are standardised if their sizes, and the 1 of the intercept, differ by a larger factor.
+#: Weights of smaller columns, or of columns with larger means, would learn too slowly.
+UNEQUAL = 10.0
+
 #: The "adaptive" learning rate of ``partial_fit``.
 STREAM_RATE = 0.1
 
@@ -310,10 +314,11 @@ class _WidrowHoff(LinearUnits):
     Parameters
     ----------
     learning_rate : "adaptive", number, schedule or function of the step, default="adaptive"
-        The learning rate lr. With "adaptive", ``fit`` standardises the columns of x, and begins at
-        a quarter of ``safe_rate_``, which is 0.5 with "nlms". The rate is divided by 4 each time
-        ``n_iter_no_change`` passes make no progress, and ``fit`` ends at a two-thousandth of
-        ``safe_rate_``. ``partial_fit`` uses 0.1, or after ``fit`` its last rate and its columns.
+        The learning rate lr. "adaptive" begins at a quarter of ``safe_rate_``, which is 0.5 with
+        "nlms". It is divided by 4 each time ``n_iter_no_change`` passes make no progress, and
+        ``fit`` ends at a two-thousandth of ``safe_rate_``. ``fit`` also standardises the columns
+        of x if a mean or deviation is above 10 times another deviation. ``partial_fit`` uses the
+        rate 0.1, or after ``fit`` its last rate and its columns.
     rule : {"nlms", "lms"}, default="nlms"
         "nlms" is normalised least mean squares, w += lr e x / |x|^2. It is stable for rates below
         2. A step with rate 1 makes the error of its row zero. |x|^2 includes the 1 of the
@@ -383,6 +388,9 @@ class _WidrowHoff(LinearUnits):
         if not self.fit_intercept:  # the rows keep their origin
             sizes = np.hypot(means, np.sqrt(scaler.var_))
             means, deviations = np.zeros_like(means), np.where(sizes > 0, sizes, 1.0)
+        sizes = np.hypot(means, deviations)
+        if max(sizes.max(), 1.0) <= UNEQUAL * min(deviations.min(), 1.0):
+            return start
         self._columns = np.array([means, deviations])
         self._forget("safe_rate_")
         return super()._blocks(fit, y)
@@ -474,7 +482,7 @@ class _WidrowHoff(LinearUnits):
             text = f"its weights explain {share:.0%} less of the variance than least squares"
             if not self.converged_:
                 return text
-            advice = "Use learning_rate='adaptive', which standardises the columns."
+            advice = "Use learning_rate='adaptive', which standardises unequal columns."
             if self._is_adaptive():
                 advice = "Leave out collinear columns, or use LinearRegression of scikit-learn."
             warn_user(f"{type(self).__name__} stopped too early: {text}. {advice}")
