@@ -36,7 +36,6 @@ from eigenstream.rows.door import chunk_of
 from eigenstream.rows.fit import KEEPING, Fit, Resumption, fit_of, keeper_of
 from eigenstream.rows.guard import Guarded, changing, publishes, reading, reads, twin
 from eigenstream.rows.prepared import fits_dask, learns_rows
-from eigenstream.rows.rows import KeptRows, Rows
 
 __all__ = ["NO_ROWS_LEFT", "PrototypeEstimator", "vectors_of"]
 
@@ -299,13 +298,13 @@ class PrototypeEstimator(
         """Take the steps of rows, in blocks that fit into memory and end at pauses."""
         most, start = max(STRETCH // rows.shape[1], 1), 0
         rates, widths = self._pace(self._steps, len(rows)) if paces is None else paces
-        (kind, more), pace = self._rule(), np.stack([rates, widths, weights])
+        (kind, options), pace = self._rule(), np.stack([rates, widths, weights])
         with blas_threads(1):
             while start < len(rows):
                 stop = min(start + min(most, self._until_pause()), len(rows))
                 chunk = np.subtract(rows[start:stop], self._mean, dtype=np.float64, order="C")
                 steps = self._vectors, chunk, kind, pace[:, start:stop], self._counts
-                labels, squares = learn(*steps, **more)
+                labels, squares = learn(*steps, **options)
                 if self.missing == "partial":
                     squares *= chunk.shape[1] / np.maximum((~np.isnan(chunk)).sum(axis=1), 1)
                 self._steps += stop - start
@@ -518,10 +517,6 @@ class PrototypeEstimator(
         return len(self._vectors)
 
     # ---- rows --------------------------------------------------------------------------------
-
-    def _rows(self, X: RowsLike, sample_weight: WeightsLike = None, *, reset: bool) -> Rows:
-        """Return the rows of an array."""
-        return KeptRows(chunk_of(self, X, sample_weight, reset=reset), X)
 
     def _scaled(self, chunk: Chunk) -> Chunk:
         """Return rows in the units of the prototypes."""

@@ -20,8 +20,7 @@ from eigenstream.core.linalg import Float64s, blas_threads, check_fits
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Constraints, LabelsLike, Matrix, Parameters, RandomState
 from eigenstream.prototypes._nearest import nearest
-from eigenstream.prototypes._pace import as_pace, values_of
-from eigenstream.prototypes._steps import RULES
+from eigenstream.prototypes._steps import RULES, as_pace, values_of
 from eigenstream.prototypes._sums import Tally, ranked, soft
 from eigenstream.prototypes.base import Paces, PrototypeEstimator, reads_placed, vectors_of
 from eigenstream.rows.chunk import Chunk

@@ -21,8 +21,7 @@ from eigenstream.core.types import (
     WeightsLike,
 )
 from eigenstream.prototypes._map_reading import MapReading
-from eigenstream.prototypes._pace import as_pace, values_of
-from eigenstream.prototypes._steps import MAP
+from eigenstream.prototypes._steps import MAP, as_pace, values_of
 from eigenstream.prototypes._sums import Division, Spread
 from eigenstream.prototypes.base import NO_ROWS_LEFT, Paces, PrototypeEstimator, vectors_of
 from eigenstream.prototypes.grids import NEIGHBORHOODS, Grid, as_grid, smooth
@@ -62,6 +61,7 @@ LAST_RADIUS = {"gaussian": 0.7, "bubble": 1.0, "cut-gaussian": 1.0}
 
 @storable(
     _horizon="int",
+    _first_grid="-",
     _side="int?",
     _deviations="f8 D | None?",
     quantization_error_="number?",
@@ -213,6 +213,8 @@ class SelfOrganizingMap(MapReading):
 
     #: The side of the automatic grid; 0 before it is chosen.
     _side = 0
+    #: The grid at the first row, or None before it and after loading.
+    _first_grid: Grid | None = None
     #: The divisors of the columns, or None.
     _deviations: Float64s | None = None
 
@@ -238,7 +240,7 @@ class SelfOrganizingMap(MapReading):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        grid = self._grid()
+        grid = self._new_grid()
         as_pace(self.radius, "radius", "auto", zero=True)
         as_pace(self.learning_rate, "learning_rate", "auto", most=1.0)
         if not isinstance(self.init, str):
@@ -250,6 +252,9 @@ class SelfOrganizingMap(MapReading):
         return isinstance(self.shape, str) and self.shape == "auto"
 
     def _grid(self) -> Grid:
+        return self._first_grid or self._new_grid()
+
+    def _new_grid(self) -> Grid:
         shape = (self._side or SIDE,) * 2 if self._is_auto() else self.shape
         return as_grid(shape, self.topology, self.periodic)
 
@@ -264,6 +269,7 @@ class SelfOrganizingMap(MapReading):
         super()._begin(n_features)
         if not self._side and self.n_steps:
             self._choose_side(self.n_steps)
+        self._first_grid = self._new_grid()
         if self.scale and self._deviations is None:
             raise ValueError(
                 "scale=True needs all rows before the first step. Use fit of an array or a stream, "
@@ -356,7 +362,7 @@ class SelfOrganizingMap(MapReading):
             self._counts += np.bincount(labels, weights, len(self._counts))
 
     def _prepare(self, fit: Fit) -> None:
-        self._side, self._deviations = 0, None
+        self._side, self._deviations, self._first_grid = 0, None, None
         on_workers = hasattr(fit.rows, "learned")
         spread = fit.learn(Spread(self.scale and not on_workers), None)
         if not spread.n_rows:
@@ -402,8 +408,8 @@ class SelfOrganizingMap(MapReading):
         with blas_threads(1):
             sums, heights = self._take(fit.learn(self._tally(), turn), self._steps)
             radius = float(self._pace(turn, 1)[1][0])
-            both = smooth(np.hstack([sums, heights]), self._grid(), self.neighborhood, radius)
-        sums, heights = np.split(both, [sums.shape[1]], axis=1)
+            table = smooth(np.hstack([sums, heights]), self._grid(), self.neighborhood, radius)
+        sums, heights = np.split(table, [sums.shape[1]], axis=1)
         np.divide(sums, heights, out=self._vectors, where=heights > 0.0)
         return False
 

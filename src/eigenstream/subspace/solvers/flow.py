@@ -280,7 +280,8 @@ class FlowSums(Sums):
             self.exact.add(block.chunk)
         inputs, before = Inputs.of(block), self.steps
         try:
-            self._learn(inputs)
+            with blas_threads(1):
+                self._learn(inputs)
         except BaseException:
             self.stopped = True
             raise
@@ -306,8 +307,7 @@ class FlowSums(Sums):
             begin = self.steps - first
             until = inputs.n_near - begin if begin < inputs.n_near < begin + until else until
             end = begin + max(until, 1)
-            with blas_threads(1):
-                self._advance(inputs.part(begin, end).untailed(), rates[begin:end])
+            self._advance(inputs.part(begin, end).untailed(), rates[begin:end])
             if self.steps >= self._collect_next:
                 self._collect()
             if plan.hook is not None and self.steps % plan.hook_every == 0:
