@@ -44,6 +44,7 @@ from eigenstream.subspace.pairs.held_out import (
     few_classes,
     fixed_order,
     folds_of_classes,
+    sampled,
 )
 from eigenstream.subspace.pairs.pairwise import PairwiseEstimator, continues
 from eigenstream.subspace.pairs.risks import bound_of_rows
@@ -86,27 +87,14 @@ class ClassSubspace(PairwiseEstimator):
 
     Attributes
     ----------
-    components_ : array of shape (n_components, n_features)
-        Rows by descending eigenvalue. For "ratio", distances after the map are the learned
-        distances. For "difference", rows are orthonormal.
-    eigenvalues_ : array of shape (n_components,)
-        For "ratio", the variances of the rows after the map, before they are normalized. For
-        "difference", the largest eigenvalues of T.
+    <components_, eigenvalues_>
     mean_ : array of shape (n_features,)
         The mean that is subtracted from each row.
     scale_ : array of shape (n_features,) or None
         The divisor of each feature. None without ``scale``.
     n_samples_seen_ : int
         The number of rows learned from.
-    solver_ : str
-        The name of the solver in use.
-    eta_ : float or None
-        The weight in use. None with ``criterion="ratio"``.
-    result_ : PairResult
-        The result: ``shrinkage``, ``mixing`` and ``normalize`` of "ratio" and their ``selection``,
-        or the ``choice`` of eta.
-    threshold_ : float
-        The distance below which two rows count as the same class.
+    <solver_, eta_, result_, threshold_>
 
     See Also
     --------
@@ -296,8 +284,8 @@ class ClassSubspace(PairwiseEstimator):
         150
         """
         theirs = getattr(getattr(other, "_learner", None), "sample", None)
-        if theirs is not None and theirs.kept is not None:
-            self._check_kinds(theirs.kept.targets)
+        if theirs is not None and theirs.chunk is not None:
+            self._check_kinds(theirs.chunk.targets)
         return self._merged(other)
 
     _block_word = "classes"
@@ -347,8 +335,8 @@ class ClassSubspace(PairwiseEstimator):
         return self._error_bars(X, y, blocks, parts_of_classes, groups=groups)
 
     def _all_of(self, stream: StreamLike) -> tuple[Matrix, LabelsLike]:
-        whole = all_rows(stream, "fit of ClassSubspace")
-        return whole.rows, whole.targets
+        chunk = all_rows(stream, "fit of ClassSubspace")
+        return chunk.rows, chunk.targets
 
     def _stream_rows(self, stream: StreamLike) -> StreamRows:
         def labels(names: LabelsLike) -> Array:
@@ -380,11 +368,11 @@ class ClassSubspace(PairwiseEstimator):
 
     def _check_kinds(self, targets: Array) -> None:
         """Raise if labels or groups change from text to numbers, or from numbers to text."""
-        kept: Any = self._known().sample.kept  # type: ignore[union-attr]
-        if kept is not None and _kinds(targets) != _kinds(kept.targets):
+        earlier: Any = self._known().sample.chunk  # type: ignore[union-attr]
+        if earlier is not None and _kinds(targets) != _kinds(earlier.targets):
             raise ValueError(
                 f"y and groups contain {_kinds(targets)}, but earlier rows had "
-                f"{_kinds(kept.targets)}. Use one kind of label in all calls."
+                f"{_kinds(earlier.targets)}. Use one kind of label in all calls."
             )
 
     def _terms(self, width: int) -> ClassTerms:
@@ -407,10 +395,8 @@ class ClassSubspace(PairwiseEstimator):
     def _test_rows(
         self, learner: Learner, basis: Float64s | None = None, scale: Float64s | None = None
     ) -> Chunk:
-        kept = learner.ahead().sample.kept  # type: ignore[union-attr]
-        assert isinstance(kept, Chunk)
-        points = kept.rows if scale is None else dense(kept.rows) / scale
-        rows = kept.chosen(fixed_order(points))
+        rows = sampled(learner)
+        rows = rows.chosen(fixed_order(rows.rows if scale is None else dense(rows.rows) / scale))
         return rows if basis is None else replace(rows, rows=rows.rows @ basis)
 
     def _folds(self, learner: Learner, rows: Chunk) -> Folds:
@@ -494,7 +480,7 @@ class ClassSubspace(PairwiseEstimator):
     def _learned_rows(self) -> tuple[Float64s, Array, Float64s]:
         trained = self._training()
         assert isinstance(trained, TrainingRows)
-        keys = chunk_keys(self._known().ahead().sample.kept)[0]  # type: ignore[union-attr, arg-type]
+        keys = chunk_keys(sampled(self._known()))[0]
         return trained.Z, np.array([name for _, name in keys])[trained.codes], trained.weights
 
     def _subspace_bound(self, margin: float, delta: float, diameter: float) -> RiskBound:

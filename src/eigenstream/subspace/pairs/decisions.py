@@ -389,10 +389,10 @@ class PairDecisions(ABC):
         """Warn if index pairs share rows with the different ones that were learned from."""
         if self._learned_pairs is None or self._learned_pairs[1] is not self.preprocessor:
             return
-        known, index = self._learned_pairs[0], np.asarray(pairs)
-        shared = np.isin(index, known).any(axis=1)
-        codes, known_codes = (np.sort(both, axis=1) @ [1 << 32, 1] for both in (index, known))
-        if shared.any() and not np.isin(codes, known_codes).all():
+        learned, index = self._learned_pairs[0], np.asarray(pairs)
+        shared = np.isin(index, learned).any(axis=1)
+        codes, learned_codes = (np.sort(pair, axis=1) @ [1 << 32, 1] for pair in (index, learned))
+        if shared.any() and not np.isin(codes, learned_codes).all():
             warn_user(
                 f"{shared.sum()} of {len(index)} pairs share a row with pairs that were learned "
                 "from, so they are not held out. Split the rows, or their people, with GroupKFold."

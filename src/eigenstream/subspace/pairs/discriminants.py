@@ -376,8 +376,8 @@ def components_of(
     scales = discriminants.scales
     weights, rest = discriminants.weights(mixing)
     if mixing == 0.0:
-        kept = slice(0, n_components)
-        mapped = (discriminants.vectors[:, kept] * np.sqrt(weights[kept])).T * scales
+        first = slice(0, n_components)
+        mapped = (discriminants.vectors[:, first] * np.sqrt(weights[first])).T * scales
     else:
         root = (
             discriminants.vectors * (np.sqrt(weights) - np.sqrt(rest))

@@ -6,7 +6,7 @@ A fold is a learner, the parts of its sums that are left out, and sampled pairs 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -147,6 +147,12 @@ def learner_of(terms: Terms, rows: Chunk) -> Learner:
     return learner
 
 
+def sampled(learner: Learner) -> Chunk:
+    """Return the sampled rows or pairs of a learner."""
+    sample: Any = learner.ahead().sample
+    return cast(Chunk, sample.chunk)
+
+
 def fixed_order(rows: Matrix) -> Places:
     """Return an order of rows that does not depend on their given order, units or rotations."""
     mean = mean_of(rows, None)
@@ -202,14 +208,14 @@ def folds_of_classes(learner: Learner, rows: Chunk) -> Folds:
         pairs, same, counts = sampled_pairs(
             codes[test_rows], tasks[test_rows], rows.each_weight()[test_rows], PAIRS, rng
         )
-        kept = learner
+        trained = learner
         if not left_out:
-            kept = learner_of(ClassTerms(terms.n_features), rows.chosen(np.flatnonzero(~tested)))
-        if same.all() or not same.any() or min(kept.terms.totals(left_out)) <= 0.0:
+            trained = learner_of(ClassTerms(terms.n_features), rows.chosen(np.flatnonzero(~tested)))
+        if same.all() or not same.any() or min(trained.terms.totals(left_out)) <= 0.0:
             continue
         mean = mean_of(rows.rows, np.where(tested, 0.0, rows.each_weight()))
         test = dense(rows.rows[test_rows]) - mean
-        folds.append(Fold(kept, left_out, test, pairs, same, counts))
+        folds.append(Fold(trained, left_out, test, pairs, same, counts))
     # Folds of couples of few classes share classes: about half as many are independent.
     slack = NEAR_IF_FEW / np.sqrt(n / 2)
     if not FEWEST_CLASSES <= n < BUCKETS:
@@ -387,14 +393,14 @@ def folds_of_pairs(graph: PairGraph, scatters: Scatters) -> Folds:
     folds = []
     for couple in couples:
         tested = np.isin(part[pairs.pairs], couple).any(axis=1)
-        kept, test = (pairs.chosen(np.flatnonzero(chosen)) for chosen in (~tested, tested))
-        if min(_fewest(kept), _fewest(test)) < 2:
+        train, test = (pairs.chosen(np.flatnonzero(chosen)) for chosen in (~tested, tested))
+        if min(_fewest(train), _fewest(test)) < 2:
             continue
         test = _at_most(test, rng)
         chosen = test.kept()
         assert chosen.pairs is not None
-        sums = learner_of(PairTerms(scatters.directions), kept)
-        rows, same = dense(chosen.rows) - mean_of_members(kept), np.asarray(test.targets) > 0
+        sums = learner_of(PairTerms(scatters.directions), train)
+        rows, same = dense(chosen.rows) - mean_of_members(train), np.asarray(test.targets) > 0
         counts = np.ones(len(same), np.intp)
         folds.append(Fold(sums, NOTHING, rows, chosen.pairs, same, counts))
     slack = NEAR / np.sqrt(max(len(folds), 1))

@@ -98,8 +98,8 @@ class ThresholdClassifier(ClassifierMixin, Documented):
         forget_source(self)
         if is_stream(X):
             stream = labelled_stream(X, y, self)
-            whole = all_rows(stream, "fit of ThresholdClassifier")
-            self.fit(whole.rows, whole.targets)
+            chunk = all_rows(stream, "fit of ThresholdClassifier")
+            self.fit(chunk.rows, chunk.targets)
             name_columns(self, stream)
             note_source(self, stream)
             return self

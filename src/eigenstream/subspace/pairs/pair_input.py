@@ -120,8 +120,8 @@ def learned_pairs(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None. Pass "
             "+1 and -1."
         )
-    known, points = None if reset else int(estimator.n_features_in_), estimator.preprocessor
-    raw = checked_pairs(pairs, y, points, sample_weight, known)
+    width, points = None if reset else int(estimator.n_features_in_), estimator.preprocessor
+    raw = checked_pairs(pairs, y, points, sample_weight, width)
     estimator._learned_pairs = (raw.pairs, points) if reset and raw.pairs is not None else None
     if reset:
         estimator.n_features_in_ = raw.rows.shape[1] // (1 if raw.pairs is not None else 2)
@@ -186,22 +186,22 @@ def check_stream_of_pairs(stream: StreamLike) -> None:
 def pairs_of_stream(estimator: Any, stream: StreamLike) -> tuple[PairsLike, LabelsLike]:
     """Return all pairs of a stream, and their signs."""
     check_without_steps(stream)
-    whole = all_rows(stream, f"fit of {type(estimator).__name__}")
+    chunk = all_rows(stream, f"fit of {type(estimator).__name__}")
     if estimator.preprocessor is not None:
-        return index_pairs_of(whole.rows), whole.targets
+        return index_pairs_of(chunk.rows), chunk.targets
     check_stream_of_pairs(stream)
-    return whole.rows.reshape(len(whole.rows), 2, -1), whole.targets
+    return chunk.rows.reshape(len(chunk.rows), 2, -1), chunk.targets
 
 
 def index_pairs_of(rows: Matrix) -> Matrix:
     """Return the index pairs in rows of a stream."""
-    whole = np.rint(rows)
-    if rows.shape[1] != 2 or not (whole == rows).all():
+    numbers = np.rint(rows)
+    if rows.shape[1] != 2 or not (numbers == rows).all():
         raise ValueError(
             f"Index pairs need two columns of whole numbers, got {rows.shape[1]} columns. Use "
             "open_stream(..., columns=...)."
         )
-    return whole.astype(np.int64)
+    return numbers.astype(np.int64)
 
 
 # ---- labels --------------------------------------------------------------------------------
@@ -249,6 +249,6 @@ def targets_of(estimator: BaseEstimator, y: LabelsLike, groups: LabelsLike, n_ro
     if groups is None:
         return labels
     tasks = check_names(groups, "groups", n_rows)
-    both = np.empty((n_rows, 2), object)
-    both[:, 0], both[:, 1] = labels.tolist(), tasks.tolist()
-    return both
+    targets = np.empty((n_rows, 2), object)
+    targets[:, 0], targets[:, 1] = labels.tolist(), tasks.tolist()
+    return targets

@@ -219,8 +219,8 @@ class PairMetric(
         self.metric_ = metric / unit**2
         self.diameter_ = unit
         values, vectors = eigh(self.metric_)
-        kept = values > len(values) * np.finfo(np.float64).eps * max(values[-1], 0.0)
-        order = np.flatnonzero(kept)[::-1]
+        positive = values > len(values) * np.finfo(np.float64).eps * max(values[-1], 0.0)
+        order = np.flatnonzero(positive)[::-1]
         columns = canonical_signs(vectors[:, order])
         self.components_ = (columns * np.sqrt(values[order])).T
         self._begun = norm, margin

@@ -43,6 +43,7 @@ from eigenstream.subspace.pairs.held_out import (
     folds_of_pairs,
     learner_of,
     mean_of_members,
+    sampled,
 )
 from eigenstream.subspace.pairs.pairwise import PairwiseEstimator, continues
 from eigenstream.subspace.pairs.risks import bound_of_pairs
@@ -82,26 +83,13 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
 
     Attributes
     ----------
-    components_ : array of shape (n_components, n_features)
-        Rows by descending eigenvalue. For "ratio", distances after the map are the learned
-        distances. For "difference", rows are orthonormal.
-    eigenvalues_ : array of shape (n_components,)
-        For "ratio", the variances of the rows after the map, before they are normalized. For
-        "difference", the largest eigenvalues of T.
+    <components_, eigenvalues_>
     mean_ : array of shape (n_features,)
         The mean of the rows of pairs for cosine distance, from up to 8192 pairs of each sign. Zero
         for Euclidean distance, which does not depend on the mean.
     n_samples_seen_ : int
         The number of pairs learned from.
-    solver_ : str
-        The name of the solver in use.
-    eta_ : float or None
-        The weight in use. None with ``criterion="ratio"``.
-    result_ : PairResult
-        The result: ``shrinkage``, ``mixing`` and ``normalize`` of "ratio" and their ``selection``,
-        or the ``choice`` of eta.
-    threshold_ : float
-        The distance below which two rows count as the same class.
+    <solver_, eta_, result_, threshold_>
 
     See Also
     --------
@@ -353,7 +341,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         return [Scatters(within, operator.reward / 2.0 - within, n_features, operator.floor)]
 
     def _graph(self, learner: Learner) -> PairGraph:
-        return PairGraph.of(learner.ahead().sample.kept)  # type: ignore[union-attr, arg-type]
+        return PairGraph.of(sampled(learner))
 
     def _test_rows(
         self, learner: Learner, basis: Float64s | None = None, scale: Float64s | None = None
@@ -367,7 +355,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         return folds_of_pairs(rows, *self._scatters(learner, learner.terms.n_features))
 
     def _middle(self, learner: Learner) -> Float64s:
-        return mean_of_members(learner.ahead().sample.kept)  # type: ignore[union-attr, arg-type]
+        return mean_of_members(sampled(learner))
 
     def _few_distinct(self, learner: Learner) -> bool:
         samples = learner.ahead().sample.signs.values()  # type: ignore[union-attr]
@@ -386,8 +374,8 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
                 "There is no negative pair (y = -1), and positive pairs connect all rows. Add "
                 "negative pairs, such as pairs of rows drawn at random."
             )
-        more = learner_of(self._terms(learner.terms.n_features), pairs)
-        merged = learner.merge(more)
+        added = learner_of(self._terms(learner.terms.n_features), pairs)
+        merged = learner.merge(added)
         merged.sample.add(pairs)  # type: ignore[union-attr]
         return super()._solve_family(merged)
 

@@ -113,6 +113,24 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         The loss that "auto" minimises on held-out classes or pairs: one minus the ROC area, or
         minus the mean true-positive rate at false-positive rates up to 0.1. The second suits
         retrieval and verification of embeddings, where few pairs are of the same class.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components, n_features)
+        Rows by descending eigenvalue. For "ratio", distances after the map are the learned
+        distances. For "difference", rows are orthonormal.
+    eigenvalues_ : array of shape (n_components,)
+        For "ratio", the variances of the rows after the map, before they are normalized. For
+        "difference", the largest eigenvalues of T.
+    solver_ : str
+        The name of the solver in use.
+    eta_ : float or None
+        The weight in use. None with ``criterion="ratio"``.
+    result_ : PairResult
+        The result: ``shrinkage``, ``mixing`` and ``normalize`` of "ratio" and their ``selection``,
+        or the ``choice`` of eta.
+    threshold_ : float
+        The distance below which two rows count as the same class.
     """
 
     eta: Any
@@ -232,8 +250,8 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         return super()._wanted(width)
 
     def _problem(self, width: int) -> Problem:
-        known = self.criterion == "difference" and isinstance(self.eta, Real)
-        weights = _weights_at(float(self.eta), (1.0, 1.0)) if known else None
+        has_eta = self.criterion == "difference" and isinstance(self.eta, Real)
+        weights = _weights_at(float(self.eta), (1.0, 1.0)) if has_eta else None
         number = self.criterion == "ratio" and not isinstance(self.shrinkage, str)
         shrinkage = float(self.shrinkage) if number else None
         return Problem(
@@ -318,10 +336,10 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         if family.several:
             folds = self._folds(inside, self._test_rows(learner, basis, scale))
             losses: list[dict[Member, float]] = []
-            for fold, kept in self._scatters_of(folds.folds, width):
-                kept = kept.scaled(scale, terms.mean)
+            for fold, scatters in self._scatters_of(folds.folds, width):
+                scatters = scatters.scaled(scale, terms.mean)
                 points = fold.rows if scale is None else fold.rows / scale
-                names, squares = family.squared_distances(Axes(kept), points, fold.pairs)
+                names, squares = family.squared_distances(Axes(scatters), points, fold.pairs)
                 areas = roc_areas(squares, fold.same, fold.counts, RATES[self.selection])
                 losses.append(dict(zip(names, (1.0 - areas).tolist(), strict=True)))
             preferred = folds.preferred if losses else RAW

@@ -30,7 +30,7 @@ MOST_ROWS, MOST_PAIRS = 10_000, 8192
 Project = Callable[[Matrix], Float64s]
 
 
-@storable(size="int", hashes="u8 h", kept="Chunk | None", total="number", complete="bool")
+@storable(size="int", hashes="u8 h", chunk="Chunk | None", total="number", complete="bool")
 class Sample:
     """The distinct rows (or pairs of one sign) with the smallest hashes, and their weights.
 
@@ -40,37 +40,37 @@ class Sample:
     def __init__(self, n_features: int, most: int = MOST_ROWS) -> None:
         self.size = int(np.clip(SAMPLE_VALUES // max(n_features, 1), 256, most))
         self.hashes = np.empty(0, np.uint64)
-        self.kept: Chunk | None = None
+        self.chunk: Chunk | None = None
         self.total, self.complete = 0.0, True
 
     def add(self, chunk: Chunk) -> None:
         """Add the rows of positive weight."""
-        heavy = chunk.heavy()
-        if len(heavy) == 0:
+        rows = chunk.heavy()
+        if len(rows) == 0:
             return
-        heavy = replace(heavy, rows=on_host(heavy.rows))
-        hashes = hashes_of(heavy)
-        self.total += float(heavy.each_weight().sum())
+        rows = replace(rows, rows=on_host(rows.rows))
+        hashes = hashes_of(rows)
+        self.total += float(rows.each_weight().sum())
         if not self.complete and len(self.hashes) >= self.size:
             places = np.flatnonzero(hashes <= self.hashes[-1])
-            heavy, hashes = heavy.chosen(places), hashes[places]
-        self._take(hashes, heavy)
+            rows, hashes = rows.chosen(places), hashes[places]
+        self._take(hashes, rows)
 
     def merge(self, later: "Sample") -> None:
         """Add the rows of another sample."""
         self.total += later.total
         self.complete = self.complete and later.complete
-        if later.kept is not None:
-            self._take(later.hashes, later.kept)
+        if later.chunk is not None:
+            self._take(later.hashes, later.chunk)
 
     def _take(self, hashes: NDArray[np.uint64], rows: Chunk) -> None:
         hashes = np.concatenate([self.hashes, hashes])
-        whole = rows if self.kept is None else joined([self.kept, rows])
+        rows = rows if self.chunk is None else joined([self.chunk, rows])
         distinct, first, place = np.unique(hashes, return_index=True, return_inverse=True)
-        weights = np.bincount(place, whole.each_weight(), len(distinct)).astype(np.float64)
+        weights = np.bincount(place, rows.each_weight(), len(distinct)).astype(np.float64)
         self.complete = self.complete and len(distinct) <= self.size
-        taken = whole.chosen(first[: self.size]).kept()
-        self.kept = replace(taken, weights=weights[: self.size])
+        taken = rows.chosen(first[: self.size]).kept()
+        self.chunk = replace(taken, weights=weights[: self.size])
         self.hashes = distinct[: self.size]
 
     @property
@@ -99,13 +99,13 @@ class PairSample:
             sample.merge(later.signs[sign])
 
     @property
-    def kept(self) -> Chunk | None:
+    def chunk(self) -> Chunk | None:
         """The sampled pairs, weighted to the total weight of all pairs of their sign."""
         parts = []
         for sample in self.signs.values():
-            if sample.kept is not None:
-                w = sample.kept.each_weight()
-                parts.append(replace(sample.kept, weights=w * (sample.total / w.sum())))
+            if sample.chunk is not None:
+                w = sample.chunk.each_weight()
+                parts.append(replace(sample.chunk, weights=w * (sample.total / w.sum())))
         return joined(parts) if parts else None
 
 
@@ -178,22 +178,22 @@ class TrainingPairs:
     @classmethod
     def of_sample(cls, sample: PairSample, project: Project) -> "TrainingPairs":
         """Return the pairs of a sample after projection."""
-        kept = sample.kept
-        assert kept is not None
-        lengths, signs, weights = lengths_of(kept, project), kept.targets, kept.each_weight()
+        pairs = sample.chunk
+        assert pairs is not None
+        lengths, signs, weights = lengths_of(pairs, project), pairs.targets, pairs.each_weight()
         numbers = [_effective(weights[signs == sign]) for sign in (1, -1)]
         return cls(counts_of_pairs(lengths, signs, weights), (numbers[0], numbers[1]))
 
 
 def training_rows(sample: Sample, project: Project) -> TrainingRows:
     """Return the labelled rows of a sample after projection."""
-    kept = sample.kept
-    assert kept is not None
-    keys, codes = chunk_keys(kept)
+    rows = sample.chunk
+    assert rows is not None
+    keys, codes = chunk_keys(rows)
     numbers: dict[object, int] = {}
     tasks = np.array([numbers.setdefault(key[0], len(numbers)) for key in keys], np.intp)
-    Z = project(kept.rows)
-    weights = kept.each_weight()
+    Z = project(rows.rows)
+    weights = rows.each_weight()
     distinct, complete = sample.n_distinct, sample.complete
     return TrainingRows(Z, codes, tasks[codes], weights, sample.total, complete, distinct)
 

@@ -172,9 +172,9 @@ class TemporalPairs:
         rows = _checked(chunk, self._rows, self._seen)
         if new_sequence:
             self._start = self._seen
-        kept = rows[:0] if self._rows is None else self._rows
-        both = np.concatenate([kept, rows])
-        base = self._seen - len(kept)
+        earlier = rows[:0] if self._rows is None else self._rows
+        rows_in_reach = np.concatenate([earlier, rows])
+        base = self._seen - len(earlier)
         now = np.arange(self._seen, self._seen + len(rows))
         first, second = [], []
         for lag in self.near:
@@ -191,9 +191,9 @@ class TemporalPairs:
             second.append(now[distant] - lags)
         n_same = sum(len(part) for part in first[: len(self.near)])
         newer, older = np.concatenate(first) - base, np.concatenate(second) - base
-        pairs = np.stack([both[newer], both[older]], axis=1)
+        pairs = np.stack([rows_in_reach[newer], rows_in_reach[older]], axis=1)
         self._seen += len(rows)
-        self._rows = both[max(len(both) - self.memory, 0) :].copy()
+        self._rows = rows_in_reach[max(len(rows_in_reach) - self.memory, 0) :].copy()
         return pairs, np.repeat([1, -1], [n_same, len(newer) - n_same])
 
 
