@@ -140,7 +140,7 @@ for _label, (_name, _raw, _words) in FILES.items():
 #: Options that do not fit the content of a text file.
 OPTIONS = {
     "no such column": (b"a,b\n1,2\n", r"no column 'c'. It has 'a', 'b'", {"columns": ["c"]}),
-    "no time": (b"t,b\n1,2\nx,3\n", "time column has no times near row 0", {"time": "t"}),
+    "no time": (b"t,b\n1,2\nx,3\n", "time column has 'x' at row 1", {"time": "t"}),
     "name missing": (b"s,b\nx,2\n,3\n", "no value at row 1", {"sequence": "s"}),
     "only marks": (b"s,t\n1,2\n", "no column for features", {"sequence": "s", "time": "t"}),
 }

@@ -159,5 +159,5 @@ def test_dask_is_needed(files, monkeypatch):
     result = run("fit", "slow", "all.npy", "--workers", 2)
     assert (result.exit_code, result.stderr) == (
         2,
-        "eigenstream: Dask is not installed. Run pip install 'eigenstream[dask]'.\n",
+        "eigenstream: Dask data require dask and distributed. Run pip install dask distributed.\n",
     )

@@ -6,6 +6,7 @@ import pickle
 import resource
 from contextlib import suppress
 from copy import deepcopy
+from inspect import signature
 
 import numpy as np
 import pytest
@@ -281,6 +282,24 @@ def test_headers_with_a_right_checksum(files, tmp_path):
     for read in (load, describe):
         with pytest.raises(ModelError, match="arrays that are not part"):
             read(path)
+
+
+def test_a_file_that_is_older_than_a_parameter_has_its_default(files, tmp_path):
+    path = tmp_path / "older.eigs"
+    for good in files:
+        model = load(good)
+        header, arrays = taken_apart(good)
+        nodes = header["model"]["of"]
+        for name, parameter in signature(type(model)).parameters.items():
+            value, default = getattr(model, name), parameter.default
+            if type(value) is type(default) and value == default and name in nodes:
+                older = deepcopy(header)
+                del older["model"]["of"][name]
+                begun = older["model"]["of"].get("_begun", {})
+                if begun.get("is") == "dict":
+                    begun["of"] = [pair for pair in begun["of"] if pair[0] != name]
+                forge(path, older, arrays)
+                assert repr(load(path)) == repr(model)
 
 
 def test_no_memory_is_taken(tmp_path):

@@ -3,8 +3,10 @@
 import bz2
 import datetime
 import gzip
+import signal
 import time
 import warnings
+from threading import Event, Thread, get_ident
 
 import numpy as np
 import pytest
@@ -192,7 +194,7 @@ def test_a_repeated_sentinel_far_from_the_rest_is_named(value, count, scale, col
             pass
     assert len(caught) == (count > 1 and scale < 1e5)
     for warning in caught:
-        assert f"{value:g} in {count} of 25 rows of column {column}" in str(warning.message)
+        assert f"{value:g} in {count} of rows 0 to 24 of column {column}" in str(warning.message)
 
 
 CELLS = st.sampled_from(["1", "-2.5", "x", "", '"', "#", " ", "\t", "1,5", "é", "\r", "nan", "\0"])
@@ -254,3 +256,26 @@ def test_a_blank_line_of_one_column_is_a_missing_value(end, tmp_path):
         list(opened(tmp_path, text))
     two = end.join(["a,b", "1,2", "", "3,4", ""])
     np.testing.assert_array_equal(rows_of(opened(tmp_path, two)), DUE)
+
+
+def test_a_signal_whose_handler_returns_loses_no_rows(tmp_path):
+    path, n_signals = tmp_path / "x.csv", []
+    path.write_text("a,b\n" + "1.25,2.5\n" * 500_000)
+    before = signal.signal(signal.SIGINT, lambda *_: n_signals.append(1))
+    stopped, main = Event(), get_ident()
+
+    def send():
+        for _ in range(8):
+            if stopped.wait(0.02):
+                return
+            signal.pthread_kill(main, signal.SIGINT)
+
+    sender = Thread(target=send)
+    try:
+        sender.start()
+        assert sum(map(len, open_stream(path))) == 500_000
+    finally:
+        stopped.set()
+        sender.join()
+        signal.signal(signal.SIGINT, before)
+    assert n_signals

@@ -159,14 +159,14 @@ def in_options(text: str, names: Collection[str]) -> str:
     'Use --n-components <= 3 or --missing skip.'
     >>> in_options("Omit it with exclude=[...], or drop it.", ["exclude"])
     'Omit it with --exclude, or drop it.'
-    >>> message = "Pass exclude='air gap', or the column of times as time=."
-    >>> in_options(message, ["exclude", "time"])
-    "Pass --exclude 'air gap', or the column of times as --time."
+    >>> message = "Pass exclude='air gap', resume=True, or the column of times as time=."
+    >>> in_options(message, ["exclude", "resume", "time"])
+    "Pass --exclude 'air gap', --resume, or the column of times as --time."
     """
     for name in names:
         option = f"--{name.replace('_', '-')}"
         text = re.sub(rf"(?<!\()\b{name}=\[\.\.\.\]", option, text)
-        text = re.sub(rf"(?<!\()\b{name}=(?=[\s.,;]|$)", option, text)
+        text = re.sub(rf"(?<!\()\b{name}=(?:True)?(?=[\s.,;]|$)", option, text)
         text = re.sub(rf"(?<!\()\b{name}=(?!\w+\()(?:'([^'\s]*)')?", rf"{option} \1", text)
         text = re.sub(rf"\b{name}\b", option, text) if "_" in name else text
     return text.replace("--header None", "--no-header").replace("--header 0", "--header")

@@ -56,6 +56,15 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn(message, category, stacklevel=level)
 
 
+def required(packages: str, what: str) -> str:
+    """Return the message for packages that are not installed and that ``what`` requires.
+
+    >>> required("h5py", "HDF5 files")
+    'HDF5 files require h5py. Run pip install h5py.'
+    """
+    return f"{what} require {packages.replace(' ', ' and ')}. Run pip install {packages}."
+
+
 #: Reports whether values are a scipy.sparse matrix or array.
 is_sparse: Callable[[Any], bool] = sp.issparse
 

@@ -2,8 +2,10 @@
 
 from importlib.util import find_spec
 
+from eigenstream.core.checks import required
+
 if find_spec("dask") is None or find_spec("distributed") is None:
-    raise ModuleNotFoundError("Dask is not installed. Run pip install 'eigenstream[dask]'.")
+    raise ModuleNotFoundError(required("dask distributed", "Dask data"))
 
 from eigenstream.distributed.fitting import fit
 

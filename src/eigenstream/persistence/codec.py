@@ -1,5 +1,6 @@
 """Conversion of values to a JSON tree with separate arrays, and back."""
 
+from inspect import Parameter, signature
 from typing import Any, cast
 
 import numpy as np
@@ -97,8 +98,10 @@ def _attributes(value: object) -> Facts:
     return attributes
 
 
-def _parameters(cls: type) -> list[str]:
-    return list(cls._get_param_names()) if hasattr(cls, "_get_param_names") else []
+def _parameters(cls: type) -> Facts:
+    """Return the parameters of an estimator, or of another class that has them, and the defaults."""
+    names = cls._get_param_names() if hasattr(cls, "_get_param_names") else []
+    return {name: signature(cls).parameters[name].default for name in names}
 
 
 def _encode_array(values: Array, arrays: Arrays, place: str) -> Any:
@@ -170,22 +173,26 @@ def _object(cls: Any, nodes: Any, arrays: Arrays, place: str, around: dict[str, 
     needed = {name for name, form in forms.items() if not form.endswith("?")}
     if parameters and learned <= {OUTPUT}:  # an unfitted estimator
         needed = set()
-    absent, unknown = needed | set(parameters), learned - forms.keys()
-    absent -= nodes.keys()
+    # A file may be older than a parameter, which then has its default.
+    values = {k: v for k, v in parameters.items() if k not in nodes and v is not Parameter.empty}
+    absent, unknown = needed | parameters.keys(), learned - forms.keys()
+    absent -= nodes.keys() | values.keys()
     if absent or unknown:
         raise ValueError(
             f"{place}: a {cls.__name__} lacks {sorted(absent)} or does not have {sorted(unknown)}."
         )
     sizes = {} if parameters else {name: size for name, size in around.items() if name.isupper()}
-    values = {}
+    defaults = dict(values)
     for name in [*parameters, *forms]:
         if name in nodes:
             here = f"{place}.{name}"
             values[name] = decode(nodes[name], arrays, here, sizes)
             check_form(forms.get(name, "any"), values[name], sizes, here)
     begun = values.get("_begun")
-    if isinstance(begun, dict) and not begun.keys() <= set(parameters):
-        raise ValueError(f"{place} has parameters that a {cls.__name__} does not have.")
+    if isinstance(begun, dict):
+        if not begun.keys() <= parameters.keys():
+            raise ValueError(f"{place} has parameters that a {cls.__name__} does not have.")
+        values["_begun"] = begun and defaults | begun
     if hasattr(cls, "_fields") or hasattr(cls, "__dataclass_fields__"):
         restored = cls(**values)
     else:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from eigenstream.core.checks import required
 from eigenstream.core.device import on_host
 from eigenstream.core.files import replacing
 from eigenstream.core.types import Estimator
@@ -75,8 +76,7 @@ def _onnx(estimator: Estimator) -> bytes:
         import skl2onnx
         from skl2onnx.common.data_types import DoubleTensorType
     except ModuleNotFoundError as absent:
-        advice = "Run pip install skl2onnx, or pip install 'eigenstream[onnx]'."
-        raise ModuleNotFoundError(f"ONNX files require skl2onnx. {advice}") from absent
+        raise ModuleNotFoundError(required("skl2onnx", "ONNX files")) from absent
     width = int(plain.n_features_in_)
     graph = skl2onnx.to_onnx(plain, initial_types=[("rows", DoubleTensorType([None, width]))])
     return bytes(graph.SerializeToString())

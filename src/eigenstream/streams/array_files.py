@@ -167,7 +167,7 @@ class Hdf5(ArrayFile):
     @contextmanager
     def library(file: File) -> Iterator[Handle]:
         """Open the file."""
-        h5py = needed("h5py", "h5py", "HDF5 files")
+        h5py = needed("h5py", "HDF5 files")
         with file.source() as source, h5py.File(source, "r") as root:
             yield root
 
@@ -230,7 +230,7 @@ class Zarr(ArrayFile):
     @staticmethod
     def library(file: File) -> AbstractContextManager[Handle]:
         """Open the array or the group."""
-        zarr = needed("zarr", "zarr", "Zarr arrays")
+        zarr = needed("zarr", "Zarr arrays")
         return nullcontext(zarr.open(file.address, mode="r"))
 
     @staticmethod

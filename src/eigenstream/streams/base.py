@@ -15,7 +15,7 @@ from joblib import hash as hash_of
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy.sparse import vstack
 
-from eigenstream.core.checks import is_sparse, unmasked
+from eigenstream.core.checks import is_sparse, required, unmasked
 from eigenstream.core.linalg import brief
 from eigenstream.core.types import Array, DType, Facts, LabelsLike, Matrix, Parameters, Piece
 
@@ -50,20 +50,12 @@ class StreamError(ValueError):
     """
 
 
-def needed(module: str, package: str, what: str) -> Any:
-    """Return a module of an optional package, or raise an error with the command to install it.
-
-    >>> needed("no_such_module", "h5py", "HDF5 files")
-    Traceback (most recent call last):
-        ...
-    ModuleNotFoundError: reading HDF5 files requires h5py. Run pip install h5py, or
-    pip install 'eigenstream[io]' for all readers.
-    """
+def needed(package: str, what: str) -> Any:
+    """Return a module of an optional package, or raise an error with the command to install it."""
     try:
-        return import_module(module)
+        return import_module(package)
     except ModuleNotFoundError as absent:
-        advice = f"Run pip install {package}, or pip install 'eigenstream[io]' for all readers."
-        raise ModuleNotFoundError(f"reading {what} requires {package}. {advice}") from absent
+        raise ModuleNotFoundError(required(package, what)) from absent
 
 
 def damaged(name: str, what: str, error: BaseException) -> StreamError:

@@ -1,5 +1,6 @@
 """Turn blocks of a table into chunks: sequences, times, labels and missing values."""
 
+from bisect import bisect
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -22,7 +23,7 @@ from eigenstream.core.checks import (
 from eigenstream.core.types import Array
 from eigenstream.rows.chunk import finite_rows
 from eigenstream.rows.door import first_hole
-from eigenstream.streams.base import Chunk, StreamError, one_line, plain, stacked, zeroed
+from eigenstream.streams.base import Chunk, StreamError, plain, stacked, zeroed
 
 #: The treatments of missing values. KEEP leaves NaN in the rows for estimators that handle it.
 POLICIES = ("raise", "skip", "interpolate")
@@ -130,13 +131,29 @@ def _times(block: Chunk) -> tuple[Array, bool]:
             times = parsed_times(times)
         dates = times.dtype.kind in "mM"
         times = times.astype(f"{times.dtype.kind}8[ns]" if dates else np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError):
+        # The first time that does not agree with those before it.
+        at = bisect(range(1, len(times)), False, key=lambda n: not are_times(times[:n]))
         raise StreamError(
-            f"{block.source}: the time column has no times near row {block.first_row}: "
-            f"{one_line(error)}. Use numbers, or ISO 8601 dates such as 2024-05-31T18:00:00."
+            f"{block.source}: the time column has {str(times[at])!r:.60} at row "
+            f"{block.first_row + at * block.stride}. Use numbers, or ISO 8601 dates such as "
+            "2024-05-31T18:00:00."
         ) from None
     _check_none_missing(times, block, "time")
     return times.view(np.int64) if dates else times, dates
+
+
+def are_times(times: Array) -> bool:
+    """Return whether all values are times, as numbers or as text.
+
+    >>> are_times(np.array(["29.03.1958"])), are_times(np.array(["1958-03-29"]))
+    (False, True)
+    """
+    try:
+        parsed_times(times)
+    except (TypeError, ValueError):
+        return False
+    return None not in times.tolist()
 
 
 def parsed_times(times: Array) -> Array:
@@ -250,22 +267,26 @@ def _warn_of_sentinels(chunk: Chunk, names: Sequence[str] | None) -> bool:
                 count = int((values == value).sum())
                 name = column if names is None else repr(names[column])
                 warn_user(
-                    f"{chunk.source} has {value:g} in {count} of {len(chunk)} rows of column "
-                    f"{name}, and otherwise {low:.4g} to {high:.4g}. If it means a missing value, "
-                    f"pass na_values={value:g}."
+                    f"{chunk.source} has {value:g} in {count} of rows {chunk.first_row} to "
+                    f"{_last_row(chunk)} of column {name}, and otherwise {low:.4g} to {high:.4g}. "
+                    f"If it means a missing value, pass na_values={value:g}."
                 )
                 return True
     return False
 
 
+def _last_row(chunk: Chunk) -> int:
+    return chunk.first_row + (len(chunk) - 1) * chunk.stride
+
+
 def _described(chunk: Chunk, largest: float, names: Sequence[str] | None) -> str:
     """Return the error message for the first value that is not finite or too large."""
-    rows, last = chunk.rows, chunk.first_row + (len(chunk) - 1) * chunk.stride
+    rows = chunk.rows
     where = first_nonfinite(rows)
     if where is None:
         return (
             f"{chunk.source} holds values as large as {largest:.3g} between rows "
-            f"{chunk.first_row} and {last}, whose squares overflow. Rescale it."
+            f"{chunk.first_row} and {_last_row(chunk)}, whose squares overflow. Rescale it."
         )
     row, column = where
     what = "NaN (or nothing)" if np.isnan(rows[row, column]) else "infinity"

@@ -140,7 +140,7 @@ def files_of(name: str) -> list[File]:
 
 def _remote(url: str, part: str) -> list[File]:
     """Return the files of a URL, which may be a glob."""
-    fsspec = needed("fsspec", "fsspec", f"URLs such as {url!r:.60}")
+    fsspec = needed("fsspec", f"URLs such as {url!r:.60}")
     try:
         system, path = fsspec.core.url_to_fs(url)
         if not has_magic(path):

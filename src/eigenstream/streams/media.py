@@ -96,7 +96,7 @@ class Video(Pictures):
 
     def pictures(self) -> Iterator[Piece]:
         """Yield the frames as gray values."""
-        av = needed("av", "av", "videos")
+        av = needed("av", "Videos")
         try:
             with self.files[0].source() as source, av.open(source, "r") as container:
                 if not container.streams.video:
@@ -151,7 +151,7 @@ class Sound(SlicedTable):
 
     @contextmanager
     def _sound(self) -> Iterator[Handle]:
-        soundfile = needed("soundfile", "soundfile", "sound files")
+        soundfile = needed("soundfile", "Sound files")
         try:
             with self.file.open() as stream, soundfile.SoundFile(stream) as sound:
                 yield sound

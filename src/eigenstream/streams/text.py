@@ -4,7 +4,7 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from io import StringIO
 from typing import Any
@@ -16,7 +16,7 @@ import pyarrow.csv
 from eigenstream.core.checks import check_choice, check_whole
 from eigenstream.core.types import Handle, Piece
 from eigenstream.streams.base import Chunk, Request, StreamError, one_line
-from eigenstream.streams.cleaning import parsed_times
+from eigenstream.streams.cleaning import are_times
 from eigenstream.streams.file import PACKINGS, File
 from eigenstream.streams.files import Pipe
 from eigenstream.streams.tables import ColumnTable
@@ -252,15 +252,13 @@ class Text(ColumnTable):
                 read = pyarrow.csv.ReadOptions(
                     use_threads=False, block_size=len(text), column_names=names
                 )
-                buffer = pyarrow.BufferReader(text)
                 try:
-                    table = pyarrow.csv.read_csv(buffer, read, parse, convert)
+                    table = _parsed(text, read, parse, convert)
                 except pyarrow.ArrowException as error:
                     problem = self._problem(error, line)
                     if self.report is None:
                         raise StreamError(problem) from None
-                    buffer.seek(0)
-                    table = self._lenient(buffer, read, parse, convert, problem)
+                    table = self._lenient(text, read, parse, convert, problem)
                 if self.report is not None and request.time is not None:
                     table = self._timed(table, str(request.time))
                 yield from table.to_batches()
@@ -272,12 +270,12 @@ class Text(ColumnTable):
         self.report(1, f"{self.name} has {cells}, in the line {line.text!r:.60}. ")
         return "skip"
 
-    def _lenient(self, buffer: Handle, read: Any, parse: Any, convert: Any, problem: str) -> Piece:
+    def _lenient(self, text: bytes, read: Any, parse: Any, convert: Any, problem: str) -> Piece:
         """Return a table with missing values for cells that are no numbers, and report them."""
         kinds, handler, n_bad = convert.column_types, parse.invalid_row_handler, 0
         convert.column_types = dict.fromkeys(kinds, pyarrow.string())
         parse.invalid_row_handler = lambda line: "skip"  # it is reported already
-        table = pyarrow.csv.read_csv(buffer, read, parse, convert)
+        table = _parsed(text, read, parse, convert)
         convert.column_types, parse.invalid_row_handler = kinds, handler
         for place, name in enumerate(table.column_names):
             if kinds[name] != pyarrow.string():
@@ -291,18 +289,10 @@ class Text(ColumnTable):
 
     def _timed(self, table: Piece, column: str) -> Piece:
         """Return the rows of a table that have a time, and report the others."""
-
-        def are_times(cells: Sequence[object]) -> bool:
-            try:
-                parsed_times(np.array(cells, object))
-            except pyarrow.ArrowException:
-                return False
-            return None not in cells
-
-        times = table.column(column).to_pylist()
+        times = np.array(table.column(column).to_pylist(), object)
         if are_times(times):
             return table
-        kept = [are_times([time]) for time in times]
+        kept = [are_times(times[k : k + 1]) for k in range(len(times))]
         assert self.report is not None
         word = times[kept.index(False)]
         self.report(kept.count(False), f"{self.name} has {word!r:.60} in the column of times. ")
@@ -362,6 +352,13 @@ class Text(ColumnTable):
                 advice = f"Pass time={column!r} or exclude={column!r}."
         where = f"row {row} (line {line}) of column {column!r}"
         return f"{self.name} has {word!r:.60} in {where}, not a number. {advice}"
+
+
+def _parsed(text: bytes, *options: Any) -> Piece:
+    """Return the table of some lines. A signal, whose handler has run, cancels only Arrow's work."""
+    while True:
+        with suppress(pyarrow.ArrowCancelled):
+            return pyarrow.csv.read_csv(pyarrow.BufferReader(text), *options)
 
 
 def _kind(word: str) -> str:
