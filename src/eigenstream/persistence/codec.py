@@ -99,7 +99,7 @@ def _attributes(value: object) -> Facts:
 
 
 def _parameters(cls: type) -> Facts:
-    """Return the parameters of an estimator, or of another class that has them, and the defaults."""
+    """Return the parameters of a class, which may have none, with their defaults."""
     names = cls._get_param_names() if hasattr(cls, "_get_param_names") else []
     return {name: signature(cls).parameters[name].default for name in names}
 

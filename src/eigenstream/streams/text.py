@@ -355,7 +355,7 @@ class Text(ColumnTable):
 
 
 def _parsed(text: bytes, *options: Any) -> Piece:
-    """Return the table of some lines. A signal, whose handler has run, cancels only Arrow's work."""
+    """Return the table of lines. After a signal, whose handler has returned, Arrow starts again."""
     while True:
         with suppress(pyarrow.ArrowCancelled):
             return pyarrow.csv.read_csv(pyarrow.BufferReader(text), *options)
