@@ -34,7 +34,7 @@ from eigenstream.online import UnstableStepError
 from eigenstream.rows.chunk import Chunk, blocks_of
 from eigenstream.rows.door import as_floats, chunk_of, is_stream, labelled_stream, validated
 from eigenstream.rows.fit import Fit, fit_of
-from eigenstream.rows.guard import Guarded, publishes, reads
+from eigenstream.rows.guard import Guarded, changing, publishes, reads
 from eigenstream.rows.prepared import fits_dask
 from eigenstream.schedules import Auto, as_schedule
 
@@ -183,7 +183,7 @@ class SupervisedNeurons(Neurons):
         """Return units that have learned nothing."""
 
     @abstractmethod
-    def _settled(self) -> bool:
+    def _has_converged(self) -> bool:
         """Return True if passes no longer improve."""
 
     def _conclude(self, start: Start) -> str:
@@ -327,7 +327,7 @@ class SupervisedNeurons(Neurons):
                 weight += float(block.weights.sum())
             self.n_iter_ += 1
             self.loss_curve_.append(total / weight)
-            if self._settled():
+            if self._has_converged():
                 return True
         return False
 
@@ -344,8 +344,16 @@ class SupervisedNeurons(Neurons):
                 self._records.append((self._steps, *self._parts()))
         return total
 
-    def _continue(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> None:
-        """Learn from one chunk."""
+    def _learn_chunk(
+        self, X: RowsLike, y: LabelsLike, sample_weight: WeightsLike, classes: LabelsLike = None
+    ) -> Self:
+        """Learn from one chunk. A chunk whose weights are all zero changes nothing."""
+        if sample_weight is None or np.any(sample_weight):
+            with changing(self) as model:
+                model._continue(X, y, sample_weight, classes)
+        return self
+
+    def _continue(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> None:
         first = self._start_or_continue()
         if isinstance(self, ClassifierMixin):
             _check_partial_fit_first_call(self, classes)
@@ -436,15 +444,6 @@ class SupervisedNeurons(Neurons):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def all_zero(sample_weight: Any) -> bool:
-    """Return whether all weights are zero. Such a chunk changes nothing.
-
-    >>> all_zero(None), all_zero([0.0, 0.0])
-    (False, True)
-    """
-    return sample_weight is not None and not np.any(sample_weight)
 
 
 def _weighted(fit: Fit) -> Iterator[Chunk]:

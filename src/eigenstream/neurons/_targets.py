@@ -21,8 +21,7 @@ from eigenstream.core.types import (
     Values,
     WeightsLike,
 )
-from eigenstream.neurons._base import SupervisedNeurons, all_zero
-from eigenstream.rows.guard import changing
+from eigenstream.neurons._base import SupervisedNeurons
 from eigenstream.rows.prepared import learns_rows, maps_streams
 
 
@@ -80,10 +79,7 @@ class Classifying(ClassifierMixin, SupervisedNeurons):  # type: ignore[misc, unu
         >>> model.n_steps_
         15
         """
-        if not all_zero(sample_weight):
-            with changing(self) as model:
-                model._continue(X, y, sample_weight, classes)
-        return self
+        return self._learn_chunk(X, y, sample_weight, classes)
 
     @maps_streams
     def predict(self, X: RowsLike) -> Array:
@@ -187,10 +183,7 @@ class Regressing(RegressorMixin, SupervisedNeurons):  # type: ignore[misc, unuse
         >>> model.n_steps_
         500
         """
-        if not all_zero(sample_weight):
-            with changing(self) as model:
-                model._continue(X, y, sample_weight)
-        return self
+        return self._learn_chunk(X, y, sample_weight)
 
     @maps_streams
     def predict(self, X: RowsLike) -> Float64s:

@@ -288,12 +288,12 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
 
     def _compare(self) -> None:
         """Count a pass or a chunk, and compare the weights with the previous ones."""
-        before, self._latest = self._latest, self._present()
+        before, self._latest = self._latest, self._current_weights()
         far = np.linalg.norm(self._latest - before)
         self.converged_ = bool(self.n_iter_ > 0 and far <= self.tol * np.linalg.norm(before))
         self.n_iter_ += 1
 
-    def _present(self) -> Float64s:
+    def _current_weights(self) -> Float64s:
         return np.array(self._learner.ahead().sums.vectors, np.float64)
 
     @property
@@ -301,7 +301,7 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
     def components_(self) -> Float64s:
         """The weights, one unit in each row, averaged over the steps with "auto"."""
         check_is_fitted(self)
-        return self._present()
+        return self._current_weights()
 
     @property
     @reads

@@ -12,14 +12,7 @@ from eigenstream.core.checks import warn_user
 from eigenstream.core.documented import documented, words
 from eigenstream.core.linalg import Float64s
 from eigenstream.core.storable import storable
-from eigenstream.core.types import (
-    Array,
-    Constraints,
-    LabelsLike,
-    Matrix,
-    RandomState,
-    Values,
-)
+from eigenstream.core.types import Array, Constraints, LabelsLike, Matrix, RandomState, Values
 from eigenstream.kernels.base import njit
 from eigenstream.neurons._base import Block, Neurons, Start, stalled
 from eigenstream.neurons._targets import LinearClassifying, LinearUnits, Regressing
@@ -203,7 +196,7 @@ class Perceptron(LinearClassifying):
     def _advance(self, block: Block, order: NDArray[np.int64]) -> float:
         return float(perceptron_steps(self._units, block, order))
 
-    def _settled(self) -> bool:
+    def _has_converged(self) -> bool:
         return self.loss_curve_[-1] == 0.0
 
     def _conclude(self, start: Start) -> str:
@@ -234,7 +227,7 @@ class Perceptron(LinearClassifying):
 
     def _chunk(self, block: Block) -> None:
         super()._chunk(block)
-        self.converged_ = self._settled()
+        self.converged_ = self._has_converged()
 
     @property
     def n_mistakes_(self) -> Values:
@@ -417,8 +410,8 @@ class _WidrowHoff(LinearUnits):
         if self.rule == "nlms":
             factors = np.divide(weights, squares, out=np.zeros(len(rows)), where=squares > 0)
         longest = float((factors * squares).max())
-        known: float = vars(self).get("safe_rate_", np.inf)
-        self.safe_rate_ = min(known, 2.0 / longest if longest > 0 else np.inf)
+        earlier: float = vars(self).get("safe_rate_", np.inf)
+        self.safe_rate_ = min(earlier, 2.0 / longest if longest > 0 else np.inf)
         return factors
 
     def _advance(self, block: Block, order: NDArray[np.int64]) -> float:
@@ -446,7 +439,7 @@ class _WidrowHoff(LinearUnits):
         self._rate, self._first_pass = FIRST_RATE * self._half_safe(), 0
         return super()._learn_passes(start, random)
 
-    def _settled(self) -> bool:
+    def _has_converged(self) -> bool:
         losses = self.loss_curve_
         if losses[-1] == 0:
             return True

@@ -22,12 +22,7 @@ from eigenstream.neurons._backpropagation import (
     mean_loss,
     network_answers,
 )
-from eigenstream.neurons._base import (
-    Block,
-    Start,
-    SupervisedNeurons,
-    stalled,
-)
+from eigenstream.neurons._base import Block, Start, SupervisedNeurons, stalled
 from eigenstream.neurons._targets import Classifying, Regressing
 from eigenstream.rows.prepared import maps_streams
 from eigenstream.schedules import LearningRate
@@ -207,7 +202,7 @@ class _Backpropagating(SupervisedNeurons):
         self._units = self._best
         return converged
 
-    def _settled(self) -> bool:
+    def _has_converged(self) -> bool:
         if self._validation is None:
             return stalled(self.loss_curve_, self.tol) > self.n_iter_no_change
         self.validation_losses_.append(mean_loss(self._units, self._validation))

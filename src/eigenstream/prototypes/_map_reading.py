@@ -24,8 +24,6 @@ from eigenstream.rows.door import is_stream, labelled_stream
 from eigenstream.rows.prepared import reads_rows
 from eigenstream.rows.rows import StreamRows
 
-__all__ = ["ClassMap", "MapQuality", "MapReading", "trustworthiness"]
-
 #: The smallest variance of the Gaussians of ``score``: a smaller one would overflow.
 LEAST_VARIANCE = 1e-100
 
@@ -124,8 +122,8 @@ class Quality:
 
     def add(self, chunk: Chunk) -> None:
         """Add the rows of positive weight."""
-        heavy = chunk.heavy()
-        self.see(*self.nearest(heavy.rows), heavy.each_weight())
+        chunk = chunk.heavy()
+        self.see(*self.nearest(chunk.rows), chunk.each_weight())
 
     def nearest(self, rows: Matrix) -> tuple[NDArray[np.int64], Float64s, NDArray[np.int64]]:
         """Return the nearest unit of each row, its distance, and the second nearest."""
@@ -409,8 +407,8 @@ class MapReading(PrototypeEstimator):
         >>> from eigenstream import SelfOrganizingMap
         >>> rows = np.repeat([[0.0], [1.0], [8.0], [9.0]], 5, axis=0)
         >>> som = SelfOrganizingMap(4, random_state=0).fit(rows)
-        >>> found = som.class_map(rows, np.repeat(["low", "high"], 10))
-        >>> found.purity, found.labels[[0, 3]].tolist()
+        >>> table = som.class_map(rows, np.repeat(["low", "high"], 10))
+        >>> table.purity, table.labels[[0, 3]].tolist()
         (1.0, ['low', 'high'])
         """
         if y is None and not is_stream(X):
@@ -418,23 +416,19 @@ class MapReading(PrototypeEstimator):
         parts: Iterable[Any] = [(X, y)]
         if is_stream(X):
             chunks = self._stream_rows(labelled_stream(X, y, self)).chunks()
-            heavy = (chunk.heavy() for chunk in chunks)
-            parts = ((chunk.rows, chunk.targets) for chunk in heavy if len(chunk))
-        counts: dict[Any, Any] = {}
-        kinds: list[Any] = []
+            weighted = (chunk.heavy() for chunk in chunks)
+            parts = ((chunk.rows, chunk.targets) for chunk in weighted if len(chunk))
+        places, names = [], []
         for part, labels in parts:
             rows, units = self._rows_to_read(part)
-            classes, codes = np.unique(check_names(labels, "y", len(rows)), return_inverse=True)
-            units_of_rows = nearest(rows, units)[0]
-            for code, name in enumerate(classes.tolist()):
-                more = np.bincount(units_of_rows[codes == code], minlength=len(units))
-                counts[name] = counts.get(name, 0.0) + more
-            kinds.append(classes)
-        if not kinds:
+            names.append(check_names(labels, "y", len(rows)))
+            places.append(nearest(rows, units)[0])
+        if not names:
             raise ValueError(NO_ROWS)
-        classes = np.unique(np.concatenate(kinds))
-        table = np.stack([counts[name] for name in classes.tolist()], axis=1)
-        return ClassMap(classes, np.asarray(table, np.float64), self.grid_.shape)
+        classes, codes = np.unique(np.concatenate(names), return_inverse=True)
+        counts = np.zeros((self.grid_.n_units, len(classes)))
+        np.add.at(counts, (np.concatenate(places), codes), 1.0)
+        return ClassMap(classes, counts, self.grid_.shape)
 
 
 def trustworthiness(rows: Matrix, squares: Float64s, k: int) -> float:

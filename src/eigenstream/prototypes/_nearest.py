@@ -6,8 +6,6 @@ import numpy as np
 
 from eigenstream.kernels.base import njit
 
-__all__ = ["EQUAL", "LOOSE", "nearest", "nearest_units", "square"]
-
 #: Squared distances closer than this, relative to the squares they are made of, are equal.
 EQUAL = 16 * 2.0**-52
 
@@ -63,7 +61,7 @@ def nearest_units(X: Any, W: Any, count: int) -> tuple[Any, Any]:
             fields = singles[: len(rows)] @ units
         for best, far in zip(labels[:, here], squares[:, here], strict=True):
             np.argmax(fields, axis=1, out=best)
-            _settle(rows, W, fields, lengths, best, far)
+            _compare_exactly(rows, W, fields, lengths, best, far)
             fields[np.arange(len(rows)), best] = -np.inf
         if np.isnan(lengths[: len(rows)]).any():
             squares[:, here] *= D / np.maximum((~np.isnan(rows)).sum(axis=1), 1)
@@ -97,7 +95,7 @@ def square(x: Any, w: Any) -> float:
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=LOOSE)
-def _settle(X: Any, W: Any, fields: Any, lengths: Any, best: Any, squares: Any) -> None:
+def _compare_exactly(X: Any, W: Any, fields: Any, lengths: Any, best: Any, squares: Any) -> None:
     """Compare in double precision the units that rounding may have confused; write the squares.
 
     Fields of units that have been found are -inf.

@@ -14,8 +14,6 @@ from eigenstream.rows.chunk import checked_chunk
 from eigenstream.rows.door import as_floats, validated
 from eigenstream.rows.prepared import maps_back, maps_streams, reads_rows
 
-__all__ = ["NO_ROWS", "Quantiser", "weights_of"]
-
 NO_ROWS = "X is empty, or every weight is zero. Pass other rows."
 
 
@@ -187,8 +185,8 @@ class Quantiser:
         (150, 4)
         """
         vectors, numbers = self.prototypes_, np.asarray(codes)
-        known = numbers.dtype.kind in "iu" and np.isin(numbers, np.arange(len(vectors))).all()
-        if numbers.ndim != 1 or not known:
+        valid = numbers.dtype.kind in "iu" and np.isin(numbers, np.arange(len(vectors))).all()
+        if numbers.ndim != 1 or not valid:
             raise ValueError(
                 f"codes must be a vector of whole numbers below {len(vectors)}. Pass the result of "
                 "quantise."

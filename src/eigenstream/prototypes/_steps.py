@@ -14,8 +14,6 @@ from eigenstream.prototypes._nearest import EQUAL, LOOSE, square
 from eigenstream.prototypes.grids import CUT
 from eigenstream.schedules import Auto, Schedule, Steps, as_schedule
 
-__all__ = ["MAP", "RANK", "RULES", "SOFT", "WINNER", "as_pace", "learn", "values_of"]
-
 #: A row moves the nearest unit, or all units by distance, by rank, or by position on a grid.
 WINNER, SOFT, RANK, MAP = range(4)
 RULES = {"winner": WINNER, "soft": SOFT, "rank": RANK}

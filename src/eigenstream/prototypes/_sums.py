@@ -15,8 +15,6 @@ from eigenstream.prototypes._nearest import nearest
 from eigenstream.rows.chunk import Chunk, without_nan
 from eigenstream.rows.rows import chunk_rows
 
-__all__ = ["Division", "Shares", "Spread", "Tally", "ranked", "soft"]
-
 #: Returns the shares of the prototypes from the squared distances of rows.
 Shares = Callable[[Float64s], Float64s]
 

@@ -37,8 +37,6 @@ from eigenstream.rows.fit import KEEPING, Fit, Resumption, fit_of, keeper_of
 from eigenstream.rows.guard import Guarded, changing, publishes, reading, reads, twin
 from eigenstream.rows.prepared import fits_dask, learns_rows
 
-__all__ = ["NO_ROWS_LEFT", "PrototypeEstimator", "vectors_of"]
-
 NO_ROWS_LEFT = "Every row has weight zero or a missing value. Pass other rows."
 
 #: Parameters that may change between two calls of partial_fit.
@@ -70,7 +68,7 @@ def reads_placed(method: Method) -> Method:
     def read(self: "PrototypeEstimator") -> object:
         check_is_fitted(self)
         with reading(self):
-            return method(self._ahead())
+            return method(self._placed_model())
 
     return cast(Method, read)
 
@@ -441,7 +439,7 @@ class PrototypeEstimator(
 
     # ---- reading -----------------------------------------------------------------------------
 
-    def _ahead(self) -> Self:
+    def _placed_model(self) -> Self:
         """Return this estimator, or a copy that has learned the buffered rows."""
         if self._placed:
             return self

@@ -29,8 +29,6 @@ from eigenstream.rows.guard import snapshot
 from eigenstream.rows.prepared import NOTED, check_same_input, merge_sources
 from eigenstream.schedules import LearningRate
 
-__all__ = ["CompetitiveLearning"]
-
 #: Rows from which prototypes are chosen: for each prototype, at least, and at least for batches.
 FIRST_EACH, FIRST, FIRST_OF_BATCHES = 20, 2000, 1000
 
@@ -290,7 +288,7 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         self._placed, self._records = True, []
         settled = isinstance(self.init, str) and self.init == "k-means"
         if settled:
-            self._settle(rows, weights)
+            self._refine(rows, weights)
         if self.assignment == "soft" and self.width == "auto":
             self._scale = self._first_width(rows - self._mean, weights)
         self._record()
@@ -310,7 +308,7 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         spread, _ = kmeans_plusplus(rows, K, sample_weight=weights[distinct], random_state=random)
         return np.asarray(spread)
 
-    def _settle(self, rows: Float64s, weights: Float64s) -> None:
+    def _refine(self, rows: Float64s, weights: Float64s) -> None:
         """Learn the first rows by k-means: each prototype is the mean of its rows."""
         with blas_threads(1):
             for _ in range(SETTLING):
@@ -452,7 +450,7 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
                 f"merge takes another {type(self).__name__} fitted to the same features, got "
                 f"{other!r:.200}."
             )
-        ours, theirs = self._ahead()._book(), other._ahead()._book()
+        ours, theirs = self._placed_model()._book(), other._placed_model()._book()
         for name, value in ours.begun.items():
             if not same_value(theirs.begun[name], value):
                 raise ValueError(

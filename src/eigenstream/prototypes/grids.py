@@ -10,8 +10,6 @@ from scipy.sparse import csr_array
 from eigenstream.core.checks import check_choice, check_flag, check_whole
 from eigenstream.core.linalg import Float64s
 
-__all__ = ["NEIGHBORHOODS", "Grid", "as_grid", "smooth"]
-
 #: Larger z make exp(-z) a rounding error of 1.
 CUT = 34.0
 

@@ -31,8 +31,6 @@ from eigenstream.rows.guard import reads
 from eigenstream.rows.rows import KeptRows
 from eigenstream.schedules import LearningRate
 
-__all__ = ["SelfOrganizingMap"]
-
 #: Rows among which a map is placed, at least.
 FIRST = 1000
 
@@ -294,17 +292,13 @@ class SelfOrganizingMap(MapReading):
     def _pace(self, first: int, n: int) -> Paces:
         """Return the rates and radii of some steps; of a batch map, of passes."""
         grid = self._grid()
-        rates, radii = (
-            values_of(
-                as_pace(getattr(self, name), name, "auto", zero=True) or self._auto(name, grid),
-                first,
-                n,
-                self._horizon,
-                ROWS_TO_HALF * grid.n_units,
-            )
-            for name in ("learning_rate", "radius")
-        )
-        return rates, radii
+        tau = ROWS_TO_HALF * grid.n_units
+
+        def values(value: ArrayLike | LearningRate, name: str) -> Float64s:
+            pace = as_pace(value, name, "auto", zero=True) or self._auto(name, grid)
+            return values_of(pace, first, n, self._horizon, tau)
+
+        return values(self.learning_rate, "learning_rate"), values(self.radius, "radius")
 
     def _auto(self, name: str, grid: Grid) -> tuple[float, float]:
         """Return the automatic first and last value.
