@@ -70,21 +70,16 @@ class Network(NamedTuple):
 
     def layers(self) -> list[tuple[Float64s, Float64s]]:
         """Return views of the weights and the intercepts of each layer."""
-        layers: list[tuple[Float64s, Float64s]] = _layers(self.sizes.tolist(), self.weights)
+        layers, at = [], 0
+        for n, m in pairwise(self.sizes.tolist()):
+            end = at + n * m
+            layers.append((self.weights[at:end].reshape((n, m)), self.weights[end : end + m]))
+            at = end + m
         return layers
 
     def copy(self) -> "Network":
         """Return a copy."""
         return self._replace(weights=self.weights.copy(), velocity=self.velocity.copy())
-
-
-def _layers(sizes: Array, flat: Any) -> Any:
-    layers, at = [], 0
-    for k in range(len(sizes) - 1):
-        n, m = sizes[k], sizes[k + 1]
-        layers.append((flat[at : at + n * m].reshape((n, m)), flat[at + n * m : at + (n + 1) * m]))
-        at += (n + 1) * m
-    return layers
 
 
 _inner = njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)

@@ -348,7 +348,7 @@ class SupervisedNeurons(Neurons):
         self, X: RowsLike, y: LabelsLike, sample_weight: WeightsLike, classes: LabelsLike = None
     ) -> Self:
         """Learn from one chunk. A chunk whose weights are all zero changes nothing."""
-        if sample_weight is None or np.any(sample_weight):
+        if sample_weight is None or np.any(np.asarray(sample_weight)):
             with changing(self) as model:
                 model._continue(X, y, sample_weight, classes)
         return self

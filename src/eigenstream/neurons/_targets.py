@@ -3,7 +3,6 @@
 from typing import ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
@@ -106,13 +105,10 @@ class Classifying(ClassifierMixin, SupervisedNeurons):  # type: ignore[misc, unu
         array([False, False,  True,  True,  True])
         """
         answers = self._answers(X)
-        return self.classes_[self._winners(answers)]
-
-    def _winners(self, answers: Float64s) -> NDArray[np.int64]:
-        """Return the indices of the classes with the largest responses."""
+        codes: Array = answers.argmax(axis=1)
         if answers.shape[1] == 1:
-            return (answers[:, 0] > self._threshold).astype(np.int64)
-        return np.asarray(answers.argmax(axis=1), np.int64)
+            codes = (answers[:, 0] > self._threshold).astype(np.int64)
+        return self.classes_[codes]
 
     @property
     def _n_units(self) -> int:

@@ -377,10 +377,8 @@ class _WidrowHoff(LinearUnits):
         scaler = StandardScaler()
         for block in start():
             scaler.partial_fit(block.rows[:, :-1], sample_weight=block.weights)
-        means, deviations = np.array([scaler.mean_, scaler.scale_])
-        if not self.fit_intercept:  # the rows keep their origin
-            sizes = np.hypot(means, np.sqrt(scaler.var_))
-            means, deviations = np.zeros_like(means), np.where(sizes > 0, sizes, 1.0)
+        means = scaler.mean_ * self.fit_intercept  # without an intercept, rows keep their origin
+        deviations = np.hypot(scaler.scale_, scaler.mean_ - means)
         sizes = np.hypot(means, deviations)
         if max(sizes.max(), 1.0) <= UNEQUAL * min(deviations.min(), 1.0):
             return start
@@ -475,10 +473,10 @@ class _WidrowHoff(LinearUnits):
             text = f"its weights explain {share:.0%} less of the variance than least squares"
             if not self.converged_:
                 return text
-            advice = "Use learning_rate='adaptive', which standardises unequal columns."
-            if self._is_adaptive():
-                advice = "Leave out collinear columns, or use LinearRegression of scikit-learn."
-            warn_user(f"{type(self).__name__} stopped too early: {text}. {advice}")
+            warn_user(
+                f"{type(self).__name__} stopped too early: {text}. Use learning_rate='adaptive', "
+                "and leave out collinear columns."
+            )
         return super()._conclude(start)
 
 
