@@ -42,7 +42,7 @@ def test_the_loops_take_the_same_steps():
     done, _ = adaline_steps(units, block, order, GAINS, 1e12)
     assert done == N
     np.testing.assert_allclose(units[0], by_hand(adaline), rtol=0, atol=203 * 1e-15)
-    units = Units.zeros(1, D + 1)
+    units = Units(np.zeros((1, D + 1)), np.zeros(1, np.int64))
     perceptron_steps(units, block._replace(factors=GAINS), order)
     np.testing.assert_allclose(units.weights[0], by_hand(perceptron), rtol=0, atol=203 * 1e-15)
 

@@ -71,10 +71,7 @@ class Witness:
         """Return the share of the variance along the weights of each unit."""
         along = np.einsum("ij,ij->i", self.products, self.weights)
         squares = np.einsum("ij,ij->i", self.weights, self.weights)
-        shares = np.divide(
-            along, squares * self.variance, out=np.zeros(len(along)), where=along > 0
-        )
-        return np.asarray(shares)
+        return np.asarray(along / np.maximum(squares * self.variance, 1e-300))
 
     def turns(self) -> Float64s:
         """Return the angle in degrees by which a product turns the weights of each unit.
@@ -200,7 +197,7 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
             self._begin(fit.rows.width)
         elif resumption.complete:
             return self
-        while not self._ends():
+        while not self.converged_ and self.n_iter_ < self.max_iter:
             for chunk in fit.learning(fit.turn):
                 self._learner.add(Chunk(chunk.heavy().rows))
             if not self._learner.n_rows:
@@ -282,9 +279,6 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
 
     def _record(self, progress: online.Progress) -> None:
         self._records.append((progress.step, progress.components))
-
-    def _ends(self) -> bool:
-        return self.converged_ or self.n_iter_ == self.max_iter
 
     def _compare(self) -> None:
         """Count a pass or a chunk, and compare the weights with the previous ones."""

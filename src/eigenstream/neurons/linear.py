@@ -70,15 +70,6 @@ class Units(NamedTuple):
     weights: Array  # (units, D + 1)
     mistakes: Array  # (units,)
 
-    @classmethod
-    def zeros(cls, n_units: int, n_inputs: int) -> "Units":
-        """Return units whose weights are zero.
-
-        >>> Units.zeros(1, 3).weights
-        array([[0., 0., 0.]])
-        """
-        return cls(np.zeros((n_units, n_inputs)), np.zeros(n_units, np.int64))
-
     def copy(self) -> "Units":
         """Return a copy."""
         return Units(*(values.copy() for values in self))
@@ -188,7 +179,8 @@ class Perceptron(LinearClassifying):
         self.random_state = random_state
 
     def _new_units(self, random: np.random.RandomState) -> Units:
-        return Units.zeros(self._n_units, self.n_features_in_ + 1)
+        weights = np.zeros((self._n_units, self.n_features_in_ + 1))
+        return Units(weights, np.zeros(self._n_units, np.int64))
 
     def _weights(self) -> Float64s:
         return np.array(self._units.weights)
@@ -211,9 +203,7 @@ class Perceptron(LinearClassifying):
             lightest = min(lightest, float(block.weights.min()))
             heaviest = max(heaviest, float(block.weights.max()))
         length = np.linalg.norm(weights, axis=1)
-        self.margin_ = np.divide(
-            smallest, length, out=np.full(len(weights), -0.0), where=length > 0
-        )
+        self.margin_ = np.where(length > 0, smallest / np.maximum(length, 1e-300), -0.0)
         self.radius_ = radius
         # Rows of unequal weight increase the theorem's count by the square of this ratio.
         reach, right = radius * heaviest / lightest, self.margin_ > 0

@@ -230,15 +230,13 @@ class _Backpropagating(SupervisedNeurons):
         """Learn from whole batches, and keep the remaining rows."""
         if self._waiting is not None:
             pairs = zip(self._waiting, block, strict=True)
-            rows, targets, weights, factors = (np.concatenate(pair) for pair in pairs)
-            block = Block(rows, targets, weights, factors)
+            block = Block(*(np.concatenate(pair) for pair in pairs))
         n_rows, n_rest = len(block.rows), len(block.rows) % self.batch_size
         if n_rest < n_rows:
             super()._chunk(block.chosen(slice(n_rows - n_rest)))
             self.loss_ = self.loss_curve_[-1]
-        self._waiting = None
-        if n_rest:
-            self._waiting = block.chosen(np.arange(n_rows - n_rest, n_rows))
+        rest = np.arange(n_rows - n_rest, n_rows)
+        self._waiting = block.chosen(rest) if n_rest else None
 
     def _ready(self) -> Network:
         """Return the network after a step on the rows kept for the next batch."""

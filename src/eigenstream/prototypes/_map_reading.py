@@ -100,9 +100,8 @@ class ClassMap:
     def unit_purity(self) -> Float64s:
         """The share of each unit's rows in its most frequent class; NaN without rows."""
         totals = self.counts.sum(axis=1)
-        share = np.full(len(totals), np.nan)
-        np.divide(self.counts.max(axis=1), totals, out=share, where=totals > 0)
-        return share.reshape(self.shape)
+        shares = self.counts.max(axis=1) / np.where(totals > 0, totals, np.nan)
+        return np.asarray(shares.reshape(self.shape))
 
     @property
     def purity(self) -> float:

@@ -109,6 +109,14 @@ class PrototypeEstimator(
     #: The parameters at the first row; empty before.
     _begun: Mapping[str, Any] = MappingProxyType({})
     _n_skipped: int = 0
+    #: Attributes that describe the rows of ``fit`` or of the last chunk.
+    _of_rows: ClassVar[tuple[str, ...]] = (
+        "labels_",
+        "inertia_",
+        "_pass_ends",
+        "_chunk",
+        "_placed_state",
+    )
 
     # ---- the differences between the estimators ----------------------------------------------
 
@@ -381,7 +389,7 @@ class PrototypeEstimator(
 
     def _forget_fit(self) -> None:
         """Remove attributes that describe the rows of ``fit``."""
-        for name in ("labels_", "inertia_", "_pass_ends", "_chunk", "_placed_state"):
+        for name in self._of_rows:
             self.__dict__.pop(name, None)
 
     # ---- passes ------------------------------------------------------------------------------

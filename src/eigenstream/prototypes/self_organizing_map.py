@@ -211,6 +211,10 @@ class SelfOrganizingMap(MapReading):
 
     #: The side of the automatic grid; 0 before it is chosen.
     _side = 0
+    _of_rows = (
+        *PrototypeEstimator._of_rows,
+        *("quantization_error_", "topographic_error_", "_distortion", "_hits"),
+    )
     #: The grid at the first row, or None before it and after loading.
     _first_grid: Grid | None = None
     #: The divisors of the columns, or None.
@@ -460,11 +464,6 @@ class SelfOrganizingMap(MapReading):
         if self._deviations is None:
             return chunk
         return next(Division(self._deviations).mapped(chunk))
-
-    def _forget_fit(self) -> None:
-        super()._forget_fit()
-        for name in ("quantization_error_", "topographic_error_", "_distortion", "_hits"):
-            self.__dict__.pop(name, None)
 
 
 class ShuffledRows(KeptRows):
