@@ -111,11 +111,7 @@ class PrototypeEstimator(
     _n_skipped: int = 0
     #: Attributes that describe the rows of ``fit`` or of the last chunk.
     _of_rows: ClassVar[tuple[str, ...]] = (
-        "labels_",
-        "inertia_",
-        "_pass_ends",
-        "_chunk",
-        "_placed_state",
+        *("labels_", "inertia_", "_pass_ends", "_chunk", "_placed_state"),
     )
 
     # ---- the differences between the estimators ----------------------------------------------
