@@ -76,8 +76,8 @@ class ClassSubspace(PairwiseEstimator):
         fewer than 5 classes and at least as many distinct rows as features, and False otherwise.
     eta : float, "auto" or "margin_risk", default="auto"
         For "difference": the weight of pairs of different classes; pairs of the same class have
-        the weight 1. "auto" compares 12 weights from 10 to 0.003 by the ROC area of pairs of
-        held-out classes. "margin_risk" minimises the training risk at margin 0.01, as the paper
+        the weight 1. "auto" compares 12 weights from 10 to 0.003 on pairs of held-out
+        classes. "margin_risk" minimises the training risk at margin 0.01, as the paper
         does.
     <selection, solver, features>
     preprocessor : array of shape (n, D), optional
@@ -111,8 +111,8 @@ class ClassSubspace(PairwiseEstimator):
     ``v_k = (1 - mixing) b_k + mixing b``, the squared distance along a discriminant has the weight
     ``v_k / (1 + v_k)``. This is the log-likelihood ratio of "same" and "different" for Gaussian
     classes. Shrinkage 1 with mixing 1 is Euclidean distance, shrinkage 0 with mixing 1 is RCA, and
-    mixing 0 is weighted discriminant analysis. The loss is one minus the ROC area of 2000 sampled
-    pairs of each kind. With 10 classes or more, pairs of 5 sets of held-out classes are compared.
+    mixing 0 is weighted discriminant analysis. The loss is that of 2000 sampled pairs of each
+    kind. With 10 classes or more, pairs of 5 sets of held-out classes are compared.
     With 5 to 9 classes, couples of classes are held out, and with fewer, rows. Of the values within
     one standard error of the smallest loss (two for 5 to 9 classes), those nearest to mixing 0.3
     and shrinkage 0.6 are taken, or for less than 10 classes those nearest to raw distance.

@@ -260,8 +260,8 @@ class Selection:
     shrinkage, mixing, n_components : float, float, int or None
         The selected values. None stands for all components.
     shrinkages, mixings, numbers, losses : arrays of shape (n_candidates,)
-        The candidates and their mean losses, one minus the ROC area of held-out pairs. A number of
-        components of 0 stands for all.
+        The candidates and their mean losses on held-out pairs, which ``selection`` names. A number
+        of components of 0 stands for all.
     n_folds : int
         The number of folds.
     normalize : bool

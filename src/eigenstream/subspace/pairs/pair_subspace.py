@@ -74,7 +74,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         and False otherwise.
     eta : float, "auto" or "margin_risk", default="auto"
         For "difference": the weight of negative pairs; positive pairs have the weight 1. "auto"
-        compares 12 weights from 10 to 0.003 by the ROC area of held-out pairs. "margin_risk"
+        compares 12 weights from 10 to 0.003 on held-out pairs. "margin_risk"
         minimises the training risk at margin 0.01, as the paper does.
     <selection, solver, features>
     preprocessor : array of shape (n, D), optional
