@@ -32,7 +32,7 @@ from benchmarks.defaults import mean_and_error
 from benchmarks.families.labels_and_pairs import pooled, some
 from eigenstream import ClassSubspace, PairSubspace, sample_pairs
 
-SEEDS, SIZES, N_PAIRS, RATE = range(4), (5, 50), 50_000, 0.01
+SEEDS, SIZES, N_PAIRS, RATE = range(4), (5, 50), (500, 5_000, 50_000), 0.01
 
 #: The sets that chose the rule, and those that only confirm it.
 SETS = (
@@ -50,6 +50,9 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "low false positives": {"selection": "low false positives"},
     "normalize=False": {"normalize": False},
 }
+
+#: The head of the rows of a table.
+COLUMN = "set, rows a class or pairs"
 
 #: The distances of all pairs of rows, as those of ``pdist``.
 Distances = Callable[[Any], Any]
@@ -148,9 +151,9 @@ def of_labels(X: Any, y: Any) -> dict[str, Distances]:
     return distances_after(maps) | {"PLDA": plda(X, y)}
 
 
-def of_pairs(X: Any, y: Any, seed: int) -> dict[str, Distances]:
+def of_pairs(X: Any, y: Any, n_pairs: int, seed: int) -> dict[str, Distances]:
     """Return the distances learned from random pairs; the default comes first."""
-    index, signs = sample_pairs(y, N_PAIRS, random_state=seed)
+    index, signs = sample_pairs(y, n_pairs, random_state=seed)
     alike = index[signs > 0]
     rca = whitened(X, ledoit_wolf(X[alike[:, 0]] - X[alike[:, 1]], assume_centered=True)[0])
     maps = {
@@ -210,21 +213,23 @@ def main() -> None:
     warnings.simplefilter("ignore")
     scores: dict[str, dict[str, dict[str, list[float]]]] = {}
     for name, X, y in embeddings():
-        for size in (*SIZES, None):
+        for size in (*SIZES, *N_PAIRS):
             console.print(f"{name}, {size} ...")
             for seed in SEEDS:
                 rng = np.random.default_rng(seed)
                 classes = rng.permutation(np.unique(y))
-                cut, each = round(0.6 * len(classes)), size or max(SIZES)
+                cut, each = round(0.6 * len(classes)), min(size, max(SIZES))
                 train, test = some(y, classes[:cut], each, rng), some(y, classes[cut:], 20, rng)
+                X_train, y_train, of_rows = X[train], y[train], size in SIZES
                 learned = (
-                    of_labels(X[train], y[train]) if size else of_pairs(X[train], y[train], seed)
+                    of_labels(X_train, y_train)
+                    if of_rows
+                    else of_pairs(X_train, y_train, size, seed)
                 )
                 for method, distances in learned.items():
                     for measure, value in measures(distances(X[test]), y[test]).items():
-                        cell = f"{measure} from {'labels' if size else f'{N_PAIRS} pairs'}"
-                        rows = scores.setdefault(cell, {})
-                        by_method = rows.setdefault(f"{name}, {size}" if size else name, {})
+                        cell = f"{measure} from {'labels' if of_rows else 'pairs'}"
+                        by_method = scores.setdefault(cell, {}).setdefault(f"{name}, {size}", {})
                         by_method.setdefault(method, []).append(value)
     behind = []
     for measure, sets in scores.items():
@@ -239,6 +244,6 @@ def main() -> None:
                     behind.append([measure, name, method, cells[-1]])
             lines.append([name, *cells])
         methods = next(iter(sets.values()))
-        show(f"{measure} (peers: minus the default)", ["set, rows a class", *methods], lines)
-    columns = ["measure", "set, rows a class", "peer", "peer minus default"]
+        show(f"{measure} (peers: minus the default)", [COLUMN, *methods], lines)
+    columns = ["measure", COLUMN, "peer", "peer minus default"]
     show("Peers that are better by more than 2 standard errors", columns, behind)
