@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks._tools import console, show
-from eigenstream import ClassSubspace, Flow, SlowSubspace, StreamPCA
+from eigenstream import Flow, SlowSubspace, StreamPCA
 from eigenstream.schedules import Auto
-from eigenstream.subspace import matrices
 
 SEEDS = (0, 1, 2)
 
@@ -159,20 +158,6 @@ def share(case: Case, seed: int, schedule: Any = "auto") -> float:
     return float(np.trace(V @ T @ V.T)) / best
 
 
-def letters(eta: float, seed: int) -> float:
-    """Return the share of the sum of T's positive eigenvalues, of all pairs of letters."""
-    with data("letters.npz") as file:
-        X, y = file["images"].reshape(-1, 784) / 255.0, file["labels"]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # few eigenvalues are positive
-        T = matrices(
-            ClassSubspace(10, criterion="difference", eta=eta, solver="dense").fit(X, y)
-        ).matrix()
-        V = ClassSubspace(10, criterion="difference", eta=eta, solver="flow").fit(X, y).components_
-    values = np.linalg.eigvalsh(T)[-10:]
-    return float(np.trace(V @ T @ V.T) / values[values > 0].sum())
-
-
 def main() -> None:
     """Print the table; ``benchmarks shares`` prints one of all ways to learn."""
     table, missing = [], set()
@@ -189,12 +174,6 @@ def main() -> None:
         ["", "answer", "plain last iterate", "promised"],
         table,
     )
-    if at_hand("letters.npz"):
-        for eta in (0.3, 0.5, 1.0):
-            found = [letters(eta, k) for k in SEEDS]
-            console.print(f"letters, eta={eta}: {np.mean(found):.3f} ({min(found):.3f})")
-    else:
-        missing.add("letters.npz")
     if missing:
         console.print(f"left out: no {', '.join(sorted(missing))} in EIGENSTREAM_DATA")
 

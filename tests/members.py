@@ -242,14 +242,11 @@ ESTIMATORS = [
     Member(DynamicSubspace(2, rank=4), "time", EXACT),
     Member(ClassSubspace(**DIFFERENCE), "labels", (SCIKIT_LEARN,)),
     Member(ClassSubspace(**DIFFERENCE, solver="kernel"), "labels", (SCIKIT_LEARN,)),
-    Member(ClassSubspace(**DIFFERENCE, solver="flow"), "labels", (SCIKIT_LEARN,), NO_WEIGHTS),
     Member(ClassSubspace(), "labels", (SCIKIT_LEARN,)),
     Member(ClassSubspace(2), "labels", (7,)),
     Member(ClassSubspace(2, **DIFFERENCE), "labels", (*EXACT, 7, 8)),
     Member(ClassSubspace(2, **DIFFERENCE, solver="krylov"), "labels", (2, 7, 8), at_once=True),
     Member(ClassSubspace(2, **DIFFERENCE, solver=Kernel("linear")), "labels", (2, 7), at_once=True),
-    # fit shuffles the rows, partial_fit takes them as they come: no law 4.
-    Member(ClassSubspace(2, **DIFFERENCE, solver="flow"), "labels", (6, 7, 8)),
     Member(
         ClassSubspace(2, **DIFFERENCE, solver=Kernel("rbf", 0.1)), "labels", (7, 8), at_once=True
     ),
@@ -258,7 +255,6 @@ ESTIMATORS = [
     Member(PairSubspace(2, **DIFFERENCE), "pairs", (*EXACT, 7, 8)),
     Member(PairSubspace(2, **DIFFERENCE, solver="krylov"), "pairs", (2, 7, 8), at_once=True),
     Member(PairSubspace(2, **DIFFERENCE, solver=Kernel("linear")), "pairs", (2, 7), at_once=True),
-    Member(PairSubspace(2, **DIFFERENCE, solver="flow"), "pairs", (*STREAMS, 7, 8)),
     Member(PairSubspace(2, **DIFFERENCE, solver="sketch"), "pairs", (*STREAMS, 7, 8)),
     Member(Against(), "rows", (SCIKIT_LEARN,)),
     Member(Against(1, alpha=0.5, solver="sketch"), "rows", (SCIKIT_LEARN,)),
@@ -267,8 +263,6 @@ ESTIMATORS = [
     Member(Against(2, solver="krylov"), "rows", (2, 6, 7, 8), at_once=True),
     Member(Against(2, solver=Kernel("linear")), "rows", (2, 7), at_once=True),
     Member(Against(2, solver="sketch"), "rows", (*STREAMS, 7, 8)),
-    # fit reads the background in turns with the rows: no law 4.
-    Member(Against(2, solver="flow"), "rows", (6, 7, 8)),
     Member(PairMetric(max_iter=20), "pairs", (7, 8), at_once=True),
     Member(ThresholdClassifier(), "targets", (SCIKIT_LEARN, 8)),
     Member(ThresholdClassifier(3.0), "targets", (7, 8), at_once=True),

@@ -17,7 +17,6 @@ from eigenstream import (
     AdalineRegressor,
     ClassSubspace,
     CompetitiveLearning,
-    ContrastSubspace,
     MultilayerPerceptron,
     MultilayerPerceptronRegressor,
     OjaNeuron,
@@ -66,7 +65,7 @@ def in_order_of_arrival(own, once):
     """Return whether ``fit`` of an array uses another order of the rows, or another feature map."""
     if once and isinstance(getattr(own, "features", None), QuadraticMap | RBFNetwork):
         return True
-    return isinstance(own, ClassSubspace) and own.solver in ("flow", "sketch")
+    return isinstance(own, ClassSubspace) and own.solver == "sketch"
 
 
 def answers(model, member, rows):
@@ -85,8 +84,6 @@ def test_a_stream_is_learned_as_its_array(name, once):
     several = solver == "krylov" or getattr(solver, "passes", 1) > 1
     if once and several and member.data == "time":
         pytest.skip("reads a stream several times: tests/subspace/estimators/test_fit_streams.py")
-    if isinstance(own, ContrastSubspace) and own.solver == "flow":
-        pytest.skip("the flow takes X and the background in turns of the stream's chunks")
     whole, model = clone(own), clone(own)
     if in_order_of_arrival(own, once):
         whole.partial_fit(rows, y)

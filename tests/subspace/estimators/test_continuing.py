@@ -29,10 +29,9 @@ CHANGES = [
     (SlowSubspace(2, alpha=0.9, **FLOW), {"alpha": 0.8}),
     (SlowSubspace(2, alpha=0.9), FLOW),
     (SlowSubspace(2, alpha=0.9, **FLOW), {"solver": "dense"}),
-    (ClassSubspace(2, criterion="difference", eta=3.0), FLOW),
-    (ClassSubspace(2, criterion="difference", eta=3.0, **FLOW), {"solver": "dense"}),
-    (ClassSubspace(2, criterion="difference", eta=3.0, **FLOW), {"eta": 4.0}),
-    (PairSubspace(2, criterion="difference", eta=3.0, **FLOW), {"eta": 4.0}),
+    (ClassSubspace(2, criterion="difference", eta=3.0), {"solver": "sketch"}),
+    (ClassSubspace(2, criterion="difference", eta=3.0, solver="sketch"), {"eta": 4.0}),
+    (PairSubspace(2, criterion="difference", eta=3.0, solver="sketch"), {"eta": 4.0}),
     (OjaNeuron(), RATE),
 ]
 

@@ -80,12 +80,11 @@ class TestIndexPairsBehindAMap:
     SIGNS = np.where(PAIRS[:, 0] // 10 == PAIRS[:, 1] // 10, 1, -1)
 
     @pytest.mark.parametrize("step", [1, 7, 200])
-    @pytest.mark.parametrize("solver", ["dense", "flow"])
-    def test_partial_fit_is_fit(self, step, solver):
+    def test_partial_fit_is_fit(self, step):
         points = np.random.default_rng(4).standard_normal((60, 3))
         network = RBFNetwork(20, gamma=0.3, random_state=0)
         model = PairSubspace(
-            2, criterion="difference", eta=2.0, features=network, preprocessor=points, solver=solver
+            2, criterion="difference", eta=2.0, features=network, preprocessor=points
         )
         whole, grown = clone(model), clone(model)
         whole.fit(self.PAIRS, self.SIGNS)

@@ -64,7 +64,7 @@ def test_no_two_neighbours_give_no_velocity(learner):
 LABELS = np.arange(200) % 4
 
 
-@pytest.mark.parametrize("solver", ["dense", "krylov", "flow"])
+@pytest.mark.parametrize("solver", ["dense", "krylov", "sketch"])
 def test_labelled_rows_are_counted(solver):
     learner = ClassSubspace(2, criterion="difference", eta=2.0, missing="skip", solver=solver)
     with pytest.warns(UserWarning, match="20 of 200 rows.*only column 3 is missing"):

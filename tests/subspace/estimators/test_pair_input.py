@@ -154,9 +154,14 @@ def test_labelled_rows(rows, labels, message):
             ClassSubspace(2, solver=solver).fit(rows, labels)
 
 
-@pytest.mark.parametrize("solver", ["auto", "flow"])
-def test_rows_that_are_all_the_same(solver):
-    model = ClassSubspace(2, criterion="difference", eta=1.0, solver=solver)
+def test_the_flow_learns_from_rows_only():
+    model = ClassSubspace(2, criterion="difference", eta=1.0, solver="flow")
+    with pytest.raises(ValueError, match="learns from rows, not from labels"):
+        model.fit(ROWS, LABELS)
+
+
+def test_rows_that_are_all_the_same():
+    model = ClassSubspace(2, criterion="difference", eta=1.0)
     with pytest.warns(UserWarning, match="only 0 eigenvalue"):
         found = model.fit(np.full((40, 5), 0.1), LABELS)
     assert np.isfinite(found.components_).all()

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:n_components")
 class TestWhoTakesPairs:
     """What takes rows in ``fit`` takes rows everywhere but in ``pair_`` methods."""
 
-    @pytest.mark.parametrize("solver", ["dense", "krylov", Kernel("linear"), "flow"])
+    @pytest.mark.parametrize("solver", ["dense", "krylov", Kernel("linear")])
     def test_from_labels(self, solver):
         learned = ClassSubspace(criterion="difference", eta=0.5, solver=solver).fit(ROWS, LABELS)
         for name in ("predict", "decision_function"):
@@ -92,7 +92,6 @@ def test_pairs_may_be_read_only_and_are_left_alone(learner):
     [
         PairSubspace(2, criterion="difference", eta=0.5),
         PairMetric(),
-        PairSubspace(2, criterion="difference", eta=0.5, solver="flow"),
     ],
 )
 def test_what_was_learned_from_pairs_stands_before_classifiers_too(judge):

@@ -17,7 +17,6 @@ from eigenstream import (
 from eigenstream.rows.rows import StreamRows
 from eigenstream.streams import open_stream
 from eigenstream.subspace.solvers import dense, frame, sketch
-from eigenstream.subspace.solvers.flow import Inputs
 
 N, WIDTH, ALPHA = 3000, 40, 0.6
 RNG = np.random.default_rng(0)
@@ -78,6 +77,8 @@ def fit_and_matrix(kind, solver):
 def test_the_subspace_is_near_that_of_the_matrix(kind, solver, monkeypatch):
     if kind in ("variance", "slow") and solver == "kernel":
         pytest.skip("kernels are for pairs and sets")
+    if kind not in ("variance", "slow") and solver == "flow":
+        pytest.skip("the flow learns from rows without labels")
     small_blocks(monkeypatch)
     model, matrix = fit_and_matrix(kind, Kernel("linear") if solver == "kernel" else solver)
     if solver == "sketch":
@@ -117,13 +118,6 @@ def test_class_means_add_a_bounded_number_of_directions():
     sums = learner._learner.ahead().sums
     assert sums.highest + sums.lowest < len(sums.basis)
     assert len(sums.basis) <= sums.highest + sums.lowest + frame.MOST_CLOSING
-
-
-def test_couples_are_the_rewarded_and_the_penalised_vectors():
-    rewarded, penalised = np.random.default_rng(0).standard_normal((2, 5, 3))
-    inputs = Inputs.of_couples(rewarded, penalised)
-    np.testing.assert_array_equal(inputs.rows[inputs.now], rewarded)
-    np.testing.assert_allclose(inputs.rows[inputs.now] - inputs.rows[inputs.past], penalised)
 
 
 @pytest.mark.parametrize(("times", "warns"), [(0.8, False), (1.3, True)])

@@ -58,7 +58,8 @@ class SubspaceEstimator(Projection):
         "dense" stores D x D matrices. It is exact and supports all parameters. "sketch" reads the
         rows once and stores a few times n_components vectors. It is accurate on long stationary
         streams; ratios and alpha="auto" of time series need ``Sketch(passes=2)``. "krylov" reads
-        the rows several times and forms no matrix. "flow" learns online by the Oja-Karhunen flow.
+        the rows several times and forms no matrix. "flow" learns online by the Oja-Karhunen flow,
+        from rows without labels.
         "kernel" is exact in the space of a kernel. "auto" uses "dense" if the matrices fit in
         memory, else "krylov" if the rows can be read again, else "sketch". A solver object has
         further parameters, such as ``Sketch(oversampling=4)``. For sparse rows in memory with more

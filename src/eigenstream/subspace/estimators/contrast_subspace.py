@@ -198,8 +198,8 @@ class ContrastSubspace(SubspaceEstimator):
     ) -> Self:
         """Learn from more rows of X, of the background, or of both.
 
-        With solver="dense" the result does not depend on the order or the chunking. With "sketch"
-        and "flow", alternate chunks of X and of the background, since the first rows determine
+        With solver="dense" the result does not depend on the order or the chunking. With "sketch",
+        alternate chunks of X and of the background, since the first rows determine
         where the solver starts.
 
         Parameters

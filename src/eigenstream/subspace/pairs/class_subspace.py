@@ -242,7 +242,7 @@ class ClassSubspace(PairwiseEstimator):
     ) -> Self:
         """Learn from more labelled rows, which may have new classes.
 
-        The result does not depend on the chunking. Except for "sketch" and "flow", it does not
+        The result does not depend on the chunking. Except for "sketch", it does not
         depend on the order either.
 
         Examples

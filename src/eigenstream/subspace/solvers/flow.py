@@ -129,14 +129,6 @@ class Inputs:
         rows = np.ascontiguousarray(rows, np.float64)
         return cls(rows, now, past[now], weights[now], lighter[now], tail)
 
-    @classmethod
-    def of_couples(cls, rewarded: Float64s, penalised: Float64s) -> "Inputs":
-        """Return the steps with these pairs of input vectors."""
-        n = len(rewarded)
-        rows = np.stack([rewarded - penalised, rewarded], axis=1).reshape(2 * n, rewarded.shape[1])
-        now = 2 * np.arange(n) + 1
-        return cls(rows, now, now - 1, np.ones(n), np.ones(n), rows[:0])
-
     def part(self, first: int, last: int) -> "Inputs":
         """Return consecutive steps."""
         part = slice(first, last)
