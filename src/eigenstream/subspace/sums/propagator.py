@@ -269,10 +269,11 @@ def vamp_score(
 def mode_sizes(cov: LaggedCovariances, columns: Float64s) -> Float64s:
     """Return the sizes of the eigenvalues of the propagator of some features, in descending order.
 
+    >>> one, zero = np.eye(2), np.zeros(2)
     >>> cov = LaggedCovariances.of(
-    ...     np.eye(2), np.diag([0.5, -0.8]), np.eye(2), [0, 0], [0, 0], lag=1, weight=9
+    ...     one, np.diag([0.5, -0.8]), one, zero, zero, lag=1, weight=9
     ... )
-    >>> mode_sizes(cov, np.eye(2)).round(12)
+    >>> mode_sizes(cov, one).round(12)
     array([0.8, 0.5])
     """
     c00, step = (columns.T @ matrix @ columns for matrix in (cov.c00, cov.step))
