@@ -11,15 +11,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from eigenstream.core import checks
 from eigenstream.core.linalg import Float64s
 from eigenstream.core.storable import storable
-from eigenstream.core.types import (
-    Array,
-    Constraints,
-    LabelsLike,
-    Matrix,
-    RowsLike,
-    Values,
-    WeightsLike,
-)
+from eigenstream.core.types import Array, Constraints, LabelsLike, RowsLike, Values, WeightsLike
 from eigenstream.neurons._base import SupervisedNeurons
 from eigenstream.rows.prepared import learns_rows, maps_streams
 
@@ -257,7 +249,7 @@ class LinearUnits(SupervisedNeurons):
         """Return a copy of the weights of the rows, one unit in each row, intercepts last."""
         return np.array(self._units)
 
-    def _inputs(self, rows: Matrix) -> Float64s:
+    def _inputs(self, rows: RowsLike) -> Float64s:
         last = np.full(rows.shape[0], float(self.fit_intercept))
         return np.column_stack([super()._inputs(rows), last])
 
