@@ -288,7 +288,8 @@ class MapReading(PrototypeEstimator):
         >>> from sklearn.datasets import load_iris
         >>> from eigenstream import SelfOrganizingMap
         >>> X = load_iris().data
-        >>> round(SelfOrganizingMap((4, 5), random_state=0).fit(X[::2]).score(X[1::2]))
+        >>> som = SelfOrganizingMap((4, 5), random_state=0).fit(X[::2])
+        >>> round(som.score(X[1::2]))
         -3
         """
         rows, units = self._rows_to_read(X)
