@@ -159,9 +159,9 @@ def in_options(text: str, names: Collection[str]) -> str:
     'Use --n-components <= 3 or --missing skip.'
     >>> in_options("Omit it with exclude=[...], or drop it.", ["exclude"])
     'Omit it with --exclude, or drop it.'
-    >>> message = "Pass exclude='air gap', resume=True, or the column of times as time=."
+    >>> message = "Pass exclude='air gap', resume=True, or the column time=."
     >>> in_options(message, ["exclude", "resume", "time"])
-    "Pass --exclude 'air gap', --resume, or the column of times as --time."
+    "Pass --exclude 'air gap', --resume, or the column --time."
     """
     for name in names:
         option = f"--{name.replace('_', '-')}"

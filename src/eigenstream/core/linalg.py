@@ -204,7 +204,8 @@ def span_of_rows(rows: Floats, n_least: int = 1) -> tuple[Float64s, Float64s]:
     products with pivots takes a quarter of the time of a QR decomposition, and shows dependent
     rows.
 
-    >>> basis, coordinates = span_of_rows(np.array([[3.0, 4.0, 0.0], [6.0, 8.0, 0.0]]))
+    >>> rows = np.array([[3.0, 4.0, 0.0], [6.0, 8.0, 0.0]])
+    >>> basis, coordinates = span_of_rows(rows)
     >>> (coordinates @ basis.T).round(12).tolist()
     [[3.0, 4.0, 0.0], [6.0, 8.0, 0.0]]
     """

@@ -192,7 +192,8 @@ class Regressing(RegressorMixin, SupervisedNeurons):  # type: ignore[misc, unuse
         >>> import numpy as np
         >>> from eigenstream import AdalineRegressor
         >>> X = np.random.default_rng(0).standard_normal((500, 2))
-        >>> AdalineRegressor(random_state=0).fit(X, X @ [1.0, 2.0]).predict([[1, 1]]).round(1)
+        >>> neuron = AdalineRegressor(random_state=0).fit(X, X @ [1.0, 2.0])
+        >>> neuron.predict([[1, 1]]).round(1)
         array([3.])
         """
         answers = self._answers(X)

@@ -435,9 +435,8 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         >>> from sklearn.datasets import load_iris
         >>> from eigenstream import CompetitiveLearning
         >>> X = load_iris().data
-        >>> first, second = (
-        ...     CompetitiveLearning(3, random_state=0).fit(X[k::2]) for k in range(2)
-        ... )
+        >>> first = CompetitiveLearning(3, random_state=0).fit(X[::2])
+        >>> second = CompetitiveLearning(3, random_state=0).fit(X[1::2])
         >>> first.merge(second).counts_.sum().item()
         150.0
         """

@@ -307,7 +307,8 @@ class Preprocessing:
         >>> from eigenstream import SlowSubspace, open_stream
         >>> from eigenstream.streams import Standardize
         >>> X = np.random.default_rng(0).standard_normal((500, 3)).cumsum(axis=0)
-        >>> steps = SlowSubspace(2).fit(open_stream(X).through(Standardize())).preprocessing_
+        >>> stream = open_stream(X).through(Standardize())
+        >>> steps = SlowSubspace(2).fit(stream).preprocessing_
         >>> np.allclose(steps.inverse_transform(steps.transform(X)), X)
         True
         """
