@@ -10,11 +10,11 @@ from test_architecture import FLOORS, MODULES, ROOT, found
 
 #: The largest figure of each kind. Counts are for 1,000 lines of code.
 BOUNDS = {
-    "getattr and hasattr": 10.1,
-    "private names of other objects": 7.9,
+    "getattr and hasattr": 9.8,
+    "private names of other objects": 7.4,
     "percent of annotations that are Any": 14.1,
-    "modules": 212,
-    "lines of the longest module": 628,
+    "modules": 206,
+    "lines of the longest module": 625,
     "floors": 11,
 }
 
