@@ -36,6 +36,7 @@ from eigenstream.rows.door import chunk_of
 from eigenstream.rows.fit import KEEPING, Fit, Resumption, fit_of, keeper_of
 from eigenstream.rows.guard import Guarded, changing, publishes, reading, reads, twin
 from eigenstream.rows.prepared import fits_dask, learns_rows
+from eigenstream.rows.rows import KeptRows, Rows
 
 NO_ROWS_LEFT = "Every row has weight zero or a missing value. Pass other rows."
 
@@ -519,6 +520,10 @@ class PrototypeEstimator(
         return len(self._vectors)
 
     # ---- rows --------------------------------------------------------------------------------
+
+    def _rows(self, X: RowsLike, sample_weight: WeightsLike = None, *, reset: bool) -> Rows:
+        """Return the rows of an array, also for a fit on workers."""
+        return KeptRows(chunk_of(self, X, sample_weight, reset=reset), X)
 
     def _scaled(self, chunk: Chunk) -> Chunk:
         """Return rows in the units of the prototypes."""
