@@ -21,8 +21,8 @@ from eigenstream.subspace.sums.terms import Terms, Weights
 #: The abilities of solvers: ``partial_fit``, ``merge``, and solving the sums again for other
 #: weights, scales or all components.
 ADD, MERGE, MATRIX = "add", "merge", "matrix"
-#: The ability that ratios and alpha="auto" of a time series need.
-RATIOS = "ratios"
+#: The abilities that ratios, and alpha="auto" of a time series, need.
+RATIOS, ALPHA = "ratios", "alpha"
 #: The ability that gaps and a mean for each sequence need.
 PAIRWISE = "pairwise"
 
@@ -69,7 +69,7 @@ class Solver(Documented):
     #: The name of the solver with its default parameters.
     name: ClassVar[str]
     #: "add" allows ``partial_fit``, "merge" allows ``merge``, and "matrix" allows other weights of
-    #: the same sums. "ratios" allows ratios, and "pairwise" allows gaps.
+    #: the same sums. "ratios" and "alpha" allow ratios and alpha="auto", "pairwise" allows gaps.
     abilities: ClassVar[frozenset[str]] = frozenset()
     #: The abilities that require two passes or more.
     of_passes: ClassVar[frozenset[str]] = frozenset()

@@ -5,7 +5,7 @@ from typing import cast
 
 from sklearn.base import BaseEstimator
 
-from eigenstream.subspace.solvers.base import MATRIX, PAIRWISE, RATIOS, Need, Solver
+from eigenstream.subspace.solvers.base import ALPHA, MATRIX, PAIRWISE, RATIOS, Need, Solver
 from eigenstream.subspace.solvers.dense import THIN, Dense
 from eigenstream.subspace.solvers.kernels import Kernel
 from eigenstream.subspace.solvers.krylov import Krylov
@@ -48,7 +48,9 @@ def needs_of(estimator: BaseEstimator) -> list[Need]:
                 continue  # a fixed value, see SlowSubspace
             if not isinstance(params.get(name, 1.0), int | float):
                 words = f"{name}={params[name]!r}"
-                ability = ratios if params[name] == "auto" else MATRIX
+                ability = MATRIX
+                if params[name] == "auto":
+                    ability = ALPHA if name == "alpha" else ratios
                 needs.append(Need(words, ability, f", or give {name} as a number"))
     if params.get("scale", False) not in (False, "auto"):
         needs.append(Need(f"scale={params['scale']!r}", MATRIX))
@@ -102,7 +104,7 @@ def chosen_solver(
             candidate = kind()
             if candidate.fits(n_features, n_rows) and not lacking(candidate, needs):
                 return candidate
-        sketch = any(need.ability == RATIOS for need in needs)
+        sketch = any(need.ability in (RATIOS, ALPHA) for need in needs)
         raise ValueError(
             f"{needs[0].words if needs else 'solver=auto'} needs matrices of {n_features} x "
             f"{n_features}, which do not fit in memory. Use fewer columns, "
@@ -112,7 +114,7 @@ def chosen_solver(
     solver = SOLVERS[solver]() if isinstance(solver, str) else solver
     solver._validate_params()
     for need in lacking(solver, needs):
-        passes = "passes=2" if need.ability == RATIOS else ""
+        passes = "passes=2" if need.ability in (RATIOS, ALPHA) else ""
         able = [
             f"{kind.__name__}({passes if kind is Sketch else ''})"
             for kind in SOLVERS.values()

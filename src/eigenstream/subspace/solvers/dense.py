@@ -7,6 +7,7 @@ from eigenstream.core.storable import storable
 from eigenstream.core.types import Constraints
 from eigenstream.subspace.solvers.base import (
     ADD,
+    ALPHA,
     FRACTION,
     MATRIX,
     MERGE,
@@ -65,7 +66,7 @@ class Dense(Solver):
     """
 
     name = "dense"
-    abilities = frozenset({ADD, MERGE, MATRIX, RATIOS, PAIRWISE})
+    abilities = frozenset({ADD, MERGE, MATRIX, RATIOS, ALPHA, PAIRWISE})
     _parameter_constraints: ClassVar[Constraints] = {"forgetting": [FRACTION]}
 
     def __init__(self, forgetting: float = 0.0) -> None:

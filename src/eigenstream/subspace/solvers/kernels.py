@@ -14,7 +14,7 @@ from eigenstream.core.linalg import Float64s, check_fits, length
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Constraints, LabelsLike, Matrix, RowsLike, Transformer
 from eigenstream.subspace.pairs.sample import row_hashes
-from eigenstream.subspace.solvers.base import MATRIX, POSITIVE, RATIOS, Problem, Solver
+from eigenstream.subspace.solvers.base import ALPHA, MATRIX, POSITIVE, RATIOS, Problem, Solver
 from eigenstream.subspace.sums.accumulators import Moments
 from eigenstream.subspace.sums.block import dense
 
@@ -210,7 +210,7 @@ class Kernel(Solver):
     """
 
     name = "kernel"
-    abilities = frozenset({MATRIX, RATIOS})
+    abilities = frozenset({MATRIX, RATIOS, ALPHA})
     _parameter_constraints: ClassVar[Constraints] = {
         "kernel": [StrOptions({"rbf", "linear"})],
         "gamma": [POSITIVE, None],

@@ -8,7 +8,7 @@ from sklearn.utils._param_validation import Interval
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Constraints
 from eigenstream.rows.fit import Fit
-from eigenstream.subspace.solvers.base import Problem, Solver
+from eigenstream.subspace.solvers.base import ALPHA, Problem, Solver
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.operators import Passes
 
@@ -30,6 +30,7 @@ class Krylov(Solver):
     """
 
     name = "krylov"
+    abilities = frozenset({ALPHA})
     _parameter_constraints: ClassVar[Constraints] = {
         "tol": [Interval(Real, 0, None, closed="left")]
     }

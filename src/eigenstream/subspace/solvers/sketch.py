@@ -12,6 +12,7 @@ from eigenstream.core.types import Constraints
 from eigenstream.rows.fit import Fit
 from eigenstream.subspace.solvers.base import (
     ADD,
+    ALPHA,
     COUNT,
     FRACTION,
     MERGE,
@@ -67,8 +68,8 @@ class Sketch(Solver):
     """
 
     name = "sketch"
-    abilities = frozenset({ADD, MERGE, RATIOS})
-    of_passes = frozenset({RATIOS})
+    abilities = frozenset({ADD, MERGE, RATIOS, ALPHA})
+    of_passes = frozenset({RATIOS, ALPHA})
     _parameter_constraints: ClassVar[Constraints] = {
         "oversampling": [POSITIVE],
         "tol": [Interval(Real, 0, 1, closed="neither"), None],

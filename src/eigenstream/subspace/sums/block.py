@@ -230,13 +230,14 @@ class Block:
                 result += piece.T @ coefficients
         return result
 
-    def trace(self, shares: Shares) -> float:
-        """Return the trace of T."""
-        return sum(
-            shares.get(group.part, 0.0) * float(np.linalg.norm(self.stacked([part])) ** 2)
-            for group in self.edges
-            for part in self._in_steps(group)
-        )
+    def diagonal(self, shares: Shares) -> Float64s:
+        """Return the diagonal of T."""
+        total = np.zeros(self.n_features)
+        for group in self.edges:
+            for part in self._in_steps(group) if shares.get(group.part, 0.0) else ():
+                vectors = self.stacked([part])
+                total += shares[group.part] * np.einsum("ij,ij->j", vectors, vectors)
+        return total
 
     # ---- rows of the terms -----------------------------------------------------------------
 

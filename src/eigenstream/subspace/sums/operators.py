@@ -1,16 +1,18 @@
 """The operators A and B of ``T = reward * A - penalty * B``, as matrices or by passes over rows."""
 
 import math
+import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from inspect import signature
 from operator import methodcaller
 from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh, lapack, qr
-from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh
+from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh, lobpcg
 
 from eigenstream.core.checks import warn_user
 from eigenstream.core.device import DeviceArray
@@ -21,13 +23,14 @@ from eigenstream.core.linalg import (
     length,
     numerical_rank,
     power_of_two,
+    reciprocals,
     rounding_of_mean,
 )
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Parameters, Values
 from eigenstream.rows.fit import Fit
 from eigenstream.subspace.sums.base import Sums
-from eigenstream.subspace.sums.block import Block
+from eigenstream.subspace.sums.block import Block, Shares
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.terms import NOTHING, Parts, Terms, Weights
 
@@ -49,6 +52,10 @@ BESIDE = 60
 #: Matrices of this size are tried by Lanczos iterations for this share of their eigenpairs, with
 #: this number of restarts at most. LAPACK is as fast for smaller matrices and for flat spectra.
 LANCZOS_SIZE, LANCZOS_SHARE, RESTARTS = 1500, 1 / 20, 8
+
+#: alpha="auto" without a matrix: the largest number of passes over the rows, the vectors beyond
+#: n_components, and the least ratio of columns to vectors. More passes are more accurate.
+ALPHA_PASSES, MORE_VECTORS, LEAST_RATIO = 80, 5, 5
 
 #: The number of random columns that estimate the norm of a matrix.
 PROBES = 8
@@ -171,7 +178,29 @@ def principal_directions(matrix: Float64s, rank: int | float) -> Float64s:
     return np.asarray(vectors[:, -int(rank) :])
 
 
-class MatrixOperator:
+class Operator(ABC):
+    """Base of the operators: alpha="auto"."""
+
+    @abstractmethod
+    def _least_weight(self, n_components: int) -> tuple[float, float]:
+        """Return the alpha above which the eigenvalues are positive, and how far rounding moves it.
+
+        By Sylvester's law of inertia: one minus the d-th eigenvalue of A v = theta (A + B) v.
+        """
+
+    def automatic_alpha(self, n_components: int) -> float:
+        """Return an alpha above the smallest one; warn if it depends on rounding."""
+        least, error = self._least_weight(n_components)
+        alpha = max(AUTO_ODDS * least / (1.0 + (AUTO_ODDS - 1.0) * least), LEAST_ALPHA)
+        if error > UNSURE * alpha:
+            warn_user(
+                f"alpha={alpha:.3g} depends on eigenvalues below rounding error. Use center=True, "
+                "scale the columns to similar sizes, or pass alpha as a number."
+            )
+        return alpha
+
+
+class MatrixOperator(Operator):
     """A and B as matrices, in all directions or along the rows of an orthonormal ``basis``.
 
     If ``product`` multiplies T by columns without a matrix, A and B are functions that form them
@@ -286,17 +315,6 @@ class MatrixOperator:
         """Return the numerical rank of A."""
         return numerical_rank(eigenvalues_of(self.reward), self.rounding, self.floor)
 
-    def automatic_alpha(self, n_components: int) -> float:
-        """Return an alpha above the smallest one; warn if it depends on rounding."""
-        least, error = self._least_weight(n_components)
-        alpha = max(AUTO_ODDS * least / (1.0 + (AUTO_ODDS - 1.0) * least), LEAST_ALPHA)
-        if error > UNSURE * alpha:
-            warn_user(
-                f"alpha={alpha:.3g} depends on eigenvalues below rounding error. Use center=True, "
-                "scale the columns to similar sizes, or pass alpha as a number."
-            )
-        return alpha
-
     def _least_weight(self, n_components: int) -> tuple[float, float]:
         """Return the alpha above which the eigenvalues are positive, and how far rounding moves it.
 
@@ -408,7 +426,12 @@ class Total(Sums):
         self.total = self.total + later.total
 
 
-class PassOperator:
+def _applied(block: Block, columns: Float64s, sides: list[Shares]) -> Float64s:
+    """Return the products of several sums with columns, side by side."""
+    return np.hstack([block.apply(columns, shares) for shares in sides])
+
+
+class PassOperator(Operator):
     """A and B applied to vectors by passes over the rows, without a D x D matrix."""
 
     def __init__(self, source: Fit, terms: Terms, tol: float = 0.0) -> None:
@@ -431,15 +454,46 @@ class PassOperator:
         reward, penalty = (self.apply(columns, weights) for weights in ((1.0, 0.0), (0.0, 1.0)))
         return columns.T @ reward, -(columns.T @ penalty)
 
+    def diagonal(self, weights: Weights) -> Float64s:
+        """Return the diagonal of T, in one pass."""
+        return np.asarray(self._sum(methodcaller("diagonal", self.terms.shares(weights))))
+
     @property
     def trace(self) -> float:
         """The trace of A, in one pass."""
-        return float(self._sum(methodcaller("trace", self.terms.shares((1.0, 0.0)))))
+        return float(self.diagonal((1.0, 0.0)).sum())
 
     @property
     def floor(self) -> float:
         """The largest eigenvalue of A that rounding of the mean can cause."""
         return self.terms.floor
+
+    def _least_weight(self, n_components: int) -> tuple[float, float]:
+        """Return an alpha above which the eigenvalues are positive, by iterations on vectors.
+
+        They approach the eigenvalue from below, so the alpha is not too small.
+        """
+        size, n_vectors = self.terms.n_features, n_components + MORE_VECTORS
+        sides = [self.terms.shares(weights) for weights in ((1.0, 0.0), (1.0, -1.0))]
+        # Columns divided by their deviations converge alike in any unit.
+        units = reciprocals(np.sqrt(self.diagonal((1.0, -1.0))))[:, None]
+        last: list[Any] = [np.zeros((0, 0)), np.zeros((0, 0))]
+
+        def products(columns: Float64s, side: int) -> Float64s:
+            if not np.array_equal(columns, last[0]):
+                image = self._sum(partial(_applied, columns=units * columns, sides=sides))
+                last[:] = columns.copy(), units * image
+            return np.asarray(np.hsplit(last[1], 2)[side])
+
+        if size <= LEAST_RATIO * n_vectors:
+            reward, both = (products(np.eye(size), side) for side in (0, 1))
+            return MatrixOperator(reward, both - reward)._least_weight(n_components)
+        start = np.random.default_rng(0).standard_normal((size, n_vectors))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of vectors beyond n_components
+            A, total = (partial(products, side=k) for k in (0, 1))
+            values = lobpcg(A, start, B=total, maxiter=ALPHA_PASSES, tol=ROUGH**2)[0]
+        return float(np.clip(1.0 - np.sort(values)[-n_components], 0.0, 1.0)), 0.0
 
     def largest(self, weights: Weights, n_components: int) -> Eigenpairs:
         """Return the largest eigenpairs of T, by Lanczos iterations."""

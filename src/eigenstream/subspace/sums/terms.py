@@ -16,7 +16,7 @@ import numpy as np
 from eigenstream.core.linalg import Float64s, rounding_of_mean
 from eigenstream.core.storable import storable
 from eigenstream.rows.chunk import Chunk, Places, joined
-from eigenstream.subspace.sums.block import Block, End, Part, Shares, mean_of, negative
+from eigenstream.subspace.sums.block import Block, End, Part, Shares, indices, mean_of, negative
 
 #: The weights (reward, penalty) of T = reward * A - penalty * B.
 Weights = tuple[float, float]
@@ -45,13 +45,16 @@ class Center:
         self, block: Block, part: Part, end: End, weights: Float64s | None = None
     ) -> "Center | None":
         """Add the terms of some rows of a block about the mean, and return their own mean."""
+        if self.fixed:  # a slice of sparse rows would be a copy
+            n = len(indices(end[1], block.pieces[end[0]].shape[0]))
+            total = float(n if weights is None else weights.sum())
+            if total:
+                self.weight += total
+                block.add(part, end, block.row(self.mean), weights)
+            return None
         rows = block.rows(end)
         total = float(rows.shape[0] if weights is None else weights.sum())
         if total == 0.0:
-            return None
-        if self.fixed:
-            self.weight += total
-            block.add(part, end, block.row(self.mean), weights)
             return None
         own = Center(mean_of(rows, weights), total)
         if rows.shape[0] > 1:  # a single row is its own mean
