@@ -225,7 +225,9 @@ def svg(ax: Axes, name: str) -> str:
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     text = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", text)
-    # The page sets the size; the view box keeps the shape.
+    # The page sets the size by the inches; the view box keeps the shape.
+    inches = f'<svg style="--inches: {figure.get_figwidth():g}"'
+    text = text.replace("<svg", inches, 1)
     text = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", text, count=1)
     text = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", text, count=1)
     return text.replace(INK, "currentColor")

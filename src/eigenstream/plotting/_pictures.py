@@ -221,7 +221,7 @@ def loadings(
         return _profiles(rows / peaks[:, None], labels, color, ax)
     most = bars_of_component(count, width)
     if ax is None:
-        ax = axes(6.0, 0.7 + 0.2 * (most + 1) * count, "Components")
+        ax = axes(5.0, 0.7 + 0.2 * (most + 1) * count, "Components")
     ticks: dict[float, str] = {}
     for k, colour in enumerate(colours(count, color=color)):
         order = np.argsort(-np.abs(rows[k]), kind="stable")[:most]
