@@ -177,6 +177,7 @@ def test_lags_are_those_of_python(files):
     for name, values in due.items():
         np.testing.assert_allclose(np.array(found[name], float), values)
     assert len(found["decays"]) == 2
+    assert run("lags", "rows.npy", "--missing", "available").exit_code == 0  # without --dt
     assert Path("lags.png").stat().st_size > 1000
     shown = run("lags", *given).stdout
     assert "ratio, 2 features" in shown

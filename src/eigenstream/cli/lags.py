@@ -67,7 +67,7 @@ def lags(
     )
     if dt is None and stream.rereadable:
         times = output.Times()
-        with closing(stream.chunks()) as chunks:
+        with closing(stream.keeping_holes().chunks()) as chunks:  # the fit checks for holes
             times.add(next(iter(chunks)))
         dt = times.step(unit)
     with output.Watched(stream) as watched:
