@@ -132,7 +132,7 @@ class ClassTerms(Terms):
         for k, key in enumerate(keys):
             chosen = slice(int(edges[k]), int(edges[k + 1]))
             w = None if weights is None else weights[chosen]
-            self._center(key).add(block, key, (0, chosen), w)
+            self._center(key).add(block, key, (0, chosen), w, chosen.stop - chosen.start)
         return block
 
     def _join(self, later: "ClassTerms", new_sequence: bool) -> Block:

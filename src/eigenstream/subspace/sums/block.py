@@ -30,6 +30,10 @@ PAIRS_PER_POINT = 2
 #: Columns are compared in rows of about this number of values.
 LONG_ROW = 512
 
+#: The largest values of columns are looked for in a copy if there are this number of times as many
+#: columns. Smaller values copy more columns.
+FEW_COLUMNS = 4
+
 #: Rows are copied by slices if the runs of consecutive rows have this mean length. Slices of
 #: shorter runs take longer than a copy by indices.
 LONG_RUN = 16
@@ -87,6 +91,8 @@ class Block:
         #: The running mean of the rows of the block alone, if they are centred.
         self.own: Any = None
         self._squares: Float64s | None = None
+        #: Indices of rows and their consecutive runs, by the ``id`` of the indices.
+        self._runs: dict[int, tuple[Places, Any]] = {}
 
     def row(self, row: Float64s) -> End:
         """Add a single row, and return it as an end of terms."""
@@ -142,22 +148,25 @@ class Block:
         return self._squares
 
     def highest(self, edges: list[Edges], columns: NDArray[np.bool_]) -> Float64s:
-        """Return the largest square of the differences of rows to a single row, in some columns.
+        """Return a bound on the squares of the differences of rows to a single row, by columns.
 
-        It is multiplied by the largest weight. All rows are in one piece.
+        It is the largest of all rows of a piece, which has those of all terms, times the largest
+        weight.
         """
-        piece, highest = self.pieces[edges[0].now[0]], np.zeros(np.count_nonzero(columns))
-        on_device = isinstance(piece, DeviceArray)
-        if not on_device and not columns.all():
-            piece = piece.take(np.flatnonzero(columns), axis=1)
-        for group in edges:
-            rows, past = piece[group.now[1]], self.rows(group.past)
-            if on_device:
-                sizes = np.asarray(rows.highest(past), np.float64)[columns]
-            else:
-                sizes = _largest_sizes(rows, past[columns])
+        piece, places = self.pieces[edges[0].now[0]], np.flatnonzero(columns)
+        pasts = [self.rows(group.past) for group in edges]
+        if isinstance(piece, DeviceArray):
+            sizes = [np.asarray(piece.highest(past), np.float64)[places] for past in pasts]
+        else:
+            # A copy of a few columns takes less time than all of them.
+            few = FEW_COLUMNS * len(places) < len(columns)
+            high, low = _extremes(piece.take(places, axis=1) if few else piece)
+            high, low = (high, low) if few else (high[places], low[places])
+            sizes = [np.maximum(high - past[places], past[places] - low) for past in pasts]
+        highest = np.zeros(len(places))
+        for group, size in zip(edges, sizes, strict=True):
             weight = 1.0 if group.weights is None else float(group.weights.max())
-            highest = np.maximum(highest, weight * sizes**2)
+            highest = np.maximum(highest, weight * size**2)
         return highest
 
     def stacked(self, edges: list[Edges]) -> Float64s:
@@ -246,6 +255,18 @@ class Block:
         piece, where = self.pieces[end[0]], end[1]
         return piece if where is None else piece[where]
 
+    def mean(self, end: End, weights: Float64s | None) -> Float64s:
+        """Return the weighted mean of the rows at one end of some terms, in float64."""
+        piece, where = self.pieces[end[0]], end[1]
+        in_place = isinstance(piece, np.ndarray) and isinstance(where, np.ndarray)
+        if weights is None and in_place and (runs := _runs(where, None)) is not None:
+            self._runs[id(where)] = where, runs
+            total = np.zeros(self.n_features)
+            for _, here, _ in runs:
+                total += np.add.reduce(piece[here], axis=0, dtype=np.float64)
+            return total / len(where)
+        return mean_of(piece if where is None else piece[where], weights)
+
     def _in_steps(self, edges: Edges) -> Iterator[Edges]:
         """Yield parts of the terms of sparse rows, whose differences are small enough to stack."""
         step = max(DENSE_VALUES // self.n_features, 256)
@@ -264,7 +285,8 @@ class Block:
         piece, before = self.pieces[k], self.pieces[j]
         runs = None
         if isinstance(places, np.ndarray) and isinstance(piece, np.ndarray):
-            runs = _runs(places, places_before)
+            known = self._runs.get(id(places)) if places_before is None else None
+            runs = _runs(places, places_before) if known is None else known[1]
         if runs is not None and isinstance(before, np.ndarray):  # slices need no copies
             for part, here, there in runs:
                 np.subtract(piece[here], before[there], out=out[part], dtype=np.float64)
@@ -344,8 +366,8 @@ def _runs(now: Places, past: Places | slice | None) -> list[tuple[slice, slice, 
     return runs
 
 
-def _largest_sizes(rows: Matrix, past: Float64s) -> Float64s:
-    """Return the largest size of the differences of rows to a single row, in each column."""
+def _extremes(rows: Matrix) -> tuple[Float64s, Float64s]:
+    """Return the largest and the smallest value of each column."""
     n, width = rows.shape
     step = max(LONG_ROW // width, 1)
     cut = n - n % step
@@ -353,7 +375,7 @@ def _largest_sizes(rows: Matrix, past: Float64s) -> Float64s:
     parts = [part for part in (long, rows[cut:]) if len(part)]
     high = np.concatenate([part.max(axis=0).reshape(-1, width) for part in parts]).max(axis=0)
     low = np.concatenate([part.min(axis=0).reshape(-1, width) for part in parts]).min(axis=0)
-    return np.asarray(np.maximum(high - past, past - low), np.float64)
+    return np.asarray(high, np.float64), np.asarray(low, np.float64)
 
 
 def dense(rows: Matrix) -> Float64s:

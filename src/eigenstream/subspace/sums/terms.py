@@ -16,7 +16,7 @@ import numpy as np
 from eigenstream.core.linalg import Float64s, rounding_of_mean
 from eigenstream.core.storable import storable
 from eigenstream.rows.chunk import Chunk, Places, joined
-from eigenstream.subspace.sums.block import Block, End, Part, Shares, indices, mean_of, negative
+from eigenstream.subspace.sums.block import Block, End, Part, Shares, negative
 
 #: The weights (reward, penalty) of T = reward * A - penalty * B.
 Weights = tuple[float, float]
@@ -42,22 +42,18 @@ class Center:
     fixed: bool = False
 
     def add(
-        self, block: Block, part: Part, end: End, weights: Float64s | None = None
+        self, block: Block, part: Part, end: End, weights: Float64s | None, n: int
     ) -> "Center | None":
-        """Add the terms of some rows of a block about the mean, and return their own mean."""
-        if self.fixed:  # a slice of sparse rows would be a copy
-            n = len(indices(end[1], block.pieces[end[0]].shape[0]))
-            total = float(n if weights is None else weights.sum())
-            if total:
-                self.weight += total
-                block.add(part, end, block.row(self.mean), weights)
-            return None
-        rows = block.rows(end)
-        total = float(rows.shape[0] if weights is None else weights.sum())
+        """Add the terms of n rows of a block about the mean, and return their own mean."""
+        total = float(n if weights is None else weights.sum())
         if total == 0.0:
             return None
-        own = Center(mean_of(rows, weights), total)
-        if rows.shape[0] > 1:  # a single row is its own mean
+        if self.fixed:
+            self.weight += total
+            block.add(part, end, block.row(self.mean), weights)
+            return None
+        own = Center(block.mean(end, weights), total)
+        if n > 1:  # a single row is its own mean
             block.add(part, end, block.row(own.mean), weights)
         self.join(block, part, own)
         return own
@@ -277,7 +273,7 @@ class TimeTerms(Terms):
         self, block: Block, end: End, weights: Float64s | None, n: int
     ) -> Center | None:
         self.n_variances += n if weights is None else int(np.count_nonzero(weights))
-        return self.center.add(block, VARIANCE, end, weights)
+        return self.center.add(block, VARIANCE, end, weights, n)
 
     def _add_velocities(
         self, block: Block, now: End, past: End, weights: Float64s | None, n: int
@@ -429,7 +425,7 @@ class ContrastTerms(Terms):
             chosen = np.flatnonzero(chunk.targets == code)
             if len(chosen):
                 w = None if chunk.weights is None else chunk.weights[chosen]
-                self.centers[part].add(block, part, (0, as_slice(chosen)), w)
+                self.centers[part].add(block, part, (0, as_slice(chosen)), w, len(chosen))
         return block
 
     def _join(self, later: "ContrastTerms", new_sequence: bool) -> Block:
