@@ -18,7 +18,7 @@ from eigenstream.monitor.windows import (
 )
 from eigenstream.processes import Autoregressive, HeatExchanger
 from eigenstream.streams import Standardize, open_stream
-from eigenstream.subspace.sums.gaps import FILL_LEAST
+from eigenstream.subspace.sums.completion import FILL_LEAST
 
 WINDOW, N_WINDOWS, N_NEW = 200, 99, 4
 CUT = WINDOW * N_WINDOWS

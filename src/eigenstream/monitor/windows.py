@@ -8,7 +8,7 @@ import numpy as np
 from eigenstream.core.linalg import Float64s
 from eigenstream.core.storable import storable
 from eigenstream.subspace.sums.anchored_sums import AnchoredSums
-from eigenstream.subspace.sums.gaps import imputed, positive_part, scales
+from eigenstream.subspace.sums.completion import imputed, positive_part, scales
 
 #: The groups of features, in the order of output.
 GROUPS = ("level", "residual", "spread", "shape", "health")

@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 import oracles
 from eigenstream import RBFNetwork, Sketch, SlowSubspace, StreamPCA, open_stream
 from eigenstream.subspace import autocorrelations, matrices, subspace_bound
-from eigenstream.subspace.sums.gaps import FILL_LEAST, imputed
+from eigenstream.subspace.sums.completion import FILL_LEAST, imputed
 from eigenstream.theory import Independent
 
 MODELS = [

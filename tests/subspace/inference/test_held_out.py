@@ -14,7 +14,7 @@ from eigenstream.subspace import implied_timescales
 from eigenstream.subspace.inference.correlations import slowest_first
 from eigenstream.subspace.inference.decays import of_operator
 from eigenstream.subspace.inference.held_out import corrected, directed_edge, white_edge
-from eigenstream.subspace.sums.halves import FIRST_TERMS
+from eigenstream.subspace.sums.learner import FIRST_TERMS
 
 
 def one_slow(n, D=20, seed=1):

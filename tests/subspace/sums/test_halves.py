@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from eigenstream import DynamicSubspace, SlowSubspace
 from eigenstream.processes import Autoregressive
-from eigenstream.subspace.sums.halves import FIRST_TERMS
+from eigenstream.subspace.sums.learner import FIRST_TERMS
 
 pytestmark = pytest.mark.filterwarnings("ignore:the time scale:UserWarning")
 

@@ -22,9 +22,8 @@ from eigenstream.rows.fit import Fit, Keeper, Resumption
 from eigenstream.rows.guard import changing, reads, snapshot, twin
 from eigenstream.rows.prepared import check_same_input, merge_sources, note_source
 from eigenstream.rows.rows import Rows
-from eigenstream.subspace.estimators.entries import DEFAULT
 from eigenstream.subspace.estimators.mapping import FeatureMap, check_same_map
-from eigenstream.subspace.estimators.projection import Projection
+from eigenstream.subspace.estimators.projection import DEFAULT, Projection
 from eigenstream.subspace.estimators.results import Result
 from eigenstream.subspace.solvers.base import ADD, COUNT, MATRIX, MERGE, Need, Problem, Solver
 from eigenstream.subspace.solvers.choice import SOLVERS, chosen_solver
@@ -157,8 +156,7 @@ class SubspaceEstimator(Projection):
         """Return what sees each block beside the sums."""
         return {"radius": RadiusBound(bounded=self._bounded)}
 
-    #: True if bounds may need the radius of the rows.
-    _bounded: ClassVar[bool] = False
+    _bounded: ClassVar[bool] = False  # True if bounds may need the radius of the rows
     #: The abilities that the class needs of a solver for any parameters.
     _needs: ClassVar[tuple[Need, ...]] = ()
 

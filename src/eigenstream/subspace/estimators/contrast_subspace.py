@@ -27,9 +27,8 @@ from eigenstream.rows.prepared import (
 )
 from eigenstream.rows.rows import Rows, Sets
 from eigenstream.subspace.estimators.base import SubspaceEstimator
-from eigenstream.subspace.estimators.entries import FLAG
 from eigenstream.subspace.estimators.results import ContrastResult
-from eigenstream.subspace.solvers.base import Problem, Solver
+from eigenstream.subspace.solvers.base import FLAG, Problem, Solver
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.terms import PENALISED, ContrastTerms
 

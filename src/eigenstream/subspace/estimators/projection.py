@@ -24,6 +24,9 @@ from eigenstream.subspace.estimators.results import Result
 from eigenstream.subspace.solvers.kernels import KernelMap, RowSpan
 from eigenstream.subspace.sums.learner import Learner
 
+#: The default number of components. Rows of one feature have one component.
+DEFAULT = 2
+
 
 class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded, ABC):
     """The fitted side of the subspace estimators: components, transform and its inverse."""
@@ -77,14 +80,18 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded, ABC
 
     @property
     def components_(self) -> Values:
-        """The learned directions, one in each row. A kernel has ``features_.coefficients``."""
+        """The learned directions, one in each row. NaN for columns that were never seen.
+
+        A kernel has ``features_.coefficients``.
+        """
         kernel, vectors = self._kernel, self._vectors
         if isinstance(kernel, KernelMap):
             raise AttributeError(
                 "kernel='rbf' has no components_, because they are sums of kernel functions at the "
                 "training rows. Use features_.coefficients(result_.vectors)."
             )
-        return self._shown(vectors.T if kernel is None else vectors.T @ kernel.basis_)
+        rows = vectors.T if kernel is None else vectors.T @ kernel.basis_
+        return self._without_unseen(self._shown(rows))
 
     @property
     def grid_(self) -> Values:
@@ -101,14 +108,23 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded, ABC
 
     @property
     def mean_(self) -> Values:
-        """The mean that is subtracted from each row before projection."""
-        return self._shown(self._solved().mean)
+        """The mean that is subtracted from each row. NaN for columns that were never seen."""
+        return self._without_unseen(self._shown(self._solved().mean))
 
     @property
     def scale_(self) -> Values:
         """The divisor of each feature after centring, or None without ``scale``."""
         scale = self._solved().scale
         return None if scale is None else self._shown(scale)
+
+    def _without_unseen(self, values: Values) -> Values:
+        """Return values with NaN for columns that were never seen."""
+        gaps = self._solved().gaps
+        if gaps is None or len(gaps.unseen) == 0:
+            return values
+        values = values.copy()
+        values[..., gaps.unseen] = np.nan
+        return values
 
     def _shown(self, values: Values) -> Values:
         """Return values on the device of the last rows, while scikit-learn dispatches there."""
@@ -182,6 +198,8 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded, ABC
 
     def _completed(self, rows: Matrix, result: Result) -> tuple[Matrix, Places | list[int]]:
         """Return rows without missing values, and the indices of rows that have no features."""
+        if result.gaps is not None:
+            return result.gaps.completed(rows, result.mean)
         lost: Places | list[int] = []
         if self.missing == "skip":
             finite = finite_rows(rows)

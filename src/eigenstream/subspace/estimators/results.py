@@ -5,10 +5,14 @@ from typing import Any
 
 import numpy as np
 
+from eigenstream.core.checks import is_sparse
 from eigenstream.core.linalg import Float64s, brief
 from eigenstream.core.storable import storable
+from eigenstream.core.types import Matrix
+from eigenstream.rows.chunk import Places, with_gaps
 from eigenstream.subspace.inference.correlations import autocorrelations_of_moments
 from eigenstream.subspace.inference.held_out import HeldOut, HeldOutVariance
+from eigenstream.subspace.sums.completion import imputed
 from eigenstream.subspace.sums.operators import Eigenpairs
 from eigenstream.subspace.sums.propagator import LaggedCovariances
 from eigenstream.subspace.sums.terms import Weights
@@ -169,6 +173,33 @@ class Gaps:
     unseen: Any
 
     __repr__ = brief
+
+    def completed(self, rows: Matrix, mean: Float64s) -> tuple[Matrix, Places]:
+        """Return rows with predicted values, and the indices of rows without any value.
+
+        Parameters
+        ----------
+        rows : array or sparse of shape (n, n_features)
+            The rows.
+        mean : array of shape (n_features,)
+            The mean of the rows of the fit.
+
+        Returns
+        -------
+        array of shape (n, n_features), array of int
+            The complete rows, which are zeros if no value is present, and the indices of those.
+        """
+        rows = rows.toarray() if is_sparse(rows) else rows
+        rows = rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float64)
+        rows, seen = with_gaps(rows), np.ones(rows.shape[1], bool)
+        seen[self.unseen] = False
+        rows = rows if seen.all() else np.where(seen, rows, 0.0)  # without any influence
+        lost = np.isnan(rows[:, seen]).all(axis=1)
+        if np.isnan(rows).any():
+            rows = rows.copy()
+            rows[:, seen] = imputed(rows[:, seen], mean[seen], self.covariance[np.ix_(seen, seen)])
+            rows[lost] = 0.0
+        return rows, np.flatnonzero(lost)
 
 
 @storable(

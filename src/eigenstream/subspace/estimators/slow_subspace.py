@@ -19,12 +19,11 @@ from eigenstream.rows.guard import reads
 from eigenstream.rows.prepared import reads_rows
 from eigenstream.rows.rows import WeighedRows
 from eigenstream.subspace.estimators.alphas import AlphaPath, alpha_of_bound, alpha_path
-from eigenstream.subspace.estimators.entries import CRITERION, FLAG
 from eigenstream.subspace.estimators.results import Forms, SlowResult
 from eigenstream.subspace.estimators.time import TimeEstimator
 from eigenstream.subspace.inference import correlations as _correlations
 from eigenstream.subspace.inference.held_out import HeldOut, held_out, on_halves, slow_features
-from eigenstream.subspace.solvers.base import COUNT, Problem, Solver
+from eigenstream.subspace.solvers.base import COUNT, CRITERION, FLAG, Problem, Solver
 from eigenstream.subspace.solvers.flow import FlowOperator
 from eigenstream.subspace.solvers.online import Flow
 from eigenstream.subspace.solvers.ratio_frame import RatioFrame

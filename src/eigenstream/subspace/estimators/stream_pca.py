@@ -19,11 +19,10 @@ from eigenstream.rows.door import as_floats, is_stream, validated
 from eigenstream.rows.guard import reads
 from eigenstream.rows.prepared import maps_streams
 from eigenstream.rows.rows import chunk_rows
-from eigenstream.subspace.estimators.entries import FLAG
 from eigenstream.subspace.estimators.results import VarianceResult
 from eigenstream.subspace.estimators.time import TimeEstimator
 from eigenstream.subspace.inference.held_out import HeldOutVariance, held_out_variance
-from eigenstream.subspace.solvers.base import COUNT, Solver
+from eigenstream.subspace.solvers.base import COUNT, FLAG, Solver
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.operators import Eigenpairs
 

@@ -13,7 +13,7 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream.core.checks import check_flag, is_sparse, warn_user
+from eigenstream.core.checks import check_flag, warn_user
 from eigenstream.core.device import on_host
 from eigenstream.core.documented import documented_by
 from eigenstream.core.linalg import Float64s
@@ -25,10 +25,9 @@ from eigenstream.core.types import (
     Matrix,
     Parameters,
     RowsLike,
-    Values,
     WeightsLike,
 )
-from eigenstream.rows.chunk import MUCH, Chunk, Places, Skipped, with_gaps
+from eigenstream.rows.chunk import MUCH, Chunk, Skipped
 from eigenstream.rows.door import (
     admitted,
     check_is_rows,
@@ -41,7 +40,6 @@ from eigenstream.rows.guard import publishes, reads, twin
 from eigenstream.rows.prepared import fits_dask, forget_source, learns_rows, note_source
 from eigenstream.rows.rows import ArrayRows, Part, Rows, StreamRows
 from eigenstream.subspace.estimators.base import SubspaceEstimator
-from eigenstream.subspace.estimators.entries import FLAG
 from eigenstream.subspace.estimators.mapping import projected
 from eigenstream.subspace.estimators.results import (
     DynamicResult,
@@ -62,19 +60,17 @@ from eigenstream.subspace.inference.uncertainty import (
     parts_of_sequences,
     warned,
 )
-from eigenstream.subspace.solvers.base import MATRIX, Need, Problem
+from eigenstream.subspace.solvers.base import FLAG, MATRIX, Need, Problem
 from eigenstream.subspace.solvers.dense import HALVED_MATRICES, Dense, fits_dense
 from eigenstream.subspace.sums.accumulators import Moments
 from eigenstream.subspace.sums.gap_moments import GapMoments
-from eigenstream.subspace.sums.gaps import imputed
 from eigenstream.subspace.sums.learner import Learner, Watcher
 from eigenstream.subspace.sums.propagator import LaggedCovariances
 from eigenstream.subspace.sums.row_moments import RowMoments
 from eigenstream.subspace.sums.terms import TimeTerms
-from eigenstream.subspace.watchers.gaps import LostInformation
 from eigenstream.subspace.watchers.peaks import Peaks
 from eigenstream.subspace.watchers.sequences import RunMeans
-from eigenstream.subspace.watchers.values import check_squares
+from eigenstream.subspace.watchers.values import LostInformation, check_squares
 
 TimeResult = TypeVar("TimeResult", VarianceResult, SlowResult, DynamicResult)
 
@@ -230,43 +226,6 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         if self.missing != "available":
             return None
         return Gaps(learner.operator().reward, np.flatnonzero(~learner.sums.seen))
-
-    def _completed(self, rows: Matrix, result: Result) -> tuple[Matrix, Places | list[int]]:
-        gaps = result.gaps
-        if gaps is None:
-            return super()._completed(rows, result)
-        rows = rows.toarray() if is_sparse(rows) else rows
-        rows = rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float64)
-        known = with_gaps(rows)
-        seen = np.setdiff1d(np.arange(known.shape[1]), gaps.unseen)
-        if len(seen) < known.shape[1]:  # these columns have no influence
-            known = np.where(np.isin(np.arange(known.shape[1]), seen), known, 0.0)
-        lost = np.isnan(known[:, seen]).all(axis=1)
-        if np.isnan(known).any():
-            A = gaps.covariance[np.ix_(seen, seen)]
-            known = known.copy()
-            known[:, seen] = imputed(known[:, seen], result.mean[seen], A)
-            known[lost] = 0.0
-        return known, np.flatnonzero(lost)
-
-    @property
-    def components_(self) -> Values:
-        """The learned directions, one in each row. NaN for columns that were never seen."""
-        return self._without_unseen(super().components_)
-
-    @property
-    def mean_(self) -> Values:
-        """The mean that is subtracted from each row. NaN for columns that were never seen."""
-        return self._without_unseen(super().mean_)
-
-    def _without_unseen(self, values: Values) -> Values:
-        """Return values with NaN for columns that were never seen."""
-        gaps = self._solved().gaps
-        if gaps is None or len(gaps.unseen) == 0:
-            return values
-        values = values.copy()
-        values[..., gaps.unseen] = np.nan
-        return values
 
     def _check_gaps(self, learner: Learner) -> None:
         """Raise if the gaps leave too few columns or rows."""

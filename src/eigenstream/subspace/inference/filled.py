@@ -12,8 +12,7 @@ from eigenstream.core.types import Matrix, RowsLike
 from eigenstream.rows.chunk import with_gaps
 from eigenstream.rows.door import each, is_list_of_sequences, is_stream, validated
 from eigenstream.subspace.estimators.time import TimeEstimator
-from eigenstream.subspace.sums.completion import Gaussian, IncompleteRows
-from eigenstream.subspace.sums.gaps import positive_part, scales
+from eigenstream.subspace.sums.completion import Gaussian, IncompleteRows, positive_part, scales
 from eigenstream.subspace.sums.propagator import LaggedCovariances
 
 #: The number of rows that are filled at a time. More take more memory.

@@ -34,7 +34,6 @@ from eigenstream.rows.fit import KEEPING, keeper_of
 from eigenstream.rows.guard import publishes
 from eigenstream.rows.prepared import fits_dask, learns_rows
 from eigenstream.rows.rows import ArrayRows, Part, Rows, StreamRows
-from eigenstream.subspace.estimators.entries import FLAG
 from eigenstream.subspace.inference.uncertainty import Uncertainty, parts_of_classes
 from eigenstream.subspace.pairs import pair_input
 from eigenstream.subspace.pairs.decisions import signs_below
@@ -50,7 +49,7 @@ from eigenstream.subspace.pairs.pairwise import PairwiseEstimator, continues
 from eigenstream.subspace.pairs.risks import bound_of_rows
 from eigenstream.subspace.pairs.sample import MOST_ROWS, Project, Sample, training_rows
 from eigenstream.subspace.pairs.terms import ClassTerms, chunk_keys
-from eigenstream.subspace.solvers.base import Solver
+from eigenstream.subspace.solvers.base import FLAG, Solver
 from eigenstream.subspace.sums.block import dense
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.terms import NOTHING, Parts

@@ -24,8 +24,8 @@ from eigenstream.rows.guard import reads
 from eigenstream.rows.prepared import note_source
 from eigenstream.rows.rows import Rows
 from eigenstream.subspace.estimators.base import SubspaceEstimator
-from eigenstream.subspace.estimators.entries import CRITERION, DEFAULT, FLAG
 from eigenstream.subspace.estimators.mapping import projected
+from eigenstream.subspace.estimators.projection import DEFAULT
 from eigenstream.subspace.estimators.results import PairResult
 from eigenstream.subspace.inference.uncertainty import (
     BlockCut,
@@ -64,7 +64,7 @@ from eigenstream.subspace.pairs.held_out import (
 )
 from eigenstream.subspace.pairs.risks import PAPER_MARGIN
 from eigenstream.subspace.pairs.sample import PairSample, Project, Sample, TrainingPairs
-from eigenstream.subspace.solvers.base import COUNT, Problem
+from eigenstream.subspace.solvers.base import COUNT, CRITERION, FLAG, Problem
 from eigenstream.subspace.solvers.kernels import Kernel
 from eigenstream.subspace.solvers.ratio_frame import RatioFrame
 from eigenstream.subspace.sums.learner import Learner

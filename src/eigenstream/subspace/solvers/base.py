@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
 
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, Options, StrOptions
 
 from eigenstream.core.documented import Documented
 from eigenstream.core.types import Constraints, Transformer
@@ -29,6 +29,8 @@ PAIRWISE = "pairwise"
 COUNT = Interval(Integral, 1, None, closed="left")
 POSITIVE = Interval(Real, 0, None, closed="neither")
 FRACTION = Interval(Real, 0, 1, closed="left")
+FLAG = Options(bool, {True, False})
+CRITERION = StrOptions({"difference", "ratio"})
 
 
 class Need(NamedTuple):

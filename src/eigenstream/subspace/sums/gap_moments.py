@@ -20,10 +20,10 @@ from eigenstream.subspace.sums.completion import (
     Gaussian,
     IncompleteRows,
     Indices,
+    check_together,
     expected_means,
     fitted,
 )
-from eigenstream.subspace.sums.gaps import check_together
 from eigenstream.subspace.sums.operators import MatrixOperator
 from eigenstream.subspace.sums.propagator import LaggedCovariances
 from eigenstream.subspace.sums.terms import NOTHING, VARIANCE, VELOCITY, Parts, Terms

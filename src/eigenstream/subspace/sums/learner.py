@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import nullcontext
 from copy import copy, deepcopy
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
 
@@ -21,8 +21,7 @@ from eigenstream.rows.chunk import Chunk, joined
 from eigenstream.rows.fit import Fit
 from eigenstream.subspace.sums.base import Sums
 from eigenstream.subspace.sums.block import Block, Part
-from eigenstream.subspace.sums.halves import Halves
-from eigenstream.subspace.sums.terms import NOTHING, Parts, Terms
+from eigenstream.subspace.sums.terms import NOTHING, Parts, Terms, TimeTerms
 
 if TYPE_CHECKING:
     from eigenstream.subspace.pairs.sample import Sample
@@ -33,6 +32,14 @@ BLOCK_VALUES = 1 << 20
 #: The number of columns up to which BLAS uses one thread. Threads that share a narrow product wait
 #: for each other on a busy machine.
 NARROW = 64
+
+#: The number of terms of the first block. More terms leave the second half empty in short series;
+#: fewer terms make blocks that are shorter than the time scales.
+FIRST_TERMS = 32
+
+#: The largest number of rows of a block without a lag. Blocks of more rows may have other classes
+#: if the rows are sorted; blocks of fewer rows resemble their neighbours in time.
+LONGEST = 1024
 
 
 def rows_in_cache(n_features: int) -> int:
@@ -70,7 +77,69 @@ class Watcher:
 KindOfWatcher = TypeVar("KindOfWatcher", bound=Watcher)
 
 
-class RowSpan(NamedTuple):
+@storable(terms="TimeTerms", sums="any", begun="int", turn="int | None", leads="bool")
+class Halves:
+    """The half of the rows that waits for its turn, and the row at which it is next.
+
+    Features of one half of a time series can be tested on the other one. Both halves have their own
+    terms and sums, and the sums of all rows are the merge of both.
+
+    The first block has ``max(32, lag)`` terms, and each later one is half as long as all blocks
+    before it, but at most 1,024 rows without a lag. With a lag, blocks therefore exceed any time
+    scale in the end, and each half has between 40 % and 60 % of the terms. A sequence that begins
+    in a block ends in it, unless it is longer than the block.
+    """
+
+    def __init__(self, terms: TimeTerms, sums: Any, *, turning: bool = True) -> None:
+        #: The terms and the sums of the half that waits.
+        self.terms, self.sums = terms, sums
+        #: The rows at which the present block begins and ends; None if it never ends.
+        self.begun = 0
+        self.turn: int | None = terms.lag + max(FIRST_TERMS, terms.lag) if turning else None
+        #: True if the half that waits has the first rows.
+        self.leads = False
+
+    def cuts(self, chunk: Chunk, n_rows: int, age: int, *, by_sequence: bool) -> list[int]:
+        """Return the places in a chunk at which the halves change.
+
+        The chunk follows ``n_rows`` rows, and ``age`` rows of its sequence. Sequences are not cut
+        if sums are taken ``by_sequence``.
+        """
+        places: list[int] = []
+        starts, in_pairs = chunk.starts, chunk.pairs is not None
+        while self.turn is not None and self.turn < n_rows + chunk.n:
+            place = max(self.turn - n_rows, 0)
+            first, end = -age, chunk.n
+            if len(starts):
+                first = int(starts[starts <= place].max(initial=first))
+                end = int(starts[starts > place].min(initial=end))
+            if not in_pairs and first != place:
+                longest = self.turn - self.begun if first + n_rows > self.begun else 0
+                place = end if by_sequence else min(end, max(place, first + longest))
+                if place == chunk.n:
+                    break
+            places.append(place)
+            self.begin(n_rows + place)
+        return places
+
+    def begin(self, n_rows: int) -> None:
+        """Begin a block after ``n_rows`` rows."""
+        self.begun = n_rows
+        if self.turn is not None:
+            n_terms = n_rows - self.terms.lag
+            length = max(n_terms // 2, FIRST_TERMS // 2, self.terms.lag)
+            self.turn = n_rows + (length if self.terms.lag else min(length, LONGEST))
+
+    def change(self, terms: TimeTerms, sums: Any) -> tuple[TimeTerms, Any]:
+        """Store another half, and return this one, which continues the sequence."""
+        self.terms.follow(terms)
+        present = self.terms, self.sums
+        self.terms, self.sums = terms, sums
+        self.leads = not self.leads
+        return present
+
+
+class TermSpan(NamedTuple):
     """The span of a few terms of rows that are divided by ``scale``.
 
     ``basis`` has orthonormal columns. ``coordinates`` are those of each array of terms along them,
@@ -80,16 +149,6 @@ class RowSpan(NamedTuple):
     basis: Float64s
     scale: Float64s | None
     coordinates: dict[int, Float64s]
-
-
-def _equal(first: Float64s | None, second: Float64s | None) -> bool:
-    if first is None or second is None:
-        return first is second
-    return bool(np.array_equal(first, second))
-
-
-#: The attributes of a learner that follow from others.
-COMPUTED = frozenset(("joint", "span"))
 
 
 @storable(
@@ -124,7 +183,7 @@ class Learner:
     halves: Halves | None = None
     joint: "Learner | None" = None
     #: The span of the terms, if it was read and there are few.
-    span: "RowSpan | None" = None
+    span: "TermSpan | None" = None
     #: The number of rows of positive weight that the sums still need before they start.
     first_rows: int = 0
     #: An array on the device of the last rows, or None for rows on the host.
@@ -132,7 +191,7 @@ class Learner:
 
     def __getstate__(self) -> dict[str, object]:
         """Return what a copy or a pickle contains, without what is computed from the sums."""
-        return {name: value for name, value in vars(self).items() if name not in COMPUTED}
+        return {name: value for name, value in vars(self).items() if name not in ("joint", "span")}
 
     def __init__(
         self,
@@ -321,7 +380,7 @@ class Learner:
         ready = self.ahead()
         return ready.scaled_operator(scale, ready.row_span(scale, n_components))
 
-    def scaled_operator(self, scale: Float64s | None, span: RowSpan | None) -> Any:
+    def scaled_operator(self, scale: Float64s | None, span: TermSpan | None) -> Any:
         """Return A and B of features divided by ``scale``, along the columns of a span if given.
 
         No rows may wait.
@@ -352,15 +411,16 @@ class Learner:
         span = self.row_span()
         return (self, None) if span is None else (self._along(span), span.basis)
 
-    def row_span(self, scale: Float64s | None = None, n_least: int = 1) -> RowSpan | None:
+    def row_span(self, scale: Float64s | None = None, n_least: int = 1) -> TermSpan | None:
         """Return the span of all terms, or None unless these are few vectors.
 
         With ``scale``, it is that of the features divided by it. It has at least ``n_least``
         columns. No rows may wait.
         """
-        span = self.span
-        if span is not None and _equal(span.scale, scale) and span.basis.shape[1] >= n_least:
-            return span
+        span: Any = self.span
+        same = span is not None and np.array_equal(span.scale, np.asarray(scale))
+        if same and span.basis.shape[1] >= n_least:
+            return cast(TermSpan, span)
         vectors = self.sums.few_terms(self.terms)
         if not vectors:
             return None
@@ -371,10 +431,10 @@ class Learner:
         edges = np.cumsum([len(array) for array in vectors])[:-1]
         parts = np.split(coordinates, edges)
         places = {id(array): part for array, part in zip(vectors, parts, strict=True)}
-        self.span = RowSpan(basis, scale, places)
+        self.span = TermSpan(basis, scale, places)
         return self.span
 
-    def _along(self, span: RowSpan) -> "Learner":
+    def _along(self, span: TermSpan) -> "Learner":
         """Return the learner in coordinates along a span."""
         columns = span.basis if span.scale is None else span.basis / span.scale[:, None]
         inside = self._with(self.terms.along(columns), self.sums.along(span.coordinates))

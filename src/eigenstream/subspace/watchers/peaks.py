@@ -17,7 +17,7 @@ from eigenstream.rows.chunk import Places
 from eigenstream.rows.fit import Fit
 from eigenstream.subspace.sums.base import Sums
 from eigenstream.subspace.sums.block import Block, Edges, End, indices
-from eigenstream.subspace.sums.gaps import positive_part
+from eigenstream.subspace.sums.completion import positive_part
 from eigenstream.subspace.sums.learner import Learner, Watcher
 from eigenstream.subspace.sums.operators import MatrixOperator
 from eigenstream.subspace.sums.terms import NOTHING, VARIANCE, VELOCITY, Parts, Terms, TimeTerms
