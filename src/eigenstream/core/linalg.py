@@ -188,13 +188,17 @@ def orthonormalized(columns: Floats) -> Floats:
     return basis
 
 
-#: A row counts as a combination of others if its squared distance from their span is below this
-#: share of its square. Smaller values keep directions that rounding may have caused.
+#: A row is first taken for a combination of others if its squared distance from their span is
+#: below this share of its square. Smaller values lose digits of the factor.
 DEPENDENT = 1e-12
+
+#: The part of such a row outside the span counts if it is above this share of the row's length.
+#: Smaller values keep directions that rounding has caused.
+OUTSIDE = 1e-9
 
 #: A basis is made orthonormal again if a row has this distance from the rows before it, relative to
 #: its length. Smaller values lose digits.
-CLOSE = 0.03
+CLOSE = 0.3
 
 
 def span_of_rows(rows: Floats, n_least: int = 1) -> tuple[Float64s, Float64s]:
@@ -211,6 +215,29 @@ def span_of_rows(rows: Floats, n_least: int = 1) -> tuple[Float64s, Float64s]:
     """
     lengths = np.sqrt(row_squares(rows))
     rows /= np.where(lengths > 0.0, lengths, 1.0)[:, None]
+    basis, coordinates, dependent = _span_of_independent(rows)
+    rest = rows[dependent]
+    coordinates[dependent] = rest @ basis
+    rest -= coordinates[dependent] @ basis.T
+    sizes = np.sqrt(row_squares(rest))
+    outside = sizes > OUTSIDE
+    if outside.any():
+        rest, sizes = rest[outside] / sizes[outside, None], sizes[outside, None]
+        rest -= (rest @ basis) @ basis.T
+        more, along, _ = _span_of_independent(rest)
+        basis = np.hstack([basis, more])
+        coordinates = np.pad(coordinates, ((0, 0), (0, more.shape[1])))
+        coordinates[dependent[outside], -more.shape[1] :] = along * sizes
+    coordinates *= lengths[:, None]
+    n = basis.shape[1]
+    if n < n_least:
+        basis = np.hstack([basis, columns_outside(basis, n_least - n)])
+        coordinates = np.pad(coordinates, ((0, 0), (0, n_least - n)))
+    return basis, coordinates
+
+
+def _span_of_independent(rows: Floats) -> tuple[Float64s, Float64s, NDArray[np.intp]]:
+    """Return a basis of independent unit rows, the coordinates of all, and the other rows."""
     products = rank_update(np.zeros((len(rows),) * 2, order="F"), rows.T)
     factor, order, n, _ = lapack.dpstrf(products, tol=DEPENDENT, lower=1, overwrite_a=1)
     factor, order = np.asarray(np.tril(factor)[:, :n], np.float64), order - 1
@@ -223,11 +250,7 @@ def span_of_rows(rows: Floats, n_least: int = 1) -> tuple[Float64s, Float64s]:
         factor = factor @ turn.T
     coordinates = np.empty_like(factor)
     coordinates[order] = factor
-    coordinates *= lengths[:, None]
-    if n < n_least:
-        basis = np.hstack([basis, columns_outside(basis, n_least - n)])
-        coordinates = np.pad(coordinates, ((0, 0), (0, n_least - n)))
-    return basis, coordinates
+    return basis, coordinates, order[n:]
 
 
 def columns_outside(basis: Float64s, n: int) -> Float64s:

@@ -336,7 +336,8 @@ class SlowSubspace(TimeEstimator):
                 pairs if scale is None else Eigenpairs(pairs.values, pairs.vectors * scale[:, None])
             )
             return result(pairs, learner.mean, scale, shrinkage=float(self.shrinkage), forms=forms)
-        operator = self._operator_of(learner, scale)
+        units = None if scale is None else learner.deviations(np.inf)  # no constant columns
+        operator = self._operator_of(learner, units)
         operator = operator if self.rank is None else operator.principal(self.rank)
         alpha, bound = self._alpha, None
         if alpha == "auto":
@@ -472,9 +473,10 @@ class SlowSubspace(TimeEstimator):
     def _test(self, answer: Any, learner: Learner) -> HeldOut | None:
         if answer.forms is None:
             return None
-        ready, units, values, n_varying = learner.ahead(), answer.scale, None, 1
-        if answer.weights is None:
-            units = ready.deviations(np.inf)
+        ready, values, n_varying = learner.ahead(), None, 1
+        ratio = answer.weights is None
+        units = ready.deviations(np.inf) if ratio or answer.scale is not None else None
+        if ratio:
             n_varying = int(np.isfinite(units).sum())
         halves = learner.half_operators(units)
         if halves:

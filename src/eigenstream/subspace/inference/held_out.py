@@ -42,7 +42,7 @@ LEAST_LAGS = 20
 LEAST_ROWS = 1.5
 
 #: Features that a warning names, and those that ``repr`` shows.
-MOST_NAMED, MOST_LINES = 3, 7
+MOST_NAMED, MOST_LINES = 3, 6
 
 #: The values of the features of one half, on their own half and on the other one. They may be those
 #: of the first features alone.
