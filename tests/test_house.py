@@ -13,8 +13,8 @@ BOUNDS = {
     "getattr and hasattr": 9.8,
     "private names of other objects": 7.4,
     "percent of annotations that are Any": 14.1,
-    "modules": 206,
-    "lines of the longest module": 625,
+    "modules": 202,
+    "lines of the longest module": 618,
     "floors": 11,
 }
 

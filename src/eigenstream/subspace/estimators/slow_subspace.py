@@ -473,10 +473,10 @@ class SlowSubspace(TimeEstimator):
     def _test(self, answer: Any, learner: Learner) -> HeldOut | None:
         if answer.forms is None:
             return None
-        ready, values, n_varying = learner.ahead(), None, 1
-        ratio = answer.weights is None
-        units = ready.deviations(np.inf) if ratio or answer.scale is not None else None
-        if ratio:
+        ready, units, values, n_varying = learner.ahead(), None, None, 1
+        if answer.weights is None or answer.scale is not None:
+            units = ready.deviations(np.inf)
+        if units is not None and answer.weights is None:
             n_varying = int(np.isfinite(units).sum())
         halves = learner.half_operators(units)
         if halves:

@@ -230,7 +230,7 @@ def checked_labels(estimator: BaseEstimator, y: LabelsLike, n_rows: int | None =
 
 
 def rows_of_numbers(X: RowsLike, preprocessor: RowsLike) -> RowsLike:
-    """Return the rows of a preprocessor that row numbers stand for, or other input as it is.
+    """Return the preprocessor's rows of row numbers, or other input unchanged.
 
     >>> rows_of_numbers([2, 0], np.eye(3))
     array([[0., 0., 1.],
