@@ -199,7 +199,9 @@ def test_numbers_of_pages_are_those_of_the_estimators(pages):
 
 def test_the_ten_largest_weights_in_deviations_by_name(tmp_path):
     units = np.geomspace(1e-3, 1e3, 14)
-    frame = pd.DataFrame(np.tile(ROWS, 3)[:, :14] * units, columns=[f"s{k}" for k in range(14)])
+    rows = np.tile(ROWS, 3)[:, :14]  # with noise, so that no two weights are equal
+    rows = rows + 0.1 * rows.std() * np.random.default_rng(0).standard_normal(rows.shape)
+    frame = pd.DataFrame(rows * units, columns=[f"s{k}" for k in range(14)])
     slow = SlowSubspace(2, alpha=0.9, scale=True).fit(frame)
     report(slow, tmp_path / "page.html", frame)
     text = Words((tmp_path / "page.html").read_text()).text
