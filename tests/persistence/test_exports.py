@@ -8,11 +8,14 @@ from sklearn.decomposition import PCA
 from sklearn.pipeline import Pipeline
 
 from eigenstream import (
+    ClassSubspace,
     OjaNeuron,
+    PairSubspace,
     RBFNetwork,
     SlowSubspace,
     StreamPCA,
     open_stream,
+    sample_pairs,
 )
 from eigenstream.persistence import export
 from eigenstream.streams import (
@@ -118,6 +121,23 @@ def test_onnx_projects_the_same(model, steps, tmp_path):
     session = runtime.InferenceSession(tmp_path / "model.onnx")
     (found,) = session.run(None, {"rows": ROWS})
     close(found, np.concatenate([chunk.rows for chunk in model.transform(stream)]))
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+@pytest.mark.parametrize("kind", [ClassSubspace, PairSubspace])
+def test_onnx_maps_rows_as_learned_distances_do(kind, normalize, tmp_path):
+    pytest.importorskip("skl2onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    model, labels = kind(2, normalize=normalize, scale="within"), np.arange(400) // 20
+    if kind is PairSubspace:
+        pairs, signs = sample_pairs(labels, 500, random_state=0)
+        model.set_params(preprocessor=ROWS).fit(pairs, signs)
+    else:
+        model.fit(ROWS, labels)
+    export(model, tmp_path / "model.onnx")
+    session = runtime.InferenceSession(tmp_path / "model.onnx")
+    close(session.run(None, {"rows": ROWS})[0], model.transform(ROWS))
+    close(to_sklearn(model).transform(ROWS), model.transform(ROWS))
 
 
 def test_what_is_refused_writes_nothing(tmp_path):

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -46,10 +45,16 @@ class Baseline:
     def __init__(self, own: Float64s, correlation: Float64s) -> None:
         self.own, self.correlation = own, correlation
         self.mean, self.deviation = own.mean(axis=0), own.std(axis=0, ddof=1)
+        self._inverses: list[Float64s] | None = None
 
-    @cached_property
+    @property
     def inverses(self) -> list[Float64s]:
         """The inverse of the covariance of each kind of feature between windows."""
+        if self._inverses is None:  # ``cached_property`` keeps its lock after an interrupt
+            self._inverses = self._inverted()
+        return self._inverses
+
+    def _inverted(self) -> list[Float64s]:
         z = standardized(self.own.reshape(len(self.own), -1), 1e-9).reshape(self.own.shape)
         targets = self.correlation, self.correlation**2, self.correlation**2
         covariances = [shrunk(z[:, k], target) for k, target in enumerate(targets)]

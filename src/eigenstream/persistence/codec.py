@@ -168,7 +168,11 @@ def decode(
 def _object(cls: Any, nodes: Any, arrays: Arrays, place: str, around: dict[str, int]) -> Any:
     """Return an object of a class after checking the form of each attribute."""
     parameters = _parameters(cls)
-    forms = {name: form for name, form in layout_of(cls).items() if form != "-"}
+    layout = layout_of(cls)
+    older = {name: form[1:] for name, form in layout.items() if form[0] == "="}
+    names = {name: older.get(name, name) for name in nodes}
+    nodes = {names[name]: node for name, node in nodes.items() if names[name]}
+    forms = {name: form for name, form in layout.items() if form != "-" and name not in older}
     learned = nodes.keys() - set(parameters)
     needed = {name for name, form in forms.items() if not form.endswith("?")}
     if parameters and learned <= {OUTPUT}:  # an unfitted estimator

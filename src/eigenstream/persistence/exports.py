@@ -11,7 +11,13 @@ from eigenstream.core.device import on_host
 from eigenstream.core.files import replacing
 from eigenstream.core.types import Estimator
 from eigenstream.rows.prepared import names_of_features
-from eigenstream.subspace import SlowSubspace, StreamPCA, to_sklearn
+from eigenstream.subspace import (
+    ClassSubspace,
+    PairSubspace,
+    SlowSubspace,
+    StreamPCA,
+    to_sklearn,
+)
 
 __all__ = ["ENDINGS", "export"]
 
@@ -25,8 +31,8 @@ def export(estimator: Estimator, path: str | PathLike[str]) -> None:
     Parameters
     ----------
     estimator : estimator
-        A fitted estimator with ``components_``. ONNX supports StreamPCA and SlowSubspace without a
-        feature map.
+        A fitted estimator with ``components_``. ONNX supports StreamPCA, SlowSubspace,
+        ClassSubspace and PairSubspace without a feature map.
     path : str or path
         A file ending in ``.npy``, ``.csv`` or ``.onnx``. The first two contain one component in
         each row. A CSV file begins with the column names. An ONNX graph maps rows to features in
@@ -66,9 +72,9 @@ def export(estimator: Estimator, path: str | PathLike[str]) -> None:
 
 def _onnx(estimator: Estimator) -> bytes:
     """Return the graph of the projection."""
-    if not isinstance(estimator, StreamPCA | SlowSubspace):
+    if not isinstance(estimator, StreamPCA | SlowSubspace | ClassSubspace | PairSubspace):
         kind = type(estimator).__name__
-        raise ValueError(f"{kind} cannot be written as ONNX. Use StreamPCA or SlowSubspace.")
+        raise ValueError(f"{kind} cannot be written as ONNX. Use .npy or .csv.")
     plain = to_sklearn(estimator)
     if estimator._map is not None:
         raise ValueError(f"features={estimator.features!r} cannot be written as ONNX. Omit them.")

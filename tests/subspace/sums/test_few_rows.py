@@ -17,7 +17,7 @@ from eigenstream import (
     SlowSubspace,
     StreamPCA,
 )
-from eigenstream.core.linalg import DEPENDENT, principal_angles, span_of_rows
+from eigenstream.core.linalg import OUTSIDE, principal_angles, span_of_rows
 from eigenstream.subspace.solvers import dense
 from eigenstream.subspace.sums import operators
 from eigenstream.subspace.sums.accumulators import Moments
@@ -82,9 +82,7 @@ def test_the_span_of_rows_has_all_of_them(n, copies, tiny, more):
     n_least = n + 3 if more else 1
     basis, coordinates = span_of_rows(rows.copy(), n_least)
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    np.testing.assert_allclose(
-        coordinates @ basis.T / lengths, rows / lengths, atol=2 * np.sqrt(DEPENDENT)
-    )
+    np.testing.assert_allclose(coordinates @ basis.T / lengths, rows / lengths, atol=2 * OUTSIDE)
     np.testing.assert_allclose(basis.T @ basis, np.eye(basis.shape[1]), atol=1e-9)
     assert max(n_least, 1) <= basis.shape[1] <= max(n, n_least)
 

@@ -4,24 +4,27 @@ from copy import copy
 
 import numpy as np
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import Normalizer, StandardScaler
 
 from eigenstream.core.checks import check_flag
 from eigenstream.core.linalg import Float64s
 from eigenstream.core.types import Transformer
+from eigenstream.subspace.estimators.base import SubspaceEstimator
+from eigenstream.subspace.estimators.results import PairResult
 from eigenstream.subspace.estimators.time import TimeEstimator
 
 
-def to_sklearn(estimator: "TimeEstimator", preprocessing: bool = True) -> Transformer:
+def to_sklearn(estimator: SubspaceEstimator, preprocessing: bool = True) -> Transformer:
     """Return a scikit-learn PCA with the same projection as ``transform``, to rounding.
 
     With ``scale=True``, a feature map or preprocessing steps, it is a pipeline that ends in the
-    PCA. Unknown variances are NaN. The ``inverse_transform`` of the PCA is correct only for
-    orthonormal components, such as those of ``SlowSubspace(basis="eigenvalue")``.
+    PCA. For cosine distances, rows of unit length follow. Unknown variances are NaN. The
+    ``inverse_transform`` of the PCA is correct only for orthonormal components, such as those of
+    ``SlowSubspace(basis="eigenvalue")``.
 
     Parameters
     ----------
-    estimator : StreamPCA or SlowSubspace
+    estimator : StreamPCA, SlowSubspace, ClassSubspace or PairSubspace
         A fitted estimator.
     preprocessing : bool, default=True
         Begin the pipeline with the preprocessing steps of the stream. Steps that use earlier
@@ -45,19 +48,24 @@ def to_sklearn(estimator: "TimeEstimator", preprocessing: bool = True) -> Transf
     True
     """
     check_flag(preprocessing, "preprocessing")
-    variances = np.asarray(estimator._variances(), np.float64)
+    variances = np.full(estimator.n_components_, np.nan)
+    if isinstance(estimator, TimeEstimator):
+        variances = np.asarray(estimator._variances(), np.float64)
     parts: list[tuple[str, Transformer]] = []
     steps = getattr(estimator, "preprocessing_", None) if preprocessing else None
     if steps is not None:
         parts += steps.to_sklearn(estimator.n_features_in_)
     if estimator._map is not None:
         parts.append(("features", estimator._map.transformer))
-    mean, scale = estimator._solved().mean, estimator._solved().scale
+    result = estimator._solved()
+    mean, scale = result.mean, result.scale
     width = len(mean)
     if scale is not None:
         parts.append(("scale", _scaler(mean, scale, estimator.n_samples_seen_)))
         mean = np.zeros(width)
     parts.append(("subspace", _pca(estimator, mean, variances)))
+    if isinstance(result, PairResult) and result.normalize:
+        parts.append(("unit rows", Normalizer()))
     names = getattr(estimator, "feature_names_in_", None)
     if steps is not None:
         names = estimator.provenance_.get("columns")
@@ -76,7 +84,7 @@ def _scaler(mean: Float64s, scale: Float64s, n_rows: int) -> StandardScaler:
     return scaler
 
 
-def _pca(estimator: TimeEstimator, mean: Float64s, variances: Float64s) -> Transformer:
+def _pca(estimator: SubspaceEstimator, mean: Float64s, variances: Float64s) -> Transformer:
     from sklearn.decomposition import PCA  # takes 0.2 s to import
 
     components = estimator._vectors.T.copy()

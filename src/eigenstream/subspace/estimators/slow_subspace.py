@@ -319,9 +319,8 @@ class SlowSubspace(TimeEstimator):
             watchers.pop("peaks", None)
         if self._map is None:  # the columns of a feature map are measurements
             watchers["columns"] = SuspectColumns(learner.n_features)
-        if (
-            self.missing != "available"
-        ):  # the features of rows with gaps are smoother than those of other rows
+        # The features of rows with gaps are smoother than those of other rows.
+        if self.missing != "available":
             watchers["lag"] = ShortLag()
         return watchers
 

@@ -43,6 +43,7 @@ POWERS = 20
     _begun="tuple?",
     _trained="TrainingPairs?",
     _read="-",
+    _counted="=",
     _calibrated="number | None?",
     _learned_pairs="-",
 )

@@ -77,6 +77,7 @@ from eigenstream.theory import RiskBound
 @storable(
     _trained="TrainingPairs | TrainingRows | None?",
     _read="-",
+    _counted="=",
     _calibrated="number | None?",
 )
 class PairwiseEstimator(SubspaceEstimator, PairDecisions):

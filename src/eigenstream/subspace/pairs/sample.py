@@ -30,7 +30,14 @@ MOST_ROWS, MOST_PAIRS = 10_000, 8192
 Project = Callable[[Matrix], Float64s]
 
 
-@storable(size="int", hashes="u8 h", chunk="Chunk | None", total="number", complete="bool")
+@storable(
+    size="int",
+    hashes="u8 h",
+    chunk="Chunk | None",
+    kept="=chunk",
+    total="number",
+    complete="bool",
+)
 class Sample:
     """The distinct rows (or pairs of one sign) with the smallest hashes, and their weights.
 

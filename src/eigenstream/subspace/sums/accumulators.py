@@ -15,7 +15,7 @@ from eigenstream.core.storable import storable
 from eigenstream.core.types import Values
 from eigenstream.subspace.sums.base import Sums
 from eigenstream.subspace.sums.block import Block, Edges, Part, Shares
-from eigenstream.subspace.sums.operators import LANCZOS_SIZE, MatrixOperator
+from eigenstream.subspace.sums.operators import LANCZOS_SIZE, MatrixOperator, VectorOperator
 from eigenstream.subspace.sums.terms import NOTHING, Parts, Terms, Weights
 
 #: The weights of A alone and of B alone.
@@ -175,13 +175,12 @@ class Moments(Sums):
         device_array = None
         if self.n_features >= LANCZOS_SIZE and all(p.total is None for p in self.sums.values()):
             moments = self.copied()  # later rows do not change the operator
-            return MatrixOperator(
-                partial(moments.symmetric, shares[0], closing),
-                partial(moments.symmetric, shares[1], closing, -1.0),
-                floor=rounding_of_mean(mean),
-                product=partial(moments.product, sides=shares, closing=closing),
-                size=self.n_features,
-            )
+            forms = {
+                "reward": partial(moments.symmetric, shares[0], closing),
+                "penalty": partial(moments.symmetric, shares[1], closing, -1.0),
+            }
+            product = partial(moments.product, sides=shares, closing=closing)
+            return VectorOperator(forms, product, self.n_features, rounding_of_mean(mean))
         reward, penalty = self._lower(shares[0], closing), self._lower(shares[1], closing, -1.0)
         for moment in self.sums.values():
             device_array = moment.total if isinstance(moment.total, DeviceArray) else device_array

@@ -30,8 +30,8 @@ PAIRS_PER_POINT = 2
 #: Columns are compared in rows of about this number of values.
 LONG_ROW = 512
 
-#: The largest values of columns are found in a copy if at least this multiple of their number is
-#: in the rows. Smaller values copy more columns.
+#: Columns are copied before their largest values are computed if the rows have more than this
+#: multiple of their number. Smaller values copy more columns.
 FEW_COLUMNS = 4
 
 #: Rows are copied by slices if the runs of consecutive rows have this mean length. Slices of

@@ -3,9 +3,9 @@
 import math
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from inspect import signature
 from operator import methodcaller
 from typing import Any
@@ -201,63 +201,41 @@ class Operator(ABC):
 
 
 class MatrixOperator(Operator):
-    """A and B as matrices, in all directions or along the rows of an orthonormal ``basis``.
+    """A and B as matrices, in all directions or along the rows of an orthonormal ``basis``."""
 
-    If ``product`` multiplies T by columns without a matrix, A and B are functions that form them
-    when they are needed, and ``size`` is the number of rows.
-    """
+    reward: Float64s
+    penalty: Float64s
+    #: The traces of A and B in all directions.
+    trace: float
+    penalty_trace: float
+    basis: Float64s | None = None
+    #: True if A and B are zero outside the basis.
+    zero_outside = False
+    #: The weights in use, or None.
+    weights: Weights | None = None
+    #: A sum on the device that computes the eigenpairs, or None for the host.
+    device_array: DeviceArray | None = None
 
     def __init__(
         self,
-        reward: Any,
-        penalty: Any,
+        reward: Float64s,
+        penalty: Float64s,
         *,
         basis: Float64s | None = None,
         trace: float | None = None,
         penalty_trace: float | None = None,
         floor: float = 0.0,
         device_array: DeviceArray | None = None,
-        product: Callable[[Float64s, Weights], Float64s] | None = None,
-        size: int = 0,
     ) -> None:
-        self.basis, self.product, self.size = basis, product, size
-        if product is None:
-            self.reward, self.penalty, self.size = reward, penalty, len(reward)
-            self.trace = np.trace(reward).item() if trace is None else trace
-            trace = penalty_trace
-            self.penalty_trace = np.trace(penalty).item() if trace is None else trace
-        else:
-            self._forms = reward, penalty
+        self.reward, self.penalty, self.basis = reward, penalty, basis
+        self.trace = np.trace(reward).item() if trace is None else trace
+        trace = penalty_trace
+        self.penalty_trace = np.trace(penalty).item() if trace is None else trace
         #: The largest eigenvalue of A that rounding of the mean can cause.
         self.floor = floor
         #: The relative size of eigenvalues that may be rounding errors.
-        self.rounding = (self.size + 100) * float(np.finfo(np.float64).eps)
-        #: True if A and B are zero outside the basis.
-        self.zero_outside = False
-        #: The weights in use, or None.
-        self.weights: Weights | None = None
-        #: A sum on the device that computes the eigenpairs, or None for the host.
+        self.rounding = (len(reward) + 100) * float(np.finfo(np.float64).eps)
         self.device_array = device_array
-
-    @cached_property
-    def reward(self) -> Float64s:
-        """The matrix A."""
-        return np.asarray(self._forms[0]())
-
-    @cached_property
-    def penalty(self) -> Float64s:
-        """The matrix B."""
-        return np.asarray(self._forms[1]())
-
-    @cached_property
-    def trace(self) -> float:
-        """The trace of A in all directions."""
-        return float(np.trace(self.reward))
-
-    @cached_property
-    def penalty_trace(self) -> float:
-        """The trace of B in all directions."""
-        return float(np.trace(self.penalty))
 
     def matrix(self, weights: Weights | None = None) -> Float64s:
         """Return T, by default at the weights in use."""
@@ -268,11 +246,7 @@ class MatrixOperator(Operator):
 
     def largest(self, weights: Weights, n_components: int) -> Eigenpairs:
         """Return the largest eigenpairs of T."""
-        pairs = None
-        if self.product is not None:
-            pairs = self._by_products(weights, n_components)
-        if pairs is None:
-            pairs = largest(self.matrix(weights), n_components, self.device_array)
+        pairs = largest(self.matrix(weights), n_components, self.device_array)
         if self.basis is None:
             return pairs
         vectors = self.basis.T @ pairs.vectors
@@ -284,26 +258,9 @@ class MatrixOperator(Operator):
             return canonical(values, np.hstack([vectors[:, :first], outside]))
         return canonical(pairs.values, vectors)
 
-    def _estimated_norm(self, weights: Weights) -> float:
-        """Return an estimate of the Frobenius norm of T, which is not formed."""
-        assert self.product is not None
-        columns = np.random.default_rng(0).standard_normal((self.size, PROBES))
-        return length(self.product(columns, weights).ravel()) / math.sqrt(PROBES)
-
-    def _by_products(self, weights: Weights, n_components: int) -> Eigenpairs | None:
-        """Return the largest eigenpairs of T without forming it, or None if that does not pay."""
-        times = self.product
-        if times is None or n_components > LANCZOS_SHARE * self.size:
-            return None
-        unit = power_of_two(self._estimated_norm(weights))
-        return by_lanczos(lambda columns: times(columns, weights), self.size, n_components, unit)
-
     def cut(self, weights: Weights) -> float:
         """Return the size below which eigenvalues of T may be rounding errors."""
-        if self.product is None:
-            size = length(self.matrix(weights).ravel())
-        else:
-            size = self._estimated_norm(weights)
+        size = length(self.matrix(weights).ravel())
         return max(self.rounding * size, self.floor * sum(weights))
 
     def count_positive(self, weights: Weights) -> int:
@@ -408,6 +365,53 @@ class MatrixOperator(Operator):
         """Return v^T A v and v^T B v of each column."""
         reward, penalty = self.forms(columns)
         return np.diagonal(reward), np.diagonal(penalty)
+
+
+class VectorOperator(MatrixOperator):
+    """A and B of terms that multiply columns. The matrices are formed when they are needed.
+
+    ``forms`` are the functions that form them, and ``product`` multiplies T by columns.
+    """
+
+    def __init__(
+        self,
+        forms: Mapping[str, Callable[[], Float64s]],
+        product: Callable[[Float64s, Weights], Float64s],
+        size: int,
+        floor: float,
+    ) -> None:
+        self.forms_of, self.product, self.size, self.floor = forms, product, size, floor
+        self.rounding = (size + 100) * float(np.finfo(np.float64).eps)
+
+    def __getattr__(self, name: str) -> Any:
+        """Form A, B or their traces. ``cached_property`` keeps its lock after an interrupt."""
+        if name in ("reward", "penalty"):
+            value = self.forms_of[name]()
+        elif name in ("trace", "penalty_trace"):
+            value = np.trace(self.reward if name == "trace" else self.penalty).item()
+        else:
+            raise AttributeError(name)
+        setattr(self, name, value)
+        return value
+
+    def largest(self, weights: Weights, n_components: int) -> Eigenpairs:
+        """Return the largest eigenpairs of T, by products if few of many are wanted."""
+        pairs = None
+        if self.basis is None and n_components <= LANCZOS_SHARE * self.size:
+            unit = power_of_two(self._norm(weights))
+            pairs = by_lanczos(
+                lambda columns: self.product(columns, weights), self.size, n_components, unit
+            )
+        return super().largest(weights, n_components) if pairs is None else pairs
+
+    def cut(self, weights: Weights) -> float:
+        """Return the size below which eigenvalues of T may be rounding errors."""
+        return max(self.rounding * self._norm(weights), self.floor * sum(weights))
+
+    def _norm(self, weights: Weights) -> float:
+        """Return an estimate of the Frobenius norm of T."""
+        columns = np.random.default_rng(0).standard_normal((self.size, PROBES))
+        return length(self.product(columns, weights).ravel()) / math.sqrt(PROBES)
 
 
 class Total(Sums):
