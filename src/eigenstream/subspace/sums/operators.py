@@ -395,7 +395,7 @@ class VectorOperator(MatrixOperator):
         return value
 
     def largest(self, weights: Weights, n_components: int) -> Eigenpairs:
-        """Return the largest eigenpairs of T, by products if few of many are wanted."""
+        """Return the largest eigenpairs of T, by products for few components."""
         pairs = None
         if self.basis is None and n_components <= LANCZOS_SHARE * self.size:
             unit = power_of_two(self._norm(weights))
