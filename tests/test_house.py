@@ -13,7 +13,7 @@ BOUNDS = {
     "getattr and hasattr": 9.8,
     "private names of other objects": 7.4,
     "percent of annotations that are Any": 14.1,
-    "modules": 202,
+    "modules": 198,
     "lines of the longest module": 618,
     "floors": 11,
 }

@@ -5,7 +5,7 @@ import pytest
 
 from eigenstream import SlowSubspace, StreamPCA, load, save
 from eigenstream.processes import Autoregressive
-from eigenstream.streams import OmitOutliers, open_stream, outliers
+from eigenstream.streams import OmitOutliers, open_stream, steps
 
 SPIKES = [700, 4100, 4101, 5900]
 
@@ -24,7 +24,7 @@ def weights_of(stream):
 @pytest.mark.parametrize("size", [17, 6000])
 @pytest.mark.parametrize("first", [500, 10_000])
 def test_limits_are_those_of_the_first_rows(rows, size, first, monkeypatch):
-    monkeypatch.setattr(outliers, "FIRST_ROWS", first)
+    monkeypatch.setattr(steps, "FIRST_ROWS", first)
     stream = open_stream(rows, chunk_rows=size).through(OmitOutliers())
     assert np.flatnonzero(weights_of(stream) == 0).tolist() == SPIKES
     (step,) = stream.preprocessing.steps

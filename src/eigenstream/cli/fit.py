@@ -311,7 +311,7 @@ def _client(run: RunOptions) -> Iterator[Any]:
     if run.workers is None and run.scheduler is None:
         yield None
         return
-    from eigenstream.distributed.clusters import client_of
+    from eigenstream.distributed.parts import client_of
 
     with TemporaryDirectory() as folder:
         with waiting("connecting"):

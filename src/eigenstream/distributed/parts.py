@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from itertools import pairwise, zip_longest
+from logging import CRITICAL
 from math import isnan, nan
 from operator import add
 from typing import TYPE_CHECKING, Any
@@ -224,3 +225,21 @@ def mapped(method: Callable[..., Any], X: RowsLike, *rest: object) -> Values:
     chunks = (X.chunks[0], *((n,) for n in answer.shape[1:]))
     how = {"drop_axis": list(more)} if len(more) else {}
     return X.map_blocks(method, *rest, dtype=answer.dtype, chunks=chunks, meta=answer[:0], **how)
+
+
+#: Seconds to wait for a scheduler. Larger values suit slow networks.
+CONNECTION_SECONDS = 15
+
+
+def client_of(workers: int | None, address: str | None, folder: str, **how: object) -> "Client":
+    """Return a client of new processes on this machine, or of a scheduler at an address.
+
+    Each process has one thread and writes to the folder only. Errors of its tasks are raised here
+    and not logged. Closing the client ends the processes.
+    """
+    from dask.distributed import Client
+
+    if address is None:
+        how |= {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": ":0"}
+        how |= {"silence_logs": CRITICAL, "local_directory": folder}
+    return Client(address, timeout=CONNECTION_SECONDS, **how)

@@ -4,12 +4,12 @@ from eigenstream.streams._aside import columns_of, labels_of
 from eigenstream.streams._opening import open_stream
 from eigenstream.streams.base import Chunk, StreamError
 from eigenstream.streams.fields import FeatureGrid
-from eigenstream.streams.outliers import OmitOutliers
 from eigenstream.streams.outputs import write_stream
 from eigenstream.streams.preprocessing import Preprocessing, Step, preprocessing_of
 from eigenstream.streams.steps import (
     Differences,
     LagEmbedding,
+    OmitOutliers,
     QuadraticExpansion,
     Standardize,
     UnitNorm,

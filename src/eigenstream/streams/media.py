@@ -20,7 +20,7 @@ from eigenstream.streams.base import (
     damaged,
     needed,
 )
-from eigenstream.streams.file import File
+from eigenstream.streams.files import File
 
 
 class Pictures(RowTable):

@@ -11,7 +11,7 @@ from numpy.lib import format as npy_format
 
 from eigenstream.core.types import DType, Piece
 from eigenstream.streams.base import Chunk, Request, RowTable, SlicedTable, StreamError, damaged
-from eigenstream.streams.file import File, chosen
+from eigenstream.streams.files import File, chosen
 
 #: The shape of an array, whether it is stored by columns, and its type.
 Header = tuple[tuple[int, ...], bool, DType]

@@ -19,8 +19,7 @@ from eigenstream.streams.base import (
     StreamError,
     one_line,
 )
-from eigenstream.streams.file import File
-from eigenstream.streams.files import READERS
+from eigenstream.streams.files import READERS, File
 
 
 def of_records(records: Any, request: Request, name: str) -> Chunk:

@@ -17,8 +17,7 @@ from eigenstream.core.checks import check_choice, check_whole
 from eigenstream.core.types import Handle, Piece
 from eigenstream.streams.base import Chunk, Request, StreamError, one_line
 from eigenstream.streams.cleaning import are_times
-from eigenstream.streams.file import PACKINGS, File
-from eigenstream.streams.files import Pipe
+from eigenstream.streams.files import PACKINGS, File, Pipe
 from eigenstream.streams.tables import ColumnTable
 
 #: Bytes of text that are parsed at a time. Larger blocks take more memory.
