@@ -1,6 +1,8 @@
 """Every command in a separate process: real pipes, real signals, exit codes, its reader."""
 
+import errno
 import json
+import os
 import signal
 import time
 from contextlib import suppress
@@ -102,6 +104,19 @@ def test_a_reader_that_ends_ends_the_command_quietly(commands):
         assert reader.readline() == "streampca0\n"
     assert process.code() == 141
     assert process.errors == ""
+
+
+@pytest.mark.parametrize(
+    "words", ["--help", "fit --help", "info rows.csv", "transform m.eigs rows.csv"]
+)
+def test_output_that_cannot_be_written_ends_a_command_in_a_line_at_most(words, commands):
+    pipe = commands.pipe()
+    process = commands.start(*words.split(), stdout=pipe)
+    open(pipe).close()
+    assert (process.code(), process.errors) == (141, "")
+    process = commands.start(*words.split(), stdout="/dev/full")
+    assert process.code() == 2
+    assert process.errors == f"eigenstream: {os.strerror(errno.ENOSPC)}\n"
 
 
 def test_watch_reports_a_bad_cell_and_goes_on(commands):

@@ -12,7 +12,7 @@ import typer
 
 from eigenstream import __version__
 from eigenstream.cli import fit
-from eigenstream.cli._commands import Group, command, end_of_pipe, fail
+from eigenstream.cli._commands import Group, command, fail
 
 __all__ = ["app", "main"]
 
@@ -46,16 +46,11 @@ def main() -> None:
         if number is not None and signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, end)
     try:
-        try:
-            app()
-        finally:
-            sys.stdout.flush()
+        app()
     except BaseException as problem:
         # An interrupted compiler raises another error.
         if asked:
             sys.exit(128 + asked[0])
-        if isinstance(problem, BrokenPipeError):
-            end_of_pipe()
         if not isinstance(problem, Exception):
             raise
         place = extract_tb(problem.__traceback__)[-1]

@@ -9,6 +9,7 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from functools import wraps
 from typing import Annotated, Any, NoReturn, get_args
@@ -19,7 +20,7 @@ from typer.core import TyperCommand, TyperGroup
 from eigenstream.cli._output import printable
 from eigenstream.core.types import Facts
 
-__all__ = ["Group", "command", "end_of_pipe", "fail", "grouped"]
+__all__ = ["Group", "command", "fail", "grouped"]
 
 #: The short names of options.
 SHORT = {"out": ["-o"], "n_components": ["-d"], "prototypes": ["-k"]}
@@ -121,11 +122,6 @@ class Command(_Described, TyperCommand):
                 # Rows come out of files as plain arrays, whose columns were matched by name before.
                 warnings.filterwarnings("ignore", message="X does not have valid feature names")
                 return super().invoke(ctx)
-        except BrokenPipeError:
-            end_of_pipe()
-        except OSError as problem:
-            place = "" if problem.filename is None else f"{problem.filename}: "
-            fail(f"{place}{problem.strerror}" if problem.strerror else str(problem))
         except (ValueError, TypeError, ArithmeticError, ImportError, MemoryError) as problem:
             fail(in_options(str(problem), names))
 
@@ -142,6 +138,14 @@ class Group(_Described, TyperGroup):
         options["standalone_mode"] = False
         try:
             code = super().main(*args, **options)
+            sys.stdout.flush()
+        except OSError as problem:
+            fail_of_system(problem)
+        except SystemExit as ending:
+            # typer and rich exit with code 1 if the reader of their output has ended.
+            if isinstance(ending.__context__, BrokenPipeError):
+                fail_of_system(ending.__context__)
+            raise
         except UsageProblem as problem:
             context = getattr(problem, "ctx", None)
             called = "eigenstream" if context is None else context.command_path
@@ -172,10 +176,15 @@ def in_options(text: str, names: Collection[str]) -> str:
     return text.replace("--header None", "--no-header").replace("--header 0", "--header")
 
 
-def end_of_pipe() -> NoReturn:
-    """Exit as SIGPIPE ends a process, without a message: the reader of the output has ended."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    sys.exit(141)
+def fail_of_system(problem: OSError) -> NoReturn:
+    """Exit after an error of the system; silently, as SIGPIPE does, if nobody reads the output."""
+    if problem.filename is None:  # the output is not written at exit either
+        with suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if isinstance(problem, BrokenPipeError):
+        sys.exit(141)
+    place = "" if problem.filename is None else f"{problem.filename}: "
+    fail(f"{place}{problem.strerror}" if problem.strerror else str(problem))
 
 
 def fail(message: str) -> NoReturn:
