@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from PIL import Image
 
 from eigenstream.plotting import axes, save
-from eigenstream.plotting._axes import COLOURS, GREY, INK, colours, legend
+from eigenstream.plotting.canvas import COLOURS, GREY, INK, colours, legend
 
 
 def figure_uri(ax: Axes) -> str:

@@ -12,7 +12,7 @@ from matplotlib import pyplot as plt
 from matplotlib.colors import to_hex, to_rgb
 
 from eigenstream import SlowSubspace, plotting
-from eigenstream.plotting._axes import COLOURS, MARKERS
+from eigenstream.plotting.canvas import COLOURS, MARKERS
 
 #: Machado, Oliveira and Fernandes (2009): colours in linear light as people without one kind of
 #: cones see them.

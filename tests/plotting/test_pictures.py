@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from eigenstream import plotting
-from eigenstream.plotting._axes import INK
+from eigenstream.plotting.canvas import INK
 
 
 def decoded(uri):

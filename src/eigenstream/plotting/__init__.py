@@ -4,7 +4,6 @@ Every drawing function takes ``ax`` and returns it. Without ``ax`` it makes a ne
 a title. Functions take estimators and results: ``map_plane(som)``, ``roc(result)``.
 """
 
-from eigenstream.plotting._axes import axes, panels, save, svg
 from eigenstream.plotting._curves import (
     bounds,
     changes,
@@ -28,6 +27,7 @@ from eigenstream.plotting._pictures import (
     signed,
     sizes,
 )
+from eigenstream.plotting.canvas import axes, panels, save, svg
 
 __all__ = [
     "alphas",

@@ -6,27 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
 
-from eigenstream.core.types import Estimator
+from eigenstream.core.types import Array, Estimator
 from eigenstream.evaluation import PairROC
-from eigenstream.evaluation.base import roc_area
-from eigenstream.plotting._axes import (
-    COLOURS,
-    GREY,
-    INK,
-    axes,
-    colour_bar,
-    colours,
-    dashes,
-    legend,
-    literal,
-)
-from eigenstream.plotting.limits import MOST_COLUMNS
+from eigenstream.evaluation.base import PairCounts, roc_area
+from eigenstream.plotting import canvas
+from eigenstream.subspace import pair_risks
 from eigenstream.theory import MixingProfile, slow_bound
 
 if TYPE_CHECKING:
-    from eigenstream.evaluation.base import PairCounts
     from eigenstream.monitor import Monitor
 
 
@@ -37,7 +25,7 @@ def bounds(
     delta: float = 0.05,
     rows: tuple[float, float] = (1e3, 1e9),
     ax: Axes | None = None,
-    **known: Any,
+    **options: Any,
 ) -> Axes:
     """Draw the bound on the gap of the objective against the number of rows ([1]_ Theorem 2).
 
@@ -55,7 +43,7 @@ def bounds(
         The range of the numbers of rows.
     ax : Axes, default=None
         Axes to draw on. By default those of a new figure.
-    **known
+    **options
         Options of ``theory.slow_bound``: alpha, lag, tight.
 
     Returns
@@ -74,9 +62,9 @@ def bounds(
     >>> bounds(times, d=10).get_legend_handles_labels()[1]
     ['memory 1', 'memory 10', 'memory 100']
     """
-    ax = axes(title="Bound of the objective") if ax is None else ax
+    ax = canvas.prepared(ax, "Bound of the objective")
     profiles = profiles if isinstance(profiles, Mapping) else {repr(profiles): profiles}
-    alpha = known.get("alpha")
+    alpha = options.get("alpha")
     empty = 1.0 if alpha is None else 1.0 - 0.75 * alpha  # no gap of L can be larger
     counts = np.unique(np.geomspace(*rows, 61).astype(np.int64))
     lines = {}
@@ -84,19 +72,17 @@ def bounds(
         gaps = np.full(len(counts), np.nan)
         for k, m in enumerate(counts):
             with suppress(ValueError):  # no block length is admissible: too few rows
-                gaps[k] = slow_bound(int(m), d, delta, mixing, **known).value
+                gaps[k] = slow_bound(int(m), d, delta, mixing, **options).value
         lines[name] = counts, gaps
     labels = "rows", f"gap of the objective, confidence {1 - delta:g}"
     courses(lines, labels=labels, scales=("log", "log"), ax=ax)
-    ax.axhline(empty, color=INK, lw=0.8, ls=":", alpha=0.6)
+    ax.axhline(empty, color=canvas.INK, lw=0.8, ls=":", alpha=0.6)
     return ax
 
 
-def _counts_of(pairs: Any) -> "PairCounts":
+def _counts_of(pairs: Any) -> PairCounts:
     """Return the counted training pairs of an estimator; counts are returned unchanged."""
-    from eigenstream.subspace import pair_risks
-
-    return pair_risks(pairs).counts if hasattr(pairs, "pair_distance") else pairs
+    return pairs if isinstance(pairs, PairCounts) else pair_risks(pairs).counts
 
 
 def roc(curves: Any, *, ax: Axes | None = None) -> Axes:
@@ -125,7 +111,7 @@ def roc(curves: Any, *, ax: Axes | None = None) -> Axes:
     >>> len(roc(curves).lines)
     3
     """
-    ax = axes(4.6, 4.2, "ROC curve") if ax is None else ax
+    ax = canvas.prepared(ax, "ROC curve", 4.6, 4.2)
     lines: dict[str, tuple[Any, Any]] = {}
     for name, curve in (curves if isinstance(curves, Mapping) else {"": curves}).items():
         if isinstance(curve, PairROC):
@@ -136,9 +122,9 @@ def roc(curves: Any, *, ax: Axes | None = None) -> Axes:
             area = roc_area(counts)
         lines[f"{name}  {area:.3f}".strip()] = across, up
     courses(lines, labels=("different pairs called same", "same pairs called same"), ax=ax)
-    ax.plot([0, 1], [0, 1], color=INK, lw=0.8, ls=":", alpha=0.6)
+    ax.plot([0, 1], [0, 1], color=canvas.INK, lw=0.8, ls=":", alpha=0.6)
     ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
-    legend(ax, "lower right", title="area", alignment="left")
+    canvas.legend(ax, "lower right", title="area", alignment="left")
     return ax
 
 
@@ -170,29 +156,31 @@ def distances(model: Estimator, threshold: float | None = None, *, ax: Axes | No
     >>> distances(ClassSubspace().fit(X, y)).get_xlabel()
     'distance'
     """
-    ax = axes(title="Distances of pairs") if ax is None else ax
     counts = _counts_of(model)
     threshold = float(model.threshold_ if threshold is None else threshold)
-    ends = np.asarray(counts.ends, np.float64)
-    both = np.asarray(counts.same) + np.asarray(counts.different)
+    ends, same, different = (
+        np.asarray(values, np.float64) for values in (counts.ends, counts.same, counts.different)
+    )
     # The farthest pair in a thousand would make all others a narrow heap.
-    far = ends[min(np.searchsorted(both, 0.999 * both[-1]), len(ends) - 1)]
+    total = same + different
+    far = ends[min(np.searchsorted(total, 0.999 * total[-1]), len(ends) - 1)]
     edges = np.linspace(0.0, max(float(far), 1.1 * threshold) or 1.0, BINS + 1)
-    for kind, name, colour in (
-        (counts.same, "same", COLOURS[0]),
-        (counts.different, "different", COLOURS[1]),
+    ax = canvas.prepared(ax, "Distances of pairs", xlabel="distance", ylabel="pairs of the kind, %")
+    for counted, name, colour in zip(
+        (same, different), ("same", "different"), canvas.COLOURS, strict=False
     ):
-        share = np.concatenate([[0.0], np.asarray(kind) / max(float(kind[-1]), 1e-300)])
-        # A pair at an edge belongs to the bin below it; those at 0 to the first one.
-        heights = np.diff(share[np.searchsorted(ends, edges, side="right")])
-        heights[0] += share[np.searchsorted(ends, 0.0, side="right")]
-        ax.stairs(100 * heights, edges, fill=True, alpha=0.35, color=colour, lw=0)
-        ax.stairs(100 * heights, edges, color=colour, lw=1.3, label=name)
+        # A pair at an edge belongs to the bin below it.
+        places = np.searchsorted(ends, edges[1:], side="right")
+        heights = np.diff(
+            np.append(0.0, 100 * counted / max(counted[-1], 1e-300))[places], prepend=0
+        )
+        ax.stairs(heights, edges, fill=True, alpha=0.35, color=colour, lw=0)
+        ax.stairs(heights, edges, color=colour, lw=1.3, label=name)
     label = f"threshold {threshold:.3g}"
-    ax.axvline(threshold, color=INK, lw=1, ls="--", alpha=0.7, label=label)
-    ax.set(xlabel="distance", ylabel="pairs of the kind, %", xlim=(0, edges[-1]))
-    ax.set_ylim(0, 1.3 * ax.get_ylim()[1])  # room for the names above the heaps
-    legend(ax, "upper right")
+    ax.axvline(threshold, color=canvas.INK, lw=1, ls="--", alpha=0.7, label=label)
+    # Room for the names above the heaps.
+    ax.set(xlim=(0, edges[-1]), ylim=(0, 1.3 * ax.get_ylim()[1]))
+    canvas.legend(ax, "upper right")
     return ax
 
 
@@ -203,6 +191,7 @@ def courses(
     marks: Mapping[str, float] | None = None,
     labels: tuple[str, str] = ("t", ""),
     scales: tuple[str, str] = ("linear", "linear"),
+    color: Any = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw lines by name, and points with error bars in the colour of the same name.
@@ -219,6 +208,8 @@ def courses(
         The labels of the axes.
     scales : (str, str), default=("linear", "linear")
         The scales of the axes.
+    color : color, default=None
+        The colour of all. By default each name has its own.
     ax : Axes, default=None
         Axes to draw on. By default those of a new figure.
 
@@ -234,20 +225,26 @@ def courses(
     >>> courses(lines, points).get_legend_handles_labels()[1]
     ['fast', 'slow']
     """
-    ax = axes() if ax is None else ax
-    ax.set(xlabel=labels[0], ylabel=labels[1], xscale=scales[0], yscale=scales[1])
-    names = list(dict.fromkeys([*lines, *(points or {})]))
-    palette = colours(len(names) + len(marks or {}), ax)
-    for name, colour, dash in zip(names, palette, dashes(len(names)), strict=False):
+    ax = canvas.prepared(ax, "", xlabel=labels[0], ylabel=labels[1])
+    ax.set(xscale=scales[0], yscale=scales[1])
+    points, marks = points or {}, marks or {}
+    names = list(dict.fromkeys([*lines, *points]))
+    palette = canvas.colours(len(names) + len(marks), ax, color)
+    for k, (name, colour) in enumerate(zip(names, palette, strict=False)):
         if name in lines:
+            # The gaps of a later curve show an equal curve below it.
+            dash: Any = (0, (6.0 / k, 4.0)) if k else "-"
             ax.plot(*lines[name], lw=1.6, color=colour, ls=dash, label=name)
-        if points and name in points:
+        if name in points:
             x, y, error = (np.asarray(values, float) for values in points[name])
             label = None if name in lines else name
             ax.errorbar(x, y, error, fmt="o", ms=3.5, lw=1, capsize=2, color=colour, label=label)
-    for (name, place), colour in zip((marks or {}).items(), palette[len(names) :], strict=True):
+    for (name, place), colour in zip(marks.items(), palette[len(names) :], strict=True):
         ax.axvline(place, color=colour, lw=1.5, ls="--", label=f"{name}: {place:.3g}")
-    legend(ax, "best")
+    across = [np.asarray(x).dtype.kind for x, *_ in (*lines.values(), *points.values())]
+    if scales[0] == "linear" and across and set(across) <= set("iu"):
+        canvas.whole_ticks(ax)
+    canvas.legend(ax)
     return ax
 
 
@@ -328,31 +325,30 @@ def runs(
     >>> ax.get_xlabel()
     'row'
     """
-    sequences = [sequences] if getattr(sequences, "ndim", 0) == 2 else sequences
-    parts = [np.asarray(part, np.float64) for part in sequences]
-    if hasattr(sequences[0], "iloc"):
-        names = list(sequences[0].columns) if names is None else names
-        times = [part.index for part in sequences] if times is None else times
-    names = names or [f"feature {k + 1}" for k in range(parts[0].shape[1])]
-    count, first = len(names), 0
-    ax = axes(7.0, 0.9 + 0.66 * count, "Features over time") if ax is None else ax
-    places = list(times or ())
-    for part in () if places else parts:
-        places.append(first + step * np.arange(len(part)))
-        first += step * len(part)
-    for k, (name, colour) in enumerate(zip(names, colours(count, color=color), strict=True)):
-        values = [part[:, k] for part in parts]
-        there = np.concatenate(values)
-        there = there[np.isfinite(there)]  # a row that lacks values leaves a gap
-        low, high = (float(there.min()), float(there.max())) if len(there) else (0.0, 0.0)
-        for across, heights in zip(places, values, strict=True):
-            ax.plot(across, 0.66 * (heights - low) / ((high - low) or 1.0) - k, lw=1, color=colour)
-        where: Any = (0, 0.72 - k), None, ("axes fraction", "data")
-        ax.annotate(literal(name), *where, fontsize=9, color=INK)
-    for across in places[1:]:
-        ax.axvline(across[0], color=GREY, lw=0.8, alpha=0.5)
-    ax.set(xlabel="row" if times is None else "", yticks=[], ylim=(0.85 - count, 1.05))
+    parts = sequences if isinstance(sequences, list) else [sequences]
+    if hasattr(parts[0], "columns"):
+        names = list(parts[0].columns) if names is None else names
+        times = [part.index for part in parts] if times is None else times
+    arrays = [np.asarray(part, np.float64) for part in parts]
+    names = names or [f"feature {k + 1}" for k in range(arrays[0].shape[1])]
+    count = len(names)
+    ax = canvas.prepared(ax, "Features over time", 7.0, 0.9 + 0.66 * count, yticks=[])
+    if times is None:
+        starts = np.cumsum([0, *map(len, arrays)])
+        times = [step * (k + np.arange(len(part))) for k, part in zip(starts, arrays, strict=False)]
+        ax.set_xlabel("row")
+    for k, colour in enumerate(canvas.colours(count, color=color)):
+        values = np.concatenate([part[:, k] for part in arrays])
+        values = values[np.isfinite(values)]  # a row that lacks values leaves a gap
+        low, high = (values.min(), values.max()) if len(values) else (0.0, 0.0)
+        for across, part in zip(times, arrays, strict=True):
+            heights = 0.66 * (part[:, k] - low) / ((high - low) or 1.0) - k
+            ax.plot(across, heights, lw=1, color=colour)
+        canvas.note(ax, names[k], (0, 0.72 - k), xycoords=canvas.BESIDE)
+    for across in times[1:]:
+        ax.axvline(across[0], color=canvas.GREY, lw=0.8, alpha=0.5)
     ax.margins(x=0.01)
+    ax.set_ylim(0.85 - count, 1.05)
     ax.spines[["left", "top", "right"]].set_visible(False)
     return ax
 
@@ -387,38 +383,36 @@ def control_chart(monitor: "Monitor", records: Sequence[Any], *, ax: Axes | None
     >>> ax.get_legend_handles_labels()[1]
     ['reference', 'new windows', 'alarm', 'limit']
     """
-    ax = axes(7.0) if ax is None else ax
-    ends, label = _window_ends(records)
+    ax = canvas.prepared(ax, "", 7.0, ylabel="change, standard deviations")
+    ends = _window_ends(ax, records)
     scores = np.array([record.score for record in records])
-    if label == "row":
-        label = "row (the reference ends at 0)"
+    blue, orange, *_ = canvas.COLOURS
+    if ax.get_xlabel():
+        ax.set_xlabel("row (the reference ends at 0)")
         before = np.arange(1 - len(monitor.scores_), 1) * monitor.window
-        ax.plot(before, monitor.scores_, "o", ms=2.5, color=GREY, alpha=0.6, label="reference")
+        ax.plot(before, monitor.scores_, "o", ms=2.5, color=canvas.GREY, label="reference")
     alarms = np.array([record.alarm for record in records], bool)
-    ax.plot(ends, scores, "-", lw=0.8, color=COLOURS[0])
-    ax.plot(ends[~alarms], scores[~alarms], "o", ms=3.5, color=COLOURS[0], label="new windows")
-    ax.plot(ends[alarms], scores[alarms], "s", ms=4.5, color=COLOURS[1], label="alarm")
+    ax.plot(ends, scores, "-", lw=0.8, color=blue)
+    ax.plot(ends[~alarms], scores[~alarms], "o", ms=3.5, color=blue, label="new windows")
+    ax.plot(ends[alarms], scores[alarms], "s", ms=4.5, color=orange, label="alarm")
     limit = float(np.quantile(monitor.scores_, 1.0 - monitor.rate, method="higher"))
-    ax.axhline(limit, ls=":", lw=1.2, color=INK, label="limit")
-    begins = alarms & ~np.insert(alarms[:-1], 0, False)
-    for k in np.flatnonzero(begins).tolist():
-        name = literal(records[k].column or records[k].group)
-        style: Any = {"textcoords": "offset points", "ha": "right", "color": INK}
-        ax.annotate(name, (ends[k], scores[k]), (-6, 2), **style)
-    if label:
-        ax.xaxis.set_major_locator(MaxNLocator(5))
-    ax.set(xlabel=label, ylabel="change, standard deviations")
-    legend(ax, "lower left", bbox_to_anchor=(0.0, 1.0), ncols=4, borderaxespad=0.0)
+    ax.axhline(limit, ls=":", lw=1.2, color=canvas.INK, label="limit")
+    for k in np.flatnonzero(alarms & ~np.append(False, alarms[:-1])).tolist():
+        name, place = records[k].column or records[k].group, (ends[k], scores[k])
+        canvas.note(ax, name, place, xytext=(-6, 2), textcoords="offset points", ha="right")
+    canvas.legend(ax, "lower left", bbox_to_anchor=(0.0, 1.0), ncols=4, borderaxespad=0.0)
     return ax
 
 
-def _window_ends(records: Sequence[Any]) -> tuple[Any, str]:
+def _window_ends(ax: Axes, records: Sequence[Any]) -> Array:
     """Return the dates of windows if all have them, or the numbers of their last rows."""
     dates = [record.time for record in records]
     if dates and all(isinstance(date, str) for date in dates):
         with suppress(ValueError):
-            return np.array(dates, "M8[s]"), ""
-    return np.array([record.rows for record in records]), "row"
+            return np.array(dates, "M8[s]")
+    ax.set_xlabel("row")
+    canvas.whole_ticks(ax)
+    return np.array([record.rows for record in records])
 
 
 #: The change of a mean at which colours end, in standard deviations of rows.
@@ -426,11 +420,7 @@ MOST_SHIFT = 4.0
 
 
 def changes(
-    monitor: "Monitor",
-    records: Sequence[Any],
-    *,
-    cmap: Any = "RdBu_r",
-    ax: Axes | None = None,
+    monitor: "Monitor", records: Sequence[Any], *, cmap: Any = "RdBu_r", ax: Axes | None = None
 ) -> Axes:
     """Draw the change of each column's mean in each window, and the columns that alarms name.
 
@@ -467,31 +457,26 @@ def changes(
     names = monitor.columns
     named = [[names.index(c.column) for c in r.contributions] for r in records if r.alarm]
     shown = list(range(len(names)))
-    if len(names) > MOST_COLUMNS:
+    if len(names) > canvas.MOST_COLUMNS:
         counts = np.bincount(np.concatenate([*named, []]).astype(int), minlength=len(names))
-        order = np.argsort(-counts, kind="stable")[:MOST_COLUMNS]
-        shown = sorted(order[counts[order] > 0].tolist()) or shown[:MOST_COLUMNS]
-    if ax is None:
-        ax = axes(7.0, 1.4 + 0.24 * len(shown), "Change of each column")
-    ends, label = _window_ends(records)
+        order = np.argsort(-counts, kind="stable")[: canvas.MOST_COLUMNS]
+        shown = sorted(order[counts[order] > 0].tolist()) or shown[: canvas.MOST_COLUMNS]
+    ax = canvas.prepared(ax, "Change of each column", 7.0, 1.4 + 0.24 * len(shown))
+    ends, places = _window_ends(ax, records), np.arange(len(shown))
     shifts = np.reshape([record.shifts for record in records], (len(records), len(names)))
-    places = np.arange(len(shown))
     style: Any = {"cmap": cmap, "vmin": -MOST_SHIFT, "vmax": MOST_SHIFT}
     drawn = ax.pcolormesh(ends, places, shifts[:, shown].T, rasterized=True, **style)
     alarms = ends[[record.alarm for record in records]]
-    for first, size in ((False, 2.5), (True, 5.0)):
-        points = [
-            (end, shown.index(k))
-            for end, columns in zip(alarms, named, strict=True)
-            for k in (columns[:1] if first else columns[1:])
-            if k in shown
-        ]
-        if points:
-            ax.plot(*zip(*points, strict=True), "o", ms=size, color="black", mew=0)
-    ax.set_yticks(places, [literal(names[k]) for k in shown], fontsize=9)
-    ax.set(xlabel=label, ylim=(len(shown) - 0.5, -0.5))
+    dots = [
+        (end, shown.index(k), 6 if rank else 25)
+        for end, columns in zip(alarms, named, strict=True)
+        for rank, k in enumerate(columns)
+        if k in shown
+    ]
+    if dots:
+        ax.scatter(*zip(*dots, strict=True), color="black", linewidths=0)
+    ax.set_yticks(places, [canvas.literal(names[k]) for k in shown], fontsize=9)
+    ax.set_ylim(len(shown) - 0.5, -0.5)
     ax.grid(False)
-    if label:
-        ax.xaxis.set_major_locator(MaxNLocator(5))
-    colour_bar(ax, drawn, "mean, in sd")
+    canvas.colour_bar(ax, drawn, "mean, in sd")
     return ax

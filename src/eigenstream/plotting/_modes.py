@@ -1,18 +1,17 @@
 """Eigenvalues and time scales of features, their stability, and those of a propagator."""
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, SymmetricalLogLocator
+from matplotlib.ticker import SymmetricalLogLocator
+from sklearn.base import BaseEstimator
 
-from eigenstream.core.types import Estimator
-from eigenstream.plotting._axes import COLOURS, GREY, INK, axes, colours, legend
-
-if TYPE_CHECKING:
-    from eigenstream.subspace.inference.uncertainty import Uncertainty
-
+from eigenstream.core.types import Array, Estimator
+from eigenstream.plotting import canvas
+from eigenstream.plotting._curves import courses
+from eigenstream.subspace import AlphaPath, Estimate, StreamPCA, Uncertainty, matrices
 
 #: The most eigenvalues on a linear axis.
 FEW = 40
@@ -22,10 +21,8 @@ FEW = 40
 WIDEST = 2000
 
 
-def _all_eigenvalues(model: Estimator) -> Any:
+def _all_eigenvalues(model: Estimator) -> Array:
     """Return all eigenvalues of T if the solver has the matrices, or the learned ones."""
-    from eigenstream.subspace import matrices
-
     learned = np.asarray(model.eigenvalues_)
     with suppress(AttributeError, ValueError):  # no subspace, or a solver without matrices
         if model.components_.shape[1] <= WIDEST:
@@ -72,35 +69,34 @@ def spectrum(
     >>> ax.get_legend_handles_labels()[1]
     ['left out', 'learned']
     """
-    ax = axes(title="Spectrum") if ax is None else ax
-    (colour,), kind = colours(1, ax, color), "eigenvalue"
-    if hasattr(eigen, "eigenvalues_"):
-        if hasattr(eigen, "explained_variance_ratio_"):
-            kind = "variance along the component"
+    kind = "variance along the component" if isinstance(eigen, StreamPCA) else "eigenvalue"
+    ax = canvas.prepared(ax, "Spectrum", xlabel="rank of the eigenvalue", ylabel=kind)
+    (colour,) = canvas.colours(1, ax, color)
+    if isinstance(eigen, BaseEstimator):
         n_kept, eigen = len(eigen.eigenvalues_), _all_eigenvalues(eigen)
     values = np.sort(np.asarray(eigen, dtype=np.float64))[::-1]
     n_kept = len(values) if n_kept is None else n_kept
     rank = np.arange(1, len(values) + 1)
-    near_zero = max(float(np.median(np.abs(values))), float(np.abs(values).max(initial=0)) * 1e-9)
-    ax.axhline(0.0, color=INK, lw=0.8, alpha=0.6)
+    ax.axhline(0.0, color=canvas.INK, lw=0.8, alpha=0.6)
     if n_kept < len(values):
-        ax.plot(rank[n_kept:], values[n_kept:], ".", ms=4, color=GREY, label="left out")
+        ax.plot(rank[n_kept:], values[n_kept:], ".", ms=4, color=canvas.GREY, label="left out")
     ax.plot(rank[:n_kept], values[:n_kept], "o", ms=5, color=colour, label=label)
     if len(values) > FEW:
         ax.set_xscale("log")
-        _plain_ticks(ax.xaxis, 1, len(values))
+        canvas.plain_ticks(ax.xaxis, 1, len(values))
     else:
-        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+        canvas.whole_ticks(ax)
+    sizes = np.abs(values)
+    near_zero = max(float(np.median(sizes)), 1e-9 * float(sizes.max(initial=0.0)))
     # Inside one power of ten, a logarithmic axis would have no tick but zero.
-    if near_zero > 0 and float(np.abs(values).max()) > 100.0 * near_zero:
+    if near_zero > 0 and float(sizes.max()) > 100.0 * near_zero:
         ax.set_yscale("symlog", linthresh=near_zero)
         limits = ax.get_ylim()
         ticks = SymmetricalLogLocator(base=10, linthresh=near_zero)
         ticks.set_params(numticks=7)
         ax.yaxis.set_major_locator(ticks)
         ax.set_ylim(limits)
-    ax.set(xlabel="rank of the eigenvalue", ylabel=kind)
-    legend(ax, "upper right")
+    canvas.legend(ax, "upper right")
     return ax
 
 
@@ -128,20 +124,16 @@ def alphas(path: Any, *, ax: Axes | None = None) -> Axes:
     >>> alphas(SlowSubspace(2).fit(rows)).get_legend_handles_labels()[1]
     ['eigenvalues', 'auto: 0.0148', 'bound: 0.00835']
     """
-    ax = axes(title="Choice of alpha") if ax is None else ax
-    path = path.path(np.geomspace(path.alpha_ / 10, 1.0, 50)) if hasattr(path, "path") else path
+    if not isinstance(path, AlphaPath):
+        path = path.path(np.geomspace(path.alpha_ / 10, 1.0, 50))
+    ax = canvas.prepared(ax, "Choice of alpha", xlim=(path.alphas[0], 1.0), ylim=(-1.1, 1.1))
+    ax.axhline(0.0, color=canvas.INK, lw=0.8, alpha=0.6)
     values = path.eigenvalues / path.alphas[:, None]
     values /= float(np.abs(values[-1]).max()) or 1.0
-    ax.axhline(0.0, color=INK, lw=0.8, alpha=0.6)
-    lines = ax.semilogx(path.alphas, values, color=COLOURS[0], lw=1.5)
-    lines[0].set_label("eigenvalues")
-    best = path.alphas[np.argmin(path.error_bound)]
-    ax.axvline(path.auto, color=COLOURS[1], lw=1.5, ls="--", label=f"auto: {path.auto:.3g}")
-    ax.axvline(best, color=COLOURS[2], lw=1.5, ls=":", label=f"bound: {best:.3g}")
-    ax.set(xlabel="alpha, the weight of the variance", ylabel="eigenvalue / alpha")
-    ax.set(xlim=(path.alphas[0], 1.0), ylim=(-1.1, 1.1))
-    legend(ax, "lower right")
-    return ax
+    ax.plot(path.alphas, values, color=canvas.COLOURS[0], lw=1.5)[0].set_label("eigenvalues")
+    marks = {"auto": path.auto, "bound": path.alphas[np.argmin(path.error_bound)]}
+    labels = "alpha, the weight of the variance", "eigenvalue / alpha"
+    return courses({}, marks=marks, labels=labels, scales=("log", "linear"), ax=ax)
 
 
 def lags(path: Any, *, ax: Axes | None = None) -> Axes:
@@ -170,26 +162,24 @@ def lags(path: Any, *, ax: Axes | None = None) -> Axes:
     >>> lags(lag_path(SlowSubspace(2), rows, [1, 2, 5])).get_ylabel()
     'time scale, in rows'
     """
-    ax = axes(title="Time scales") if ax is None else ax
-    dt, unit = path.dt, path.unit
-    ax.set(xscale="log", yscale="log", xlabel=f"lag, in {unit}", ylabel=f"time scale, in {unit}")
-    times = path.lags * dt
+    dt, unit, times = path.dt, path.unit, path.lags * path.dt
+    ax = canvas.prepared(ax, "Time scales", xscale="log", yscale="log")
+    ax.set(xlabel=f"lag, in {unit}", ylabel=f"time scale, in {unit}")
     least, longest = float(times.min()), 0
     best = None if path.curves is None else path.recommended_lag
     decays = [] if best is None else path.decay(best)
-    for k, colour in enumerate(colours(path.timescales.shape[1])):
+    for k, colour in enumerate(canvas.colours(path.timescales.shape[1])):
         scales = path.timescales[:, k]
         # Autocorrelations below exp(-2) are mostly noise.
-        known = np.logical_and.accumulate(scales >= times / 2)
-        shown = np.flatnonzero(known & np.isfinite(scales))
+        reliable = np.logical_and.accumulate(scales >= times / 2)
+        shown = np.flatnonzero(reliable & np.isfinite(scales))
         ax.plot(times[shown], scales[shown], "-o", ms=3.5, lw=1.5, color=colour)
         for place in shown if path.errors else ():
             interval = path.errors[place].timescales
             ax.vlines(times[place], interval.low[k], interval.high[k], colour, lw=1.0)
         if len(shown):
-            # The name next to the last point.
-            where = (float(times[shown[-1]]), float(scales[shown[-1]]))
-            ax.annotate(str(k + 1), where, (5, 0), textcoords="offset points", color=colour)
+            point = times[shown[-1]], scales[shown[-1]]
+            canvas.note(ax, k + 1, point, xytext=(5, 0), textcoords="offset points", color=colour)
             least, longest = min(least, float(scales[shown].min())), max(longest, shown[-1])
         if k < len(decays) and np.isfinite(decays[k].timescale_high):
             decay = decays[k]
@@ -198,22 +188,14 @@ def lags(path: Any, *, ax: Axes | None = None) -> Axes:
             ax.plot(span, [decay.timescale] * 2, "--", lw=1.2, color=colour, label=label)
             ends = decay.timescale_low, decay.timescale_high
             ax.fill_between(span, *ends, color=colour, alpha=0.15)
-    if ax.get_legend_handles_labels()[1]:
-        legend(ax, "best", title=f"features of lag {best * dt:g}")
+    canvas.legend(ax, title=None if best is None else f"features of lag {best * dt:g}")
     ax.margins(x=0.08)  # room for the names
     across = times[: longest + 1]
-    ax.fill_between(across, across, 0.7 * least, color=GREY, alpha=0.2, lw=0)
+    ax.fill_between(across, across, 0.7 * least, color=canvas.GREY, alpha=0.2, lw=0)
     ax.set_ylim(bottom=0.7 * least)
-    _plain_ticks(ax.xaxis, *ax.get_xlim())
-    _plain_ticks(ax.yaxis, *ax.get_ylim())
+    canvas.plain_ticks(ax.xaxis, *ax.get_xlim())
+    canvas.plain_ticks(ax.yaxis, *ax.get_ylim())
     return ax
-
-
-def _plain_ticks(axis: Any, low: float, high: float) -> None:
-    """Mark a logarithmic axis at 1, 2, 5, 10 and so on."""
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 300 * low else (1.0,)))
-    axis.set_major_formatter("{x:g}")
-    axis.set_minor_locator(NullLocator())
 
 
 #: Components whose error overlaps more than this with another component are marked with its number.
@@ -221,7 +203,7 @@ CONFUSED = 0.3
 
 
 def timescales(
-    uncertainty: Any,
+    uncertainty: Uncertainty,
     *,
     dt: float = 1.0,
     unit: str = "rows",
@@ -258,28 +240,21 @@ def timescales(
     >>> timescales(SlowSubspace(2).uncertainty(rows)).get_ylabel()
     'time scale, in rows'
     """
-    ax = axes(title="Time scales") if ax is None else ax
     scales = uncertainty.timescales
+    if scales is None:
+        raise ValueError("The uncertainty is that of features without time scales.")
+    ax = canvas.prepared(ax, "Time scales")
     places = np.arange(1, len(scales.value) + 1)
     ends = dt * np.nan_to_num([scales.value - scales.low, scales.high - scales.value])
-    (colour,) = colours(1, ax, color)
-    style: Any = {"fmt": "o", "ms": 5, "capsize": 3, "color": colour}
-    ax.errorbar(places, dt * scales.value, ends, label=label or None, **style)
-    if label:
-        legend(ax, "best")
-    ax.set(ylabel=f"time scale, in {unit}", yscale="log")
-    _plain_ticks(ax.yaxis, *ax.get_ylim())
-    _components(ax, len(places))
+    points = {label: (places, dt * scales.value, ends)}
+    labels = "component", f"time scale, in {unit}"
+    courses({}, points, labels=labels, scales=("linear", "log"), color=color, ax=ax)
+    canvas.plain_ticks(ax.yaxis, *ax.get_ylim())
+    ax.set_xlim(0.5, max(len(places), ax.get_xlim()[1]) + 0.5)
     return ax
 
 
-def _components(ax: Axes, count: int) -> None:
-    """Lay numbers of components along the axis, with room at both ends."""
-    ax.set(xlabel="component", xlim=(0.5, max(count, ax.get_xlim()[1]) + 0.5))
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-
-
-def stability(uncertainty: "Uncertainty", *, ax: Axes | None = None) -> Axes:
+def stability(uncertainty: Uncertainty, *, ax: Axes | None = None) -> Axes:
     """Draw the error of the components: their angles, and those of the spans of the first ones.
 
     A component with a large angle in a span with a small angle is confused with another component
@@ -308,19 +283,19 @@ def stability(uncertainty: "Uncertainty", *, ax: Axes | None = None) -> Axes:
     >>> stability(StreamPCA(3).uncertainty(rows)).get_legend_handles_labels()[1]
     ['component', 'span of the first']
     """
-    ax = axes(title="Stability") if ax is None else ax
     places = np.arange(1, len(uncertainty.angles) + 1)
     angles, spans = np.degrees(uncertainty.angles), np.degrees(uncertainty.subspace_angles)
-    ax.plot(places, angles, "o", ms=5, color=COLOURS[0], label="component")
-    ax.plot(places, spans, "-", lw=1.5, color=COLOURS[1], label="span of the first")
+    ax = canvas.prepared(ax, "Stability", xlim=(0.5, len(places) + 0.5), ylim=(0, 93))
+    ax.set(xlabel="component", ylabel="error of the angle, degrees")
+    ax.plot(places, angles, "o", ms=5, color=canvas.COLOURS[0], label="component")
+    ax.plot(places, spans, "-", lw=1.5, color=canvas.COLOURS[1], label="span of the first")
     others = uncertainty.overlaps - np.diag(np.diagonal(uncertainty.overlaps))
-    for k, row in enumerate(others):
+    for place, angle, row in zip(places, angles, others, strict=True):
         if row.max() > CONFUSED:
-            where = (places[k], angles[k])
-            ax.annotate(f"{row.argmax() + 1}", where, (6, 2), textcoords="offset points")
-    ax.set(ylabel="error of the angle, degrees", ylim=(0, 93))
-    _components(ax, len(places))
-    legend(ax, "best")
+            text, point = row.argmax() + 1, (place, angle)
+            canvas.note(ax, text, point, xytext=(6, 2), textcoords="offset points")
+    canvas.whole_ticks(ax)
+    canvas.legend(ax)
     return ax
 
 
@@ -358,28 +333,21 @@ def propagator(modes: Any, *, ax: Axes | None = None) -> Axes:
     >>> propagator(bars).get_xlabel()
     'real part of the eigenvalue'
     """
-    ax = axes(title="Propagator") if ax is None else ax
-    model = getattr(modes, "estimator", modes)
+    ax = canvas.prepared(ax, "Propagator", aspect="equal")
+    ax.set(xlabel="real part of the eigenvalue", ylabel="imaginary part")
+    model, bars = modes, list[Estimate]()
+    if isinstance(modes, Uncertainty):
+        model, bars = modes.estimator, [bar for bar in (modes.timescales, modes.periods) if bar]
     values, lag = model.propagator_eigenvalues_, model.lag
     circle = np.exp(2j * np.pi * np.linspace(0.0, 1.0, POINTS))
-    ax.plot(circle.real, circle.imag, "-", lw=0.8, color=INK, alpha=0.6)
+    ax.plot(circle.real, circle.imag, "-", lw=0.8, color=canvas.INK, alpha=0.6)
     for axis in (ax.axhline, ax.axvline):
-        axis(0.0, color=INK, lw=0.5, alpha=0.3)
-    if getattr(modes, "periods", None) is not None:
-        for k, value in enumerate(values):
-            scales, turns = (
-                np.linspace(estimate.low[k], estimate.high[k], POINTS)
-                for estimate in (modes.timescales, modes.periods)
-            )
-            _interval(ax, np.exp(-lag / scales + 1j * np.angle(value)))
-            phases = np.sign(np.angle(value)) * 2.0 * np.pi * lag / turns
-            _interval(ax, np.abs(value) * np.exp(1j * phases))
-    ax.plot(values.real, values.imag, "o", ms=4, color=COLOURS[0])
-    ax.set(xlabel="real part of the eigenvalue", ylabel="imaginary part", aspect="equal")
+        axis(0.0, color=canvas.INK, lw=0.5, alpha=0.3)
+    for k, value in enumerate(values if bars else ()):
+        scales, turns = (np.linspace(bar.low[k], bar.high[k], POINTS) for bar in bars)
+        decays = np.exp(-lag / scales + 1j * np.angle(value))
+        phases = abs(value) * np.exp(2j * np.pi * lag / turns * np.sign(np.angle(value)))
+        for curve in (decays, phases):
+            ax.plot(curve.real, curve.imag, "-", lw=1.5, color=canvas.COLOURS[1], zorder=3)
+    ax.plot(values.real, values.imag, "o", ms=4, color=canvas.COLOURS[0])
     return ax
-
-
-def _interval(ax: Axes, curve: Any) -> None:
-    """Draw an interval along a curve, if its ends are known."""
-    if np.isfinite(curve).all():
-        ax.plot(curve.real, curve.imag, "-", lw=1.5, color=COLOURS[1], zorder=3)

@@ -3,7 +3,7 @@
 from base64 import b64encode
 from collections.abc import Sequence
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -11,25 +11,15 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 from numpy.typing import ArrayLike, NDArray
 from PIL import Image
+from sklearn.base import BaseEstimator
 
 from eigenstream.core.checks import check_finite
+from eigenstream.core.linalg import Float64s
 from eigenstream.core.types import Estimator
-from eigenstream.plotting._axes import (
-    COLOURS,
-    GREY,
-    INK,
-    MARKERS,
-    axes,
-    colour_bar,
-    colours,
-    legend,
-    literal,
-)
-from eigenstream.plotting.limits import MOST_COMPONENTS, MOST_NAMES, bars_of_component
+from eigenstream.plotting import canvas
+from eigenstream.prototypes import ClassMap, Grid
 from eigenstream.rows.prepared import names_of_features
-
-if TYPE_CHECKING:
-    from eigenstream.prototypes import ClassMap
+from eigenstream.subspace import DynamicSubspace, Estimate, SlowSubspace, StreamPCA, Uncertainty
 
 #: The size of the names of classes on a map, in points, times the units of its longer side.
 NAME_SIZE = 160.0
@@ -141,16 +131,18 @@ def mosaic(images: ArrayLike, *, columns: int = 10, ax: Axes | None = None) -> A
     pictures = np.asarray(images, np.uint8)
     if pictures.ndim == 3:
         pictures = np.repeat(pictures[..., None], 3, axis=-1)
-    count, height, width, _ = pictures.shape
-    columns = min(columns, count)
-    lines = -(-count // columns)
-    whole = np.full((lines * (height + 1), columns * (width + 1), 3), 255, np.uint8)
-    for k, picture in enumerate(pictures):
-        top, left = (k // columns) * (height + 1), (k % columns) * (width + 1)
-        whole[top : top + height, left : left + width] = picture
-    ax = axes(7.0, 7.0 * len(whole) / whole.shape[1]) if ax is None else ax
-    ax.imshow(whole, interpolation="none")
-    _bare(ax)
+    columns = min(columns, len(pictures))
+    # A white line below and on the right of each image, and white images at the end.
+    missing = -len(pictures) % columns
+    edges = (0, missing), (0, 1), (0, 1), (0, 0)
+    tiles = np.pad(pictures, edges, constant_values=255)
+    tiles[len(pictures) :] = 255
+    _, height, width, _ = tiles.shape
+    rows = tiles.reshape(-1, columns, height, width, 3).swapaxes(1, 2)
+    sheet = rows.reshape(-1, columns * width, 3)
+    ax = canvas.prepared(ax, "", 7.0, 7.0 * len(sheet) / sheet.shape[1])
+    ax.imshow(sheet, interpolation="none")
+    _flatten(ax)
     return ax
 
 
@@ -208,57 +200,60 @@ def loadings(
     >>> [text.get_text() for text in ax.get_yticklabels()][:2]
     ['flavanoids', 'total_phenols']
     """
-    names = names_of_features(model) if names is None else names
-    rows = np.atleast_2d(np.asarray(getattr(model, "components_", model), np.float64))
-    units = np.ones(rows.shape[1]) if scale is None else np.asarray(scale, np.float64)
-    rows = np.nan_to_num(rows[:MOST_COMPONENTS] * units)
-    (count, width), bars = rows.shape, getattr(model, "result_", None)
-    intervals = getattr(getattr(bars, "uncertainty", None), "loadings", None)
-    labels = [f"component {k + 1}" for k in range(count)] if labels is None else labels
-    peaks = np.abs(rows).max(axis=1, initial=0.0)
+    weights, intervals = model, None
+    if isinstance(model, BaseEstimator):
+        names = names_of_features(model) if names is None else names
+        weights, intervals = model.components_, _intervals(model)
+    weights = np.atleast_2d(np.asarray(weights, np.float64))[: canvas.MOST_COMPONENTS]
+    units = np.ones(weights.shape[1]) if scale is None else np.asarray(scale, np.float64)
+    weights = np.nan_to_num(weights * units)
+    count, width = weights.shape
+    titles = labels or [f"component {k + 1}" for k in range(count)]
+    peaks = np.abs(weights).max(axis=1, initial=0.0)
     peaks[peaks == 0.0] = 1.0
-    if names is None and width > MOST_NAMES:
-        return _profiles(rows / peaks[:, None], labels, color, ax)
-    most = bars_of_component(count, width)
-    if ax is None:
-        ax = axes(5.0, 0.7 + 0.2 * (most + 1) * count, "Components")
-    ticks: dict[float, str] = {}
-    for k, colour in enumerate(colours(count, color=color)):
-        order = np.argsort(-np.abs(rows[k]), kind="stable")[:most]
-        places = k * (most + 1) + 1 + np.arange(most)
+    if names is None and width > canvas.MOST_NAMES:
+        return _profiles(weights / peaks[:, None], titles, color, ax)
+    most, ticks = canvas.bars_of_component(count, width), dict[float, str]()
+    ax = canvas.prepared(ax, "Components", 5.0, 0.7 + 0.2 * (most + 1) * count, xticks=[])
+    margin: Any = {"xycoords": canvas.BESIDE, "va": "center"}
+    for k, colour in enumerate(canvas.colours(count, color=color)):
+        order = np.argsort(-np.abs(weights[k]), kind="stable")[:most]
+        places, bars = k * (most + 1) + 1 + np.arange(most), weights[k, order]
         ends = None
         if intervals is not None:
             low, high = ((units * side[k])[order] for side in (intervals.low, intervals.high))
-            ends = np.maximum([rows[k, order] - low, high - rows[k, order]], 0.0) / peaks[k]
-        style: Any = {"ecolor": GREY, "capsize": 2, "error_kw": {"elinewidth": 1.2}}
-        ax.barh(places, rows[k, order] / peaks[k], 0.76, xerr=ends, color=colour, **style)
-        for place, column in zip(places, order, strict=True):
-            ticks[float(place)] = literal(f"x{column}" if names is None else names[column])
-            text = f" {rows[k, column]:+.2f}"
-            where: Any = (1.0, place), None, ("axes fraction", "data")
-            ax.annotate(text, *where, va="center", fontsize=8, color=INK)
-        top: Any = (0.0, places[0] - 1), None, ("axes fraction", "data")
-        ax.annotate(literal(labels[k]), *top, va="center", fontsize=9, color=INK, weight="bold")
-    ax.axvline(0.0, color=INK, lw=0.6, alpha=0.5)
+            ends = np.maximum([bars - low, high - bars], 0.0) / peaks[k]
+        error: Any = {"ecolor": canvas.GREY, "elinewidth": 1.2, "capsize": 2}
+        ax.barh(places, bars / peaks[k], 0.76, xerr=ends, color=colour, error_kw=error)
+        for place, column, bar in zip(places, order, bars, strict=True):
+            ticks[float(place)] = canvas.literal(f"x{column}" if names is None else names[column])
+            canvas.note(ax, f" {bar:+.2f}", (1.0, place), fontsize=8, **margin)
+        canvas.note(ax, titles[k], (0.0, places[0] - 1), weight="bold", **margin)
+    ax.axvline(0.0, color=canvas.INK, lw=0.6, alpha=0.5)
     ax.set_yticks(list(ticks), list(ticks.values()), fontsize=9)
-    ax.set(ylim=(count * (most + 1) - 0.4, -0.6), xticks=[])
-    ax.grid(False)
-    ax.spines[["left", "bottom"]].set_visible(False)
-    ax.tick_params("y", length=0)
+    ax.set_ylim(count * (most + 1) - 0.4, -0.6)
+    canvas.bare(ax)
     return ax
 
 
-def _profiles(rows: NDArray[np.float64], labels: Any, color: Any, ax: Axes | None) -> Axes:
+def _intervals(model: Estimator) -> Estimate | None:
+    """Return the intervals of the components of a fit with ``blocks=``."""
+    if not isinstance(model, SlowSubspace | DynamicSubspace | StreamPCA):
+        return None
+    bars: Uncertainty | None = model.result_.uncertainty
+    return None if bars is None else bars.loadings
+
+
+def _profiles(rows: Float64s, labels: Sequence[str], color: Any, ax: Axes | None) -> Axes:
     """Draw components in the order of their columns, each in a row."""
     count, width = rows.shape
-    ax = axes(7.0, 1.0 + 0.62 * count, "Components") if ax is None else ax
-    for k, colour in enumerate(colours(count, color=color)):
+    limits: Any = {"ylim": (0.4 - count, 0.6), "xlim": (-0.6, width - 0.4)}
+    ax = canvas.prepared(ax, "Components", 7.0, 1.0 + 0.62 * count, xlabel="column", **limits)
+    for k, colour in enumerate(canvas.colours(count, color=color)):
         ax.fill_between(np.arange(width), -k, 0.42 * rows[k] - k, color=colour, lw=0.3, step="mid")
-        ax.axhline(-k, color=INK, lw=0.6, alpha=0.5)
-    ax.set_yticks(-np.arange(count), list(map(literal, labels)))
-    ax.set(ylim=(0.4 - count, 0.6), xlim=(-0.6, width - 0.4), xlabel="column")
-    ax.grid(False)
-    ax.spines[["left", "bottom"]].set_visible(False)
+        ax.axhline(-k, color=canvas.INK, lw=0.6, alpha=0.5)
+    ax.set_yticks(-np.arange(count), list(map(canvas.literal, labels)))
+    canvas.bare(ax)
     return ax
 
 
@@ -300,30 +295,26 @@ def embedding(
     >>> len(embedding(model.transform(X), y).texts)
     3
     """
-    ax = axes(5.0, 4.5, "First two features") if ax is None else ax
     points, names = np.asarray(features, np.float64), np.asarray(labels)
     if points.ndim != 2 or points.shape[1] < 2 or len(points) == 0:
         raise ValueError(f"features has shape {points.shape}. Pass rows of two features or more.")
-    ax.set(xlabel="first feature", ylabel="second feature", xticks=[], yticks=[])
-    size: Any = {"s": 14, "alpha": 0.75, "linewidths": 0}
+    ax = canvas.prepared(ax, "First two features", 5.0, 4.5, xticks=[], yticks=[])
+    ax.set(xlabel="first feature", ylabel="second feature")
+    style: Any = {"s": 14, "alpha": 0.75, "linewidths": 0}
     if names.dtype.kind == "f":
-        drawn = ax.scatter(points[:, 0], points[:, 1], c=names, cmap=cmap, **size)
-        colour_bar(ax, drawn, label)
+        drawn = ax.scatter(points[:, 0], points[:, 1], c=names, cmap=cmap, **style)
+        canvas.colour_bar(ax, drawn, label)
         return ax
     classes = np.unique(names)
-    for k, (name, colour) in enumerate(zip(classes, colours(len(classes)), strict=True)):
+    for k, (name, colour) in enumerate(zip(classes, canvas.colours(len(classes)), strict=True)):
         members = points[names == name, :2]
-        ax.scatter(*members.T, marker=MARKERS[k % len(MARKERS)], color=colour, **size)
+        marker = canvas.MARKERS[k % len(canvas.MARKERS)]
+        ax.scatter(*members.T, marker=marker, color=colour, **style)
         box = {"boxstyle": "round,pad=0.15", "fc": "white", "ec": colour, "alpha": 0.9}
-        style: Any = {"ha": "center", "va": "center", "fontsize": 9, "fontweight": "bold"}
-        where = np.median(members, axis=0).tolist()
-        ax.annotate(literal(name), where, color="black", bbox=box, **style)
+        centred = {"ha": "center", "va": "center", "weight": "bold", "color": "black"}
+        canvas.note(ax, name, np.median(members, axis=0), bbox=box, **centred)
     ax.margins(0.09)  # room for the names
     return ax
-
-
-#: The most bars: more would be thinner than a line.
-MOST_BARS = 200
 
 
 def sizes(model: Estimator, *, ax: Axes | None = None) -> Axes:
@@ -351,22 +342,18 @@ def sizes(model: Estimator, *, ax: Axes | None = None) -> Axes:
     >>> len(ax.patches)
     12
     """
-    values = np.asarray(model.counts_, np.float64)
-    order = np.argsort(-values, kind="stable")
-    ax = axes(7.0, 2.8, "Sizes of prototypes") if ax is None else ax
-    places = np.arange(1, len(values) + 1)
-    if len(values) <= MOST_BARS:
-        colours = [COLOURS[1] if k in model.dead_ else COLOURS[0] for k in order]
-        ax.bar(places, values[order], 0.8, color=colours)
-    else:
-        ax.fill_between(places, values[order], color=COLOURS[0], lw=0, step="mid")
-    ax.set(xlabel="prototypes, the largest first", ylabel="rows", xlim=(0.4, len(values) + 0.6))
-    ax.set_ylim(bottom=0.0)
-    if len(values) <= 24:
-        ax.set_xticks(places)
-        ax.set_xticklabels([str(k) for k in order])
-        ax.set_xlabel("number of the prototype, the largest first")
+    order = np.argsort(-model.counts_, kind="stable")
+    ax = canvas.prepared(ax, "Sizes of prototypes", 7.0, 2.8, ylabel="rows")
+    places = np.arange(1, len(order) + 1)
+    bar_colours = [canvas.COLOURS[1] if k in model.dead_ else canvas.COLOURS[0] for k in order]
+    ax.bar(places, model.counts_[order], 0.8, color=bar_colours)
+    ax.set(xlabel="prototypes, the largest first", xlim=(0.4, len(order) + 0.6))
     ax.grid(False, axis="x")
+    if len(order) > canvas.MOST_NAMES:
+        canvas.whole_ticks(ax)
+    else:
+        ax.set_xticks(places, list(map(str, order)))
+        ax.set_xlabel("number of the prototype, the largest first")
     return ax
 
 
@@ -406,18 +393,17 @@ def map_plane(
     >>> len(ax.collections[0].get_paths())
     54
     """
-    ax = axes(4.6, 3.8, "U-matrix" if values is None else literal(label)) if ax is None else ax
+    title = "U-matrix" if values is None else canvas.literal(label)
     if values is None:
         values, label = som.u_matrix(), label or "distance"
-    grid = getattr(som, "grid_", som)
-    cells = PolyCollection(_cells(grid), array=np.asarray(values, np.float64).ravel())
-    cells.set(cmap=cmap, edgecolor="face", linewidth=0.3)
-    _lay(ax, grid, cells)
-    colour_bar(ax, cells, label)
+    grid, values = _grid_of(som), np.asarray(values, np.float64).ravel()
+    style: Any = {"cmap": cmap, "edgecolor": "face", "linewidth": 0.3}
+    ax = canvas.prepared(ax, title, 4.6, 3.8)
+    canvas.colour_bar(ax, _add_cells(ax, grid, array=values, **style), label)
     return ax
 
 
-def map_classes(som: Any, class_map: "ClassMap", *, ax: Axes | None = None) -> Axes:
+def map_classes(som: Any, class_map: ClassMap, *, ax: Axes | None = None) -> Axes:
     """Draw the most frequent class of each unit of a map.
 
     Colours are paler for units of mixed classes. Units without rows are left out. With more classes
@@ -446,33 +432,27 @@ def map_classes(som: Any, class_map: "ClassMap", *, ax: Axes | None = None) -> A
     >>> len(ax.collections[0].get_facecolors())
     54
     """
-    ax = axes(5.0, 3.8, "Classes") if ax is None else ax
-    grid = getattr(som, "grid_", som)
-    named = mpl.colors.to_rgba_array(colours(len(class_map.classes)))
-    faces = named[np.maximum(class_map.majority.ravel(), 0)]
+    ax, grid = canvas.prepared(ax, "Classes", 5.0, 3.8), _grid_of(som)
+    palette = mpl.colors.to_rgba_array(canvas.colours(len(class_map.classes)))
+    faces = palette[np.maximum(class_map.majority.ravel(), 0)]
     faces[:, 3] = np.nan_to_num(class_map.unit_purity.ravel())
-    many = len(class_map.classes) > len(COLOURS)
+    many = len(class_map.classes) > len(canvas.COLOURS)
     faces[:, 3] *= PALE if many else 1.0
-    cells = PolyCollection(_cells(grid), facecolors=faces, edgecolor="none")
-    _lay(ax, grid, cells)
+    _add_cells(ax, grid, facecolors=faces, edgecolor="none")
     if many:
         size = float(np.clip(NAME_SIZE / max(grid.rows, grid.columns), 4.0, 12.0))
-        centred: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": size, "color": INK}
-        for (x, y), name in zip(grid.positions, class_map.labels.ravel(), strict=True):
-            ax.text(x, y, "" if name is None else literal(name), **centred)
+        for place, name in zip(grid.positions, class_map.labels.ravel(), strict=True):
+            text = "" if name is None else name
+            canvas.note(ax, text, place, ha="center", va="center", fontsize=size)
         return ax
-    for name, colour in zip(class_map.classes, named, strict=True):
-        ax.plot([], [], "s", ms=7, color=colour, label=literal(name))
-    legend(ax, "center left", bbox_to_anchor=(1.0, 0.5), handletextpad=0.3)
+    for name, colour in zip(class_map.classes, palette, strict=True):
+        ax.plot([], [], "s", ms=7, color=colour, label=canvas.literal(name))
+    canvas.legend(ax, "center left", bbox_to_anchor=(1.0, 0.5), handletextpad=0.3)
     return ax
 
 
 def map_net(
-    som: Any,
-    rows: ArrayLike = (),
-    *,
-    prototypes: ArrayLike | None = None,
-    ax: Axes | None = None,
+    som: Any, rows: ArrayLike = (), *, prototypes: ArrayLike | None = None, ax: Axes | None = None
 ) -> Axes:
     """Draw a map of the plane as the net of its units.
 
@@ -500,42 +480,40 @@ def map_net(
     >>> len(ax.collections[0].get_segments())
     112
     """
-    ax = axes(3.6, 3.6, "Net") if ax is None else ax
-    grid = getattr(som, "grid_", som)
+    grid = _grid_of(som)
     units = np.asarray(som.prototypes_ if prototypes is None else prototypes, np.float64)
     if units.ndim != 2 or units.shape[1] != 2:
         raise ValueError(f"prototypes has shape {units.shape}. Pass units in the plane.")
-    pairs = grid.neighbors()
+    ax, pairs = canvas.prepared(ax, "Net", 3.6, 3.6), grid.neighbors()
     near = [grid.squared_distances([i])[0, j] <= 1.0 for i, j in pairs]
-    net = LineCollection(list(units[pairs[near]]), colors=COLOURS[0], lw=0.9, zorder=2)
+    net = LineCollection(list(units[pairs[near]]), colors=canvas.COLOURS[0], lw=0.9, zorder=2)
     ax.add_collection(net)
     if len(points := np.asarray(rows, np.float64)):
-        ax.plot(points[:, 0], points[:, 1], ".", ms=2, color=GREY, mew=0, zorder=1)
-    ax.plot(units[:, 0], units[:, 1], "o", ms=3, color=COLOURS[1], mew=0, zorder=3)
-    _bare(ax)
+        ax.plot(points[:, 0], points[:, 1], ".", ms=2, color=canvas.GREY, mew=0, zorder=1)
+    ax.plot(units[:, 0], units[:, 1], "o", ms=3, color=canvas.COLOURS[1], mew=0, zorder=3)
+    _flatten(ax)
     return ax
 
 
-def _cells(grid: Any) -> list[NDArray[np.float64]]:
-    """Return the outline of each unit's cell."""
+def _grid_of(som: Any) -> Grid:
+    return som if isinstance(som, Grid) else som.grid_
+
+
+def _add_cells(ax: Axes, grid: Grid, **style: Any) -> PolyCollection:
+    """Add the cell of each unit, the first row on top."""
+    outline = np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]])
     if grid.hexagonal:
         angles = np.pi / 3 * np.arange(6) + np.pi / 6
         outline = np.column_stack([np.cos(angles), np.sin(angles)]) / np.sqrt(3)
-    else:
-        outline = np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]])
-    return list(grid.positions[:, None] + outline)
-
-
-def _lay(ax: Axes, grid: Any, cells: PolyCollection) -> None:
-    """Put the cells onto the axes, the first row on top."""
+    cells = PolyCollection(list(grid.positions[:, None] + outline), **style)
     ax.add_collection(cells)
     low, high = grid.positions.min(axis=0) - 0.6, grid.positions.max(axis=0) + 0.6
     ax.set(xlim=(low[0], high[0]), ylim=(high[1], low[1]))
-    _bare(ax)
+    _flatten(ax)
+    return cells
 
 
-def _bare(ax: Axes) -> None:
-    """Remove the frame of a picture whose directions have the same scale."""
+def _flatten(ax: Axes) -> None:
+    """Remove the ticks and the frame of a picture whose directions have the same scale."""
     ax.set(xticks=[], yticks=[], aspect="equal")
-    ax.grid(False)
-    ax.spines[["left", "bottom"]].set_visible(False)
+    canvas.bare(ax)

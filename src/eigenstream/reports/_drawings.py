@@ -14,7 +14,7 @@ from eigenstream.core.linalg import Float64s
 from eigenstream.core.types import Array, Estimator
 from eigenstream.monitor import Monitor, WindowRecord
 from eigenstream.monitor.records import time_text
-from eigenstream.plotting.limits import MOST_COLUMNS, MOST_COMPONENTS, bars_of_component
+from eigenstream.plotting.canvas import MOST_COLUMNS, MOST_COMPONENTS, bars_of_component
 from eigenstream.prototypes import CompetitiveLearning, SelfOrganizingMap
 from eigenstream.reports.base import Drawing, PageTable, Section
 from eigenstream.subspace import pair_risks

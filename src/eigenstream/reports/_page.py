@@ -275,11 +275,7 @@ def _spectrum(estimator: Estimator, dt: float, unit: str) -> Iterator[PageTable]
     lag = known(estimator, "lag")
     share, rho, held_out = (
         known(estimator, name)
-        for name in (
-            "explained_variance_ratio_",
-            "result_.autocorrelations",
-            "result_.held_out",
-        )
+        for name in ("explained_variance_ratio_", "result_.autocorrelations", "result_.held_out")
     )
     if share is not None:
         columns.append(("explained variance", share, ".2%"))

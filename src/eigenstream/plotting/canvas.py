@@ -9,6 +9,7 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.rcsetup import cycler
+from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
 #: Stands for the colour of the page's text: in an SVG it becomes ``currentColor``.
 INK = "#010203"
@@ -19,6 +20,15 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", INK
 
 #: The colour of what is only there to compare with.
 GREY = "#8a8f98"
+
+#: Wider components without names are drawn as profiles along the columns.
+MOST_NAMES = 24
+
+#: Components whose weights are drawn, the bars of all of them, and of one component.
+MOST_COMPONENTS, MOST_ROWS, MOST_OF_COMPONENT = 12, 60, 10
+
+#: Columns of a picture of windows. With more, only those that an alarm names are drawn.
+MOST_COLUMNS = 40
 
 #: The marker of each class, in addition to its colour.
 MARKERS = "os^Dv<>P"
@@ -133,12 +143,40 @@ def panels(rows: Sequence[int], heights: Sequence[float], width: float = 8.6) ->
     return drawn
 
 
-def legend(ax: Axes, where: Any, **options: object) -> None:
-    legend = ax.legend(loc=where, frameon=False, labelcolor=INK, **options)
-    legend.get_title().set_color(INK)
+def prepared(
+    ax: Axes | None, title: str, width: float = 5.0, height: float = 3.6, **settings: Any
+) -> Axes:
+    """Return axes with settings such as labels, by default those of a new figure with a title."""
+    ax = axes(width, height, title) if ax is None else ax
+    ax.set(**settings)
+    return ax
+
+
+def bare(ax: Axes) -> None:
+    """Remove the grid and the frame of a picture without a scale."""
+    ax.grid(False)
+    ax.spines[:].set_visible(False)
+    ax.tick_params(length=0)
+
+
+def legend(ax: Axes, where: Any = "best", **options: object) -> None:
+    """Add a legend if the axes have labelled parts."""
+    if ax.get_legend_handles_labels()[1]:
+        drawn = ax.legend(loc=where, frameon=False, labelcolor=INK, **options)
+        drawn.get_title().set_color(INK)
+
+
+def note(ax: Axes, text: object, place: Any, **options: Any) -> None:
+    """Write a text at a place of the data, or with ``textcoords`` at a distance from it."""
+    ax.annotate(literal(text), place, **{"color": INK, "fontsize": 9, **options})
+
+
+#: The coordinates of a note whose height alone is one of the data.
+BESIDE = ("axes fraction", "data")
 
 
 def colour_bar(ax: Axes, drawn: Any, label: str) -> None:
+    """Add the scale of the colours."""
     figure = ax.get_figure()
     assert figure is not None
     bar = figure.colorbar(drawn, ax=ax, shrink=0.8)
@@ -153,9 +191,16 @@ def colours(count: int, ax: Axes | None = None, color: Any = None) -> Sequence[A
     return [COLOURS[(used + k) % len(COLOURS)] if color is None else color for k in range(count)]
 
 
-def dashes(count: int) -> Sequence[Any]:
-    """Return line styles: the gaps of a later curve show an equal curve below it."""
-    return ["-", *((0, (6.0 / k, 4.0)) for k in range(1, count))][:count]
+def whole_ticks(ax: Axes) -> None:
+    """Mark the horizontal axis at a few whole numbers."""
+    ax.xaxis.set_major_locator(MaxNLocator(5, integer=True, steps=[1, 2, 5, 10]))
+
+
+def plain_ticks(axis: Any, low: float, high: float) -> None:
+    """Mark a logarithmic axis at 1, 2, 5, 10 and so on."""
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 300 * low else (1.0,)))
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_locator(NullLocator())
 
 
 def save(ax: Axes, file: Any, kind: str | None = None) -> None:
@@ -231,3 +276,12 @@ def svg(ax: Axes, name: str) -> str:
     text = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", text, count=1)
     text = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", text, count=1)
     return text.replace(INK, "currentColor")
+
+
+def bars_of_component(n_components: int, n_features: int) -> int:
+    """Return the number of bars of each component.
+
+    >>> [bars_of_component(*sizes) for sizes in [(2, 30), (12, 30), (2, 4)]]
+    [10, 5, 4]
+    """
+    return min(n_features, MOST_OF_COMPONENT, max(MOST_ROWS // n_components, 3))
