@@ -36,7 +36,7 @@ from eigenstream.rows.door import as_floats, chunk_of, is_stream, labelled_strea
 from eigenstream.rows.fit import Fit, fit_of
 from eigenstream.rows.guard import Guarded, changing, publishes, reads
 from eigenstream.rows.prepared import fits_dask
-from eigenstream.schedules import Auto, as_schedule
+from eigenstream.schedules import Auto, Schedule, as_schedule
 
 #: Numbers in a part of a stream within which rows are shuffled (64 MB). Larger parts mix more rows.
 PART = 2**23
@@ -54,7 +54,7 @@ OF_ROWS = (
 )
 
 
-@storable(**FITTED, _begun="dict", n_iter_="int", converged_="bool", _records="list")
+@storable(**FITTED, _begun="dict", n_iter_="int", converged_="bool", _records="list", _steps="int")
 class Neurons(Guarded, ABC):
     """Base of all neurons.
 
@@ -74,6 +74,8 @@ class Neurons(Guarded, ABC):
         The recorded weights, and the loss of each pass or chunk if the rule has one.
     n_iter_ : int
         The number of passes, or of chunks after ``partial_fit``.
+    n_steps_ : int
+        The number of learning steps.
     """
 
     _parameter_constraints: ClassVar[Constraints] = {
@@ -83,6 +85,8 @@ class Neurons(Guarded, ABC):
         "random_state": ["random_state"],
     }
 
+    #: The number of rows in a step.
+    batch_size: int = 1
     max_iter: int
     record_every: int | None
     random_state: RandomState
@@ -98,7 +102,7 @@ class Neurons(Guarded, ABC):
         """Check the parameters, and start again."""
         self._check()
         self._begun = {k: v for k, v in self.get_params(deep=False).items() if k not in OF_FIT}
-        self.n_iter_, self.converged_ = 0, False
+        self._steps, self.n_iter_, self.converged_ = 0, 0, False
         self._records: list[Any] = []
 
     def _forget(self, *names: str) -> None:
@@ -113,6 +117,12 @@ class Neurons(Guarded, ABC):
         check_is_fitted(self)
         return History.of(self._records, vars(self).get("loss_curve_"))
 
+    @property
+    def n_steps_(self) -> int:
+        """The number of learning steps."""
+        check_is_fitted(self)
+        return self._steps
+
     def _start_or_continue(self) -> bool:
         """Prepare for a chunk; return whether it is the first one."""
         first = not self._begun
@@ -121,6 +131,32 @@ class Neurons(Guarded, ABC):
         else:
             self._check_once(lambda: checks.check_unchanged(self._begun, vars(self)))
         return first
+
+    @abstractmethod
+    def _parts(self) -> tuple[Any, ...]:
+        """Return copies of what ``history_`` records."""
+
+    def _recorded(self, n_rows: int) -> Iterator[slice]:
+        """Yield parts of the rows that end at the steps to record; count and record them."""
+        start, size, every = 0, self.batch_size, self.record_every or n_rows
+        while start < n_rows:
+            stop = min(start + (every - self._steps % every) * size, n_rows)
+            yield slice(start, stop)
+            self._steps += -(-(stop - start) // size)
+            if self.record_every is not None and self._steps % every == 0:
+                self._records.append((self._steps, *self._parts()))
+            start = stop
+
+    def _schedule(self) -> Schedule:
+        """Return the schedule of the learning rate."""
+        return as_schedule(vars(self)["learning_rate"])
+
+    def _check_stable(self, done: int, gains: Float64s, remedy: str = "") -> None:
+        """Raise if fewer steps were done than there are learning rates."""
+        if done < len(gains):
+            remedy = remedy or "Use a smaller learning rate, or learning_rate='auto'."
+            remedy += " The call has changed nothing."
+            raise UnstableStepError(self._steps + done, float(gains[done]), remedy)
 
     def __sklearn_is_fitted__(self) -> bool:
         """Return True after the first row."""
@@ -146,7 +182,7 @@ class Block(NamedTuple):
 Start = Callable[[], Iterable[Block]]
 
 
-@storable(_steps="int", loss_curve_="list[number]")
+@storable(loss_curve_="list[number]")
 class SupervisedNeurons(Neurons):
     """Base of the neurons that learn from rows with targets, one row at a time.
 
@@ -159,8 +195,6 @@ class SupervisedNeurons(Neurons):
     ----------
     loss_curve_ : list of float
         The mean loss of each pass or chunk, measured before each step.
-    n_steps_ : int
-        The number of learning steps.
     """
 
     _parameter_constraints: ClassVar[Constraints] = Neurons._parameter_constraints | {
@@ -170,8 +204,6 @@ class SupervisedNeurons(Neurons):
     }
 
     shuffle: bool
-    #: The number of rows in a step.
-    batch_size: int = 1
     #: True if ``fit`` continues with the weights and targets of the previous one.
     warm_start: bool = False
 
@@ -195,18 +227,8 @@ class SupervisedNeurons(Neurons):
         """Take the steps of some rows in this order; return the sum of their losses."""
 
     @abstractmethod
-    def _parts(self) -> tuple[Any, Any]:
-        """Return copies of the weights and of the intercepts."""
-
-    @abstractmethod
     def _respond(self, rows: Float64s) -> Float64s:
         """Return the responses of the units, one in each column."""
-
-    @property
-    def n_steps_(self) -> int:
-        """The number of learning steps."""
-        check_is_fitted(self)
-        return self._steps
 
     @property
     def _restart(self) -> str:
@@ -311,7 +333,7 @@ class SupervisedNeurons(Neurons):
 
     def _start(self) -> None:
         super()._start()
-        self._steps, self.loss_curve_ = 0, []
+        self.loss_curve_: list[float] = []
         if not self.warm_start:
             self._forget("classes_", "_targets_", "_flat")
         self._forget("safe_rate_", *OF_ROWS)
@@ -333,16 +355,7 @@ class SupervisedNeurons(Neurons):
 
     def _show(self, block: Block, order: NDArray[np.int64]) -> float:
         """Take a step on each ``batch_size`` rows; return the sum of the losses."""
-        total, size = 0.0, self.batch_size
-        while len(order):
-            every = self.record_every or len(order)
-            stop = (every - self._steps % every) * size
-            here, order = order[:stop], order[stop:]
-            total += self._advance(block, here)
-            self._steps += -(-len(here) // size)
-            if self.record_every is not None and self._steps % every == 0:
-                self._records.append((self._steps, *self._parts()))
-        return total
+        return sum(self._advance(block, order[part]) for part in self._recorded(len(order)))
 
     def _learn_chunk(
         self, X: RowsLike, y: LabelsLike, sample_weight: WeightsLike, classes: LabelsLike = None
@@ -376,13 +389,7 @@ class SupervisedNeurons(Neurons):
 
     def _gains(self, n: int) -> Float64s:
         """Return the learning rates of the next steps."""
-        return as_schedule(vars(self)["learning_rate"]).gains(self._steps, n)
-
-    def _check_stable(self, done: int, gains: Float64s, remedy: str) -> None:
-        """Raise if fewer steps were done than there are learning rates."""
-        if done < len(gains):
-            remedy += " The call has changed nothing."
-            raise UnstableStepError(self._steps + done, float(gains[done]), remedy)
+        return self._schedule().gains(self._steps, n)
 
     # ---- checks ----------------------------------------------------------------------------
 

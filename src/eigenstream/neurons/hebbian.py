@@ -1,8 +1,8 @@
 """Hebbian neurons that find principal components: Oja's unit and Sanger's network."""
 
 from abc import abstractmethod
-from dataclasses import replace
-from typing import ClassVar, Self
+from math import sqrt
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,10 +10,9 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream import online
 from eigenstream.core.checks import real_array, warn_user
 from eigenstream.core.documented import COUNT, documented, documented_by, words
-from eigenstream.core.linalg import Float64s
+from eigenstream.core.linalg import Float64s, orthonormalized
 from eigenstream.core.storable import storable
 from eigenstream.core.types import (
     Checkpoint,
@@ -24,18 +23,19 @@ from eigenstream.core.types import (
     RowsLike,
     Values,
 )
+from eigenstream.kernels.base import njit
 from eigenstream.neurons._base import Neurons
+from eigenstream.online.blocks import STRETCH, automatic, next_rate
+from eigenstream.online.plan import Plan, check_start
 from eigenstream.rows.chunk import Chunk
 from eigenstream.rows.door import as_floats, chunk_of, validated
 from eigenstream.rows.fit import KEEPING, Fit, fit_of, keeper_of
-from eigenstream.rows.guard import changing, publishes, reads
+from eigenstream.rows.guard import changing, publishes
 from eigenstream.rows.prepared import fits_dask, learns_rows, maps_streams, reads_rows
-from eigenstream.schedules import Auto, LearningRate
-from eigenstream.subspace.solvers.flow import FlowSums
-from eigenstream.subspace.sums.learner import Learner
+from eigenstream.schedules import Auto, LearningRate, Schedule
 
-FORMS = {"normalized": online.OJA_NORMALIZED, "linear": online.OJA_LINEAR, "hebb": online.HEBB}
-
+#: Whether a unit subtracts the responses of the units up to itself, and whether it is normalised.
+FORMS = {"normalized": (False, True), "linear": (True, False), "hebb": (False, False)}
 
 #: A product with the covariance turns converged weights by at most this angle in degrees. A smaller
 #: limit warns of weights that fluctuate with the learning rate.
@@ -95,7 +95,78 @@ class Witness:
         return angles
 
 
-@storable(_learner="Learner", _latest="f8 units D", explained_variance_ratio_="f8 units?")
+@storable(weights="f8 units D", average="f8 units D", mean="f8 D", pace="f8 5")
+class HebbianUnits(NamedTuple):
+    """Linear units that learn from the same rows. The loop updates the arrays in place."""
+
+    weights: Float64s
+    average: Float64s  # of the weights over the steps, or the last weights
+    mean: Float64s
+    pace: Float64s  # the state of the automatic learning rate
+
+    def copy(self) -> "HebbianUnits":
+        """Return a copy."""
+        return HebbianUnits(*(values.copy() for values in self))
+
+
+# The sums may be reordered, so that they run in vector registers.
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
+def hebbian_steps(
+    units: Any,
+    rows: Any,
+    first: int,
+    rates: Any,
+    factors: Any,
+    form: Any,
+    center: bool,
+    power: float,
+) -> Any:
+    """Take the step w_k += lr_k y_k (u - sum_{l<=k} y_l w_l) for each row; return their number.
+
+    u is the row minus the mean of the rows before it. ``form`` has two flags: without the first one
+    the sum is left out, and with the second one each w_k is divided by its norm. ``first`` steps
+    were taken before. A ``power`` of at least zero averages the weights after t steps by t^power. A
+    step that is too large ends the loop before it changes anything.
+    """
+    W, average, mean, pace = units
+    (d, D), (subtracts, normalizes) = W.shape, form
+    u, y = np.empty(D), np.empty(d)
+    for t in range(len(rows)):
+        row, n = rows[t], first + t + 1.0
+        square = energy = 0.0
+        share = 1.0 / n if center else 0.0
+        for j in range(D):
+            # Any mean near the data keeps the digits of the rows.
+            u[j] = row[j] - (row[j] if center and n == 1.0 else mean[j])
+            square += u[j] * u[j]
+        for k in range(d):
+            y[k] = 0.0
+            for j in range(D):
+                y[k] += W[k, j] * u[j]
+            energy += y[k] * y[k]
+        # A row counts 1 - 1 / n times: the steps then add up to the scatter about the final mean.
+        size = (1.0 - share) * sqrt(square) * sqrt(energy)
+        rate = next_rate(rates[t], size, 0.0, pace)
+        if not rate * size < STRETCH:
+            return t
+        for j in range(D):
+            mean[j] = row[j] if center and n == 1.0 else mean[j] + share * u[j]
+        past = (1.0 - 1.0 / n) ** (power + 1.0)
+        for k in range(d):
+            step, pull, square = rate * factors[k] * (1.0 - share) * y[k], y[k] * subtracts, 0.0
+            for j in range(D):
+                u[j] -= pull * W[k, j]
+                W[k, j] += step * u[j]
+                square += W[k, j] * W[k, j]
+            scale = 1.0 / sqrt(square) if normalizes else 1.0
+            for j in range(D if normalizes else 0):
+                W[k, j] *= scale
+            for j in range(D if power >= 0.0 else 0):
+                average[k, j] += (1.0 - past) * (W[k, j] - average[k, j])
+    return len(rows)
+
+
+@storable(_units="HebbianUnits", _latest="f8 units D", explained_variance_ratio_="f8 units?")
 class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
     """Base of the estimators whose units learn by a Hebbian rule, one observation at a time.
 
@@ -103,8 +174,8 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
     ----------
     center : bool, default=True
         Subtract from each row the mean of the rows before it.
-    init : "random", "data" or array of shape (n_components, n_features), default="random"
-        The initial weights: random directions, the first rows, or given weights.
+    init : "random" or array of shape (n_components, n_features), default="random"
+        The initial weights: random directions, or given weights.
     max_iter : int, default=10
         The largest number of passes of ``fit``.
     tol : float, default=1e-2
@@ -125,7 +196,7 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
     _parameter_constraints: ClassVar[Constraints] = Neurons._parameter_constraints | {
         "learning_rate": "no_validation",
         "center": ["boolean"],
-        "init": "no_validation",
+        "init": [words("random"), "array-like"],
     }
     #: The schedule of learning_rate="auto".
     AUTO: ClassVar[Auto]
@@ -136,16 +207,18 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
     init: ArrayLike
     tol: float
 
-    _learner: Learner
+    _units: HebbianUnits
+    #: The components after the last complete pass.
     _latest: Float64s
 
+    @property
     @abstractmethod
-    def _rule(self) -> online.Rule:
-        """Return the rule."""
+    def _form(self) -> tuple[bool, bool]:
+        """The two flags of the form of ``hebbian_steps``."""
 
-    def _rates(self) -> Float64s | None:
-        """Return a factor of the learning rate for each unit, or None."""
-        return None
+    def _factors(self) -> Float64s:
+        """Return a factor of the learning rate for each unit."""
+        return np.ones(self.n_components)
 
     @fits_dask
     @documented_by(KEEPING)
@@ -199,10 +272,13 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
             return self
         while not self.converged_ and self.n_iter_ < self.max_iter:
             for chunk in fit.learning(fit.turn):
-                self._learner.add(Chunk(chunk.heavy().rows))
-            if not self._learner.n_rows:
+                self._learn(chunk.heavy().rows)
+            if not self._steps:
                 raise ValueError(f"{fit.source!r} has no rows. Pass a stream with rows.")
-            self._compare()
+            before, self._latest = self._latest, self.components_
+            change = np.linalg.norm(self._latest - before)
+            self.converged_ = bool(self.n_iter_ > 0 and change <= self.tol * np.linalg.norm(before))
+            self.n_iter_ += 1
         if fit.rows.rereadable:
             self._examine(fit)
         fit.end()
@@ -210,7 +286,7 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
 
     def _examine(self, fit: Fit) -> None:
         """Set the explained variances, and warn of components that are far from converged."""
-        witness = fit.learn(Witness(self._latest, self._learner.ahead().mean), None)
+        witness = fit.learn(Witness(self._latest, self.mean_), None)
         self.explained_variance_ratio_ = witness.ratios()
         turns = witness.turns()
         worst = int(turns.argmax())
@@ -256,60 +332,70 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
         chunk = chunk_of(self, X, reset=first)
         if first:
             self._begin(chunk.rows.shape[1])
+        else:  # after an error the old values are unchanged
+            self._units, self._records = self._units.copy(), self._records.copy()
         self._forget("explained_variance_ratio_")
         self.converged_ = False
-        self._guard.mark()
-        self._learner.add(chunk)
+        self._learn(chunk.rows)
         self.n_iter_ += 1
 
     def _begin(self, n_features: int) -> None:
-        """Set a learner that has learned nothing."""
-        plan = online.Plan(
-            self.n_components,
-            center=self.center,
-            learning_rate=self.AUTO if str(self.learning_rate) == "auto" else self.learning_rate,
-            init=self.init,
-            seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
-            rates=self._rates(),
-        )
-        if self.record_every is not None:
-            plan = replace(plan, hook=self._record, hook_every=self.record_every)
-        self._learner = FlowSums(n_features, self._rule(), plan).learner()
-        self._latest = np.zeros((self.n_components, n_features))
+        """Set units that have learned nothing."""
+        plan = Plan(self.n_components, init=self.init)
+        check_start(plan, n_features, orthonormal=False)
+        random = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+        if isinstance(self.init, str):
+            normal = random.standard_normal((n_features, self.n_components))
+            weights = np.ascontiguousarray(orthonormalized(normal).T)
+        else:
+            weights = np.array(self.init, np.float64, order="C")
+        rate = self._schedule()
+        pace = automatic(rate.c if isinstance(rate, Auto) else 0.0, 1.0)
+        self._units = HebbianUnits(weights, weights.copy(), np.zeros(n_features), pace)
+        self._latest = np.zeros_like(weights)
 
-    def _record(self, progress: online.Progress) -> None:
-        self._records.append((progress.step, progress.components))
+    def _schedule(self) -> Schedule:
+        return self.AUTO if str(self.learning_rate) == "auto" else super()._schedule()
 
-    def _compare(self) -> None:
-        """Count a pass or a chunk, and compare the weights with the previous ones."""
-        before, self._latest = self._latest, self._current_weights()
-        far = np.linalg.norm(self._latest - before)
-        self.converged_ = bool(self.n_iter_ > 0 and far <= self.tol * np.linalg.norm(before))
-        self.n_iter_ += 1
+    def _check(self) -> None:
+        super()._check()
+        self._schedule(), self._factors()
 
-    def _current_weights(self) -> Float64s:
-        return np.array(self._learner.ahead().sums.vectors, np.float64)
+    def _learn(self, rows: Matrix) -> None:
+        """Take a step for each row."""
+        rate, factors = self._schedule(), self._factors()
+        averaging = rate.averaging if isinstance(rate, Auto) else None
+        power = -1.0 if averaging is None else float(averaging)
+        rows = np.require(rows, np.float64, ["C", "W"])
+        for part in self._recorded(len(rows)):
+            rates = rate.gains(self._steps, part.stop - part.start)
+            how = factors, self._form, self.center, power
+            self._check_stable(
+                hebbian_steps(self._units, rows[part], self._steps, rates, *how), rates
+            )
+            if averaging is None:
+                self._units.average[:] = self._units.weights
+
+    def _parts(self) -> tuple[Float64s]:
+        return (self.components_,)
 
     @property
-    @reads
     def components_(self) -> Float64s:
         """The weights, one unit in each row, averaged over the steps with "auto"."""
         check_is_fitted(self)
-        return self._current_weights()
+        return self._mean_weights(self._units)
 
     @property
-    @reads
     def mean_(self) -> Float64s:
         """The mean that is subtracted from each row; zeros with ``center=False``."""
         check_is_fitted(self)
-        return self._learner.ahead().mean
+        return self._units.mean.copy()
 
-    @property
-    @reads
-    def n_steps_(self) -> int:
-        """The number of learning steps."""
-        check_is_fitted(self)
-        return self._learner.n_rows
+    def _mean_weights(self, units: HebbianUnits) -> Float64s:
+        average = units.average.copy()
+        if self._form[1]:
+            average /= np.linalg.norm(average, axis=1, keepdims=True)
+        return average
 
     @maps_streams
     def transform(self, X: RowsLike) -> Values:
@@ -368,21 +454,12 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
     def _rows_to_read(self, X: RowsLike) -> tuple[Matrix, Values, Values]:
         """Return rows, and in their dtype the weights and the mean."""
         check_is_fitted(self)
-        rows = as_floats(validated(self, X, reset=False, sparse=False))
-        with self._guard.reading():
-            learner = self._learner.ahead()
-            weights = np.array(learner.sums.vectors, rows.dtype)
-            return rows, weights, learner.mean.astype(rows.dtype)
+        rows, units = as_floats(validated(self, X, reset=False, sparse=False)), self._units
+        return rows, self._mean_weights(units).astype(rows.dtype), units.mean.astype(rows.dtype)
 
     @property
     def _n_features_out(self) -> int:
         return self.n_components
-
-    def _loaded(self) -> None:
-        """Set the hook again."""
-        if self._begun and self._begun["record_every"] is not None:
-            sums, every = self._learner.sums, self._begun["record_every"]
-            sums.plan = replace(sums.plan, hook=self._record, hook_every=every)
 
     def __sklearn_tags__(self) -> Tags:
         """Describe the estimator to scikit-learn."""
@@ -455,7 +532,8 @@ class OjaNeuron(OnlineNeurons):
         self.record_every = record_every
         self.random_state = random_state
 
-    def _rule(self) -> online.Rule:
+    @property
+    def _form(self) -> tuple[bool, bool]:
         return FORMS[self.form]
 
 
@@ -537,16 +615,17 @@ class SangerNetwork(OnlineNeurons):
         self.record_every = record_every
         self.random_state = random_state
 
-    def _rule(self) -> online.Rule:
-        return online.SANGER_NORMALIZED if self.normalize else online.SANGER
+    @property
+    def _form(self) -> tuple[bool, bool]:
+        return True, self.normalize
 
-    def _rates(self) -> Float64s | None:
+    def _factors(self) -> Float64s:
         if self.unit_rates is None:
-            return None
-        rates = real_array(self.unit_rates, "unit_rates")
+            return super()._factors()
+        rates = real_array(self.unit_rates, "unit_rates").astype(np.float64)
         if rates.shape != (self.n_components,) or not (np.isfinite(rates) & (rates >= 0)).all():
             raise ValueError(
                 f"unit_rates={self.unit_rates!r} is invalid. Pass {self.n_components} "
                 "non-negative factors, one for each unit."
             )
-        return np.asarray(rates, np.float64)
+        return rates

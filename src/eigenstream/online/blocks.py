@@ -16,7 +16,7 @@ import numpy as np
 from eigenstream.kernels.base import njit, types
 from eigenstream.online.rules import inner, loops
 
-__all__ = ["advance_loop", "automatic", "mean_shares", "pointer"]
+__all__ = ["advance_loop", "automatic", "mean_shares", "next_rate", "pointer"]
 
 #: Penalised terms let the errors of an orthonormal frame grow by exp(strain). The frame is made
 #: orthonormal again at this strain. A larger value costs digits, a smaller one time.
@@ -26,7 +26,7 @@ STRAIN = 2.0
 #: step the weights by STRETCH.
 EXPLODED, STRETCH = 1e18, 1e6
 
-#: The numbers of the automatic learning rate, see ``_next_rate``.
+#: The numbers of the automatic learning rate, see ``next_rate``.
 MEAN, FACTOR, KEEP, MEDIAN, COUNT = range(5)
 
 #: The changes of the running median, and the root of the largest step in running medians.
@@ -114,7 +114,7 @@ def _rule_tables(inner, own, half, gram, r, orthonormal, norms, W, U):
 
 
 @inner
-def _next_rate(rate, strength, penalty, adapt):
+def next_rate(rate, strength, penalty, adapt):
     """Return the schedule's rate, or factor / sqrt(t mean |A V|^2) where ``adapt`` has a factor.
 
     The mean has weights t^3, because the first steps saw another V. No step counts more than ten
@@ -181,7 +181,7 @@ def _take_steps(step, W, U, Y, gram, limit, signs, rates, units, adapt):
             load = -signs[t, i] * G[i, i]
             penalty = load if load > penalty else penalty
         strength = _strength(G, responses, signs[t])
-        rates[t] = _next_rate(rates[t], strength, penalty, adapt)
+        rates[t] = next_rate(rates[t], strength, penalty, adapt)
         if not sound or rates[t] * strength >= STRETCH:
             return t
         for k in range(d):
