@@ -10,7 +10,9 @@ from eigenstream.neurons._backpropagation import (
     backpropagation_steps,
 )
 from eigenstream.neurons._base import Block
+from eigenstream.neurons.hebbian import HebbianUnits, hebbian_steps
 from eigenstream.neurons.linear import Units, adaline_steps, perceptron_steps
+from eigenstream.online.blocks import automatic
 
 N, D = 203, 12
 RNG = np.random.default_rng(0)
@@ -45,6 +47,53 @@ def test_the_loops_take_the_same_steps():
     units = Units(np.zeros((1, D + 1)), np.zeros(1, np.int64))
     perceptron_steps(units, block._replace(factors=GAINS), order)
     np.testing.assert_allclose(units.weights[0], by_hand(perceptron), rtol=0, atol=203 * 1e-15)
+
+
+def hebbian(start, form, center, power):
+    """The textbook's steps of three units with factors of the rate, and the mean of the weights."""
+    (subtracts, normalizes), W = form, start.copy()
+    mean, average = np.zeros(D), start.copy()
+    for t, (x, eta) in enumerate(zip(ROWS, GAINS / 5, strict=True)):
+        share = 1 / (t + 1) if center else 0.0
+        mean = x if center and t == 0 else mean
+        u = x - mean
+        y = W @ u
+        change = np.array([u - subtracts * y[: k + 1] @ W[: k + 1] for k in range(3)])
+        W = W + (eta * FACTORS * (1 - share) * y)[:, None] * change
+        W = W / np.linalg.norm(W, axis=1, keepdims=True) if normalizes else W
+        mean = mean + share * u
+        average = average + (1 - (t / (t + 1)) ** (power + 1)) * (W - average)
+    return W, average, mean
+
+
+FACTORS = np.array([1.0, 0.5, 2.0])
+
+
+@pytest.mark.parametrize("form", [(False, True), (True, False), (False, False), (True, True)])
+@pytest.mark.parametrize("center", [True, False])
+def test_the_hebbian_loop_takes_the_steps_of_the_textbook(form, center):
+    start = np.random.default_rng(1).standard_normal((3, D)) / 4
+    units = HebbianUnits(start.copy(), start.copy(), np.zeros(D), automatic(0.0, 1.0))
+    for part in (slice(0, 50), slice(50, N)):
+        done = hebbian_steps(
+            units, ROWS[part], part.start, GAINS[part] / 5, FACTORS, form, center, 1.5
+        )
+        assert done == part.stop - part.start
+    for found, expected in zip(units, hebbian(start, form, center, 1.5), strict=False):
+        scale = np.abs(expected).max(initial=1e-300)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * scale)
+
+
+def test_a_hebbian_step_that_is_too_large_changes_nothing():
+    start, rows = np.eye(2, D), ROWS.copy()
+    rows[7] = 1e200
+    units = HebbianUnits(start.copy(), start.copy(), np.zeros(D), automatic(0.0, 1.0))
+    arguments = np.ones(2), (True, False), True, 1.0
+    assert hebbian_steps(units, rows, 0, GAINS, *arguments) == 7
+    before = units.copy()
+    assert hebbian_steps(units, rows[7:], 7, GAINS[7:], *arguments) == 0
+    for now, then in zip(units, before, strict=True):
+        np.testing.assert_array_equal(now[:], then)
 
 
 PHI = {

@@ -126,7 +126,7 @@ def hebbian_steps(
     u is the row minus the mean of the rows before it. ``form`` has two flags: without the first one
     the sum is left out, and with the second one each w_k is divided by its norm. ``first`` steps
     were taken before. A ``power`` of at least zero averages the weights after t steps by t^power. A
-    step that is too large ends the loop before it changes anything.
+    step that is too large ends the loop before it changes the weights.
     """
     W, average, mean, pace = units
     (d, D), (subtracts, normalizes) = W.shape, form
@@ -151,7 +151,7 @@ def hebbian_steps(
             return t
         for j in range(D):
             mean[j] = row[j] if center and n == 1.0 else mean[j] + share * u[j]
-        past = (1.0 - 1.0 / n) ** (power + 1.0)
+        fresh = 1.0 - (1.0 - 1.0 / n) ** (power + 1.0) if power >= 0.0 else 0.0
         for k in range(d):
             step, pull, square = rate * factors[k] * (1.0 - share) * y[k], y[k] * subtracts, 0.0
             for j in range(D):
@@ -159,10 +159,9 @@ def hebbian_steps(
                 W[k, j] += step * u[j]
                 square += W[k, j] * W[k, j]
             scale = 1.0 / sqrt(square) if normalizes else 1.0
-            for j in range(D if normalizes else 0):
+            for j in range(D if normalizes or power >= 0.0 else 0):
                 W[k, j] *= scale
-            for j in range(D if power >= 0.0 else 0):
-                average[k, j] += (1.0 - past) * (W[k, j] - average[k, j])
+                average[k, j] += fresh * (W[k, j] - average[k, j])
     return len(rows)
 
 
