@@ -34,7 +34,7 @@ from eigenstream.rows.guard import changing, publishes
 from eigenstream.rows.prepared import fits_dask, learns_rows, maps_streams, reads_rows
 from eigenstream.schedules import Auto, LearningRate, Schedule
 
-#: Whether a unit subtracts the responses of the units up to itself, and whether it is normalised.
+#: Two flags: a unit subtracts the responses of the units up to itself, and it is normalised.
 FORMS = {"normalized": (False, True), "linear": (True, False), "hebb": (False, False)}
 
 #: A product with the covariance turns converged weights by at most this angle in degrees. A smaller
@@ -345,7 +345,7 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
         random = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         if isinstance(self.init, str):
             normal = random.standard_normal((n_features, self.n_components))
-            weights = np.ascontiguousarray(orthonormalized(normal).T)
+            weights: Float64s = np.array(orthonormalized(normal).T, np.float64, order="C")
         else:
             weights = np.array(self.init, np.float64, order="C")
         rate = self._schedule()
