@@ -3,15 +3,18 @@
 import numpy as np
 import pytest
 
-from eigenstream.neurons._backpropagation import (
+from eigenstream.neurons._base import Block
+from eigenstream.neurons._steps import (
     ACTIVATIONS,
     OUTPUTS,
+    HebbianUnits,
     Network,
+    Units,
+    adaline_steps,
     backpropagation_steps,
+    hebbian_steps,
+    perceptron_steps,
 )
-from eigenstream.neurons._base import Block
-from eigenstream.neurons.hebbian import HebbianUnits, hebbian_steps
-from eigenstream.neurons.linear import Units, adaline_steps, perceptron_steps
 from eigenstream.online.blocks import automatic
 
 N, D = 203, 12

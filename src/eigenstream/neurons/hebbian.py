@@ -1,8 +1,7 @@
 """Hebbian neurons that find principal components: Oja's unit and Sanger's network."""
 
 from abc import abstractmethod
-from math import sqrt
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,9 +22,9 @@ from eigenstream.core.types import (
     RowsLike,
     Values,
 )
-from eigenstream.kernels.base import njit
 from eigenstream.neurons._base import Neurons
-from eigenstream.online.blocks import STRETCH, automatic, next_rate
+from eigenstream.neurons._steps import HebbianUnits, hebbian_steps
+from eigenstream.online.blocks import automatic
 from eigenstream.online.plan import Plan, check_start
 from eigenstream.rows.chunk import Chunk
 from eigenstream.rows.door import as_floats, chunk_of, validated
@@ -93,76 +92,6 @@ class Witness:
             if length > EXACT * np.linalg.norm(product):
                 angles[k] = np.degrees(np.arccos(min(abs(float(unit @ rest)) / length, 1.0)))
         return angles
-
-
-@storable(weights="f8 units D", average="f8 units D", mean="f8 D", pace="f8 5")
-class HebbianUnits(NamedTuple):
-    """Linear units that learn from the same rows. The loop updates the arrays in place."""
-
-    weights: Float64s
-    average: Float64s  # of the weights over the steps, or the last weights
-    mean: Float64s
-    pace: Float64s  # the state of the automatic learning rate
-
-    def copy(self) -> "HebbianUnits":
-        """Return a copy."""
-        return HebbianUnits(*(values.copy() for values in self))
-
-
-# The sums may be reordered, so that they run in vector registers.
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
-def hebbian_steps(
-    units: Any,
-    rows: Any,
-    first: int,
-    rates: Any,
-    factors: Any,
-    form: Any,
-    center: bool,
-    power: float,
-) -> Any:
-    """Take the step w_k += lr_k y_k (u - sum_{l<=k} y_l w_l) for each row; return their number.
-
-    u is the row minus the mean of the rows before it. ``form`` has two flags: without the first one
-    the sum is left out, and with the second one each w_k is divided by its norm. ``first`` steps
-    were taken before. A ``power`` of at least zero averages the weights after t steps by t^power. A
-    step that is too large ends the loop before it changes the weights.
-    """
-    W, average, mean, pace = units
-    (d, D), (subtracts, normalizes) = W.shape, form
-    u, y = np.empty(D), np.empty(d)
-    for t in range(len(rows)):
-        row, n = rows[t], first + t + 1.0
-        square = energy = 0.0
-        share = 1.0 / n if center else 0.0
-        for j in range(D):
-            # Any mean near the data keeps the digits of the rows.
-            u[j] = row[j] - (row[j] if center and n == 1.0 else mean[j])
-            square += u[j] * u[j]
-        for k in range(d):
-            y[k] = 0.0
-            for j in range(D):
-                y[k] += W[k, j] * u[j]
-            energy += y[k] * y[k]
-        # A row counts 1 - 1 / n times: the steps then add up to the scatter about the final mean.
-        size = (1.0 - share) * sqrt(square) * sqrt(energy)
-        rate = next_rate(rates[t], size, 0.0, pace)
-        if not rate * size < STRETCH:
-            return t
-        for j in range(D):
-            mean[j] = row[j] if center and n == 1.0 else mean[j] + share * u[j]
-        fresh = 1.0 - (1.0 - 1.0 / n) ** (power + 1.0) if power >= 0.0 else 0.0
-        for k in range(d):
-            step, pull, square = rate * factors[k] * (1.0 - share) * y[k], y[k] * subtracts, 0.0
-            for j in range(D):
-                u[j] -= pull * W[k, j]
-                W[k, j] += step * u[j]
-                square += W[k, j] * W[k, j]
-            scale = 1.0 / sqrt(square) if normalizes else 1.0
-            for j in range(D if normalizes or power >= 0.0 else 0):
-                W[k, j] *= scale
-                average[k, j] += fresh * (W[k, j] - average[k, j])
-    return len(rows)
 
 
 @storable(_units="HebbianUnits", _latest="f8 units D", explained_variance_ratio_="f8 units?")

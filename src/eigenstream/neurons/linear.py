@@ -1,6 +1,6 @@
 """Single-layer neurons: Rosenblatt's perceptron and Adaline."""
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,9 @@ from eigenstream.core.checks import warn_user
 from eigenstream.core.documented import documented, words
 from eigenstream.core.linalg import Float64s
 from eigenstream.core.storable import storable
-from eigenstream.core.types import Array, Constraints, LabelsLike, Matrix, RandomState, Values
-from eigenstream.kernels.base import njit
+from eigenstream.core.types import Constraints, LabelsLike, Matrix, RandomState, Values
 from eigenstream.neurons._base import Block, Neurons, Start, stalled
+from eigenstream.neurons._steps import Units, adaline_steps, perceptron_steps
 from eigenstream.neurons._targets import LinearClassifying, LinearUnits, Regressing
 from eigenstream.rows.fit import Fit
 from eigenstream.schedules import LearningRate
@@ -47,51 +47,6 @@ UNEQUAL = 10.0
 
 #: The "adaptive" learning rate of ``partial_fit``.
 STREAM_RATE = 0.1
-
-
-# The sum may be reordered, so that it runs in vector registers.
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
-def response(weights: Any, row: Any) -> float:
-    """Return <w, x>.
-
-    >>> response(np.array([1.0, 2.0]), np.array([1.0, 0.5]))
-    2.0
-    """
-    total = 0.0
-    for j in range(row.shape[0]):
-        total += weights[j] * row[j]
-    return total
-
-
-@storable(weights="f8 units D+1", mistakes="i8 units")
-class Units(NamedTuple):
-    """Threshold units that learn from the same rows. The loop updates the arrays in place."""
-
-    weights: Array  # (units, D + 1)
-    mistakes: Array  # (units,)
-
-    def copy(self) -> "Units":
-        """Return a copy."""
-        return Units(*(values.copy() for values in self))
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def perceptron_steps(units: Units, block: Block, order: Any) -> float:
-    """Take the steps of rows in this order, and return the total weight of the mistakes.
-
-    A response of zero is a mistake. A mistake on a row of weight c adds c y x to the weights.
-    """
-    total = 0.0
-    for i in order:
-        row, c = block.rows[i], block.factors[i]
-        for k in range(units.weights.shape[0]):
-            y, w = block.targets[i, k], units.weights[k]
-            if y * response(w, row) <= 0.0:
-                total += c
-                units.mistakes[k] += 1
-                for j in range(row.shape[0]):
-                    w[j] += c * y * row[j]
-    return total
 
 
 @storable(
@@ -259,28 +214,6 @@ def _inseparable(rows: Float64s, signs: Float64s, intercept: bool) -> bool:
         return False
     shares = np.maximum(np.asarray(solution.x), 0.0)
     return bool(np.linalg.norm(shares @ units) < VANISHES * shares.sum())
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def adaline_steps(units: Any, block: Block, order: Any, gains: Any, limit: float) -> Any:
-    """Take steps of w_k += lr f e_k x, with e_k = d_k - <w_k, x>. Return their number and c |e|^2.
-
-    The factors f are the rows' weights c, divided by |x|^2 in the normalised form. The steps end
-    at an error that is not finite or above the limit.
-    """
-    total = 0.0
-    for s in range(order.shape[0]):
-        i = order[s]
-        for k in range(units.shape[0]):
-            w = units[k]
-            e = block.targets[i, k] - response(w, block.rows[i])
-            if not abs(e) <= limit:
-                return s, total
-            total += block.weights[i] * e * e
-            step = gains[s] * block.factors[i] * e
-            for j in range(w.shape[0]):
-                w[j] += step * block.rows[i, j]
-    return order.shape[0], total
 
 
 @storable(

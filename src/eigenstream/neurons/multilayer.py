@@ -14,7 +14,8 @@ from eigenstream.core.documented import COUNT, NOT_NEGATIVE, documented, words
 from eigenstream.core.linalg import Float64s, blas_threads
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Constraints, RandomState, RowsLike
-from eigenstream.neurons._backpropagation import (
+from eigenstream.neurons._base import Block, Start, SupervisedNeurons, stalled
+from eigenstream.neurons._steps import (
     ACTIVATIONS,
     OUTPUTS,
     Network,
@@ -22,7 +23,6 @@ from eigenstream.neurons._backpropagation import (
     mean_loss,
     network_answers,
 )
-from eigenstream.neurons._base import Block, Start, SupervisedNeurons, stalled
 from eigenstream.neurons._targets import Classifying, Regressing
 from eigenstream.rows.prepared import maps_streams
 from eigenstream.schedules import LearningRate

@@ -1,8 +1,8 @@
-"""Backpropagation through layers of units: the network, its answers and its steps."""
+"""The units of the neurons, and the compiled loops that take their steps."""
 
 from functools import cache
 from itertools import pairwise
-from math import exp, log, tanh
+from math import exp, log, sqrt, tanh
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +13,147 @@ from eigenstream.core.storable import storable
 from eigenstream.core.types import Array
 from eigenstream.kernels.base import njit, types
 from eigenstream.neurons._base import Block
+from eigenstream.online.blocks import STRETCH, next_rate
+
+#: The decorators of loops over rows. Sums that may be reordered run in vector registers.
+_loop_of_steps = njit(cache=True, nogil=True, error_model="numpy")
+_vectorised = njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
+
+
+@storable(weights="f8 units D", average="f8 units D", mean="f8 D", pace="f8 5")
+class HebbianUnits(NamedTuple):
+    """Linear units that learn from the same rows. The loop updates the arrays in place."""
+
+    weights: Float64s
+    average: Float64s  # of the weights over the steps, or the last weights
+    mean: Float64s
+    pace: Float64s  # the state of the automatic learning rate
+
+    def copy(self) -> "HebbianUnits":
+        """Return a copy."""
+        return HebbianUnits(*(values.copy() for values in self))
+
+
+@_vectorised
+def hebbian_steps(
+    units: HebbianUnits,
+    rows: Float64s,
+    first: int,
+    rates: Float64s,
+    factors: Float64s,
+    form: tuple[bool, bool],
+    center: bool,
+    power: float,
+) -> int:
+    """Take the step w_k += lr_k y_k (u - sum_{l<=k} y_l w_l) for each row; return their number.
+
+    u is the row minus the mean of the rows before it. ``form`` has two flags: without the first one
+    the sum is left out, and with the second one each w_k is divided by its norm. ``first`` steps
+    were taken before. A ``power`` of at least zero averages the weights after t steps by t^power. A
+    step that is too large ends the loop before it changes the weights.
+    """
+    W, average, mean, pace = units
+    (d, D), (subtracts, normalizes) = W.shape, form
+    u, y = np.empty(D), np.empty(d)
+    for t in range(len(rows)):
+        row, n = rows[t], first + t + 1.0
+        square = energy = 0.0
+        share = 1.0 / n if center else 0.0
+        for j in range(D):
+            # Any mean near the data keeps the digits of the rows.
+            u[j] = row[j] - (row[j] if center and n == 1.0 else mean[j])
+            square += u[j] * u[j]
+        for k in range(d):
+            y[k] = 0.0
+            for j in range(D):
+                y[k] += W[k, j] * u[j]
+            energy += y[k] * y[k]
+        # A row counts 1 - 1 / n times: the steps then add up to the scatter about the final mean.
+        size = (1.0 - share) * sqrt(square) * sqrt(energy)
+        rate = next_rate(rates[t], size, 0.0, pace)
+        if not rate * size < STRETCH:
+            return t
+        for j in range(D):
+            mean[j] = row[j] if center and n == 1.0 else mean[j] + share * u[j]
+        fresh = 1.0 - (1.0 - 1.0 / n) ** (power + 1.0) if power >= 0.0 else 0.0
+        for k in range(d):
+            step, pull, square = rate * factors[k] * (1.0 - share) * y[k], y[k] * subtracts, 0.0
+            for j in range(D):
+                u[j] -= pull * W[k, j]
+                W[k, j] += step * u[j]
+                square += W[k, j] * W[k, j]
+            scale = 1.0 / sqrt(square) if normalizes else 1.0
+            for j in range(D if normalizes or power >= 0.0 else 0):
+                W[k, j] *= scale
+                average[k, j] += fresh * (W[k, j] - average[k, j])
+    return len(rows)
+
+
+@_vectorised
+def response(weights: Any, row: Any) -> float:
+    """Return <w, x>.
+
+    >>> response(np.array([1.0, 2.0]), np.array([1.0, 0.5]))
+    2.0
+    """
+    total = 0.0
+    for j in range(row.shape[0]):
+        total += weights[j] * row[j]
+    return total
+
+
+@storable(weights="f8 units D+1", mistakes="i8 units")
+class Units(NamedTuple):
+    """Threshold units that learn from the same rows. The loop updates the arrays in place."""
+
+    weights: Array  # (units, D + 1)
+    mistakes: Array  # (units,)
+
+    def copy(self) -> "Units":
+        """Return a copy."""
+        return Units(*(values.copy() for values in self))
+
+
+@_loop_of_steps
+def perceptron_steps(units: Units, block: Block, order: Any) -> float:
+    """Take the steps of rows in this order, and return the total weight of the mistakes.
+
+    A response of zero is a mistake. A mistake on a row of weight c adds c y x to the weights.
+    """
+    total = 0.0
+    for i in order:
+        row, c = block.rows[i], block.factors[i]
+        for k in range(units.weights.shape[0]):
+            y, w = block.targets[i, k], units.weights[k]
+            if y * response(w, row) <= 0.0:
+                total += c
+                units.mistakes[k] += 1
+                for j in range(row.shape[0]):
+                    w[j] += c * y * row[j]
+    return total
+
+
+@_loop_of_steps
+def adaline_steps(units: Any, block: Block, order: Any, gains: Any, limit: float) -> Any:
+    """Take steps of w_k += lr f e_k x, with e_k = d_k - <w_k, x>. Return their number and c |e|^2.
+
+    The factors f are the rows' weights c, divided by |x|^2 in the normalised form. The steps end
+    at an error that is not finite or above the limit.
+    """
+    total = 0.0
+    for s in range(order.shape[0]):
+        i = order[s]
+        for k in range(units.shape[0]):
+            w = units[k]
+            e = block.targets[i, k] - response(w, block.rows[i])
+            if not abs(e) <= limit:
+                return s, total
+            total += block.weights[i] * e * e
+            step = gains[s] * block.factors[i] * e
+            for j in range(w.shape[0]):
+                w[j] += step * block.rows[i, j]
+    return order.shape[0], total
+
 
 #: Activation functions of the hidden units.
 ACTIVATIONS = ("logistic", "tanh", "relu")
