@@ -60,9 +60,3 @@ def subspace(model: Any) -> tuple[Any, ...]:
     probes = np.random.default_rng(5).standard_normal((C.shape[1], 2))
     equal = np.abs(values[:, None] - values) <= 1e-9 * np.abs(values).max(initial=0.0)
     return values, np.sqrt(equal @ (C @ probes) ** 2), model.result_.objective
-
-
-def share(model: Any, T: Any) -> float:
-    """Return the share of the best objective that the components reach."""
-    C = model.components_
-    return np.trace(C @ T @ C.T) / np.linalg.eigvalsh(T)[-len(C) :].sum()

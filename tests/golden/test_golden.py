@@ -8,11 +8,11 @@ import json
 import numpy as np
 import pytest
 
-from golden import cases_files, cases_online, cases_pairs, cases_theory, cases_time
+from golden import cases_online, cases_pairs, cases_time
 from golden.table import ANSWERS, CASES
 
 STORED = json.loads(ANSWERS.read_text()) if ANSWERS.exists() else {}
-MODULES = (cases_time, cases_pairs, cases_online, cases_theory, cases_files)
+MODULES = (cases_time, cases_pairs, cases_online)
 
 
 @pytest.mark.parametrize("name", CASES)
