@@ -20,10 +20,11 @@ def test_margin_risks_are_means_of_the_margin_function(seed):
 
 
 def test_balanced_bounds_are_the_mean_over_the_kinds():
-    # As many of each kind: the bound of one kind alone, at half of delta.
-    half = balanced_pair_bound(500, 500, 3, 0.2, 0.1, empirical_risk=0.1)
-    assert half.gap == pytest.approx(pair_bound(500, 3, 0.2, 0.05).gap, rel=1e-12)
-    assert (half.delta, half.m, half.empirical_risk) == (0.1, 1000, 0.1)
+    # The bound of each kind alone, at half of delta.
+    bound = balanced_pair_bound(500, 2000, 3, 0.2, 0.1, empirical_risk=0.1)
+    parts = [pair_bound(m, 3, 0.2, 0.05).gap for m in (500, 2000)]
+    assert bound.gap == pytest.approx(np.mean(parts), rel=1e-12)
+    assert (bound.delta, bound.m, bound.empirical_risk) == (0.1, 2500, 0.1)
 
 
 def test_theorem_1_is_theorem_3_is_theorem_2():
