@@ -134,7 +134,7 @@ def _plane_panels(som: SelfOrganizingMap) -> list[Panel]:
 def _spectrum_panels(estimator: Estimator) -> list[Panel]:
     panels = []
     if known(estimator, "eigenvalues_") is not None:
-        caption = "Grey eigenvalues were not learned. Solvers without matrices do not have them."
+        caption = "Grey eigenvalues, if any, are those of directions that were not learned."
         panels.append(Panel("Spectrum", caption, partial(plotting.spectrum, estimator)))
     if known(estimator, "propagator_eigenvalues_") is not None:
         caption = "Decay is the distance from the circle; the angle is the phase at the lag."
