@@ -339,6 +339,8 @@ def _results(estimator: Estimator) -> Facts:
         facts["estimated_share"] = estimated_share(estimator)
     for name in ("shrinkage", "mixing"):
         facts[name] = getattr(known("result_"), name, None)
+    test = getattr(known("result_"), "held_out", None)
+    facts["singular_values_on_other_rows"] = getattr(test, "singular_values", None)
     if of_pairs:
         facts["risk"] = pair_risks(estimator).risk
     if (grid := known("grid_")) is not None:

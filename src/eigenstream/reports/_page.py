@@ -293,6 +293,9 @@ def _spectrum(estimator: Estimator, dt: float, unit: str) -> Iterator[PageTable]
         columns.append((f"on other rows, {unit}", dt * held_out.timescales, ",.4g"))
         caption = f"The time scale is −{dt * lag:g} / log(autocorrelation). {CHANCE}"
         caption += " Brackets are 95 % intervals." * (bars is not None)
+    singular_values = known(estimator, "result_.held_out.singular_values")
+    if singular_values is not None:
+        columns.append(("on the other half of the rows", singular_values, ".4f"))
     yield _table("component", columns, caption)
     if known(estimator, "periods_") is not None:
         columns = [

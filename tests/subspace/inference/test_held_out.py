@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from scipy.signal import lfilter
 
 from eigenstream import DynamicSubspace, SlowSubspace
 from eigenstream.processes import Autoregressive
@@ -93,6 +94,38 @@ def test_the_repr_of_a_result_shows_how_sure_it_is():
 def test_a_mode_that_may_be_chance_has_no_period():
     rows = np.random.default_rng(0).standard_normal((60, 50))
     assert np.isnan(DynamicSubspace(2).fit(rows).periods_).all()
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("n_rows", [20, 60, 100])
+def test_singular_values_of_noise_are_small_on_other_rows(n_rows):
+    dynamic = DynamicSubspace(2).fit(np.random.default_rng(0).standard_normal((n_rows, 50)))
+    other = dynamic.result_.held_out.singular_values
+    assert dynamic.singular_values_.min() > 0.95
+    assert np.isnan(other).all() if n_rows == 20 else np.abs(other).max() < 0.4
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("seed", range(4))
+def test_both_modes_of_a_pair_have_the_same_values_on_other_rows(seed):
+    rows = oscillating(100, 20, seed)
+    dynamic = DynamicSubspace(4).fit(rows)
+    test, complex_pair = dynamic.result_.held_out, dynamic.propagator_eigenvalues_.imag > 0.0
+    assert complex_pair.any()
+    for k in np.flatnonzero(complex_pair):
+        for values in (test.other_half, test.corrected, test.chance, dynamic.timescales_):
+            np.testing.assert_array_equal(values[k], values[k + 1])
+
+
+def oscillating(n_rows, width, seed):
+    """Return a pair with a period of 8 rows and a decay of 50, among columns of noise."""
+    rng, angle = np.random.default_rng(seed), 2.0 * np.pi / 8.0
+    noise = rng.standard_normal((n_rows, 2)) @ [1.0, 1.0j]
+    factor = np.exp(-1.0 / 50.0 + 1j * angle)
+    amplitudes = lfilter([1.0], [1.0, -factor], noise)
+    pair = np.column_stack([amplitudes.real, amplitudes.imag])
+    rows = np.hstack([pair, rng.standard_normal((n_rows, width - 2))])
+    return rows @ np.linalg.qr(rng.standard_normal((width, width)))[0]
 
 
 def test_the_other_half_is_that_of_separate_fits():

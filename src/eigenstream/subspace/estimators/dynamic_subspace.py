@@ -34,7 +34,7 @@ from eigenstream.subspace.sums import propagator as _propagator
 from eigenstream.subspace.sums.gap_moments import GapMoments
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.operators import Eigenpairs
-from eigenstream.subspace.sums.propagator import LaggedCovariances, Modes, mode_sizes
+from eigenstream.subspace.sums.propagator import LaggedCovariances, Modes, correlations, mode_sizes
 from eigenstream.subspace.sums.row_moments import PairMoments
 from eigenstream.subspace.sums.terms import TimeTerms
 
@@ -73,6 +73,7 @@ class DynamicSubspace(TimeEstimator):
         ``lagged_covariances_``.
     singular_values_ : array of shape (n_components,)
         The correlations of the features and of the right singular functions ``lag`` rows later.
+        Those on other rows are ``result_.held_out.singular_values``.
     propagator_eigenvalues_ : complex array of shape (n_components,)
         The factor of each mode in ``lag`` rows, slowest first.
     timescales_ : array of shape (n_components,)
@@ -241,16 +242,26 @@ class DynamicSubspace(TimeEstimator):
 
     def _test(self, answer: Any, learner: Learner) -> HeldOut | None:
         n, values = len(answer.pairs.values), None
-        covariances = [self._covariances(half) for half in learner.each_half]
-        if covariances:
-            left = [_propagator.singular(half, n, self.rank)[1] for half in covariances]
-            values = of_halves(
-                [[mode_sizes(cov, columns) for columns in left] for cov in covariances]
-            )
+        singular_values = np.full(n, np.nan)
         in_sample = mode_sizes(answer.covariances, answer.pairs.vectors)
+        halves = [self._covariances(half) for half in learner.each_half]
+        if halves:
+            functions = [_propagator.singular(half, n, self.rank)[1:] for half in halves]
+            # Complex eigenvalues are pairs of one size. A half may have two real ones instead.
+            sizes = of_halves(
+                [[mode_sizes(half, left) for left, _ in functions] for half in halves]
+            )
+            first = in_sample[: len(sizes[0])]
+            pairs = (first[:, None] == first) / (first[:, None] == first).sum(axis=0)
+            values = pairs @ sizes[0][: len(first)], pairs @ sizes[1][: len(first)]
+            _, other = of_halves(
+                [[correlations(half, *each) for each in functions] for half in halves]
+            )
+            singular_values[: len(other)] = other
         terms, edge = learner.ahead().terms, partial(mode_edge, n_modes=n)
         directions = self._n_directions(terms.n_features)
-        return held_out(in_sample, values, terms, directions, edge, mode_clear(n))
+        test = held_out(in_sample, values, terms, directions, edge, mode_clear(n))
+        return replace(test, singular_values=singular_values)
 
     @property
     def periods_(self) -> Float64s:

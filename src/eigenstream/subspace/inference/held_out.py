@@ -49,7 +49,14 @@ MOST_NAMED, MOST_LINES = 3, 6
 Pair = tuple[Float64s, Float64s]
 
 
-@storable(in_sample="f8 d", other_half="f8 d", corrected="f8 d", chance="bool d", lag="int")
+@storable(
+    in_sample="f8 d",
+    other_half="f8 d",
+    corrected="f8 d",
+    chance="bool d",
+    lag="int",
+    singular_values="f8 d | None?",
+)
 @dataclass(frozen=True, eq=False)
 class HeldOut:
     """Autocorrelations of slow features, also on rows that they were not learned from.
@@ -70,6 +77,8 @@ class HeldOut:
         True for a feature that is not distinguishable from the slowest direction of white noise.
     lag : int
         The lag in rows.
+    singular_values : array of shape (n_components,) or None
+        The singular values of a ``DynamicSubspace`` of either half on the other half.
 
     Examples
     --------
@@ -89,14 +98,18 @@ class HeldOut:
     corrected: Float64s
     chance: NDArray[np.bool_]
     lag: int
+    singular_values: Float64s | None = None
 
     def __repr__(self) -> str:
         lines = [f"HeldOut: lag {self.lag}", "   autocorrelation  time scale  on other rows"]
+        lines[1] += "  singular value there" * (self.singular_values is not None)
         scales, others = implied(self.in_sample, self.lag), self.timescales
         for k in range(min(len(scales), MOST_LINES)):
             cells = f"{self.in_sample[k]:15.4g}{scales[k]:12.3g}{others[k]:15.3g}"
             if self.chance[k]:
                 cells = f"{self.in_sample[k]:15.4g}  not distinguishable from chance"
+            if self.singular_values is not None:
+                cells = f"{cells:48}{self.singular_values[k]:17.3g}"
             lines.append(f"{k + 1:3}{cells}")
         if len(scales) > MOST_LINES:
             lines.append(f"  ... and {len(scales) - MOST_LINES} more")

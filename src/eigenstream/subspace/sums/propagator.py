@@ -266,6 +266,14 @@ def vamp_score(
     return float((svd(crossed, compute_uv=False) ** int(r)).sum()) + 1.0
 
 
+def correlations(cov: LaggedCovariances, left: Float64s, right: Float64s) -> Float64s:
+    """Return the correlation of each left function with its right function ``lag`` rows later."""
+    forms = (left, cov.c00, left), (right, cov.c11, right), (left, cov.c01, right)
+    first, second, both = (np.einsum("ij,ik,kj->j", a, c, b, optimize=True) for a, c, b in forms)
+    sizes = np.sqrt(np.maximum(first * second, 0.0))
+    return np.asarray(np.where(sizes > 0.0, both / np.where(sizes > 0.0, sizes, 1.0), 0.0))
+
+
 def mode_sizes(cov: LaggedCovariances, columns: Float64s) -> Float64s:
     """Return the sizes of the eigenvalues of the propagator of some features, in descending order.
 
