@@ -134,7 +134,7 @@ WORDS = {
     "images": (["Components as images", "Blue weights are negative"], ["Columns of each"]),
     "dynamic": (["period, s", "factor in 0.5 s", "intervals of decay"], []),
     "labelled": (["Features 1 and 2", "On held-out classes the ROC area is", "missing"], []),
-    "perceptron": (["mean loss fell", "Units", "smallest"][:1], ["Features over time"]),
+    "perceptron": (["mean loss went", "Units", "smallest"][:1], ["Features over time"]),
     "mlp": (["5 units of", "mean loss"], []),
     "classes": (["Distances", "ROC curve", "threshold"], ["Features over time"]),
     "kernel": (["threshold"], ["Columns of each"]),

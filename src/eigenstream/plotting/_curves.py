@@ -411,7 +411,7 @@ def _window_ends(ax: Axes, records: Sequence[Any]) -> Array:
         with suppress(ValueError):
             return np.array(dates, "M8[s]")
     ax.set_xlabel("row")
-    canvas.whole_ticks(ax)
+    canvas.whole_ticks(ax, 5)
     return np.array([record.rows for record in records])
 
 

@@ -346,7 +346,8 @@ def propagator(modes: Any, *, ax: Axes | None = None) -> Axes:
     for k, value in enumerate(values if bars else ()):
         scales, turns = (np.linspace(bar.low[k], bar.high[k], POINTS) for bar in bars)
         decays = np.exp(-lag / scales + 1j * np.angle(value))
-        phases = abs(value) * np.exp(2j * np.pi * lag / turns * np.sign(np.angle(value)))
+        angles = np.sign(np.angle(value)) * 2.0 * np.pi * lag / turns
+        phases = abs(value) * np.exp(1j * angles)
         for curve in (decays, phases):
             ax.plot(curve.real, curve.imag, "-", lw=1.5, color=canvas.COLOURS[1], zorder=3)
     ax.plot(values.real, values.imag, "o", ms=4, color=canvas.COLOURS[0])

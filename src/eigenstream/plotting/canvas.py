@@ -191,9 +191,9 @@ def colours(count: int, ax: Axes | None = None, color: Any = None) -> Sequence[A
     return [COLOURS[(used + k) % len(COLOURS)] if color is None else color for k in range(count)]
 
 
-def whole_ticks(ax: Axes) -> None:
+def whole_ticks(ax: Axes, most: int = 8) -> None:
     """Mark the horizontal axis at a few whole numbers."""
-    ax.xaxis.set_major_locator(MaxNLocator(5, integer=True, steps=[1, 2, 5, 10]))
+    ax.xaxis.set_major_locator(MaxNLocator(most, integer=True, steps=[1, 2, 5, 10]))
 
 
 def plain_ticks(axis: Any, low: float, high: float) -> None:

@@ -14,15 +14,17 @@ from eigenstream.core.linalg import Float64s
 from eigenstream.core.types import Array, Estimator
 from eigenstream.monitor import Monitor, WindowRecord
 from eigenstream.monitor.records import time_text
-from eigenstream.plotting.canvas import MOST_COLUMNS, MOST_COMPONENTS, bars_of_component
+from eigenstream.plotting.canvas import MOST_COLUMNS, bars_of_component
+from eigenstream.plotting.canvas import MOST_COMPONENTS as MOST_BARS
 from eigenstream.prototypes import CompetitiveLearning, SelfOrganizingMap
 from eigenstream.reports.base import Drawing, PageTable, Section
 from eigenstream.subspace import pair_risks
 from eigenstream.subspace.estimators.time import TimeEstimator
 from eigenstream.subspace.inference.diagnostics import deviations
+from eigenstream.subspace.pairs.decisions import PairDecisions
 
-#: Vectors drawn as bars, vectors drawn as images, and planes of a map: more are not readable.
-MOST_BARS, MOST_IMAGES, MOST_PLANES = MOST_COMPONENTS, 60, 24
+#: Vectors drawn as images, and planes of a map: more are not readable.
+MOST_IMAGES, MOST_PLANES = 60, 24
 #: The most columns for which other alphas are drawn: more take longer than a second.
 WIDEST = 400
 #: Images in a row, narrow panels in a row, and their height in inches.
@@ -62,18 +64,12 @@ def known(estimator: Estimator, name: str) -> Any:
     return estimator
 
 
-def in_time(estimator: Estimator) -> bool:
-    """Return whether an estimator learns a subspace from rows in time order."""
-    return isinstance(estimator, TimeEstimator)
-
-
 def units_of_weights(estimator: Estimator) -> Float64s | None:
     """Return the deviations of the columns in the units of the weights, or None if not known."""
-    if known(estimator, "components_") is None:
-        return None
-    if in_time(estimator):
+    if isinstance(estimator, TimeEstimator):
         return deviations(estimator)
-    return None if known(estimator, "scale_") is None else np.ones(estimator.n_features_in_)
+    scaled = known(estimator, "components_") is not None and known(estimator, "scale_") is not None
+    return np.ones(estimator.n_features_in_) if scaled else None
 
 
 def column_names(estimator: Estimator) -> list[str]:
@@ -100,13 +96,17 @@ def panels_of(estimator: Estimator, shape: tuple[int, int] | None) -> dict[str, 
         panels = {"Sizes": [Panel("Rows of each prototype", caption, draw, HEIGHT)]}
     else:
         panels = {"Spectrum": _spectrum_panels(estimator)}
-    if known(estimator, "loss_curve_"):
-        losses = estimator.loss_curve_
+    if (losses := known(estimator, "loss_curve_")) is not None:
         lines = {"loss": (range(1, len(losses) + 1), losses)}
         draw = partial(plotting.courses, lines, labels=("passes", "mean loss"))
         panels["Learning"] = [Panel("Loss", "The mean loss of the rows in each pass.", draw)]
-    if hasattr(estimator, "pair_distance"):
-        panels["Training pairs"] = _pair_panels(estimator)
+    if isinstance(estimator, PairDecisions):
+        counts = pair_risks(estimator).counts
+        below = "A pair is predicted to be the same if its distance is below the threshold."
+        shares = "The shares of different and of same pairs below each threshold."
+        heaps = partial(plotting.distances, counts, estimator.threshold_)
+        curve = Panel("ROC curve", shares, partial(plotting.roc, counts))
+        panels["Training pairs"] = [Panel("Distances", below, heaps), curve]
     shown = learned_vectors(estimator)
     if shown is not None:
         panels[f"{shown.kind.capitalize()}s"] = [_vector_panel(estimator, shown, shape)]
@@ -134,8 +134,7 @@ def _plane_panels(som: SelfOrganizingMap) -> list[Panel]:
 def _spectrum_panels(estimator: Estimator) -> list[Panel]:
     panels = []
     if known(estimator, "eigenvalues_") is not None:
-        caption = "Grey eigenvalues, if any, are those of directions that were not learned."
-        panels.append(Panel("Spectrum", caption, partial(plotting.spectrum, estimator)))
+        panels.append(Panel("Spectrum", "", partial(plotting.spectrum, estimator)))
     if known(estimator, "propagator_eigenvalues_") is not None:
         caption = "Decay is the distance from the circle; the angle is the phase at the lag."
         panels.append(Panel("Propagator", caption, partial(plotting.propagator, estimator)))
@@ -143,42 +142,29 @@ def _spectrum_panels(estimator: Estimator) -> list[Panel]:
     if known(estimator, "alpha_") is not None and estimator.solver_ == "dense" and narrow:
         caption = (
             "Eigenvalues are divided by alpha and by the largest one. At alpha = 1 the result is "
-            "PCA. At the dotted line the bound of Theorem 5 in Maurer (2006), Unsupervised Slow "
-            "Subspace-Learning from Stationary Processes, is smallest."
+            "PCA. The line "
+            "“bound” marks the smallest bound of Theorem 5 in Maurer (2006), "
+            "Unsupervised Slow Subspace-Learning from Stationary Processes."
         )
         panels.append(Panel("Choice of alpha", caption, partial(plotting.alphas, estimator)))
     return panels
-
-
-def _pair_panels(estimator: Estimator) -> list[Panel]:
-    """Return the distances of the training pairs as a histogram, and the ROC curve."""
-    counts = pair_risks(estimator).counts
-    below = "A pair is predicted to be the same if its distance is below the threshold."
-    shares = "The shares of different and of same pairs below each threshold."
-    heaps = partial(plotting.distances, counts, estimator.threshold_)
-    return [
-        Panel("Distances", below, heaps),
-        Panel("ROC curve", shares, partial(plotting.roc, counts)),
-    ]
 
 
 def learned_vectors(estimator: Estimator) -> Vectors | None:
     """Return the learned vectors, or None without any."""
     if isinstance(estimator, CompetitiveLearning):
         order = np.argsort(-estimator.counts_, kind="stable")
-        units = estimator.prototypes_[order]
-        away = units - np.average(units, axis=0, weights=estimator.counts_[order] + 1e-300)
-        spread = units.std(axis=0)
-        away = np.divide(away, spread, out=np.zeros_like(away), where=spread > 0)
-        return Vectors("prototype", units, [str(k) for k in order], away, plotting.gray)
+        rows, weights = estimator.prototypes_[order], estimator.counts_[order] + 1e-300
+        offsets, spread = rows - np.average(rows, axis=0, weights=weights), rows.std(axis=0)
+        bars = np.divide(offsets, spread, out=np.zeros_like(offsets), where=spread > 0)
+        return Vectors("prototype", rows, [str(k) for k in order], bars, plotting.gray)
     if isinstance(estimator, SelfOrganizingMap):
-        units = estimator.prototypes_
-        return Vectors("unit", units, [], units, plotting.gray)
+        return Vectors("unit", estimator.prototypes_, [], estimator.prototypes_, plotting.gray)
     kind, rows = "component", known(estimator, "components_")
     if rows is None:
         kind, rows = "unit", known(estimator, "coef_")
-        if hasattr(estimator, "coefs_"):  # scikit-learn's shape: (inputs, units)
-            rows = np.asarray(estimator.coefs_[0]).T
+    if (layers := known(estimator, "coefs_")) is not None:
+        rows = layers[0].T  # scikit-learn's shape: (inputs, units)
     if rows is None:
         return None
     rows = np.atleast_2d(np.asarray(rows))
@@ -187,36 +173,34 @@ def learned_vectors(estimator: Estimator) -> Vectors | None:
 
 def _vector_panel(estimator: Estimator, shown: Vectors, shape: tuple[int, int] | None) -> Panel:
     """Return the drawing of vectors as images, or as bars without the shape of images."""
-    mapped, total = known(estimator, "features") is not None, len(shown.rows)
+    kind, total, mapped = shown.kind, len(shown.rows), known(estimator, "features") is not None
     if shape is not None and not mapped:
         of_map = isinstance(estimator, SelfOrganizingMap)
         count = total if of_map else min(total, MOST_IMAGES)
         across = estimator.grid_.columns if of_map else min(ACROSS, count)
-        images = shown.images(shown.rows[:count], shape)
-        draw = partial(plotting.mosaic, images, columns=across)
+        draw = partial(plotting.mosaic, shown.images(shown.rows[:count], shape), columns=across)
         height = 8.6 / across * -(-count // across) * (shape[0] + 1) / (shape[1] + 1)
-        caption = "Blue weights are negative, red ones positive." * (
-            shown.images is plotting.signed
-        )
-        title = f"{shown.kind.capitalize()}s as images"
-        return Panel(title, caption + first_of(count, total), draw, min(max(height, 1.6), 14.0))
-
-    names = column_names(estimator) if hasattr(estimator, "feature_names_in_") else None
-    labels = [f"{shown.kind} {label}" for label in shown.labels]
-    caption, drawn, scale = "Weights, up to their sign.", shown.bars[:MOST_BARS], None
-    if shown.kind == "prototype":
+        signs = shown.images is plotting.signed
+        caption = "Blue weights are negative, red ones positive." * signs + first_of(count, total)
+        height = float(np.clip(height, 1.6, 14.0))
+        return Panel(f"{kind.capitalize()}s as images", caption, draw, height)
+    drawn, scale, units = shown.bars[:MOST_BARS], None, units_of_weights(estimator)
+    caption = "Weights, up to their sign."
+    if kind == "prototype":
         caption = "Differences from the mean, in standard deviations of the prototypes."
-    elif not mapped and (units := units_of_weights(estimator)) is not None:
+    elif units is not None and not mapped:
         drawn, scale = estimator, units
         caption = "Weights in units of the columns' deviations, up to their sign."
         if known(estimator, "result_.uncertainty.loadings") is not None:
             caption += " Lines are 95 % intervals."
-    options: Any = {"labels": labels, "scale": scale}
-    bars = partial(plotting.loadings, drawn, None if mapped else names, **options)
-    caption += f" Each {shown.kind} has a separate scale." + first_of(MOST_BARS, total)
+    named = known(estimator, "feature_names_in_") is not None and not mapped
+    options: Any = {"names": column_names(estimator) if named else None, "scale": scale}
+    options["labels"] = [f"{kind} {label}" for label in shown.labels]
+    caption += f" Each {kind} has a separate scale." + first_of(MOST_BARS, total)
     count = min(total, MOST_BARS)
     height = 0.5 + 0.2 * count * (bars_of_component(count, shown.bars.shape[1]) + 1)
-    return Panel(f"Columns of each {shown.kind}", caption, bars, height)
+    draw = partial(plotting.loadings, drawn, **options)
+    return Panel(f"Columns of each {kind}", caption, draw, height)
 
 
 def checked_shape(shape: tuple[int, int] | None, estimator: Estimator) -> tuple[int, int] | None:
@@ -282,40 +266,35 @@ def monitor_sections(
 ) -> tuple[str, str, list[Section]]:
     """Return the title, the first sentences, the control chart, and the columns of alarms."""
     alarms = [record for record in records if record.alarm]
-    outliers = ", ".join(map(str, monitor.outliers_)) or "none"
-    facts = [
-        ("model", " ".join(repr(monitor.estimator).split())),
-        ("reference", f"{monitor.n_windows_} windows of {monitor.window} rows"),
-        ("outlying windows of the reference", outliers),
-        ("stated rate of false alarms", f"{monitor.rate:g}"),
-    ]
     caption = "The score grows when the probability has reached its least value."
-    chart = Panel(
-        "Control chart", caption, partial(plotting.control_chart, monitor, records), HEIGHT
-    )
+    draw = partial(plotting.control_chart, monitor, records)
+    chart = Panel("Control chart", caption, draw, HEIGHT)
     caption = (
         "The mean of each column, in standard deviations of its rows. A large dot is the column "
         "that an alarm names first, small dots are other columns that it names."
     )
     if len(monitor.columns) > MOST_COLUMNS:
         caption += " Columns that no alarm names are left out."
-    draw = partial(plotting.changes, monitor, records)
-    picture = Panel("Columns", caption, draw, HEIGHT)
-    panels = [chart.drawing("chart"), picture.drawing("columns")]
-    sections = [Section("Windows", "", panels)]
+    columns = Panel("Columns", caption, partial(plotting.changes, monitor, records), HEIGHT)
+    sections = [Section("Windows", "", [chart.drawing("chart"), columns.drawing("columns")])]
     if alarms:
         shown = alarms[:MOST_ALARMS] + alarms[MOST_ALARMS:][-1:]
         header = ("window ends at", "group", "columns, the first to blame first")
-        table = [(_end(record), record.group, record.finding) for record in shown]
+        cells = [(_end(record), record.group, record.finding) for record in shown]
         text = (
             "Shifts are in standard deviations of the column. The offset is the distance from the "
             "value that the columns without a change predict."
         )
-        caption = first_of(len(alarms[:MOST_ALARMS]), len(alarms))
+        caption = first_of(len(alarms[:MOST_ALARMS]), len(alarms)).strip()
         caption += " The last line is the latest alarm." * (len(alarms) > MOST_ALARMS)
-        sections.append(
-            Section("Alarms", text, [PageTable(header, table, caption=caption.strip(), prose=True)])
-        )
+        table = PageTable(header, cells, caption=caption, prose=True)
+        sections.append(Section("Alarms", text, [table]))
+    facts = [
+        ("model", " ".join(repr(monitor.estimator).split())),
+        ("reference", f"{monitor.n_windows_} windows of {monitor.window} rows"),
+        ("outlying windows of the reference", ", ".join(map(str, monitor.outliers_)) or "none"),
+        ("stated rate of false alarms", f"{monitor.rate:g}"),
+    ]
     sections.append(Section("Reference", "", [PageTable(("", ""), facts, prose=True)]))
     title = f"Monitor: {len(alarms)} alarms in {len(records)} windows"
     return title, _lead(monitor, records, alarms), sections
@@ -323,23 +302,18 @@ def monitor_sections(
 
 def _lead(monitor: Monitor, records: Sequence[WindowRecord], alarms: Sequence[WindowRecord]) -> str:
     """Return sentences about the result, its doubt and the next step."""
-    expected = monitor.rate * len(records)
-    sure = f"Without any change, about {expected:.2g} alarms are expected."
+    expected = f"Without any change, about {monitor.rate * len(records):.2g} alarms are expected."
     if not alarms:
-        return f"None of {len(records)} windows differs from the reference. {sure}"
-    first = alarms[0]
+        return f"None of {len(records)} windows differs from the reference. {expected}"
+    text = (
+        f"{len(alarms)} of {len(records)} windows differ from the reference. The first ends at "
+        f"{_end(alarms[0])}. Alarms name "
+    )
     counts = Counter(record.column for record in alarms if record.column is not None)
     if not counts:
-        named, action = "no column", "Look at the groups of the alarms."
-    else:
-        column, count = counts.most_common(1)[0]
-        named = f"{column} most often ({count} times)"
-        action = f"Look at {column} first."
-    return (
-        f"{len(alarms)} of {len(records)} windows differ from the reference. The first ends at "
-        f"{_end(first)}. "
-        f"Alarms name {named}. {sure} {action}"
-    )
+        return f"{text}no column. {expected} Look at the groups of the alarms."
+    column, count = counts.most_common(1)[0]
+    return f"{text}{column} most often ({count} times). {expected} Look at {column} first."
 
 
 def _end(record: WindowRecord) -> str:

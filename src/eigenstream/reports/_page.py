@@ -1,11 +1,11 @@
 """The page about a fitted estimator: its facts, its drawings and its tables."""
 
-import itertools
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +22,8 @@ from eigenstream.core.types import SECONDS, Array, Estimator, LabelsLike, RowsLi
 from eigenstream.evaluation import PairROC, pair_roc
 from eigenstream.monitor import Monitor
 from eigenstream.prototypes import CompetitiveLearning, SelfOrganizingMap
-from eigenstream.reports._drawings import (
-    HEIGHT,
-    Panel,
-    checked_shape,
-    column_names,
-    first_of,
-    in_time,
-    known,
-    monitor_sections,
-    panels_of,
-)
+from eigenstream.reports import _drawings
+from eigenstream.reports._drawings import HEIGHT, Panel, column_names, first_of, known
 from eigenstream.reports._summary import summary, warnings_of
 from eigenstream.reports.base import PageTable, Report, Section
 from eigenstream.rows.door import is_stream
@@ -40,7 +31,8 @@ from eigenstream.rows.prepared import prepared, without_steps
 from eigenstream.streams import open_stream
 from eigenstream.subspace import ClassSubspace, PairMetric, estimated_share, pair_risks
 from eigenstream.subspace.estimators.base import SubspaceEstimator
-from eigenstream.subspace.pairs.decisions import FitsPairs
+from eigenstream.subspace.estimators.time import TimeEstimator
+from eigenstream.subspace.pairs.decisions import FitsPairs, PairDecisions
 
 #: Components and columns in a table, features drawn over time, and classes drawn in the plane.
 MOST_LISTED, MOST_FEATURES, MOST_CLASSES = 12, 8, 12
@@ -50,8 +42,16 @@ FOLDS = 5
 MOST_POINTS = 2400
 #: Rows and bytes that are read for the features over time: more take longer.
 MOST_ROWS, MOST_BYTES = 20_000, 1 << 26
-#: The parameters that a fit has chosen, where an estimator has them.
+#: The parameters that a fit has chosen, and measures of its quality, where an estimator has them.
 CHOSEN = ("n_components_", "alpha_", "eta_", "result_.shrinkage", "result_.mixing")
+MEASURES = {
+    "grid": "grid_",
+    "mean squared error during learning": "error_",
+    "mean distance to the nearest unit": "quantization_error_",
+    "share of rows whose nearest units are apart": "topographic_error_",
+    "inertia, over all rows of fit": "inertia_",
+    "bits per row": "bits_per_vector_",
+}
 #: The sentence below a table of time scales.
 CHANCE = (
     "Time scales on other rows are without the part that the selection of the features explains. A "
@@ -59,10 +59,8 @@ CHANCE = (
 )
 #: The classes of neurons, and of estimators with a page.
 NEURONS = tuple(getattr(neurons, name) for name in neurons.__all__)
-REPORTED = (
-    *(SubspaceEstimator, PairMetric, CompetitiveLearning, SelfOrganizingMap, Monitor),
-    *NEURONS,
-)
+PROTOTYPES = CompetitiveLearning, SelfOrganizingMap
+REPORTED = (SubspaceEstimator, PairMetric, *PROTOTYPES, Monitor, *NEURONS)
 
 
 def report(
@@ -130,127 +128,103 @@ def report(
     dt = dt if dt is None else check_number(dt, "dt", above=0)
     with replacing(path) as file:  # opened first: an error of the path comes before the work
         if isinstance(estimator, Monitor):
-            title, lead, sections = monitor_sections(estimator, X)
+            title, lead, sections = _drawings.monitor_sections(estimator, X)
         else:
-            title, leading = _title(estimator), leading_rows(prepared(estimator, X), y)
-            held_out = _held_out(estimator, leading)
-            dt = leading.step(unit) if dt is None else dt
-            lead = summary(estimator, dt, unit, held_out, _score(estimator, leading))
-            shape = checked_shape(shape, estimator)
-            sections = _sections(estimator, X, y, leading, held_out, shape, dt, unit)
+            title, lead, sections = _sections(estimator, X, y, shape, dt, unit)
         page = Report(title, lead, sections, [("eigenstream", __version__)], command)
         file.write(page.html())
-
-
-def _title(estimator: Estimator) -> str:
-    kind = "prototype" if isinstance(estimator, CompetitiveLearning) else "component"
-    kind = "unit" if isinstance(estimator, (SelfOrganizingMap, *NEURONS)) else kind
-    if hasattr(estimator, "get_feature_names_out"):
-        count = len(estimator.get_feature_names_out())
-    else:
-        count = len(np.atleast_2d(estimator.coef_)) if hasattr(estimator, "coef_") else 0
-        count = count or len(np.transpose(estimator.coefs_[0]))
-    width = estimator.n_features_in_
-    return f"{type(estimator).__name__}: {count} {kind}{'s' * (count != 1)} of {width} columns"
 
 
 def _sections(
     estimator: Estimator,
     X: RowsLike,
     y: LabelsLike,
-    leading: "Leading",
-    held_out: "HeldOutClasses | None",
     shape: tuple[int, int] | None,
-    dt: float,
+    dt: float | None,
     unit: str,
-) -> list[Section]:
-    """Return the sections: drawings by their titles, each followed by its tables."""
+) -> tuple[str, str, list[Section]]:
+    """Return the title, the first sentences, and drawings by their titles, each with its tables."""
+    leading = leading_rows(prepared(estimator, X), y)
+    step = leading.step(unit) if dt is None else dt
+    held_out = _held_out(estimator, leading)
+    lead = summary(estimator, step, unit, held_out, _score(estimator, leading))
     blocks: dict[str, list[Any]] = {}
-    warned = warnings_of(estimator)
-    if warned:
-        cells = [(text,) for text in warned]
-        blocks["Warnings of the fit"] = [PageTable(("",), cells, prose=True)]
+    if warned := [(text,) for text in warnings_of(estimator)]:
+        blocks["Warnings of the fit"] = [PageTable(("",), warned, prose=True)]
     blocks["Data"] = [PageTable(("", ""), _facts(estimator, leading), prose=True)]
     if leading.sequences:
         blocks["Data"].append(_statistics(estimator, leading))
-    blocks |= panels_of(estimator, shape)
+    blocks |= _drawings.panels_of(estimator, _drawings.checked_shape(shape, estimator))
     if y is not None and isinstance(estimator, SelfOrganizingMap):
         classes = estimator.class_map(X, y)
         caption = f"The most frequent class of each unit. Purity: {classes.purity:.1%}."
         draw = partial(plotting.map_classes, estimator, classes)
         blocks["Borders and hits"].append(Panel("Classes", caption, draw))
-    for table in _spectrum(estimator, dt, unit):
-        blocks["Spectrum"].append(table)
+    if known(estimator, "eigenvalues_") is not None:
+        blocks["Spectrum"] += _spectrum(estimator, step, unit)
     if held_out is not None:
-        curves = {
-            "held out": held_out.curve,
-            "held out, raw": held_out.raw,
-            "training pairs": estimator,
-        }
-        draw = partial(plotting.roc, curves)
+        draw = partial(plotting.roc, held_out.curves | {"training pairs": estimator})
         blocks["Held-out classes"] = [Panel("ROC curve", held_out.sentence, draw)]
     if leading.sequences and isinstance(estimator, SubspaceEstimator):
         blocks |= _features(estimator, leading)
     if known(estimator, "result_.uncertainty") is not None:
-        blocks["How sure"] = _error_bars(estimator, dt, unit)
-    numbers = itertools.count()
+        blocks["How sure"] = _error_bars(estimator, step, unit)
+    numbers = count()
+    sections = []
+    for name, parts in blocks.items():
+        drawn = [p.drawing(f"drawing{next(numbers)}") if isinstance(p, Panel) else p for p in parts]
+        sections.append(Section(name, "", drawn))
+    return _title(estimator), lead, [section for section in sections if section.blocks]
 
-    def drawn(block: Any) -> Any:
-        return block.drawing(f"drawing{next(numbers)}") if isinstance(block, Panel) else block
 
-    return [Section(title, "", [*map(drawn, parts)]) for title, parts in blocks.items() if parts]
+def _title(estimator: Estimator) -> str:
+    shown = _drawings.learned_vectors(estimator)
+    kind = "component" if shown is None else shown.kind
+    n = len(estimator.get_feature_names_out() if shown is None else shown.rows)
+    width = estimator.n_features_in_
+    return f"{type(estimator).__name__}: {n} {kind}{'s' * (n != 1)} of {width} columns"
 
 
 def _facts(estimator: Estimator, leading: "Leading") -> list[tuple[str, str]]:
     """Return the data, the parameters and the quality of an estimator."""
-    facts: dict[str, Any] = {}
-    rows = known(estimator, "n_samples_seen_")
-    kind = "pairs" if isinstance(estimator, FitsPairs) else "rows"
+    rows, kind = known(estimator, "n_samples_seen_"), "rows"
     if isinstance(estimator, NEURONS):
         rows, kind = known(estimator, "n_steps_"), "rows, in all passes"
-    facts["learned from"] = None if rows is None else f"{rows:,} {kind}"
-    facts["skipped, with missing values"] = known(estimator, "n_samples_skipped_")
-    names = list(map(str, getattr(estimator, "feature_names_in_", ())))
+    elif isinstance(estimator, FitsPairs):
+        kind = "pairs"
+    names = [] if known(estimator, "feature_names_in_") is None else column_names(estimator)
     listed = ": " * bool(names) + ", ".join(names[:12]) + ", …" * (len(names) > 12)
-    facts["columns"] = f"{estimator.n_features_in_:,}{listed}"
-    source = known(estimator, "provenance_") or {}
-    if source.get("sources"):
-        more = source["n_sources"] - 5
-        facts["sources"] = ", ".join(source["sources"][:5]) + f" and {more} more" * (more > 0)
-    facts["sequences"] = source.get("sequences")
-    facts["times of the rows shown"] = leading.span
-    facts["parameters"] = " ".join(repr(estimator).split())
-    steps = known(estimator, "preprocessing_.steps")
-    facts["preprocessing"] = ", ".join(map(repr, steps)) if steps else None
-    facts["solver"] = known(estimator, "solver_")
+    source, steps = known(estimator, "provenance_") or {}, known(estimator, "preprocessing_.steps")
+    sources = source.get("sources", ())
+    hidden = source.get("n_sources", 0) - 5
+    facts: dict[str, Any] = {
+        "learned from": None if rows is None else f"{rows:,} {kind}",
+        "skipped, with missing values": known(estimator, "n_samples_skipped_"),
+        "columns": f"{estimator.n_features_in_:,}{listed}",
+        "sources": (", ".join(sources[:5]) + f" and {hidden} more" * (hidden > 0)) or None,
+        "sequences": source.get("sequences"),
+        "times of the rows shown": leading.span,
+        "parameters": " ".join(repr(estimator).split()),
+        "preprocessing": ", ".join(map(repr, steps)) if steps else None,
+        "solver": known(estimator, "solver_"),
+    }
     facts |= {name.removeprefix("result_."): known(estimator, name) for name in CHOSEN}
-    if known(estimator, "solver_") == "sketch":
+    if facts["solver"] == "sketch":
         with suppress(ValueError):  # a sketch of labels has no estimate
             facts["estimated share"] = estimated_share(estimator)
-    if hasattr(estimator, "pair_distance"):
+    if isinstance(estimator, PairDecisions):
         facts["threshold"] = estimator.threshold_
         facts["least balanced risk of the training pairs"] = pair_risks(estimator).risk
-    facts["grid"] = known(estimator, "grid_")
-    facts["mean squared error during learning"] = known(estimator, "error_")
-    facts["mean distance to the nearest unit"] = known(estimator, "quantization_error_")
-    facts["share of rows whose nearest units are apart"] = known(estimator, "topographic_error_")
-    facts["inertia, over all rows of fit"] = known(estimator, "inertia_")
-    facts["bits per row"] = known(estimator, "bits_per_vector_")
-    dead = known(estimator, "dead_")
-    facts["dead prototypes"] = None if dead is None else ", ".join(map(str, dead)) or "none"
+    facts |= {name: known(estimator, place) for name, place in MEASURES.items()}
+    if (dead := known(estimator, "dead_")) is not None:
+        facts["dead prototypes"] = ", ".join(map(str, dead)) or "none"
     shown = {name: f"{v:.6g}" if isinstance(v, float) else str(v) for name, v in facts.items()}
     return [(name, shown[name]) for name in facts if facts[name] is not None]
 
 
-def cell_text(value: Any, form: str) -> str:
-    """Return unchanged text, a number in a format, or a dash for NaN."""
-    text = isinstance(value, str)
-    return value if text else "–" if np.isnan(value) else format(value, form)
-
-
 def _table(
     first: str,
-    columns: list[tuple[str, Any, str]],
+    columns: Sequence[tuple[str, Any, str]],
     caption: str = "",
     names: Sequence[str] | None = None,
 ) -> PageTable:
@@ -259,52 +233,59 @@ def _table(
     cells = [
         [cell_text(value, form) for value in values[:MOST_LISTED]] for _, values, form in columns
     ]
-    heads = names or [str(k + 1) for k in range(total)]
-    rows = [(head, *row) for head, row in zip(heads, zip(*cells, strict=True), strict=False)]
+    heads = names or list(map(str, range(1, total + 1)))
+    rows = list(zip(heads[:MOST_LISTED], *cells, strict=True))
     header = (first, *(name for name, *_ in columns))
-    return PageTable(
-        header, rows, caption=caption + first_of(len(rows), total), wide=len(columns) > 3
-    )
+    caption += first_of(len(rows), total)
+    return PageTable(header, rows, caption=caption, wide=len(columns) > 3)
 
 
-def _spectrum(estimator: Estimator, dt: float, unit: str) -> Iterator[PageTable]:
-    """Yield the table of eigenvalues with shares or time scales, and the one of oscillations."""
-    if known(estimator, "eigenvalues_") is None:
-        return
-    columns, caption = [("eigenvalue", estimator.eigenvalues_, ".5g")], ""
-    lag = known(estimator, "lag")
-    share, rho, held_out = (
-        known(estimator, name)
-        for name in ("explained_variance_ratio_", "result_.autocorrelations", "result_.held_out")
-    )
+def cell_text(value: Any, form: str) -> str:
+    """Return unchanged text, a number in a format, or a dash for NaN.
+
+    >>> cell_text(1234.5, ",.4g"), cell_text(np.nan, ".2g"), cell_text("5 [4, 6]", "")
+    ('1,234', '–', '5 [4, 6]')
+    """
+    text = isinstance(value, str)
+    return value if text else "–" if np.isnan(value) else format(value, form)
+
+
+def _spectrum(estimator: Estimator, dt: float, unit: str) -> list[PageTable]:
+    """Return the table of eigenvalues with shares or time scales, and that of modes."""
+    columns: list[tuple[str, Any, str]] = [("eigenvalue", estimator.eigenvalues_, ".5g")]
+    share, modes = (known(estimator, key) for key in ("explained_variance_ratio_", "periods_"))
+    test, caption = known(estimator, "result_.held_out"), ""
     if share is not None:
         columns.append(("explained variance", share, ".2%"))
         columns.append(("cumulative", np.cumsum(share), ".2%"))
-    if share is not None and held_out is not None:
-        others = np.where(held_out.chance, np.nan, held_out.other_half)
-        columns.append(("on the other half of the rows", others, ".5g"))
-        caption = "Components of each half of the rows are evaluated on the other half. "
-        caption += "– marks components that are not distinguishable from noise."
-    if rho is not None:
-        columns.append((f"autocorrelation at lag {lag}", rho, ".4f"))
-        bars = known(estimator, "result_.uncertainty.timescales")
-        scales = [scale_text(k, estimator.timescales_, bars, dt) for k in range(len(rho))]
-        columns.append((f"time scale, {unit}", scales, ""))
-        columns.append((f"on other rows, {unit}", dt * held_out.timescales, ",.4g"))
-        caption = f"The time scale is −{dt * lag:g} / log(autocorrelation). {CHANCE}"
-        caption += " Brackets are 95 % intervals." * (bars is not None)
-    singular_values = known(estimator, "result_.held_out.singular_values")
-    if singular_values is not None:
-        columns.append(("on the other half of the rows", singular_values, ".4f"))
-    yield _table("component", columns, caption)
-    if known(estimator, "periods_") is not None:
-        columns = [
-            (f"factor in {dt * lag:g} {unit}", abs(estimator.propagator_eigenvalues_), ".4f"),
-            (f"decay time, {unit}", dt * estimator.timescales_, ",.4g"),
-            (f"on other rows, {unit}", dt * held_out.timescales, ",.4g"),
-            (f"period, {unit}", dt * estimator.periods_, ",.4g"),
-        ]
-        yield _table("mode", columns, f"Modes, slowest first. {CHANCE}")
+        if test is not None:
+            others = np.where(test.chance, np.nan, test.other_half)
+            columns.append(("on the other half of the rows", others, ".5g"))
+            caption = (
+                "Components of each half of the rows are evaluated on the other half. – marks "
+                "components that are not distinguishable from noise."
+            )
+    if not isinstance(estimator, TimeEstimator) or test is None:
+        return [_table("component", columns, caption)]
+    lag, tables = dt * estimator.lag, list[PageTable]()
+    if modes is None:
+        kind, rate = "component", "autocorrelation"
+        rho = known(estimator, "result_.autocorrelations")
+        columns.append((f"autocorrelation at lag {estimator.lag}", rho, ".4f"))
+    else:
+        kind, rate = "mode", "factor"
+        columns.append(("on the other half of the rows", test.singular_values, ".4f"))
+        tables.append(_table("component", columns))
+        columns = [(f"factor in {lag:g} {unit}", abs(estimator.propagator_eigenvalues_), ".4f")]
+    bars, scales = known(estimator, "result_.uncertainty.timescales"), estimator.timescales_
+    texts = [scale_text(k, scales, bars, dt) for k in range(len(scales))]
+    columns.append((f"time scale, {unit}", texts, ""))
+    columns.append((f"on other rows, {unit}", dt * test.timescales, ",.4g"))
+    if modes is not None:
+        columns.append((f"period, {unit}", dt * modes, ",.4g"))
+    caption = f"The time scale is −{lag:g} / log({rate}). {CHANCE}"
+    caption += " Brackets are 95 % intervals." * (bars is not None)
+    return [*tables, _table(kind, columns, caption)]
 
 
 def scale_text(k: int, scales: Float64s, bars: Any, dt: float) -> str:
@@ -314,10 +295,8 @@ def scale_text(k: int, scales: Float64s, bars: Any, dt: float) -> str:
     >>> scale_text(0, scales[0], None, 2.0), scale_text(0, scales[1], None, 1.0)
     ('100', '–')
     """
-    if np.isnan(scales[k]):
-        return "–"
-    text = f"{dt * scales[k]:,.4g}"
-    if bars is None or k >= len(bars.low) or not np.isfinite(bars.low[k]):
+    text = cell_text(dt * scales[k], ",.4g")
+    if np.isnan(scales[k]) or bars is None or k >= len(bars.low) or not np.isfinite(bars.low[k]):
         return text
     return f"{text} [{dt * bars.low[k]:,.4g}, {dt * bars.high[k]:,.4g}]"
 
@@ -341,23 +320,24 @@ class Leading:
         """All rows."""
         return np.concatenate(self.sequences)
 
+    @property
+    def steps(self) -> Array:
+        """The time from each row to the next one of its sequence."""
+        return np.concatenate([np.diff(part) for part in self.times] or [np.zeros(0)])
+
     def step(self, unit: str) -> float:
         """Return the usual step of dates in a unit of time, or 1 without dates or such a unit."""
-        seconds, steps = SECONDS.get(unit), [np.diff(part) for part in self.times]
-        if seconds is None or not sum(map(len, steps)) or steps[0].dtype.kind != "m":
+        seconds, steps = SECONDS.get(unit), self.steps
+        if seconds is None or not len(steps) or steps.dtype.kind != "m":
             return 1.0
-        return float(np.median(np.concatenate(steps)) / np.timedelta64(1000 * seconds, "ms"))
+        return float(np.median(steps) / np.timedelta64(1000 * seconds, "ms"))
 
     @property
     def span(self) -> str | None:
         """The first and the last time, and the usual step, or None without times."""
-        if not self.times:
+        if not len(self.steps):
             return None
-        steps = np.concatenate([np.diff(part) for part in self.times])
-        first, last = self.times[0][0], self.times[-1][-1]
-        if not len(steps):
-            return f"{first}"
-        step, unit = np.median(steps), ""
+        first, last, step, unit = self.times[0][0], self.times[-1][-1], np.median(self.steps), ""
         if isinstance(step, np.timedelta64):
             step, unit = step / np.timedelta64(1, "s"), " s"
             first, last = (time.astype("M8[s]") for time in (first, last))
@@ -371,44 +351,34 @@ def leading_rows(X: RowsLike, y: LabelsLike = None) -> Leading:
     >>> list(map(len, leading.sequences))
     [3, 4]
     """
-    nothing = Leading([], [], None)
-    if X is None:
-        return nothing
-    stream: StreamLike = X if is_stream(X) else open_stream(X)
-    if not stream.rereadable:
-        return nothing
-    sequences: list[list[Float64s]] = []
-    times: list[list[Array]] = []
-    labels: list[Array] = []
-    count = 0
+    stream: StreamLike = X if X is None or is_stream(X) else open_stream(X)
+    if stream is None or not stream.rereadable:
+        return Leading([], [], None)
     if not stream.preprocessing.steps:
         stream = stream.keeping_holes()
+    parts, times, labels, starts, total = [], [], [], list[int](), 0
     with closing(stream.chunks()) as chunks:
         for chunk in chunks:
-            room = min(MOST_ROWS, MOST_BYTES // (8 * chunk.rows.shape[1])) - count
+            room = min(MOST_ROWS, MOST_BYTES // (8 * chunk.rows.shape[1])) - total
             rows = chunk.rows[:room]
             rows = np.array(rows.toarray() if is_sparse(rows) else rows, np.float64)
             if chunk.weights is not None:
                 rows[chunk.weights[:room] == 0] = np.nan
-            if chunk.new_sequence or not sequences:
-                sequences.append([])
-                times.append([])
-            sequences[-1].append(rows)
+            parts.append(rows)
+            if chunk.new_sequence and total:
+                starts.append(total)
             if chunk.times is not None:
                 dates = chunk.raw_times is not None and chunk.raw_times.dtype.kind not in "biuf"
                 moments = np.asarray(chunk.times[:room], np.float64)
-                times[-1].append((1e3 * moments).astype("M8[ms]") if dates else moments)
+                times.append((1e3 * moments).astype("M8[ms]") if dates else moments)
             if chunk.labels is not None:
                 labels.append(np.asarray(chunk.labels)[:room])
-            count += len(rows)
+            total += len(rows)
             if len(rows) == room:
                 break
-    known_labels = np.concatenate(labels) if labels else None
-    return Leading(
-        [np.concatenate(parts) for parts in sequences],
-        [np.concatenate(parts) for parts in times] if times and times[0] else [],
-        known_labels if y is None else np.asarray(y)[:count],
-    )
+    sequences, clocks = (np.split(np.concatenate(x), starts) if x else [] for x in (parts, times))
+    own = np.concatenate(labels) if labels else None
+    return Leading(sequences, clocks, own if y is None else np.asarray(y)[:total])
 
 
 def _statistics(estimator: Estimator, leading: Leading) -> PageTable:
@@ -424,53 +394,46 @@ def _statistics(estimator: Estimator, leading: Leading) -> PageTable:
             ("mean", np.nanmean(rows, axis=0), ".5g"),
             ("largest", np.nanmax(rows, axis=0), ".5g"),
             ("deviation", np.nanstd(rows, axis=0), ".5g"),
-            ("missing", np.isnan(rows).mean(axis=0), ".2%"),
         ]
+    columns.append(("missing", np.isnan(rows).mean(axis=0), ".2%"))
     return _table("column", columns, f"Of the first {len(rows):,} rows.", names)
 
 
 def _features(estimator: Estimator, leading: Leading) -> dict[str, list[Panel]]:
     """Return the features over time, and two features against each other."""
-    sequences, labels = leading.sequences, leading.labels
-    model, count = without_steps(estimator), sum(map(len, sequences))
-    step = -(-count // MOST_POINTS)
-    names = [
-        f"feature {k + 1}"
-        for k in range(min(len(estimator.get_feature_names_out()), MOST_FEATURES))
-    ]
-    whole = known(estimator, "missing") != "available"
+    model, total = without_steps(estimator), len(leading.rows)
+    step = -(-total // MOST_POINTS)
+    n = min(len(estimator.get_feature_names_out()), MOST_FEATURES)
+    partly = known(estimator, "missing") == "available"
     curves = []
-    for rows in sequences:
-        thin = rows[::step]
-        there = np.isfinite(thin)
-        complete = there.all(axis=1) if whole else there.any(axis=1)
-        features = np.full((len(thin), len(names)), np.nan)
-        if complete.any():
+    for rows in (part[::step] for part in leading.sequences):
+        finite = np.isfinite(rows)
+        mapped = finite.any(axis=1) if partly else finite.all(axis=1)
+        features = np.full((len(rows), n), np.nan)
+        if mapped.any():
             with warnings.catch_warnings():  # rows here have no names of columns
                 warnings.simplefilter("ignore")
-                features[complete] = np.asarray(model.transform(thin[complete]))[:, : len(names)]
+                features[mapped] = np.asarray(model.transform(rows[mapped]))[:, :n]
         curves.append(features)
     panels: dict[str, list[Panel]] = {}
-    caption = (
-        f"Of the first {count:,} rows. Features have separate scales. Lines separate sequences."
-    )
-    if in_time(estimator):
+    if isinstance(estimator, TimeEstimator):
+        caption = f"Of the first {total:,} rows. Features have separate scales."
+        caption += " Lines separate sequences." * (len(curves) > 1)
         times = [part[::step] for part in leading.times] or None
-        draw = partial(plotting.runs, curves, names, times=times, step=step)
+        draw = partial(plotting.runs, curves, times=times, step=step)
         panels["Features over time"] = [Panel("Features", caption, draw, HEIGHT)]
     points = np.concatenate(curves)
-    there = np.isfinite(points).all(axis=1)
-    if len(names) > 1 and there.any():
-        marks: Array = np.linspace(0.0, count, len(points))
-        colour = "row"
-        if labels is not None and labels.ndim == 1:
-            ends = np.cumsum([0, *map(len, sequences)])
-            parts = [labels[a:b][::step] for a, b in itertools.pairwise(ends)]
-            marks, colour = np.concatenate(parts), "class"
+    shown = np.isfinite(points).all(axis=1)
+    if n > 1 and shown.any():
+        marks, colour = np.linspace(0.0, total, len(points)), "row"
+        if leading.labels is not None and leading.labels.ndim == 1:
+            ends = np.cumsum(list(map(len, leading.sequences)))[:-1]
+            parts = np.split(leading.labels, ends)
+            marks, colour = np.concatenate([part[::step] for part in parts]), "class"
             classes, counts = np.unique(marks, return_counts=True)
             if marks.dtype.kind != "f":
-                there &= np.isin(marks, classes[np.argsort(-counts)[:MOST_CLASSES]])
-        draw = partial(plotting.embedding, points[there], marks[there], label=colour)
+                shown &= np.isin(marks, classes[np.argsort(-counts)[:MOST_CLASSES]])
+        draw = partial(plotting.embedding, points[shown], marks[shown], label=colour)
         caption = f"Each point is a row, coloured by its {colour}."
         panels["Two features"] = [Panel("Features 1 and 2", caption, draw)]
     return panels
@@ -483,8 +446,7 @@ def _features(estimator: Estimator, leading: Leading) -> dict[str, list[Panel]]:
 class HeldOutClasses:
     """The mean ROC curves of classes that were not learned from, learned and of raw rows."""
 
-    curve: PairROC
-    raw: PairROC
+    curves: dict[str, PairROC]
     sentence: str
 
 
@@ -503,21 +465,20 @@ def _held_out(estimator: Estimator, leading: Leading) -> HeldOutClasses | None:
         kind, folds = "rows", StratifiedKFold(FOLDS, shuffle=True, random_state=0)
     else:
         return None
-    curves, raw = [], []
+    learned, raw = [], []
     with warnings.catch_warnings():  # the fit to all rows has warned
         warnings.simplefilter("ignore")
         for train, test in folds.split(rows, labels, labels):
             model = clone(without_steps(estimator)).fit(rows[train], labels[train])
-            curves.append(pair_roc(model.transform(rows[test]), labels[test]))
+            learned.append(pair_roc(model.transform(rows[test]), labels[test]))
             raw.append(pair_roc(rows[test], labels[test]))
-    learned, plain = _mean_curve(curves), _mean_curve(raw)
-    areas = [curve.area for curve in curves]
+    curves = {"held out": _mean_curve(learned), "held out, raw": _mean_curve(raw)}
+    areas, (mean, plain) = [curve.area for curve in learned], (c.area for c in curves.values())
     sentence = (
-        f"On held-out {kind} the ROC area is {learned.area:.3f} "
-        f"({min(areas):.3f} to {max(areas):.3f} in {len(areas)} folds), and that of raw rows "
-        f"{plain.area:.3f}."
+        f"On held-out {kind} the ROC area is {mean:.3f} ({min(areas):.3f} to {max(areas):.3f} in "
+        f"{len(areas)} folds), and that of raw rows {plain:.3f}."
     )
-    return HeldOutClasses(learned, plain, sentence)
+    return HeldOutClasses(curves, sentence)
 
 
 def _mean_curve(curves: Sequence[PairROC]) -> PairROC:
@@ -529,7 +490,7 @@ def _mean_curve(curves: Sequence[PairROC]) -> PairROC:
 
 def _score(estimator: Estimator, leading: Leading) -> float | None:
     """Return the score of neurons on labelled rows."""
-    if not hasattr(estimator, "loss_curve_") or leading.labels is None:
+    if known(estimator, "loss_curve_") is None or leading.labels is None:
         return None
     complete = np.isfinite(leading.rows).all(axis=1)
     return float(without_steps(estimator).score(leading.rows[complete], leading.labels[complete]))

@@ -12,6 +12,7 @@ from eigenstream.prototypes import CompetitiveLearning, SelfOrganizingMap
 from eigenstream.reports._drawings import column_names, known, units_of_weights
 from eigenstream.subspace import ContrastSubspace, pair_risks
 from eigenstream.subspace.estimators.base import SubspaceEstimator
+from eigenstream.subspace.pairs.decisions import PairDecisions
 
 #: Columns that the first sentence names.
 MOST_NAMED = 3
@@ -24,29 +25,31 @@ def summary(
 
     ``held_out`` is the ROC curve of held-out classes, and ``score`` that of the rows of the page.
     """
-    if isinstance(estimator, (CompetitiveLearning, SelfOrganizingMap)):
+    sentences: Iterator[str] = iter(())
+    if isinstance(estimator, SelfOrganizingMap):
+        sentences = _of_map(estimator)
+    elif isinstance(estimator, CompetitiveLearning):
         sentences = _of_prototypes(estimator)
-    elif hasattr(estimator, "pair_distance"):
+    elif isinstance(estimator, PairDecisions):
         sentences = _of_pairs(estimator, held_out)
-    elif hasattr(estimator, "loss_curve_"):
+    elif known(estimator, "loss_curve_") is not None:
         sentences = _of_neurons(estimator, score)
-    elif hasattr(estimator, "eigenvalues_"):
+    elif isinstance(estimator, SubspaceEstimator):
         sentences = _of_subspace(estimator, dt, unit)
-    else:
-        sentences = iter(())
     return " ".join(sentences)
 
 
-def _of_prototypes(estimator: Estimator) -> Iterator[str]:
-    if isinstance(estimator, SelfOrganizingMap):
-        yield f"{len(estimator.prototypes_)} units stand for the rows."
-        error = known(estimator, "topographic_error_")
-        if error is None:
-            yield "Call fit to know how well the map is ordered."
-        else:
-            yield f"For {error:.1%} of the rows the two nearest units are not neighbours."
-        yield "Look for ridges of the U-matrix, which separate groups of rows."
-        return
+def _of_map(som: SelfOrganizingMap) -> Iterator[str]:
+    yield f"{len(som.prototypes_)} units stand for the rows."
+    error = known(som, "topographic_error_")
+    if error is None:
+        yield "Call fit to know how well the map is ordered."
+    else:
+        yield f"For {error:.1%} of the rows the two nearest units are not neighbours."
+    yield "Look for ridges of the U-matrix, which separate groups of rows."
+
+
+def _of_prototypes(estimator: CompetitiveLearning) -> Iterator[str]:
     counts, n_dead = estimator.counts_, len(estimator.dead_)
     share = counts.max() / max(counts.sum(), 1e-300)
     yield f"The largest of {len(counts)} prototypes stands for {share:.0%} of the rows."
@@ -57,8 +60,8 @@ def _of_prototypes(estimator: Estimator) -> Iterator[str]:
 def _of_neurons(estimator: Estimator, score: float | None) -> Iterator[str]:
     losses = estimator.loss_curve_
     passes = f"{len(losses)} pass{'es' * (len(losses) != 1)}"
-    yield f"The mean loss fell from {losses[0]:.3g} to {losses[-1]:.3g} in {passes}."
-    yield f"Learning {'has' if known(estimator, 'converged_') else 'had not'} converged."
+    yield f"The mean loss went from {losses[0]:.3g} to {losses[-1]:.3g} in {passes}."
+    yield f"Learning {'has' if known(estimator, 'converged_') else 'has not'} converged."
     if score is not None:
         kind = "accuracy" if is_classifier(estimator) else "R²"
         yield f"On the rows of this page the {kind} is {score:.3f}."
@@ -66,12 +69,11 @@ def _of_neurons(estimator: Estimator, score: float | None) -> Iterator[str]:
 
 
 def _of_pairs(estimator: Estimator, held_out: Any) -> Iterator[str]:
-    risk = pair_risks(estimator).risk
-    if named := _columns(estimator):
-        yield f"The distance depends mostly on {named}."
+    if columns := _columns(estimator):
+        yield f"The distance depends mostly on {columns}."
     yield (
-        f"It decides {risk:.1%} of the training pairs wrongly, if same and different pairs weigh "
-        "equally."
+        f"It decides {pair_risks(estimator).risk:.1%} of the training pairs wrongly, if same and "
+        "different pairs weigh equally."
     )
     if held_out is None:
         yield "Training pairs overestimate the quality: pass rows and labels to report."

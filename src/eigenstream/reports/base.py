@@ -21,8 +21,6 @@ class PageTable:
     wide: bool = True
     #: True if the cells are sentences to be wrapped.
     prose: bool = False
-    #: True if cells are not wrapped; narrow screens scroll the table.
-    unbroken: bool = False
     kind: str = "table"
 
 
@@ -49,8 +47,6 @@ class Tiles:
     columns: int = 5
     #: True for the whole width of the page.
     wide: bool = False
-    #: True if narrow screens may show fewer than ``columns`` in a row.
-    flows: bool = False
     #: True for drawings, which are smoothed, in contrast to pixels.
     smooth: bool = False
     kind: str = "tiles"
