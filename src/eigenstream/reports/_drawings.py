@@ -142,8 +142,7 @@ def _spectrum_panels(estimator: Estimator) -> list[Panel]:
     if known(estimator, "alpha_") is not None and estimator.solver_ == "dense" and narrow:
         caption = (
             "Eigenvalues are divided by alpha and by the largest one. At alpha = 1 the result is "
-            "PCA. The line "
-            "“bound” marks the smallest bound of Theorem 5 in Maurer (2006), "
+            "PCA. The line “bound” marks the smallest bound of Theorem 5 in Maurer (2006), "
             "Unsupervised Slow Subspace-Learning from Stationary Processes."
         )
         panels.append(Panel("Choice of alpha", caption, partial(plotting.alphas, estimator)))
