@@ -265,7 +265,7 @@ def _spectrum(estimator: Estimator, dt: float, unit: str) -> list[PageTable]:
                 "Components of each half of the rows are evaluated on the other half. – marks "
                 "components that are not distinguishable from noise."
             )
-    if not isinstance(estimator, TimeEstimator) or test is None:
+    if share is not None or test is None:
         return [_table("component", columns, caption)]
     lag, tables = dt * estimator.lag, list[PageTable]()
     if modes is None:
