@@ -182,11 +182,11 @@ class ReadingOptions:
         typer.Option(help="The first row of text names the columns, or not.", metavar=""),
     ] = None
 
-    def opened(self, data: list[str], **more: object) -> StreamLike:
+    def opened(self, data: list[str], **reading: object) -> StreamLike:
         """Return the stream of names of data, or of the tables of an open stream."""
         from eigenstream.streams import open_stream
 
-        options = {field.name: vars(self)[field.name] for field in fields(ReadingOptions)} | more
+        options = {field.name: vars(self)[field.name] for field in fields(ReadingOptions)} | reading
         # Only some formats know some of these, so that they are passed only if they are given.
         options = {name: value for name, value in options.items() if value is not None}
         if self.header is not None:
@@ -196,14 +196,14 @@ class ReadingOptions:
         return open_stream(data[0] if len(data) == 1 else data, **options)
 
     def matching(
-        self, estimator: Estimator, data: list[str], missing: str | None, **more: object
+        self, estimator: Estimator, data: list[str], missing: str | None, **reading: object
     ) -> StreamLike:
         """Return the stream with the columns and the options that a model stores."""
         fitted = getattr(estimator, "provenance_", {})
         names = fitted.get("columns")
         if names is None:
             names = getattr(estimator, "feature_names_in_", None)
-        stream = self.opened(data, **more)
+        stream = self.opened(data, **reading)
         names_in_data = stream.feature_names
         stored = dict(fitted.get("reading", {}))
         for mark in "sequence", "time":
@@ -212,13 +212,13 @@ class ReadingOptions:
         if "time" not in stored and self.time is None:
             stored.pop("gap", None)
         if self.columns is None and names is not None and names_in_data is not None:
-            more["columns"] = list(map(str, names))
+            reading["columns"] = list(map(str, names))
         stored = {name: stored[name] for name in stored if vars(self).get(name) is None}
         stored["missing"] = missing or stored.get("missing", getattr(estimator, "missing", "raise"))
         if stored["missing"] in ("available", "partial"):  # the estimator reads holes itself
             stored["missing"] = "raise"
         # Opened again, a pipe would lack the bytes of its header.
-        return without_text(self.opened(list(stream.tables), **stored | more))
+        return without_text(self.opened(list(stream.tables), **stored | reading))
 
 
 @dataclass
@@ -242,11 +242,11 @@ class RunOptions(ReadingOptions):
         """Return the parameter of an estimator that reads rows with missing values itself."""
         return {"missing": self.missing} if self.missing in ("available", "partial") else {}
 
-    def started(self, data: list[str], *beside: object, **more: object) -> StreamLike:
-        """Return the stream, once all files can be written; ``beside`` are other inputs."""
+    def started(self, data: list[str], *other_inputs: object, **reading: object) -> StreamLike:
+        """Return the stream, once all files can be written; ``other_inputs`` are read, too."""
         missing = "raise" if self.gaps else self.missing
-        stream = without_text(self.opened(data, missing=missing, **more))
-        inputs = [*data, *beside, *stream.sources]
+        stream = without_text(self.opened(data, missing=missing, **reading))
+        inputs = [*data, *other_inputs, *stream.sources]
         check_output(self.out, inputs, (".eigs",))
         check_output(self.report, inputs, (".html",))
         check_output(self.checkpoint, [*inputs, self.out or ""])
@@ -264,9 +264,9 @@ class FitOptions(RunOptions):
         "differences:LAG, quadratic-expansion, omit-outliers:DEVIATIONS.",
     ] = None
 
-    def opened(self, data: list[str], **more: object) -> StreamLike:
+    def opened(self, data: list[str], **reading: object) -> StreamLike:
         """Return the stream behind its steps."""
-        stream = super().opened(data, **more)
+        stream = super().opened(data, **reading)
         return stream if self.through is None else stream.through(*self.through)
 
 
@@ -287,11 +287,11 @@ class LearningOptions:
         """Return an estimator with these options."""
         parameters = run.gaps | parameters | {"solver": self.solver}
         if self.features is not None:
-            known: Facts = {
+            maps: Facts = {
                 "rbf": partial(es.RBFNetwork, random_state=run.seed),
                 "quadratic": es.QuadraticMap,
             }
-            parameters["features"] = called(self.features, known)
+            parameters["features"] = called(self.features, maps)
         if self.n_components != "auto":
             parameters["n_components"] = self.n_components
         return kind(**parameters)

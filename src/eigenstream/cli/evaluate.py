@@ -75,9 +75,9 @@ def _sample(stream: StreamLike, max_rows: int) -> tuple[Any, Any, int]:
     sample: tuple[Any, ...] = ()
     n_rows = 0
     for chunk in stream.chunks():
-        there = slice(None) if chunk.weights is None else chunk.weights > 0
-        part = dense(chunk.rows[there])
-        part_with_keys = part, np.asarray(chunk.labels)[there], rng.random(len(part))
+        used = slice(None) if chunk.weights is None else chunk.weights > 0
+        part = dense(chunk.rows[used])
+        part_with_keys = part, np.asarray(chunk.labels)[used], rng.random(len(part))
         sample = (
             tuple(map(np.concatenate, zip(sample, part_with_keys, strict=True)))
             if sample
@@ -103,7 +103,7 @@ def _measures_of_labels(estimator: Estimator, rows: Matrix, names: Array, n_rows
         return {"one_shot_error": one_shot_error(points, names)} | _measures(all_pairs(data), unit)
 
     counts = {"rows": n_rows, "judged": len(names), "classes": len(np.unique(names))}
-    return counts | _both(estimator, rows, measured)
+    return counts | _of_features_and_columns(estimator, rows, measured)
 
 
 def _at_rate(estimator: Estimator, rows: Matrix, names: Array, rate: float) -> Facts:
@@ -126,9 +126,9 @@ def _measures_of_pairs(estimator: Estimator, items: Any, index: Any, signs: Any)
     """Return the same for a table of pairs, without pairs of rows that lack values."""
     from eigenstream.evaluation.base import counts_of_pairs, distances_of
 
-    there = np.isfinite(items).all(axis=1)
-    complete = there[index].all(axis=1)
-    index, signs = (np.cumsum(there) - 1)[index[complete]], signs[complete]
+    is_complete = np.isfinite(items).all(axis=1)
+    complete = is_complete[index].all(axis=1)
+    index, signs = (np.cumsum(is_complete) - 1)[index[complete]], signs[complete]
     if len(np.unique(signs)) < 2:
         raise ValueError("All pairs are of one kind. Pass equal and unequal pairs.")
 
@@ -137,10 +137,12 @@ def _measures_of_pairs(estimator: Estimator, items: Any, index: Any, signs: Any)
         return _measures(counts_of_pairs(distances, signs), threshold)
 
     counts = {"rows": len(items), "pairs": len(signs), "equal": int((signs > 0).sum())}
-    return counts | _both(estimator, items[there], measured)
+    return counts | _of_features_and_columns(estimator, items[is_complete], measured)
 
 
-def _both(estimator: Estimator, rows: Matrix, measured: Callable[..., Facts]) -> Facts:
+def _of_features_and_columns(
+    estimator: Estimator, rows: Matrix, measured: Callable[..., Facts]
+) -> Facts:
     """Return the measures of the features and of the columns."""
     features = without_steps(estimator).transform(rows)  # the stream has applied them
     threshold = getattr(estimator, "threshold_", None)

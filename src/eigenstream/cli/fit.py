@@ -324,28 +324,31 @@ def _results(estimator: Estimator) -> Facts:
     """Return the results of a fit by name."""
     from eigenstream.subspace import estimated_share, pair_risks
 
-    def known(name: str) -> Any:
+    def value_of(name: str) -> Any:
         return getattr(estimator, name, None)
 
-    passes, of_pairs = known("n_iter_"), known("pair_distance") is not None
+    passes, of_pairs = value_of("n_iter_"), value_of("pair_distance") is not None
     if passes is None and not of_pairs:
         passes = 1
-    rows = known("n_samples_seen_")
+    rows = value_of("n_samples_seen_")
     if rows is None:  # prototypes count steps: a row each in every pass
         rows = estimator.n_steps_ // (passes or 1)
-    facts: Facts = {"rows": rows, "rows_skipped": known("n_samples_skipped_"), "passes": passes}
-    facts |= {"columns": known("n_features_in_"), "explained": known("explained_variance_ratio_")}
+    facts: Facts = {"rows": rows, "rows_skipped": value_of("n_samples_skipped_"), "passes": passes}
+    facts |= {
+        "columns": value_of("n_features_in_"),
+        "explained": value_of("explained_variance_ratio_"),
+    }
     with suppress(ValueError, AttributeError):  # only a sketch has an estimate
         facts["estimated_share"] = estimated_share(estimator)
     for name in ("shrinkage", "mixing"):
-        facts[name] = getattr(known("result_"), name, None)
-    test = getattr(known("result_"), "held_out", None)
+        facts[name] = getattr(value_of("result_"), name, None)
+    test = getattr(value_of("result_"), "held_out", None)
     facts["singular_values_on_other_rows"] = getattr(test, "singular_values", None)
     if of_pairs:
         facts["risk"] = pair_risks(estimator).risk
-    if (grid := known("grid_")) is not None:
+    if (grid := value_of("grid_")) is not None:
         facts["shape"] = list(grid.shape)
-    return facts | {name: known(f"{name}_") for name in RESULTS}
+    return facts | {name: value_of(f"{name}_") for name in RESULTS}
 
 
 @contextmanager

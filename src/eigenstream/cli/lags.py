@@ -97,7 +97,7 @@ def lags(
         scales = path.timescales[k].tolist()
         bars = None if path.errors is None else path.errors[k].timescales
         errors = [None] * len(scales) if bars is None else bars.error.tolist()
-        others = "".join(cell(scale, None)[:12] for scale in path.on_other_rows[k])
+        on_other_rows = "".join(cell(scale, None)[:12] for scale in path.on_other_rows[k])
         print(f"{rows:8}" + f"{''.join(map(cell, scales, errors)):{len(title)}}{others}".rstrip())
     if np.isnan(path.timescales).any():
         print("       -  not distinguishable from the selection of the slowest direction")

@@ -91,8 +91,8 @@ class BadCells:
     def report(self, count: int, problem: str) -> None:
         """Print the first bad cell of a block."""
         self.count += count
-        rest = f" And {count - 1} more." if count > 1 else ""
-        print(f"eigenstream: {printable(problem.partition('. ')[0])}.{rest}", file=sys.stderr)
+        unprinted = f" And {count - 1} more." if count > 1 else ""
+        print(f"eigenstream: {printable(problem.partition('. ')[0])}.{unprinted}", file=sys.stderr)
 
     def __enter__(self) -> None:
         pass

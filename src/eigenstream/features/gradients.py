@@ -179,8 +179,8 @@ class GradientOrientation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Doc
         maps = np.empty((len(images), self.orientations, *self.shape_))
         half = self.orientations / 2.0
         for k in range(self.orientations):
-            apart = np.abs((place - k + half) % self.orientations - half)
-            maps[:, k] = strength * np.maximum(1.0 - apart, 0.0)
+            offsets = np.abs((place - k + half) % self.orientations - half)
+            maps[:, k] = strength * np.maximum(1.0 - offsets, 0.0)
         rows, columns = self._grid()
         left, top = _cell_shares(self.shape_[1], columns), _cell_shares(self.shape_[0], rows)
         strengths = (top @ (maps @ left.T)).reshape(len(images), -1) ** self.power

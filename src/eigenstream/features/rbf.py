@@ -191,8 +191,8 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded):
         chosen, drawn, count = self._chosen(expected), [], 0
         for chunk in fit.reading():
             rows = chunk.heavy().rows
-            inside = (chosen >= count) & (chosen < count + len(rows))
-            drawn.append(rows[chosen[inside] - count])
+            in_chunk = (chosen >= count) & (chosen < count + len(rows))
+            drawn.append(rows[chosen[in_chunk] - count])
             count += len(rows)
         if count == expected:
             self.n_samples_seen_, self.n_prototypes_seen_ = count, len(chosen)
@@ -353,6 +353,6 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded):
     def _resolved_gamma(self, squares: Float64s) -> float:
         if not isinstance(self.gamma, str):
             return float(self.gamma)
-        apart = squares[np.tril_indices(len(squares), -1)]
-        apart = apart[apart > 0]
-        return 1.0 / float(np.median(apart)) if apart.size else 1.0  # equal prototypes
+        below_diagonal = squares[np.tril_indices(len(squares), -1)]
+        distinct = below_diagonal[below_diagonal > 0]
+        return 1.0 / float(np.median(distinct)) if distinct.size else 1.0  # equal prototypes

@@ -42,9 +42,9 @@ def learned_rows(rows: int, passes: int, complete: bool = False) -> str:
     if complete and rows and not passes:
         return f"{rows:,} rows"
     rows, passes = (0, passes + 1) if complete else (rows, passes)
-    whole = "" if not passes else "one pass" if passes == 1 else f"{passes} passes"
+    of_passes = "" if not passes else "one pass" if passes == 1 else f"{passes} passes"
     first = f"the first {rows:,} rows{' of the next' if passes else ''}" if rows else ""
-    return " and ".join(filter(None, [whole, first])) or "nothing"
+    return " and ".join(filter(None, [of_passes, first])) or "nothing"
 
 
 class Interrupted(KeyboardInterrupt):

@@ -217,5 +217,5 @@ def motions(
     low, high = check_pair(magnification, "magnification")
     low = check_number(low, "the smallest magnification", above=0)
     high = check_number(high, "the largest magnification", least=low)
-    turn, zoom, rest = generators(seed_sequence(random_state), 3)
-    return turn.uniform(-rotation, rotation, n), zoom.uniform(low, high, n), rest
+    turn, zoom, generator = generators(seed_sequence(random_state), 3)
+    return turn.uniform(-rotation, rotation, n), zoom.uniform(low, high, n), generator

@@ -34,9 +34,9 @@ def margin_risks(
     ... )
     array([0.375])
     """
-    near = (_integrated(q, of_like, at) - _integrated(q, of_like, at - margin)) / margin
+    accepted = (_integrated(q, of_like, at) - _integrated(q, of_like, at - margin)) / margin
     fooled = (_integrated(q, of_unlike, at + margin) - _integrated(q, of_unlike, at)) / margin
-    return np.asarray(np.clip(of_like.sum() - near + fooled, 0.0, 1.0), np.float64)
+    return np.asarray(np.clip(of_like.sum() - accepted + fooled, 0.0, 1.0), np.float64)
 
 
 def _integrated(values: Float64s, weights: Float64s, at: Float64s) -> Float64s:

@@ -49,9 +49,9 @@ def winners(mean: Float64s, covariance: Float64s) -> tuple[Float64s, Float64s]:
     P, A = np.ones(K), np.zeros((K, K))
     for k in range(K):
         rivals = [j for j in range(K) if j != k]
-        apart = covariance[k, rivals]
+        shared = covariance[k, rivals]
         gap = mean[k] - mean[rivals]
-        spread = covariance[k, k] - apart - apart[:, None] + covariance[np.ix_(rivals, rivals)]
+        spread = covariance[k, k] - shared - shared[:, None] + covariance[np.ix_(rivals, rivals)]
         P[k] = _orthant(gap, spread)
         for at in range(k, K - 1):
             A[k, rivals[at]] = A[rivals[at], k] = _boundary(gap, spread, at)
@@ -84,11 +84,11 @@ def rank_averages(
 def _boundary(gap: Float64s, spread: Float64s, at: int) -> float:
     """Return the density of variable ``at`` at zero, times the orthant of the others given it."""
     variance = max(spread[at, at], TINY)
-    rest = [i for i in range(len(gap)) if i != at]
-    slope = spread[rest, at] / variance
+    remaining = [i for i in range(len(gap)) if i != at]
+    slope = spread[remaining, at] / variance
     density = np.exp(-0.5 * gap[at] ** 2 / variance) / np.sqrt(2 * np.pi * variance)
-    left = spread[np.ix_(rest, rest)] - variance * np.outer(slope, slope)
-    return float(density * _orthant(gap[rest] - slope * gap[at], left))
+    left = spread[np.ix_(remaining, remaining)] - variance * np.outer(slope, slope)
+    return float(density * _orthant(gap[remaining] - slope * gap[at], left))
 
 
 def _orthant(mean: Float64s, covariance: Float64s) -> float:
@@ -100,8 +100,8 @@ def _orthant(mean: Float64s, covariance: Float64s) -> float:
     if len(mean) == 2:  # Owen (1956)
         rho, h = np.clip(correlation[0, 1], -1.0, 1.0), np.where(z == 0.0, TINY, z)
         slopes = (h[::-1] - rho * h) / (h * np.sqrt(max((1.0 - rho) * (1.0 + rho), TINY)))
-        apart = 0.5 * ((h[0] < 0.0) != (h[1] < 0.0))
-        return float(0.5 * ndtr(h).sum() - owens_t(h, slopes).sum() - apart)
+        opposite_signs = 0.5 * ((h[0] < 0.0) != (h[1] < 0.0))
+        return float(0.5 * ndtr(h).sum() - owens_t(h, slopes).sum() - opposite_signs)
     # Genz's separation of variables. The covariance of prototypes on a line is nearly singular.
     u = sobol(len(mean) - 1, ORTHANT_POINTS)
     L = np.linalg.cholesky(correlation + 1e-12 * len(mean) * np.eye(len(mean)))

@@ -83,15 +83,15 @@ def _project(R: Any, Q: Any, y: Any, sd: float, work: Any) -> float:
         for m in range(M):
             x[k] += R[k, m] * y[m]
         for i in range(k + 1):
-            rest = Q[k, i]
+            residual = Q[k, i]
             for m in range(M):
-                rest -= R[k, m] * R[i, m]
+                residual -= R[k, m] * R[i, m]
             for j in range(i):
-                rest -= L[k, j] * L[i, j]
+                residual -= L[k, j] * L[i, j]
             if i == k:
-                L[k, k] = np.sqrt(max(rest, 0.0))
+                L[k, k] = np.sqrt(max(residual, 0.0))
             else:
-                L[k, i] = rest / L[i, i] if L[i, i] > 0.0 else 0.0
+                L[k, i] = residual / L[i, i] if L[i, i] > 0.0 else 0.0
             x[k] += L[k, i] * a[i]
     return square
 
@@ -135,9 +135,9 @@ def competitive_chain(R: Any, Q: Any, clusters: Any, rule: Any, rates: Any, gene
             for m in range(M):
                 R[k, m] += p[k] * (y[m] - R[k, m])
             for j in range(k + 1):
-                pulled, rest = x[k] - Q[k, j], x[j] - Q[k, j]
-                square_term = p[k] * p[j] * (square - x[k] - rest)
-                Q[k, j] += p[j] * pulled + p[k] * rest + square_term
+                pulled_k, pulled_j = x[k] - Q[k, j], x[j] - Q[k, j]
+                square_term = p[k] * p[j] * (square - x[k] - pulled_j)
+                Q[k, j] += p[j] * pulled_k + p[k] * pulled_j + square_term
                 Q[j, k] = Q[k, j]
 
 

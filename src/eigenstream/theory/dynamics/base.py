@@ -176,25 +176,25 @@ class Trajectory:
         falls = np.diff(speeds, prepend=np.inf) <= 0
         slowest = np.flatnonzero(falls[:-1] & ~falls[1:])
         plateaus: list[Plateau] = []
-        for rest in slowest[np.argsort(speeds[slowest])].tolist():
-            at = self.t[rest]
+        for step in slowest[np.argsort(speeds[slowest])].tolist():
+            at = self.t[step]
             if not any(
                 plateau.start <= at <= plateau.start + plateau.length for plateau in plateaus
             ):
-                plateaus += self._plateau(rest)
+                plateaus += self._plateau(step)
         return sorted(plateaus, key=lambda plateau: plateau.start)
 
-    def _plateau(self, rest: int) -> list[Plateau]:
+    def _plateau(self, step: int) -> list[Plateau]:
         """Return the plateau around a time of the grid, or nothing."""
-        deviation = np.abs(self.error - self.error[rest]) - FLAT * np.ptp(self.error)
-        start = crossing(deviation[rest::-1], 0.0, self.t[rest::-1], never=self.t[0])
-        end = crossing(deviation[rest:], 0.0, self.t[rest:])
+        deviation = np.abs(self.error - self.error[step]) - FLAT * np.ptp(self.error)
+        start = crossing(deviation[step::-1], 0.0, self.t[step::-1], never=self.t[0])
+        end = crossing(deviation[step:], 0.0, self.t[step:])
         if np.isnan(end):
             return []
         length = end - start
-        rates = self.dynamics.deviation_rates(self.R[rest], self.Q[rest], t=float(self.t[rest]))
+        rates = self.dynamics.deviation_rates(self.R[step], self.Q[step], t=float(self.t[step]))
         rate = float(rates[0].real)
-        plateau = Plateau(start, length, float(self.error[rest]), rate)
+        plateau = Plateau(start, length, float(self.error[step]), rate)
         return [plateau] if rate * length >= 1.0 else []
 
     def _speed(self, at: int) -> float:

@@ -225,8 +225,8 @@ class CompetitiveDynamics(Dynamics):
         R, Q = super()._state(R, Q)
         if self.softness is None:
             squares = np.diag(Q)[:, None] - 2 * Q + np.diag(Q)
-            near = squares <= COINCIDENT * max(float(np.diag(Q).max()), 1.0)
-            if np.triu(near, 1).any():
+            coincident = squares <= COINCIDENT * max(float(np.diag(Q).max()), 1.0)
+            if np.triu(coincident, 1).any():
                 raise ValueError(
                     "Two prototypes coincide, so the winner is not defined. Move them apart, for "
                     "example by 1e-6."

@@ -311,8 +311,8 @@ class PrincipalDynamics(Dynamics):
         j, i = np.triu_indices(len(beta), 1)
         rates = (lr * (1 + beta))[j] + (lr * (1 + beta))[i]
         lost = ((1 + beta) * lr / (2 + lr))[j] - beta[i]
-        apart = lr[j] * (beta[j] - beta[i]) * (1 + lr[i])
-        return bool((lr < 2 * beta).all() and (lost * rates < apart).all())
+        margin = lr[j] * (beta[j] - beta[i]) * (1 + lr[i])
+        return bool((lr < 2 * beta).all() and (lost * rates < margin).all())
 
     def advise(self, *, n_features: int) -> Advice:
         """Predict when the last unit learns, for data of ``n_features`` entries.
@@ -342,10 +342,10 @@ class PrincipalDynamics(Dynamics):
         if self.annealing is not None:
             raise ValueError("Advice needs constant rates. Use simulate.")
         own = self._own_excess()
-        near = self.excess[: len(own) + 1]
-        if (np.diff(near) == 0).any():
+        leading = self.excess[: len(own) + 1]
+        if (np.diff(leading) == 0).any():
             raise ValueError(
-                f"The excess variances {near.tolist()} repeat a value. Give different variances."
+                f"The excess variances {leading.tolist()} repeat a value. Give different variances."
             )
         least = self.n_students + self.n_directions
         return unit_advice(self, check_whole(n_features, "n_features", least=least))
