@@ -88,27 +88,16 @@ def lags(
         output.print_json(facts | {"decays": [asdict(decay) for decay in decays]})
         return
     weighed = "" if criterion == "ratio" else f", alpha {model.alpha}"
-    print(f"SlowSubspace: {criterion}{weighed}, {path.timescales.shape[1]} features")
-    with_errors = "" if path.errors is None else ", with its standard error"
-    title = f"  time scale of each feature, in {unit}{with_errors}"
-    title = f"{title:{path.timescales.shape[1] * (12 if path.errors is None else 22)}}"
-    print(f"{'lag':>8}{title}  on other rows")
-    for k, rows in enumerate(path.lags.tolist()):
-        scales = path.timescales[k].tolist()
-        bars = None if path.errors is None else path.errors[k].timescales
-        errors = [None] * len(scales) if bars is None else bars.error.tolist()
-        on_other_rows = "".join(cell(scale, None)[:12] for scale in path.on_other_rows[k])
-        print(f"{rows:8}" + f"{''.join(map(cell, scales, errors)):{len(title)}}{others}".rstrip())
+    print(f"SlowSubspace: {criterion}{weighed}, {path.timescales.shape[1]} features\n{path!r}")
     if np.isnan(path.timescales).any():
-        print("       -  not distinguishable from the selection of the slowest direction")
+        print("     nan  not distinguishable from the selection of the slowest direction")
     if best is None:
-        why = "No time scale is distinguishable from chance. Pass more rows."
-        if not np.isnan(path.timescales).all():
-            why = (
-                "No lag is recommended: none predicts the autocorrelation at its multiples. "
-                "Add longer lags by --lag, or use fit dynamic for oscillations."
-            )
-        print(f"\n{why}")
+        by_chance = "No time scale is distinguishable from chance. Pass more rows."
+        unpredicted = (
+            "No lag is recommended: none predicts the autocorrelation at its multiples. "
+            "Add longer lags by --lag, or use fit dynamic for oscillations."
+        )
+        print(f"\n{by_chance if np.isnan(path.timescales).all() else unpredicted}")
         return
     print(f"\nrecommended lag: {best}")
     if decays:
@@ -119,17 +108,6 @@ def lags(
             text += f", noise {of.noise:.2f} ± {of.noise_error:.2f}, lags {of.first} to {of.last}"
             text += "" if of.reliable else ", not an exponential"
         print(f"{k:8}  {text}")
-
-
-def cell(scale: float, error: float | None) -> str:
-    """Return a time scale with its standard error, or a dash if it is not known.
-
-    >>> cell(49.3, 1.7), cell(49.3, None), cell(float("nan"), 1.7).strip()
-    ('        49.3 ± 1.7    ', '        49.3', '-')
-    """
-    if not np.isfinite(scale):
-        return f"{'-':>12}{'':10}"
-    return f"{scale:12.5g}" + ("" if error is None else f" ± {error:<7.2g}")
 
 
 def recommended_lag(estimator: Estimator, stream: StreamLike) -> int | None:

@@ -96,12 +96,18 @@ class LagPath:
     unit: str = "rows"
 
     def __repr__(self) -> str:
+        with_errors, n = bool(self.errors), self.timescales.shape[1]
         title = f" time scale of each feature, in {self.unit}"
-        width = max(10 * self.timescales.shape[1], len(title))
+        title += ", with its standard error" * with_errors
+        width = max((20 if with_errors else 10) * n, len(title))
         lines = [f"     lag{title:{width}}  on other rows"]
-        for lag, *both in zip(self.lags, self.timescales, self.on_other_rows, strict=True):
-            scales, others = ("".join(f" {scale:9.4g}" for scale in row) for row in both)
-            lines.append(f"{lag:8}{scales:{width}} {others}")
+        for k, lag in enumerate(self.lags):
+            scales, others = self.timescales[k], self.on_other_rows[k]
+            texts, texts_of_others = ([f" {x:9.4g}" for x in row] for row in (scales, others))
+            bars = self.errors[k].timescales if self.errors else None
+            for at, error in enumerate(() if bars is None else bars.error):
+                texts[at] += f" ± {error:<7.2g}" if np.isfinite(error) else " " * 10
+            lines.append(f"{lag:8}{''.join(texts):{width}} {''.join(texts_of_others)}")
         return "\n".join(lines)
 
     @property
