@@ -163,9 +163,9 @@ def paths(
     if rows is not None:
         ax.plot(*np.asarray(rows, float).T, ".", ms=2, color="0.75", zorder=0)
     for (name, path), colour in zip(moved.items(), colours(len(moved)), strict=True):
-        found = np.asarray(path, float)
-        for k in range(found.shape[1]):
-            line = found[:, k].T
+        vertices = np.asarray(path, float)
+        for k in range(vertices.shape[1]):
+            line = vertices[:, k].T
             ax.plot(*line, lw=1.5, color=colour, label=name if k == 0 else None)
             ax.plot(*line[:, :1], "o", ms=4, mfc="white", color=colour)
             ax.plot(*line[:, -1:], "o", ms=5, color=colour)

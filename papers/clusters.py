@@ -25,14 +25,14 @@ def run(effort: Effort, seeds: int, clock: Clock) -> Outcome:
     """Run every assignment on the same rows; a seed draws rows and directions."""
     n = {"tiny": 100, "quick": 100, "default": 500, "full": 2000}[effort]
     clock.begin("runs", len(ASSIGNMENTS) * seeds)
-    found: dict[str, Any] = {}
+    measured: dict[str, Any] = {}
     for assignment in ASSIGNMENTS:
         runs = [_run(assignment, n, seed) for seed in range(seeds)]
-        found[assignment] = tuple(map(np.array, zip(*runs, strict=True)))
+        measured[assignment] = tuple(map(np.array, zip(*runs, strict=True)))
         clock.advance(seeds)
     start = START_R, START_R @ START_R.T + 0.09 * np.eye(2), np.linspace(0.0, END, 4 * END + 1)
     theory = {"winner": _model().solve(*start), "soft": _model(softness=1.0).solve(*start)}
-    numbers = {name: _numbers(name, found[name], theory) for name in ASSIGNMENTS}
+    numbers = {name: _numbers(name, measured[name], theory) for name in ASSIGNMENTS}
     table = _table(numbers, seeds)
     report = Report(
         title="Three ways to compete for two clusters",
@@ -48,9 +48,9 @@ def run(effort: Effort, seeds: int, clock: Clock) -> Outcome:
             Section(
                 "Overlaps in the course of learning",
                 "",
-                (*_courses(found, theory), _plane(found, n)),
+                (*_courses(measured, theory), _plane(measured, n)),
             ),
-            Section("Inertia over the stream", "", (_inertia(found, theory),)),
+            Section("Inertia over the stream", "", (_inertia(measured, theory),)),
         ),
     )
     return Outcome(table, report, {"seeds": seeds, "features": n} | numbers)
@@ -84,9 +84,9 @@ def _overlaps(R: Any) -> tuple[Any, Any]:
     return (R[..., 0, 0] + R[..., 1, 1]) / 2, (R[..., 0, 1] + R[..., 1, 0]) / 2
 
 
-def _numbers(name: str, found: Any, theory: Any) -> dict[str, Any]:
+def _numbers(name: str, measured: Any, theory: Any) -> dict[str, Any]:
     """Return the final overlaps and the quantisation error, measured and in theory."""
-    R, Q, separated, lloyd = found
+    R, Q, separated, lloyd = measured
     model = _model()
     own, other = _overlaps(R)
     numbers: dict[str, Any] = {
@@ -126,10 +126,10 @@ def _table(numbers: dict[str, Any], seeds: int) -> PageTable:
     )
 
 
-def _courses(found: Any, theory: Any) -> list[Drawing]:
+def _courses(measured: Any, theory: Any) -> list[Drawing]:
     drawings = []
     for name in ASSIGNMENTS:
-        overlaps = zip("RS", _overlaps(found[name][0]), strict=True)
+        overlaps = zip("RS", _overlaps(measured[name][0]), strict=True)
         points = {what: _points(values) for what, values in overlaps}
         lines = {}
         if name in theory:
@@ -146,7 +146,7 @@ def _points(values: Any) -> tuple[Any, Any, Any]:
     return np.arange(0.0, END + 1.0, 2.0), *mean_and_error(values[:, ::2])
 
 
-def _inertia(found: Any, theory: Any) -> Drawing:
+def _inertia(measured: Any, theory: Any) -> Drawing:
     """Return the inertia of new rows during learning, and that of Lloyd's means."""
     model = _model()
 
@@ -155,11 +155,11 @@ def _inertia(found: Any, theory: Any) -> Drawing:
 
     lines, points = {}, {}
     for name in ASSIGNMENTS:
-        runs = zip(*found[name][:2], strict=True)
+        runs = zip(*measured[name][:2], strict=True)
         points[name] = _points(np.array([course(R, Q) for R, Q in runs]))
         if name in theory:
             lines[name] = theory[name].t, course(theory[name].R, theory[name].Q)
-    lloyd = 2.0 * float(np.mean(found["winner"][3]))
+    lloyd = 2.0 * float(np.mean(measured["winner"][3]))
     lines["Lloyd's means"] = (0, END), (lloyd, lloyd)
     ax = plotting.courses(lines, points, labels=("t", "inertia of a row"))
     return drawing(
@@ -172,10 +172,10 @@ def _inertia(found: Any, theory: Any) -> Drawing:
     )
 
 
-def _plane(found: Any, n: int) -> Drawing:
+def _plane(measured: Any, n: int) -> Drawing:
     rng = np.random.default_rng(0)
     rows = rng.standard_normal((600, 2)) + SEPARATION * np.eye(2)[rng.integers(2, size=600)]
-    moved = {name: found[name][0][0] for name in ASSIGNMENTS}
+    moved = {name: measured[name][0][0] for name in ASSIGNMENTS}
     ax = paths(moved, rows, marks=SEPARATION * np.eye(2), labels=("along B1", "along B2"))
     return drawing(
         ax,

@@ -62,7 +62,7 @@ def learning_curves(seed: int, n: int) -> tuple[Section, dict[str, Any]]:
 def phase_line(seed: int, n: int) -> tuple[Section, dict[str, Any]]:
     """Figure 1b: the region in which prototypes specialise."""
     etas = np.linspace(0.02, 10, 200)
-    found: dict[str, list[tuple[float, float]]] = {"specialised": [], "together": []}
+    points_by_kind: dict[str, list[tuple[float, float]]] = {"specialised": [], "together": []}
     wrong = 0
     for b in (0.6, 1.0, 1.4, 1.8, 2.2):
         pair = SymmetricPair(b)
@@ -75,10 +75,10 @@ def phase_line(seed: int, n: int) -> tuple[Section, dict[str, Any]]:
             R = model.simulate(*start, [end], n_features=500, runs=4, random_state=seed).R[:, 0]
             apart = np.abs(R[:, 0, 0] - R[:, 0, 1] - R[:, 1, 0] + R[:, 1, 1]).mean() / 2
             kind = "specialised" if apart > 0.4 * b else "together"
-            found[kind].append((eta, b))
+            points_by_kind[kind].append((eta, b))
             wrong += (kind == "specialised") != (eta < pair.critical_rate)
     lines = {"critical": (etas, [critical_separation(eta) for eta in etas])}
-    points = {kind: (*np.array(at).T, np.zeros(len(at))) for kind, at in found.items()}
+    points = {kind: (*np.array(at).T, np.zeros(len(at))) for kind, at in points_by_kind.items()}
     text = (
         "The line is b_c(eta) = sqrt(sqrt(1 + pi eta / 2) - 1). Points: the chain at N = 500, 4 "
         "runs each, called specialised where |R-| stays above 0.4 b."
@@ -180,8 +180,8 @@ def more_prototypes(seed: int, n: int) -> tuple[Section, dict[str, Any]]:
         ("1 / (1 + t / 10)", 1.0, Annealing(Power(10.0, 10.0 * n), n)),
     ):
         model = CompetitiveDynamics(np.eye(2), learning_rate=eta, annealing=annealing)
-        found = model.solve(*start, times)
-        errors[name], last[name] = (times, found.error), float(found.error[-1])
+        course = model.solve(*start, times)
+        errors[name], last[name] = (times, course.error), float(course.error[-1])
     annealed = drawing(
         plotting.courses(errors, labels=("t", "error")),
         "Annealing the learning rate",
@@ -299,15 +299,15 @@ def two_units(seed: int, n: int) -> tuple[Section, dict[str, Any]]:
     errors = {f"{-np.log10(X):.0f}": (times, course.error) for X, course in courses.items()}
     some, points, means = DEVIATIONS[::3], {}, {}
     for size, runs in ((n // 4, 24), (5 * n // 2, RUNS)):
-        grid, found = np.arange(0.0, 130.0), []
+        grid, first_times = np.arange(0.0, 130.0), []
         for X in some:
             chain = model.simulate(
                 *pair_start(X), grid, n_features=size, runs=runs, random_state=seed
             )
             above = np.abs(chain.R[:, :, 1, 1]) > half
-            found.append(mean_and_error(grid[np.where(above.any(1), above.argmax(1), -1)]))
-        points[f"N = {size}"] = (some, *np.array(found).T)
-        means[f"N = {size}"] = [float(mean) for mean, _ in found]
+            first_times.append(mean_and_error(grid[np.where(above.any(1), above.argmax(1), -1)]))
+        points[f"N = {size}"] = (some, *np.array(first_times).T)
+        means[f"N = {size}"] = [float(mean) for mean, _ in first_times]
     slope = float(np.polyfit(np.log(DEVIATIONS), ends, 1)[0])
     lengths = plotting.courses(
         {"N infinite": (DEVIATIONS, ends)}, points, labels=("X(0)", "t"), scales=("log", "linear")
@@ -326,7 +326,7 @@ def two_units(seed: int, n: int) -> tuple[Section, dict[str, Any]]:
             "1 / gamma, 4.13). At finite N noise ends the plateau: points are the chain's means.",
         ),
     )
-    section = Section("Figures 3b, 4a: overlaps are lost, and found again", ONLY_B, blocks)
+    section = Section("Figures 3b, 4a: overlaps are lost, and first_times again", ONLY_B, blocks)
     return section, {"slope": slope, "ends": ends, **means}
 
 

@@ -81,7 +81,7 @@ def turning_letters(n_frames: int, style: Style, seed: np.random.SeedSequence) -
 
 def run(effort: Effort, seeds: int, clock: Clock) -> Outcome:
     """Learn from the films of seeds 0, 1, ... and evaluate."""
-    found: dict[str, list[tuple[float, float]]] = {}
+    figures_by_name: dict[str, list[tuple[float, float]]] = {}
     wrong: dict[str, list[float]] = {}
     sections: list[Section] = []
     n = FRAMES[effort]
@@ -110,14 +110,14 @@ def run(effort: Effort, seeds: int, clock: Clock) -> Outcome:
                     clock.advance(1)
                 risk = balanced_risk(features, labels).risk
                 figures = judge(features, labels).error, risk
-                found.setdefault(f"{page}: {name}", []).append(figures)
+                figures_by_name.setdefault(f"{page}: {name}", []).append(figures)
                 if not sections and space != "raw":
                     images = rows.reshape(-1, 28, 28)
                     film = pictures(plotting.gray(frames[:36], 28), "The first frames", columns=12)
                     sections.append(Section("The film", "", (film,)))
                     sections.append(neighbours(images, rows, features, labels))
     table = figure_table(
-        found,
+        figures_by_name,
         ("learned from: how", "error", "risk R*"),
         "Test: digits 0 to 8 at random angles. Error: of the nearest neighbour with one "
         "known example of each class. R*: the balanced risk of the best distance threshold.",
@@ -144,7 +144,7 @@ def run(effort: Effort, seeds: int, clock: Clock) -> Outcome:
             *sections,
         ),
     )
-    numbers = {"rows": figure_rows(found, ("error", "risk")), "wrong": wrong}
+    numbers = {"rows": figure_rows(figures_by_name, ("error", "risk")), "wrong": wrong}
     return Outcome(table, report, numbers)
 
 

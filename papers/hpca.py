@@ -124,7 +124,7 @@ class Task:
 
 
 @dataclass
-class Found:
+class Measurements:
     """Figures by (test, task and way): for each repetition a dictionary."""
 
     rows: dict[tuple[str, str], list[dict[str, Any]]] = field(default_factory=dict)
@@ -150,11 +150,11 @@ class Found:
 
     def values(self, test: str, name: str, what: str) -> list[float]:
         """Return one figure of every repetition that has it."""
-        found = (row.get(what) for row in self.rows[test, name])
-        return [value for value in found if value is not None]
+        figures = (row.get(what) for row in self.rows[test, name])
+        return [value for value in figures if value is not None]
 
 
-def risk_curve(found: Any) -> tuple[Any, Any]:
+def risk_curve(curve: Any) -> tuple[Any, Any]:
     """Return 200 thresholds from 0 to where every pair is called same (1), and their risks.
 
     The thresholds include the best one.
@@ -163,10 +163,10 @@ def risk_curve(found: Any) -> tuple[Any, Any]:
     >>> float(levels[-1]), float(risks[0]), float(risks.min())
     (1.0, 0.5, 0.0)
     """
-    decided = np.flatnonzero(found.risks < 0.5 - 1e-12)
-    end = found.thresholds[min(decided[-1] + 1, len(found.risks) - 1) if len(decided) else -1]
-    levels = np.sort(np.append(np.linspace(0.0, 1.0, 201), found.threshold / end))
-    return levels, np.interp(levels * end, found.thresholds, found.risks, left=0.5)
+    decided = np.flatnonzero(curve.risks < 0.5 - 1e-12)
+    end = curve.thresholds[min(decided[-1] + 1, len(curve.risks) - 1) if len(decided) else -1]
+    levels = np.sort(np.append(np.linspace(0.0, 1.0, 201), curve.threshold / end))
+    return levels, np.interp(levels * end, curve.thresholds, curve.risks, left=0.5)
 
 
 # ---- learning ----------------------------------------------------------------------------------
@@ -244,14 +244,14 @@ def learned(task: Task, way: Way, column: Column, effort: Effort) -> tuple[Any, 
         loss = float(fitted.result_.choice.losses.min())
         if loss < best[0] - 1e-9:
             best = loss, gamma, fitted
-    loss, gamma, found = best
+    loss, gamma, model = best
     if way.criterion == "ratio":
-        found = estimator(gamma, "auto", "ratio").fit(task.rows, task.labels)
+        model = estimator(gamma, "auto", "ratio").fit(task.rows, task.labels)
     elif way.space == "kernel":
-        found = estimator(gamma, found.eta_).fit(task.rows, task.labels)
-    return found, {
-        "d": found.n_components_,
-        "eta": found.eta_,
+        model = estimator(gamma, model.eta_).fit(task.rows, task.labels)
+    return model, {
+        "d": model.n_components_,
+        "eta": model.eta_,
         "C": gamma,
         "product": None if gamma is None else gamma * median,
         "loss": loss,
@@ -273,7 +273,7 @@ class Pairs:
 
     def run(self, effort: Effort, seeds: int, clock: Clock) -> Outcome:
         """Learn and evaluate with seeds 0, 1, ..."""
-        found = Found()
+        figures = Measurements()
         with warnings.catch_warnings():
             # The tables show which kernels are too sharp, and where eigenvalues are too few.
             warnings.simplefilter("ignore", UserWarning)
@@ -281,34 +281,36 @@ class Pairs:
                 clock.begin(f"repetition {repetition}", sum(len(task.ways) for task in tasks))
                 for task in tasks:
                     for test, (rows, labels) in task.tests.items():
-                        found.add(test, f"{task.name}: raw", rows, labels)
+                        figures.add(test, f"{task.name}: raw", rows, labels)
                     for way in task.ways:
                         fitted, what = learned(task, way, self.column, effort)
                         for test, (rows, labels) in task.tests.items():
                             after = fitted.transform(rows)
-                            found.add(test, f"{task.name}: {way.name}", after, labels, **what)
-                            if not found.sections and way is HELD_OUT:
-                                found.sections.append(neighbours(task.images, rows, after, labels))
+                            figures.add(test, f"{task.name}: {way.name}", after, labels, **what)
+                            if not figures.sections and way is HELD_OUT:
+                                figures.sections.append(
+                                    neighbours(task.images, rows, after, labels)
+                                )
                         clock.advance(1)
                 if repetition == 0 and self.rings:
-                    found.sections.append(rings(tasks[0].rows, tasks[0].labels, self.column.eta))
-        return outcome(self, found)
+                    figures.sections.append(rings(tasks[0].rows, tasks[0].labels, self.column.eta))
+        return outcome(self, figures)
 
 
 # ---- the page ----------------------------------------------------------------------------------
 
 
-def outcome(paper: Pairs, found: Found) -> Outcome:
+def outcome(paper: Pairs, figures: Measurements) -> Outcome:
     """Return the table, the page and the numbers."""
-    column, first = paper.column, next(iter(found.rows))[0]
-    tests = list(dict.fromkeys(test for test, _ in found.rows))
+    column, first = paper.column, next(iter(figures.rows))[0]
+    tests = list(dict.fromkeys(test for test, _ in figures.rows))
     own = [test for test in tests if test == first or test.startswith("9 people")]
     rows: list[tuple[str, ...]] = []
     marked, chosen = set(), []
     for test in own:
-        for name in (name for of, name in found.rows if of == test):
+        for name in (name for of, name in figures.rows if of == test):
             error, risk, counted = (
-                found.values(test, name, what) for what in ("error", "risk", "counted")
+                figures.values(test, name, what) for what in ("error", "risk", "counted")
             )
             title = name if len(own) == 1 else f"{test}; {name}"
             if name.endswith(": raw"):
@@ -318,9 +320,9 @@ def outcome(paper: Pairs, found: Found) -> Outcome:
                 if name.endswith(": paper's C, paper's rule"):
                     theirs = f"{column.error:.3f}{NARROW}/ {column.risk:.3f}"
                 cells = [
-                    span(found.values(test, name, what)) for what in ("d", "eta", "C", "product")
+                    span(figures.values(test, name, what)) for what in ("d", "eta", "C", "product")
                 ]
-                c = np.mean(found.values(test, name, "c"))
+                c = np.mean(figures.values(test, name, "c"))
                 chosen.append((title, *cells, f"{c:.3f}", f"{c**0.5:.2f}"))
             if name.endswith(tuple(f": {way.name}" for way in DEFAULTS)):
                 marked.add(len(rows))
@@ -350,11 +352,11 @@ def outcome(paper: Pairs, found: Found) -> Outcome:
                 (
                     name,
                     *(
-                        mean_with_spread(found.values(test, name, w))
+                        mean_with_spread(figures.values(test, name, w))
                         for w in ("error", "risk", "area")
                     ),
                 )
-                for of, name in found.rows
+                for of, name in figures.rows
                 if of == test
             ],
         )
@@ -362,14 +364,14 @@ def outcome(paper: Pairs, found: Found) -> Outcome:
         if test not in own
     ]
     curves = (
-        drawing(risks(found.risks), "The balanced risk of every threshold", "First run."),
-        drawing(plotting.roc(found.roc), "ROC", "First run."),
+        drawing(risks(figures.risks), "The balanced risk of every threshold", "First run."),
+        drawing(plotting.roc(figures.roc), "ROC", "First run."),
     )
     sections = [
         Section("Beside the paper", "", (table,)),
         Section("What was chosen", "", (choice,)),
         Section("One threshold on the distance", "", curves),
-        *found.sections,
+        *figures.sections,
     ]
     if harder:
         text = "The same learned projections, asked about what they were not made for."
@@ -388,10 +390,10 @@ def outcome(paper: Pairs, found: Found) -> Outcome:
                 },
                 "chosen": [{k: row.get(k) for k in ("d", "eta", "C", "product")} for row in runs],
             }
-            for (test, name), runs in found.rows.items()
+            for (test, name), runs in figures.rows.items()
         ],
     }
-    facts = (("repetitions", str(max(map(len, found.rows.values())))),)
+    facts = (("repetitions", str(max(map(len, figures.rows.values())))),)
     return Outcome(table, Report(paper.title, paper.lead, sections, facts), numbers)
 
 
@@ -402,14 +404,14 @@ def neighbours(images: Any, before: Any, after: Any, labels: Any) -> Section:
     gray = np.round(255.0 * (images - low) / np.maximum(high - low, 1e-12)).astype(np.uint8)
 
     def tiles(rows: Any, title: str) -> Tiles:
-        found = []
+        pictures = []
         for query in np.unique(labels, return_index=True)[1][:10]:
             near = np.argsort(((rows - rows[query]) ** 2).sum(axis=1), kind="stable")
-            found.append((plotting.png_uri(gray[query]), f"{labels[query]}:"))
+            pictures.append((plotting.png_uri(gray[query]), f"{labels[query]}:"))
             for k in [k for k in near if k != query][:NEAREST]:
                 mark = "" if labels[k] == labels[query] else "✗ "
-                found.append((plotting.png_uri(gray[k]), f"{mark}{labels[k]}"))
-        return Tiles(found, title, columns=1 + NEAREST, caption="")
+                pictures.append((plotting.png_uri(gray[k]), f"{mark}{labels[k]}"))
+        return Tiles(pictures, title, columns=1 + NEAREST, caption="")
 
     text = "A test image of each class, and the nearest of the others; ✗ is another class."
     return Section("What is near what", text, (tiles(before, "Before"), tiles(after, "After")))
@@ -449,8 +451,8 @@ def rings_of(rows: Any, labels: Any, eta: float) -> tuple[Any, int, Any]:
     different = (whole - same) / (len(rows) ** 2 - len(rows) - pairs)
     values, vectors = np.linalg.eigh(eta * different - same / pairs)
     n = int((values > 1e-12 * np.abs(values).max()).sum())
-    found = vectors.T[::-1][: 2 * n]
-    return found, n, ring_shares(found)
+    directions = vectors.T[::-1][: 2 * n]
+    return directions, n, ring_shares(directions)
 
 
 def ring_shares(vectors: Any) -> Any:
@@ -508,12 +510,12 @@ def faces(effort: Effort, seeds: int) -> Iterator[list[Task]]:
 
     def tasks(test: str, known: Any, kinds: Mapping[str, Any]) -> list[Task]:
         mine = np.isin(people, known)
-        found = []
+        tasks = []
         for name, gray in kinds.items():
             rows = unit(gray)
             tests = {f"9 people, {test}": (rows[~mine], people[~mine])}
-            found.append(Task(name, rows[mine], people[mine], tests, KERNELS, gray[~mine]))
-        return found
+            tasks.append(Task(name, rows[mine], people[mine], tests, KERNELS, gray[~mine]))
+        return tasks
 
     kinds = {"photographs": images, "negatives": 1.0 - images}
     yield tasks("32 to 40", names[:31], kinds)

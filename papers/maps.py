@@ -63,13 +63,13 @@ def nets(seed: int, steps: int) -> dict[str, SelfOrganizingMap]:
 
 def unfolded(som: SelfOrganizingMap, rows: Any) -> list[Any]:
     """Return the units at each moment of learning, row by row."""
-    found, learned = [np.asarray(som.init)], 0
+    prototypes, learned = [np.asarray(som.init)], 0
     for share in MOMENTS[1:]:
         until = max(round(share * len(rows)), learned + 1)
         som.partial_fit(rows[learned:until])
         learned = until
-        found.append(som.prototypes_)
-    return found
+        prototypes.append(som.prototypes_)
+    return prototypes
 
 
 def in_the_plane(seeds: int, steps: int) -> tuple[list[Section], list[Any], dict[str, Any]]:
@@ -131,7 +131,7 @@ def digits(seeds: int, passes: int) -> tuple[Section, list[Any], dict[str, Any]]
         for seed in range(seeds)
     ]
     som, numbers = maps[0], {}
-    found = som.class_map(rows, labels)
+    class_map = som.class_map(rows, labels)
     measures: dict[str, Callable[[Any], float]] = {
         "quantisation error": lambda one: float(one.quantization_error_),
         "topographic error": lambda one: float(one.topographic_error_),
@@ -158,10 +158,10 @@ def digits(seeds: int, passes: int) -> tuple[Section, list[Any], dict[str, Any]]
         blocks.append(drawing(ax, name, caption))
     blocks.append(
         drawing(
-            plotting.map_classes(som.grid_, found),
+            plotting.map_classes(som.grid_, class_map),
             "Classes",
             f"The most frequent digit of each unit, paler where others share it. Purity "
-            f"{100 * found.purity:.1f} %. The map has seen no labels.",
+            f"{100 * class_map.purity:.1f} %. The map has seen no labels.",
         )
     )
     title = "The units as images"

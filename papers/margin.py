@@ -45,15 +45,15 @@ def figures(
 def run(effort: Effort, seeds: int, clock: Clock) -> Outcome:
     """Sweep c and gamma with two kernels."""
     #: By kernel: (seeds, margins, thresholds, figures), and the figures of held-out classes.
-    found: dict[str, list[Any]] = {"the paper's C": [], "a flatter kernel": []}
-    held: dict[str, list[Any]] = {name: [] for name in found}
+    grids_by_kernel: dict[str, list[Any]] = {"the paper's C": [], "a flatter kernel": []}
+    held: dict[str, list[Any]] = {name: [] for name in grids_by_kernel}
     count = IMAGES[effort]
     for seed in range(seeds):
         task = rendered_task("both", "white page", seed, count)
         test = next(iter(task.tests.values()))
         flat = PRODUCT / median_square(np.asarray(task.rows, np.float64))
-        clock.begin(f"seed {seed}", len(found) * len(MARGINS))
-        for name, scale in zip(found, (BOTH.column.scale, flat), strict=True):
+        clock.begin(f"seed {seed}", len(grids_by_kernel) * len(MARGINS))
+        for name, scale in zip(grids_by_kernel, (BOTH.column.scale, flat), strict=True):
             how: dict[str, Any] = {"solver": Kernel("rbf", scale), "criterion": "difference"}
             grid = []
             for margin in MARGINS:
@@ -63,10 +63,10 @@ def run(effort: Effort, seeds: int, clock: Clock) -> Outcome:
                     row.append(figures(learner.fit(task.rows, task.labels), *test, margin))
                 grid.append(row)
                 clock.advance(1)
-            found[name].append(grid)
+            grids_by_kernel[name].append(grid)
             learner = ClassSubspace(DIRECTIONS, **how).fit(task.rows, task.labels)
             held[name].append((learner.eta_, *figures(learner, *test)[1:]))
-    sweeps = {name: np.array(grids) for name, grids in found.items()}
+    sweeps = {name: np.array(grids) for name, grids in grids_by_kernel.items()}
     tables = [table_of(name, sweep, held[name], count) for name, sweep in sweeps.items()]
     joined = PageTable(tables[0].header, [row for table in tables for row in table.rows])
     report = Report(

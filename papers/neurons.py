@@ -424,15 +424,15 @@ def run(effort: Effort, seeds: int, clock: Clock) -> Outcome:
         "exclusive or": lambda: exclusive_or(seeds, PASSES[effort]),
     }
     clock.begin("lessons", len(lessons))
-    found: dict[str, Lesson] = {}
+    results: dict[str, Lesson] = {}
     for name, lesson in lessons.items():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            found[name] = lesson()
+            results[name] = lesson()
         clock.advance(1)
     table = PageTable(
         ("", "measured", "theory"),
-        [row for lesson in found.values() for row in lesson.rows],
+        [row for lesson in results.values() for row in lesson.rows],
         caption="Mean ± standard deviation over the seeds, or their range.",
     )
     report = Report(
@@ -444,10 +444,10 @@ def run(effort: Effort, seeds: int, clock: Clock) -> Outcome:
         facts=(("seeds", str(seeds)),),
         sections=(
             Section("Measured, and in theory", "", (table,)),
-            *(lesson.section for lesson in found.values()),
+            *(lesson.section for lesson in results.values()),
         ),
     )
-    numbers = {"seeds": seeds} | {name: lesson.numbers for name, lesson in found.items()}
+    numbers = {"seeds": seeds} | {name: lesson.numbers for name, lesson in results.items()}
     return Outcome(table, report, numbers)
 
 

@@ -32,12 +32,12 @@ def power_iteration(moment: Any, start: Any, products: int) -> Any:
     >>> power_iteration(np.diag([2.0, 1.0]), np.array([1.0, 1.0]), 20)[-1].round(6)
     array([1.e+00, 1.e-06])
     """
-    found, b = [], start
+    vectors, b = [], start
     for _ in range(products):
         b = moment @ b
         b = b / np.linalg.norm(b)
-        found.append(b)
-    return np.array(found)
+        vectors.append(b)
+    return np.array(vectors)
 
 
 def krylov(moment: Any, start: Any, products: int) -> Any:
@@ -49,7 +49,7 @@ def krylov(moment: Any, start: Any, products: int) -> Any:
     >>> krylov(np.diag([2.0, 1.0]), np.array([1.0, 1.0]), 1).round(6) + 0.0
     array([[1., 0.]])
     """
-    basis, found = [start / np.linalg.norm(start)], []
+    basis, vectors = [start / np.linalg.norm(start)], []
     for _ in range(products):
         b = moment @ basis[-1]
         size = np.linalg.norm(b)
@@ -58,8 +58,8 @@ def krylov(moment: Any, start: Any, products: int) -> Any:
         if np.linalg.norm(b) > 1e-12 * size:  # otherwise the span is whole
             basis.append(b / np.linalg.norm(b))
         Q = np.array(basis).T
-        found.append(Q @ np.linalg.eigh(Q.T @ moment @ Q)[1][:, -1])
-    return np.array(found)
+        vectors.append(Q @ np.linalg.eigh(Q.T @ moment @ Q)[1][:, -1])
+    return np.array(vectors)
 
 
 def probe() -> tuple[Section, dict[str, Any]]:
@@ -123,12 +123,12 @@ def iterations(seed: int) -> tuple[Section, dict[str, Any]]:
     rng, products = np.random.default_rng(seed), np.arange(1, 41)
     turn = np.linalg.qr(rng.standard_normal((WIDTH, WIDTH)))[0]
     moment, start = turn * SPECTRUM @ turn.T, rng.standard_normal(WIDTH)
-    found = {
+    angles = {
         "power iteration": degrees(power_iteration(moment, start, 40), turn[:, 0]),
         "Krylov, Gram-Schmidt": degrees(krylov(moment, start, 40), turn[:, 0]),
     }
     ax = plotting.courses(
-        {name: (products, np.maximum(values, 1e-9)) for name, values in found.items()},
+        {name: (products, np.maximum(values, 1e-9)) for name, values in angles.items()},
         labels=("products R b", "degrees"),
         scales=("linear", "log"),
     )
@@ -138,7 +138,7 @@ def iterations(seed: int) -> tuple[Section, dict[str, Any]]:
         "span. solver=“krylov” does this for matrices that are never formed."
     )
     block = drawing(ax, "Degrees from the first component")
-    numbers = {name: values.tolist() for name, values in found.items()}
+    numbers = {name: values.tolist() for name, values in angles.items()}
     return Section("Power iteration and Krylov spaces", text, (block,)), numbers
 
 

@@ -168,32 +168,32 @@ class Slow:
 
     def run(self, effort: Effort, seeds: int, clock: Clock) -> Outcome:
         """Learn and test with seeds 0, 1, ..."""
-        found = Found(VIEWS[effort], seeds)
+        figures = Measurements(VIEWS[effort], seeds)
         with warnings.catch_warnings():
             # The tables show what the paper's alpha and its learning rate cost.
             warnings.simplefilter("ignore", UserWarning)
             for seed in range(seeds):
-                self.one_seed(effort, seed, clock, found)
-        table = self.beside_the_paper(found)
+                self.one_seed(effort, seed, clock, figures)
+        table = self.beside_the_paper(figures)
         numbers = {
-            "views": found.views,
+            "views": figures.views,
             "paper": {k: {"area": v[0], "error": v[1]} for k, v in self.paper.items()},
-            "rows": figure_rows(found.printed, ("area", "error")),
-            "handwritten": figure_rows(found.handwritten, ("area", "error")),
-            "sources": figure_rows(found.sources, ("area", "error")),
-            "steps": figure_rows(found.steps, ("area", "error")),
-            "sweep": {"alphas": ALPHAS, "areas": found.sweeps},
-            "auto": found.auto,
-            "bound": found.bounds,
-            "learning curve": {"views": found.moments, "errors": found.growth},
+            "rows": figure_rows(figures.printed, ("area", "error")),
+            "handwritten": figure_rows(figures.handwritten, ("area", "error")),
+            "sources": figure_rows(figures.sources, ("area", "error")),
+            "steps": figure_rows(figures.steps, ("area", "error")),
+            "sweep": {"alphas": ALPHAS, "areas": figures.sweeps},
+            "auto": figures.auto,
+            "bound": figures.bounds,
+            "learning curve": {"views": figures.moments, "errors": figures.growth},
         }
-        return Outcome(table, self.report(found, table), numbers)
+        return Outcome(table, self.report(figures, table), numbers)
 
     def watch(self, image: Any, seed: Any) -> ImageWalk:
         """Return the walk of a window over an image."""
         return ImageWalk(image, size=SIZE, random_state=seed, **self.walk)
 
-    def one_seed(self, effort: Effort, seed: int, clock: Clock, found: "Found") -> None:
+    def one_seed(self, effort: Effort, seed: int, clock: Clock, figures: "Measurements") -> None:
         """Learn from the views of one seed, and test."""
         parts = np.random.SeedSequence(seed).spawn(4)
         page, states = page_image(random_state=parts[0]), STATES[effort]
@@ -216,12 +216,12 @@ class Slow:
         network = RBFNetwork(count, random_state=0)
         network.fit(walk.stationary().take(count, np.float32))
         spaces.append(Space(f"RBF {count}", network, defaults()))
-        clock.begin(f"seed {seed}: {found.views:,} views", found.views)
-        moments = np.unique(np.geomspace(min(1000, found.views), found.views, 6).astype(int))
+        clock.begin(f"seed {seed}: {figures.views:,} views", figures.views)
+        moments = np.unique(np.geomspace(min(1000, figures.views), figures.views, 6).astype(int))
         moments = moments[-1:] if effort == "tiny" else moments
         curves: dict[str, list[float]] = {}
         seen = 0
-        for chunk in cut(walk.chunks(found.views, CHUNK, np.float32), moments):
+        for chunk in cut(walk.chunks(figures.views, CHUNK, np.float32), moments):
             seen += len(chunk)
             for space in spaces:
                 space.learn(chunk)
@@ -230,24 +230,24 @@ class Slow:
                 for name, rows in spaces[0].features(images, given=False):
                     if name == "alpha auto" or name in RULES:
                         curves.setdefault(name, []).append(judge(rows, labels).error)
-        found.moments = moments.tolist()
+        figures.moments = moments.tolist()
         for name, errors in curves.items():
-            found.growth.setdefault(name, []).append(errors)
-        found.add("printed", "raw pixels", images, labels)
+            figures.growth.setdefault(name, []).append(errors)
+        figures.add("printed", "raw pixels", images, labels)
         for space in spaces:
             for name, rows in space.features(images):
-                found.add("printed", f"{space.name}, {name}", rows, labels)
+                figures.add("printed", f"{space.name}, {name}", rows, labels)
             if "" in space.learners:
-                self.sweep(space, images, labels, found)
+                self.sweep(space, images, labels, figures)
         reverse = Space("linear", None, online())
-        for chunk in self.watch(1.0 - page, parts[1]).chunks(found.views, CHUNK, np.float32):
+        for chunk in self.watch(1.0 - page, parts[1]).chunks(figures.views, CHUNK, np.float32):
             reverse.learn(chunk)
         white, labels_of_white = tests["white_on_black"]
         for name, rows in reverse.features(white):
-            found.add("printed", f"linear, {name}, white on black", rows, labels_of_white)
+            figures.add("printed", f"linear, {name}, white on black", rows, labels_of_white)
         if seed == 0:
             path = spaces[0].learners[""].path(GIVEN)
-            found.shown = {
+            figures.shown = {
                 "page": page,
                 "views": walk.take(36),
                 "digits": (images, labels),
@@ -255,31 +255,33 @@ class Slow:
                     zip(GIVEN, zip(path.components, path.eigenvalues, strict=True), strict=True)
                 ),
             }
-        self.steps(page, parts[1], (images, labels), found)
+        self.steps(page, parts[1], (images, labels), figures)
         if effort != "tiny" and data.missing("images.npz", "mnist.npz") is None:
-            self.real_images(spaces[0], (images, labels), parts, states, found)
+            self.real_images(spaces[0], (images, labels), parts, states, figures)
 
-    def steps(self, page: Any, seed: Any, digits: tuple[Any, Any], found: "Found") -> None:
+    def steps(self, page: Any, seed: Any, digits: tuple[Any, Any], figures: "Measurements") -> None:
         """Learn from windows that move by smaller and larger steps."""
         for step in STEPS:
             walk = ImageWalk(
                 page, size=SIZE, random_state=seed, **{**self.walk, "translation": step}
             )
-            views = walk.take(min(found.views, STEP_VIEWS), np.float32)
+            views = walk.take(min(figures.views, STEP_VIEWS), np.float32)
             slow = SlowSubspace(FEATURES).fit(views)
-            found.add("steps", f"{step:g} pixels", slow.transform(digits[0]), digits[1])
+            figures.add("steps", f"{step:g} pixels", slow.transform(digits[0]), digits[1])
 
-    def sweep(self, space: Space, images: Any, labels: Any, found: "Found") -> None:
+    def sweep(self, space: Space, images: Any, labels: Any, figures: "Measurements") -> None:
         """Solve for every alpha, and record the choices of the rules."""
         slow = space.learners[""]
         path, rows = slow.path(ALPHAS), space.mapped(images) - slow.mean_
         areas = [judge(rows @ basis.T, labels).area for basis in path.components]
-        found.sweeps.setdefault(space.name, []).append(areas)
-        found.auto.setdefault(space.name, []).append(float(slow.alpha_ or 0.0))
+        figures.sweeps.setdefault(space.name, []).append(areas)
+        figures.auto.setdefault(space.name, []).append(float(slow.alpha_ or 0.0))
         if space.network is None:
-            found.bounds.append(float(np.min(path.error_bound)))
+            figures.bounds.append(float(np.min(path.error_bound)))
 
-    def real_images(self, linear: Space, printed: Any, parts: Any, states: int, f: "Found") -> None:
+    def real_images(
+        self, linear: Space, printed: Any, parts: Any, states: int, f: "Measurements"
+    ) -> None:
         """Test on handwritten digits, and learn from real images instead of the page."""
         classes = len(np.unique(printed[1]))
         images, labels = data.moved_digits(self.motion, classes, states, parts[3])
@@ -300,15 +302,15 @@ class Slow:
 
     # ---- the page ------------------------------------------------------------------------------
 
-    def beside_the_paper(self, found: "Found") -> PageTable:
+    def beside_the_paper(self, figures: "Measurements") -> PageTable:
         """Return the paper's figures with ours."""
         rows: list[tuple[str, ...]] = []
         marked = set()
-        network = [n for n in found.sweeps if n.endswith(f"gamma {GAMMAS[0]:g}")][-1]
+        network = [n for n in figures.sweeps if n.endswith(f"gamma {GAMMAS[0]:g}")][-1]
         ours = tuple(DEFAULTS)
         starts = ("raw", "linear, ", f"{network}, ")
-        for name in (n for n in found.printed if n.startswith(starts) or n.endswith(ours)):
-            area, error = np.transpose(found.printed[name])
+        for name in (n for n in figures.printed if n.startswith(starts) or n.endswith(ours)):
+            area, error = np.transpose(figures.printed[name])
             if name.endswith(ours):
                 marked.add(len(rows))
             columns = [self.paper[of] for row, of in OF_THE_PAPER.items() if name.endswith(row)]
@@ -324,10 +326,10 @@ class Slow:
             "class. Mean ± standard deviation over the seeds. Marked: the library's defaults.",
         )
 
-    def rate(self, found: "Found") -> str:
+    def rate(self, figures: "Measurements") -> str:
         """Explain the result of the online rule."""
-        steps = float(Power(100.0, 1e4).gains(0, found.views).sum())
-        value = found.shown["filters"][0.2][1][0]
+        steps = float(Power(100.0, 1e4).gains(0, figures.views).sum())
+        value = figures.shown["filters"][0.2][1][0]
         return (
             f"The steps of the printed rate, 10² / (10⁴ + t), add up to {steps:.0f} over these "
             f"views. A direction with eigenvalue λ grows by exp({steps:.0f} λ). The largest "
@@ -336,14 +338,16 @@ class Slow:
             "a page with more contrast, ten times the rate, and ten times the views help alike."
         )
 
-    def report(self, found: "Found", table: PageTable) -> Report:
+    def report(self, figures: "Measurements", table: PageTable) -> Report:
         """Return the page."""
-        shown, (images, labels) = found.shown, found.shown["digits"]
+        shown, (images, labels) = figures.shown, figures.shown["digits"]
         some = np.concatenate([np.flatnonzero(labels == name)[:2] for name in np.unique(labels)])
-        points = {n: (found.moments, *mean_and_error(np.array(e))) for n, e in found.growth.items()}
+        points = {
+            n: (figures.moments, *mean_and_error(np.array(e))) for n, e in figures.growth.items()
+        }
         growth = plotting.courses({}, points, labels=("views", "error"), scales=("log", "linear"))
-        marks = {"auto": float(np.mean(found.auto["linear"]))}
-        means = {space: np.mean(rows, axis=0) for space, rows in found.sweeps.items()}
+        marks = {"auto": float(np.mean(figures.auto["linear"]))}
+        means = {space: np.mean(rows, axis=0) for space, rows in figures.sweeps.items()}
         areas = {space: (ALPHAS, mean) for space, mean in means.items()}
         filters = [
             Tiles(
@@ -360,10 +364,10 @@ class Slow:
             Section("Beside the paper", "", (table,)),
             Section(
                 "ROC curves, and how fast it learns",
-                self.rate(found),
+                self.rate(figures),
                 (
                     drawing(
-                        plotting.roc(found.curves), "As in figure 1 of the paper", "First seed."
+                        plotting.roc(figures.curves), "As in figure 1 of the paper", "First seed."
                     ),
                     drawing(
                         growth,
@@ -375,7 +379,7 @@ class Slow:
             Section(
                 "Which alpha?",
                 "One pass serves every alpha. The bound of Theorem 5 is at least "
-                f"{np.mean(found.bounds):.2g} for these alphas; above 1 it says nothing.",
+                f"{np.mean(figures.bounds):.2g} for these alphas; above 1 it says nothing.",
                 (
                     drawing(
                         plotting.courses(areas, marks=marks, labels=("alpha", "ROC area")),
@@ -387,10 +391,10 @@ class Slow:
             Section(
                 "How far apart are the views?",
                 "The standard deviation of a step of the window. SlowSubspace(10) learns.",
-                (figure_table(found.steps, ("step", *HEADER[1:])),),
+                (figure_table(figures.steps, ("step", *HEADER[1:])),),
             ),
             Section(
-                "Every kind of features", "", (figure_table(found.printed, HEADER, self.test),)
+                "Every kind of features", "", (figure_table(figures.printed, HEADER, self.test),)
             ),
             Section(
                 "What it watched and what it learned",
@@ -404,26 +408,28 @@ class Slow:
             ),
             Section("What the paper left open", "", (PageTable(("", ""), OPEN, prose=True),)),
         ]
-        if found.handwritten:
+        if figures.handwritten:
             handwritten = plotting.gray(shown["handwritten"][:: len(labels) // 12][:12], SIZE)
             blocks = (
                 figure_table(
-                    found.handwritten,
+                    figures.handwritten,
                     HEADER,
                     "Learned on the printed page, tested on MNIST digits, moved in the same way.",
                 ),
                 figure_table(
-                    found.sources, HEADER, "Learned on a real image, tested on the printed digits."
+                    figures.sources,
+                    HEADER,
+                    "Learned on a real image, tested on the printed digits.",
                 ),
                 pictures(handwritten, "Some of the MNIST digits", columns=6),
             )
             sections.insert(-1, Section("Real images", "", blocks))
-        facts = (("views", f"{found.views:,}"), ("seeds", f"{found.seeds}"))
+        facts = (("views", f"{figures.views:,}"), ("seeds", f"{figures.seeds}"))
         return Report(self.title, self.lead, sections, facts)
 
 
 @dataclass
-class Found:
+class Measurements:
     """The results of all seeds: by name, (area, error) of each seed."""
 
     views: int

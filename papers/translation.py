@@ -105,8 +105,8 @@ def run(effort: Effort, seeds: int, clock: Clock) -> Outcome:
     for seed in range(seeds):
         one_seed(seed, effort, clock, figures, even, shown)
     rows = []
-    for name, found in figures.items():
-        values = [f"{np.mean(column):.3f}" for column in zip(*found, strict=True)]
+    for name, runs in figures.items():
+        values = [f"{np.mean(column):.3f}" for column in zip(*runs, strict=True)]
         cells = map(f"{NARROW}/ ".join, zip(values[::2], values[1::2], strict=True))
         share = f"{100 * np.mean(even[name]):.0f}%" if name in even else ""
         rows.append((name, share, *cells))
