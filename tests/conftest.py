@@ -30,7 +30,7 @@ SLOW = {
         *("subspace/estimators/test_flow", "subspace/test_devices"),
         *(f"subspace/solvers/test_{name}" for name in ("frame", "probes", "ratio_frame")),
         *(f"subspace/inference/test_{name}" for name in ("decays", "pair_bounds", "uncertainty")),
-        *("test_docs", "test_gallery", "test_migration", "test_sklearn"),
+        *("test_docs", "test_gallery", "test_migration", "laws/test_sklearn"),
         *(f"theory/dynamics/test_{name}" for name in ("advice", "principal")),
         *(f"theory/dynamics/test_{name}" for name in ("simulation", "symmetric")),
     )

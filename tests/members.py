@@ -1,7 +1,7 @@
 """The one table of members: how the tests make each, the laws it keeps, and what it refuses.
 
-``tests/test_laws.py`` runs the laws of ``tests/laws.py`` over it, ``tests/test_sklearn.py``
-scikit-learn's own checks, ``tests/test_refusals.py`` bad input.
+``tests/laws`` runs the laws of ``laws/checks.py`` over it: ``test_sklearn.py`` runs
+scikit-learn's own checks, ``test_refusals.py`` bad input.
 """
 
 from collections.abc import Mapping

@@ -57,22 +57,6 @@ def test_a_change_that_comes_too_late_is_refused(estimator, change, begin):
     estimator.set_params(**change).fit(*data)
 
 
-@pytest.mark.parametrize(
-    ("estimator", "change"),
-    [
-        (SlowSubspace(2, alpha=0.9), {"alpha": 0.5, "n_components": 1}),
-        (ClassSubspace(2, criterion="difference", eta=3.0), {"eta": 4.0, "n_components": 1}),
-        (PairSubspace(2, criterion="difference", eta=3.0), {"eta": 4.0, "n_components": 1}),
-    ],
-)
-@pytest.mark.filterwarnings("ignore:only .* eigenvalues are positive")
-def test_what_only_the_solution_needs_may_change(estimator, change):
-    estimator, data = clone(estimator), data_of(estimator)
-    estimator.partial_fit(*data).set_params(**change).partial_fit(*data)
-    anew = clone(estimator).partial_fit(*data).partial_fit(*data)
-    np.testing.assert_array_equal(estimator.components_, anew.components_)
-
-
 def test_names_of_another_kind_are_refused():
     """1 and "1" are two classes: mixed up by a reader of files, they would never meet."""
     first = ClassSubspace(2, criterion="difference", eta=3.0).partial_fit(ROWS, LABELS)

@@ -16,7 +16,7 @@ from eigenstream.core.linalg import principal_angles
 from eigenstream.evaluation import balanced_risk, pair_risk, pair_roc
 from eigenstream.subspace import n_positive, pair_risks, risk_bound
 from eigenstream.theory import balanced_pair_bound, pair_bound
-from laws import chunked
+from laws.checks import chunked
 from simulated import smallest_margin_risk
 
 # Fewer positive eigenvalues than components is no news on data as small as these.

@@ -1,6 +1,5 @@
 """Parameters: checked whenever they are read, and rejected where nothing would read them."""
 
-import pickle
 import warnings
 
 import numpy as np
@@ -19,8 +18,6 @@ from eigenstream import (
     Sketch,
     SlowSubspace,
     StreamPCA,
-    load,
-    save,
 )
 from eigenstream.subspace import matrices, pair_risks
 
@@ -94,38 +91,6 @@ def test_parameters_set_later_are_those_of_the_next_rows(learner, change, messag
         learned(model, "partial_fit")
     np.testing.assert_array_equal(model.components_, expected.components_)
     learned(model.set_params(**old), "partial_fit")
-
-
-@pytest.mark.parametrize(
-    ("learner", "change"),
-    [
-        (StreamPCA(2), {"n_components": 3}),
-        (SlowSubspace(2, alpha=0.9), {"alpha": 0.05}),
-        (SlowSubspace(2), {"n_components": 3}),
-        (SlowSubspace(2, alpha=0.9, solver="flow"), {"alpha": 0.5}),
-        (ClassSubspace(2), {"n_components": 3}),
-    ],
-    ids=repr,
-)
-@pytest.mark.filterwarnings("ignore:only 1 of the 2 eigenvalues")
-@pytest.mark.parametrize("door", ["partial_fit", "merge", "file", "pickle"])
-def test_reading_an_answer_changes_no_later_one(learner, change, door, tmp_path):
-    answers = []
-    for read in (False, True):
-        model = learned(clone(learner), "partial_fit")
-        if read:
-            _ = model.components_
-        model.set_params(**change)
-        if door == "merge" and getattr(learner, "solver", "") != "flow":
-            model = model.merge(learned(clone(learner), "partial_fit"))
-            assert model.n_components_ == change.get("n_components", 2)
-        if door == "file":
-            save(model, tmp_path / "model.eigs")
-            model = load(tmp_path / "model.eigs")
-        if door == "pickle":
-            model = pickle.loads(pickle.dumps(model))
-        answers.append(model.components_)
-    np.testing.assert_array_equal(*answers)
 
 
 @pytest.mark.parametrize("solver", ["auto", "flow", "sketch"])

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from eigenstream import PairSubspace, TemporalPairs, sample_pairs
 from eigenstream.evaluation import pair_roc
-from laws import chunked
+from laws.checks import chunked
 
 LABELS = np.repeat(list("abcd"), [2, 3, 1, 4])
 

@@ -11,7 +11,7 @@ import eigenstream
 from eigenstream.streams import open_stream
 from members import DATA
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "docs"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
 import abilities
 
 #: The input of an estimator that needs more than rows.

@@ -1,4 +1,4 @@
-"""Laws 1 to 7 of ``tests/laws.py`` over the table of members; law 8: test_refusals.py."""
+"""Laws 1 to 7 of ``checks.py`` over the table of members; law 8: test_refusals.py."""
 
 import pickle
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from eigenstream.subspace.solvers import flow
-from laws import (
+from laws.checks import (
     check_finite_everywhere,
     check_float32,
     check_merged,

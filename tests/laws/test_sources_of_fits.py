@@ -14,6 +14,7 @@ from eigenstream import (
     StreamPCA,
     open_stream,
 )
+from eigenstream.streams import StreamError
 
 ROWS = np.random.default_rng(0).standard_normal((60, 3)).cumsum(axis=0)
 OTHER = np.random.default_rng(1).standard_normal((60, 3))
@@ -115,6 +116,27 @@ def test_sparse_cells_with_names_of_genes(kind, tmp_path):
     answers = pca.transform(source)
     answers = answers if kind == "memory" else answers.column()
     np.testing.assert_allclose(answers, plain.transform(counts), atol=1e-9)
+
+
+def test_damaged_cells_of_a_file_are_named(tmp_path):
+    h5py, counts = pytest.importorskip("h5py"), sparse_random(60, 4, 0.4, format="csr")
+    path = f"{tmp_path}/cells.h5ad"
+    with h5py.File(path, "w") as root:
+        for name in ("data", "indices", "indptr"):
+            root[f"X/{name}"] = getattr(counts, name)
+        root["X"].attrs["shape"] = [60, 4]
+    for name, at, value, words in (
+        ("indices", 5, 999, "cannot be read at rows 0"),
+        ("indptr", 5, 0, "indptr does not match"),
+    ):
+        with h5py.File(path, "a") as root:
+            root[f"X/{name}"][at] = value
+        with pytest.raises(StreamError, match=words):
+            StreamPCA(2).fit(open_stream(path))
+    with h5py.File(path, "a") as root:
+        root["X"].attrs["encoding-type"] = "csc_matrix"
+    with pytest.raises(StreamError, match=r"not stored by rows \(CSR\)"):
+        open_stream(path)
 
 
 @pytest.mark.parametrize("kind", ["eager", "lazy", "pandas"])

@@ -71,9 +71,11 @@ FAMILIES = {
     "layers": MultilayerPerceptron(4, random_state=0, momentum=0.5),
     "radial": RBFNetwork(20, gamma="median"),
 }
-#: The families whose number of components may change between two calls.
-FREE = {"variance", "variance of sequences", "slow", "slow with gaps", "dynamic", "classes"}
-MERGING = FREE | {"pairs"}
+#: The families whose number of components and weight may change between two calls.
+MERGING = {"variance", "variance of sequences", "slow", "slow with gaps", "dynamic", "classes"}
+MERGING |= {"pairs"}
+#: Weights that a solution needs only when it is read.
+WEIGHTS = {"slow": "alpha", "slow with gaps": "alpha", "classes": "eta", "pairs": "eta"}
 
 
 def data(family, first, n):
@@ -204,9 +206,11 @@ class States(RuleBasedStateMachine):
 
     @rule(n=st.integers(1, 3))
     def change_parameters(self, n):
-        if self.family in FREE:
-            self.model.set_params(n_components=n)
+        if self.family in MERGING:
             self.change = {"n_components": n}
+            if self.family in WEIGHTS:
+                self.change |= {WEIGHTS[self.family]: n / 4}
+            self.model.set_params(**self.change)
 
     @precondition(lambda self: self.n_rows > 60)
     @rule()
