@@ -326,7 +326,7 @@ def two_units(seed: int, n: int) -> tuple[Section, dict[str, Any]]:
             "1 / gamma, 4.13). At finite N noise ends the plateau: points are the chain's means.",
         ),
     )
-    section = Section("Figures 3b, 4a: overlaps are lost, and first_times again", ONLY_B, blocks)
+    section = Section("Figures 3b, 4a: overlaps are lost, and found again", ONLY_B, blocks)
     return section, {"slope": slope, "ends": ends, **means}
 
 

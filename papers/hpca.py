@@ -510,12 +510,12 @@ def faces(effort: Effort, seeds: int) -> Iterator[list[Task]]:
 
     def tasks(test: str, known: Any, kinds: Mapping[str, Any]) -> list[Task]:
         mine = np.isin(people, known)
-        tasks = []
+        by_kind = []
         for name, gray in kinds.items():
             rows = unit(gray)
             tests = {f"9 people, {test}": (rows[~mine], people[~mine])}
-            tasks.append(Task(name, rows[mine], people[mine], tests, KERNELS, gray[~mine]))
-        return tasks
+            by_kind.append(Task(name, rows[mine], people[mine], tests, KERNELS, gray[~mine]))
+        return by_kind
 
     kinds = {"photographs": images, "negatives": 1.0 - images}
     yield tasks("32 to 40", names[:31], kinds)
