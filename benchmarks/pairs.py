@@ -14,7 +14,7 @@ from benchmarks._tools import race, show
 from eigenstream import ClassSubspace, Kernel, PairSubspace, RBFNetwork
 from eigenstream.evaluation import balanced_risk, pair_roc
 from eigenstream.processes.characters import letter_set
-from eigenstream.subspace.pairs.held_out import ETAS
+from eigenstream.subspace.pairs.family import ETAS
 from eigenstream.subspace.solvers.kernels import KernelMap, median_square
 
 COMPONENTS, FOLDS = 20, 5

@@ -10,7 +10,8 @@ from scipy.spatial.distance import pdist, squareform
 from eigenstream import ClassSubspace, PairSubspace, load, sample_pairs, save
 from eigenstream.evaluation.base import roc_area
 from eigenstream.streams import open_stream
-from eigenstream.subspace.pairs.discriminants import Axes, Family, Scatters
+from eigenstream.subspace.pairs.discriminants import Axes, Scatters
+from eigenstream.subspace.pairs.family import Ratios
 from tests.subspace.pairs.test_discriminants import classes, covariances, metric_of
 
 WIDTH = 9
@@ -58,10 +59,14 @@ def test_the_family_compares_the_distances_of_the_definition(seed):
     within, between = covariances(X, y)
     rows, pairs = rng.standard_normal((30, WIDTH)), rng.integers(30, size=(50, 2))
     rows[0] = 0.0
-    family = Family(shrinkages=(0.1, 0.6))
+    family = Ratios(shrinkages=(0.1, 0.6))
     axes = Axes(Scatters(within, between, WIDTH))
-    members, distances = family.squared_distances(axes, rows, pairs)
-    for (shrinkage, mixing, number, normalize), squares in zip(members, distances, strict=True):
+    distances = {
+        member: squares
+        for members, table in family.squared_distances(axes, rows, pairs)
+        for member, squares in zip(members, table, strict=True)
+    }
+    for (shrinkage, mixing, number, normalize), squares in distances.items():
         metric = metric_of(within, between, shrinkage, mixing, number)
         inner = rows @ metric @ rows.T
         norms = np.sqrt(np.diag(inner)) if normalize else np.ones(len(rows))

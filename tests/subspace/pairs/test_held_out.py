@@ -7,10 +7,9 @@ from hypothesis import strategies as st
 
 from eigenstream import ClassSubspace, PairSubspace, sample_pairs
 from eigenstream.rows.chunk import Chunk
+from eigenstream.subspace.pairs.family import ETAS, _place
 from eigenstream.subspace.pairs.held_out import (
-    ETAS,
     PairGraph,
-    _place,
     folds_of_classes,
     learner_of,
     roc_areas,

@@ -1,7 +1,6 @@
 """Distances from labelled rows: all implied pairs, in linear time."""
 
-from collections.abc import Hashable, Sequence
-from dataclasses import replace
+from collections.abc import Hashable
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
@@ -11,7 +10,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from eigenstream.core.checks import check_weights, offered_if
 from eigenstream.core.documented import documented, documented_by
-from eigenstream.core.linalg import Float64s, deviations_of
+from eigenstream.core.linalg import Float64s
 from eigenstream.core.storable import storable
 from eigenstream.core.types import (
     Array,
@@ -28,7 +27,6 @@ from eigenstream.core.types import (
     WeightsLike,
 )
 from eigenstream.evaluation.pair_risk import TrainingRows
-from eigenstream.rows.chunk import Chunk
 from eigenstream.rows.door import all_rows, is_stream, stream_rows, validated
 from eigenstream.rows.fit import KEEPING, keeper_of
 from eigenstream.rows.guard import publishes
@@ -37,22 +35,12 @@ from eigenstream.rows.rows import ArrayRows, Part, Rows, StreamRows
 from eigenstream.subspace.inference.uncertainty import Uncertainty, parts_of_classes
 from eigenstream.subspace.pairs import pair_input
 from eigenstream.subspace.pairs.decisions import signs_below
-from eigenstream.subspace.pairs.discriminants import Scatters
-from eigenstream.subspace.pairs.held_out import (
-    Folds,
-    few_classes,
-    fixed_order,
-    folds_of_classes,
-    sampled,
-)
+from eigenstream.subspace.pairs.held_out import LabelledRows
 from eigenstream.subspace.pairs.pairwise import PairwiseEstimator, continues
 from eigenstream.subspace.pairs.risks import bound_of_rows
-from eigenstream.subspace.pairs.sample import MOST_ROWS, Project, Sample, training_rows
-from eigenstream.subspace.pairs.terms import ClassTerms, chunk_keys
+from eigenstream.subspace.pairs.terms import MOST_ROWS, ClassTerms, Sample, chunk_keys
 from eigenstream.subspace.solvers.base import FLAG, Solver
-from eigenstream.subspace.sums.block import dense
 from eigenstream.subspace.sums.learner import Learner
-from eigenstream.subspace.sums.terms import NOTHING, Parts
 from eigenstream.theory import RiskBound
 
 
@@ -148,7 +136,7 @@ class ClassSubspace(PairwiseEstimator):
     0.99
     """
 
-    _on_devices = True
+    _on_devices, _examples = True, LabelledRows
     _parameter_constraints: ClassVar[Constraints] = PairwiseEstimator._parameter_constraints | {
         "scale": [FLAG, StrOptions({"auto", "within"})]
     }
@@ -380,48 +368,6 @@ class ClassSubspace(PairwiseEstimator):
     def _sample(self, width: int) -> Sample:
         return Sample(width, self._SAMPLE_SIZE or MOST_ROWS)
 
-    def _scatters(
-        self, learner: Learner, n_features: int, held_out: Sequence[Parts] = (NOTHING,)
-    ) -> list[Scatters]:
-        ready = learner.ahead()
-        terms = cast(ClassTerms, ready.terms)
-        shares, betweens = zip(*map(terms.covariances, held_out), strict=True)
-        return [
-            Scatters(within, between, n_features, terms.floor, factored=True)
-            for within, between in zip(ready.sums.combined(*shares), betweens, strict=True)
-        ]
-
-    def _test_rows(
-        self, learner: Learner, basis: Float64s | None = None, scale: Float64s | None = None
-    ) -> Chunk:
-        rows = sampled(learner)
-        rows = rows.chosen(fixed_order(rows.rows if scale is None else dense(rows.rows) / scale))
-        return rows if basis is None else replace(rows, rows=rows.rows @ basis)
-
-    def _folds(self, learner: Learner, rows: Chunk) -> Folds:
-        return folds_of_classes(learner, rows)
-
-    def _middle(self, learner: Learner) -> Float64s:
-        terms = cast(ClassTerms, learner.terms)
-        return np.asarray(terms.mean)
-
-    def _few_distinct(self, learner: Learner) -> bool:
-        return bool(learner.ahead().sample.n_distinct <= learner.n_features)  # type: ignore[union-attr]
-
-    def _scales(self, learner: Learner) -> bool:
-        terms = cast(ClassTerms, learner.terms)
-        sample: Any = learner.sample
-        return few_classes(terms) and bool(sample.n_distinct >= terms.n_features)
-
-    def _divisors(self, learner: Learner) -> Float64s | None:
-        if self.scale is not True:
-            return super()._divisors(learner)
-        operator = learner.operator()
-        unlike, like = learner.terms.totals()
-        squares = np.diagonal(operator.reward) * unlike + np.diagonal(operator.penalty) * like
-        squares = squares / max(2.0 * (unlike + like), 1.0)
-        return deviations_of(squares, learner.terms.mean)
-
     def _check_enough(self, learner: Learner) -> None:
         terms: Any = learner.terms
         if not any(center.weight > 0.0 for center in terms.centers.values()):
@@ -469,9 +415,6 @@ class ClassSubspace(PairwiseEstimator):
 
     # ---- results ---------------------------------------------------------------------------
 
-    def _projected_sample(self, learner: Learner, project: Project) -> TrainingRows:
-        return training_rows(learner.sample, project)  # type: ignore[arg-type]
-
     def _learned_classes(self) -> set[Hashable]:
         terms: Any = self._known().terms
         return {label for _, label in terms.centers}
@@ -479,7 +422,8 @@ class ClassSubspace(PairwiseEstimator):
     def _learned_rows(self) -> tuple[Float64s, Array, Float64s]:
         trained = self._training()
         assert isinstance(trained, TrainingRows)
-        keys = chunk_keys(sampled(self._known()))[0]
+        sample: Any = self._known().ahead().sample
+        keys = chunk_keys(sample.chunk)[0]
         return trained.Z, np.array([name for _, name in keys])[trained.codes], trained.weights
 
     def _subspace_bound(self, margin: float, delta: float, diameter: float) -> RiskBound:

@@ -29,7 +29,7 @@ from eigenstream.rows.door import all_rows, is_stream, labelled_stream
 from eigenstream.rows.guard import reads
 from eigenstream.rows.prepared import prepared, without_steps
 from eigenstream.subspace.pairs import pair_input as _pair_input
-from eigenstream.subspace.pairs.sample import TrainingPairs
+from eigenstream.subspace.pairs.risks import TrainingPairs
 from eigenstream.theory import RiskBound
 
 #: A relative error of the false-positive rate above which calibration warns.

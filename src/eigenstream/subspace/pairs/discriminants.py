@@ -1,4 +1,4 @@
-"""A family of linear maps between raw distance and discriminant analysis.
+"""Linear maps between raw distance and discriminant analysis.
 
 ``shrinkage`` replaces a share of the covariance within classes by a multiple of the identity, and
 ``mixing`` a share of the covariance between classes by that within:
@@ -8,46 +8,19 @@
     mixing=0                weighted discriminants (LDA)
 
 One eigendecomposition of the covariance within classes serves all shrinkages.
-
-With ``normalize``, mapped rows are divided by their norms, which gives cosine distance about the
-mean.
 """
 
-from dataclasses import dataclass, field
-from itertools import product
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh, qr, svd
 
 from eigenstream.core.linalg import Float64s, deviations_of, power_of_two, rounding_of_mean
-from eigenstream.core.storable import storable
-from eigenstream.rows.chunk import Places
 from eigenstream.subspace.sums.operators import Eigenpairs, canonical
-
-#: The values that "auto" compares. Small shrinkages suit columns in unequal units, large ones
-#: suit images.
-SHRINKAGES = (1e-6, 1e-3, 1e-2, 0.1, 0.3, 0.6, 1.0)
-MIXINGS = (0.0, 0.1, 0.3, 1.0)
-#: The numbers of discriminants that "auto" compares, in addition to all.
-NUMBERS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
-
-#: The share of the mean squared distance that components of "auto" keep. Larger values give more
-#: components.
-ENERGY = 0.99
-
-#: Fewer rows than features are solved in their span if there are more features than this. Larger
-#: values take time. In the span, distances lack the directions that no row has.
-WIDEST = 1024
 
 #: Variances between classes below this share of the variance within count as this share.
 SMALLEST_RATIO = 1e-12
-
-#: Shrinkage, mixing, number of components and ``normalize`` of a member of the family.
-Member = tuple[float, float, int | None, bool]
-#: The preferred mixing and shrinkage for each value of ``normalize``, the preferred one first.
-Preferred = dict[bool, tuple[float, float]]
 
 
 @dataclass(frozen=True)
@@ -158,205 +131,6 @@ class Axes:
         mean = max(float(values.sum()) / self.scatters.n_features, SMALLEST_RATIO)
         variances = np.maximum(values[:n], SMALLEST_RATIO)
         return Discriminants(variances, vectors[:, :n], mean, scales)
-
-
-@dataclass(frozen=True)
-class Family:
-    """The members of the family to compare.
-
-    A number of components of None stands for all of them.
-    """
-
-    shrinkages: tuple[float, ...] = SHRINKAGES
-    mixings: tuple[float, ...] = MIXINGS
-    numbers: tuple[int | None, ...] = (*NUMBERS, None)
-    normalizations: tuple[bool, ...] = (False, True)
-
-    @property
-    def several(self) -> bool:
-        """True if there are several candidates."""
-        grids = self.shrinkages, self.mixings, self.numbers, self.normalizations
-        return max(map(len, grids)) > 1
-
-    def squared_distances(
-        self, axes: Axes, rows: Float64s, pairs: Places
-    ) -> tuple[list[Member], Float64s]:
-        """Return the members, and the squared distances of pairs of centred rows.
-
-        A row of distances is a member. With mixing, the distances are those of all components.
-        """
-        first, second = pairs.T
-        along = rows @ axes.vectors
-        squares, apart_squares = along**2, (along[first] - along[second]) ** 2
-        members: list[Member] = []
-        distances: list[Float64s] = []
-        for shrinkage in self.shrinkages:
-            discriminants = axes.discriminants(shrinkage)
-            whitening = discriminants.scales**2
-            projected = along @ (discriminants.scales[:, None] * discriminants.vectors)
-            apart = np.take(projected, first, axis=0) - np.take(projected, second, axis=0)
-            options = self._options(len(discriminants.variances))
-            mixings = np.array([[mixing] for mixing, _ in options])
-            limits = [[np.inf if k is None or mixing > 0.0 else k] for mixing, k in options]
-            weights, rests = discriminants.weights(mixings)
-            weights = np.where(np.arange(weights.shape[1]) < limits, weights - rests, 0.0)
-            euclidean = weights @ (apart**2).T + rests * (apart_squares @ whitening)
-            for kind in self.normalizations:
-                members += [(shrinkage, mixing, k, kind) for mixing, k in options]
-                if kind:
-                    norms = weights @ (projected**2).T + rests * (squares @ whitening)
-                    distances.append(chords(euclidean, norms[:, first], norms[:, second]))
-                else:
-                    distances.append(euclidean)
-        return members, np.concatenate(distances)
-
-    def _options(self, n_discriminants: int) -> list[tuple[float, int | None]]:
-        """Return the mixings with the numbers of components to compare at each."""
-        options: list[tuple[float, int | None]] = []
-        for mixing in self.mixings:
-            numbers = self.numbers
-            if mixing > 0.0:
-                numbers = (None if None in numbers else numbers[0],)
-            elif len(numbers) > 1:
-                numbers = tuple(k for k in numbers if k is None or k < n_discriminants)
-            options += [(mixing, k) for k in numbers]
-        return options
-
-
-def chords(squares: Float64s, first: Float64s, second: Float64s) -> Float64s:
-    """Return the squared distances of vectors divided by their norms; zero remains zero.
-
-    ``squares`` are squared distances, ``first`` and ``second`` squared norms.
-
-    >>> chords(np.array([2.0, 9.0]), np.array([1.0, 0.0]), np.array([1.0, 9.0]))
-    array([2., 1.])
-    """
-    first, second = np.sqrt(np.maximum(first, 0.0)), np.sqrt(np.maximum(second, 0.0))
-    product = first * second
-    one_is_zero = ((first > 0.0) != (second > 0.0)).astype(np.float64)
-    apart = squares - (first - second) ** 2
-    squares = np.divide(apart, product, out=one_is_zero, where=product > 0.0)
-    return np.asarray(np.round(squares, 12))  # along one component, all are 0 or 4: ties
-
-
-@storable(
-    shrinkage="number",
-    mixing="number",
-    n_components="int | None",
-    shrinkages="f8 c",
-    mixings="f8 c",
-    numbers="f8 c",
-    losses="f8 c",
-    n_folds="int",
-    normalize="bool?",
-    normalizations="bool c?",
-)
-@dataclass(frozen=True)
-class Selection:
-    """The selected member of the family, and the mean loss of each candidate.
-
-    Attributes
-    ----------
-    shrinkage, mixing, n_components : float, float, int or None
-        The selected values. None stands for all components.
-    shrinkages, mixings, numbers, losses : arrays of shape (n_candidates,)
-        The candidates and their mean losses on held-out pairs, which ``selection`` names. A number
-        of components of 0 stands for all.
-    n_folds : int
-        The number of folds.
-    normalize : bool
-        True if cosine distance is selected.
-    normalizations : array of shape (n_candidates,)
-        True for candidates with cosine distance.
-    """
-
-    shrinkage: float
-    mixing: float
-    n_components: int | None
-    shrinkages: Float64s
-    mixings: Float64s
-    numbers: Float64s
-    losses: Float64s
-    n_folds: int
-    normalize: bool = False
-    normalizations: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
-
-    @property
-    def family(self) -> Family:
-        """The family of the selected member alone."""
-        return Family((self.shrinkage,), (self.mixing,), (self.n_components,), (self.normalize,))
-
-
-def near_best(losses: Float64s, slack: float) -> NDArray[np.intp]:
-    """Return the candidates whose mean loss is near the smallest one.
-
-    A row of losses is a fold. ``slack`` is in units of the standard deviation over the folds.
-
-    >>> near_best(np.array([[0.5, 0.2, 0.22], [0.4, 0.2, 0.19]]), 1.0)
-    array([1, 2])
-    """
-    worse = losses - losses[:, [int(losses.mean(axis=0).argmin())]]
-    spread = worse.std(axis=0, ddof=1) if len(losses) > 1 else np.zeros(losses.shape[1])
-    return np.flatnonzero(worse.mean(axis=0) <= slack * spread + 1e-12)
-
-
-def select(
-    losses: list[dict[Member, float]],
-    family: Family,
-    slack: float,
-    preferred: Preferred,
-    kind_slack: float = 0.0,
-) -> Selection:
-    """Return the candidate nearest to the preferred one, of those near the best.
-
-    Its kind of distance is the first of ``preferred``, unless the best candidate of the other kind
-    is better by more than ``kind_slack``. More components are preferred.
-    """
-    n_folds = len(losses)
-    if not losses:
-        every = product(
-            family.shrinkages, family.mixings, family.numbers[-1:], family.normalizations[:1]
-        )
-        losses = [dict.fromkeys(every, 1.0)]
-    common = set(losses[0]).intersection(*losses)
-    names = [name for name in losses[0] if name in common]
-    table = np.array([[fold[name] for name in names] for fold in losses])
-    kinds = {kind: np.flatnonzero([name[3] == kind for name in names]) for kind in preferred}
-    kinds = {kind: places for kind, places in kinds.items() if len(places)}
-    firsts = [places[int(table[:, places].mean(axis=0).argmin())] for places in kinds.values()]
-    normalize = [*kinds][0 if 0 in near_best(table[:, firsts], kind_slack) else 1]
-    alike = kinds[normalize]
-    of_mixing = _grid_steps(family.mixings, preferred[normalize][0])
-    of_shrinkage = _grid_steps(family.shrinkages, preferred[normalize][1])
-
-    def distance(place: int) -> tuple[int, float, int]:
-        shrinkage, mixing, number, _ = names[place]
-        return of_mixing[mixing], -(number or np.inf), of_shrinkage[shrinkage]
-
-    best = min(alike[near_best(table[:, alike], slack)].tolist(), key=distance)
-    shrinkages, mixings, numbers, normalizations = np.array(
-        [[shrinkage, mixing, number or 0, unit] for shrinkage, mixing, number, unit in names],
-        np.float64,
-    ).T
-    shrinkage, mixing, number, _ = names[best]
-    return Selection(
-        shrinkage,
-        mixing,
-        number,
-        shrinkages,
-        mixings,
-        numbers,
-        table.mean(axis=0),
-        n_folds,
-        normalize,
-        normalizations > 0.0,
-    )
-
-
-def _grid_steps(values: tuple[float, ...], preferred: float) -> dict[float, int]:
-    """Return the number of steps from each value of a grid to the one nearest to another."""
-    nearest = int(np.abs(np.array(values) - preferred).argmin())
-    return {value: abs(place - nearest) for place, value in enumerate(values)}
 
 
 def components_of(

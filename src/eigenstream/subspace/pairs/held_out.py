@@ -3,8 +3,10 @@
 A fold is a learner, the parts of its sums that are left out, and sampled pairs to test on.
 """
 
-from collections.abc import Callable, Hashable
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations
 from typing import Any, cast
 
@@ -15,18 +17,19 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.cluster import KMeans
 
 from eigenstream.core.checks import is_sparse
-from eigenstream.core.linalg import Float64s, row_squares
-from eigenstream.core.storable import storable
+from eigenstream.core.linalg import Float64s, deviations_of, row_squares
 from eigenstream.core.types import Matrix
+from eigenstream.evaluation.pair_risk import TrainingRows
 from eigenstream.rows.chunk import Chunk, Places
-from eigenstream.subspace.pairs.discriminants import Axes, Preferred, Scatters
-from eigenstream.subspace.pairs.sample import row_hashes
-from eigenstream.subspace.pairs.terms import ClassTerms, PairTerms, chunk_keys
+from eigenstream.subspace.pairs.discriminants import Axes, Scatters
+from eigenstream.subspace.pairs.risks import Project, TrainingPairs, training_rows
+from eigenstream.subspace.pairs.terms import ClassTerms, PairTerms, chunk_keys, row_hashes
+from eigenstream.subspace.solvers.ratio_frame import RatioFrame
 from eigenstream.subspace.sums.accumulators import Moments
 from eigenstream.subspace.sums.block import dense, mean_of
 from eigenstream.subspace.sums.learner import Learner
-from eigenstream.subspace.sums.operators import MatrixOperator
-from eigenstream.subspace.sums.terms import NOTHING, Parts, Terms, Weights
+from eigenstream.subspace.sums.operators import Eigenpairs, canonical
+from eigenstream.subspace.sums.terms import NOTHING, Parts, Terms
 
 #: The number of sets of classes, or of regions of pairs. A fold holds out two of them.
 BUCKETS = 10
@@ -44,8 +47,9 @@ RATES = {"area": 1.0, "low false positives": 0.1}
 #: for 5 to 9 classes. Larger numbers select the preferred parameters more often.
 NEAR, NEAR_IF_FEW = 1.0, 2.0
 
-#: The preferred mixing and shrinkage of cosine and of Euclidean distance, and those for few
-#: classes, which give raw distance.
+#: The preferred mixing and shrinkage for each value of ``normalize``, the preferred one first.
+Preferred = dict[bool, tuple[float, float]]
+#: Those for many classes, and those for few classes, which give raw distance.
 PREFERRED: Preferred = {True: (1.0, 0.6), False: (0.3, 0.6)}
 RAW: Preferred = {False: (1.0, 1.0), True: (1.0, 1.0)}
 
@@ -81,15 +85,10 @@ class Fold:
     #: The number of times that each test pair was drawn.
     counts: Places
 
-    @property
-    def differences(self) -> Float64s:
-        """The differences of the test pairs."""
-        return np.asarray(self.rows[self.pairs[:, 0]] - self.rows[self.pairs[:, 1]])
-
 
 @dataclass(frozen=True)
 class Folds:
-    """The folds, and the rule that selects from their losses; see ``discriminants.select``."""
+    """The folds, and the rule that selects from their losses; see ``Ratios.select``."""
 
     folds: list[Fold]
     slack: float
@@ -144,13 +143,7 @@ def learner_of(terms: Terms, rows: Chunk) -> Learner:
     """Return the exact sums of some rows or pairs."""
     learner = Learner(terms, Moments(terms.n_features))
     learner.add(rows)
-    return learner
-
-
-def sampled(learner: Learner) -> Chunk:
-    """Return the sampled rows or pairs of a learner."""
-    sample: Any = learner.ahead().sample
-    return cast(Chunk, sample.chunk)
+    return learner.ahead()
 
 
 def fixed_order(rows: Matrix) -> Places:
@@ -164,7 +157,144 @@ def fixed_order(rows: Matrix) -> Places:
     return np.lexsort((row_hashes(rows), np.round(squares / unit, 9)))
 
 
+class Examples(ABC):
+    """The sums and the samples that a family is selected and solved from.
+
+    ``inside`` is the learner along the columns of ``basis``, or the learner itself. No rows wait.
+    """
+
+    def __init__(self, learner: Learner) -> None:
+        self.learner = self.inside = learner
+        self.sample: Any = learner.sample
+        #: The orthonormal columns and the divisors of the features, if there are any.
+        self.basis: Float64s | None = None
+        self.scale: Float64s | None = None
+
+    @abstractmethod
+    def scatters(self, learner: Learner, held_out: Sequence[Parts] = (NOTHING,)) -> list[Scatters]:
+        """Return the covariances within and between classes, without each set of parts."""
+
+    @abstractmethod
+    def folds(self) -> Folds:
+        """Return the folds of sampled rows or pairs."""
+
+    @abstractmethod
+    def training(self, project: Project) -> TrainingPairs | TrainingRows:
+        """Return the sample after projection."""
+
+    @property
+    @abstractmethod
+    def mean(self) -> Float64s:
+        """The mean about which cosines are taken."""
+
+    @property
+    @abstractmethod
+    def few(self) -> bool:
+        """True if there are so few classes that units of the features matter."""
+
+    @property
+    @abstractmethod
+    def spanning(self) -> bool:
+        """True if there are enough distinct rows or pairs to span all features."""
+
+    @property
+    def several_tasks(self) -> bool:
+        """True if pairs are formed within several tasks."""
+        return False
+
+    @property
+    def sketched(self) -> bool:
+        """True if the sums have a basis of their own."""
+        return isinstance(self.learner.sums, RatioFrame)
+
+    def axes(self) -> Axes:
+        """Return the axes of all examples, along which a sketch has its own basis."""
+        learner, n_features = self.learner, self.learner.n_features
+        if self.sketched:
+            sides = learner.operator()
+            self.basis, trace = sides.basis.T, sides.penalty_trace
+            return Axes(Scatters(sides.penalty, sides.reward, n_features, trace=trace))
+        (scatters,) = self.scatters(self.inside)
+        return Axes(scatters.scaled(self.scale, learner.terms.mean))
+
+    def divide(self, scale: bool | str) -> None:
+        """Divide the features by their deviations within classes, for "within"."""
+        if scale == "within":
+            (scatters,) = self.scatters(self.learner)
+            self.scale = scatters.deviations(self.learner.terms.mean)
+
+    def enter_row_span(self) -> None:
+        """Continue in the span of the rows, if these are fewer than the features."""
+        self.inside, self.basis = self.learner.in_row_span()
+
+    def outside(self, pairs: Eigenpairs) -> Eigenpairs:
+        """Return eigenpairs in all directions, of those along the basis."""
+        assert self.basis is not None
+        return canonical(pairs.values, self.basis @ pairs.vectors)
+
+
 # ---- labelled rows -------------------------------------------------------------------------
+
+
+class LabelledRows(Examples):
+    """The sums and the sample of labelled rows."""
+
+    @property
+    def _terms(self) -> ClassTerms:
+        return cast(ClassTerms, self.learner.terms)
+
+    def scatters(self, learner: Learner, held_out: Sequence[Parts] = (NOTHING,)) -> list[Scatters]:
+        """Return the covariances within and between classes, without each set of classes."""
+        terms, n_features = cast(ClassTerms, learner.terms), self.learner.n_features
+        shares, betweens = zip(*map(terms.covariances, held_out), strict=True)
+        return [
+            Scatters(within, between, n_features, terms.floor, factored=True)
+            for within, between in zip(learner.sums.combined(*shares), betweens, strict=True)
+        ]
+
+    def folds(self) -> Folds:
+        """Return folds of classes, tasks or rows."""
+        rows = self.sample.chunk
+        scaled = rows.rows if self.scale is None else dense(rows.rows) / self.scale
+        rows = rows.chosen(fixed_order(scaled))
+        rows = rows if self.basis is None else replace(rows, rows=rows.rows @ self.basis)
+        return folds_of_classes(self.inside, rows)
+
+    def training(self, project: Project) -> TrainingRows:
+        """Return the sampled rows after projection."""
+        return training_rows(self.sample, project)
+
+    @property
+    def mean(self) -> Float64s:
+        """The mean of all rows."""
+        return self._terms.mean
+
+    @property
+    def few(self) -> bool:
+        """True if there are fewer than 5 classes, or tasks, and more rows than features."""
+        few = len(_units(self._terms, {})) < FEWEST_CLASSES
+        return few and bool(self.sample.n_distinct >= self.learner.n_features)
+
+    @property
+    def spanning(self) -> bool:
+        """True if there are more distinct rows than features."""
+        return bool(self.sample.n_distinct > self.learner.n_features)
+
+    @property
+    def several_tasks(self) -> bool:
+        """True if pairs are formed within several tasks."""
+        keys: Any = self._terms.centers
+        return len({task for task, _ in keys}) > 1
+
+    def divide(self, scale: bool | str) -> None:
+        """Divide the features by their deviations, which are those within classes for "within"."""
+        if scale is not True:
+            super().divide(scale)
+            return
+        operator, (unlike, like) = self.learner.operator(), self._terms.totals()
+        squares = np.diagonal(operator.reward) * unlike + np.diagonal(operator.penalty) * like
+        squares = squares / max(2.0 * (unlike + like), 1.0)
+        self.scale = deviations_of(squares, self.mean)
 
 
 def folds_of_classes(learner: Learner, rows: Chunk) -> Folds:
@@ -225,11 +355,6 @@ def folds_of_classes(learner: Learner, rows: Chunk) -> Folds:
     return Folds(folds, float(slack), PREFERRED)
 
 
-def few_classes(terms: ClassTerms) -> bool:
-    """Return whether there are too few classes, or tasks, to hold some out."""
-    return len(_units(terms, {})) < FEWEST_CLASSES
-
-
 def _units(terms: ClassTerms, first_rows: dict[Hashable, int]) -> list[list[Hashable]]:
     """Return sets of classes to hold out together, by weight and then by their first rows."""
     last = len(terms.centers) + max(first_rows.values(), default=0)
@@ -283,6 +408,48 @@ def sampled_pairs(
 
 
 # ---- pairs ---------------------------------------------------------------------------------
+
+
+class SignedPairs(Examples):
+    """The sums and the sample of positive and negative pairs."""
+
+    @cached_property
+    def graph(self) -> "PairGraph":
+        """The graph of the sampled pairs."""
+        return PairGraph.of(self.sample.chunk)
+
+    def scatters(self, learner: Learner, held_out: Sequence[Parts] = (NOTHING,)) -> list[Scatters]:
+        """Return the covariances within and between classes."""
+        operator = learner.operator()
+        within, n_features = operator.penalty / 2.0, self.learner.n_features
+        return [Scatters(within, operator.reward / 2.0 - within, n_features, operator.floor)]
+
+    def folds(self) -> Folds:
+        """Return folds of regions."""
+        graph, basis = self.graph, self.basis
+        if basis is not None:
+            graph = replace(graph, chunk=replace(graph.chunk, rows=graph.chunk.rows @ basis))
+        return folds_of_pairs(graph, *self.scatters(self.inside))
+
+    def training(self, project: Project) -> TrainingPairs:
+        """Return the sampled pairs after projection."""
+        return TrainingPairs.of_sample(self.sample, project)
+
+    @property
+    def mean(self) -> Float64s:
+        """The mean of the members of the sampled pairs."""
+        return mean_of_members(self.sample.chunk)
+
+    @property
+    def few(self) -> bool:
+        """True if few identities have most of the rows of positive pairs."""
+        return self.graph.few
+
+    @property
+    def spanning(self) -> bool:
+        """True if there are at least as many distinct pairs as features."""
+        n_distinct = sum(sample.n_distinct for sample in self.sample.signs.values())
+        return bool(n_distinct >= self.learner.n_features)
 
 
 @dataclass(frozen=True)
@@ -430,73 +597,3 @@ def _at_most(pairs: Chunk, rng: np.random.Generator) -> Chunk:
             places = rng.choice(places, min(len(places), PAIRS), p=share)
         chosen.append(places)
     return pairs.chosen(np.concatenate(chosen))
-
-
-# ---- the weight of negative pairs ----------------------------------------------------------
-
-#: The weights of negative pairs that "auto" compares, descending. Positive pairs have the weight 1.
-ETAS = (10.0, 3.2, 1.0, 0.56, 0.32, 0.18, 0.1, 0.056, 0.032, 0.018, 0.01, 0.0032)
-
-
-@storable(eta="number", etas="f8 e", losses="f8 e")
-@dataclass(frozen=True)
-class Choice:
-    """The selected weight, the weights compared, and the mean loss of each."""
-
-    eta: float
-    etas: Float64s
-    losses: Float64s
-
-
-def choose(
-    folds: list[Fold],
-    columns: Callable[[MatrixOperator, float, Weights], Float64s],
-    scale: Float64s | None = None,
-    rate: float = 1.0,
-) -> Choice:
-    """Return the weight that best separates held-out classes or pairs, and 1 without folds.
-
-    ``columns`` solves for one weight. The loss is one minus the ROC area of the test pairs up to a
-    false-positive rate.
-    """
-    losses: list[list[float]] = []
-    for fold in folds:
-        operator = fold.learner.operator(fold.left_out)
-        totals = fold.learner.terms.totals(fold.left_out)
-        differences = fold.differences
-        if scale is not None:
-            mean = fold.learner.terms.mean
-            operator, differences = operator.scaled(scale, mean), differences / scale
-        along = (differences @ columns(operator, eta, totals) for eta in ETAS)
-        squares = np.array([(Z**2).sum(axis=1) for Z in along])
-        losses.append((1.0 - roc_areas(squares, fold.same, fold.counts, rate)).tolist())
-    if not losses:
-        return Choice(1.0, np.array(ETAS), np.ones(len(ETAS)))
-    place = _place(np.array(losses))
-    return Choice(ETAS[round(place)], np.array(ETAS), np.array(losses).mean(axis=0))
-
-
-def _place(losses: Float64s) -> float:
-    """Return the average index of the good weights.
-
-    A row of losses is a fold. A weight whose mean loss is z standard errors above the smallest mean
-    loss counts exp(-z^2 / 2). Averaging reduces the effect of chance among good weights.
-
-    >>> _place(np.array([[0.5, 0.2, 0.2, 0.2, 0.6], [0.4, 0.1, 0.1, 0.1, 0.5]]))
-    2.0
-    """
-    worse = losses - losses[:, [int(losses.mean(axis=0).round(12).argmin())]]
-    mean, error = worse.mean(axis=0), np.zeros(losses.shape[1])
-    if len(losses) > 1:
-        error = worse.std(axis=0, ddof=1) / np.sqrt(len(losses))
-    off = np.divide(mean, error, out=np.full(len(mean), np.inf), where=error > 1e-12)
-    off[mean <= 1e-12] = 0.0
-    counts = np.exp(-0.5 * off**2)
-    return float(counts @ np.arange(len(counts)) / counts.sum())
-
-
-def margin_risk_eta(loss: Callable[[float], float]) -> Choice:
-    """Return the weight with the smallest loss on the training pairs, as in [HPCA]."""
-    losses = np.array([loss(eta) for eta in ETAS])
-    close = np.flatnonzero(losses <= losses.min() + 1e-12)
-    return Choice(ETAS[close[len(close) // 2]], np.array(ETAS), losses)

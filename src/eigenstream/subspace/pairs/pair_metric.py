@@ -18,8 +18,7 @@ from eigenstream.rows.guard import Guarded, publishes
 from eigenstream.rows.prepared import maps_streams
 from eigenstream.subspace.pairs import pair_input
 from eigenstream.subspace.pairs.decisions import FitsPairs
-from eigenstream.subspace.pairs.risks import bound_of_pairs
-from eigenstream.subspace.pairs.sample import TrainingPairs
+from eigenstream.subspace.pairs.risks import TrainingPairs, bound_of_pairs
 from eigenstream.theory import RiskBound
 
 #: Steps between two computations of the duality gap. More take longer to notice the end.

@@ -1,7 +1,5 @@
 """Distances from pairs marked as same or different."""
 
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import ClassVar, Self
 
 import numpy as np
@@ -10,7 +8,6 @@ from sklearn.utils._param_validation import Options, StrOptions
 
 from eigenstream.core.checks import check_index_pairs, offered_if
 from eigenstream.core.documented import documented, documented_by
-from eigenstream.core.linalg import Float64s
 from eigenstream.core.storable import storable
 from eigenstream.core.types import (
     Array,
@@ -31,27 +28,15 @@ from eigenstream.rows.fit import KEEPING, keeper_of
 from eigenstream.rows.guard import publishes
 from eigenstream.rows.prepared import fits_dask
 from eigenstream.rows.rows import IndexPairs, Rows, StreamRows
-from eigenstream.subspace.estimators.results import PairResult
 from eigenstream.subspace.inference.uncertainty import Uncertainty, parts_in_time
 from eigenstream.subspace.pairs import pair_input
 from eigenstream.subspace.pairs.decisions import FitsPairs
-from eigenstream.subspace.pairs.discriminants import Scatters
-from eigenstream.subspace.pairs.held_out import (
-    RANDOM_UNLIKE,
-    Folds,
-    PairGraph,
-    folds_of_pairs,
-    learner_of,
-    mean_of_members,
-    sampled,
-)
+from eigenstream.subspace.pairs.held_out import RANDOM_UNLIKE, SignedPairs, learner_of
 from eigenstream.subspace.pairs.pairwise import PairwiseEstimator, continues
-from eigenstream.subspace.pairs.risks import bound_of_pairs
-from eigenstream.subspace.pairs.sample import MOST_PAIRS, PairSample, Project, TrainingPairs
-from eigenstream.subspace.pairs.terms import PairTerms
+from eigenstream.subspace.pairs.risks import TrainingPairs, bound_of_pairs
+from eigenstream.subspace.pairs.terms import MOST_PAIRS, PairSample, PairTerms
 from eigenstream.subspace.solvers.base import Solver
 from eigenstream.subspace.sums.learner import Learner
-from eigenstream.subspace.sums.terms import NOTHING, Parts
 from eigenstream.theory import RiskBound
 
 
@@ -171,7 +156,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         self.preprocessor = preprocessor
         self.missing = missing
 
-    _row_word = "pair"
+    _row_word, _examples = "pair", SignedPairs
 
     # ---- learning --------------------------------------------------------------------------
 
@@ -333,51 +318,19 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
     def _sample(self, width: int) -> PairSample:
         return PairSample(width, self._SAMPLE_SIZE or MOST_PAIRS)
 
-    def _scatters(
-        self, learner: Learner, n_features: int, held_out: Sequence[Parts] = (NOTHING,)
-    ) -> list[Scatters]:
-        operator = learner.operator()
-        within = operator.penalty / 2.0
-        return [Scatters(within, operator.reward / 2.0 - within, n_features, operator.floor)]
-
-    def _graph(self, learner: Learner) -> PairGraph:
-        return PairGraph.of(sampled(learner))
-
-    def _test_rows(
-        self, learner: Learner, basis: Float64s | None = None, scale: Float64s | None = None
-    ) -> PairGraph:
-        graph = self._graph(learner)
-        if basis is None:
-            return graph
-        return replace(graph, chunk=replace(graph.chunk, rows=graph.chunk.rows @ basis))
-
-    def _folds(self, learner: Learner, rows: PairGraph) -> Folds:
-        return folds_of_pairs(rows, *self._scatters(learner, learner.terms.n_features))
-
-    def _middle(self, learner: Learner) -> Float64s:
-        return mean_of_members(sampled(learner))
-
-    def _few_distinct(self, learner: Learner) -> bool:
-        samples = learner.ahead().sample.signs.values()  # type: ignore[union-attr]
-        return bool(sum(sample.n_distinct for sample in samples) < learner.n_features)
-
-    def _scales(self, learner: Learner) -> bool:
-        return self._graph(learner).few
-
-    def _solve_family(self, learner: Learner) -> PairResult:
-        if learner.terms.totals()[0] > 0.0:
-            return super()._solve_family(learner)
-        # Without negative pairs, add random pairs of rows that positive pairs do not connect.
-        pairs = self._graph(learner).unlike(RANDOM_UNLIKE)
+    def _with_negatives(self, learner: Learner) -> Learner:
+        """Return the learner, with random negative pairs for ratios without any."""
+        if learner.terms.totals()[0] > 0.0 or self.criterion == "difference":
+            return learner
+        pairs = SignedPairs(learner).graph.unlike(RANDOM_UNLIKE)
         if len(pairs) == 0:
             raise ValueError(
                 "There is no negative pair (y = -1), and positive pairs connect all rows. Add "
                 "negative pairs, such as pairs of rows drawn at random."
             )
-        added = learner_of(self._terms(learner.terms.n_features), pairs)
-        merged = learner.merge(added)
+        merged = learner.merge(learner_of(self._terms(learner.terms.n_features), pairs))
         merged.sample.add(pairs)  # type: ignore[union-attr]
-        return super()._solve_family(merged)
+        return merged
 
     def _check_enough(self, learner: Learner) -> None:
         unlike, like = learner.terms.totals()
@@ -399,9 +352,6 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         self._check_size(learner)
 
     # ---- results ---------------------------------------------------------------------------
-
-    def _projected_sample(self, learner: Learner, project: Project) -> TrainingPairs:
-        return TrainingPairs.of_sample(learner.sample, project)  # type: ignore[arg-type]
 
     def _subspace_bound(self, margin: float, delta: float, diameter: float) -> RiskBound:
         norms = float(np.sqrt(self.n_components_)), 1.0

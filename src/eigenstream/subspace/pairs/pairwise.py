@@ -1,23 +1,18 @@
 """Base of the estimators that learn from pairs and from labels."""
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import groupby
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from eigenstream.core.checks import warn_user
 from eigenstream.core.linalg import Float64s, unit_rows
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Constraints, LabelsLike, Matrix, Setting, StreamLike
-from eigenstream.evaluation import pair_risk
 from eigenstream.evaluation.pair_risk import TrainingRows
-from eigenstream.rows.chunk import Chunk
 from eigenstream.rows.door import check_takes_checkpoints, is_stream, labelled_stream, name_columns
 from eigenstream.rows.fit import Fit, Keeper
 from eigenstream.rows.guard import reads
@@ -36,42 +31,19 @@ from eigenstream.subspace.inference.uncertainty import (
     learners_of,
 )
 from eigenstream.subspace.pairs.decisions import PairDecisions
-from eigenstream.subspace.pairs.discriminants import (
-    ENERGY,
-    MIXINGS,
-    NUMBERS,
-    SHRINKAGES,
-    WIDEST,
-    Axes,
-    Family,
-    Member,
-    Scatters,
-    Selection,
-    components_of,
-    select,
-)
-from eigenstream.subspace.pairs.held_out import (
-    RATES,
-    RAW,
-    REGION_SHRINKAGE,
-    Choice,
-    Fold,
-    Folds,
-    PairGraph,
-    choose,
-    margin_risk_eta,
-    roc_areas,
-)
-from eigenstream.subspace.pairs.risks import PAPER_MARGIN
-from eigenstream.subspace.pairs.sample import PairSample, Project, Sample, TrainingPairs
+from eigenstream.subspace.pairs.family import Differences, Ratios
+from eigenstream.subspace.pairs.held_out import RATES, Examples
+from eigenstream.subspace.pairs.risks import TrainingPairs
+from eigenstream.subspace.pairs.terms import PairSample, Sample
 from eigenstream.subspace.solvers.base import COUNT, CRITERION, FLAG, Problem
 from eigenstream.subspace.solvers.kernels import Kernel
-from eigenstream.subspace.solvers.ratio_frame import RatioFrame
 from eigenstream.subspace.sums.learner import Learner
-from eigenstream.subspace.sums.operators import canonical
-from eigenstream.subspace.sums.terms import NOTHING, Parts, Weights
 from eigenstream.subspace.watchers.values import RadiusBound
 from eigenstream.theory import RiskBound
+
+#: Fewer rows than features are solved in their span if there are more features than this. Larger
+#: values take time. In the span, distances lack the directions that no row has.
+WIDEST = 1024
 
 
 @storable(
@@ -153,6 +125,8 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         "selection": [StrOptions({*RATES})],
     }
 
+    #: The sums and the sample of a learner, as a family needs them.
+    _examples: ClassVar[type[Examples]]
     #: The size of the sample that errors are counted on. None is the default size.
     _SAMPLE_SIZE: ClassVar[int | None] = None
     #: All training pairs of a fit after projection, or None if a sample stands for them.
@@ -163,18 +137,13 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         """Return an empty sample."""
 
     @abstractmethod
-    def _projected_sample(self, learner: Learner, project: Project) -> TrainingPairs | TrainingRows:
-        """Return the sampled training pairs (or rows) of a learner after projection."""
-
-    @abstractmethod
     def _subspace_bound(self, margin: float, delta: float, diameter: float) -> RiskBound:
         """Return the bound of an orthogonal projection."""
 
     # ---- learning --------------------------------------------------------------------------
 
     def _forget_counts(self) -> None:
-        self._trained = None
-        super()._forget_counts()
+        self._trained, self._read, self._calibrated = None, {}, None
 
     def _loaded(self) -> None:
         super()._loaded()
@@ -214,36 +183,9 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
             name_columns(self, stream)
         return fit
 
-    @abstractmethod
-    def _scatters(
-        self, learner: Learner, n_features: int, held_out: Sequence[Parts] = (NOTHING,)
-    ) -> list[Scatters]:
-        """Return the covariances within and between classes, without each set of parts."""
-
-    @abstractmethod
-    def _test_rows(
-        self, learner: Learner, basis: Float64s | None = None, scale: Float64s | None = None
-    ) -> Chunk | PairGraph:
-        """Return the sampled rows or pairs of a learner, along a basis if there is one.
-
-        Their order depends on ``scale``, so that it does not depend on units.
-        """
-
-    @abstractmethod
-    def _folds(self, learner: Learner, rows: Matrix) -> Folds:
-        """Return the folds of sampled rows or pairs."""
-
-    @abstractmethod
-    def _middle(self, learner: Learner) -> Float64s:
-        """Return the mean about which cosines are taken."""
-
-    @abstractmethod
-    def _few_distinct(self, learner: Learner) -> bool:
-        """Return whether distinct rows or pairs are too few to span all features."""
-
-    @abstractmethod
-    def _scales(self, learner: Learner) -> bool:
-        """Return whether scale="auto" divides the features."""
+    def _with_negatives(self, learner: Learner) -> Learner:
+        """Return the learner with pairs of both kinds, as far as the criterion needs them."""
+        return learner
 
     def _wanted(self, width: int) -> Any:
         if self.n_components == "auto" and self.criterion == "difference":
@@ -252,7 +194,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
 
     def _problem(self, width: int) -> Problem:
         has_eta = self.criterion == "difference" and isinstance(self.eta, Real)
-        weights = _weights_at(float(self.eta), (1.0, 1.0)) if has_eta else None
+        weights = (0.5 * float(self.eta), 0.5) if has_eta else None
         number = self.criterion == "ratio" and not isinstance(self.shrinkage, str)
         shrinkage = float(self.shrinkage) if number else None
         return Problem(
@@ -265,167 +207,32 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
 
     def _solve(self, learner: Learner) -> PairResult:
         self._forget_counts()
-        if self.criterion == "ratio":
-            return self._solve_family(learner)
-        terms, scale = learner.terms, self._divisors(learner)
-        inside, basis = learner.in_row_span() if scale is None else (learner, None)
-        operator = inside.operator()
-        if scale is not None:
-            operator = operator.scaled(scale, terms.mean)
-        wanted, width = self._wanted(terms.n_features), inside.terms.n_features
-        n = width if wanted is None else min(int(wanted), width)
-        totals, choice = terms.totals(), None
-        if isinstance(self.eta, Real):
-            eta = float(self.eta)
-        elif totals[1] == 0.0:
-            eta = 1.0  # without positive pairs the weight has no effect
-        else:
-            choice = self._chosen(learner, inside, basis, operator, n, scale)
-            eta = choice.eta
-        weights = _weights_at(eta, totals)
-        pairs = operator.largest(weights, n)
-        if hasattr(operator, "cut"):
-            least = operator.cut(weights)
-        else:
-            size = float(np.abs(pairs.values).max(initial=0.0))
-            least = max(1e-12 * size, operator.floor * sum(weights))
-        positive = int((pairs.values > least).sum())
-        if positive < (1 if wanted is None else wanted):
-            warn_user(
-                f"n_components={wanted}, but only {positive} eigenvalue(s) of T are positive at "
-                f"eta={eta:.3g}. Other directions do not separate the pairs. Raise eta for more."
-            )
-        if basis is not None:
-            pairs = canonical(pairs.values, basis @ pairs.vectors)
-        pairs = pairs.first(positive)
-        return PairResult(
-            pairs, terms.mean, scale, eta, choice, n_positive=positive, weights=weights
-        )
-
-    def _divisors(self, learner: Learner) -> Float64s | None:
-        """Return the divisors of the features that ``scale`` asks for, or None."""
-        if self.scale == "within":
-            (scatters,) = self._scatters(learner, learner.terms.n_features)
-            return scatters.deviations(learner.terms.mean)
-        return None
-
-    def _solve_family(self, learner: Learner) -> PairResult:
-        """Return the selected member of the family for ``criterion="ratio"``."""
-        terms, width = learner.terms, learner.terms.n_features
-        inside, basis = learner, None
-        scale = self._divisors(learner)
-        wide = scale is None and self._kernel is None and self._few_distinct(learner)
-        if wide and width > WIDEST:
-            inside, basis = learner.in_row_span()
-        if isinstance(learner.sums, RatioFrame):
-            sides = learner.operator()
-            basis, trace = sides.basis.T, sides.penalty_trace
-            scatters = Scatters(sides.penalty, sides.reward, width, trace=trace)
-        else:
-            (scatters,) = self._scatters(inside, width)
-        if not float(np.trace(scatters.within)) > 0.0:
+        examples, scale = self._examples(self._with_negatives(learner)), self.scale
+        rate = RATES[self.selection]
+        width, in_kernel = learner.n_features, self._kernel is not None
+        n_components = self._wanted(width)
+        if self.criterion == "difference":
+            examples.divide(scale)
+            if examples.scale is None:
+                examples.enter_row_span()
+            diameter = self._diameter(learner) if self.eta == "margin_risk" else 1.0
+            size = examples.inside.terms.n_features
+            return Differences(n_components, size, self.eta, rate, diameter).result(examples)
+        spanned = scale in (True, "within") or in_kernel or examples.spanning
+        if not spanned and width > WIDEST:
+            examples.enter_row_span()
+        elif scale == "auto" and not in_kernel and not examples.sketched and examples.few:
+            scale = "within"
+        examples.divide(scale)
+        axes = examples.axes()
+        if not float(axes.values.sum()) > 0.0:
             raise ValueError(
                 "criterion='ratio' divides by the scatter of positive pairs, but all positive "
                 "pairs have equal rows. Use criterion='difference'."
             )
-        if self.scale == "auto" and basis is None and self._kernel is None:
-            scale = scatters.deviations(terms.mean) if self._scales(learner) else None
-        axes = Axes(scatters.scaled(scale, terms.mean))
-        tasks = {task for task, _ in getattr(terms, "centers", ())}
-        family = self._family(axes, width, several_tasks=len(tasks) > 1)
-        selection: Selection | None = None
-        if family.several:
-            folds = self._folds(inside, self._test_rows(learner, basis, scale))
-            losses: list[dict[Member, float]] = []
-            for fold, scatters in self._scatters_of(folds.folds, width):
-                scatters = scatters.scaled(scale, terms.mean)
-                points = fold.rows if scale is None else fold.rows / scale
-                names, squares = family.squared_distances(Axes(scatters), points, fold.pairs)
-                areas = roc_areas(squares, fold.same, fold.counts, RATES[self.selection])
-                losses.append(dict(zip(names, (1.0 - areas).tolist(), strict=True)))
-            preferred = folds.preferred if losses else RAW
-            selection = select(losses, family, folds.slack, preferred, folds.kind_slack)
-            family = selection.family
-        (shrinkage,), (mixing,), (n,) = family.shrinkages, family.mixings, family.numbers
-        (normalize,) = family.normalizations
-        energy = ENERGY if self.n_components == "auto" and not normalize else 1.0
-        pairs = components_of(axes, shrinkage, mixing, n, None if wide else energy)
-        if basis is not None:
-            pairs = canonical(pairs.values, basis @ pairs.vectors)
-        if n is not None and len(pairs.values) < n:
-            warn_user(
-                f"n_components={n}, but only {len(pairs.values)} directions separate the classes "
-                f"at mixing={mixing:g}. Use fewer components, or a larger mixing."
-            )
-        return PairResult(
-            pairs,
-            self._middle(learner) if normalize else terms.mean,
-            scale,
-            shrinkage=shrinkage,
-            mixing=mixing,
-            normalize=normalize,
-            selection=selection,
-            n_positive=len(axes.discriminants(shrinkage).variances),
-        )
-
-    def _scatters_of(self, folds: list[Fold], width: int) -> Iterator[tuple[Fold, Scatters]]:
-        """Yield each fold with the covariances without its held-out parts."""
-        for _, alike in groupby(folds, key=lambda fold: id(fold.learner)):
-            group = list(alike)
-            left_out = [fold.left_out for fold in group]
-            yield from zip(group, self._scatters(group[0].learner, width, left_out), strict=True)
-
-    def _family(self, axes: Axes, width: int, *, several_tasks: bool) -> Family:
-        """Return the members of the family to compare."""
-        wanted = self._wanted(width)
-        numbers = (*NUMBERS, None) if wanted == "auto" else (wanted,)
-        mixings: tuple[float, ...] = MIXINGS
-        if not isinstance(self.mixing, str):
-            mixings = (float(self.mixing),)
-        elif isinstance(wanted, Integral):
-            # Discriminants are nested. More components than these need other directions.
-            few = wanted <= len(axes.discriminants(REGION_SHRINKAGE).variances)
-            mixings = MIXINGS[:1] if few else MIXINGS[1:]
-        numbers = (None,) if wanted == "auto" and min(mixings) > 0.0 else numbers
-        alone = isinstance(self.shrinkage, Real)
-        shrinkages = (float(self.shrinkage),) if alone else SHRINKAGES
-        normalizations: tuple[bool, ...] = (False, True)
-        if not isinstance(self.normalize, str):
-            normalizations = (bool(self.normalize),)
-        elif isinstance(wanted, Integral) or several_tasks or len(shrinkages) == len(mixings) == 1:
-            normalizations = (False,)
-        return Family(shrinkages, mixings, numbers, normalizations)
-
-    def _chosen(
-        self,
-        learner: Learner,
-        inside: Learner,
-        basis: Float64s | None,
-        operator: Any,
-        n: int,
-        scale: Float64s | None,
-    ) -> Choice:
-        if self.eta == "auto":
-
-            def columns(operator: Any, eta: float, totals: Weights) -> Float64s:
-                weights = _weights_at(eta, totals)
-                pairs = operator.largest(weights, n)
-                return np.asarray(pairs.vectors[:, pairs.values > operator.cut(weights)])
-
-            folds = self._folds(inside, self._test_rows(learner, basis, scale)).folds
-            return choose(folds, columns, scale, RATES[self.selection])
-        totals = learner.terms.totals()
-
-        def loss(eta: float) -> float:
-            pairs = operator.largest(_weights_at(eta, totals), n)
-            positive = max(int((pairs.values > 0).sum()), 1)
-            vectors = pairs.vectors[:, :positive]
-            columns = vectors if scale is None else vectors / scale[:, None]
-            columns = columns if basis is None else basis @ columns
-            counts = self._projected_sample(learner, lambda rows: rows @ columns).counts
-            return pair_risk.margin_risk(counts, PAPER_MARGIN, self._diameter(learner)).risk
-
-        return margin_risk_eta(loss)
+        candidates = n_components, self.shrinkage, self.mixing, self.normalize
+        family = Ratios.of(*candidates, axes, rate, several_tasks=examples.several_tasks)
+        return family.result(examples, axes, spanned=spanned)
 
     def _error_bars(
         self, data: Matrix, y: LabelsLike, blocks: int, cut: BlockCut, **more: LabelsLike
@@ -487,7 +294,8 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         if self._trained is not None:
             return self._trained
         if "pairs" not in self._read:
-            self._read["pairs"] = self._projected_sample(self._known().ahead(), self._features_of)
+            examples = self._examples(self._known().ahead())
+            self._read["pairs"] = examples.training(self._features_of)
         return cast(TrainingPairs | TrainingRows, self._read["pairs"])
 
     def _unit(self) -> float:
@@ -500,11 +308,6 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
                 "criterion='difference' or PairMetric."
             )
         return self._subspace_bound(margin, delta, diameter or self._unit())
-
-
-def _weights_at(eta: float, totals: Weights) -> Weights:
-    """Return the weights of the mean negative and the mean positive pair ([HPCA] section 6)."""
-    return 0.5 * eta * (totals[0] > 0.0), 0.5 * (totals[1] > 0.0)
 
 
 def continues(estimator: SubspaceEstimator) -> None:

@@ -1,17 +1,20 @@
 """Risks of a learned distance on the training pairs, on new pairs and on new classes."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from math import ceil, log, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream.core.checks import check_number
-from eigenstream.core.linalg import brief
+from eigenstream.core.linalg import Float64s, brief
+from eigenstream.core.storable import storable
+from eigenstream.core.types import Array, Matrix
 from eigenstream.evaluation import pair_risk
-from eigenstream.evaluation.base import PairCounts
+from eigenstream.evaluation.base import PairCounts, counts_of_pairs, distances_of
 from eigenstream.evaluation.pair_risk import (
     BalancedRisk,
     MarginRisk,
@@ -19,7 +22,8 @@ from eigenstream.evaluation.pair_risk import (
     TrainingRows,
     rate_interval,
 )
-from eigenstream.subspace.pairs.sample import TrainingPairs, all_alike
+from eigenstream.rows.chunk import Chunk
+from eigenstream.subspace.pairs.terms import PairSample, Sample, chunk_keys, pair_hashes
 from eigenstream.theory import RiskBound, operator_bound, pair_bound
 
 if TYPE_CHECKING:
@@ -27,6 +31,93 @@ if TYPE_CHECKING:
 
 #: The margin of training margin risks, as in [HPCA] section 7.
 PAPER_MARGIN = 0.01
+
+
+#: A map of rows to the features whose distances count.
+Project = Callable[[Matrix], Float64s]
+
+
+@storable(counts="PairCounts", numbers="tuple[number]")
+@dataclass(frozen=True)
+class TrainingPairs:
+    """All training pairs or a sample of them, counted by distance.
+
+    ``numbers`` are the effective numbers of independent positive and negative pairs.
+    """
+
+    counts: PairCounts
+    numbers: tuple[float, float]
+
+    @classmethod
+    def of_all(cls, chunks: Iterable[Chunk], project: Project) -> "TrainingPairs":
+        """Return all pairs of chunks after projection, where equal pairs count as one."""
+        parts = [
+            (lengths_of(c, project), c.targets, c.each_weight(), pair_hashes(c)) for c in chunks
+        ]
+        lengths, signs, weights, hashes = map(np.concatenate, zip(*parts, strict=True))
+        return cls(counts_of_pairs(lengths, signs, weights), numbers_of(hashes, signs, weights))
+
+    @classmethod
+    def of_sample(cls, sample: PairSample, project: Project) -> "TrainingPairs":
+        """Return the pairs of a sample after projection."""
+        pairs = sample.chunk
+        assert pairs is not None
+        lengths, signs, weights = lengths_of(pairs, project), pairs.targets, pairs.each_weight()
+        numbers = [_effective(weights[signs == sign]) for sign in (1, -1)]
+        return cls(counts_of_pairs(lengths, signs, weights), (numbers[0], numbers[1]))
+
+
+def training_rows(sample: Sample, project: Project) -> TrainingRows:
+    """Return the labelled rows of a sample after projection."""
+    rows = sample.chunk
+    assert rows is not None
+    keys, codes = chunk_keys(rows)
+    numbers: dict[object, int] = {}
+    tasks = np.array([numbers.setdefault(key[0], len(numbers)) for key in keys], np.intp)
+    Z = project(rows.rows)
+    weights = rows.each_weight()
+    distinct, complete = sample.n_distinct, sample.complete
+    return TrainingRows(Z, codes, tasks[codes], weights, sample.total, complete, distinct)
+
+
+def lengths_of(chunk: Chunk, project: Project) -> Float64s:
+    """Return the distance of the members of each pair after projection."""
+    assert chunk.pairs is not None
+    return distances_of(project(chunk.rows), chunk.pairs)
+
+
+def numbers_of(hashes: NDArray[np.uint64], signs: Array, weights: Float64s) -> tuple[float, float]:
+    """Return the effective numbers of positive and of negative pairs; equal pairs count once."""
+    numbers = []
+    for sign in (1, -1):
+        chosen = (signs == sign) & (weights > 0)
+        _, place = np.unique(hashes[chosen], return_inverse=True)
+        sums = np.bincount(place, weights[chosen]).astype(np.float64)
+        numbers.append(_effective(sums))
+    return numbers[0], numbers[1]
+
+
+def all_alike(weights: Float64s, total: float, n_distinct: float) -> float | None:
+    """Return the number of rows sampled from, or None if their weights differ."""
+    n = total / float(weights[0])
+    # If rows outside the sample are repeated, there are fewer distinct rows than n.
+    spread = 5.0 / sqrt(len(weights))
+    if np.ptp(weights) <= 1e-12 * weights[0] and n_distinct >= n * (1.0 - spread):
+        return n
+    return None
+
+
+def _effective(weights: Float64s) -> float:
+    """Return the number of equally weighted pairs with the same precision.
+
+    Weighted pairs count as (sum w)^2 / (sum w^2) independent ones. For weights p that sum to 1,
+    McDiarmid's inequality and the Rademacher average have sum p^2 in place of 1 / m.
+    """
+    squares = float((weights**2).sum())
+    return float(weights.sum()) ** 2 / squares if squares > 0 else 0.0
+
+
+# ---- risks -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,12 +1,21 @@
-"""The terms of T for pairs, for labelled rows and for two sets of rows."""
+"""The terms of T for pairs and for labelled rows, and bounded samples to count errors on.
+
+A sample does not depend on the order, the chunking or the merging of the rows.
+"""
 
 from collections.abc import Hashable
+from dataclasses import replace
+from zlib import crc32
 
 import numpy as np
+from numpy.typing import NDArray
 
+from eigenstream.core.device import on_host
 from eigenstream.core.linalg import Float64s, row_squares
 from eigenstream.core.storable import storable
-from eigenstream.rows.chunk import Chunk, Places
+from eigenstream.core.types import Matrix
+from eigenstream.evaluation.base import BLOCK_VALUES
+from eigenstream.rows.chunk import Chunk, Places, joined
 from eigenstream.subspace.sums.block import Block, Part, Shares, mean_of
 from eigenstream.subspace.sums.terms import NOTHING, Center, Parts, Sides, Terms, Weights
 
@@ -22,9 +31,9 @@ def chunk_keys(chunk: Chunk) -> tuple[list[tuple[object, object]], Places]:
         return [(None, name) for name in names.tolist()], codes.astype(np.intp)
     labels, of_label = np.unique(targets[:, 0].tolist(), return_inverse=True)
     tasks, of_task = np.unique(targets[:, 1].tolist(), return_inverse=True)
-    both, codes = np.unique(of_task * len(labels) + of_label, return_inverse=True)
+    numbers, codes = np.unique(of_task * len(labels) + of_label, return_inverse=True)
     names, groups = labels.tolist(), tasks.tolist()
-    keys = [(groups[k // len(names)], names[k % len(names)]) for k in both.tolist()]
+    keys = [(groups[k // len(names)], names[k % len(names)]) for k in numbers.tolist()]
     return keys, codes.astype(np.intp)
 
 
@@ -152,23 +161,23 @@ class ClassTerms(Terms):
                 tasks.setdefault(key[0], {})[key] = center.weight  # type: ignore[index]
         return tasks
 
-    def _numbers(self, held_out: Parts) -> dict[Hashable, tuple[float, float, float]]:
-        """Return the weight of a pair, and the numbers of different and same pairs, of each task.
+    def _pairs(self, held_out: Parts) -> list[tuple[dict[Part, float], float, float, float]]:
+        """Return the weights of the classes of each task, of a pair, and of both kinds of pairs.
 
         All tasks have equal weights, which sum to the number of all pairs.
         """
-        numbers = {}
-        for task, sizes in self._tasks(held_out).items():
+        pairs, total, n_able = [], 0.0, 0
+        for sizes in self._tasks(held_out).values():
             m = np.array([*sizes.values()])
             like = float(np.maximum(m * (m - 1.0), 0.0).sum()) / 2.0
-            numbers[task] = max(float(m.sum() ** 2 - (m**2).sum()) / 2.0, 0.0), like
-        pairs = {task: sum(both) for task, both in numbers.items()}
-        able = [task for task, n in pairs.items() if n > 0.0]
-        total = sum(pairs.values())
-        return {
-            task: (total / len(able) / pairs[task] if task in able else 0.0, *numbers[task])
-            for task in numbers
-        }
+            unlike = max(float(m.sum() ** 2 - (m**2).sum()) / 2.0, 0.0)
+            pairs.append((sizes, unlike, like))
+            total, n_able = total + unlike + like, n_able + (unlike + like > 0.0)
+        weighted = []
+        for sizes, unlike, like in pairs:
+            each = total / n_able / (unlike + like) if unlike + like > 0.0 else 0.0
+            weighted.append((sizes, each, each * unlike, each * like))
+        return weighted
 
     def forget(self, share: float) -> None:
         """Multiply the weight of everything seen by this share."""
@@ -177,21 +186,21 @@ class ClassTerms(Terms):
 
     def totals(self, held_out: Parts = NOTHING) -> Weights:
         """Return the weights of the rewarded and of the penalised terms."""
-        weights = [
-            (each * unlike, each * like) for each, unlike, like in self._numbers(held_out).values()
-        ]
-        return sum(pair[0] for pair in weights), sum(pair[1] for pair in weights)
+        reward = penalty = 0.0
+        for _, _, unlike, like in self._pairs(held_out):
+            reward, penalty = reward + unlike, penalty + like
+        return reward, penalty
 
     def shares(self, weights: Weights, held_out: Parts = NOTHING) -> Shares:
         """Return the share of each part in T."""
         reward, penalty = self._each(weights, held_out)
-        numbers, shares = self._numbers(held_out), {}
-        for task, sizes in self._tasks(held_out).items():
-            each, whole = numbers[task][0], sum(sizes.values())
+        shares: dict[Part, float] = {}
+        for sizes, each, _, _ in self._pairs(held_out):
+            total = sum(sizes.values())
             for key, size in sizes.items():
                 # A class of weight 1 or less has no pairs.
-                shares[key] = each * (reward * (whole - size) - penalty * size * (size > 1.0))
-            shares[BETWEEN, task] = each * reward * whole
+                shares[key] = each * (reward * (total - size) - penalty * size * (size > 1.0))
+            shares[BETWEEN, key[0]] = each * reward * total  # type: ignore[index]
         return shares
 
     def covariances(self, held_out: Parts = NOTHING) -> tuple[Shares, Float64s]:
@@ -253,8 +262,146 @@ class ClassTerms(Terms):
     @property
     def mean(self) -> Float64s:
         """The mean of the rows."""
-        heavy = [center for center in self.centers.values() if center.weight > 0.0]
-        if not heavy:
-            return np.zeros(self.n_features)
-        weights = np.array([center.weight for center in heavy])
-        return np.asarray(weights @ np.array([center.mean for center in heavy]) / weights.sum())
+        sums, total = np.zeros(self.n_features), 0.0
+        for center in self.centers.values():
+            if center.weight > 0.0:
+                sums, total = sums + center.weight * center.mean, total + center.weight
+        return sums / (total or 1.0)
+
+
+# ---- samples -------------------------------------------------------------------------------
+
+#: The largest number of values in a sample (64 MB). More take memory and reduce sampling errors.
+SAMPLE_VALUES = 1 << 23
+
+#: The largest numbers of rows, and of pairs of each sign, in a sample.
+MOST_ROWS, MOST_PAIRS = 10_000, 8192
+
+
+@storable(
+    size="int",
+    hashes="u8 h",
+    chunk="Chunk | None",
+    kept="=chunk",
+    total="number",
+    complete="bool",
+)
+class Sample:
+    """The distinct rows (or pairs of one sign) with the smallest hashes, and their weights.
+
+    ``total`` is the weight of all added rows. ``complete`` is True while the sample holds them all.
+    """
+
+    def __init__(self, n_features: int, most: int = MOST_ROWS) -> None:
+        self.size = int(np.clip(SAMPLE_VALUES // max(n_features, 1), 256, most))
+        self.hashes = np.empty(0, np.uint64)
+        self.chunk: Chunk | None = None
+        self.total, self.complete = 0.0, True
+
+    def add(self, chunk: Chunk) -> None:
+        """Add the rows of positive weight."""
+        rows = chunk.heavy()
+        if len(rows) == 0:
+            return
+        rows = replace(rows, rows=on_host(rows.rows))
+        hashes = hashes_of(rows)
+        self.total += float(rows.each_weight().sum())
+        if not self.complete and len(self.hashes) >= self.size:
+            places = np.flatnonzero(hashes <= self.hashes[-1])
+            rows, hashes = rows.chosen(places), hashes[places]
+        self._take(hashes, rows)
+
+    def merge(self, later: "Sample") -> None:
+        """Add the rows of another sample."""
+        self.total += later.total
+        self.complete = self.complete and later.complete
+        if later.chunk is not None:
+            self._take(later.hashes, later.chunk)
+
+    def _take(self, hashes: NDArray[np.uint64], rows: Chunk) -> None:
+        hashes = np.concatenate([self.hashes, hashes])
+        rows = rows if self.chunk is None else joined([self.chunk, rows])
+        distinct, first, place = np.unique(hashes, return_index=True, return_inverse=True)
+        weights = np.bincount(place, rows.each_weight(), len(distinct)).astype(np.float64)
+        self.complete = self.complete and len(distinct) <= self.size
+        taken = rows.chosen(first[: self.size]).kept()
+        self.chunk = replace(taken, weights=weights[: self.size])
+        self.hashes = distinct[: self.size]
+
+    @property
+    def n_distinct(self) -> float:
+        """The estimated number of distinct rows added."""
+        if self.complete:
+            return float(len(self.hashes))
+        return (len(self.hashes) - 1) / ((float(self.hashes[-1]) + 1.0) * 2.0**-64)
+
+
+@storable(signs="dict[Sample]")
+class PairSample:
+    """One sample of pairs for each sign."""
+
+    def __init__(self, n_features: int, most: int = MOST_PAIRS) -> None:
+        self.signs = {sign: Sample(n_features, most) for sign in (1, -1)}
+
+    def add(self, chunk: Chunk) -> None:
+        """Add the pairs of positive weight."""
+        for sign, sample in self.signs.items():
+            sample.add(chunk.chosen(np.flatnonzero(chunk.targets == sign)))
+
+    def merge(self, later: "PairSample") -> None:
+        """Add the pairs of another sample."""
+        for sign, sample in self.signs.items():
+            sample.merge(later.signs[sign])
+
+    @property
+    def chunk(self) -> Chunk | None:
+        """The sampled pairs, weighted to the total weight of all pairs of their sign."""
+        parts = []
+        for sample in self.signs.values():
+            if sample.chunk is not None:
+                w = sample.chunk.each_weight()
+                parts.append(replace(sample.chunk, weights=w * (sample.total / w.sum())))
+        return joined(parts) if parts else None
+
+
+def hashes_of(chunk: Chunk) -> NDArray[np.uint64]:
+    """Return a hash of each pair, or of each row and its class."""
+    if chunk.pairs is not None:
+        return pair_hashes(chunk)
+    hashes = row_hashes(chunk.rows)
+    if chunk.targets is None:
+        return hashes
+    keys, codes = chunk_keys(chunk)
+    of_keys = np.array([crc32(repr(key).encode()) for key in keys], np.uint64)
+    return mixed(hashes + of_keys[codes])
+
+
+def row_hashes(rows: Matrix) -> NDArray[np.uint64]:
+    """Return a hash of the values of each row, rounded to 23 significant bits.
+
+    The rounding is needed because the last bits of a feature map may depend on the chunk size.
+    """
+    n, width = rows.shape
+    odd = np.random.default_rng(20060).integers(0, 2**63, width, np.uint64) * 2 + 1
+    sums, step = np.empty(n, np.uint64), max(BLOCK_VALUES // width, 1)
+    for first in range(0, n, step):
+        part = rows[first : first + step]
+        part = part.toarray() if hasattr(part, "toarray") else part
+        bits = np.ascontiguousarray(part + 0.0, np.float64).view(np.uint64)
+        bits = (bits + np.uint64(1 << 28)) >> np.uint64(29)
+        (bits * odd).sum(axis=1, dtype=np.uint64, out=sums[first : first + step])
+    return mixed(sums)
+
+
+def pair_hashes(chunk: Chunk) -> NDArray[np.uint64]:
+    """Return a hash of the values of each pair, which does not depend on the order in it."""
+    assert chunk.pairs is not None
+    hashes = row_hashes(chunk.rows)[chunk.pairs]
+    return mixed(hashes[:, 0] + hashes[:, 1])
+
+
+def mixed(h: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return hashes in which each bit depends on all input bits (splitmix64)."""
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
+        h = (h ^ (h >> np.uint64(shift))) * np.uint64(factor)
+    return h

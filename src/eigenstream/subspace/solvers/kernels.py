@@ -13,7 +13,7 @@ from eigenstream.core.checks import warn_user
 from eigenstream.core.linalg import Float64s, check_fits, length
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Constraints, LabelsLike, Matrix, RowsLike, Transformer
-from eigenstream.subspace.pairs.sample import row_hashes
+from eigenstream.subspace.pairs.terms import row_hashes
 from eigenstream.subspace.solvers.base import ALPHA, MATRIX, POSITIVE, RATIOS, Problem, Solver
 from eigenstream.subspace.sums.accumulators import Moments
 from eigenstream.subspace.sums.block import dense

@@ -24,7 +24,7 @@ from eigenstream.subspace.sums.block import Block, Part
 from eigenstream.subspace.sums.terms import NOTHING, Parts, Terms, TimeTerms
 
 if TYPE_CHECKING:
-    from eigenstream.subspace.pairs.sample import Sample
+    from eigenstream.subspace.pairs.terms import Sample
 
 #: The number of values in a block (8 MB). Larger blocks do not fit in the cache.
 BLOCK_VALUES = 1 << 20
