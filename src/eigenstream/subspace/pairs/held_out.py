@@ -190,7 +190,7 @@ class Examples(ABC):
     @property
     @abstractmethod
     def few(self) -> bool:
-        """True if there are so few classes that units of the features matter."""
+        """True if features should be divided by their deviations within the few classes."""
 
     @property
     @abstractmethod
@@ -204,11 +204,11 @@ class Examples(ABC):
 
     @property
     def sketched(self) -> bool:
-        """True if the sums have a basis of their own."""
+        """True if the sums are those along a basis that a sketch selects."""
         return isinstance(self.learner.sums, RatioFrame)
 
     def axes(self) -> Axes:
-        """Return the axes of all examples, along which a sketch has its own basis."""
+        """Return the axes of all examples, and note the basis of a sketch."""
         learner, n_features = self.learner, self.learner.n_features
         if self.sketched:
             sides = learner.operator()
@@ -447,7 +447,7 @@ class SignedPairs(Examples):
 
     @property
     def spanning(self) -> bool:
-        """True if there are at least as many distinct pairs as features."""
+        """True if the number of distinct pairs is at least that of features."""
         n_distinct = sum(sample.n_distinct for sample in self.sample.signs.values())
         return bool(n_distinct >= self.learner.n_features)
 
