@@ -171,7 +171,7 @@ class ArrayRows(Rows):
                 end += min(step, rows.shape[0] - first)
                 if end > skip:
                     yield checked_chunk(
-                        rows[here],
+                        rows if step >= rows.shape[0] else rows[here],  # slices of CSR are copies
                         None if weights is None else weights[here],
                         None if targets is None else targets[here],
                         new_sequence=first == 0 and (k > 0 or self.begins),

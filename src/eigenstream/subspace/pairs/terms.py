@@ -324,8 +324,8 @@ class Sample:
         distinct, first, place = np.unique(hashes, return_index=True, return_inverse=True)
         weights = np.bincount(place, rows.each_weight(), len(distinct)).astype(np.float64)
         self.complete = self.complete and len(distinct) <= self.size
-        taken = rows.chosen(first[: self.size]).kept()
-        self.chunk = replace(taken, weights=weights[: self.size])
+        taken = replace(rows.chosen(first[: self.size]), weights=weights[: self.size])
+        self.chunk = taken if taken.pairs is None else taken.kept()
         self.hashes = distinct[: self.size]
 
     @property

@@ -1,5 +1,6 @@
 """The solver in the space of a kernel: a feature map whose prototypes are all training rows."""
 
+from collections.abc import Iterator
 from typing import ClassVar
 
 import numpy as np
@@ -34,6 +35,9 @@ MATRICES = 8
 
 #: Kernel values computed at a time (32 MB).
 GRAM_VALUES = 1 << 22
+
+#: Rows in a strip of the factor. More store more zeros; fewer take more time.
+STRIP = 256
 
 
 def median_square(rows: Matrix) -> float:
@@ -78,11 +82,22 @@ def check_map(features: Transformer) -> None:
         check_sharpness(gamma, median_square(prototypes), "gamma='median'")
 
 
+def strips_of(factor: Float64s) -> list[Float64s]:
+    """Return strips of rows of a lower triangle, without the columns above the diagonal.
+
+    >>> [strip.shape for strip in strips_of(np.eye(600))]
+    [(256, 256), (256, 512), (88, 600)]
+    """
+    firsts = range(0, len(factor), STRIP)
+    return [np.tril(factor[first : first + STRIP, : first + STRIP], first) for first in firsts]
+
+
 @storable(
     rows_="any?",
     gamma_="number?",
     order_="i8 r?",
-    factor_="f8 r r?",
+    strips_="f8 r r | list[ndarray]?",
+    factor_="=strips_",
     n_rows_="int?",
     _hashes="-",
     _by_hash="-",
@@ -90,7 +105,8 @@ def check_map(features: Transformer) -> None:
 class KernelMap(TransformerMixin, BaseEstimator):
     """Map of rows to coordinates whose inner products are the values of the rbf kernel.
 
-    The coordinates are the rows of a pivoted Cholesky factor of the Gram matrix.
+    The coordinates are the rows of a pivoted Cholesky factor of the Gram matrix. It is stored in
+    strips of rows without most of the zeros above the diagonal.
     """
 
     def __init__(self, gamma: float | None = None) -> None:
@@ -112,10 +128,8 @@ class KernelMap(TransformerMixin, BaseEstimator):
         # LAPACK sees the transpose, so an upper factor there is a lower one of contiguous rows.
         upper, order, rank, _ = lapack.dpstrf(gram.T, lower=0, tol=RANK_TOLERANCE, overwrite_a=1)
         del gram
-        factor = upper.T if rank == len(order) else upper[:rank, :rank].T.copy()
-        for k, row in enumerate(factor):
-            row[k + 1 :] = 0.0
-        self.order_, self.factor_ = (order - 1)[:rank].astype(np.intp), factor
+        self.order_ = (order - 1)[:rank].astype(np.intp)
+        self.strips_ = strips_of(upper[:rank, :rank].T)
         self.n_rows_ = self.rows_.shape[0]
         self.rows_ = self.rows_[self.order_]
         self._loaded()
@@ -123,32 +137,57 @@ class KernelMap(TransformerMixin, BaseEstimator):
 
     def _loaded(self) -> None:
         """Sort the hashes of the training rows."""
+        stored: Float64s | list[Float64s] = self.strips_
+        if isinstance(stored, np.ndarray):  # the whole factor, from an older file
+            self.strips_ = strips_of(stored)
+        ends = [strip.shape[1] for strip in self.strips_]
+        if ends != np.cumsum([*map(len, self.strips_)]).tolist() or [len(self.order_)] != ends[-1:]:
+            raise ValueError("the strips of a kernel do not form a triangle.")
         hashes = row_hashes(self.rows_)
         self._by_hash = np.argsort(hashes)
         self._hashes = hashes[self._by_hash]
 
     def transform(self, X: RowsLike) -> Float64s:
         """Return the coordinates of rows. Those of a training row are in the factor."""
-        out = np.empty((X.shape[0], len(self.factor_)))
-        step = max(GRAM_VALUES // max(len(self.factor_), 1), 1)
+        out = np.zeros((X.shape[0], len(self.order_)))
+        step = max(GRAM_VALUES // max(len(self.order_), 1), 1)
         for first in range(0, len(out), step):
             rows = dense(X[first : first + step])
             places = self._by_hash[np.searchsorted(self._hashes[:-1], row_hashes(rows))]
             new = (rows != self.rows_[places]).any(axis=1)
             part = out[first : first + step]
-            part[~new] = self.factor_[places[~new]]
+            for own, strip in self._each_strip():
+                here = np.flatnonzero(~new & (places >= own.start) & (places < own.stop))
+                part[here, : own.stop] = strip[places[here] - own.start]
             if new.any():
-                values = self._values(rows[new]).T
-                part[new] = solve_triangular(self.factor_, values, lower=True, check_finite=False).T
+                part[new] = self._solved(self._values(rows[new]).T).T
         return out
+
+    def _each_strip(self) -> Iterator[tuple[slice, Float64s]]:
+        """Yield the strips of the factor and the numbers of their rows."""
+        for strip in self.strips_:
+            last = strip.shape[1]
+            yield slice(last - len(strip), last), strip
+
+    def _solved(self, columns: Float64s) -> Float64s:
+        """Return the inverse of the factor times columns, in place."""
+        for own, strip in self._each_strip():
+            columns[own] -= strip[:, : own.start] @ columns[: own.start]
+            square = strip[:, own.start :]
+            columns[own] = solve_triangular(square, columns[own], lower=True, check_finite=False)
+        return columns
 
     def coefficients(self, columns: Float64s) -> Float64s:
         """Return the coefficients of columns over the training rows."""
-        coefficients = solve_triangular(
-            self.factor_, columns, lower=True, trans=1, check_finite=False
-        )
+        columns = columns.copy()
+        for own, strip in reversed([*self._each_strip()]):
+            square = strip[:, own.start :]
+            columns[own] = solve_triangular(
+                square, columns[own], lower=True, trans=1, check_finite=False
+            )
+            columns[: own.start] -= strip[:, : own.start].T @ columns[own]
         out = np.zeros((self.n_rows_, columns.shape[1]))
-        out[self.order_] = coefficients
+        out[self.order_] = columns
         return out
 
     def _values(self, X: RowsLike) -> Float64s:

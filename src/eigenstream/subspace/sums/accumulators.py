@@ -222,7 +222,7 @@ class Moments(Sums):
                 group = self._lower(parts)
                 for total, share in zip(totals, values, strict=True):
                     total += share * group
-        return [mirrored(total) for total in totals]
+        return [mirrored(totals.pop(0)) for _ in shares]  # frees each triangle
 
     def product(
         self,

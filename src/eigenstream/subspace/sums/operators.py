@@ -30,7 +30,7 @@ from eigenstream.core.storable import storable
 from eigenstream.core.types import Parameters, Values
 from eigenstream.rows.fit import Fit
 from eigenstream.subspace.sums.base import Sums
-from eigenstream.subspace.sums.block import Block, Shares
+from eigenstream.subspace.sums.block import Block
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.terms import NOTHING, Parts, Terms, Weights
 
@@ -430,11 +430,6 @@ class Total(Sums):
         self.total = self.total + later.total
 
 
-def _applied(block: Block, columns: Float64s, sides: list[Shares]) -> Float64s:
-    """Return the products of several sums with columns, side by side."""
-    return np.hstack([block.apply(columns, shares) for shares in sides])
-
-
 class PassOperator(Operator):
     """A and B applied to vectors by passes over the rows, without a D x D matrix."""
 
@@ -478,24 +473,19 @@ class PassOperator(Operator):
         They approach the eigenvalue from below, so the alpha is not too small.
         """
         size, n_vectors = self.terms.n_features, n_components + MORE_VECTORS
-        sides = [self.terms.shares(weights) for weights in ((1.0, 0.0), (1.0, -1.0))]
         # Columns divided by their deviations converge alike in any unit.
         units = reciprocals(np.sqrt(self.diagonal((1.0, -1.0))))[:, None]
-        last: list[Any] = [np.zeros((0, 0)), np.zeros((0, 0))]
 
-        def products(columns: Float64s, side: int) -> Float64s:
-            if not np.array_equal(columns, last[0]):
-                image = self._sum(partial(_applied, columns=units * columns, sides=sides))
-                last[:] = columns.copy(), units * image
-            return np.asarray(np.hsplit(last[1], 2)[side])
+        def product(columns: Float64s, weights: Weights) -> Float64s:
+            return units * self.apply(units * columns, weights)
 
+        A, total = (partial(product, weights=(1.0, sign)) for sign in (0.0, -1.0))
         if size <= LEAST_RATIO * n_vectors:
-            reward, both = (products(np.eye(size), side) for side in (0, 1))
+            reward, both = A(np.eye(size)), total(np.eye(size))
             return MatrixOperator(reward, both - reward)._least_weight(n_components)
         start = np.random.default_rng(0).standard_normal((size, n_vectors))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of vectors beyond n_components
-            A, total = (partial(products, side=k) for k in (0, 1))
             values = lobpcg(A, start, B=total, maxiter=ALPHA_PASSES, tol=ROUGH**2)[0]
         return float(np.clip(1.0 - np.sort(values)[-n_components], 0.0, 1.0)), 0.0
 
