@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
 from eigenstream import SlowSubspace, open_stream
-from eigenstream.rows.chunk import checked_chunk, joined
+from eigenstream.rows.chunk import Chunk, Place, checked_chunk, joined, starts_if
 from eigenstream.rows.fit import Fit
-from eigenstream.rows.rows import ArrayRows, IndexPairs, Part, Sets, StreamRows
+from eigenstream.rows.rows import ArrayRows, IndexPairs, Sets, StreamRows
 
 ROWS = np.random.default_rng(0).standard_normal((60, 3))
 HOLES = ROWS.copy()
@@ -17,13 +17,17 @@ HOLES[[3, 40], [0, 2]] = np.nan
 INDEX = np.random.default_rng(1).integers(60, size=(50, 2))
 
 
+def sequence(rows, name="X"):
+    return Chunk(rows, starts=starts_if(True), place=Place(name))
+
+
 def kinds(rows=ROWS, missing="raise"):
-    halves = [Part(rows[:25]), Part(rows[25:])]
+    halves = [sequence(rows[:25]), sequence(rows[25:])]
     stream = open_stream([rows[:25], rows[25:]], chunk_rows=7, missing=missing)
     return {
-        "array": ArrayRows([Part(rows)], missing=missing),
+        "array": ArrayRows([sequence(rows)], missing=missing),
         "list": ArrayRows(halves, missing=missing),
-        "sparse": ArrayRows([Part(csr_matrix(rows))], missing=missing),
+        "sparse": ArrayRows([sequence(csr_matrix(rows))], missing=missing),
         "stream": StreamRows(stream),
     }
 
@@ -58,7 +62,7 @@ def test_a_pass_continues_after_skipped_rows(skip):
 
 
 def test_index_pairs_share_their_rows():
-    numbers = ArrayRows([Part(INDEX)], begins=False)
+    numbers = ArrayRows([Chunk(INDEX)])
     pairs = IndexPairs(numbers, HOLES, lambda rows: rows.astype(int), missing="skip")
     (chunk,) = pairs.chunks()
     bad = np.isnan(HOLES).any(axis=1)[INDEX].any(axis=1)
@@ -70,19 +74,19 @@ def test_index_pairs_share_their_rows():
 
 
 def test_pairs_side_by_side():
-    chunk = checked_chunk(np.hstack([ROWS[:9], ROWS[9:18]]), members=2)
+    chunk = checked_chunk(Chunk(np.hstack([ROWS[:9], ROWS[9:18]])), members=2)
     np.testing.assert_array_equal(chunk.rows[chunk.pairs], np.stack([ROWS[:9], ROWS[9:18]], 1))
 
 
 def test_sets_take_turns():
-    sets = {0: ArrayRows([Part(ROWS)]), 1: ArrayRows([Part(-ROWS[:20])])}
+    sets = {0: ArrayRows([sequence(ROWS)]), 1: ArrayRows([sequence(-ROWS[:20])])}
     whole = joined([*Sets(sets, 3).chunks()])
     for target, rows in ((0, ROWS), (1, -ROWS[:20])):
-        np.testing.assert_array_equal(whole.rows[whole.targets == target], rows)
+        np.testing.assert_array_equal(whole.rows[whole.labels == target], rows)
 
 
 def test_errors_name_the_place():
-    rows = ArrayRows([Part(ROWS), Part(HOLES, name="sequence 1")])
+    rows = ArrayRows([sequence(ROWS), sequence(HOLES, "sequence 1")])
     with pytest.raises(ValueError, match="sequence 1 contains NaN at row 3, column 0"):
         list(rows.chunks())
     rows.named("block 2", 100)

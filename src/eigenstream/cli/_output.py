@@ -16,7 +16,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from eigenstream.core.types import SECONDS, Facts
 
 if TYPE_CHECKING:
-    from eigenstream.streams.base import Chunk
+    from eigenstream.rows.chunk import Chunk
 
 #: The endings of figures.
 FIGURES = ".png", ".svg", ".pdf"

@@ -66,7 +66,7 @@ def _features(
         if steps.steps:  # steps may make rows wider
             size = chunk_rows(max(steps.widths(chunk.rows.shape[1])))
         for at in range(0, len(chunk), size):
-            part = chunk.between(at, min(at + size, len(chunk)))
+            part = chunk[at : at + size]
             prepared = steps.push(part)
             lost = len(part) - len(prepared)
             features = np.full((lost + len(prepared), width), np.nan, prepared.rows.dtype)

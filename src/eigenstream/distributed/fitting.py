@@ -301,7 +301,7 @@ class SpreadRows(Rows):
 def kept_rows(estimator: BaseEstimator, pieces: list[Piece]) -> list[Chunk]:
     """Return the checked rows of a task in memory."""
     chunks = rows_of_pieces(estimator, pieces)
-    return [replace(chunk.kept(), skipped=chunk.skipped) for chunk in chunks]
+    return [replace(chunk.copied(), skipped=chunk.skipped) for chunk in chunks]
 
 
 def rows_of_pieces(estimator: BaseEstimator, pieces: list[Piece]) -> Iterator[Chunk]:

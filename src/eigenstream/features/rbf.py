@@ -165,7 +165,7 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded):
         fit.several("fit of RBFNetwork")
         expected = fit.rows.n_rows or fit.source.n_rows
         if expected is None:
-            expected = sum(len(chunk.heavy()) for chunk in fit.reading())
+            expected = sum(len(chunk.of_positive_weight()) for chunk in fit.reading())
         counted = self._draw(fit, expected)
         if counted != expected:  # rows with missing values were skipped
             self._draw(fit, counted)
@@ -190,7 +190,7 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded):
         """Draw prototypes in a pass of ``expected`` rows, and return the number of rows."""
         chosen, drawn, count = self._chosen(expected), [], 0
         for chunk in fit.reading():
-            rows = chunk.heavy().rows
+            rows = chunk.of_positive_weight().rows
             in_chunk = (chosen >= count) & (chosen < count + len(rows))
             drawn.append(rows[chosen[in_chunk] - count])
             count += len(rows)

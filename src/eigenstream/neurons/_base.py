@@ -309,7 +309,7 @@ class SupervisedNeurons(Neurons):
         if labelled is None:
             fit.several(f"fit of {type(self).__name__}")
             for chunk in _weighted(fit):
-                self._note_targets(self._as_targets(chunk.targets))
+                self._note_targets(self._as_targets(chunk.labels))
         elif not is_sparse(labelled.rows):
             block = self._block(labelled)
             return lambda: [block]
@@ -319,7 +319,7 @@ class SupervisedNeurons(Neurons):
                 yield labelled
                 return
             for chunk in _weighted(fit):
-                yield replace(chunk, targets=self._targets(self._as_targets(chunk.targets)))
+                yield replace(chunk, labels=self._targets(self._as_targets(chunk.labels)))
 
         def start() -> Iterator[Block]:
             return map(self._block, blocks_of(coded(), max(PART // fit.rows.width, 1)))
@@ -414,7 +414,7 @@ class SupervisedNeurons(Neurons):
         targets = self._as_targets(y)
         if first and not hasattr(self, "classes_"):
             self._note_targets(targets)
-        labelled = replace(chunk, targets=self._targets(targets)).heavy()
+        labelled = replace(chunk, labels=self._targets(targets)).of_positive_weight()
         if not len(labelled):
             raise ValueError("sample_weight is zero for every row. Give some rows a weight.")
         return labelled
@@ -422,7 +422,7 @@ class SupervisedNeurons(Neurons):
     def _block(self, chunk: Chunk) -> Block:
         """Return what the units learn from."""
         rows, weights = self._inputs(chunk.rows), chunk.each_weight()
-        targets = np.ascontiguousarray(chunk.targets, np.float64)
+        targets = np.ascontiguousarray(chunk.labels, np.float64)
         return Block(rows, targets, weights, self._factors(rows, weights))
 
     def _inputs(self, rows: Matrix) -> Float64s:
@@ -455,7 +455,7 @@ class SupervisedNeurons(Neurons):
 
 def _weighted(fit: Fit) -> Iterator[Chunk]:
     """Yield the rows of positive weight."""
-    return (rows for chunk in fit.reading() if len(rows := chunk.heavy()))
+    return (rows for chunk in fit.reading() if len(rows := chunk.of_positive_weight()))
 
 
 def next_order(order: Any, n_rows: int, random: Any) -> NDArray[np.int64]:

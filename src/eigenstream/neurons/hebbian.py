@@ -55,7 +55,7 @@ class Witness:
 
     def add(self, chunk: Chunk) -> None:
         """Add the rows of positive weight."""
-        rows = chunk.heavy().rows - self.mean
+        rows = chunk.of_positive_weight().rows - self.mean
         self.products += (rows @ self.weights.T).T @ rows
         self.variance += float(np.einsum("ij,ij->", rows, rows))
         self.n_rows += len(rows)
@@ -200,7 +200,7 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
             return self
         while not self.converged_ and self.n_iter_ < self.max_iter:
             for chunk in fit.learning(fit.turn):
-                self._learn(chunk.heavy().rows)
+                self._learn(chunk.of_positive_weight().rows)
             if not self._steps:
                 raise ValueError(f"{fit.source!r} has no rows. Pass a stream with rows.")
             before, self._latest = self._latest, self.components_

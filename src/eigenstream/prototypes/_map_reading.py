@@ -121,7 +121,7 @@ class Quality:
 
     def add(self, chunk: Chunk) -> None:
         """Add the rows of positive weight."""
-        chunk = chunk.heavy()
+        chunk = chunk.of_positive_weight()
         self.see(*self.nearest(chunk.rows), chunk.each_weight())
 
     def nearest(self, rows: Matrix) -> tuple[NDArray[np.int64], Float64s, NDArray[np.int64]]:
@@ -416,8 +416,8 @@ class MapReading(PrototypeEstimator):
         parts: Iterable[Any] = [(X, y)]
         if is_stream(X):
             chunks = self._stream_rows(labelled_stream(X, y, self)).chunks()
-            weighted = (chunk.heavy() for chunk in chunks)
-            parts = ((chunk.rows, chunk.targets) for chunk in weighted if len(chunk))
+            weighted = (chunk.of_positive_weight() for chunk in chunks)
+            parts = ((chunk.rows, chunk.labels) for chunk in weighted if len(chunk))
         places, names = [], []
         for part, labels in parts:
             rows, units = self._rows_to_read(part)

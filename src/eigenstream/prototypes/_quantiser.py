@@ -10,7 +10,7 @@ from eigenstream.core.checks import check_weights
 from eigenstream.core.linalg import Float64s, row_squares
 from eigenstream.core.types import Array, LabelsLike, Matrix, RowsLike, Values, WeightsLike
 from eigenstream.prototypes._nearest import nearest
-from eigenstream.rows.chunk import checked_chunk
+from eigenstream.rows.chunk import Chunk, checked_chunk
 from eigenstream.rows.door import as_floats, validated
 from eigenstream.rows.prepared import maps_back, maps_streams, reads_rows
 
@@ -228,7 +228,7 @@ class Quantiser:
         """Return rows, and the prototypes to compare them with."""
         vectors, rows = self.prototypes_, validated(self, X, reset=False, sparse=False)
         if self.missing == "partial":
-            return checked_chunk(rows, missing="partial").rows, vectors
+            return checked_chunk(Chunk(rows), missing="partial").rows, vectors
         return as_floats(rows), vectors
 
 

@@ -56,7 +56,7 @@ class Tally:
 
     def add(self, chunk: Chunk) -> None:
         """Add rows."""
-        (K, D), chunk = self.vectors.shape, chunk.heavy()
+        (K, D), chunk = self.vectors.shape, chunk.of_positive_weight()
         most = chunk_rows(max(D, K if self.shares else 1))
         for first in range(0, len(chunk), most):
             part = chunk[first : first + most]

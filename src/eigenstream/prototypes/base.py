@@ -36,7 +36,7 @@ from eigenstream.rows.door import chunk_of
 from eigenstream.rows.fit import KEEPING, Fit, Resumption, fit_of, keeper_of
 from eigenstream.rows.guard import Guarded, changing, publishes, reading, reads, twin
 from eigenstream.rows.prepared import fits_dask, learns_rows
-from eigenstream.rows.rows import KeptRows, Rows
+from eigenstream.rows.rows import Rows, RowsInMemory
 
 NO_ROWS_LEFT = "Every row has weight zero or a missing value. Pass other rows."
 
@@ -262,7 +262,7 @@ class PrototypeEstimator(
 
     def _add(self, chunk: Chunk) -> None:
         """Learn from rows that follow the previous ones."""
-        chunk = chunk.heavy()
+        chunk = chunk.of_positive_weight()
         rows, weights = chunk.rows, chunk.each_weight()
         if len(rows) == 0:
             return
@@ -403,7 +403,7 @@ class PrototypeEstimator(
         """Choose the initial prototypes from the first rows."""
         self._waiting, lacking = [], n
         for chunk in fit.reading():
-            first = chunk.heavy()[:lacking]
+            first = chunk.of_positive_weight()[:lacking]
             self._waiting.append((np.array(first.rows, np.float64), first.each_weight()))
             lacking -= len(first)
             if lacking == 0:
@@ -523,7 +523,7 @@ class PrototypeEstimator(
 
     def _rows(self, X: RowsLike, sample_weight: WeightsLike = None, *, reset: bool) -> Rows:
         """Return the rows of an array, also for a fit on workers."""
-        return KeptRows(chunk_of(self, X, sample_weight, reset=reset), X)
+        return RowsInMemory(chunk_of(self, X, sample_weight, reset=reset), X)
 
     def _scaled(self, chunk: Chunk) -> Chunk:
         """Return rows in the units of the prototypes."""

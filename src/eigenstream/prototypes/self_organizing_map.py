@@ -28,7 +28,7 @@ from eigenstream.prototypes.grids import NEIGHBORHOODS, Grid, as_grid, smooth
 from eigenstream.rows.chunk import Chunk
 from eigenstream.rows.fit import Fit, Resumption
 from eigenstream.rows.guard import reads
-from eigenstream.rows.rows import KeptRows
+from eigenstream.rows.rows import RowsInMemory
 from eigenstream.schedules import LearningRate
 
 #: Rows among which a map is placed, at least.
@@ -466,11 +466,11 @@ class SelfOrganizingMap(MapReading):
         return next(Division(self._deviations).mapped(chunk))
 
 
-class ShuffledRows(KeptRows):
+class ShuffledRows(RowsInMemory):
     """Some rows of an array, in a new random order after each call of ``shuffle``."""
 
-    def __init__(self, whole: Chunk, source: Any, places: Any, random: Any) -> None:
-        super().__init__(whole, source)
+    def __init__(self, chunk: Chunk, source: Any, places: Any, random: Any) -> None:
+        super().__init__(chunk, source)
         self.order = self.places = places
         self.random = random
         self.shuffle()

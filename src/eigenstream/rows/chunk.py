@@ -1,9 +1,9 @@
 """The one type of rows between a source and a learner, and the one check of their values."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,9 @@ from scipy.sparse import vstack
 
 from eigenstream.core.checks import check_finite, is_sparse, warn_user
 from eigenstream.core.device import DeviceArray, on_host
-from eigenstream.core.linalg import Float64s
+from eigenstream.core.linalg import Float64s, brief
 from eigenstream.core.storable import storable
-from eigenstream.core.types import Array, LabelsLike, Matrix
+from eigenstream.core.types import Array, Matrix
 
 Places = NDArray[np.intp]
 
@@ -76,9 +76,16 @@ class Place(NamedTuple):
     first_row: int = 0
     #: The number of rows of the pass up to the end of the chunk.
     end: int = 0
+    #: The step between two rows in the source.
+    stride: int = 1
 
 
 NOWHERE, NONE_SKIPPED = Place(), Skipped()
+
+
+def starts_if(begins: bool) -> Places:
+    """Return the starts of a chunk whose first row may begin a sequence."""
+    return np.zeros(1, np.intp) if begins else NO_PLACES
 
 
 class Length:
@@ -97,130 +104,304 @@ class Length:
     rows="any",
     weights="f8 n | None",
     starts="i8 s",
-    targets="any",
+    labels="any",
+    targets="=labels",
     pairs="i8 n 2 | None",
     place="-",
     skipped="-",
+    times="-",
+    raw_times="-",
+    sequence="-",
     n="-",
 )
 @dataclass(frozen=True)
 class Chunk:
-    """Rows of shape (n, D) in time order, or pairs of such rows, dense or sparse.
+    """Rows in time order, of a stream or of a fit, or pairs of such rows.
 
-    They have NaN only for estimators with ``missing="available"``.
+    Attributes
+    ----------
+    rows : ndarray or CSR array of shape (n_rows, n_features)
+        Numbers, float32 or float64. NaN is a missing value, for readers that accept it.
+    weights : ndarray of shape (n_rows,), or None
+        The weight of each row or pair. Rows that lack values are zeros of weight 0. None means that
+        all weights are 1.
+    starts : ndarray of int
+        The indices at which a new sequence begins. A chunk of a stream has rows of one sequence.
+    labels : ndarray of shape (n_rows,) or (n_rows, n_targets), or None
+        The labels of the rows, or the signs of the pairs.
+    pairs : ndarray of shape (n_pairs, 2), or None
+        The indices of the two rows of each pair.
+    place : Place
+        The source, the first row and the end of the chunk.
+    skipped : Skipped
+        The rows or pairs of weight 0 because of missing values.
+    times : ndarray of shape (n_rows,), or None
+        The times as numbers; seconds for dates.
+    raw_times : ndarray of shape (n_rows,), or None
+        The column of times, before any conversion.
+    sequence : ndarray of shape (n_rows,), or None
+        The column of sequences, before any conversion.
+
+    See Also
+    --------
+    eigenstream.open_stream : Open a stream of chunks.
+
+    Examples
+    --------
+    >>> from eigenstream.streams import open_stream
+    >>> [
+    ...     (chunk.first_row, chunk.end)
+    ...     for chunk in open_stream(np.eye(3), chunk_rows=2)
+    ... ]
+    [(0, 2), (2, 3)]
     """
 
     rows: Matrix
-    #: The weight of each row, or pair. None means that all weights are 1.
     weights: Float64s | None = None
-    #: The indices at which a new sequence begins.
     starts: Places = field(default_factory=NO_PLACES.view)
-    #: The class of each row, or the sign of each pair.
-    targets: Array | None = None
-    #: The two rows of each pair, shape (n_pairs, 2).
-    pairs: Places | None = None
+    labels: Array | None = None
+    pairs: Places | None = field(default=None, repr=False)
     place: Place = NOWHERE
-    #: The rows, or pairs, of weight 0 because of missing values.
-    skipped: Skipped = NONE_SKIPPED
+    skipped: Skipped = field(default=NONE_SKIPPED, repr=False)
+    times: Array | None = field(default=None, repr=False, compare=False)
+    raw_times: Array | None = field(default=None, repr=False, compare=False)
+    sequence: Array | None = field(default=None, repr=False, compare=False)
     #: The number of rows, or of pairs.
     n = Length()
+
+    __repr__ = brief
 
     def __len__(self) -> int:
         return self.n
 
     @property
+    def new_sequence(self) -> bool:
+        """True if the first row begins a sequence."""
+        return len(self.starts) > 0 and self.starts[0] == 0
+
+    @property
+    def source(self) -> str:
+        """The name of the file or source."""
+        return self.place.name
+
+    @property
+    def first_row(self) -> int:
+        """The number of the first row in the source."""
+        return self.place.first_row
+
+    @property
+    def stride(self) -> int:
+        """The step between two rows in the source."""
+        return self.place.stride
+
+    @property
     def end(self) -> int:
-        """The number of rows of the pass up to the end of the chunk."""
+        """The number of rows of the pass up to the end of the chunk.
+
+        ``Stream.chunks(skip=end)`` continues after it.
+        """
         return self.place.end
 
     def __getitem__(self, part: slice) -> "Chunk":
-        first, last, _ = part.indices(self.n)
-        if last - first == self.n:
+        first, last, step = part.indices(self.n)
+        if last - first == self.n and step == 1:
             return self
-        starts = self.starts[(self.starts >= first) & (self.starts < last)] - first
-        return replace(self.chosen(slice(first, last)), starts=starts)
+        (name, first_row, end, stride), starts = self.place, self.starts
+        place = Place(name, first_row + first * stride, end, stride * step)
+        if len(starts):
+            starts = starts[(starts >= first) & (starts < last)] - first
+        return self._cut(slice(first, last, step), starts, place)
 
-    def chosen(self, places: slice | Places | NDArray[np.bool_]) -> Self:
-        """Return some of the rows or pairs, without sequence starts."""
-        rows, pairs = self.rows, self.pairs
-        if pairs is None:
-            rows = rows[places]
-        else:
-            pairs = pairs[places]
-        weights = None if self.weights is None else self.weights[places]
-        targets = None if self.targets is None else self.targets[places]
-        return type(self)(rows, weights, NO_PLACES, targets, pairs)
+    def between(self, start: int, stop: int, step: int = 1) -> "Chunk":
+        """Return a part of the chunk.
+
+        Parameters
+        ----------
+        start : int
+            The first row, counted within the chunk.
+        stop : int
+            The row after the last one.
+        step : int, default=1
+            The step between two rows.
+
+        Returns
+        -------
+        Chunk
+            The part, with its weights and labels.
+        """
+        return self[start:stop:step]
+
+    def chosen(self, places: slice | Places | NDArray[np.bool_]) -> "Chunk":
+        """Return some of the rows or pairs, without sequence starts.
+
+        Parameters
+        ----------
+        places : slice or array
+            The indices of the rows, or True for each of them.
+
+        Returns
+        -------
+        Chunk
+            The rows, with their weights and labels.
+        """
+        return self._cut(places, NO_PLACES, NOWHERE)
+
+    def _cut(
+        self, places: slice | Places | NDArray[np.bool_], starts: Places, place: Place
+    ) -> "Chunk":
+        columns: list[Any] = [
+            self.weights,
+            self.labels,
+            self.pairs,
+            self.times,
+            self.raw_times,
+            self.sequence,
+        ]
+        weights, labels, pairs, *others = [c if c is None else c[places] for c in columns]
+        rows = self.rows[places] if pairs is None else self.rows
+        return Chunk(rows, weights, starts, labels, pairs, place, NONE_SKIPPED, *others)
+
+    def placed(self, **place: str | int) -> "Chunk":
+        """Return the chunk with another source, first row, stride or end.
+
+        Parameters
+        ----------
+        **place
+            Fields of ``Place``.
+
+        Returns
+        -------
+        Chunk
+            The same rows.
+        """
+        return replace(self, place=self.place._replace(**place))  # type: ignore[arg-type]
 
     def sequences(self) -> "list[Chunk]":
-        """Return the rows of each sequence."""
+        """Return the rows of each sequence.
+
+        Returns
+        -------
+        list of Chunk
+            One for each sequence, in order.
+        """
         cuts = np.unique([0, *self.starts, self.n]).tolist()
         return [self[first:last] for first, last in pairwise(cuts)]
 
-    def kept(self) -> "Chunk":
+    def copied(self) -> "Chunk":
         """Return a copy of the required rows, since callers may reuse their memory.
 
         Rows on a device are copied to the host.
+
+        Returns
+        -------
+        Chunk
+            The copy, without its place.
         """
         if self.pairs is None:
-            away = isinstance(self.rows, DeviceArray)
-            rows = on_host(self.rows) if away else self.rows.copy()
-            return replace(self, rows=rows, place=NOWHERE, skipped=NONE_SKIPPED)
+            on_device = isinstance(self.rows, DeviceArray)
+            rows = on_host(self.rows) if on_device else self.rows.copy()
+            return Chunk(rows, self.weights, self.starts, self.labels)
         used, pairs = np.unique(self.pairs, return_inverse=True)
         pairs = pairs.reshape(-1, 2).astype(np.intp)
-        return Chunk(self.rows[used], self.weights, self.starts, self.targets, pairs)
+        return Chunk(self.rows[used], self.weights, self.starts, self.labels, pairs)
 
     def each_weight(self) -> Float64s:
-        """Return the weights as an array."""
+        """Return the weights as an array.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            1 for each row if ``weights`` is None.
+        """
         return np.ones(self.n) if self.weights is None else self.weights
 
-    def heavy(self) -> Self:
-        """Return the rows or pairs of positive weight."""
+    def of_positive_weight(self) -> "Chunk":
+        """Return the rows or pairs of positive weight.
+
+        Returns
+        -------
+        Chunk
+            The chunk itself if all weights are positive.
+        """
         if self.weights is None or (self.weights > 0).all():
             return self
         return self.chosen(np.flatnonzero(self.weights > 0))
 
-    def faded(self, keep: float) -> Self:
-        """Return the chunk with weights that decay by ``keep`` per row, counted from the last."""
+    def faded(self, keep: float) -> "Chunk":
+        """Return the chunk with weights that decay by ``keep`` per row, counted from the last.
+
+        Parameters
+        ----------
+        keep : float
+            The factor of each row.
+
+        Returns
+        -------
+        Chunk
+            The same rows with other weights.
+        """
         fading = keep ** np.arange(self.n - 1, -1, -1.0)
         return replace(self, weights=self.each_weight() * fading)
 
 
+def stacked(pieces: Sequence[Matrix]) -> Matrix:
+    """Return consecutive dense or sparse rows as one array."""
+    filled = [piece for piece in pieces if piece.shape[0]] or list(pieces[-1:])
+    if len(filled) == 1:
+        return filled[0]
+    if any(map(is_sparse, filled)):
+        return vstack(filled, format="csr")
+    return np.concatenate(filled)
+
+
+def joined_labels(parts: Sequence[Array]) -> Array:
+    """Return consecutive labels as one array. NaN among text becomes empty text.
+
+    >>> joined_labels([np.array([np.nan]), np.array(["a"])]).tolist()
+    ['', 'a']
+    """
+    if any(part.dtype.kind == "U" for part in parts):
+        parts = [
+            np.where(np.isnan(part), "", part.astype(np.str_)) if part.dtype.kind == "f" else part
+            for part in parts
+        ]
+    return np.concatenate(parts)
+
+
 def joined(chunks: list[Chunk]) -> Chunk:
-    """Return consecutive chunks as one chunk, on the host if there are several."""
+    """Return consecutive chunks as one chunk at the place of the first, without ``sequence``.
+
+    Several chunks are joined on the host.
+    """
     chunks = [chunk for chunk in chunks if chunk.n] or chunks[:1]
+    first = chunks[0]
     if len(chunks) == 1:
-        return chunks[0]
+        return first
     places = np.cumsum([0, *(chunk.n for chunk in chunks)])
     rows = [on_host(chunk.rows) for chunk in chunks]
-    weights = targets = pairs = None
+    weights = pairs = None
     if any(chunk.weights is not None for chunk in chunks):
         weights = np.concatenate([chunk.each_weight() for chunk in chunks])
-    if chunks[0].targets is not None:
-        targets = np.concatenate([chunk.targets for chunk in chunks])
-    if chunks[0].pairs is not None:
+    labels, times, raw_times = (
+        None if vars(first)[name] is None else joined_labels([vars(c)[name] for c in chunks])
+        for name in ("labels", "times", "raw_times")
+    )
+    if first.pairs is not None:
         before = np.cumsum([0, *(part.shape[0] for part in rows)])
         pairs = np.concatenate([c.pairs + n for c, n in zip(chunks, before, strict=False)])
     starts = np.concatenate([c.starts + at for c, at in zip(chunks, places, strict=False)])
-    stacked = vstack(rows, format="csr") if any(map(is_sparse, rows)) else np.concatenate(rows)
-    return Chunk(stacked, weights, starts, targets, pairs)
+    together = Chunk(stacked(rows), weights, starts, labels, pairs, first.place)
+    return together if times is None else replace(together, times=times, raw_times=raw_times)
 
 
-def checked_chunk(
-    rows: Matrix,
-    weights: Float64s | None = None,
-    targets: LabelsLike = None,
-    *,
-    new_sequence: bool = False,
-    members: int = 1,
-    missing: str = "raise",
-    place: Place = NOWHERE,
-) -> Chunk:
+def checked_chunk(chunk: Chunk, *, members: int = 1, missing: str = "raise") -> Chunk:
     """Return a chunk of finite floats. ``missing="skip"`` gives rows with NaN the weight 0.
 
     ``missing="available"`` leaves NaN in place. ``missing="partial"`` leaves NaN, but not infinity,
     and gives rows without any value the weight 0. With ``members=2`` a row contains the two rows of
     a pair side by side.
     """
+    rows, weights, (name, first_row, *_) = chunk.rows, chunk.weights, chunk.place
     if rows.dtype not in (np.float32, np.float64):
         rows = rows.astype(np.float64)
     skipped = NONE_SKIPPED
@@ -231,8 +412,7 @@ def checked_chunk(
             skipped = Skipped.of(np.asarray(bad.reshape(len(bad), members, -1).any(axis=1)))
             # Replace such rows by zeros of weight 0. Their velocities then have weight 0 too.
             weights = (np.ones(len(finite)) if weights is None else weights) * finite
-            rows = without(rows, finite)
-    name, first_row, _ = place
+            rows = zeroed(rows, finite)
     if missing == "available":
         rows = with_gaps(rows, name)
     elif missing == "partial":
@@ -243,11 +423,11 @@ def checked_chunk(
             weights = (np.ones(len(empty)) if weights is None else weights) * ~empty
     else:
         check_finite(rows, name=name, first_row=first_row, members=members)
-    pairs, starts = None, np.zeros(1, np.intp) if new_sequence else NO_PLACES
+    pairs, starts = None, chunk.starts
     if members == 2:
         n = len(rows)
         rows, pairs, starts = rows.reshape(2 * n, -1), np.arange(2 * n).reshape(n, 2), NO_PLACES
-    return Chunk(rows, weights, starts, targets, pairs, place, skipped)
+    return Chunk(rows, weights, starts, chunk.labels, pairs, chunk.place, skipped)
 
 
 def blocks_of(chunks: Iterable[Chunk], size: int) -> Iterator[Chunk]:
@@ -259,12 +439,12 @@ def blocks_of(chunks: Iterable[Chunk], size: int) -> Iterator[Chunk]:
     """
     rest: list[Chunk] = []
     for chunk in chunks:
-        rest.append(chunk.heavy())
+        rest.append(chunk.of_positive_weight())
         complete = (sum(map(len, rest)) - 1) // size * size
         if complete > 0:
-            whole = joined(rest)
-            yield from (whole[first : first + size] for first in range(0, complete, size))
-            rest = [whole[complete:]]
+            rows = joined(rest)
+            yield from (rows[first : first + size] for first in range(0, complete, size))
+            rest = [rows[complete:]]
     if any(map(len, rest)):
         yield joined(rest)
 
@@ -304,13 +484,13 @@ def with_gaps(rows: Matrix, name: str = "X") -> Matrix:
     return rows
 
 
-def without(rows: Matrix, kept: NDArray[np.bool_]) -> Matrix:
-    """Return rows with zeros in place of the rows that are not kept."""
+def zeroed(rows: Matrix, complete: NDArray[np.bool_]) -> Matrix:
+    """Return rows with zeros in the rows where ``complete`` is False."""
     if isinstance(rows, DeviceArray):
-        return rows.filled(~kept, 0.0)
+        return rows.filled(~complete, 0.0)
     if not is_sparse(rows):
-        return np.where(kept[:, None], rows, np.zeros((), rows.dtype))
-    entries = rows.tocoo()
-    inside = kept[entries.row]
-    index = (entries.row[inside], entries.col[inside])
-    return type(rows)((entries.data[inside], index), shape=rows.shape)
+        return np.where(complete[:, None], rows, np.zeros((), rows.dtype))
+    rows = rows.copy()
+    rows.data[np.repeat(~complete, np.diff(rows.indptr))] = 0
+    rows.eliminate_zeros()
+    return rows

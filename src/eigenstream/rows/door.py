@@ -18,8 +18,8 @@ from sklearn.utils.validation import validate_data
 from eigenstream.core.checks import check_finite, check_weights, is_sparse, unmasked, warn_user
 from eigenstream.core.device import DeviceArray, is_dispatched, needs_numpy
 from eigenstream.core.types import Estimator, LabelsLike, Matrix, RowsLike, StreamLike, WeightsLike
-from eigenstream.rows.chunk import Chunk, checked_chunk
-from eigenstream.rows.rows import ArrayRows, Part, StreamRows, in_keeping
+from eigenstream.rows.chunk import Chunk, Place, checked_chunk, starts_if
+from eigenstream.rows.rows import ArrayRows, StreamRows, in_keeping
 
 # ---- kinds of sources -----------------------------------------------------------------------
 
@@ -272,8 +272,8 @@ def admitted(
     With ``reset`` the estimator notes their columns, otherwise they have those that it learned.
     """
     if not is_stream(X):
-        parts = sequences_of(estimator, X, sample_weight, reset=reset)
-        return ArrayRows(parts, missing=estimator.missing, begins=begins, source=X)
+        parts = sequences_of(estimator, X, sample_weight, reset=reset, begins=begins)
+        return ArrayRows(parts, missing=estimator.missing, source=X)
     if sample_weight is not None:
         raise ValueError("A stream has no sample_weight. Leave it out, or pass the rows as arrays.")
     if reset:
@@ -311,7 +311,7 @@ def all_rows(stream: StreamLike, what: str) -> Chunk:
     >>> all_rows(stream, "a test").rows.shape
     (2, 1)
     """
-    return StreamRows(stream, targets=lambda labels: labels).kept(what).whole
+    return StreamRows(stream, targets=lambda labels: labels).in_memory(what).chunk
 
 
 # ---- arrays --------------------------------------------------------------------------------
@@ -342,7 +342,7 @@ def chunk_of(
     else:
         rows = validated(estimator, X, reset=reset, sparse=sparse)
     weights = None if sample_weight is None else check_weights(sample_weight, rows.shape[0])
-    return checked_chunk(rows, weights, targets, missing=missing_of(estimator))
+    return checked_chunk(Chunk(rows, weights, labels=targets), missing=missing_of(estimator))
 
 
 @contextmanager
@@ -369,9 +369,17 @@ def each(project: Callable[[RowsLike], RowsLike], X: RowsLike) -> list[RowsLike]
 
 
 def sequences_of(
-    estimator: BaseEstimator, X: RowsLike, sample_weight: WeightsLike, *, reset: bool
-) -> list[Part]:
-    """Return the sequences in X, validated by scikit-learn except for NaN."""
+    estimator: BaseEstimator,
+    X: RowsLike,
+    sample_weight: WeightsLike,
+    *,
+    reset: bool,
+    begins: bool = True,
+) -> list[Chunk]:
+    """Return the sequences in X, validated by scikit-learn except for NaN.
+
+    If not ``begins``, the first one continues the sequence of earlier rows.
+    """
     if not is_list_of_sequences(X):
         if isinstance(X, list | tuple) and any(getattr(part, "ndim", None) == 1 for part in X):
             raise ValueError(
@@ -380,7 +388,7 @@ def sequences_of(
             )
         rows = validated(estimator, X, reset=reset)
         weights = None if sample_weight is None else check_weights(sample_weight, rows.shape[0])
-        return [Part(rows, weights)]
+        return [Chunk(rows, weights, starts_if(begins))]
     sequences = []
     for index, part in enumerate(X):
         with errors_name(f"sequence {index}"):
@@ -395,7 +403,7 @@ def sequences_of(
             weights_of = np.split(flat, np.cumsum(lengths)[:-1])
         weights_of = [check_weights(part, n) for part, n in zip(weights_of, lengths, strict=True)]
     return [
-        Part(rows, weights, f"sequence {k}")
+        Chunk(rows, weights, starts_if(begins or k > 0), place=Place(f"sequence {k}"))
         for k, (rows, weights) in enumerate(zip(sequences, weights_of, strict=True))
     ]
 
@@ -411,12 +419,12 @@ def is_pairs(X: RowsLike) -> bool:
 
 def pairs_of(
     estimator: BaseEstimator, X: Matrix, sample_weight: WeightsLike, *, reset: bool
-) -> Part:
+) -> Chunk:
     """Return pairs of rows, side by side, validated by scikit-learn except for NaN."""
     n, width = len(X), X.shape[2]
     rows = validated(estimator, np.reshape(unmasked(X), (2 * n, width)), reset=reset)
     weights = None if sample_weight is None else check_weights(sample_weight, n)
-    return Part(rows.reshape(n, 2 * width), weights, "pairs")
+    return Chunk(rows.reshape(n, 2 * width), weights, place=Place("pairs"))
 
 
 def is_list_of_sequences(X: RowsLike) -> bool:

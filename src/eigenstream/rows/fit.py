@@ -18,7 +18,7 @@ from eigenstream.rows.door import (
     stream_rows,
 )
 from eigenstream.rows.prepared import forget_source, note_source
-from eigenstream.rows.rows import KeptRows, Rows, Stage
+from eigenstream.rows.rows import Rows, RowsInMemory, Stage
 
 Method = TypeVar("Method", bound=Callable[..., object])
 
@@ -148,7 +148,7 @@ class Fit:
     def array(self) -> Chunk | None:
         """The rows of an array in memory. None for a stream, and for rows on workers."""
         rows = self.rows
-        return rows.whole if isinstance(rows, KeptRows) and self.stream is None else None
+        return rows.chunk if isinstance(rows, RowsInMemory) and self.stream is None else None
 
     def take_up(self) -> Resumption | None:
         """Set the estimator to the state of the checkpoint, if there is one."""
@@ -181,7 +181,7 @@ class Fit:
                 f"checkpoint= with several passes needs a rereadable stream, and {self.source!r} "
                 "is not. Write it to a file first, or make one pass."
             )
-        self.rows = self.rows.kept(what)
+        self.rows = self.rows.in_memory(what)
 
     def shape(self) -> tuple[int, int | None]:
         """Return the number of features after the map, and the number of rows if it is known.
@@ -290,7 +290,7 @@ def fit_of(
         if keeper is not None:
             check_takes_checkpoints(X)
         chunk = chunk_of(estimator, X, sample_weight, y, reset=True, sparse=sparse)
-        return Fit(estimator, KeptRows(chunk, X))
+        return Fit(estimator, RowsInMemory(chunk, X))
     if sample_weight is not None:
         raise ValueError("A stream has no sample_weight. Omit it, or pass the rows as an array.")
     rows = stream_rows(estimator, X, targets=lambda y: y, sparse=sparse)

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import chain, zip_longest
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -20,14 +20,13 @@ from eigenstream.rows.chunk import (
     NO_PLACES,
     NONE_SKIPPED,
     Chunk,
-    Place,
     Places,
     Skipped,
     bad_values,
     checked_chunk,
     finite_rows,
     joined,
-    without,
+    zeroed,
 )
 
 #: Checks labels and returns targets.
@@ -111,12 +110,12 @@ class Rows(ABC):
     def fit_map(self, feature_map: MapOfRows) -> None:
         """Fit a feature map to all rows, in a separate pass if there may be one."""
         if self.rereadable:
-            heavy = (chunk.heavy() for chunk in self.chunks())
+            chunks = (chunk.of_positive_weight() for chunk in self.chunks())
             feature_map.fit(
-                [chunk.rows if chunk.pairs is None else chunk.kept().rows for chunk in heavy]
+                [chunk.rows if chunk.pairs is None else chunk.copied().rows for chunk in chunks]
             )
 
-    def kept(self, what: str) -> "KeptRows":
+    def in_memory(self, what: str) -> "RowsInMemory":
         """Return the complete rows in memory. ``what`` needs them, for errors."""
         raise TypeError(f"{what} cannot keep {self.source!r} in memory. Pass a stream.")
 
@@ -124,71 +123,49 @@ class Rows(ABC):
         """Set the place of the rows in errors, if the rows are not those of files."""
 
 
-class Part(NamedTuple):
-    """Rows of one sequence, with weights and targets. They may still contain NaN."""
-
-    rows: Matrix
-    weights: Float64s | None = None
-    name: str = "X"
-    targets: LabelsLike = None
-
-
 class ArrayRows(Rows):
-    """Rows in memory, or in a memory map: one sequence or several.
+    """Rows in memory, or in a memory map, as unchecked chunks: one sequence or several.
 
-    ``members`` is 2 if a row contains the two rows of a pair side by side. If ``begins``, the first
-    row begins a sequence.
+    ``members`` is 2 if a row contains the two rows of a pair side by side.
     """
 
     def __init__(
         self,
-        parts: list[Part],
+        parts: list[Chunk],
         *,
         missing: str = "raise",
         members: int = 1,
-        begins: bool = True,
         source: RowsLike = None,
     ) -> None:
         self.parts, self.missing, self.members, self.source = parts, missing, members, source
-        self.begins, self.at = begins, 0
         self.width = int(parts[0].rows.shape[1]) // members
-        self.steps, self.n_rows, self.n_chunks = [], 0, 0
-        for part in parts:
-            n, step = part.rows.shape[0], _step(part.rows)
-            self.steps.append(step)
-            self.n_rows += n
-            self.n_chunks += -(-n // step)
-            self.sparse = self.sparse or is_sparse(part.rows)
+        self.steps = [_step(part.rows) for part in parts]
+        self.n_rows = sum(part.n for part in parts)
+        self.n_chunks = sum(-(-part.n // n) for part, n in zip(parts, self.steps, strict=True))
+        self.sparse = any(is_sparse(part.rows) for part in parts)
 
     def chunks(self, skip: int = 0) -> Iterator[Chunk]:
         """Start a pass."""
         end = 0
-        for k, ((rows, weights, name, targets), step) in enumerate(
-            zip(self.parts, self.steps, strict=True)
-        ):
-            for first in range(0, rows.shape[0], step):
-                here = slice(first, first + step)
-                end += min(step, rows.shape[0] - first)
+        for part, step in zip(self.parts, self.steps, strict=True):
+            for first in range(0, part.n, step):
+                chunk = part[first : first + step]
+                end += chunk.n
                 if end > skip:
                     yield checked_chunk(
-                        rows if step >= rows.shape[0] else rows[here],  # slices of CSR are copies
-                        None if weights is None else weights[here],
-                        None if targets is None else targets[here],
-                        new_sequence=first == 0 and (k > 0 or self.begins),
-                        members=self.members,
-                        missing=self.missing,
-                        place=Place(name, self.at + first, end),
+                        chunk.placed(end=end), members=self.members, missing=self.missing
                     )
 
     def first(self, most: int) -> Iterator[Chunk]:
         """Start a pass over the first rows of the first sequence."""
         part = self.parts[0]
-        cut = part._replace(rows=part.rows[: most * self.members], weights=None, targets=None)
+        rows = part.rows[: most * self.members]
+        cut = Chunk(rows, starts=part.starts, place=part.place)
         return ArrayRows([cut], missing=self.missing, members=self.members).chunks()
 
     def named(self, name: str, first_row: int) -> None:
         """Set the place of the rows in errors."""
-        self.parts, self.at = [part._replace(name=name) for part in self.parts], first_row
+        self.parts = [part.placed(name=name, first_row=first_row) for part in self.parts]
 
 
 def _step(rows: Matrix) -> int:
@@ -218,7 +195,7 @@ class WeighedRows(Rows):
             yield replace(chunk, weights=chunk.each_weight() * self.weigh(rows))
 
 
-class KeptRows(Rows):
+class RowsInMemory(Rows):
     """Checked rows in memory, which no pass checks again.
 
     ``order`` has the indices of the rows that a pass reads. None is the order of the array.
@@ -226,16 +203,16 @@ class KeptRows(Rows):
 
     order: Places | None = None
 
-    def __init__(self, whole: Chunk, source: RowsLike = None) -> None:
-        self.whole, self.source = whole, source
-        self.width, self.n_rows = int(whole.rows.shape[1]), len(whole)
+    def __init__(self, chunk: Chunk, source: RowsLike = None) -> None:
+        self.chunk, self.source = chunk, source
+        self.width, self.n_rows = int(chunk.rows.shape[1]), chunk.n
 
     def chunks(self, skip: int = 0) -> Iterator[Chunk]:
         """Start a pass."""
-        step, order, skipped = chunk_rows(self.width), self.order, self.whole.skipped
-        for first in range(skip, len(self.whole) if order is None else len(order), step):
+        step, order, skipped = chunk_rows(self.width), self.order, self.chunk.skipped
+        for first in range(skip, self.chunk.n if order is None else len(order), step):
             here = slice(first, first + step)
-            chunk = self.whole.chosen(here if order is None else order[here])
+            chunk = self.chunk.chosen(here if order is None else order[here])
             yield replace(chunk, skipped=skipped)
             skipped = NONE_SKIPPED
 
@@ -305,20 +282,17 @@ class StreamRows(Rows):
             if gaps and weights is not None and not is_sparse(values):
                 # A stream gives rows without any value as zeros of weight 0.
                 values, weights = np.where((weights == 0.0)[:, None], np.nan, values), None
+            labels = None if self.targets is None else self.targets(chunk.labels)
             checked = checked_chunk(
-                values,
-                weights,
-                None if self.targets is None else self.targets(chunk.labels),
-                new_sequence=chunk.new_sequence,
+                replace(chunk, rows=values, weights=weights, labels=labels),
                 members=self.members,
                 missing="raise" if self.missing == "skip" else self.missing,
-                place=Place(chunk.source, chunk.first_row, chunk.end),
             )
             if chunk.weights is not None and not gaps:
                 checked = replace(checked, skipped=Skipped(int((chunk.weights == 0).sum())))
             yield checked
 
-    def kept(self, what: str) -> KeptRows:
+    def in_memory(self, what: str) -> RowsInMemory:
         """Return the complete rows in memory, or raise an error if they take too much.
 
         The limit allows for a copy in float64.
@@ -327,7 +301,7 @@ class StreamRows(Rows):
         parts, size, skipped = [], 0.0, Skipped()
         for chunk in self.chunks():
             skipped.merge(chunk.skipped)
-            parts.append(chunk.heavy())
+            parts.append(chunk.of_positive_weight())
             values = parts[-1].rows.data
             size += values.nbytes * max(8 / values.itemsize, 1.0)
             if size > limit:
@@ -340,7 +314,7 @@ class StreamRows(Rows):
             raise ValueError(
                 f"every row of {stream!r} lacks a value or a label. Pass complete rows."
             )
-        return KeptRows(replace(joined(parts), weights=None, skipped=skipped), stream)
+        return RowsInMemory(replace(joined(parts), weights=None, skipped=skipped), stream)
 
     def fit_map(self, feature_map: MapOfRows) -> None:
         """Fit a feature map to all rows."""
@@ -366,9 +340,9 @@ class IndexPairs(Rows):
         self.finite = finite_rows(points)
         if missing == "raise":
             check_finite(points, name="preprocessor")
-        whole = bool(self.finite.all())
-        self.bad = None if whole else bad_values(points)
-        self.points = points if whole else without(points, self.finite)
+        complete = bool(self.finite.all())
+        self.bad = None if complete else bad_values(points)
+        self.points = points if complete else zeroed(points, self.finite)
 
     def chunks(self, skip: int = 0) -> Iterator[Chunk]:
         """Start a pass."""
@@ -377,11 +351,11 @@ class IndexPairs(Rows):
             if self.bad is None:
                 yield replace(chunk, rows=self.points, pairs=pairs, starts=NO_PLACES)
                 continue
-            whole = self.finite[pairs].all(axis=1)
-            skipped = Skipped.of(np.asarray(self.bad[pairs[~whole]].any(axis=1)))
+            complete = self.finite[pairs].all(axis=1)
+            skipped = Skipped.of(np.asarray(self.bad[pairs[~complete]].any(axis=1)))
             skipped.merge(chunk.skipped)
-            weights = chunk.each_weight() * whole
-            yield Chunk(self.points, weights, NO_PLACES, chunk.targets, pairs, chunk.place, skipped)
+            weights = chunk.each_weight() * complete
+            yield Chunk(self.points, weights, NO_PLACES, chunk.labels, pairs, chunk.place, skipped)
 
     def fit_map(self, feature_map: MapOfRows) -> None:
         """Fit a feature map to the rows that the numbers refer to."""
@@ -420,6 +394,5 @@ def _turns(rows: Rows, target: int) -> Iterator[Chunk]:
     for chunk in rows.chunks():
         for first in range(0, len(chunk), TURN):
             part = chunk[first : first + TURN]
-            targets = np.full(len(part), target)
             skipped = NONE_SKIPPED if first else chunk.skipped
-            yield replace(part, targets=targets, place=chunk.place, skipped=skipped)
+            yield replace(part, labels=np.full(len(part), target), skipped=skipped)

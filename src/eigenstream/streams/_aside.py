@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from eigenstream.core.types import Array
+from eigenstream.rows.chunk import joined_labels
 from eigenstream.streams.base import Request, StreamError, plain
-from eigenstream.streams.cleaning import joined_labels
 from eigenstream.streams.files import files_of, reader_of_file, tables_of
 
 #: Rows that are read at a time. Larger blocks are faster and take more memory.
@@ -60,7 +60,7 @@ def columns_of(path: str | PathLike[str], count: int, what: str) -> list[Array]:
                 raise StreamError(
                     f"{table.name} has {table.width} columns, and {what} have {count}."
                 )
-            labels = joined_labels([block.labels for block in table.blocks(request)])
+            labels = joined_labels([np.asarray(block.labels) for block in table.blocks(request)])
             columns = [_as_numbers(column) for column in labels.T]
             pieces.append(_without_names(columns) if text else columns)
             if len(pieces[-1][0]) == 0:

@@ -4,7 +4,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from importlib import import_module
 from math import prod
 from types import MappingProxyType
@@ -12,12 +12,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from joblib import hash as hash_of
-from numpy.typing import ArrayLike, DTypeLike, NDArray
-from scipy.sparse import vstack
+from numpy.typing import ArrayLike, DTypeLike
 
 from eigenstream.core.checks import is_sparse, required, unmasked
-from eigenstream.core.linalg import brief
-from eigenstream.core.types import Array, DType, Facts, LabelsLike, Matrix, Parameters, Piece
+from eigenstream.core.types import Array, DType, Facts, Matrix, Piece
+from eigenstream.rows.chunk import Chunk
 
 #: The most bytes of one chunk. The usual chunk takes a quarter of this, which stays in the cache
 #: while the chunk is learned.
@@ -70,118 +69,6 @@ def one_line(error: BaseException | str) -> str:
     'gone away'
     """
     return (" ".join(str(error).split()) or type(error).__name__)[:200].rstrip(".")
-
-
-@dataclass(frozen=True)
-class Chunk:
-    """Rows of one sequence of a stream.
-
-    Attributes
-    ----------
-    rows : ndarray or CSR array of shape (n_rows, n_features)
-        Finite numbers, float32 or float64.
-    weights : ndarray of shape (n_rows,), or None
-        0 for rows that lack values, which are filled with zeros, and 1 for all other rows. None
-        means that all weights are 1.
-    new_sequence : bool
-        True if the first row begins a sequence.
-    source : str
-        The name of the file or source.
-    first_row : int
-        The number of the first row in the source.
-    labels : ndarray of shape (n_rows,) or (n_rows, n_targets), or None
-        The labels of the rows. None for a stream without labels.
-    end : int
-        The number of rows of the pass up to the end of this chunk. ``Stream.chunks(skip=end)``
-        continues after it.
-    stride : int
-        The step between two rows in the source.
-    times : ndarray of shape (n_rows,), or None
-        The times as numbers; seconds for dates.
-    raw_times : ndarray of shape (n_rows,), or None
-        The column of times, before any conversion.
-    sequence : ndarray of shape (n_rows,), or None
-        The column of sequences, before any conversion.
-
-    See Also
-    --------
-    eigenstream.open_stream : Open a stream of chunks.
-
-    Examples
-    --------
-    >>> from eigenstream.streams import open_stream
-    >>> [
-    ...     (chunk.first_row, chunk.end)
-    ...     for chunk in open_stream(np.eye(3), chunk_rows=2)
-    ... ]
-    [(0, 2), (2, 3)]
-    """
-
-    rows: Matrix
-    weights: NDArray[np.float64] | None = None
-    new_sequence: bool = False
-    source: str = "X"
-    first_row: int = 0
-    labels: LabelsLike = None
-    end: int = 0
-    stride: int = field(default=1, repr=False)
-    times: Array | None = field(default=None, repr=False, compare=False)
-    raw_times: Array | None = field(default=None, repr=False, compare=False)
-    sequence: Array | None = field(default=None, repr=False, compare=False)
-
-    __repr__ = brief
-
-    def __len__(self) -> int:
-        return int(self.rows.shape[0])
-
-    def between(self, start: int, stop: int, step: int = 1) -> "Chunk":
-        """Return a part of the chunk.
-
-        Parameters
-        ----------
-        start : int
-            The first row, counted within the chunk.
-        stop : int
-            The row after the last one.
-        step : int, default=1
-            The step between two rows.
-
-        Returns
-        -------
-        Chunk
-            The part, with its weights and labels.
-        """
-        optional = ("weights", "labels", "times", "raw_times", "sequence")
-        columns = {name: getattr(self, name) for name in optional}
-        cut: Parameters = {
-            k: None if column is None else column[start:stop:step] for k, column in columns.items()
-        }
-        return replace(
-            self,
-            rows=self.rows[start:stop:step],
-            new_sequence=self.new_sequence and start == 0,
-            first_row=self.first_row + start * self.stride,
-            stride=self.stride * step,
-            **cut,
-        )
-
-
-def stacked(pieces: Sequence[Piece]) -> Matrix:
-    """Return consecutive dense or sparse rows as one array."""
-    filled = [piece for piece in pieces if piece.shape[0]] or list(pieces[-1:])
-    if len(filled) == 1:
-        return filled[0]
-    return vstack(filled, format="csr") if is_sparse(filled[0]) else np.concatenate(filled)
-
-
-def zeroed(rows: Matrix, kept: NDArray[np.bool_]) -> Matrix:
-    """Return dense or sparse rows, with zeros in the rows where ``kept`` is False."""
-    if not is_sparse(rows):
-        return np.where(kept[:, None], rows, np.zeros((), rows.dtype))
-    rows = rows.copy()
-    rows.data[np.repeat(~kept, np.diff(rows.indptr))] = 0
-    rows.eliminate_zeros()
-    return rows
 
 
 @dataclass(frozen=True)
@@ -311,11 +198,11 @@ class RowTable(ABC):
         """Start a pass: yield the requested rows in blocks of at most ``request.block_rows``."""
         seen, step = 0, request.step
         for piece in self.pieces(request):
-            chunk = replace(self.picked(piece, request), first_row=seen)
+            chunk = self.picked(piece, request).placed(first_row=seen)
             stop = len(chunk) if request.stop is None else min(request.stop - seen, len(chunk))
             first = max(request.start - seen, 0) or -(seen - request.start) % step
             for at in range(first, stop, request.block_rows * step):
-                yield chunk.between(at, min(at + request.block_rows * step, stop), step)
+                yield chunk[at : min(at + request.block_rows * step, stop) : step]
             seen += len(chunk)
             if request.stop is not None and seen >= request.stop:
                 return
@@ -356,7 +243,7 @@ class SlicedTable(RowTable):
                     place = f"{self.name} cannot be read at rows {part.start} to {part.stop}"
                     raise StreamError(f"{place}: {one_line(error)}.") from None
                 chunk = self.picked(values, request)
-                yield replace(chunk, first_row=part.start, stride=part.step)
+                yield chunk.placed(first_row=part.start, stride=part.step)
                 at += len(part)
 
 

@@ -21,9 +21,9 @@ from eigenstream.core.checks import (
     warn_user,
 )
 from eigenstream.core.types import Array
-from eigenstream.rows.chunk import finite_rows
+from eigenstream.rows.chunk import Chunk, finite_rows, joined, starts_if, zeroed
 from eigenstream.rows.door import first_hole
-from eigenstream.streams.base import Chunk, StreamError, plain, stacked, zeroed
+from eigenstream.streams.base import StreamError, plain
 
 #: The treatments of missing values. KEEP leaves NaN in the rows for estimators that handle it.
 POLICIES = ("raise", "skip", "interpolate")
@@ -89,7 +89,7 @@ class Sequences:
         edges = [*sorted({0, *np.flatnonzero(starts).tolist()}), len(block)]
         for start, stop in pairwise(edges):
             if start < stop:
-                yield replace(block.between(start, stop), new_sequence=bool(starts[start]))
+                yield replace(block[start:stop], starts=starts_if(starts[start]))
 
     def _check_order(self, steps: Array, block: Chunk) -> None:
         """Raise an error if time goes back often, and warn of its first hole."""
@@ -172,20 +172,6 @@ def parsed_times(times: Array) -> Array:
 
 
 # ---- labels --------------------------------------------------------------------------------------
-
-
-def joined_labels(parts: Sequence[Array]) -> Array:
-    """Return consecutive labels as one array. NaN among text becomes empty text.
-
-    >>> joined_labels([np.array([np.nan]), np.array(["a"])]).tolist()
-    ['', 'a']
-    """
-    if any(part.dtype.kind == "U" for part in parts):
-        parts = [
-            np.where(np.isnan(part), "", part.astype(np.str_)) if part.dtype.kind == "f" else part
-            for part in parts
-        ]
-    return np.concatenate(parts)
 
 
 def lacking_labels(chunk: Chunk) -> NDArray[np.bool_]:
@@ -317,7 +303,7 @@ def _interpolated(chunks: Iterator[Chunk], longest: int) -> Iterator[Chunk]:
             raise StreamError(f"{chunk.source}: sparse rows are not interpolated. Use 'skip'.")
         if stored is not None and chunk.new_sequence:
             if len(stored) > n_done:
-                yield stored.between(n_done, len(stored))
+                yield stored[n_done:]
             stored, n_done, n_seen = None, 0, 0
         times = np.arange(n_seen, n_seen + len(chunk), dtype=np.float64)
         n_seen += len(chunk)
@@ -326,23 +312,13 @@ def _interpolated(chunks: Iterator[Chunk], longest: int) -> Iterator[Chunk]:
             rows=np.where(np.isfinite(chunk.rows), chunk.rows, np.nan).astype(chunk.rows.dtype),
             times=times if chunk.times is None else chunk.times,
         )
-        whole = chunk if stored is None else _joined(stored, chunk)
-        ready = _fill_holes(whole.rows, whole.times, longest)
+        stored = chunk if stored is None else joined([stored, chunk])
+        ready = _fill_holes(stored.rows, stored.times, longest)
         if ready > n_done:
-            yield whole.between(n_done, ready)
-            whole, n_done = whole.between(ready - 1, len(whole)), 1
-        stored = whole
+            yield stored[n_done:ready]
+            stored, n_done = stored[ready - 1 :], 1
     if stored is not None and len(stored) > n_done:
-        yield stored.between(n_done, len(stored))
-
-
-def _joined(first: Chunk, second: Chunk) -> Chunk:
-    """Return two consecutive chunks as one."""
-    labels = None if first.labels is None else joined_labels([first.labels, second.labels])
-    both, rows = (first, second), stacked([first.rows, second.rows])
-    times = np.concatenate([chunk.times for chunk in both])
-    raw = None if first.raw_times is None else np.concatenate([chunk.raw_times for chunk in both])
-    return replace(first, rows=rows, times=times, raw_times=raw, labels=labels, sequence=None)
+        yield stored[n_done:]
 
 
 def _fill_holes(rows: Array, at: Any, longest: int) -> int:

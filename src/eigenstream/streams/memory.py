@@ -9,8 +9,9 @@ import numpy as np
 
 from eigenstream.core.checks import is_sparse
 from eigenstream.core.types import Piece, Source
+from eigenstream.rows.chunk import Chunk
 from eigenstream.rows.door import native
-from eigenstream.streams.base import Chunk, Request, RowTable, SlicedTable, StreamError, one_line
+from eigenstream.streams.base import Request, RowTable, SlicedTable, StreamError, one_line
 from eigenstream.streams.tables import ColumnTable, names_of, of_frame
 
 

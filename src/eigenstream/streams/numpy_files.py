@@ -10,7 +10,8 @@ import numpy as np
 from numpy.lib import format as npy_format
 
 from eigenstream.core.types import DType, Piece
-from eigenstream.streams.base import Chunk, Request, RowTable, SlicedTable, StreamError, damaged
+from eigenstream.rows.chunk import Chunk
+from eigenstream.streams.base import Request, RowTable, SlicedTable, StreamError, damaged
 from eigenstream.streams.files import File, chosen
 
 #: The shape of an array, whether it is stored by columns, and its type.

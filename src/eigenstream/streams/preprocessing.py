@@ -11,7 +11,8 @@ import numpy as np
 from eigenstream.core.checks import check_finite, is_sparse, real_array
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Array, Estimator, Matrix, Piece, Transformer
-from eigenstream.streams.base import Chunk, StreamError, float_type, native_floats, stacked, zeroed
+from eigenstream.rows.chunk import Chunk, stacked, starts_if, zeroed
+from eigenstream.streams.base import StreamError, float_type, native_floats
 
 
 class Step:
@@ -154,10 +155,10 @@ class Windowed(Step):
         begins = self._starts and count > 0
         self._starts = self._starts and not begins
         return replace(
-            rows.between(len(rows) - count, len(rows)),
+            rows[len(rows) - count :],
             rows=windows,
             weights=None if (light == 1).all() else light,
-            new_sequence=begins,
+            starts=starts_if(begins),
         )
 
     @property
@@ -286,7 +287,7 @@ class Preprocessing:
         if not self.keeps_holes:
             check_finite(checked, name="rows")
         floats = native_floats(checked, float_type([checked.dtype]), "rows")
-        return self.fresh().push(Chunk(floats, None, True)).rows
+        return self.fresh().push(Chunk(floats, None, starts_if(True))).rows
 
     def inverse_transform(self, rows: Matrix) -> Matrix:
         """Undo the steps, the last one first. A step without an inverse raises an error.

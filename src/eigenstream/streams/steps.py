@@ -18,7 +18,8 @@ from eigenstream.core.checks import check_number, check_whole, is_sparse, real_a
 from eigenstream.core.linalg import Float64s
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Array, Matrix, Piece, Transformer
-from eigenstream.streams.base import Chunk, StreamError
+from eigenstream.rows.chunk import Chunk
+from eigenstream.streams.base import StreamError
 from eigenstream.streams.preprocessing import Step, Windowed, dense_rows
 
 

@@ -12,11 +12,11 @@ from joblib import hash as hash_of
 
 from eigenstream.core.checks import check_whole, is_sparse
 from eigenstream.core.types import Array, DType, Estimator, Facts, LabelsLike, Matrix
+from eigenstream.rows.chunk import Chunk, joined_labels
 from eigenstream.streams.base import (
     CHUNK_BYTES,
     MANY_ROWS,
     MOST_ROWS,
-    Chunk,
     RowTable,
     StreamError,
     check_width,
@@ -28,7 +28,6 @@ from eigenstream.streams.cleaning import (
     Labels,
     Sequences,
     cleaned,
-    joined_labels,
     lacking_labels,
 )
 from eigenstream.streams.planning import Reading, only_numbers, planned
@@ -493,8 +492,8 @@ class Stream:
             end += len(chunk)
             if end > skip:
                 last = len(chunk) - max(end - (stop or end), 0)
-                part = chunk.between(max(len(chunk) - (end - skip), 0), last)
-                yield replace(part, end=end - len(chunk) + last - first)
+                part = chunk[max(len(chunk) - (end - skip), 0) : last]
+                yield part.placed(end=end - len(chunk) + last - first)
             if stop is not None and end >= stop:
                 return
         if end == 0 and steps.lost:
@@ -524,7 +523,7 @@ class Stream:
         parts, names, missing = self._cut(table, row, before), self.column_names, self._plan.missing
         for part in cleaned(parts, missing, names, longest):
             for at in range(0, len(part), size):
-                rows = steps.push(part.between(at, min(at + size, len(part))))
+                rows = steps.push(part[at : at + size])
                 if len(rows):
                     # Rows without labels are removed last, because windows need their values.
                     yield rows if rows.labels is None else self._labelled(rows)
@@ -555,7 +554,7 @@ class Stream:
                 if self._plan.na_values and not is_sparse(rows):
                     absent = np.isin(rows, np.array(self._plan.na_values, rows.dtype))
                     rows = np.where(absent, np.full((), np.nan, rows.dtype), rows)
-                block = replace(raw, rows=rows, source=table.name)
+                block = replace(raw, rows=rows).placed(name=table.name)
                 table.passed(block, request.stop)
                 if self._labels is not None:
                     block = self._labels.put(block, read)

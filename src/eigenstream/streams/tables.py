@@ -179,7 +179,7 @@ class Arrow(ColumnTable):
         skipped, self.rest = self._behind(request.start)
         stop = None if request.stop is None else request.stop - skipped
         for block in super().blocks(replace(request, start=request.start - skipped, stop=stop)):
-            yield replace(block, first_row=block.first_row + skipped)
+            yield block.placed(first_row=block.first_row + skipped)
 
     def _behind(self, row: int) -> tuple[int, Piece]:
         """Return the number of rows in the row groups before a row, and the data after them."""

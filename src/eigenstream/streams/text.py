@@ -15,7 +15,8 @@ import pyarrow.csv
 
 from eigenstream.core.checks import check_choice, check_whole
 from eigenstream.core.types import Handle, Piece
-from eigenstream.streams.base import Chunk, Request, StreamError, one_line
+from eigenstream.rows.chunk import Chunk
+from eigenstream.streams.base import Request, StreamError, one_line
 from eigenstream.streams.cleaning import are_times
 from eigenstream.streams.files import PACKINGS, File, Pipe
 from eigenstream.streams.tables import ColumnTable

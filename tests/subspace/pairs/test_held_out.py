@@ -28,7 +28,7 @@ from eigenstream.subspace.pairs.terms import ClassTerms
 def test_losses_within_one_standard_error_of_independent_folds_are_equal(n_classes, n_folds, slack):
     rng = np.random.default_rng(0)
     labels = np.repeat(np.arange(n_classes), 20)
-    chunk = Chunk(rng.standard_normal((len(labels), 3)), targets=labels)
+    chunk = Chunk(rng.standard_normal((len(labels), 3)), labels=labels)
     folds = folds_of_classes(learner_of(ClassTerms(3), chunk), chunk)
     assert len(folds.folds) == n_folds
     assert folds.slack == pytest.approx(slack)
@@ -43,7 +43,7 @@ def test_chains_of_positive_pairs_count_unless_signs_contradict_them(n_wrong, ch
     wrong = [(i, i + 2) for i in range(n_wrong)]
     pairs = np.array(inside + across + wrong)
     signs = np.r_[np.ones(len(inside)), -np.ones(len(across) + n_wrong)]
-    groups = PairGraph.of(Chunk(rows, targets=signs, pairs=pairs)).groups
+    groups = PairGraph.of(Chunk(rows, labels=signs, pairs=pairs)).groups
     assert len(np.unique(groups)) == (2 if chains else 40)
 
 

@@ -145,7 +145,7 @@ def test_rows_of_a_stream_take_a_quarter_of_the_memory(share, fits, monkeypatch)
     monkeypatch.setattr("eigenstream.rows.rows.physical_memory", lambda: share * 4 * 8 * 500)
     stream = StreamRows(open_stream(rows))
     if fits:
-        assert len(stream.kept("fit").whole) == 100
+        assert len(stream.in_memory("fit").chunk) == 100
     else:
         with pytest.raises(ValueError, match="a quarter of the memory"):
-            stream.kept("fit")
+            stream.in_memory("fit")

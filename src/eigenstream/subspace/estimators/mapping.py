@@ -73,7 +73,7 @@ class FeatureMap:
         if not self.ready:
             self._collect(chunk)
             if not self.ready:
-                self.waiting.append(chunk.kept())
+                self.waiting.append(chunk.copied())
                 return
         waited, self.waiting = [*self.waiting, chunk], []
         for part in waited:
@@ -92,8 +92,8 @@ class FeatureMap:
                 f"{learning!r} has no n_rows_needed_, so the chunking would change the result. Fit "
                 "it first and pass features=FrozenEstimator(...), or use fit."
             )
-        heavy = chunk.heavy()
-        rows = heavy.rows if chunk.pairs is None else heavy.kept().rows
+        heavy = chunk.of_positive_weight()
+        rows = heavy.rows if chunk.pairs is None else heavy.copied().rows
         if rows.shape[0]:
             learning.partial_fit(rows[: learning.n_rows_needed_])
         if self.ready:

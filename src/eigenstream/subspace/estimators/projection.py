@@ -14,7 +14,7 @@ from eigenstream.core.checks import check_finite, unmasked
 from eigenstream.core.device import DeviceArray, is_dispatched, needs_numpy, on_host
 from eigenstream.core.linalg import Float64s
 from eigenstream.core.types import Matrix, RowsLike, Transformer, Values
-from eigenstream.rows.chunk import Places, finite_rows, without
+from eigenstream.rows.chunk import Places, finite_rows, zeroed
 from eigenstream.rows.door import as_floats, each, is_list_of_sequences, validated
 from eigenstream.rows.guard import Guarded, reads
 from eigenstream.rows.prepared import maps_back, maps_streams
@@ -204,7 +204,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded, ABC
         if self.missing == "skip":
             finite = finite_rows(rows)
             if not finite.all():
-                rows, lost = without(rows, finite), np.flatnonzero(~finite)
+                rows, lost = zeroed(rows, finite), np.flatnonzero(~finite)
         return as_floats(rows), lost
 
     # The features are no metadata that scikit-learn could route.

@@ -106,7 +106,7 @@ class QuadraticMap(TransformerMixin, Guarded):
         fit.several("fit of QuadraticMap")
         reduction = StreamPCA(self.n_components)
         for chunk in fit.reading():
-            reduction.partial_fit(chunk.heavy().rows)
+            reduction.partial_fit(chunk.of_positive_weight().rows)
         self.n_samples_seen_ = int(reduction.n_samples_seen_)
         self.reduction_, self._collecting = reduction, None
         fit.end()

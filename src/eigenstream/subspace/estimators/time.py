@@ -27,7 +27,7 @@ from eigenstream.core.types import (
     RowsLike,
     WeightsLike,
 )
-from eigenstream.rows.chunk import MUCH, Chunk, Skipped
+from eigenstream.rows.chunk import MUCH, Chunk, Skipped, starts_if
 from eigenstream.rows.door import (
     admitted,
     check_is_rows,
@@ -38,7 +38,7 @@ from eigenstream.rows.door import (
 from eigenstream.rows.fit import KEEPING, CallbackSupportMixin, Fit, keeper_of, with_callbacks
 from eigenstream.rows.guard import publishes, reads, twin
 from eigenstream.rows.prepared import fits_dask, forget_source, learns_rows, note_source
-from eigenstream.rows.rows import ArrayRows, Part, Rows, StreamRows
+from eigenstream.rows.rows import ArrayRows, Rows, StreamRows
 from eigenstream.subspace.estimators.base import SubspaceEstimator
 from eigenstream.subspace.estimators.mapping import projected
 from eigenstream.subspace.estimators.results import (
@@ -438,10 +438,11 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
             )
         part = pairs_of(self, X, sample_weight, reset=reset)
         if self.lag:
-            return ArrayRows([part], missing=self.missing, members=2, begins=False, source=X)
+            return ArrayRows([part], missing=self.missing, members=2, source=X)
         weights = None if part.weights is None else np.repeat(part.weights, 2)
         rows = part.rows.reshape(2 * len(part.rows), -1)
-        return ArrayRows([Part(rows, weights, "pairs")], missing=self.missing, source=X)
+        members = Chunk(rows, weights, starts_if(True), place=part.place)
+        return ArrayRows([members], missing=self.missing, source=X)
 
     def _features_of(self, X: RowsLike) -> Iterator[Chunk]:
         """Yield chunks of features of rows, or of a stream."""
@@ -544,11 +545,11 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         tags.input_tags.allow_nan = self.missing == "available"
         return tags
 
-    def _check_lengths(self, sequences: list[Part]) -> None:
+    def _check_lengths(self, sequences: list[Chunk]) -> None:
         for sequence in sequences:
-            if sequence.rows.shape[0] <= self.lag:
+            if sequence.n <= self.lag:
                 raise ValueError(
-                    f"{sequence.name} has n_samples={sequence.rows.shape[0]}, and a velocity at "
+                    f"{sequence.source} has n_samples={sequence.n}, and a velocity at "
                     f"lag={self.lag} takes at least {self.lag + 1} rows in time order. Drop the "
                     "sequence or choose a smaller lag."
                 )

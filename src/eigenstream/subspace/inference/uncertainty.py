@@ -238,8 +238,8 @@ def parts_of_classes(
     parts: list[RowBlock] = []
     places: dict[tuple[object, ...], int] = {}
     for chunk in chunks:
-        assert chunk.targets is not None
-        targets = [tuple(np.atleast_1d(label).tolist()) for label in chunk.targets]
+        assert chunk.labels is not None
+        targets = [tuple(np.atleast_1d(label).tolist()) for label in chunk.labels]
         of_row = np.array([places.setdefault(label, len(places)) for label in targets]) % n_blocks
         for k in np.unique(of_row):
             while len(parts) <= k:

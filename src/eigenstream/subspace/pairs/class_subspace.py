@@ -31,7 +31,7 @@ from eigenstream.rows.door import all_rows, is_stream, stream_rows, validated
 from eigenstream.rows.fit import KEEPING, keeper_of
 from eigenstream.rows.guard import publishes
 from eigenstream.rows.prepared import fits_dask, learns_rows
-from eigenstream.rows.rows import ArrayRows, Part, Rows, StreamRows
+from eigenstream.rows.rows import ArrayRows, Rows, StreamRows
 from eigenstream.subspace.inference.uncertainty import Uncertainty, parts_of_classes
 from eigenstream.subspace.pairs import pair_input
 from eigenstream.subspace.pairs.decisions import signs_below
@@ -272,7 +272,7 @@ class ClassSubspace(PairwiseEstimator):
         """
         theirs = getattr(getattr(other, "_learner", None), "sample", None)
         if theirs is not None and theirs.chunk is not None:
-            self._check_kinds(theirs.chunk.targets)
+            self._check_kinds(theirs.chunk.labels)
         return self._merged(other)
 
     _block_word = "classes"
@@ -323,7 +323,7 @@ class ClassSubspace(PairwiseEstimator):
 
     def _all_of(self, stream: StreamLike) -> tuple[Matrix, LabelsLike]:
         chunk = all_rows(stream, "fit of ClassSubspace")
-        return chunk.rows, chunk.targets
+        return chunk.rows, chunk.labels
 
     def _stream_rows(self, stream: StreamLike) -> StreamRows:
         def labels(names: LabelsLike) -> Array:
@@ -350,16 +350,16 @@ class ClassSubspace(PairwiseEstimator):
         if not reset and self._learner is not None:
             self._check_kinds(targets)
         weights = None if sample_weight is None else check_weights(sample_weight, n)
-        part = Part(rows, weights, targets=targets)
-        return ArrayRows([part], missing=self.missing, begins=False, source=X)
+        part = Chunk(rows, weights, labels=targets)
+        return ArrayRows([part], missing=self.missing, source=X)
 
     def _check_kinds(self, targets: Array) -> None:
         """Raise if labels or groups change from text to numbers, or from numbers to text."""
         earlier: Any = self._known().sample.chunk  # type: ignore[union-attr]
-        if earlier is not None and _kinds(targets) != _kinds(earlier.targets):
+        if earlier is not None and _kinds(targets) != _kinds(earlier.labels):
             raise ValueError(
                 f"y and groups contain {_kinds(targets)}, but earlier rows had "
-                f"{_kinds(earlier.targets)}. Use one kind of label in all calls."
+                f"{_kinds(earlier.labels)}. Use one kind of label in all calls."
             )
 
     def _terms(self, width: int) -> ClassTerms:

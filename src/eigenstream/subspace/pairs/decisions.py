@@ -357,7 +357,7 @@ class PairDecisions(ABC):
         if is_stream(X):
             chunk = all_rows(labelled_stream(prepared(self, X), y, self), "score")
             return without_steps(self)._measured(
-                chunk.rows, chunk.targets, both=both, learned=learned
+                chunk.rows, chunk.labels, both=both, learned=learned
             )
         labelled = None
         if points is not None:

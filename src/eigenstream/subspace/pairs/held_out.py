@@ -471,7 +471,7 @@ class PairGraph:
         rows, pairs = chunk.rows[first[order]], np.sort(np.argsort(order)[place[chunk.pairs]])
         in_order = np.lexsort(pairs.T)
         chunk, pairs = replace(chunk, rows=rows, pairs=pairs).chosen(in_order), pairs[in_order]
-        alike, n = np.asarray(chunk.targets) > 0, len(first)
+        alike, n = np.asarray(chunk.labels) > 0, len(first)
         links = coo_array((np.ones(int(alike.sum())), tuple(pairs[alike].T)), shape=(n, n))
         groups = connected_components(links, directed=False)[1].astype(np.intp)
         inside = groups[pairs[~alike]]
@@ -481,7 +481,7 @@ class PairGraph:
 
     @property
     def _alike(self) -> NDArray[np.bool_]:
-        return np.asarray(self.chunk.targets) > 0
+        return np.asarray(self.chunk.labels) > 0
 
     @property
     def sizes(self) -> Places:
@@ -519,7 +519,7 @@ class PairGraph:
         draws = rng.integers(len(self.groups), size=(20 * n, 2))
         apart = np.flatnonzero(self.groups[draws[:, 0]] != self.groups[draws[:, 1]])[:n]
         signs = np.full(len(apart), -1)
-        return Chunk(self.chunk.rows, targets=signs, pairs=draws[apart].astype(np.intp))
+        return Chunk(self.chunk.rows, labels=signs, pairs=draws[apart].astype(np.intp))
 
     def regions(self, scatters: Scatters) -> Places:
         """Return the region of each row: groups, or clusters of their means after whitening."""
@@ -564,10 +564,10 @@ def folds_of_pairs(graph: PairGraph, scatters: Scatters) -> Folds:
         if min(_fewest(train), _fewest(test)) < 2:
             continue
         test = _at_most(test, rng)
-        chosen = test.kept()
+        chosen = test.copied()
         assert chosen.pairs is not None
         sums = learner_of(PairTerms(scatters.directions), train)
-        rows, same = dense(chosen.rows) - mean_of_members(train), np.asarray(test.targets) > 0
+        rows, same = dense(chosen.rows) - mean_of_members(train), np.asarray(test.labels) > 0
         counts = np.ones(len(same), np.intp)
         folds.append(Fold(sums, NOTHING, rows, chosen.pairs, same, counts))
     slack = NEAR / np.sqrt(max(len(folds), 1))
@@ -583,7 +583,7 @@ def mean_of_members(pairs: Chunk) -> Float64s:
 
 
 def _fewest(pairs: Chunk) -> int:
-    alike = int((np.asarray(pairs.targets) > 0).sum())
+    alike = int((np.asarray(pairs.labels) > 0).sum())
     return min(alike, len(pairs) - alike)
 
 
@@ -591,7 +591,7 @@ def _at_most(pairs: Chunk, rng: np.random.Generator) -> Chunk:
     """Return up to PAIRS pairs of each sign, drawn by weight if weights differ."""
     chosen = []
     for sign in (1, -1):
-        places, weights = np.flatnonzero(pairs.targets == sign), pairs.each_weight()
+        places, weights = np.flatnonzero(pairs.labels == sign), pairs.each_weight()
         if len(places) > PAIRS or np.ptp(weights[places]) > 0.0:
             share = weights[places] / weights[places].sum()
             places = rng.choice(places, min(len(places), PAIRS), p=share)

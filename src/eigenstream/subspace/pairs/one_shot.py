@@ -99,7 +99,7 @@ class ThresholdClassifier(ClassifierMixin, Documented):
         if is_stream(X):
             stream = labelled_stream(X, y, self)
             chunk = all_rows(stream, "fit of ThresholdClassifier")
-            self.fit(chunk.rows, chunk.targets)
+            self.fit(chunk.rows, chunk.labels)
             name_columns(self, stream)
             note_source(self, stream)
             return self

@@ -28,7 +28,7 @@ from eigenstream.core.types import (
     StreamLike,
     WeightsLike,
 )
-from eigenstream.rows.chunk import Places
+from eigenstream.rows.chunk import Chunk, Place, Places
 from eigenstream.rows.door import (
     FLOATS,
     all_rows,
@@ -37,7 +37,7 @@ from eigenstream.rows.door import (
     numbers,
 )
 from eigenstream.rows.prepared import steps_of_stream
-from eigenstream.rows.rows import ArrayRows, IndexPairs, Part, Rows
+from eigenstream.rows.rows import ArrayRows, IndexPairs, Rows
 
 
 class CheckedPairs(NamedTuple):
@@ -134,10 +134,10 @@ def learned_pairs(
 def rows_of_pairs(estimator: BaseEstimator, raw: CheckedPairs, source: RowsLike = None) -> Rows:
     """Return checked pairs, chunk by chunk."""
     rows, missing = raw.rows if raw.pairs is None else raw.pairs, estimator.missing
-    parts = [Part(rows, raw.weights, "pairs", raw.signs)]
+    parts = [Chunk(rows, raw.weights, labels=raw.signs, place=Place("pairs"))]
     if raw.pairs is None:
-        return ArrayRows(parts, missing=missing, members=2, begins=False, source=source)
-    numbers = ArrayRows(parts, begins=False, source=source)
+        return ArrayRows(parts, missing=missing, members=2, source=source)
+    numbers = ArrayRows(parts, source=source)
     return IndexPairs(numbers, raw.rows, index_pairs_of, missing=missing)
 
 
@@ -188,9 +188,9 @@ def pairs_of_stream(estimator: Any, stream: StreamLike) -> tuple[PairsLike, Labe
     check_without_steps(stream)
     chunk = all_rows(stream, f"fit of {type(estimator).__name__}")
     if estimator.preprocessor is not None:
-        return index_pairs_of(chunk.rows), chunk.targets
+        return index_pairs_of(chunk.rows), chunk.labels
     check_stream_of_pairs(stream)
-    return chunk.rows.reshape(len(chunk.rows), 2, -1), chunk.targets
+    return chunk.rows.reshape(len(chunk.rows), 2, -1), chunk.labels
 
 
 def index_pairs_of(rows: Matrix) -> Matrix:

@@ -186,8 +186,8 @@ class PairMetric(
         every, skipped = joined(chunks), Skipped()
         for chunk in chunks:
             skipped.merge(chunk.skipped)
-        weighted = every.heavy()
-        weights, signs = weighted.each_weight().copy(), weighted.targets
+        weighted = every.of_positive_weight()
+        weights, signs = weighted.each_weight().copy(), weighted.labels
         assert signs is not None
         assert weighted.pairs is not None
         totals = [float(weights[signs == sign].sum()) for sign in (1, -1)]

@@ -25,7 +25,7 @@ def chunk_keys(chunk: Chunk) -> tuple[list[tuple[object, object]], Places]:
 
     Targets are labels of shape (n,), or labels and tasks of shape (n, 2).
     """
-    targets = np.asarray(chunk.targets)
+    targets = np.asarray(chunk.labels)
     if targets.ndim == 1:
         names, codes = np.unique(targets, return_inverse=True)
         return [(None, name) for name in names.tolist()], codes.astype(np.intp)
@@ -53,11 +53,11 @@ class PairTerms(Terms):
 
     def _take(self, chunk: Chunk) -> Block:
         assert chunk.pairs is not None
-        assert chunk.targets is not None
+        assert chunk.labels is not None
         self.longest = max(self.longest, _longest(chunk))
         block = Block(self.n_features, chunk.rows)
         for sign in self.weights:
-            chosen = np.flatnonzero(chunk.targets == sign)
+            chosen = np.flatnonzero(chunk.labels == sign)
             if len(chosen) == 0:
                 continue
             w = None if chunk.weights is None else chunk.weights[chosen]
@@ -91,7 +91,7 @@ class PairTerms(Terms):
 
 def _longest(chunk: Chunk) -> float:
     """Return an upper bound on the distance of the members of a pair."""
-    heavy = chunk.heavy()
+    heavy = chunk.of_positive_weight()
     rows, pairs = heavy.rows, heavy.pairs
     if len(heavy) == 0:
         return 0.0
@@ -300,7 +300,7 @@ class Sample:
 
     def add(self, chunk: Chunk) -> None:
         """Add the rows of positive weight."""
-        rows = chunk.heavy()
+        rows = chunk.of_positive_weight()
         if len(rows) == 0:
             return
         rows = replace(rows, rows=on_host(rows.rows))
@@ -325,7 +325,7 @@ class Sample:
         weights = np.bincount(place, rows.each_weight(), len(distinct)).astype(np.float64)
         self.complete = self.complete and len(distinct) <= self.size
         taken = replace(rows.chosen(first[: self.size]), weights=weights[: self.size])
-        self.chunk = taken if taken.pairs is None else taken.kept()
+        self.chunk = taken if taken.pairs is None else taken.copied()
         self.hashes = distinct[: self.size]
 
     @property
@@ -346,7 +346,7 @@ class PairSample:
     def add(self, chunk: Chunk) -> None:
         """Add the pairs of positive weight."""
         for sign, sample in self.signs.items():
-            sample.add(chunk.chosen(np.flatnonzero(chunk.targets == sign)))
+            sample.add(chunk.chosen(np.flatnonzero(chunk.labels == sign)))
 
     def merge(self, later: "PairSample") -> None:
         """Add the pairs of another sample."""
@@ -369,7 +369,7 @@ def hashes_of(chunk: Chunk) -> NDArray[np.uint64]:
     if chunk.pairs is not None:
         return pair_hashes(chunk)
     hashes = row_hashes(chunk.rows)
-    if chunk.targets is None:
+    if chunk.labels is None:
         return hashes
     keys, codes = chunk_keys(chunk)
     of_keys = np.array([crc32(repr(key).encode()) for key in keys], np.uint64)

@@ -265,7 +265,7 @@ class Learner:
             return
         if not self.terms.in_time:  # rows of weight 0 have no terms
             self.terms.n_rows += chunk.n
-            chunk = chunk.heavy()
+            chunk = chunk.of_positive_weight()
             self.terms.n_rows -= chunk.n
         if self.n_waiting + chunk.n < self.block_rows:
             self._wait(chunk)
@@ -275,7 +275,7 @@ class Learner:
         complete = rows.n // size * size
         for first in range(0, complete, size):
             block = rows[first : first + size]
-            self._learn(block if block.pairs is None else block.kept())
+            self._learn(block if block.pairs is None else block.copied())
             if self.stopped:
                 return
         if complete < rows.n:
@@ -496,7 +496,7 @@ class Learner:
         return int(self.terms.n_rows) + of_other_half + self.n_waiting
 
     def _wait(self, chunk: Chunk) -> None:
-        self.waiting.append(chunk.kept())
+        self.waiting.append(chunk.copied())
         self.n_waiting += chunk.n
 
     def _finish(self) -> None:

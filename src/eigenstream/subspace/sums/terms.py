@@ -223,7 +223,7 @@ class TimeTerms(Terms):
             ages[start:] = np.arange(n - start)
         if self.unbroken and self.head.n < self.lag:
             end = min(int(breaks[0]) if len(breaks) else n, self.lag - self.head.n)
-            self.head = joined([self.head, chunk[:end]]).kept()
+            self.head = joined([self.head, chunk[:end]]).copied()
         block = Block(self.n_features, chunk.rows, self.tail.rows)
         block.begins = 0 in breaks
         for block.half, now in enumerate(_by_half(np.flatnonzero(ages >= self.lag), cuts)):
@@ -291,7 +291,7 @@ class TimeTerms(Terms):
             return
         recent = chunk if chunk.n >= keep else joined([self.tail, chunk])
         last = recent.chosen(slice(recent.n - keep, recent.n))
-        self.tail = last.kept()
+        self.tail = last.copied()
 
     def _join(self, later: "TimeTerms", new_sequence: bool) -> Block:
         head = later.head
@@ -422,7 +422,7 @@ class ContrastTerms(Terms):
         """Return the terms of rows with the target 1 for the background, else 0."""
         block = Block(self.n_features, chunk.rows)
         for code, part in enumerate((REWARDED, PENALISED)):
-            chosen = np.flatnonzero(chunk.targets == code)
+            chosen = np.flatnonzero(chunk.labels == code)
             if len(chosen):
                 w = None if chunk.weights is None else chunk.weights[chosen]
                 self.centers[part].add(block, part, (0, as_slice(chosen)), w, len(chosen))

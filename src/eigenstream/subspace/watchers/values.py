@@ -67,7 +67,7 @@ class RadiusBound(Watcher):
         self, chunk: Chunk, mean: Float64s | None = None, squares: Float64s | None = None
     ) -> None:
         """Include the rows of positive weight, whose mean and squares are known or None."""
-        heavy = chunk.heavy()
+        heavy = chunk.of_positive_weight()
         rows: Matrix = heavy.rows
         if rows.shape[0] == 0 or heavy.n == 0:
             return
