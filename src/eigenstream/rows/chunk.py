@@ -249,14 +249,8 @@ class Chunk:
     def _cut(
         self, places: slice | Places | NDArray[np.bool_], starts: Places, place: Place
     ) -> "Chunk":
-        columns: list[Any] = [
-            self.weights,
-            self.labels,
-            self.pairs,
-            self.times,
-            self.raw_times,
-            self.sequence,
-        ]
+        columns: list[Any] = [self.weights, self.labels, self.pairs]
+        columns += [self.times, self.raw_times, self.sequence]
         weights, labels, pairs, *others = [c if c is None else c[places] for c in columns]
         rows = self.rows[places] if pairs is None else self.rows
         return Chunk(rows, weights, starts, labels, pairs, place, NONE_SKIPPED, *others)

@@ -11,8 +11,8 @@ import pyarrow
 from pyarrow import compute, dataset, types
 
 from eigenstream.core.types import Parameters, Piece
+from eigenstream.rows.chunk import Chunk
 from eigenstream.streams.base import (
-    Chunk,
     Request,
     RowTable,
     SlicedTable,
