@@ -13,7 +13,7 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from eigenstream.core.types import SECONDS, Facts
+from eigenstream.core.types import SECONDS, Facts, RowStream
 
 if TYPE_CHECKING:
     from eigenstream.rows.chunk import Chunk
@@ -207,7 +207,7 @@ class Times:
         return {"time": " to ".join(self.ends), **steps, "repeated_times": self.n_repeated}
 
 
-class Watched:
+class Watched(RowStream):
     """A stream that counts its rows and shows the progress of passes longer than a second."""
 
     #: The times of the rows of the last complete pass.

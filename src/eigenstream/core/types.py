@@ -30,6 +30,7 @@ __all__ = [
     "Parameters",
     "Piece",
     "RandomState",
+    "RowStream",
     "RowsLike",
     "Setting",
     "Source",
@@ -93,3 +94,10 @@ Column: TypeAlias = str | int
 Columns: TypeAlias = Any
 #: The units of time in which steps between dates are converted, in seconds.
 SECONDS = {"s": 1, "min": 60, "h": 3600, "d": 86_400}
+
+
+class RowStream:
+    """Base of streams, by which a fit recognises them without an import of their readers."""
+
+    #: False for an iterator or a pipe, which can be read once.
+    rereadable: bool

@@ -18,7 +18,7 @@ from dask.delayed import Delayed
 from dask.diagnostics import ProgressBar
 
 from eigenstream.core.types import Parameters, RowsLike, StreamLike, Values
-from eigenstream.rows.door import is_dask
+from eigenstream.rows.door import is_dask, kinds_of
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -202,20 +202,20 @@ def template_of(X: RowsLike, run: Callable[[Any], Any]) -> Values:
         X = X[0]
     if isinstance(X, da.Array):
         return np.zeros((1, *X.shape[1:]), X.dtype)
-    if hasattr(type(X), "to_delayed"):
+    if "frame" in kinds_of(X):
         return X._meta_nonempty.iloc[:1]
     return run(dask.delayed(_first_row)(X))
 
 
 def _first_row(block: RowsLike) -> RowsLike:
-    return block.iloc[:1] if hasattr(block, "iloc") else np.asarray(block)[:1]
+    return block.iloc[:1] if "pandas" in kinds_of(block) else np.asarray(block)[:1]
 
 
 def mapped(method: Callable[..., Any], X: RowsLike, *rest: object) -> Values:
     """Return the lazy results of a method of rows, such as ``transform``, for each block."""
     if isinstance(X, list | tuple):
         return [mapped(method, part, *rest) for part in X]
-    if not isinstance(X, da.Array) and not hasattr(X, "map_partitions"):
+    if not isinstance(X, da.Array) and "frame" not in kinds_of(X):
         return dask.delayed(method)(X, *rest)
     answer = method(template_of(X, lambda _: None), *rest)
     if not isinstance(X, da.Array):

@@ -60,7 +60,7 @@ class Skipped:
         alone = np.zeros(1) if self.alone is None else self.alone
         column = int(alone.argmax())
         if self.n_rows and alone[column] >= CAUSE * self.n_rows:
-            names = getattr(estimator, "feature_names_in_", None)
+            names = vars(estimator).get("feature_names_in_")
             name = f"column {column}" if names is None else f"column {names[column]!r}"
             advice = f"In {alone[column]} of them only {name} is missing. Drop or impute it."
         warn_user(

@@ -1,11 +1,12 @@
 """The one door for what users pass as rows: what it is, where it is opened, and its checks.
 
-A stream is any object with the methods of ``eigenstream.streams.Stream``, so that estimators import
-no reader. Functions of higher floors are imported when they are called.
+The kind of an object follows from the attributes of its class, so that no library is imported.
+Functions of higher floors are imported when they are called.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 from importlib import import_module
 from numbers import Real
 from os import PathLike
@@ -17,11 +18,72 @@ from sklearn.utils.validation import validate_data
 
 from eigenstream.core.checks import check_finite, check_weights, is_sparse, unmasked, warn_user
 from eigenstream.core.device import DeviceArray, is_dispatched, needs_numpy
-from eigenstream.core.types import Estimator, LabelsLike, Matrix, RowsLike, StreamLike, WeightsLike
+from eigenstream.core.types import (
+    Estimator,
+    LabelsLike,
+    Matrix,
+    RowsLike,
+    RowStream,
+    StreamLike,
+    WeightsLike,
+)
 from eigenstream.rows.chunk import Chunk, Place, checked_chunk, starts_if
 from eigenstream.rows.rows import ArrayRows, StreamRows, in_keeping
 
 # ---- kinds of sources -----------------------------------------------------------------------
+
+#: The kinds of objects, and the attributes that a class of this kind has.
+KINDS = {
+    "array": "shape dtype ndim",
+    "convertible": "__array__",
+    "shaped": "shape",
+    "indexed": "__getitem__",
+    "iterable": "__iter__",
+    "sized": "__len__",
+    "partitioned": "partitions npartitions",
+    "frame": "columns",
+    "series": "to_frame dtype",
+    "tensor": "__dlpack__",
+    "torch": "detach",
+    "pandas": "iloc index",
+    "arrow": "__arrow_c_stream__",
+    "arrow table": "column_names",
+    "batches": "collect_batches",  # a lazy frame of polars
+    "narwhals": "to_native implementation",
+    "dask": "__dask_graph__",
+    "xarray": "dims coords isel",
+    "dataset": "data_vars",
+    "annotated": "obs_names var_names obsm X",  # AnnData
+}
+
+
+@lru_cache(maxsize=256)
+def _kinds_of_class(kind: Hashable) -> frozenset[str]:
+    return frozenset(
+        name for name, words in KINDS.items() if all(hasattr(kind, word) for word in words.split())
+    )
+
+
+def kinds_of(values: RowsLike) -> frozenset[str]:
+    """Return the kinds of an object. Delayed objects have any attribute, but not their class.
+
+    >>> sorted(kinds_of(iter([])))
+    ['iterable']
+    """
+    kind: Any = type(values)
+    return _kinds_of_class(kind)
+
+
+def n_axes(values: RowsLike) -> int | None:
+    """Return the number of axes of an array or a data frame, and None for other objects.
+
+    >>> n_axes(np.zeros((2, 3))), n_axes([[1.0]])
+    (2, None)
+    """
+    kinds = kinds_of(values)
+    if "array" in kinds or is_sparse(values):
+        return int(values.ndim)
+    return 2 if "frame" in kinds else None
 
 
 def is_stream(X: RowsLike) -> bool:
@@ -30,7 +92,7 @@ def is_stream(X: RowsLike) -> bool:
     >>> is_stream(np.zeros((3, 2)))
     False
     """
-    return hasattr(X, "chunks") and hasattr(X, "rereadable")
+    return isinstance(X, RowStream)
 
 
 def labelled_stream(stream: StreamLike, y: LabelsLike, estimator: Estimator) -> StreamLike:
@@ -51,21 +113,18 @@ def is_field(values: Matrix) -> bool:
     >>> is_field(np.zeros((3, 2)))
     False
     """
-    kind = type(values)  # objects such as delayed values of Dask have any attribute
-    if not all(hasattr(kind, name) for name in ("dims", "coords", "isel")):
-        return False
-    return hasattr(kind, "data_vars") or len(values.dims) > 1
+    kinds = kinds_of(values)
+    return "xarray" in kinds and ("dataset" in kinds or len(values.dims) > 1)
 
 
 def is_annotated(values: Matrix) -> bool:
     """Report whether values are an AnnData object."""
-    return all(hasattr(type(values), name) for name in ("obs_names", "var_names", "obsm", "X"))
+    return "annotated" in kinds_of(values)
 
 
 def native(values: Matrix) -> Matrix:
     """Return the data frame inside a frame of narwhals, and other values unchanged."""
-    wrapped = hasattr(type(values), "to_native") and hasattr(type(values), "implementation")
-    return values.to_native() if wrapped else values
+    return values.to_native() if "narwhals" in kinds_of(values) else values
 
 
 #: A step in time of more than this number of usual steps is a hole. Fewer occur in rows at random
@@ -92,8 +151,8 @@ def is_dask(X: RowsLike) -> bool:
     >>> is_dask([np.zeros((3, 2))])
     False
     """
-    part = X[0] if isinstance(X, list | tuple) and X else X
-    return hasattr(type(part), "__dask_graph__") and not hasattr(type(part), "dims")
+    kinds = kinds_of(_first_item(X))
+    return "dask" in kinds and "xarray" not in kinds
 
 
 def is_labelled(X: RowsLike) -> bool:
@@ -130,8 +189,13 @@ def opened(X: RowsLike, model: Estimator = None, *, refit: bool = False) -> Rows
         if is_field(first) and not refit and "feature_grid_" in vars(model):
             options["grid"] = model.feature_grid_
         return open_stream(X, **options)
-    lazy = hasattr(X, "__arrow_c_stream__") or hasattr(type(X), "collect_batches")
-    return open_stream(X) if lazy and not hasattr(X, "__array__") else X
+    return open_stream(X) if is_lazy_table(X) else X
+
+
+def is_lazy_table(X: RowsLike) -> bool:
+    """Report whether X is a query or a lazy frame, whose rows come in batches of Arrow."""
+    kinds = kinds_of(X)
+    return bool(kinds & {"arrow", "batches"}) and "convertible" not in kinds
 
 
 def _first_item(X: RowsLike) -> RowsLike:
@@ -169,12 +233,13 @@ def check_dates(X: Any) -> None:
     They are an index of pandas, or the coordinate of a dimension of xarray.
     """
     for part in X if isinstance(X, list | tuple) else (X,):
-        axes: list[Any] = [getattr(part, "index", None)]
+        axes: list[Any] = []
         if is_field(part):
             axes = [part.coords[name] for name in part.dims if name in part.coords]
+        elif kinds_of(part) & {"pandas", "dask"} == {"pandas"}:
+            axes = [part.index]
         for axis in axes:
-            kind = getattr(getattr(axis, "dtype", None), "kind", "")
-            if not isinstance(kind, str) or kind != "M":  # delayed objects have any attribute
+            if axis.dtype.kind != "M":
                 continue
             dates: Any = np.asarray(axis.values, "M8[ns]")
             steps: Any = np.diff(dates.astype(np.int64))
@@ -204,25 +269,26 @@ def check_is_rows(values: RowsLike, name: str = "X") -> None:
         ...
     TypeError: X is a generator, not rows. Pass open_stream(X) to fit, or the rows of each chunk.
     """
-    if getattr(getattr(values, "dtype", None), "kind", "") == "c":
+    kinds = kinds_of(values)
+    if "array" in kinds and str(values.dtype).startswith("complex"):
         # scikit-learn's message would print the whole array
         raise ValueError(f"Complex data not supported: {name} has complex numbers. Pass real ones.")
     listed = isinstance(values, list | tuple) and len(values) > 0 and name in ("X", "pairs")
     first = values[0] if listed else values
-    stored = is_field(values) or is_annotated(values)
-    loader = hasattr(values, "batch_sampler") and hasattr(values, "dataset")  # torch's DataLoader
-    source = loader or isinstance(values, Iterator | Mapping) or callable(values)
-    source = source and not hasattr(values, "__array__") and not is_sparse(values)
+    loader = kinds & {"iterable", "indexed"} == {"iterable"}  # also that of torch
+    source = loader or isinstance(values, Mapping) or callable(values)
+    source = source and "convertible" not in kinds and not is_sparse(values)
     named = isinstance(first, str | bytes | PathLike)
-    if stored or source or named or hasattr(values, "rereadable"):
+    if is_labelled(values) or source or named or is_stream(values):
         raise TypeError(
             f"{name} is a {type(values).__name__}, not rows. Pass open_stream({name}) to fit, or "
             "the rows of each chunk."
         )
-    shape = (len(values),) if listed and isinstance(first, Real) else getattr(values, "shape", None)
-    if name == "X" and shape is not None and len(shape) not in (0, 2):
+    shape = (len(values),) if listed and isinstance(first, Real) else ()
+    shape = tuple(values.shape) if "shaped" in kinds else shape
+    if name == "X" and len(shape) not in (0, 2):
         raise ValueError(
-            f"X has shape {tuple(shape)}, not (n_rows, n_features). Reshape your data, or pass "
+            f"X has shape {shape}, not (n_rows, n_features). Reshape your data, or pass "
             "list(X) if each X[k] is a sequence."
         )
 
@@ -299,7 +365,7 @@ def name_columns(estimator: Any, stream: Any) -> None:
     """Set ``feature_names_in_`` if every column has a name."""
     vars(estimator).pop("feature_names_in_", None)
     names: tuple[str, ...] | None = stream.feature_names
-    if names is not None and len(names) == getattr(estimator, "n_features_in_", None):
+    if names is not None and len(names) == vars(estimator).get("n_features_in_"):
         estimator.feature_names_in_ = np.array(names, dtype=object)
 
 
@@ -360,7 +426,7 @@ def each(project: Callable[[RowsLike], RowsLike], X: RowsLike) -> list[RowsLike]
     for index, part in enumerate(X):
         with errors_name(f"sequence {index}"):
             results.append(project(part))
-    if any(hasattr(part, "columns") for part in results):
+    if any("frame" in kinds_of(part) for part in results):
         raise TypeError(
             "set_output cannot return several data frames for a list of sequences. Transform the "
             "sequences separately."
@@ -381,7 +447,7 @@ def sequences_of(
     If not ``begins``, the first one continues the sequence of earlier rows.
     """
     if not is_list_of_sequences(X):
-        if isinstance(X, list | tuple) and any(getattr(part, "ndim", None) == 1 for part in X):
+        if isinstance(X, list | tuple) and any(n_axes(part) == 1 for part in X):
             raise ValueError(
                 "X is a list of 1-D arrays, which is ambiguous. Pass np.array(X) if each is a row, "
                 "or [x[:, None] for x in X] if each is a sequence of one feature."
@@ -431,7 +497,7 @@ def is_list_of_sequences(X: RowsLike) -> bool:
     """Return whether X is a list of 2-D arrays, not one array as nested lists."""
     if not isinstance(X, list | tuple) or len(X) == 0:
         return False
-    return all(getattr(part, "ndim", None) == 2 or hasattr(part, "columns") for part in X)
+    return all(n_axes(part) == 2 for part in X)
 
 
 # ---- values --------------------------------------------------------------------------------
@@ -455,8 +521,8 @@ def known_rows(estimator: object, X: RowsLike) -> bool:
         and X.ndim == 2
         and X.dtype in FLOATS
         and X.shape[0] > 0
-        and X.shape[1] == getattr(estimator, "n_features_in_", None)
-        and not hasattr(estimator, "feature_names_in_")  # scikit-learn warns if names are missing
+        and X.shape[1] == vars(estimator).get("n_features_in_")
+        and "feature_names_in_" not in vars(estimator)  # scikit-learn warns if names are missing
     )
 
 
@@ -471,7 +537,7 @@ def validated(estimator: BaseEstimator, X: RowsLike, *, reset: bool, sparse: boo
     check_is_rows(X)
     if is_dispatched(X):
         return _validated_on_device(estimator, X, reset=reset)
-    if hasattr(X, "collect_schema") and not hasattr(X, "__len__"):
+    if kinds_of(X) & {"frame", "sized"} == {"frame"}:
         raise TypeError("X is a lazy data frame without rows. Pass X.collect().")
     kinds = "csr" if sparse else False
     how = {"accept_sparse": kinds, "dtype": "numeric", "ensure_all_finite": False}
@@ -504,7 +570,7 @@ def numbers(values: Matrix) -> Matrix:
 def check_columns_are_numbers(X: RowsLike, name: str) -> None:
     """Raise if a data frame has columns that are not numbers, and name them."""
     named = []
-    for column in getattr(X, "columns", ()):
+    for column in X.columns if "frame" in kinds_of(X) else ():
         try:
             numbers(np.asarray(X[column])).astype(np.float64)
         except (ValueError, TypeError):

@@ -254,8 +254,8 @@ class Fit:
 
     def learn(self, learner: Learner, turn: int | None = 0) -> Learner:
         """Return a learner of all rows, here or on workers. ``turn=None`` only reads."""
-        if hasattr(self.rows, "learned"):
-            share = self.rows.learned(learner, turn, self.map)
+        share = self.rows.learned(learner, turn, self.map)
+        if share is not None:
             if turn == 0:
                 self.skipped, self.n_sequences = share.skipped, share.n_sequences
             return cast(Learner, share.learner)
@@ -304,7 +304,7 @@ def reported(
 
     A callback can stop the pass after the current chunk.
     """
-    if not getattr(estimator, "_skl_callbacks", None):
+    if not vars(estimator).get("_skl_callbacks"):
         yield from chunks
         return
     context = estimator._init_callback_context(max_subtasks=n_chunks)

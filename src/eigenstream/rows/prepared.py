@@ -37,6 +37,7 @@ from eigenstream.rows.door import (
     is_labelled,
     is_list_of_sequences,
     is_stream,
+    kinds_of,
     opened,
 )
 from eigenstream.rows.guard import reading
@@ -92,7 +93,7 @@ def prepared(model: Estimator, X: RowsLike) -> RowsLike:
         return X
     if is_list_of_sequences(X):
         return [prepared(model, part) for part in X]
-    if getattr(X, "ndim", 0) != 3:
+    if door.n_axes(X) != 3:
         check_is_rows(X)
         return steps.transform(_columns_of(model, X))
     rows = np.asarray(X)
@@ -202,7 +203,7 @@ def maps_back(method: Method) -> Method:
     @wraps(method)
     def rebuilt(self: Estimator, Z: RowsLike) -> Values:
         grid = vars(self).get("feature_grid_")
-        if grid is None or not hasattr(type(Z), "dims"):
+        if grid is None or "xarray" not in kinds_of(Z):
             return method(self, Z)
         if grid.dim not in Z.dims:  # a single row
             return rebuilt(self, Z.expand_dims(grid.dim)).isel({grid.dim: 0})
@@ -269,10 +270,10 @@ def _prepared_stream(model: Estimator, stream: StreamLike) -> StreamLike:
 
 def _check_columns(model: Any, stream: Any) -> None:
     """Raise an error if the columns of a stream differ from those of the fit."""
-    n_features = getattr(model, "n_features_in_", None)
+    n_features = vars(model).get("n_features_in_")
     if n_features is None:  # the method itself raises NotFittedError
         return
-    names, known = stream.feature_names, getattr(model, "feature_names_in_", None)
+    names, known = stream.feature_names, vars(model).get("feature_names_in_")
     if names is not None and known is not None and list(names) != list(map(str, known)):
         odd = next((name for name in map(str, known) if name not in names), None)
         what = "in another order" if odd is None else f"without {odd!r}"
@@ -280,7 +281,7 @@ def _check_columns(model: Any, stream: Any) -> None:
             f"{stream!r} has the learned columns {what}. Pass open_stream(..., "
             "columns=list(estimator.feature_names_in_))."
         )
-    grids = [getattr(stream, "grid", None), vars(model).get("feature_grid_")]
+    grids = [stream.grid, vars(model).get("feature_grid_")]
     if None not in grids:
         grids[1].check(grids[0])
     if stream.n_features not in (None, n_features):
@@ -296,10 +297,12 @@ def _columns_of(model: Estimator, X: RowsLike) -> RowsLike:
         return X
     if is_dispatched(X):
         needs_numpy(f"{type(model).__name__} with preprocessing steps", X)
-    known = (getattr(model, "provenance_", None) or {}).get("columns")
-    if known is None or not hasattr(X, "columns"):
-        return X if hasattr(X, "shape") and not hasattr(X, "columns") else np.asarray(X)
-    names = {str(name): name for name in getattr(X, "column_names", X.columns)}
+    known = (vars(model).get("provenance_") or {}).get("columns")
+    kinds = kinds_of(X)
+    if known is None or "frame" not in kinds:
+        return X if "shaped" in kinds and "frame" not in kinds else np.asarray(X)
+    columns = X.column_names if "arrow table" in kinds else X.columns
+    names = {str(name): name for name in columns}
     lacking = next((name for name in known if name not in names), None)
     if lacking is not None:
         raise ValueError(
@@ -328,27 +331,26 @@ def note_source(estimator: Estimator, stream: StreamLike, sequences: int | None 
     forget_source(estimator)
     if stream is None:
         return
-    columns = getattr(stream, "column_names", None)
+    columns = stream.column_names
     estimator.provenance_ = {
         "sources": list(map(str, stream.sources[:MOST_SOURCES])),
         "n_sources": len(stream.sources),
         "columns": None if columns is None else list(map(str, columns)),
         "sequences": sequences,
     }
-    if reading := getattr(stream, "reading", None):
-        estimator.provenance_["reading"] = reading
+    if stream.reading:
+        estimator.provenance_["reading"] = stream.reading
     if steps_of_stream(stream):
         estimator.preprocessing_ = stream.preprocessing.fresh()
-    if (grid := getattr(stream, "grid", None)) is not None:
-        estimator.feature_grid_ = grid
+    if stream.grid is not None:
+        estimator.feature_grid_ = stream.grid
 
 
 def steps_of_stream(stream: StreamLike) -> tuple[Transformer, ...]:
     """Return the steps of the rows of a stream; none for the results of an estimator."""
-    preprocessing = getattr(stream, "preprocessing", None)
-    if preprocessing is None or stream.n_features is None:
+    if stream.n_features is None:
         return ()
-    steps: tuple[Transformer, ...] = preprocessing.fresh().steps
+    steps: tuple[Transformer, ...] = stream.preprocessing.fresh().steps
     return steps
 
 
@@ -360,7 +362,7 @@ def forget_source(estimator: Any) -> None:
 
 def check_same_input(left: Any, right: Any) -> None:
     """Raise if two estimators have different columns, grids or preprocessing steps."""
-    names = [list(getattr(estimator, "feature_names_in_", ())) for estimator in (left, right)]
+    names = [list(vars(estimator).get("feature_names_in_", ())) for estimator in (left, right)]
     if all(names) and names[0] != names[1]:
         first, second = next((a, b) for a, b in zip(*names, strict=False) if a != b)
         raise ValueError(
@@ -370,7 +372,7 @@ def check_same_input(left: Any, right: Any) -> None:
     grids = [vars(estimator).get("feature_grid_") for estimator in (left, right)]
     if None not in grids:
         grids[0].check(grids[1])
-    steps = [getattr(estimator, "preprocessing_", None) for estimator in (left, right)]
+    steps = [_steps_of(estimator) for estimator in (left, right)]
     if hash_of(*steps[:1]) != hash_of(*steps[1:]):
         raise ValueError(
             f"One estimator was fitted after {steps[0]!r}, the other after {steps[1]!r}"
@@ -415,9 +417,9 @@ def names_of_features(estimator: Any) -> list[str] | None:
     >>> names_of_features(StreamPCA(1, features=RBFNetwork(3)).fit(rows))
     ['feature 0', 'feature 1', 'feature 2']
     """
-    if getattr(estimator, "features", None) is not None:
+    if vars(estimator).get("features") is not None:
         return [f"feature {k}" for k in range(estimator.components_.shape[1])]
-    names = getattr(estimator, "feature_names_in_", None)
+    names = vars(estimator).get("feature_names_in_")
     return None if names is None else list(map(str, names))
 
 

@@ -119,6 +119,10 @@ class Rows(ABC):
         """Return the complete rows in memory. ``what`` needs them, for errors."""
         raise TypeError(f"{what} cannot keep {self.source!r} in memory. Pass a stream.")
 
+    def learned(self, learner: Any, turn: int | None, feature_map: Any) -> Any:
+        """Return a learner of rows that are spread over workers, and None for other rows."""
+        return None
+
     def named(self, name: str, first_row: int) -> None:  # noqa: B027
         """Set the place of the rows in errors, if the rows are not those of files."""
 

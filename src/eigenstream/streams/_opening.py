@@ -13,7 +13,14 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from eigenstream.core.checks import check_choice, check_whole, is_sparse, warn_user
 from eigenstream.core.types import Columns, Facts, Labelled, Source
-from eigenstream.rows.door import is_annotated, is_field, native
+from eigenstream.rows.door import (
+    is_annotated,
+    is_dask,
+    is_field,
+    is_lazy_table,
+    kinds_of,
+    native,
+)
 from eigenstream.streams.base import RowTable
 from eigenstream.streams.cleaning import POLICIES
 from eigenstream.streams.files import files_of, reader_of, tables_of
@@ -27,6 +34,7 @@ from eigenstream.streams.planning import (
 )
 from eigenstream.streams.steps import Weighting
 from eigenstream.streams.stream import Stream
+from eigenstream.streams.tables import TABLES
 
 if TYPE_CHECKING:
     from eigenstream.streams.fields import FeatureGrid
@@ -257,22 +265,22 @@ def _memory_reader(source: Source, name: str) -> tuple[str, Source]:
         return "fields.Field", source
     if is_annotated(source):
         return "memory.Annotated", source
-    if hasattr(type(source), "dask"):
+    if is_dask(source):
         return "memory.Chunks", blocks_of_dask(source, name)
-    if isinstance(source, list | tuple) or hasattr(source, "__dlpack__") or is_sparse(source):
+    kinds = kinds_of(source)
+    if isinstance(source, list | tuple) or "tensor" in kinds or is_sparse(source):
         return "memory.Held", array_of(source, name)
-    if hasattr(source, "to_frame") and hasattr(source, "dtype"):  # a column of a data frame
+    if "series" in kinds:
         return "tables.DataFrame", source.to_frame()
-    if hasattr(type(source), "collect_batches"):  # a lazy frame of polars
+    if "batches" in kinds:
         return "memory.Chunks", source.collect_batches
-    lazy = hasattr(source, "__arrow_c_stream__") and not hasattr(source, "__array__")
-    if lazy and not isinstance(source, Iterator):  # such as a query
+    if is_lazy_table(source) and not isinstance(source, Iterator):  # such as a query
         return "memory.Chunks", partial(pyarrow.RecordBatchReader.from_stream, source)
-    if hasattr(source, "to_batches") or hasattr(source, "num_rows"):
+    if isinstance(source, TABLES):
         return "tables.Records", source
-    if hasattr(source, "columns") and hasattr(source, "dtypes"):
+    if "frame" in kinds:
         return "tables.DataFrame", source
-    if all(hasattr(source, name) for name in ("shape", "dtype", "__getitem__")):
+    if kinds >= {"array", "indexed"}:
         return "memory.Held", source  # also of h5py and Zarr
     no_rows = isinstance(source, bytes | IOBase | Stream)
     if not no_rows and (callable(source) or isinstance(source, Iterable)):

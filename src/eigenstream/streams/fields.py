@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from eigenstream.core.linalg import brief
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Array, Facts, Labelled, Piece
+from eigenstream.rows.door import kinds_of
 from eigenstream.streams.base import SlicedTable, StreamError
 
 #: Names of the coordinate of latitudes, in lower case.
@@ -215,7 +216,7 @@ class FeatureGrid:
 
 def arrays_of(X: Labelled) -> list[Labelled]:
     """Return the arrays of a DataArray or Dataset."""
-    return list(X.data_vars.values()) if hasattr(type(X), "data_vars") else [X]
+    return list(X.data_vars.values()) if "dataset" in kinds_of(X) else [X]
 
 
 def row_dim(X: Labelled, dim: str | None) -> str:
@@ -272,7 +273,7 @@ def factors_of(
             if factor != "coslat":
                 raise ValueError(f"weights={factor!r} is unknown. Pass 'coslat' or an array.")
             factor = latitude_weights(array)
-        if hasattr(type(factor), "dims"):
+        if "xarray" in kinds_of(factor):
             first = array.isel({dim: 0}, drop=True)
             factor = factor.broadcast_like(first).transpose(*own.dims).values
         try:
@@ -316,7 +317,7 @@ class Field(SlicedTable):
         kind = np.result_type(*(array.dtype for array in arrays))
         self.describe((source.sizes[dim], kept.sum()), kind)
         self.columns = _names_of(variables, kept)
-        chunks = getattr(arrays[0], "chunksizes", {}).get(dim)
+        chunks = arrays[0].chunksizes.get(dim)
         self.grain = int(chunks[0]) if chunks else 1
 
     def opened(self) -> AbstractContextManager[Piece]:
@@ -333,7 +334,7 @@ class Field(SlicedTable):
 
 
 def _is_lazy(array: Labelled) -> bool:
-    return getattr(array, "chunks", None) is not None
+    return array.chunks is not None
 
 
 def _present(arrays: list[Labelled], variables: tuple[GridVariable, ...], dim: str) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 from eigenstream.core.checks import is_sparse
 from eigenstream.core.types import Piece, Source
 from eigenstream.rows.chunk import Chunk
-from eigenstream.rows.door import native
+from eigenstream.rows.door import kinds_of, native
 from eigenstream.streams.base import Request, RowTable, SlicedTable, StreamError, one_line
 from eigenstream.streams.tables import ColumnTable, names_of, of_frame
 
@@ -58,7 +58,7 @@ class Chunks(ColumnTable):
             raise StreamError(f"{name} yields no chunks. Pass an iterable with at least one.")
         rows = rows_of(first, f"chunk 0 of {name}")
         self._begun: Iterator[Piece] | None = chain([rows], chunks)
-        if hasattr(rows, "columns"):
+        if "frame" in kinds_of(rows):
             self.name_columns(names_of(rows))
         else:
             numbers = np.float64 if rows.dtype.kind == "O" else rows.dtype
@@ -76,7 +76,7 @@ class Chunks(ColumnTable):
         for number, chunk in enumerate(chunks):
             name = f"chunk {number} of {self.name}"
             rows = rows_of(chunk, name)
-            if hasattr(rows, "columns"):
+            if "frame" in kinds_of(rows):
                 if set(names_of(rows)) != set(self.columns):
                     raise StreamError(f"{name} has other columns than the first chunk.")
             elif prod(rows.shape[1:]) != self.width:
@@ -86,20 +86,20 @@ class Chunks(ColumnTable):
 
     def picked(self, piece: Piece, request: Request) -> Chunk:
         """Return the requested columns of a chunk."""
-        if hasattr(piece, "columns"):
+        if "frame" in kinds_of(piece):
             return of_frame(piece, self.columns, request, self.name)
         return RowTable.picked(self, piece, request)
 
 
 def rows_of(chunk: Piece, name: str) -> Piece:
     """Return a chunk of an iterable as a data frame, Arrow records or an array of rows."""
-    if isinstance(chunk, list | tuple) and chunk and hasattr(chunk[0], "detach"):
-        chunk = chunk[0]
+    if isinstance(chunk, list | tuple) and chunk and "torch" in kinds_of(chunk[0]):
+        chunk = chunk[0]  # inputs and labels of a loader
     chunk = getattr(chunk, "xyz", chunk)  # of mdtraj
     if hasattr(chunk, "positions"):  # one frame of MDAnalysis, whose buffer is used again
         chunk = np.array(chunk.positions)[None]
     rows = array_of(native(chunk), name)
-    if not hasattr(rows, "columns") and rows.ndim < 2:
+    if "frame" not in kinds_of(rows) and rows.ndim < 2:
         advice = "Pass chunk[None] for a single row, chunk[:, None] for a series."
         raise StreamError(f"{name} has shape {rows.shape}, not (n, n_features). {advice}")
     return rows
@@ -109,7 +109,7 @@ def array_of(rows: Piece, name: str) -> Piece:
     """Return lists and tensors as arrays. Other objects with rows are returned unchanged."""
     if is_sparse(rows):
         return rows.tocsr()
-    if hasattr(rows, "columns") and (hasattr(rows, "dtypes") or hasattr(rows, "num_rows")):
+    if "frame" in kinds_of(rows):
         return rows
     try:
         return np.asanyarray(rows)  # preserves masked arrays
@@ -119,8 +119,8 @@ def array_of(rows: Piece, name: str) -> Piece:
 
 def blocks_of_dask(data: Piece, name: str) -> Callable[[], Iterator[Piece]]:
     """Return a function that computes the blocks of a Dask array or frame in order."""
-    if hasattr(type(data), "numblocks"):  # one block has all columns of its rows
-        return lambda: (data.blocks[k].compute() for k in range(data.numblocks[0]))
-    if hasattr(type(data), "partitions"):
-        return lambda: (data.partitions[k].compute() for k in range(data.npartitions))
+    kinds = kinds_of(data)
+    if "partitioned" in kinds:  # one block of an array has all columns of its rows
+        n = data.numblocks[0] if "array" in kinds else data.npartitions
+        return lambda: (data.partitions[k].compute() for k in range(n))
     raise TypeError(f"{name} is a delayed value. Use dask.array.from_delayed(value, shape, float).")

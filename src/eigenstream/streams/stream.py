@@ -11,7 +11,7 @@ import numpy as np
 from joblib import hash as hash_of
 
 from eigenstream.core.checks import check_whole, is_sparse
-from eigenstream.core.types import Array, DType, Estimator, Facts, LabelsLike, Matrix
+from eigenstream.core.types import Array, DType, Estimator, Facts, LabelsLike, Matrix, RowStream
 from eigenstream.rows.chunk import Chunk, joined_labels
 from eigenstream.streams.base import (
     CHUNK_BYTES,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from eigenstream.streams.fields import FeatureGrid
 
 
-class Stream:
+class Stream(RowStream):
     """Rows in time order that are read chunk by chunk.
 
     ``open_stream`` returns a stream. Each iteration reads it from the start.

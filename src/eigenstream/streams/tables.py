@@ -12,6 +12,7 @@ from pyarrow import compute, dataset, types
 
 from eigenstream.core.types import Parameters, Piece
 from eigenstream.rows.chunk import Chunk
+from eigenstream.rows.door import kinds_of
 from eigenstream.streams.base import (
     Request,
     RowTable,
@@ -20,6 +21,10 @@ from eigenstream.streams.base import (
     one_line,
 )
 from eigenstream.streams.files import READERS, File
+
+#: The tables, batches and datasets of Arrow.
+TABLES = pyarrow.Table | pyarrow.RecordBatch | dataset.Dataset
+FILES = dataset.FileSystemDataset
 
 
 def of_records(records: Any, request: Request, name: str) -> Chunk:
@@ -82,12 +87,12 @@ def of_frame(piece: Piece, columns: Sequence[str], request: Request, name: str) 
     """Return the requested columns of a data frame or of records, found by name."""
     own = {name: place for place, name in enumerate(names_of(piece))}
     places = [own[columns[number]] for number in request.places]
-    if hasattr(piece, "num_rows"):
+    if isinstance(piece, TABLES):
         return of_records(piece.select(places), request, name)
     try:
         records = (
             pyarrow.Table.from_pandas(piece.iloc[:, places], preserve_index=False)
-            if hasattr(piece, "iloc")
+            if "pandas" in kinds_of(piece)
             else piece[:, places].to_arrow()
         )
     except pyarrow.ArrowException as error:
@@ -97,7 +102,7 @@ def of_frame(piece: Piece, columns: Sequence[str], request: Request, name: str) 
 
 def names_of(piece: Piece) -> list[str]:
     """Return the names of the columns of a data frame or of Arrow records."""
-    return list(map(str, piece.schema.names if hasattr(piece, "num_rows") else piece.columns))
+    return list(map(str, piece.schema.names if isinstance(piece, TABLES) else piece.columns))
 
 
 #: Errors of reading. A server without range requests raises a plain ValueError.
@@ -134,7 +139,7 @@ class Arrow(ColumnTable):
 
     def _set(self, data: Piece) -> None:
         """Set the dataset. The files must have the same columns, and their types are combined."""
-        files = list(data.get_fragments()) if hasattr(data, "files") else []
+        files = list(data.get_fragments()) if isinstance(data, FILES) else []
         schema = data.schema
         if len(files) > 1:
             # By default, Arrow reads the columns and types of the first file only.
@@ -183,12 +188,12 @@ class Arrow(ColumnTable):
 
     def _behind(self, row: int) -> tuple[int, Piece]:
         """Return the number of rows in the row groups before a row, and the data after them."""
-        if not 0 < row < (self.n_rows or 0) or not hasattr(self.data, "files"):
+        if not 0 < row < (self.n_rows or 0) or not isinstance(self.data, FILES):
             return 0, self.data
         skipped = 0
         pieces: list[Piece] = []
         for fragment in self.data.get_fragments():
-            parquet = hasattr(fragment, "split_by_row_group")
+            parquet = isinstance(fragment, dataset.ParquetFileFragment)
             for piece in fragment.split_by_row_group() if parquet else [fragment]:
                 count = 0 if pieces else piece.count_rows()
                 if not pieces and skipped + count <= row:
@@ -264,9 +269,9 @@ class Records(Arrow):
 
     def __init__(self, data: Piece, name: str) -> None:
         self.name = name
-        if not hasattr(data, "to_batches"):  # a single batch
+        if isinstance(data, pyarrow.RecordBatch):
             data = pyarrow.Table.from_batches([data])
-        self._set(data if hasattr(data, "count_rows") else dataset.dataset(data))
+        self._set(data if isinstance(data, dataset.Dataset) else dataset.dataset(data))
 
 
 class DataFrame(ColumnTable, SlicedTable):
@@ -284,4 +289,4 @@ class DataFrame(ColumnTable, SlicedTable):
 
     def opened(self) -> AbstractContextManager[Piece]:
         """Return the frame for slicing by rows."""
-        return nullcontext(getattr(self.frame, "iloc", self.frame))
+        return nullcontext(self.frame.iloc if "pandas" in kinds_of(self.frame) else self.frame)
