@@ -174,18 +174,23 @@ class Times:
 
     def __init__(self) -> None:
         self.ends: list[Any] = []
-        self.last = self.shortest = self.longest = np.nan
+        self.last = self.shortest = self.longest = self.usual = np.nan
         self.n_repeated = 0
         self.are_dates = False
 
     def step(self, unit: str) -> float:
-        """Return the least step of dates in a unit of time, or 1 without dates or such a unit."""
-        if unit in SECONDS and self.are_dates and np.isfinite(self.shortest):
-            return self.shortest / SECONDS[unit]
+        """Return the usual step of dates in a unit of time, or 1 without dates or such a unit.
+
+        It is the median of the steps of the first chunk, as in a report.
+        """
+        if unit in SECONDS and self.are_dates and np.isfinite(self.usual):
+            return self.usual / SECONDS[unit]
         return 1.0
 
     def add(self, chunk: Any) -> None:
         """Include the times of a chunk."""
+        from eigenstream.rows.door import usual_step
+
         if chunk.raw_times is None:
             return
         raw = chunk.raw_times[[0, -1]].astype(np.str_).tolist()
@@ -196,6 +201,7 @@ class Times:
         self.last = float(chunk.times[-1])
         self.n_repeated += int((steps == 0).sum())
         forward = steps[steps > 0]
+        self.usual = usual_step(steps) if np.isnan(self.usual) else self.usual
         self.shortest = np.fmin(self.shortest, forward.min(initial=np.inf))
         self.longest = np.fmax(self.longest, forward.max(initial=-np.inf))
 

@@ -26,7 +26,7 @@ from eigenstream.reports import _drawings
 from eigenstream.reports._drawings import HEIGHT, Panel, column_names, first_of, known
 from eigenstream.reports._summary import summary, warnings_of
 from eigenstream.reports.base import PageTable, Report, Section
-from eigenstream.rows.door import is_stream
+from eigenstream.rows.door import is_stream, usual_step
 from eigenstream.rows.prepared import prepared, without_steps
 from eigenstream.streams import open_stream
 from eigenstream.subspace import ClassSubspace, PairMetric, estimated_share, pair_risks
@@ -327,21 +327,25 @@ class Leading:
 
     def step(self, unit: str) -> float:
         """Return the usual step of dates in a unit of time, or 1 without dates or such a unit."""
-        seconds, steps = SECONDS.get(unit), self.steps
-        if seconds is None or not len(steps) or steps.dtype.kind != "m":
-            return 1.0
-        return float(np.median(steps) / np.timedelta64(1000 * seconds, "ms"))
+        dates = self.steps.dtype.kind == "m"
+        step = self._usual / SECONDS[unit] if unit in SECONDS and dates else np.nan
+        return step if np.isfinite(step) else 1.0
+
+    @property
+    def _usual(self) -> float:
+        """The usual step, in seconds for dates."""
+        dates = self.steps.dtype.kind == "m"
+        return usual_step(self.steps / np.timedelta64(1, "s") if dates else self.steps)
 
     @property
     def span(self) -> str | None:
         """The first and the last time, and the usual step, or None without times."""
         if not len(self.steps):
             return None
-        first, last, step, unit = self.times[0][0], self.times[-1][-1], np.median(self.steps), ""
-        if isinstance(step, np.timedelta64):
-            step, unit = step / np.timedelta64(1, "s"), " s"
-            first, last = (time.astype("M8[s]") for time in (first, last))
-        return f"{first} to {last}, usual step {step:g}{unit}"
+        first, last, unit = self.times[0][0], self.times[-1][-1], ""
+        if first.dtype.kind == "M":
+            first, last, unit = first.astype("M8[s]"), last.astype("M8[s]"), " s"
+        return f"{first} to {last}, usual step {self._usual:g}{unit}"
 
 
 def leading_rows(X: RowsLike, y: LabelsLike = None) -> Leading:

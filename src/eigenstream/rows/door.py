@@ -132,17 +132,25 @@ def native(values: Matrix) -> Matrix:
 HOLE = 20.0
 
 
-def first_hole(steps: Any) -> int | None:
-    """Return the place of the first step in time that is much longer than the usual one.
+def usual_step(steps: Any) -> float:
+    """Return the median of the steps forward in time, or NaN without such steps.
 
-    >>> first_hole(np.array([1.0] * 9 + [50.0, 1.0]))
-    9
+    >>> usual_step(np.array([-9, 1, 1, 2]))
+    1.0
     """
     forward = steps[steps > 0]
-    if len(forward) == 0:
-        return None
-    holes = np.flatnonzero(steps > HOLE * np.median(forward))
-    return int(holes[0]) if len(holes) else None
+    return float(np.median(forward)) if len(forward) else np.nan
+
+
+def first_hole(steps: Any) -> tuple[int, float] | None:
+    """Return the place of the first step in time that is too long, and its length in usual steps.
+
+    >>> first_hole(np.array([1.0] * 9 + [50.0, 1.0]))
+    (9, 50.0)
+    """
+    usual = usual_step(steps)
+    holes = np.flatnonzero(steps > HOLE * usual)
+    return (int(holes[0]), float(steps[holes[0]] / usual)) if len(holes) else None
 
 
 def is_dask(X: RowsLike) -> bool:
@@ -248,10 +256,9 @@ def check_dates(X: Any) -> None:
                 advice = "Sort the rows by time, or pass a list of sequences."
                 raise ValueError(f"The dates of X go back at row {row}. {advice}")
             if (hole := first_hole(steps)) is not None:
-                ratio = steps[hole] / np.median(steps[steps > 0])
                 warn_user(
-                    f"The dates of X have a hole before row {hole + 1}, where the step is "
-                    f"{ratio:.3g} times the usual one. Pass a list of sequences, cut there."
+                    f"The dates of X have a hole before row {hole[0] + 1}, where the step is "
+                    f"{hole[1]:.3g} times the usual one. Pass a list of sequences, cut there."
                 )
 
 

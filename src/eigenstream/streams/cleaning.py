@@ -106,11 +106,10 @@ class Sequences:
         hole = None if self.gap is not None or self._has_hole else first_hole(steps)
         if hole is not None:
             self._has_hole = True
-            row = block.first_row + hole * block.stride
+            row = block.first_row + hole[0] * block.stride
             warn_user(
                 f"{block.source}: the time column has a hole before row {row}, where the step is "
-                f"{steps[hole] / np.median(steps[steps > 0]):.3g} times the usual one. Pass gap= "
-                "to begin a new sequence there."
+                f"{hole[1]:.3g} times the usual one. Pass gap= to begin a new sequence there."
             )
 
 
