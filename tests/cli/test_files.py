@@ -286,9 +286,10 @@ def test_irregular_steps_in_time_are_warned_of_with_a_time_step(files):
 def test_the_unit_of_time_scales_holds_for_the_dates_of_the_rows(files):
     """Rows are half an hour apart, but for one: a time scale in hours is half of that in rows."""
     rows = Autoregressive([0.97], n_features=3, noise=0.1, random_state=0).take(12_000)
-    dates = pd.date_range("2024-01-01", periods=len(rows), freq="30min").to_series(index=None)
-    dates.iloc[500] += pd.Timedelta("5min")
-    pd.DataFrame(rows, columns=list("abc")).assign(time=dates.values).to_csv("dated.csv", index=False)
+    dates = pd.date_range("2024-01-01", periods=len(rows), freq="30min").to_numpy(copy=True)
+    dates[500] += np.timedelta64(5, "m")
+    table = pd.DataFrame(rows, columns=list("abc")).assign(time=dates)
+    table.to_csv("dated.csv", index=False)
     timed = "dated.csv", "--time", "time"
     in_rows = answer("fit", "slow", *timed, "-d", "1")["features"][0]
     found = answer("fit", "slow", *timed, "-d", "1", "--unit", "h", "--report", "h.html")
