@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
 from eigenstream import SlowSubspace, open_stream
-from eigenstream.rows.chunk import Chunk, Place, checked_chunk, joined, starts_if
+from eigenstream.rows.chunk import STARTS, Chunk, Place, checked_chunk, joined
 from eigenstream.rows.fit import Fit
 from eigenstream.rows.rows import ArrayRows, IndexPairs, Sets, StreamRows
 
@@ -18,7 +18,7 @@ INDEX = np.random.default_rng(1).integers(60, size=(50, 2))
 
 
 def sequence(rows, name="X"):
-    return Chunk(rows, starts=starts_if(True), place=Place(name))
+    return Chunk(rows, starts=STARTS[True], place=Place(name))
 
 
 def kinds(rows=ROWS, missing="raise"):

@@ -212,6 +212,8 @@ def n_parts_of(n_rows: int | None, width: int, n_threads: int, least_rows: int =
 class SpreadRows(Rows):
     """Rows on workers. Each pass returns the merged learners of all parts."""
 
+    on_workers = True
+
     def __init__(
         self,
         estimator: BaseEstimator,

@@ -361,8 +361,7 @@ class SelfOrganizingMap(MapReading):
 
     def _prepare(self, fit: Fit) -> None:
         self._side, self._deviations, self._first_grid = 0, None, None
-        on_workers = hasattr(fit.rows, "learned")
-        spread = fit.learn(Spread(self.scale and not on_workers), None)
+        spread = fit.learn(Spread(self.scale and not fit.rows.on_workers), None)
         if not spread.n_rows:
             raise ValueError(NO_ROWS_LEFT)
         self._choose_side(spread.n_rows)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,9 +83,8 @@ class Place(NamedTuple):
 NOWHERE, NONE_SKIPPED = Place(), Skipped()
 
 
-def starts_if(begins: bool) -> Places:
-    """Return the starts of a chunk whose first row may begin a sequence."""
-    return np.zeros(1, np.intp) if begins else NO_PLACES
+#: The starts of a chunk, by whether its first row begins a sequence.
+STARTS: dict[bool, Places] = {True: np.zeros(1, np.intp), False: NO_PLACES}
 
 
 class Length:
@@ -94,7 +93,9 @@ class Length:
     An interrupt inside ``functools.cached_property`` leaves its lock locked before Python 3.12.
     """
 
-    def __get__(self, chunk: "Chunk", kind: object = None) -> int:
+    def __get__(self, chunk: "Chunk | None", kind: object = None) -> int:
+        if chunk is None:
+            return self  # type: ignore[return-value]
         n = int(chunk.rows.shape[0]) if chunk.pairs is None else len(chunk.pairs)
         vars(chunk)["n"] = n
         return n
@@ -210,7 +211,7 @@ class Chunk:
         place = Place(name, first_row + first * stride, end, stride * step)
         if len(starts):
             starts = starts[(starts >= first) & (starts < last)] - first
-        return self._cut(slice(first, last, step), starts, place)
+        return self.chosen(slice(first, last, step), starts, place)
 
     def between(self, start: int, stop: int, step: int = 1) -> "Chunk":
         """Return a part of the chunk.
@@ -231,29 +232,39 @@ class Chunk:
         """
         return self[start:stop:step]
 
-    def chosen(self, places: slice | Places | NDArray[np.bool_]) -> "Chunk":
-        """Return some of the rows or pairs, without sequence starts.
+    def chosen(
+        self,
+        places: slice | Places | NDArray[np.bool_],
+        starts: Places = NO_PLACES,
+        place: Place = NOWHERE,
+    ) -> "Chunk":
+        """Return some of the rows or pairs.
 
         Parameters
         ----------
         places : slice or array
             The indices of the rows, or True for each of them.
+        starts : ndarray of int, default=()
+            The indices at which sequences begin among them.
+        place : Place, default=Place()
+            Their source, first row and end.
 
         Returns
         -------
         Chunk
             The rows, with their weights and labels.
         """
-        return self._cut(places, NO_PLACES, NOWHERE)
-
-    def _cut(
-        self, places: slice | Places | NDArray[np.bool_], starts: Places, place: Place
-    ) -> "Chunk":
-        columns: list[Any] = [self.weights, self.labels, self.pairs]
-        columns += [self.times, self.raw_times, self.sequence]
-        weights, labels, pairs, *others = [c if c is None else c[places] for c in columns]
-        rows = self.rows[places] if pairs is None else self.rows
-        return Chunk(rows, weights, starts, labels, pairs, place, NONE_SKIPPED, *others)
+        return Chunk(
+            self.rows[places] if self.pairs is None else self.rows,
+            None if self.weights is None else self.weights[places],
+            starts,
+            None if self.labels is None else self.labels[places],
+            None if self.pairs is None else self.pairs[places],
+            place,
+            times=None if self.times is None else self.times[places],
+            raw_times=None if self.raw_times is None else self.raw_times[places],
+            sequence=None if self.sequence is None else self.sequence[places],
+        )
 
     def placed(self, **place: str | int) -> "Chunk":
         """Return the chunk with another source, first row, stride or end.
@@ -388,14 +399,16 @@ def joined(chunks: list[Chunk]) -> Chunk:
     return together if times is None else replace(together, times=times, raw_times=raw_times)
 
 
-def checked_chunk(chunk: Chunk, *, members: int = 1, missing: str = "raise") -> Chunk:
+def checked_chunk(
+    chunk: Chunk, *, members: int = 1, missing: str = "raise", end: int | None = None
+) -> Chunk:
     """Return a chunk of finite floats. ``missing="skip"`` gives rows with NaN the weight 0.
 
     ``missing="available"`` leaves NaN in place. ``missing="partial"`` leaves NaN, but not infinity,
     and gives rows without any value the weight 0. With ``members=2`` a row contains the two rows of
-    a pair side by side.
+    a pair side by side. ``end`` is the number of rows of the pass up to the end of the chunk.
     """
-    rows, weights, (name, first_row, *_) = chunk.rows, chunk.weights, chunk.place
+    rows, weights, (name, first_row, known_end, stride) = chunk.rows, chunk.weights, chunk.place
     if rows.dtype not in (np.float32, np.float64):
         rows = rows.astype(np.float64)
     skipped = NONE_SKIPPED
@@ -421,7 +434,8 @@ def checked_chunk(chunk: Chunk, *, members: int = 1, missing: str = "raise") -> 
     if members == 2:
         n = len(rows)
         rows, pairs, starts = rows.reshape(2 * n, -1), np.arange(2 * n).reshape(n, 2), NO_PLACES
-    return Chunk(rows, weights, starts, chunk.labels, pairs, chunk.place, skipped)
+    place = Place(name, first_row, known_end if end is None else end, stride)
+    return Chunk(rows, weights, starts, chunk.labels, pairs, place, skipped)
 
 
 def blocks_of(chunks: Iterable[Chunk], size: int) -> Iterator[Chunk]:

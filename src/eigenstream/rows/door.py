@@ -27,7 +27,7 @@ from eigenstream.core.types import (
     StreamLike,
     WeightsLike,
 )
-from eigenstream.rows.chunk import Chunk, Place, checked_chunk, starts_if
+from eigenstream.rows.chunk import STARTS, Chunk, Place, checked_chunk
 from eigenstream.rows.rows import ArrayRows, StreamRows, in_keeping
 
 # ---- kinds of sources -----------------------------------------------------------------------
@@ -240,6 +240,8 @@ def check_dates(X: Any) -> None:
 
     They are an index of pandas, or the coordinate of a dimension of xarray.
     """
+    if type(X) is np.ndarray:
+        return
     for part in X if isinstance(X, list | tuple) else (X,):
         axes: list[Any] = []
         if is_field(part):
@@ -276,6 +278,8 @@ def check_is_rows(values: RowsLike, name: str = "X") -> None:
         ...
     TypeError: X is a generator, not rows. Pass open_stream(X) to fit, or the rows of each chunk.
     """
+    if type(values) is np.ndarray and values.ndim == 2 and values.dtype in FLOATS:
+        return
     kinds = kinds_of(values)
     if "array" in kinds and str(values.dtype).startswith("complex"):
         # scikit-learn's message would print the whole array
@@ -461,7 +465,7 @@ def sequences_of(
             )
         rows = validated(estimator, X, reset=reset)
         weights = None if sample_weight is None else check_weights(sample_weight, rows.shape[0])
-        return [Chunk(rows, weights, starts_if(begins))]
+        return [Chunk(rows, weights, STARTS[begins])]
     sequences = []
     for index, part in enumerate(X):
         with errors_name(f"sequence {index}"):
@@ -476,7 +480,7 @@ def sequences_of(
             weights_of = np.split(flat, np.cumsum(lengths)[:-1])
         weights_of = [check_weights(part, n) for part, n in zip(weights_of, lengths, strict=True)]
     return [
-        Chunk(rows, weights, starts_if(begins or k > 0), place=Place(f"sequence {k}"))
+        Chunk(rows, weights, STARTS[begins or k > 0], place=Place(f"sequence {k}"))
         for k, (rows, weights) in enumerate(zip(sequences, weights_of, strict=True))
     ]
 

@@ -254,8 +254,8 @@ class Fit:
 
     def learn(self, learner: Learner, turn: int | None = 0) -> Learner:
         """Return a learner of all rows, here or on workers. ``turn=None`` only reads."""
-        share = self.rows.learned(learner, turn, self.map)
-        if share is not None:
+        if self.rows.on_workers:
+            share = self.rows.learned(learner, turn, self.map)
             if turn == 0:
                 self.skipped, self.n_sequences = share.skipped, share.n_sequences
             return cast(Learner, share.learner)

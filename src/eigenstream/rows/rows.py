@@ -92,6 +92,8 @@ class Rows(ABC):
     source: RowsLike = None
     #: The stream that the rows come from, or None.
     stream: StreamLike = None
+    #: True if the rows are spread over workers, which learn them.
+    on_workers: bool = False
     #: The abilities that these rows need of a solver.
     needs: tuple[Any, ...] = ()
 
@@ -120,8 +122,8 @@ class Rows(ABC):
         raise TypeError(f"{what} cannot keep {self.source!r} in memory. Pass a stream.")
 
     def learned(self, learner: Any, turn: int | None, feature_map: Any) -> Any:
-        """Return a learner of rows that are spread over workers, and None for other rows."""
-        return None
+        """Return a learner of rows on workers, and the facts of their pass."""
+        raise NotImplementedError
 
     def named(self, name: str, first_row: int) -> None:  # noqa: B027
         """Set the place of the rows in errors, if the rows are not those of files."""
@@ -143,22 +145,24 @@ class ArrayRows(Rows):
     ) -> None:
         self.parts, self.missing, self.members, self.source = parts, missing, members, source
         self.width = int(parts[0].rows.shape[1]) // members
-        self.steps = [_step(part.rows) for part in parts]
-        self.n_rows = sum(part.n for part in parts)
-        self.n_chunks = sum(-(-part.n // n) for part, n in zip(parts, self.steps, strict=True))
-        self.sparse = any(is_sparse(part.rows) for part in parts)
+        self.steps, self.n_rows, self.n_chunks = [], 0, 0
+        for part in parts:
+            n, step = part.rows.shape[0], _step(part.rows)
+            self.steps.append(step)
+            self.n_rows += n
+            self.n_chunks += -(-n // step)
+            self.sparse = self.sparse or is_sparse(part.rows)
 
     def chunks(self, skip: int = 0) -> Iterator[Chunk]:
         """Start a pass."""
         end = 0
         for part, step in zip(self.parts, self.steps, strict=True):
-            for first in range(0, part.n, step):
-                chunk = part[first : first + step]
-                end += chunk.n
+            n = part.rows.shape[0]
+            for first in range(0, n, step):
+                chunk = part if n <= step else part[first : first + step]
+                end += min(step, n - first)
                 if end > skip:
-                    yield checked_chunk(
-                        chunk.placed(end=end), members=self.members, missing=self.missing
-                    )
+                    yield checked_chunk(chunk, members=self.members, missing=self.missing, end=end)
 
     def first(self, most: int) -> Iterator[Chunk]:
         """Start a pass over the first rows of the first sequence."""

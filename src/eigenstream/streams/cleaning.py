@@ -21,7 +21,7 @@ from eigenstream.core.checks import (
     warn_user,
 )
 from eigenstream.core.types import Array
-from eigenstream.rows.chunk import Chunk, finite_rows, joined, starts_if, zeroed
+from eigenstream.rows.chunk import STARTS, Chunk, finite_rows, joined, zeroed
 from eigenstream.rows.door import first_hole
 from eigenstream.streams.base import StreamError, plain
 
@@ -89,7 +89,7 @@ class Sequences:
         edges = [*sorted({0, *np.flatnonzero(starts).tolist()}), len(block)]
         for start, stop in pairwise(edges):
             if start < stop:
-                yield replace(block[start:stop], starts=starts_if(starts[start]))
+                yield replace(block[start:stop], starts=STARTS[starts[start]])
 
     def _check_order(self, steps: Array, block: Chunk) -> None:
         """Raise an error if time goes back often, and warn of its first hole."""

@@ -11,7 +11,7 @@ import numpy as np
 from eigenstream.core.checks import check_finite, is_sparse, real_array
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Array, Estimator, Matrix, Piece, Transformer
-from eigenstream.rows.chunk import Chunk, stacked, starts_if, zeroed
+from eigenstream.rows.chunk import STARTS, Chunk, stacked, zeroed
 from eigenstream.streams.base import StreamError, float_type, native_floats
 
 
@@ -158,7 +158,7 @@ class Windowed(Step):
             rows[len(rows) - count :],
             rows=windows,
             weights=None if (light == 1).all() else light,
-            starts=starts_if(begins),
+            starts=STARTS[begins],
         )
 
     @property
@@ -287,7 +287,7 @@ class Preprocessing:
         if not self.keeps_holes:
             check_finite(checked, name="rows")
         floats = native_floats(checked, float_type([checked.dtype]), "rows")
-        return self.fresh().push(Chunk(floats, None, starts_if(True))).rows
+        return self.fresh().push(Chunk(floats, None, STARTS[True])).rows
 
     def inverse_transform(self, rows: Matrix) -> Matrix:
         """Undo the steps, the last one first. A step without an inverse raises an error.

@@ -27,7 +27,7 @@ from eigenstream.core.types import (
     RowsLike,
     WeightsLike,
 )
-from eigenstream.rows.chunk import MUCH, Chunk, Skipped, starts_if
+from eigenstream.rows.chunk import MUCH, STARTS, Chunk, Skipped
 from eigenstream.rows.door import (
     admitted,
     check_is_rows,
@@ -441,7 +441,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
             return ArrayRows([part], missing=self.missing, members=2, source=X)
         weights = None if part.weights is None else np.repeat(part.weights, 2)
         rows = part.rows.reshape(2 * len(part.rows), -1)
-        members = Chunk(rows, weights, starts_if(True), place=part.place)
+        members = Chunk(rows, weights, STARTS[True], place=part.place)
         return ArrayRows([members], missing=self.missing, source=X)
 
     def _features_of(self, X: RowsLike) -> Iterator[Chunk]:
@@ -547,7 +547,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
 
     def _check_lengths(self, sequences: list[Chunk]) -> None:
         for sequence in sequences:
-            if sequence.n <= self.lag:
+            if sequence.rows.shape[0] <= self.lag:
                 raise ValueError(
                     f"{sequence.source} has n_samples={sequence.n}, and a velocity at "
                     f"lag={self.lag} takes at least {self.lag + 1} rows in time order. Drop the "
