@@ -27,6 +27,7 @@ from eigenstream.core.types import (
     WeightsLike,
 )
 from eigenstream.evaluation.pair_risk import TrainingRows
+from eigenstream.rows.chunk import Chunk
 from eigenstream.rows.door import all_rows, is_stream, stream_rows, validated
 from eigenstream.rows.fit import KEEPING, keeper_of
 from eigenstream.rows.guard import publishes

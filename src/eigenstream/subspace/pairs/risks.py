@@ -52,7 +52,7 @@ class TrainingPairs:
     def of_all(cls, chunks: Iterable[Chunk], project: Project) -> "TrainingPairs":
         """Return all pairs of chunks after projection, where equal pairs count as one."""
         parts = [
-            (lengths_of(c, project), c.targets, c.each_weight(), pair_hashes(c)) for c in chunks
+            (lengths_of(c, project), c.labels, c.each_weight(), pair_hashes(c)) for c in chunks
         ]
         lengths, signs, weights, hashes = map(np.concatenate, zip(*parts, strict=True))
         return cls(counts_of_pairs(lengths, signs, weights), numbers_of(hashes, signs, weights))
@@ -62,7 +62,7 @@ class TrainingPairs:
         """Return the pairs of a sample after projection."""
         pairs = sample.chunk
         assert pairs is not None
-        lengths, signs, weights = lengths_of(pairs, project), pairs.targets, pairs.each_weight()
+        lengths, signs, weights = lengths_of(pairs, project), pairs.labels, pairs.each_weight()
         numbers = [_effective(weights[signs == sign]) for sign in (1, -1)]
         return cls(counts_of_pairs(lengths, signs, weights), (numbers[0], numbers[1]))
 
