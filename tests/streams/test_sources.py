@@ -46,7 +46,20 @@ def check(source, expected=ROWS, sizes=("auto", 10, 1), **options):
             assert max(map(len, chunks)) <= size
         if stream.rereadable:
             np.testing.assert_array_equal(read(stream), got)
+            check_resumed(stream, chunks, got)
     return stream
+
+
+def check_resumed(stream, chunks, expected):
+    """A pass that resumes gives the rows behind the first ones, and their places."""
+    places = [c.first_row + c.stride * k for c in chunks for k in range(len(c))]
+    for skip in {1, len(expected) // 2, len(expected) - 1, len(expected) + 9}:
+        later = list(stream.chunks(skip))
+        rows = [row for chunk in later for row in chunk.rows]
+        np.testing.assert_array_equal(np.reshape(rows, (-1, expected.shape[1])), expected[skip:])
+        found = [c.first_row + c.stride * k for c in later for k in range(len(c))]
+        assert found == places[skip:]
+        assert not any(chunk.new_sequence for chunk in later)
 
 
 def written(folder, ending):
