@@ -14,6 +14,7 @@ from eigenstream import (
     ClassSubspace,
     CompetitiveLearning,
     ContrastSubspace,
+    DynamicSubspace,
     OjaNeuron,
     PairSubspace,
     RBFNetwork,
@@ -152,20 +153,11 @@ def test_blocks_of_columns_are_joined():
     assert_equal_sums(StreamPCA(2).fit(ROWS), found)
 
 
-@pytest.mark.parametrize("lag", [1, 10])
-@pytest.mark.filterwarnings("ignore:only .* eigenvalues are positive")
-def test_krylov_makes_its_products_on_the_blocks(lag):
-    lengths = (3, 0, 50, 100, 87)
-    model = SlowSubspace(2, alpha=0.3, lag=lag, solver="krylov")
-    whole = model.fit(ROWS).components_
-    spread = model.fit(cut(ROWS, lengths))
-    np.testing.assert_allclose(spread.components_, whole, atol=1e-10)
-    pca = StreamPCA(2, solver="krylov").fit(cut(ROWS, lengths))
-    ratio = StreamPCA(2).fit(ROWS).explained_variance_ratio_
-    np.testing.assert_allclose(pca.explained_variance_ratio_, ratio)
-    labelled = ClassSubspace(2, criterion="difference", eta=1.0, solver="krylov")
-    whole = labelled.fit(ROWS, LABELS).components_
-    np.testing.assert_allclose(labelled.fit(cut(ROWS, lengths), LABELS).components_, whole)
+def test_sequences_have_their_own_means():
+    runs, model = [ROWS[:100] + 50.0, ROWS[100:] - 50.0], DynamicSubspace(2, center="sequences")
+    whole = model.fit(runs).components_
+    found = model.fit([cut(run, (17, 0, len(run) - 17)) for run in runs])
+    np.testing.assert_allclose(found.components_, whole, atol=1e-8)
 
 
 @pytest.mark.parametrize("assignment", ["winner", "soft", "rank"])

@@ -54,7 +54,7 @@ def check_streaming(
     grown = deepcopy(estimator)
     for part, labels in zip(chunked(X, cuts), _aligned(y, X, cuts), strict=True):
         grown.partial_fit(part, labels)
-    _assert_same_answer(grown, whole, X, angle)
+    assert_same_answer(grown, whole, X, angle)
 
 
 def check_merged(
@@ -72,12 +72,12 @@ def check_merged(
     from_left = reduce(lambda left, part: left.merge(part), parts)
     from_right = reduce(lambda right, part: part.merge(right), parts[::-1])
     for merged in (from_left, from_right):
-        _assert_same_answer(merged, whole, X, angle)
+        assert_same_answer(merged, whole, X, angle)
     for part, components in zip(parts, before, strict=True):
         np.testing.assert_array_equal(part.components_, components, err_msg="merge changed a part")
 
 
-def _assert_same_answer(one: Any, other: Any, X: Any, angle: float) -> None:
+def assert_same_answer(one: Any, other: Any, X: Any, angle: float) -> None:
     """Assert that two estimators have equal results."""
     size = float(np.abs(other.eigenvalues_).max(initial=0.0))
     np.testing.assert_allclose(one.eigenvalues_, other.eigenvalues_, atol=ROUNDING * size)

@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 from eigenstream.subspace.solvers import flow
 from laws.checks import (
+    assert_same_answer,
     check_finite_everywhere,
     check_float32,
     check_merged,
@@ -18,7 +19,7 @@ from laws.checks import (
     check_streaming,
     check_transform,
 )
-from members import DATA, DEGENERATE, PROCESSES, RULES, keeping
+from members import DATA, DEGENERATE, MEMBERS, PROCESSES, RULES, keeping
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*(eigenvalues are positive|directions only)")
 
@@ -48,6 +49,20 @@ def test_law_4_a_thousand_merges_keep_the_size(member):
     for _ in range(1000):
         merged = merged.merge(part)
     assert len(pickle.dumps(merged)) < 1.1 * len(pickle.dumps(first))
+
+
+#: Members that add parts of the rows, or make products on them.
+IN_PARTS = [m for m in MEMBERS if 1 in m.laws or getattr(m.estimator, "solver", "") == "krylov"]
+
+
+@pytest.mark.parametrize("member", IN_PARTS, ids=lambda one: repr(one.estimator))
+def test_law_1_blocks_on_workers_equal_one_process(member):
+    dask, da = pytest.importorskip("dask"), pytest.importorskip("dask.array")
+    X, y = DATA[member.data]
+    with dask.config.set(scheduler="synchronous"):
+        blocks = da.from_array(X, chunks=((50, 0, 1, 69), *X.shape[1:]))
+        found, whole = clone(member.estimator).fit(blocks, y), clone(member.estimator).fit(X, y)
+    assert_same_answer(found, whole, X, angle=1e-7)
 
 
 @on(2)
