@@ -1,9 +1,9 @@
-"""[SLOW] Definition 2 on data: chains and walks of which it is known to hold, or not to."""
+"""[SLOW] Definition 2 on data, and Theorem 5: chains of which they are known to hold, or not to."""
 
 import numpy as np
 import pytest
 
-from eigenstream.theory import class_continuity, metric_rule_error
+from eigenstream.theory import class_continuity, markov_mixing, metric_rule_error
 
 
 def test_counts_by_hand():
@@ -46,3 +46,42 @@ def test_classes_that_last_long_are_not_enough():
     assert bound < 0.14
     assert error > 0.4
     assert class_continuity(mood, kind).refuted
+
+
+def metric_rule(scale, stay, rng):
+    """A chain in three classes of four states, continuous with respect to the process."""
+    classes = np.repeat(np.arange(3), 4)
+    pi = rng.dirichlet(np.full(12, 20.0))
+    same = classes[:, None] == classes[None, :]
+    # Stay inside the class with probability ``stay``, else draw afresh.
+    inside = same * pi / (same * pi).sum(axis=1, keepdims=True)
+    transition = stay * inside + (1 - stay) * pi
+    centers = rng.normal(size=(3, 5)) @ np.diag([1, 1, 0.1, 0.1, 0.1])
+    features = centers[classes] + scale * rng.normal(size=(12, 5))
+    features -= pi @ features
+    features *= 0.5 / np.linalg.norm(features, axis=1).max()
+    return pi, transition, classes, features
+
+
+@pytest.mark.parametrize("stay", [0.9, 0.99, 0.999])
+def test_theorem_5_bounds_the_exact_error(stay):
+    rng = np.random.default_rng(5)
+    told = 0
+    for scale in (0.01, 0.1, 0.5):
+        for _ in range(10):
+            pi, transition, classes, features = metric_rule(scale, stay, rng)
+            same = classes[:, None] == classes[None, :]
+            pair, step = np.outer(pi, pi), pi[:, None] * transition
+            assert (pair[same] <= step[same] * (1 + 1e-12)).all()  # Definition 2
+            np.testing.assert_allclose(markov_mixing(transition).stationary, pi, atol=1e-12)
+            projected = features[:, :2]
+            distance = ((projected[:, None] - projected[None]) ** 2).sum(axis=2)
+            variance = pi @ (projected**2).sum(axis=1)
+            velocity = (step * distance).sum()
+            for alpha in (0.01, 0.05, 0.2, 0.5):
+                error = pair[(distance < alpha) != same].sum()
+                objective = alpha * variance - (1 - alpha) * velocity
+                bound = metric_rule_error(objective, alpha, pair[same].sum())
+                assert error <= bound + 1e-12
+                told += bound < 1
+    assert told > 20, "the bound says something on some of these"

@@ -16,8 +16,8 @@ from eigenstream.core.linalg import principal_angles
 from eigenstream.evaluation import balanced_risk, pair_risk, pair_roc
 from eigenstream.subspace import n_positive, pair_risks, risk_bound
 from eigenstream.theory import balanced_pair_bound, pair_bound
+from eigenstream.theory.pair_bounds import margin_risks
 from laws.checks import chunked
-from simulated import smallest_margin_risk
 
 # Fewer positive eigenvalues than components is no news on data as small as these.
 pytestmark = pytest.mark.filterwarnings("ignore:n_components")
@@ -48,6 +48,20 @@ def mean_clipped(q, t, margin):
     low, high = np.searchsorted(q, t - margin, side="right"), np.searchsorted(q, t)
     inside = (high - low) * (1 - t / margin) + (sums[high] - sums[low]) / margin
     return (len(q) - high + inside) / len(q)
+
+
+def smallest_margin_risk(q, labels, margin):
+    """Return the smallest margin risk of a threshold of q, and the threshold.
+
+    The risk is piecewise linear in the threshold, so its minimum is at a corner.
+    """
+    corners = np.concatenate([q, q[labels > 0] + margin, q[labels < 0] - margin, [0.0, 1.0]])
+    corners = np.unique(np.clip(corners, 0.0, 1.0))
+    order = np.argsort(q)
+    both = ((labels[order] == sign) / len(q) for sign in (1, -1))
+    risks = margin_risks(q[order], *both, corners, margin)
+    best = int(np.argmin(risks))
+    return risks[best], corners[best]
 
 
 def operator(eta, pairs=PAIRS, signs=SIGNS, *, balanced=True, weights=None):
