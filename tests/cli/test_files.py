@@ -154,6 +154,9 @@ def test_a_model_stores_how_its_data_were_read(files):
     # Row 30 lacks a value and ends a sequence: times go back behind it.
     assert np.flatnonzero(np.isnan(np.load("f.npy")[:, 0])).tolist() == [0, 30, 31]
     assert "NaN" in run("transform", "m.eigs", "t.csv", "-o", "f.npy", "--missing", "raise").stderr
+    untimed = [line.partition(",")[2] for line in TABLE.splitlines()]
+    (files / "untimed.csv").write_text("\n".join(untimed))
+    assert run("transform", "m.eigs", "untimed.csv", "-o", "f.npy").exit_code == 0
 
 
 # ---- lags --------------------------------------------------------------------------------------
