@@ -1,4 +1,4 @@
-"""What a fitted spectrum predicts of Sanger's rule: tests/theory/dynamics has the rule itself."""
+"""Advice of a fitted spectrum about Sanger's rule: tests/theory/dynamics has the rule."""
 
 import numpy as np
 import pytest
