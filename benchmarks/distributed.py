@@ -13,8 +13,8 @@ import numpy as np
 from dask import delayed
 from sklearn.base import clone
 
+from benchmarks._streams import mixed
 from benchmarks._tools import show
-from benchmarks.online import mixed
 from distributed import Client, LocalCluster
 from eigenstream import Sketch, SlowSubspace, StreamPCA
 from eigenstream.distributed import fit

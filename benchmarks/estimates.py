@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import online
+from benchmarks import _streams as streams
 from benchmarks._tools import show
 from eigenstream import Sketch, SlowSubspace, StreamPCA
 from eigenstream.processes import Autoregressive
@@ -39,7 +39,7 @@ def autoregressions(seed: int) -> tuple[Any, Any]:
     rng = np.random.default_rng([17, seed])
     n_columns, n = int(rng.integers(330, 481)), int(rng.integers(2000, 5001))
     noise = float(rng.uniform(0.5, 1.2))
-    rows = online.mixed(n, 1000 + seed, D=n_columns, noise=noise)
+    rows = streams.mixed(n, 1000 + seed, D=n_columns, noise=noise)
     return SlowSubspace(5, alpha=0.3, basis="eigenvalue"), rows
 
 

@@ -14,9 +14,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.decomposition import IncrementalPCA
 
-from benchmarks import online
+from benchmarks import _streams as streams
+from benchmarks._streams import Case, best_of
 from benchmarks._tools import console, show
-from benchmarks.online import Case, best_of
 from eigenstream import (
     ClassSubspace,
     Dense,
@@ -65,12 +65,12 @@ def near_equal(n: int, seed: int, gap: float) -> Any:
     """Return rows of D=50 whose fifth and sixth source are as slow as each other, but for a gap."""
     rng = np.random.default_rng(seed)
     memory = np.r_[0.99, 0.98, 0.97, 0.96, 0.95, 0.95 - gap, rng.uniform(-0.3, 0.3, 44)]
-    return sources(memory, n, rng) @ online.orthogonal(50, rng)
+    return sources(memory, n, rng) @ streams.orthogonal(50, rng)
 
 
 def fast_channels(seed: int) -> Any:
     """Return a stream of D=784 with twelve channels of white noise thirty times as large."""
-    rows, mixing = online.slow(10_000, seed, D=784, noise=1.0)
+    rows, mixing = streams.slow(10_000, seed, D=784, noise=1.0)
     rows[:, 7:19] *= 30.0
     return rows @ mixing
 
@@ -85,13 +85,13 @@ def turning_walk(n: int, seed: int) -> Any:
 
 
 def jump(seed: int) -> Any:
-    rows = online.mixed(20_000, seed)
+    rows = streams.mixed(20_000, seed)
     rows[0] += 1e3
     return rows
 
 
 def silent(seed: int) -> Any:
-    return np.concatenate([np.zeros((2000, 50)), online.mixed(20_000, seed)])
+    return np.concatenate([np.zeros((2000, 50)), streams.mixed(20_000, seed)])
 
 
 def growing(seed: int) -> Any:
@@ -107,7 +107,7 @@ def heavy(seed: int) -> Any:
     rows = rng.standard_t(1.2, (20_000, 50)) * np.sqrt(1.0 - memory**2)
     for t in range(1, len(rows)):
         rows[t] += memory * rows[t - 1]
-    return rows * np.r_[np.ones(5), np.full(45, 2.0)] @ online.orthogonal(50, rng)
+    return rows * np.r_[np.ones(5), np.full(45, 2.0)] @ streams.orthogonal(50, rng)
 
 
 def sines(seed: int) -> Any:
@@ -116,26 +116,26 @@ def sines(seed: int) -> Any:
     t = np.arange(12_000)[:, None]
     rows = 1.5 * rng.standard_normal((12_000, 200))
     rows[:, :8] += 3.0 * np.sin(2 * np.pi * t / np.geomspace(60, 4000, 8) + rng.uniform(0, 6, 8))
-    return rows @ online.orthogonal(200, rng)
+    return rows @ streams.orthogonal(200, rng)
 
 
 def bursts(seed: int) -> Any:
     """Return slow sources that are silent nine tenths of the time, in bursts of 200 rows."""
     rng = np.random.default_rng(seed)
-    rows, mixing = online.slow(20_000, seed, D=200, noise=1.0)
+    rows, mixing = streams.slow(20_000, seed, D=200, noise=1.0)
     rows[:, :5] *= 3.0 * np.repeat(rng.random((100, 5)) < 0.1, 200, axis=0)
     return rows @ mixing
 
 
 def regimes(seed: int) -> Any:
     """Return a stream whose scale changes a hundredfold every 2500 rows."""
-    rows = online.mixed(20_000, seed, D=200, noise=1.0)
+    rows = streams.mixed(20_000, seed, D=200, noise=1.0)
     return rows * np.repeat(np.tile([0.1, 10.0], 4), 2500)[:, None]
 
 
 def weather(seed: int) -> Any:
     """Return a year of an airport's weather, every hour with the 23 before it."""
-    with online.data("nyc_weather.npz") as file:
+    with streams.data("nyc_weather.npz") as file:
         hours = file["values"][seed].astype(float)
     known = np.isfinite(hours)
     hours = np.where(known, hours, np.nanmean(hours, axis=0))
@@ -146,18 +146,18 @@ def weather(seed: int) -> Any:
 def turning(seed: int, angle: float) -> Any:
     """Return a stream whose sources turn by an angle in radians into other directions."""
     rng = np.random.default_rng(seed)
-    rows, mixing = online.slow(20_000, seed)
+    rows, mixing = streams.slow(20_000, seed)
     angles = np.linspace(0.0, angle, len(rows))[:, None]
     first, others = rows[:, :5].copy(), rows[:, 5:10].copy()
     rows[:, :5] = np.cos(angles) * first - np.sin(angles) * others
     rows[:, 5:10] = np.sin(angles) * first + np.cos(angles) * others
-    return rows @ mixing @ online.orthogonal(50, rng)
+    return rows @ mixing @ streams.orthogonal(50, rng)
 
 
 WALK = {"d": 10, "alpha": 0.2}
 STREAMS = [
-    *online.CASES,
-    Case("D=300, d=5, noise 2, n=3000", lambda k: online.mixed(3000, k, D=300), -np.inf),
+    *streams.CASES,
+    Case("D=300, d=5, noise 2, n=3000", lambda k: streams.mixed(3000, k, D=300), -np.inf),
     Case("twelve fast channels, D=784, n=10000", fast_channels, 0.95),
     Case("walk of views, n=5000", lambda k: walk(5000, k), 0.9, **WALK),
     Case("walk of views, n=20000", lambda k: walk(20_000, k), 0.95, **WALK),
@@ -237,7 +237,7 @@ def of_drift(angle: float, seed: int) -> Problem:
 
 
 def images(name: str) -> tuple[Any, Any]:
-    with online.data(name) as file:
+    with streams.data(name) as file:
         return file["images"].reshape(-1, 784) / 255.0, file["labels"]
 
 
@@ -318,7 +318,7 @@ def main() -> None:
     """Print the shares of every way in every case."""
     ways, lines, missing = [*WAYS, PEER], [], set()
     for name, file, made in problems():
-        if file and not online.at_hand(file):
+        if file and not streams.at_hand(file):
             missing.add(file)
             continue
         found = np.array([shares(made(seed), ways) for seed in SEEDS])

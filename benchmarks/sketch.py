@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg import eigvalsh
 from sklearn.decomposition import IncrementalPCA
 
-from benchmarks import online
+from benchmarks import _streams as streams
 from benchmarks._tools import console, race, show, stored_data
 from benchmarks.shares import fast_channels, turning_walk, walk
 from eigenstream import ClassSubspace, Sketch, SlowSubspace, StreamPCA
@@ -24,9 +24,9 @@ SHAPES = [(400, 10_000), (784, 5000), (2000, 3000), (5000, 2000)]
 
 #: Streams of five slow sources, by name: (rows, n_components, alpha).
 STREAMS: dict[str, tuple[Any, int, float]] = {
-    "D=400, n=4000": (lambda: online.mixed(4000, 0, D=400, noise=1.0), 5, 0.3),
-    "D=784, n=8000": (lambda: online.mixed(8000, 0, D=784, noise=1.0), 5, 0.3),
-    "D=784, n=8000, fast sources twice as large": (lambda: online.mixed(8000, 0, D=784), 5, 0.3),
+    "D=400, n=4000": (lambda: streams.mixed(4000, 0, D=400, noise=1.0), 5, 0.3),
+    "D=784, n=8000": (lambda: streams.mixed(8000, 0, D=784, noise=1.0), 5, 0.3),
+    "D=784, n=8000, fast sources twice as large": (lambda: streams.mixed(8000, 0, D=784), 5, 0.3),
     "twelve fast channels, D=784, n=10000": (lambda: fast_channels(0), 5, 0.3),
     "walk of views, n=5000": (lambda: walk(5000, 0), 10, 0.2),
     "turning views, n=5000": (lambda: turning_walk(5000, 0), 10, 0.2),
@@ -35,18 +35,18 @@ STREAMS: dict[str, tuple[Any, int, float]] = {
 
 def skewed(noise: float) -> Any:
     """Return slow sources whose directions are not orthogonal to those of fast ones."""
-    rows, mixing = online.slow(10_000, 0, D=500, noise=noise)
+    rows, mixing = streams.slow(10_000, 0, D=500, noise=noise)
     return rows @ (mixing + np.random.default_rng(1).standard_normal((500, 500)) / np.sqrt(500))
 
 
 #: Streams of ratios, by name: (rows, n_components, shrinkage).
 RATIOS: dict[str, tuple[Any, int, float]] = {
-    "D=500": (lambda: online.mixed(10_000, 0, D=500, noise=1.0), 5, 1e-3),
-    "D=500, slow variance 0.1": (lambda: online.mixed(10_000, 0, D=500, noise=10**0.5), 5, 1e-4),
-    "D=500, slow variance 0.03": (lambda: online.mixed(10_000, 0, D=500, noise=5.8), 5, 1e-4),
+    "D=500": (lambda: streams.mixed(10_000, 0, D=500, noise=1.0), 5, 1e-3),
+    "D=500, slow variance 0.1": (lambda: streams.mixed(10_000, 0, D=500, noise=10**0.5), 5, 1e-4),
+    "D=500, slow variance 0.03": (lambda: streams.mixed(10_000, 0, D=500, noise=5.8), 5, 1e-4),
     "D=500, slow variance 0.03, skewed": (lambda: skewed(5.8), 5, 1e-4),
     "walk of views, D=784": (lambda: walk(10_000, 0), 10, 1e-2),
-    "D=1000": (lambda: online.mixed(10_000, 0, D=1000, noise=1.0), 5, 1e-3),
+    "D=1000": (lambda: streams.mixed(10_000, 0, D=1000, noise=1.0), 5, 1e-3),
 }
 
 

@@ -12,7 +12,7 @@ from oracles import orthonormality_error
 # The streams are short and hard: outliers, fast channels, more components than there are.
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
-online = scripts.loaded("benchmarks/online.py")
+streams = scripts.loaded("benchmarks/_streams.py")
 
 
 def frames(n, d, D, spread, seed=0):
@@ -60,19 +60,19 @@ def quick(case):
     return "D=784" not in case.name and "D=300" not in case.name and "10000" not in case.name
 
 
-@pytest.mark.parametrize("case", list(filter(quick, online.CASES)), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", list(filter(quick, streams.CASES)), ids=lambda case: case.name)
 def test_one_pass_reaches_what_is_promised(case, request):
     if case.file:
         folder = request.getfixturevalue("data_folder")
         if not (folder / case.file).is_file():
             pytest.skip(f"no {case.file}")
-    assert min(online.share(case, seed) for seed in online.SEEDS) >= case.least
+    assert min(streams.share(case, seed) for seed in streams.SEEDS) >= case.least
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_a_short_stream_warns_and_takes_the_better_answer(seed):
-    rows = online.mixed(700, seed)
-    T, _ = online.best_of(rows, 0.3, 5)
+    rows = streams.mixed(700, seed)
+    T, _ = streams.best_of(rows, 0.3, 5)
     solver = Flow(5, weights=(0.3, 0.7), lag=1).update(rows)
     with pytest.warns(UserWarning, match="did not converge in 699 steps"):
         taken = solver.solution().components

@@ -135,7 +135,7 @@ class Frame(Sums):
         self.probes.add(block)
         closing = terms.closing()
         new, last = self._widen(block, closing, terms, merged or self.n_blocks < FULL_BLOCKS)
-        self._cut(new, last, terms)
+        self.cut(new, last, terms)
         for part in self.closing:
             del self.sums[part], self.forms[part], self.traces[part]
         self.n_blocks += 1
@@ -157,16 +157,16 @@ class Frame(Sums):
         G = G - (G @ self.basis.T) @ self.basis
         new = _orthonormal(G, self.n_features - len(self.basis)) @ G
         C = np.concatenate([K, V @ new.T], axis=1)
-        outer = {name: self.concentration * self._outside(name) for name in self.forms}
+        outer = {name: self.concentration * self.outside(name) for name in self.forms}
         self._extend(outer, len(new))
         self.basis = np.concatenate([self.basis, new])
-        members = later._members()
+        members = later.members()
         for part, trace in later.traces.items():
             name = later.sums[part]
             form, total = later.forms.get(name), sum(later.traces[p] for p in members[name])
             if form is None:
                 continue
-            mean = later.concentration * later._outside(name)
+            mean = later.concentration * later.outside(name)
             form = mean * np.eye(C.shape[1]) + C.T @ (form - mean * np.eye(len(C))) @ C
             self._add_form(part, trace / total * form if len(members[name]) > 1 else form)
             self.traces[part] = self.traces.get(part, 0.0) + trace
@@ -192,8 +192,8 @@ class Frame(Sums):
             traces = [share * self.traces.get(part, 0.0) for part, share in chosen.items()]
             fresh.sums[name], fresh.traces[name] = name, terms.n_rows * sum(traces)
             weights = {k: w for k, w in of_sums.items() if sign * (w if k != START else -1.0) > 0.0}
-            fresh.forms[name] = self._combined(weights)
-        fresh._cut(np.zeros((0, self.n_features)), np.zeros((0, len(self.basis))), terms)
+            fresh.forms[name] = self.combined(weights)
+        fresh.cut(np.zeros((0, self.n_features)), np.zeros((0, len(self.basis))), terms)
         return fresh
 
     def split(self, n: int) -> "Frame":
@@ -209,9 +209,9 @@ class Frame(Sums):
 
     def operator(self, terms: Terms, held_out: Parts = NOTHING) -> MatrixOperator:
         """Return A and B along the frame, with mean eigenvalues in all other directions."""
-        return copy(self)._closed(terms, held_out)
+        return copy(self).close(terms, held_out)
 
-    def _closed(self, terms: Terms, held_out: Parts) -> MatrixOperator:
+    def close(self, terms: Terms, held_out: Parts) -> MatrixOperator:
         """Add the closing terms to this copy, and return A and B."""
         closing = terms.closing(held_out)
         self.sums, self.traces = dict(self.sums), dict(self.traces)
@@ -222,16 +222,16 @@ class Frame(Sums):
         self.basis = corrected(self.basis)
         self._pad()
         shares, penalised = self._sides(terms, held_out)
-        reward = self._combined(self._of_sums(shares))
-        penalty = self._combined(self._of_sums(penalised))
+        reward = self.combined(self.of_sums(shares))
+        penalty = self.combined(self.of_sums(penalised))
         if START in self.forms:
             penalty -= self.forms[START] / (max(terms.n_rows, 1) * self.weights[1])
         return MatrixOperator(
             reward,
             penalty,
             basis=self.basis,
-            trace=self._trace(shares),
-            penalty_trace=self._trace(penalised),
+            trace=self.trace(shares),
+            penalty_trace=self.trace(penalised),
             floor=terms.floor,
         )
 
@@ -251,7 +251,7 @@ class Frame(Sums):
         matrix = operator.matrix(weights)
         values, turn = np.linalg.eigh(matrix)
         values, turn = values[::-1], turn[:, ::-1]
-        d, trace = self.n_components, self._trace(terms.shares(weights))
+        d, trace = self.n_components, self.trace(terms.shares(weights))
         n_outside = max(self.n_features - len(operator.basis), 1)
         outside = float(trace - np.trace(matrix)) / n_outside
         # Errors lie along the best discarded directions more than along others.
@@ -269,7 +269,7 @@ class Frame(Sums):
 
     def _pad(self) -> None:
         """Add directions outside the frame, whose eigenvalues may be larger than those inside."""
-        r, outer = len(self.basis), {name: self._outside(name) for name in self.forms}
+        r, outer = len(self.basis), {name: self.outside(name) for name in self.forms}
         extra = min(self.n_components, self.n_features - r)
         rest = np.eye(r + extra, self.n_features)
         rest -= (rest @ self.basis.T) @ self.basis
@@ -325,7 +325,7 @@ class Frame(Sums):
         self, rows: "TermRows", K: Float64s, terms: Terms, *, learns: bool
     ) -> dict[Part, float]:
         """Return the eigenvalue of each sum along a new direction."""
-        outer = {name: self._outside(name) for name in self.forms}
+        outer = {name: self.outside(name) for name in self.forms}
         shares = self._scaled(terms)
         if sum(shares.get(name, 0.0) * value for name, value in outer.items()) >= 0.0:
             return outer
@@ -338,7 +338,7 @@ class Frame(Sums):
         if len(self.basis) <= self.n_components or self.forgets or not learns:
             return outer
         sigma = sum(shares.get(name, 0.0) * value for name, value in outer.items())
-        total, of_parts = self._combined(shares), self._of_parts(terms)
+        total, of_parts = self.combined(shares), self._of_parts(terms)
         for part, places, _ in (each for each in rows.terms if each.closes):
             total += of_parts[part] * (K[places].T @ K[places])
         lam = float(np.linalg.eigvalsh(total)[-self.n_components])
@@ -347,9 +347,9 @@ class Frame(Sums):
         name = BEFORE[1] if BEFORE[1] in outer else START
         return outer | {name: outer.get(name, 0.0) + start}
 
-    def _cut(self, new: Float64s, last: Float64s, terms: Terms) -> None:
+    def cut(self, new: Float64s, last: Float64s, terms: Terms) -> None:
         """Cut the enlarged frame to the ends of the spectrum of T and the closing terms."""
-        total = self._combined(self._scaled(terms))
+        total = self.combined(self._scaled(terms))
         Z = np.linalg.eigh(total)[1]
         size = len(Z)
         if size > self.highest + self.lowest:
@@ -368,17 +368,17 @@ class Frame(Sums):
 
     # ---- the sums --------------------------------------------------------------------------
 
-    def _members(self) -> dict[Part, list[Part]]:
+    def members(self) -> dict[Part, list[Part]]:
         """Return the parts of each sum."""
         members: dict[Part, list[Part]] = {}
         for part, name in self.sums.items():
             members.setdefault(name, []).append(part)
         return members
 
-    def _of_sums(self, shares: Shares) -> dict[Part, float]:
+    def of_sums(self, shares: Shares) -> dict[Part, float]:
         """Return the share of each sum, which is the mean over its parts weighted by trace."""
         sums = {}
-        for name, parts in self._members().items():
+        for name, parts in self.members().items():
             weights = np.array([self.traces.get(part, 0.0) for part in parts]) + 1e-300
             sums[name] = float(weights @ [shares.get(part, 0.0) for part in parts] / weights.sum())
         return sums
@@ -394,19 +394,21 @@ class Frame(Sums):
 
     def _scaled(self, terms: Terms) -> dict[Part, float]:
         """Return the share of each sum in T, times the number of rows."""
-        return self._of_sums(self._of_parts(terms) | dict.fromkeys((*BEFORE, START), 1.0))
+        return self.of_sums(self._of_parts(terms) | dict.fromkeys((*BEFORE, START), 1.0))
 
-    def _combined(self, shares: Shares) -> Float64s:
+    def combined(self, shares: Shares) -> Float64s:
+        """Return the total of the sums by their shares, along the frame."""
         size = len(self.basis) if not self.forms else len(next(iter(self.forms.values())))
         total = np.zeros((size, size))
         for name, form in self.forms.items():
             total += shares.get(name, 0.0) * form
         return total
 
-    def _trace(self, shares: Shares) -> float:
+    def trace(self, shares: Shares) -> float:
+        """Return the total of the traces of the parts by their shares."""
         return sum(shares.get(part, 0.0) * trace for part, trace in self.traces.items())
 
-    def _outside(self, name: Part) -> float:
+    def outside(self, name: Part) -> float:
         """Return the mean eigenvalue of a sum outside the frame."""
         trace = sum(self.traces.get(part, 0.0) for part, of in self.sums.items() if of == name)
         left = trace - float(np.trace(self.forms[name]))
@@ -422,7 +424,7 @@ class Frame(Sums):
 
     def _add_form(self, part: Part, form: Float64s, closes: bool = False) -> None:
         if part not in self.sums:
-            own = [name for name in self._members() if name not in (START, *BEFORE)]
+            own = [name for name in self.members() if name not in (START, *BEFORE)]
             many = not closes and len(own) >= MOST_SUMS
             self.sums[part] = own[len(self.sums) % len(own)] if many else part
         name = self.sums[part]

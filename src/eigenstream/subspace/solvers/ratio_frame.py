@@ -113,7 +113,7 @@ class RatioFrame(Frame):
             moved = self.basis * ratios
             others = float((ratios**2).sum() - (moved**2).sum())
             other.traces = self.traces | {
-                name: float((moved * (form @ moved)).sum()) + self._outside(name) * others
+                name: float((moved * (form @ moved)).sum()) + self.outside(name) * others
                 for name, form in self.forms.items()
                 if name != START
             }
@@ -136,8 +136,8 @@ class RatioFrame(Frame):
         fresh.before = float(self.ratios(terms).sum())
         fresh.basis, fresh.n_blocks, fresh.n_before = earlier.basis, self.n_blocks, PRIOR
         for name, (shares, _) in zip(BEFORE, terms.sides(), strict=True):
-            fresh.sums[name], fresh.traces[name] = name, PRIOR * earlier._trace(shares)
-            fresh.forms[name] = PRIOR * earlier._combined(earlier._of_sums(shares))
+            fresh.sums[name], fresh.traces[name] = name, PRIOR * earlier.trace(shares)
+            fresh.forms[name] = PRIOR * earlier.combined(earlier.of_sums(shares))
         return fresh
 
     @property
@@ -190,12 +190,12 @@ class RatioFrame(Frame):
             n = total + self.n_before or 1.0
             # Closing terms count the rows of all passes.
             shares = {k: w if k in self.closing else w * total / n for k, w in shares.items()}
-            of_sums = self._of_sums(shares | {name: 1.0 / n})
-            outside.append(sum(of_sums[k] * self._outside(k) for k in self.forms))
-            trace = self._trace(shares | {name: 1.0 / n})
+            of_sums = self.of_sums(shares | {name: 1.0 / n})
+            outside.append(sum(of_sums[k] * self.outside(k) for k in self.forms))
+            trace = self.trace(shares | {name: 1.0 / n})
             if name == BEFORE[1]:
                 of_sums[START] = -1.0 / n
-            sums.append(self._combined(of_sums))
+            sums.append(self.combined(of_sums))
         A, B = sums
         ridge = self.shrinkage * trace / max(self._n_varying, 1)
         B = (1.0 - self.shrinkage) * B + ridge * np.eye(len(B))
@@ -217,15 +217,15 @@ class RatioFrame(Frame):
         along = K @ np.concatenate([pairs.vectors, least], axis=1)
         return along, lambda Y: (a - b * theta) * Y
 
-    def _outside(self, name: Part) -> float:
+    def outside(self, name: Part) -> float:
         """Return the mean eigenvalue of a sum outside the frame."""
-        return 0.0 if name == START else max(super()._outside(name), 0.0)
+        return 0.0 if name == START else max(super().outside(name), 0.0)
 
     def _starting_values(
         self, rows: frame.TermRows, K: Float64s, terms: Terms, *, learns: bool
     ) -> dict[Part, float]:
         """Return the eigenvalue of each sum along a new direction."""
-        outer = {name: self._outside(name) for name in self.forms}
+        outer = {name: self.outside(name) for name in self.forms}
         if len(self.basis) <= self.n_components or not self.n_blocks or not learns:
             return outer
         guide, a, b, n = self._guide(terms)
@@ -237,7 +237,7 @@ class RatioFrame(Frame):
             START: n * min(frame.GAP_SHARE * max(b + ridge - a / (CAUTION * mu), 0.0), b)
         }
 
-    def _cut(self, new: Float64s, last: Float64s, terms: Terms) -> None:
+    def cut(self, new: Float64s, last: Float64s, terms: Terms) -> None:
         """Cut the enlarged frame to the three kinds of directions."""
         guide = self._guide(terms)[0]
         if (size := len(guide.reward)) <= self.highest + self.lowest:

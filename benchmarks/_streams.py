@@ -1,8 +1,6 @@
-"""The answers of one pass with learning_rate="auto" on easy and on difficult streams.
+"""Easy and difficult streams, and the least share of the optimum that one pass of the flow reaches.
 
-The share of the batch optimum, tr V T V^T over the sum of the top eigenvalues, of the T of each
-stream itself, for three seeds. Below 0: the optimum is a small positive sum among large negative
-eigenvalues. Cases on real data are left out where EIGENSTREAM_DATA names no folder that holds them.
+Cases on real data need the folder EIGENSTREAM_DATA.
 """
 
 import os
@@ -15,9 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks._tools import console, show
 from eigenstream import Flow, SlowSubspace, StreamPCA
-from eigenstream.schedules import Auto
 
 SEEDS = (0, 1, 2)
 
@@ -143,11 +139,11 @@ def best_of(rows: Any, alpha: float, d: int) -> tuple[Any, float]:
     return T, float(np.linalg.eigvalsh(T)[-d:].sum())
 
 
-def share(case: Case, seed: int, schedule: Any = "auto") -> float:
+def share(case: Case, seed: int) -> float:
     """Return what one pass captures of a case's optimum."""
     rows = case.rows(seed)
     T, best = best_of(rows, case.alpha, case.d)
-    options = {"solver": Flow(schedule, random_state=seed)}
+    options = {"solver": Flow(random_state=seed)}
     if case.alpha == 1.0:
         estimator = StreamPCA(case.d, **options)
     else:
@@ -156,27 +152,3 @@ def share(case: Case, seed: int, schedule: Any = "auto") -> float:
         warnings.filterwarnings("ignore", "after .* steps the average")
         V = estimator.fit(rows).components_
     return float(np.trace(V @ T @ V.T)) / best
-
-
-def main() -> None:
-    """Print the table; ``benchmarks shares`` prints one of all ways to learn."""
-    table, missing = [], set()
-    for case in CASES:
-        if case.file and not at_hand(case.file):
-            missing.add(case.file)
-            continue
-        found = [[share(case, k, s) for k in SEEDS] for s in ("auto", Auto(averaging=None))]
-        table.append(
-            [case.name, *(f"{np.mean(f):.4f} ({min(f):.4f})" for f in found), f"{case.least:g}"]
-        )
-    show(
-        'Share of the optimum after one pass of learning_rate="auto": mean (worst) of three seeds',
-        ["", "answer", "plain last iterate", "promised"],
-        table,
-    )
-    if missing:
-        console.print(f"left out: no {', '.join(sorted(missing))} in EIGENSTREAM_DATA")
-
-
-if __name__ == "__main__":
-    main()
