@@ -30,8 +30,8 @@ GOOD_PRODUCT, IDENTITY_ABOVE = 0.7, 5.0
 RANK_TOLERANCE = 1e-12
 
 
-#: A fit raises if this number of n x n matrices exceeds the memory. criterion="difference" with a
-#: number eta holds 2 or 3 of them, and ratios chosen on held-out classes or pairs up to 28.
+#: A fit raises if this number of n x n matrices exceeds the memory. A difference with given weights
+#: holds 2 or 3 of them. Ratios that are chosen on held-out classes or pairs hold up to 28.
 MATRICES = 8
 
 #: Kernel values computed at a time (32 MB).
