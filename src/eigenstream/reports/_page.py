@@ -246,8 +246,9 @@ def cell_text(value: Any, form: str) -> str:
     >>> cell_text(1234.5, ",.4g"), cell_text(np.nan, ".2g"), cell_text("5 [4, 6]", "")
     ('1,234', '–', '5 [4, 6]')
     """
-    text = isinstance(value, str)
-    return value if text else "–" if np.isnan(value) else format(value, form)
+    if isinstance(value, str):
+        return value
+    return "–" if np.isnan(value) else "∞" if np.isinf(value) else format(value, form)
 
 
 def _spectrum(estimator: Estimator, dt: float, unit: str) -> list[PageTable]:
@@ -283,7 +284,7 @@ def _spectrum(estimator: Estimator, dt: float, unit: str) -> list[PageTable]:
     columns.append((f"on other rows, {unit}", dt * test.timescales, ",.4g"))
     if modes is not None:
         columns.append((f"period, {unit}", dt * modes, ",.4g"))
-    caption = f"The time scale is −{lag:g} / log({rate}). {CHANCE}"
+    caption = f"The time scale is −{lag:.4g} / log({rate}). {CHANCE}"
     caption += " Brackets are 95 % intervals." * (bars is not None)
     return [*tables, _table(kind, columns, caption)]
 
@@ -394,10 +395,10 @@ def _statistics(estimator: Estimator, leading: Leading) -> PageTable:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # a column without values
         columns: list[tuple[str, Any, str]] = [
-            ("smallest", np.nanmin(rows, axis=0), ".5g"),
-            ("mean", np.nanmean(rows, axis=0), ".5g"),
-            ("largest", np.nanmax(rows, axis=0), ".5g"),
-            ("deviation", np.nanstd(rows, axis=0), ".5g"),
+            ("min", np.nanmin(rows, axis=0), ".4g"),
+            ("mean", np.nanmean(rows, axis=0), ".4g"),
+            ("max", np.nanmax(rows, axis=0), ".4g"),
+            ("sd", np.nanstd(rows, axis=0), ".4g"),
         ]
     columns.append(("missing", np.isnan(rows).mean(axis=0), ".2%"))
     return _table("column", columns, f"Of the first {len(rows):,} rows.", names)
