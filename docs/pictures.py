@@ -81,7 +81,7 @@ def make_theory() -> None:
     }
     plotting.bounds(profiles, 10, ax=left)
     rows = Autoregressive((0.99, 0.95, 0.9, 0.5, 0.3, 0.1), random_state=0).take(20_000)
-    path = SlowSubspace(3).fit(rows).path(np.linspace(0.005, 1, 200))
+    path = SlowSubspace(3).fit(rows).path(np.geomspace(0.005, 1, 200))
     plotting.alphas(path, ax=right)
     for ax in (left, right):
         ax.grid(True, alpha=0.15)
