@@ -2,6 +2,7 @@
 
 import html
 import inspect
+import logging
 import pkgutil
 import re
 import sys
@@ -24,6 +25,8 @@ from typer.main import get_command
 import eigenstream
 
 mpl.use("Agg")
+# The outputs of scripts would show that loops are compiled, and the folder of the cache.
+logging.getLogger("eigenstream").setLevel(logging.ERROR)
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 import notebooks  # noqa: E402
