@@ -243,8 +243,8 @@ def _table(
 def cell_text(value: Any, form: str) -> str:
     """Return unchanged text, a number in a format, or a dash for NaN.
 
-    >>> cell_text(1234.5, ",.4g"), cell_text(np.nan, ".2g"), cell_text("5 [4, 6]", "")
-    ('1,234', '–', '5 [4, 6]')
+    >>> [cell_text(value, ",.4g") for value in (1234.5, np.nan, "5 [4, 6]")]
+    ['1,234', '–', '5 [4, 6]']
     """
     if isinstance(value, str):
         return value
