@@ -58,31 +58,31 @@ def main(arguments: list[str] | None = None) -> None:
             f"--{effort}", dest="effort", action="store_const", const=effort, help=what
         )
     parser.set_defaults(effort="default")
-    given = parser.parse_args(arguments)
-    if not given.names:
+    options = parser.parse_args(arguments)
+    if not options.names:
         for name, paper in PAPERS.items():
             print(f"{name:20} {paper.summary}")
         return
-    unknown = set(given.names) - {*PAPERS, "all"}
+    unknown = set(options.names) - {*PAPERS, "all"}
     if unknown:
         parser.error(f"no paper is called {min(unknown)}. Use one of {', '.join(PAPERS)}, or all.")
-    if given.seeds < 1:
-        parser.error(f"--seeds {given.seeds} is not positive. Use 1 or more.")
-    names = list(PAPERS) if "all" in given.names else list(dict.fromkeys(given.names))
-    given.out.mkdir(parents=True, exist_ok=True)
+    if options.seeds < 1:
+        parser.error(f"--seeds {options.seeds} is not positive. Use 1 or more.")
+    names = list(PAPERS) if "all" in options.names else list(dict.fromkeys(options.names))
+    options.out.mkdir(parents=True, exist_ok=True)
     for name in names:
         if (missing := data.missing(*PAPERS[name].files)) is not None:
-            if "all" not in given.names:
+            if "all" not in options.names:
                 parser.error(f"{name}: {missing}")
             print(f"{name} is skipped: {missing}", file=sys.stderr)
             continue
         print(name, file=sys.stderr)
         start = perf_counter()
         with one_line_warnings():
-            outcome = PAPERS[name].run(given.effort, given.seeds, Lines())
-        page = given.out / f"{name}.html"
-        flag = "" if given.effort == "default" else f" --{given.effort}"
-        command = f"python -m papers {name}{flag} --seeds {given.seeds}"
+            outcome = PAPERS[name].run(options.effort, options.seeds, Lines())
+        page = options.out / f"{name}.html"
+        flag = "" if options.effort == "default" else f" --{options.effort}"
+        command = f"python -m papers {name}{flag} --seeds {options.seeds}"
         report = replace(outcome.report, command=command)
         page.write_text(report.html(), encoding="utf-8")
         page.with_suffix(".json").write_text(

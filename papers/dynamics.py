@@ -111,16 +111,16 @@ def rest_states(seed: int, n: int) -> tuple[Section, dict[str, Any]]:
     R, S = np.array([R[0] for R, _ in states]).T
     lines = {"R": (etas, R), "S": (etas, S), "Q": (etas, [Q[0, 0] for _, Q in states])}
     tried = (0.2, 0.6, 1.0, 1.4, 1.7)
-    kept: dict[str, list[Any]] = {name: [] for name in lines}
+    overlaps_by_name: dict[str, list[Any]] = {name: [] for name in lines}
     for eta in tried:
         model = CompetitiveDynamics(np.eye(2), learning_rate=eta)
         start = pair.specialised(eta)
         runs = model.simulate(*start, [30.0], n_features=n, runs=RUNS, random_state=seed)
         overlaps = np.sort(runs.R[:, 0].reshape(RUNS, 4), axis=1)
-        kept["R"].append(mean_and_error(overlaps[:, 2:].mean(axis=1)))
-        kept["S"].append(mean_and_error(overlaps[:, :2].mean(axis=1)))
-        kept["Q"].append(mean_and_error(runs.Q[:, 0, [0, 1], [0, 1]].mean(axis=1)))
-    points = {name: (tried, *np.array(values).T) for name, values in kept.items()}
+        overlaps_by_name["R"].append(mean_and_error(overlaps[:, 2:].mean(axis=1)))
+        overlaps_by_name["S"].append(mean_and_error(overlaps[:, :2].mean(axis=1)))
+        overlaps_by_name["Q"].append(mean_and_error(runs.Q[:, 0, [0, 1], [0, 1]].mean(axis=1)))
+    points = {name: (tried, *np.array(values).T) for name, values in overlaps_by_name.items()}
     fits = fitting_strengths()
     text = (
         "b = 1 is chosen: the figure's own is not printed. S(0) = -0.1996: the prototypes "
@@ -150,7 +150,7 @@ def rest_states(seed: int, n: int) -> tuple[Section, dict[str, Any]]:
         ),
     )
     numbers = {"learning rate": list(tried), "b of the axes": fits} | {
-        k: [list(map(float, v)) for v in vs] for k, vs in kept.items()
+        k: [list(map(float, v)) for v in vs] for k, vs in overlaps_by_name.items()
     }
     return Section("Figure 2: the specialised state", "", blocks), numbers
 
@@ -203,7 +203,7 @@ def neighborhoods(seed: int, n: int) -> tuple[Section, dict[str, Any]]:
     }
     fine, coarse = np.linspace(0, 60, 121), np.linspace(0, 60, 11)
     R, Q = 0.3 * centres, 0.2 * np.eye(3)
-    lines, points, away = {}, {}, []
+    lines, points, deviations = {}, {}, []
     for name, shares in {
         "winner": None,
         "chain": kinds["chain"](0.4),
@@ -214,7 +214,7 @@ def neighborhoods(seed: int, n: int) -> tuple[Section, dict[str, Any]]:
         lines[name] = (fine, model.solve(R, Q, fine).R[:, 0, 0])
         points[name] = (coarse, *mean_and_error(runs.R[:, :, 0, 0]))
         mean, error = points[name][1:]
-        away.append(np.abs(mean - lines[name][1][::12])[1:] / error[1:])
+        deviations.append(np.abs(mean - lines[name][1][::12])[1:] / error[1:])
     ends: dict[str, list[float]] = {}
     times, levels = np.linspace(0, 400, 201), (0.0, 0.2, 0.6)
     for kind, shares_of in kinds.items():
@@ -245,7 +245,7 @@ def neighborhoods(seed: int, n: int) -> tuple[Section, dict[str, Any]]:
         ),
     )
     text = "Units of a chain, or of the second rank and later, learn with a share of the winner's."
-    numbers = {"ends": ends, "rms z": float(np.sqrt(np.mean(np.square(away))))}
+    numbers = {"ends": ends, "rms z": float(np.sqrt(np.mean(np.square(deviations))))}
     return Section("Maps and neural gas", text, blocks), numbers
 
 
@@ -297,16 +297,16 @@ def two_units(seed: int, n: int) -> tuple[Section, dict[str, Any]]:
     half = float(model.fixed_point()[0][1, 1]) / 2
     ends = [course.when(np.abs(course.R[:, 1, 1]), half) for course in courses.values()]
     errors = {f"{-np.log10(X):.0f}": (times, course.error) for X, course in courses.items()}
-    some, points, means = DEVIATIONS[::3], {}, {}
+    starts, points, means = DEVIATIONS[::3], {}, {}
     for size, runs in ((n // 4, 24), (5 * n // 2, RUNS)):
         grid, first_times = np.arange(0.0, 130.0), []
-        for X in some:
+        for X in starts:
             chain = model.simulate(
                 *pair_start(X), grid, n_features=size, runs=runs, random_state=seed
             )
             above = np.abs(chain.R[:, :, 1, 1]) > half
             first_times.append(mean_and_error(grid[np.where(above.any(1), above.argmax(1), -1)]))
-        points[f"N = {size}"] = (some, *np.array(first_times).T)
+        points[f"N = {size}"] = (starts, *np.array(first_times).T)
         means[f"N = {size}"] = [float(mean) for mean, _ in first_times]
     slope = float(np.polyfit(np.log(DEVIATIONS), ends, 1)[0])
     lengths = plotting.courses(

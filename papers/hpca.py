@@ -235,12 +235,12 @@ def learned(task: Task, way: Way, column: Column, effort: Effort) -> tuple[Any, 
         directions = reweighted(rows, task.labels[few], column.dimensions)
         project = FunctionTransformer(lambda images: mapped.transform(images) @ directions)
         return project, {"d": directions.shape[1], "C": gammas[0]}
-    some: Any = slice(None)
+    searched: Any = slice(None)
     if way.space == "kernel":
-        some = some_of_each(task.labels, SEARCH_ROWS[effort])
+        searched = some_of_each(task.labels, SEARCH_ROWS[effort])
     best: tuple[float, Any, Any] = (np.inf, None, None)
     for gamma in gammas:
-        fitted = estimator(gamma, way.rule).fit(task.rows[some], task.labels[some])
+        fitted = estimator(gamma, way.rule).fit(task.rows[searched], task.labels[searched])
         loss = float(fitted.result_.choice.losses.min())
         if loss < best[0] - 1e-9:
             best = loss, gamma, fitted
@@ -442,13 +442,13 @@ def rings_of(rows: Any, labels: Any, eta: float) -> tuple[Any, int, Any]:
 
     D and S are the mean outer products of differences over different and over same pairs.
     """
-    whole = len(rows) * rows.T @ rows - np.outer(rows.sum(0), rows.sum(0))
-    same, pairs = np.zeros_like(whole), 0
+    of_all_pairs = len(rows) * rows.T @ rows - np.outer(rows.sum(0), rows.sum(0))
+    same, pairs = np.zeros_like(of_all_pairs), 0
     for name in np.unique(labels):
-        mine = rows[labels == name]
-        same += len(mine) * mine.T @ mine - np.outer(mine.sum(0), mine.sum(0))
-        pairs += len(mine) ** 2 - len(mine)
-    different = (whole - same) / (len(rows) ** 2 - len(rows) - pairs)
+        of_class = rows[labels == name]
+        same += len(of_class) * of_class.T @ of_class - np.outer(of_class.sum(0), of_class.sum(0))
+        pairs += len(of_class) ** 2 - len(of_class)
+    different = (of_all_pairs - same) / (len(rows) ** 2 - len(rows) - pairs)
     values, vectors = np.linalg.eigh(eta * different - same / pairs)
     n = int((values > 1e-12 * np.abs(values).max()).sum())
     directions = vectors.T[::-1][: 2 * n]
@@ -504,22 +504,24 @@ def rendered_task(motion: Any, page: str, seed: int, count: int, font: str = FON
 def faces(effort: Effort, seeds: int) -> Iterator[list[Task]]:
     """Yield two splits by class numbers, then random splits that do not depend on ``seeds``."""
     images, people = data.labelled("orl_faces.npz")
-    whole, _ = data.labelled("orl_faces.npz", data.FULL_HEIGHT)
+    every_pixel, _ = data.labelled("orl_faces.npz", data.FULL_HEIGHT)
     rng, names = np.random.default_rng(0), np.unique(people)
     splits = {"tiny": 1, "quick": 4, "default": 20, "full": 20}[effort]
 
-    def tasks(test: str, known: Any, kinds: Mapping[str, Any]) -> list[Task]:
-        mine = np.isin(people, known)
+    def tasks(test: str, learned_people: Any, kinds: Mapping[str, Any]) -> list[Task]:
+        is_learned = np.isin(people, learned_people)
         by_kind = []
         for name, gray in kinds.items():
             rows = unit(gray)
-            tests = {f"9 people, {test}": (rows[~mine], people[~mine])}
-            by_kind.append(Task(name, rows[mine], people[mine], tests, KERNELS, gray[~mine]))
+            tests = {f"9 people, {test}": (rows[~is_learned], people[~is_learned])}
+            by_kind.append(
+                Task(name, rows[is_learned], people[is_learned], tests, KERNELS, gray[~is_learned])
+            )
         return by_kind
 
     kinds = {"photographs": images, "negatives": 1.0 - images}
     yield tasks("32 to 40", names[:31], kinds)
-    yield tasks("1 to 9, every pixel", names[9:], {"photographs": whole})
+    yield tasks("1 to 9, every pixel", names[9:], {"photographs": every_pixel})
     for _ in range(splits):
         yield tasks("at random", rng.permutation(names)[:31], kinds)
 

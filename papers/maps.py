@@ -87,8 +87,8 @@ def in_the_plane(seeds: int, steps: int) -> tuple[list[Section], list[Any], dict
                 quality.append(som.evaluate(draw(rng, 5000)))
                 if seed == 0:
                     blocks += drawn(f"{name}: {net}", som, rows, frames, steps)
-            errors = [one.quantization_error for one in quality]
-            folds = [one.topographic_error for one in quality]
+            errors = [errors_of_map.quantization_error for errors_of_map in quality]
+            folds = [errors_of_map.topographic_error for errors_of_map in quality]
             table.append((f"{name}, {net}", mean_with_spread(errors), mean_with_spread(folds)))
             numbers[f"{name}, {net}"] = {"quantization": errors, "topographic": folds}
         sections.append(Section(f"Over a {name}", TEXTS[name], blocks))
@@ -133,14 +133,14 @@ def digits(seeds: int, passes: int) -> tuple[Section, list[Any], dict[str, Any]]
     som, numbers = maps[0], {}
     class_map = som.class_map(rows, labels)
     measures: dict[str, Callable[[Any], float]] = {
-        "quantisation error": lambda one: float(one.quantization_error_),
-        "topographic error": lambda one: float(one.topographic_error_),
-        "trustworthiness": lambda one: float(one.trustworthiness(rows)),
-        "purity": lambda one: float(one.class_map(rows, labels).purity),
+        "quantisation error": lambda som: float(som.quantization_error_),
+        "topographic error": lambda som: float(som.topographic_error_),
+        "trustworthiness": lambda som: float(som.trustworthiness(rows)),
+        "purity": lambda som: float(som.class_map(rows, labels).purity),
     }
     table = []
     for name, measure in measures.items():
-        numbers[name] = [measure(one) for one in maps]
+        numbers[name] = [measure(som) for som in maps]
         table.append((name, mean_with_spread(numbers[name])))
     images = plotting.gray(som.prototypes_, 8)
     planes = {

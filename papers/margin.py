@@ -46,7 +46,7 @@ def run(effort: Effort, seeds: int, clock: Clock) -> Outcome:
     """Sweep c and gamma with two kernels."""
     #: By kernel: (seeds, margins, thresholds, figures), and the figures of held-out classes.
     grids_by_kernel: dict[str, list[Any]] = {"the paper's C": [], "a flatter kernel": []}
-    held: dict[str, list[Any]] = {name: [] for name in grids_by_kernel}
+    on_held_out: dict[str, list[Any]] = {name: [] for name in grids_by_kernel}
     count = IMAGES[effort]
     for seed in range(seeds):
         task = rendered_task("both", "white page", seed, count)
@@ -65,9 +65,9 @@ def run(effort: Effort, seeds: int, clock: Clock) -> Outcome:
                 clock.advance(1)
             grids_by_kernel[name].append(grid)
             learner = ClassSubspace(DIRECTIONS, **how).fit(task.rows, task.labels)
-            held[name].append((learner.eta_, *figures(learner, *test)[1:]))
+            on_held_out[name].append((learner.eta_, *figures(learner, *test)[1:]))
     sweeps = {name: np.array(grids) for name, grids in grids_by_kernel.items()}
-    tables = [table_of(name, sweep, held[name], count) for name, sweep in sweeps.items()]
+    tables = [table_of(name, sweep, on_held_out[name], count) for name, sweep in sweeps.items()]
     joined = PageTable(tables[0].header, [row for table in tables for row in table.rows])
     report = Report(
         title="Which margin, which threshold? What the margin risk would choose",
@@ -97,7 +97,7 @@ def run(effort: Effort, seeds: int, clock: Clock) -> Outcome:
         "thresholds": THRESHOLDS,
         "margins": MARGINS,
         "margin risk, error, R*": {name: sweep.tolist() for name, sweep in sweeps.items()},
-        "held-out classes: eta, error, R*": held,
+        "held-out classes: eta, error, R*": on_held_out,
     }
     return Outcome(joined, report, numbers)
 
@@ -107,21 +107,21 @@ def choices(sweep: Any) -> Any:
     return np.round(sweep[..., 0], 9).argmin(axis=2)
 
 
-def table_of(name: str, sweep: Any, held: list[Any], count: int) -> PageTable:
+def table_of(name: str, sweep: Any, on_held_out: list[Any], count: int) -> PageTable:
     """Return a row for each margin: its choice, and the test results of that choice."""
     rows = []
     for k, margin in enumerate(MARGINS):
         picks = choices(sweep)[:, k]
         chosen = sweep[np.arange(len(sweep)), k, picks]
         cs = sorted({THRESHOLDS[pick] for pick in picks})
-        kept = chosen[:, 0].min() < 0.5 - 1e-3  # else every threshold has the risk of guessing
+        is_chosen = chosen[:, 0].min() < 0.5 - 1e-3  # else every threshold has the risk of guessing
         text = " to ".join(f"{c:g}" for c in dict.fromkeys((cs[0], cs[-1])))
         adds = pair_bound(10 * count, DIRECTIONS, margin, 0.05, empirical_risk=0.0).value
-        cells = [mean_with_spread(chosen[:, what]) if kept else "" for what in range(3)]
+        cells = [mean_with_spread(chosen[:, what]) if is_chosen else "" for what in range(3)]
         least = mean_with_spread(sweep[:, k, :, 1].min(axis=1))
         gamma = f"{name}: gamma {margin:g}"
-        rows.append((gamma, text if kept else "none", *cells, least, f"{adds:.0f}"))
-    eta, error, risk = zip(*held, strict=True)
+        rows.append((gamma, text if is_chosen else "none", *cells, least, f"{adds:.0f}"))
+    eta, error, risk = zip(*on_held_out, strict=True)
     last = (mean_with_spread(error), mean_with_spread(risk), "", "")
     rows.append((f"{name}: held-out classes", f"eta{NARROW}{np.mean(eta):.2g}", "", *last))
     return PageTable(

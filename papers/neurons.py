@@ -211,18 +211,20 @@ def oja(seeds: int, steps: int) -> Lesson:
         top = vectors[:, -1]
         start = np.array([[1.0, 0.3]]) * np.sign(top[0] + 0.3 * top[1])
         rate = Power(1.0, 50.0)
-        made = {"center": False, "init": start, "record_every": 1}
-        neuron = OjaNeuron(form="linear", learning_rate=rate, **made).partial_fit(rows)
+        options = {"center": False, "init": start, "record_every": 1}
+        neuron = OjaNeuron(form="linear", learning_rate=rate, **options).partial_fit(rows)
         w = neuron.components_[0]
         angles.append(float(degrees(w, top)))
         variances.append(float((neuron.transform(rows) ** 2).mean() / values[-1]))
         norms.append(float(np.linalg.norm(w)))
-        slow = OjaNeuron(form="hebb", learning_rate=Constant(0.002), **made)
+        slow = OjaNeuron(form="hebb", learning_rate=Constant(0.002), **options)
         lengths = [np.linalg.norm(slow.partial_fit(part).components_) for part in halves(rows)]
         # Once it has turned, the length grows by 1 + eta lambda_1 a step.
         gained = np.log(lengths[1] / lengths[0])
         growths.append(float(gained / (0.002 * len(halves(rows)[1]) * values[-1])))
-        hebb = OjaNeuron(form="hebb", learning_rate=Constant(0.01), **made).partial_fit(rows[:200])
+        hebb = OjaNeuron(form="hebb", learning_rate=Constant(0.01), **options).partial_fit(
+            rows[:200]
+        )
         if seed == 0:
             paths = {
                 "Hebb": np.vstack([start, hebb.history_.weights[:, 0]]),
@@ -276,7 +278,7 @@ def sanger(seeds: int, steps: int) -> Lesson:
         along = np.abs(np.einsum("tkj,jk->tk", weights, vectors[:, :FOUND]))
         cosines = along / np.maximum(np.linalg.norm(weights, axis=2), 1e-300)
         final.append(cosines[-1].tolist())
-        arrival.append([int(moments[_settled(cosines[:, k])]) for k in range(FOUND)])
+        arrival.append([int(moments[_stays_above(cosines[:, k])]) for k in range(FOUND)])
         if seed == 0:
             drawn = plotting.courses(
                 {f"component {k + 1}": (moments, cosines[:, k]) for k in range(FOUND)},
@@ -300,7 +302,7 @@ def sanger(seeds: int, steps: int) -> Lesson:
         [
             (
                 f"Sanger: |cosine| of component {k + 1}",
-                mean_with_spread([one[k] for one in final]),
+                mean_with_spread([values[k] for values in final]),
                 "1",
             )
             for k in range(FOUND)
@@ -326,7 +328,7 @@ def halves(rows: Any, most: int = 3000) -> list[Any]:
     return [rows[:half], rows[half : 2 * half]]
 
 
-def _settled(cosines: Any, level: float = 0.95) -> int:
+def _stays_above(cosines: Any, level: float = 0.95) -> int:
     """Return the place from which on a curve stays above the level; the last if it never does."""
     below = np.flatnonzero(cosines <= level)
     return int(min(below[-1] + 1, len(cosines) - 1)) if below.size else 0
@@ -358,7 +360,7 @@ def exclusive_or(seeds: int, passes: int) -> Lesson:
     history = shown.history_
     for k in moments(len(history.step)):
         coefs, intercepts = (
-            [one[k - 1] for one in part] for part in (history.weights, history.intercepts)
+            [recorded[k - 1] for recorded in part] for part in (history.weights, history.intercepts)
         )
         lines = [(coefs[0][:, j], float(intercepts[0][j])) for j in range(HIDDEN)]
         drawn = decision_lines(CORNERS, ANSWERS, lines, answers=_sees(coefs, intercepts))

@@ -87,7 +87,7 @@ def probe() -> tuple[Section, dict[str, Any]]:
 def coding() -> tuple[Section, dict[str, Any]]:
     """Encode digits by few numbers, decode them, and compare the error with eigenvalues."""
     rows = load_digits().data
-    whole = StreamPCA(None).fit(rows)
+    full = StreamPCA(None).fit(rows)
     errors, decoded = [], [rows[:10]]
     for count in KEPT:
         pca = StreamPCA(count).fit(rows)
@@ -95,8 +95,8 @@ def coding() -> tuple[Section, dict[str, Any]]:
         errors.append(float(((rows - back) ** 2).sum(axis=1).mean()))
         if count in (4, 16):
             decoded.append(back[:10])
-    counts = np.arange(len(whole.eigenvalues_) + 1)
-    left = whole.eigenvalues_.sum() - np.append(0, np.cumsum(whole.eigenvalues_))
+    counts = np.arange(len(full.eigenvalues_) + 1)
+    left = full.eigenvalues_.sum() - np.append(0, np.cumsum(full.eigenvalues_))
     ax = plotting.courses(
         {"sum of the left-out eigenvalues": (counts, left)},
         {"mean squared decode error": (KEPT, errors, np.zeros(len(KEPT)))},
@@ -114,8 +114,8 @@ def coding() -> tuple[Section, dict[str, Any]]:
             columns=10,
         ),
     )
-    due = [float(left[min(count, len(left) - 1)]) for count in KEPT]
-    return Section("Encoding and decoding", text, blocks), {"error": errors, "left out": due}
+    left_out = [float(left[min(count, len(left) - 1)]) for count in KEPT]
+    return Section("Encoding and decoding", text, blocks), {"error": errors, "left out": left_out}
 
 
 def iterations(seed: int) -> tuple[Section, dict[str, Any]]:
@@ -195,12 +195,12 @@ def run(effort: Effort, seeds: int, clock: Clock) -> Outcome:
         section, numbers[name] = part()
         sections.append(section)
         clock.advance(1)
-    error, due = numbers["coding"]["error"], numbers["coding"]["left out"]
+    error, left_out = numbers["coding"]["error"], numbers["coding"]["left out"]
     degrees_at = {name: values[19] for name, values in numbers["iterations"].items()}
     table = PageTable(
         ("", "measured", "theory"),
         [
-            ("decode error of 8 components", f"{error[3]:.4f}", f"{due[3]:.4f}"),
+            ("decode error of 8 components", f"{error[3]:.4f}", f"{left_out[3]:.4f}"),
             *((f"{k}: degrees after 20 products", f"{v:.2g}", "") for k, v in degrees_at.items()),
         ],
     )

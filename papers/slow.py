@@ -116,21 +116,21 @@ class Space:
         for learner in self.learners.values():
             learner.partial_fit(rows)
 
-    def features(self, images: Any, *, given: bool = True) -> Iterator[tuple[str, Any]]:
-        """Yield the features of images by name; ``given`` adds those of given alphas."""
+    def features(self, images: Any, *, swept: bool = True) -> Iterator[tuple[str, Any]]:
+        """Yield the features of images by name; ``swept`` adds those of the alphas of a sweep."""
         rows = self.mapped(images)
         for name, learner in self.learners.items():
-            away = rows - learner.mean_ if learner.center else rows
+            centred = rows - learner.mean_ if learner.center else rows
             if name in UNSWEPT:
-                yield name, away @ learner.components_.T
+                yield name, centred @ learner.components_.T
             elif learner.center:
-                auto = away @ learner.components_.T
+                auto = centred @ learner.components_.T
                 yield "alpha auto", auto
                 yield "alpha auto, unit features", normalize(auto)
-            if name not in UNSWEPT and given:
+            if name not in UNSWEPT and swept:
                 path = learner.path(GIVEN)
                 for alpha, basis in zip(GIVEN, path.components, strict=True):
-                    yield ("PCA" if alpha == 1.0 else f"alpha {alpha}") + name, away @ basis.T
+                    yield ("PCA" if alpha == 1.0 else f"alpha {alpha}") + name, centred @ basis.T
 
 
 def batch(center: bool = True) -> dict[str, SlowSubspace]:
@@ -227,7 +227,7 @@ class Slow:
                 space.learn(chunk)
             clock.advance(len(chunk))
             if seen in moments:
-                for name, rows in spaces[0].features(images, given=False):
+                for name, rows in spaces[0].features(images, swept=False):
                     if name == "alpha auto" or name in RULES:
                         curves.setdefault(name, []).append(judge(rows, labels).error)
         figures.moments = moments.tolist()
@@ -341,7 +341,9 @@ class Slow:
     def report(self, figures: "Measurements", table: PageTable) -> Report:
         """Return the page."""
         shown, (images, labels) = figures.shown, figures.shown["digits"]
-        some = np.concatenate([np.flatnonzero(labels == name)[:2] for name in np.unique(labels)])
+        examples = np.concatenate(
+            [np.flatnonzero(labels == name)[:2] for name in np.unique(labels)]
+        )
         points = {
             n: (figures.moments, *mean_and_error(np.array(e))) for n, e in figures.growth.items()
         }
@@ -401,7 +403,7 @@ class Slow:
                 "Of the first seed.",
                 (
                     pictures(plotting.gray(shown["views"], SIZE), "The first 36 views", columns=6),
-                    pictures(plotting.gray(images[some], SIZE), "Test digits", columns=6),
+                    pictures(plotting.gray(images[examples], SIZE), "Test digits", columns=6),
                     *filters,
                     pictures([np.round(255.0 * shown["page"])], "The page", columns=1),
                 ),

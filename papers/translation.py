@@ -186,8 +186,8 @@ def one_seed(seed: int, effort: Effort, clock: Clock, figures: Any, even: Any, s
         if drift == DRIFTS[-1]:
             test(f"PCA, {COUNTS[0]} directions", pca.transform)
         if drift not in shown["filters"]:
-            both = [linear[1].components_, linear[COUNTS[0]].components_[:5]]
-            shown["filters"][drift] = np.concatenate(both)
+            components = [linear[1].components_, linear[COUNTS[0]].components_[:5]]
+            shown["filters"][drift] = np.concatenate(components)
             shown["views"][drift] = walk.take(6)
 
 
@@ -203,14 +203,14 @@ def report(table: PageTable, figures: Any, even: Any, shown: Any, views: int) ->
     def areas(name: str) -> Any:
         return np.array(figures[name])[:, ::2]
 
-    one, ten = (f"{fast:g} px: linear, {which}" for which in ("1 direction", "10 directions"))
+    single, ten = (f"{fast:g} px: linear, {which}" for which in ("1 direction", "10 directions"))
     share = {d: 100 * np.mean(even[f"{d:g} px: linear, 1 direction"]) for d in (slow, fast)}
     text = (
         "Turning a view leaves rings as they are, so many linear features are blind to it. "
         "Shifting leaves only one weighted sum nearly unchanged: the same weight on every pixel. "
         f"At {slow:g} pixels a step the best direction is {share[slow]:.0f}% even, at {fast:g} "
         f"pixels {share[fast]:.0f}%. For digits shifted by up to {REACHES[-1]} pixels this one "
-        f"number has an area of {areas(one)[:, -1].mean():.3f}. The pixels have "
+        f"number has an area of {areas(single)[:, -1].mean():.3f}. The pixels have "
         f"{areas('raw pixels')[:, -1].mean():.3f} and ten directions of the same views "
         f"{areas(ten)[:, -1].mean():.3f}: the others are smooth waves, which help against shifts "
         "of about a pixel."
@@ -225,7 +225,7 @@ def report(table: PageTable, figures: Any, even: Any, shown: Any, views: int) ->
         f"these shifts. Magnitudes of Fourier coefficients, which are made by hand for shifts, "
         f"have {areas('Fourier magnitudes')[:, -1].mean():.3f}."
     )
-    named = ("raw pixels", ten, one, one.replace("linear", "RBF"), name, "Fourier magnitudes")
+    named = ("raw pixels", ten, single, single.replace("linear", "RBF"), name, "Fourier magnitudes")
     points = {name: (REACHES, *mean_and_error(areas(name))) for name in named}
     ax = plotting.courses({}, points, labels=("shifts up to, pixels", "ROC area"))
     ax.set(ylim=(0.45, 1.5), xticks=REACHES)

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-SRC = Path(__file__).parents[1] / "src" / "eigenstream"
+ROOT = Path(__file__).parents[1]
 BANNED = {"due", "found", "given", "goes_on", "held", "made", "mine", "one", "some", "told"}
 
 
@@ -27,12 +27,13 @@ def faults(path: Path) -> Iterator[str]:
     for line, name in names(ast.parse(path.read_text(encoding="utf-8"))):
         word = name.strip("_")
         if word in BANNED or word.startswith("refuse"):
-            yield f"{path.relative_to(SRC.parent)}:{line}: rename {name} after what it is"
+            yield f"{path.relative_to(ROOT)}:{line}: rename {name} after what it is"
 
 
 def main() -> int:
-    """Print the faults of the package; return whether there are any."""
-    lines = [line for file in sorted(SRC.rglob("*.py")) for line in faults(file)]
+    """Print the faults of the package and the papers; return whether there are any."""
+    files = [*ROOT.glob("src/**/*.py"), *ROOT.glob("papers/*.py")]
+    lines = [line for file in sorted(files) for line in faults(file)]
     print("\n".join(lines) if lines else "ok")
     return bool(lines)
 
