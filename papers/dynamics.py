@@ -180,8 +180,8 @@ def more_prototypes(seed: int, n: int) -> tuple[Section, dict[str, Any]]:
         ("1 / (1 + t / 10)", 1.0, Annealing(Power(10.0, 10.0 * n), n)),
     ):
         model = CompetitiveDynamics(np.eye(2), learning_rate=eta, annealing=annealing)
-        course = model.solve(*start, times)
-        errors[name], last[name] = (times, course.error), float(course.error[-1])
+        error = model.solve(*start, times).error
+        errors[name], last[name] = (times, error), float(error[-1])
     annealed = drawing(
         plotting.courses(errors, labels=("t", "error")),
         "Annealing the learning rate",
