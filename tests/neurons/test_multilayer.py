@@ -106,19 +106,6 @@ def test_early_stopping_returns_the_weights_of_the_smallest_held_out_loss():
         MultilayerPerceptron(early_stopping=0.9).fit(rows[:2], [0, 1])
 
 
-def test_warm_start_continues_with_the_weights():
-    rows, labels = make_moons(200, noise=0.2, random_state=0)
-    model = MultilayerPerceptron(max_iter=3, shuffle=False, warm_start=True, random_state=0)
-    model.fit(rows, labels).fit(rows, labels)
-    longer = MultilayerPerceptron(max_iter=6, shuffle=False, random_state=0).fit(rows, labels)
-    assert_layers_close(model.coefs_, longer.coefs_, 1e-12)
-    assert model.n_iter_ == 3
-    with pytest.raises(ValueError, match="or set warm_start=False and call fit"):
-        model.fit(rows, labels + 1)
-    with pytest.raises(ValueError, match=r"cannot turn layers of \[2, 32, 1\] units"):
-        model.set_params(hidden_layer_sizes=4).fit(rows, labels)
-
-
 def test_large_columns_raise_a_warning_and_standardised_columns_learn():
     rows, labels = load_wine(return_X_y=True)
     with pytest.warns(UserWarning, match="Column 12 of X has a root mean square of 810"):

@@ -395,16 +395,4 @@ def test_rows_that_are_all_left_out_raise(method):
             clone(model).set_params(missing=missing).fit(given, sample_weight=weights)
 
 
-def test_labels_after_partial_fit_are_those_of_the_chunk():
-    rows = np.random.default_rng(0).standard_normal((4000, 3))
-    model = CompetitiveLearning(5, random_state=0)
-    for first in (0, 100, 2500):  # before and after the prototypes are chosen
-        chunk = rows[first : first + 1500 * (first > 0) + 100]
-        model.partial_fit(chunk)
-        np.testing.assert_array_equal(model.labels_, model.predict(chunk))
-    model.fit(open_stream(rows))
-    with pytest.raises(AttributeError, match=r"Use predict\."):
-        model.labels_  # noqa: B018
-
-
 # ---- real data -----------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ def test_the_number_of_the_step_survives_chunks():
     before = som.partial_fit(rows[:100]).prototypes_
     np.testing.assert_array_equal(som.partial_fit(rows[100:]).prototypes_, before)
     # Without n_steps it falls for ever, to half in five rows a unit.
-    rates = clone(som).set_params(n_steps=None).partial_fit(rows)._pace(0, 1000)[0]
+    rates = clone(som).set_params(n_steps=None).partial_fit(rows)._units.paces(0, 1000)[0]
     assert (np.diff(rates) < 0).all()
     assert rates[25] == pytest.approx(0.25)
 
@@ -54,7 +54,7 @@ def test_the_automatic_radius_falls_to_its_last_value(training):
     cases = {"gaussian": 0.7, "bubble": 1.0, "cut-gaussian": 1.0}
     for (neighborhood, last), init in product(cases.items(), ("pca", "random")):
         som.set_params(neighborhood=neighborhood, init=init, max_iter=2).fit(rows_of(3))
-        radii = som._pace(0, som._horizon + 1)[1]
+        radii = som._units.paces(0, som._units.horizon + 1)[1]
         np.testing.assert_allclose(radii[[0, -1]], [3.0 if init == "pca" else 15.0, last])
 
 
@@ -138,7 +138,7 @@ def test_the_score_is_a_log_likelihood():
 
 
 def batch_twin(W, rows, weights, som, radii):
-    squares_on_grid = som._grid().squared_distances()
+    squares_on_grid = som.grid_.squared_distances()
     for radius in radii:
         winners = ((rows[:, None] - W) ** 2).sum(axis=2).argmin(axis=1)
         h = np.exp(-squares_on_grid[:, winners] / (2 * radius**2)) * weights
@@ -161,7 +161,7 @@ def test_batch_training_by_its_formula(topology):
     there = 1.0 - np.isnan(rows)
     squares = ((centred[:, None] - init) ** 2 * there[:, None]).sum(axis=2) * 6
     winners = (squares / there.sum(axis=1)[:, None]).argmin(axis=1)
-    h = np.exp(-som._grid().squared_distances()[:, winners] / 2)
+    h = np.exp(-som.grid_.squared_distances()[:, winners] / 2)
     np.testing.assert_allclose(with_gaps.prototypes_, h @ centred / (h @ there), rtol=1e-10)
 
 

@@ -22,7 +22,6 @@ from eigenstream.core.history import History
 from eigenstream.core.linalg import Float64s
 from eigenstream.core.storable import FITTED, storable
 from eigenstream.core.types import (
-    Array,
     Constraints,
     LabelsLike,
     Matrix,
@@ -34,18 +33,15 @@ from eigenstream.online import UnstableStepError
 from eigenstream.rows.chunk import Chunk, blocks_of
 from eigenstream.rows.door import as_floats, chunk_of, is_stream, labelled_stream, validated
 from eigenstream.rows.fit import Fit, fit_of
-from eigenstream.rows.guard import Guarded, changing, publishes, reads
+from eigenstream.rows.guard import Guarded, publishes, reads
 from eigenstream.rows.prepared import fits_dask
-from eigenstream.schedules import Auto, Schedule, as_schedule
+from eigenstream.schedules import Auto, LearningRate, Schedule, as_schedule
 
 #: Numbers in a part of a stream within which rows are shuffled (64 MB). Larger parts mix more rows.
 PART = 2**23
 
 #: Parameters that only ``fit`` reads. They may change between two chunks.
-OF_FIT = (
-    *("max_iter", "tol", "shuffle", "n_iter_no_change", "random_state"),
-    *("early_stopping", "warm_start"),
-)
+OF_FIT = ("max_iter", "tol", "shuffle", "n_iter_no_change", "random_state", "early_stopping")
 
 #: Attributes that describe the rows of ``fit``. ``partial_fit`` removes them.
 OF_ROWS = (
@@ -87,9 +83,12 @@ class Neurons(Guarded, ABC):
 
     #: The number of rows in a step.
     batch_size: int = 1
+    learning_rate: LearningRate
     max_iter: int
     record_every: int | None
     random_state: RandomState
+    #: The learned units, which have a method ``copy``.
+    _units: Any
 
     #: The parameters at the first row; empty before.
     _begun: Mapping[str, Any] = MappingProxyType({})
@@ -125,12 +124,15 @@ class Neurons(Guarded, ABC):
 
     def _start_or_continue(self) -> bool:
         """Prepare for a chunk; return whether it is the first one."""
-        first = not self._begun
-        if first:
+        if not self._begun:
             self._start()
-        else:
-            self._check_once(lambda: checks.check_unchanged(self._begun, vars(self)))
-        return first
+            return True
+        self._check_once(lambda: checks.check_unchanged(self._begun, vars(self)))
+        # After an error the old values are unchanged.
+        self._units, self._records = self._units.copy(), self._records.copy()
+        self._forget(*OF_ROWS)
+        self.converged_ = False
+        return False
 
     @abstractmethod
     def _parts(self) -> tuple[Any, ...]:
@@ -149,7 +151,7 @@ class Neurons(Guarded, ABC):
 
     def _schedule(self) -> Schedule:
         """Return the schedule of the learning rate."""
-        return as_schedule(vars(self)["learning_rate"])
+        return as_schedule(self.learning_rate)
 
     def _check_stable(self, done: int, gains: Float64s, remedy: str = "") -> None:
         """Raise if fewer steps were done than there are learning rates."""
@@ -203,16 +205,31 @@ class SupervisedNeurons(Neurons):
         "n_iter_no_change": [COUNT],
     }
 
+    #: The schedule of units without a learning rate, whose rule does not read it.
+    learning_rate: LearningRate = 1.0
     shuffle: bool
-    #: True if ``fit`` continues with the weights and targets of the previous one.
-    warm_start: bool = False
-
     loss_curve_: list[float]
-    _units: Any
+
+    @property
+    @abstractmethod
+    def _n_units(self) -> int:
+        """The number of outputs."""
+
+    @abstractmethod
+    def _note(self, y: LabelsLike) -> None:
+        """Check labels or numbers, and set the classes, or the number of targets."""
+
+    @abstractmethod
+    def _coded(self, y: LabelsLike) -> Float64s:
+        """Return the targets of the units, one in each column."""
 
     @abstractmethod
     def _new_units(self, random: np.random.RandomState) -> Any:
         """Return units that have learned nothing."""
+
+    @abstractmethod
+    def _advance(self, block: Block, order: NDArray[np.int64]) -> float:
+        """Take the steps of some rows in this order; return the sum of their losses."""
 
     @abstractmethod
     def _has_converged(self) -> bool:
@@ -223,35 +240,8 @@ class SupervisedNeurons(Neurons):
         return f"the loss is {self.loss_curve_[-1]:.3g}"
 
     @abstractmethod
-    def _advance(self, block: Block, order: NDArray[np.int64]) -> float:
-        """Take the steps of some rows in this order; return the sum of their losses."""
-
-    @abstractmethod
     def _respond(self, rows: Float64s) -> Float64s:
         """Return the responses of the units, one in each column."""
-
-    @property
-    def _restart(self) -> str:
-        """The advice for learning from other targets."""
-        first = "set warm_start=False and " if self.warm_start else ""
-        return f"{first}call fit to start again"
-
-    @property
-    @abstractmethod
-    def _n_units(self) -> int:
-        """The number of outputs."""
-
-    @abstractmethod
-    def _as_targets(self, y: LabelsLike) -> Array:
-        """Return checked labels or numbers as an array."""
-
-    @abstractmethod
-    def _note_targets(self, targets: Array) -> None:
-        """Set the classes, or the number of targets."""
-
-    @abstractmethod
-    def _targets(self, targets: Array) -> Float64s:
-        """Return the targets of the units, one in each column."""
 
     # ---- learning --------------------------------------------------------------------------
 
@@ -305,24 +295,23 @@ class SupervisedNeurons(Neurons):
 
     def _blocks(self, fit: Fit, y: LabelsLike) -> Start:
         """Return a function that starts a pass over the blocks of the rows."""
-        labelled = None if fit.array is None else self._labelled(fit.array, y, first=True)
-        if labelled is None:
+        size = max(PART // fit.rows.width, 1)
+        if fit.array is not None:
+            labelled = [self._labelled(fit.array, y, first=True)]
+            if not is_sparse(labelled[0].rows):
+                size = len(labelled[0])
+        else:
             fit.several(f"fit of {type(self).__name__}")
             for chunk in _weighted(fit):
-                self._note_targets(self._as_targets(chunk.labels))
-        elif not is_sparse(labelled.rows):
-            block = self._block(labelled)
-            return lambda: [block]
-
-        def coded() -> Iterator[Chunk]:
-            if labelled is not None:
-                yield labelled
-                return
-            for chunk in _weighted(fit):
-                yield replace(chunk, labels=self._targets(self._as_targets(chunk.labels)))
+                self._note(chunk.labels)
 
         def start() -> Iterator[Block]:
-            return map(self._block, blocks_of(coded(), max(PART // fit.rows.width, 1)))
+            coded: Iterable[Chunk] = (
+                labelled
+                if fit.array is not None
+                else (replace(chunk, labels=self._coded(chunk.labels)) for chunk in _weighted(fit))
+            )
+            return map(self._block, blocks_of(coded, size))
 
         first = list(islice(start(), 2))
         if not first:
@@ -333,10 +322,8 @@ class SupervisedNeurons(Neurons):
 
     def _start(self) -> None:
         super()._start()
-        self.loss_curve_: list[float] = []
-        if not self.warm_start:
-            self._forget("classes_", "_targets_", "_flat")
-        self._forget("safe_rate_", *OF_ROWS)
+        self.loss_curve_ = []
+        self._forget("classes_", "_targets_", "_flat", "safe_rate_", *OF_ROWS)
 
     def _learn_passes(self, start: Start, random: np.random.RandomState) -> bool:
         """Learn from at most ``max_iter`` passes. Return True if they converged."""
@@ -345,7 +332,7 @@ class SupervisedNeurons(Neurons):
             total = weight = 0.0
             for block in start():
                 order = next_order(order, len(block.rows), random if self.shuffle else None)
-                total += self._show(block, order)
+                total += self._learn(block, order)
                 weight += float(block.weights.sum())
             self.n_iter_ += 1
             self.loss_curve_.append(total / weight)
@@ -353,20 +340,14 @@ class SupervisedNeurons(Neurons):
                 return True
         return False
 
-    def _show(self, block: Block, order: NDArray[np.int64]) -> float:
+    def _learn(self, block: Block, order: NDArray[np.int64]) -> float:
         """Take a step on each ``batch_size`` rows; return the sum of the losses."""
         return sum(self._advance(block, order[part]) for part in self._recorded(len(order)))
 
-    def _learn_chunk(
-        self, X: RowsLike, y: LabelsLike, sample_weight: WeightsLike, classes: LabelsLike = None
-    ) -> Self:
-        """Learn from one chunk. A chunk whose weights are all zero changes nothing."""
-        if sample_weight is None or np.any(np.asarray(sample_weight)):
-            with changing(self) as model:
-                model._continue(X, y, sample_weight, classes)
-        return self
-
-    def _continue(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> None:
+    def _continue(
+        self, X: RowsLike, y: LabelsLike, sample_weight: WeightsLike, classes: Any
+    ) -> None:
+        """Learn from a chunk of rows."""
         first = self._start_or_continue()
         if isinstance(self, ClassifierMixin):
             _check_partial_fit_first_call(self, classes)
@@ -374,32 +355,23 @@ class SupervisedNeurons(Neurons):
         block = self._block(self._labelled(chunk, y, first=first))
         if first:
             self._units = self._new_units(check_random_state(self.random_state))
-        else:  # after an error the old values are unchanged
-            self._units, self._records = self._units.copy(), self._records.copy()
-            self.loss_curve_ = self.loss_curve_.copy()
-        self._forget(*OF_ROWS)
-        self.converged_ = False
-        self._chunk(block)
+        self.loss_curve_ = self.loss_curve_.copy()
+        self._learn_chunk(block)
         self.n_iter_ += 1
 
-    def _chunk(self, block: Block) -> None:
+    def _learn_chunk(self, block: Block) -> None:
         """Learn from the rows of a chunk, in their order."""
-        total = self._show(block, np.arange(len(block.rows)))
+        total = self._learn(block, np.arange(len(block.rows)))
         self.loss_curve_.append(total / float(block.weights.sum()))
-
-    def _gains(self, n: int) -> Float64s:
-        """Return the learning rates of the next steps."""
-        return self._schedule().gains(self._steps, n)
 
     # ---- checks ----------------------------------------------------------------------------
 
     def _check(self) -> None:
         super()._check()
-        rate = vars(self).get("learning_rate", 0.1)
-        if isinstance(as_schedule(rate), Auto):
+        if isinstance(self._schedule(), Auto):
             raise ValueError(
-                f"learning_rate={rate!r} is for Hebbian neurons only. Pass a number, another "
-                "schedule, or a function of the step number."
+                f"learning_rate={self.learning_rate!r} is for Hebbian neurons only. Pass a number, "
+                "another schedule, or a function of the step number."
             )
 
     def _labelled(self, chunk: Chunk, y: LabelsLike, *, first: bool) -> Chunk:
@@ -411,10 +383,9 @@ class SupervisedNeurons(Neurons):
             )
         if not (isinstance(y, np.ndarray) and y.ndim > 0 and len(y) == len(chunk)):
             check_consistent_length(chunk.rows, y)
-        targets = self._as_targets(y)
-        if first and not hasattr(self, "classes_"):
-            self._note_targets(targets)
-        labelled = replace(chunk, labels=self._targets(targets)).of_positive_weight()
+        if first and "classes_" not in vars(self):
+            self._note(y)
+        labelled = replace(chunk, labels=self._coded(y)).of_positive_weight()
         if not len(labelled):
             raise ValueError("sample_weight is zero for every row. Give some rows a weight.")
         return labelled

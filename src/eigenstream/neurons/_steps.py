@@ -1,6 +1,5 @@
 """The units of the neurons, and the compiled loops that take their steps."""
 
-from functools import cache
 from itertools import pairwise
 from math import exp, log, sqrt, tanh
 from typing import Any, NamedTuple
@@ -11,7 +10,7 @@ from scipy.special import expit
 from eigenstream.core.linalg import Float64s
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Array
-from eigenstream.kernels.base import njit, types
+from eigenstream.kernels.base import njit
 from eigenstream.neurons._base import Block
 from eigenstream.online.blocks import STRETCH, next_rate
 
@@ -339,6 +338,7 @@ def _compare(answers, targets, weights, order, first, kind, deltas):
     return total
 
 
+@njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
 def _steps(
     sizes,
     weights,
@@ -415,23 +415,6 @@ def _steps(
     return len(gains), total
 
 
-@cache
-def _loop() -> Any:
-    """Return the compiled loop, one for all kinds of arrays."""
-    line, sizes = types.float64[::1], types.int64[::1]
-    table: Any = types.Array(types.float64, 2, "C", readonly=True)
-    values: Any = types.Array(types.float64, 1, "C", readonly=True)
-    order: Any = types.Array(types.int64, 1, "C", readonly=True)
-    number, index = types.float64, types.int64
-    several: Any = types.UniTuple
-    kinds, room = several(index, 3), several(line, 3)
-    loop: Any = njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)(_steps)
-    rows = table, table, values, order, values
-    loop.compile((sizes, line, line, kinds, number, *rows, index, number, line, room))
-    loop.disable_compile()
-    return loop
-
-
 def backpropagation_steps(
     net: Network, block: Block, order: Any, gains: Any, size: int, l2: float = 0.0
 ) -> Any:
@@ -453,13 +436,15 @@ def backpropagation_steps(
     array([0.25, 0.75, 1.  ])
     """
     batch = min(size, len(order))
-    rows, targets, row_weights = (np.require(values, np.float64, ["C"]) for values in block[:3])
+    rows, targets, row_weights = (
+        np.require(values, np.float64, ["C", "W"]) for values in block[:3]
+    )
     widest = batch * int(net.sizes.max())
     room = np.empty(batch * int(net.sizes.sum())), np.empty(widest), np.empty(widest)
     kinds = net.activation, net.output, LAST[net.output]
-    return _loop()(
+    return _steps(
         *(net.sizes, net.weights, net.velocity, kinds, net.momentum, rows, targets, row_weights),
-        *(np.require(order, np.int64, ["C"]), np.require(gains, np.float64, ["C"])),
+        *(np.require(order, np.int64, ["C", "W"]), np.require(gains, np.float64, ["C", "W"])),
         *(size, float(l2), np.empty_like(net.weights), room),
     )
 

@@ -13,6 +13,7 @@ from eigenstream.core.linalg import Float64s
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Array, Constraints, LabelsLike, RowsLike, Values, WeightsLike
 from eigenstream.neurons._base import SupervisedNeurons
+from eigenstream.rows.guard import changing
 from eigenstream.rows.prepared import learns_rows, maps_streams
 
 
@@ -70,7 +71,11 @@ class Classifying(ClassifierMixin, SupervisedNeurons):  # type: ignore[misc, unu
         >>> model.n_steps_
         15
         """
-        return self._learn_chunk(X, y, sample_weight, classes)
+        # A chunk whose weights are all zero changes nothing.
+        if sample_weight is None or np.any(np.asarray(sample_weight)):
+            with changing(self) as model:
+                model._continue(X, y, sample_weight, classes)
+        return self
 
     @maps_streams
     def predict(self, X: RowsLike) -> Array:
@@ -107,19 +112,14 @@ class Classifying(ClassifierMixin, SupervisedNeurons):  # type: ignore[misc, unu
         n = len(self.classes_)
         return n if n > 2 else n - 1
 
-    def _as_targets(self, y: LabelsLike) -> Array:
-        checks.check_unmasked(y, "y")
-        # The check of a vector takes as long as a step on a single row.
-        labels = y if type(y) is np.ndarray and y.ndim == 1 else column_or_1d(y, warn=True)
-        return checks.check_names(labels, "y", len(labels))
+    def _note(self, y: LabelsLike) -> None:
+        labels = labels_of(y)
+        check_classification_targets(labels)
+        self.classes_ = np.unique(np.append(vars(self).get("classes_", labels[:0]), labels))
 
-    def _note_targets(self, targets: Array) -> None:
-        check_classification_targets(targets)
-        self.classes_ = np.unique(np.append(vars(self).get("classes_", targets[:0]), targets))
-
-    def _targets(self, targets: Array) -> Float64s:
+    def _coded(self, y: LabelsLike) -> Float64s:
         """Return 1 for the class of each row and 0 for others, in one column for two classes."""
-        labels, classes = targets, self.classes_
+        labels, classes = labels_of(y), self.classes_
         if len(classes) < 2:
             raise ValueError(f"{classes} is only one class. Pass at least two.")
         codes = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
@@ -128,10 +128,22 @@ class Classifying(ClassifierMixin, SupervisedNeurons):  # type: ignore[misc, unu
             raise ValueError(
                 f"y holds {labels[unseen].tolist()[0]!r} at row {unseen[0]}, which is none of the "
                 f"classes {classes.tolist()!r:.100}. Name all classes in the first call, "
-                f"partial_fit(X, y, classes=...), or {self._restart}."
+                f"partial_fit(X, y, classes=...), or call fit to start again."
             )
         indicators = np.asarray(codes[:, None] == np.arange(len(classes)), np.float64)
         return indicators[:, 1:].copy() if len(classes) == 2 else indicators
+
+
+def labels_of(y: LabelsLike) -> Array:
+    """Return checked labels as an array.
+
+    >>> labels_of(["a", "b"])
+    array(['a', 'b'], dtype='<U1')
+    """
+    checks.check_unmasked(y, "y")
+    # The check of a vector takes as long as a step on a single row.
+    labels = y if type(y) is np.ndarray and y.ndim == 1 else column_or_1d(y, warn=True)
+    return checks.check_names(labels, "y", len(labels))
 
 
 @storable(_flat="bool", _targets_="int=targets")
@@ -171,7 +183,11 @@ class Regressing(RegressorMixin, SupervisedNeurons):  # type: ignore[misc, unuse
         >>> model.n_steps_
         500
         """
-        return self._learn_chunk(X, y, sample_weight)
+        # A chunk whose weights are all zero changes nothing.
+        if sample_weight is None or np.any(np.asarray(sample_weight)):
+            with changing(self) as model:
+                model._continue(X, y, sample_weight, None)
+        return self
 
     @maps_streams
     def predict(self, X: RowsLike) -> Float64s:
@@ -203,19 +219,18 @@ class Regressing(RegressorMixin, SupervisedNeurons):  # type: ignore[misc, unuse
     def _n_units(self) -> int:
         return self._targets_
 
-    def _as_targets(self, y: LabelsLike) -> Array:
-        return checks.real_array(y, "y").astype(np.float64)
-
-    def _note_targets(self, targets: Array) -> None:
+    def _note(self, y: LabelsLike) -> None:
+        targets = checks.real_array(y, "y")
         self._flat, self._targets_ = targets.ndim == 1, int(targets[:1].size)
 
-    def _targets(self, targets: Array) -> Float64s:
+    def _coded(self, y: LabelsLike) -> Float64s:
+        targets = checks.real_array(y, "y").astype(np.float64)
         columns = np.ascontiguousarray(targets.reshape(len(targets), -1))
         checks.check_finite(columns, name="y")
         if targets.ndim > 2 or columns.shape[1] != self._targets_:
             raise ValueError(
                 f"y has shape {targets.shape}, and learning began with {self._targets_} targets a "
-                f"row. Give the same number, or {self._restart}."
+                "row. Give the same number, or call fit to start again."
             )
         return columns
 
@@ -311,6 +326,6 @@ class LinearClassifying(Classifying, LinearUnits):
         responses = self._answers(X)
         return responses[:, 0] if responses.shape[1] == 1 else responses
 
-    def _targets(self, targets: Array) -> Float64s:
+    def _coded(self, y: LabelsLike) -> Float64s:
         """Return +1 and -1, one unit in each column."""
-        return 2.0 * super()._targets(targets) - 1.0
+        return 2.0 * super()._coded(y) - 1.0

@@ -260,10 +260,6 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
         chunk = chunk_of(self, X, reset=first)
         if first:
             self._begin(chunk.rows.shape[1])
-        else:  # after an error the old values are unchanged
-            self._units, self._records = self._units.copy(), self._records.copy()
-        self._forget("explained_variance_ratio_")
-        self.converged_ = False
         self._learn(chunk.rows)
         self.n_iter_ += 1
 

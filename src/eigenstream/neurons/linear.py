@@ -13,11 +13,11 @@ from eigenstream.core.documented import documented, words
 from eigenstream.core.linalg import Float64s
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Constraints, LabelsLike, Matrix, RandomState, Values
-from eigenstream.neurons._base import Block, Neurons, Start, stalled
+from eigenstream.neurons._base import Block, Start, stalled
 from eigenstream.neurons._steps import Units, adaline_steps, perceptron_steps
 from eigenstream.neurons._targets import LinearClassifying, LinearUnits, Regressing
 from eigenstream.rows.fit import Fit
-from eigenstream.schedules import LearningRate
+from eigenstream.schedules import Constant, LearningRate, Schedule
 
 #: The number of entries up to which ``separable_`` is computed. More entries take seconds.
 LARGEST = 200_000
@@ -170,8 +170,8 @@ class Perceptron(LinearClassifying):
             return "no plane separates the rows"
         return "the last pass had mistakes"
 
-    def _chunk(self, block: Block) -> None:
-        super()._chunk(block)
+    def _learn_chunk(self, block: Block) -> None:
+        super()._learn_chunk(block)
         self.converged_ = self._has_converged()
 
     @property
@@ -336,7 +336,7 @@ class _WidrowHoff(LinearUnits):
         return factors
 
     def _advance(self, block: Block, order: NDArray[np.int64]) -> float:
-        gains = self._gains(len(order))
+        gains = self._schedule().gains(self._steps, len(order))
         limit = EXPLODED * (float(np.abs(block.targets).max()) or 1.0)
         done, total = adaline_steps(self._units, block, order, gains, limit)
         remedy = f"Every step is stable for rates below {self.safe_rate_:.3g}."
@@ -346,11 +346,8 @@ class _WidrowHoff(LinearUnits):
     def _is_adaptive(self) -> bool:
         return isinstance(self.learning_rate, str) and self.learning_rate == "adaptive"
 
-    def _check(self) -> None:
-        Neurons._check(self) if self._is_adaptive() else super()._check()
-
-    def _gains(self, n: int) -> Float64s:
-        return np.full(n, self._rate) if self._is_adaptive() else super()._gains(n)
+    def _schedule(self) -> Schedule:
+        return Constant(self._rate) if self._is_adaptive() else super()._schedule()
 
     def _half_safe(self) -> float:
         """Return half of the safe rate, which is 1 with "nlms"."""

@@ -46,6 +46,7 @@ HELD_OUT = 0.1
     validation_losses_="list[number]?",
     _units="Network",
     _waiting="Block | None",
+    warm_start="=",
 )
 class _Backpropagating(SupervisedNeurons):
     """Base of the multilayer perceptrons.
@@ -70,8 +71,6 @@ class _Backpropagating(SupervisedNeurons):
         The share of rows that ``fit`` holds out, 0.1 if True. ``fit`` then ends when the loss of
         these rows no longer improves, and returns the weights with the smallest loss. Of a stream,
         the rows are held out of its first 64 MB.
-    warm_start : bool, default=False
-        If True, ``fit`` begins with the weights of the previous ``fit``.
     max_iter : int, default=200
         The largest number of passes of ``fit``.
     tol : float, default=1e-4
@@ -102,7 +101,6 @@ class _Backpropagating(SupervisedNeurons):
         "momentum": [Interval(Real, 0, 1, closed="left")],
         "l2": [NOT_NEGATIVE],
         "early_stopping": ["boolean", Interval(Real, 0, 1, closed="neither")],
-        "warm_start": ["boolean"],
     }
 
     #: The rows kept for the next batch.
@@ -118,7 +116,6 @@ class _Backpropagating(SupervisedNeurons):
         momentum: float = 0.0,
         l2: float = 0.0,
         early_stopping: bool | float = False,
-        warm_start: bool = False,
         max_iter: int = 200,
         shuffle: bool = True,
         tol: float = 1e-4,
@@ -133,7 +130,6 @@ class _Backpropagating(SupervisedNeurons):
         self.momentum = momentum
         self.l2 = l2
         self.early_stopping = early_stopping
-        self.warm_start = warm_start
         self.max_iter = max_iter
         self.shuffle = shuffle
         self.tol = tol
@@ -160,14 +156,6 @@ class _Backpropagating(SupervisedNeurons):
         sizes = self.n_features_in_, *self._hidden(), self._n_units
         self.n_layers_, self.n_outputs_, self._waiting = len(sizes), self._n_units, None
         net = Network.zeros(sizes, self.activation, self._output(), self.momentum)
-        if self.warm_start and "_units" in vars(self):
-            if self._units.sizes.tolist() != list(sizes):
-                raise ValueError(
-                    f"warm_start=True cannot turn layers of {self._units.sizes.tolist()} units "
-                    f"into layers of {list(sizes)}. Use warm_start=False."
-                )
-            net.weights[:] = self._units.weights
-            return net
         for coefs, intercepts in net.layers():
             bound = np.sqrt((2.0 if self.activation == "logistic" else 6.0) / sum(coefs.shape))
             coefs[:] = random.uniform(-bound, bound, coefs.shape)
@@ -216,7 +204,8 @@ class _Backpropagating(SupervisedNeurons):
         return super()._conclude(start)
 
     def _advance(self, block: Block, order: NDArray[np.int64]) -> float:
-        net, gains = self._units, self._gains(-(-len(order) // self.batch_size))
+        net, n_steps = self._units, -(-len(order) // self.batch_size)
+        gains = self._schedule().gains(self._steps, n_steps)
         work = self.batch_size * float(np.prod(np.sort(net.sizes)[-2:]))
         with blas_threads(1 if work < SHARED else np.iinfo(np.int32).max):
             done, loss = backpropagation_steps(net, block, order, gains, self.batch_size, self.l2)
@@ -226,14 +215,14 @@ class _Backpropagating(SupervisedNeurons):
         self._check_stable(done, gains, remedy)
         return float(loss)
 
-    def _chunk(self, block: Block) -> None:
+    def _learn_chunk(self, block: Block) -> None:
         """Learn from whole batches, and keep the remaining rows."""
         if self._waiting is not None:
             pairs = zip(self._waiting, block, strict=True)
             block = Block(*(np.concatenate(pair) for pair in pairs))
         n_rows, n_rest = len(block.rows), len(block.rows) % self.batch_size
         if n_rest < n_rows:
-            super()._chunk(block.chosen(slice(n_rows - n_rest)))
+            super()._learn_chunk(block.chosen(slice(n_rows - n_rest)))
             self.loss_ = self.loss_curve_[-1]
         rest = np.arange(n_rows - n_rest, n_rows)
         self._waiting = block.chosen(rest) if n_rest else None
@@ -244,7 +233,9 @@ class _Backpropagating(SupervisedNeurons):
         net: Network = self._units
         if self._waiting is not None:
             net, n = net.copy(), len(self._waiting.rows)
-            backpropagation_steps(net, self._waiting, np.arange(n), self._gains(1), n, self.l2)
+            backpropagation_steps(
+                net, self._waiting, np.arange(n), self._schedule().gains(self._steps, 1), n, self.l2
+            )
         return net
 
     def _parts(self) -> tuple[list[Float64s], list[Float64s]]:
@@ -296,7 +287,7 @@ class MultilayerPerceptron(Classifying, _Backpropagating):
     loss : {"log_loss", "squared_error"}, default="log_loss"
         With "log_loss" the last layer is a softmax, or one logistic unit for two classes. With
         "squared_error" it has logistic units with delta = (d - y) phi'(v).
-    <batch_size, learning_rate, momentum, l2, early_stopping, warm_start>
+    <batch_size, learning_rate, momentum, l2, early_stopping>
     <max_iter, shuffle, tol, n_iter_no_change, record_every, random_state>
 
     Attributes
@@ -337,7 +328,6 @@ class MultilayerPerceptron(Classifying, _Backpropagating):
         momentum: float = 0.0,
         l2: float = 0.0,
         early_stopping: bool | float = False,
-        warm_start: bool = False,
         max_iter: int = 200,
         shuffle: bool = True,
         tol: float = 1e-4,
@@ -430,7 +420,7 @@ class MultilayerPerceptronRegressor(Regressing, _Backpropagating):
     Parameters
     ----------
     <hidden_layer_sizes, activation>
-    <batch_size, learning_rate, momentum, l2, early_stopping, warm_start>
+    <batch_size, learning_rate, momentum, l2, early_stopping>
     <max_iter, shuffle, tol, n_iter_no_change, record_every, random_state>
 
     Attributes

@@ -1,7 +1,7 @@
 """Results of a map: its quality, its planes, and the positions of rows and classes."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -155,18 +155,11 @@ class Quality:
 class MapReading(PrototypeEstimator):
     """The methods of a map that read its results."""
 
-    _grid: Any
-
-    @property
-    def _units(self) -> Float64s:
-        """The units that rows are compared with, divided by the deviations of ``scale``."""
-        return super().prototypes_
-
     @property
     def grid_(self) -> Grid:
         """The grid of the units."""
         check_is_fitted(self)
-        grid: Grid = self._grid()
+        grid: Grid = self._units.grid
         return grid
 
     def _stream_rows(self, X: RowsLike) -> StreamRows:
@@ -175,7 +168,7 @@ class MapReading(PrototypeEstimator):
 
     def _quality(self) -> Quality:
         """Return empty sums of the quality."""
-        return Quality(self._units, self.grid_)
+        return Quality(self._points, self.grid_)
 
     # ---- quality -----------------------------------------------------------------------------
 
@@ -207,7 +200,7 @@ class MapReading(PrototypeEstimator):
         quality = self._quality()
         if is_stream(X):
             for chunk in self._stream_rows(X).chunks():
-                quality.add(self._scaled(chunk))
+                quality.add(replace(chunk, rows=self._divided(chunk.rows)))
             return quality.result()
         rows = self._rows_to_read(X)[0]
         quality.see(*quality.nearest(rows), weights_of(sample_weight, len(rows)))
@@ -328,7 +321,7 @@ class MapReading(PrototypeEstimator):
         >>> som.u_matrix().shape
         (4, 5)
         """
-        units, grid = self._units, self.grid_
+        units, grid = self._points, self.grid_
         pairs = grid.neighbors()
         left, right = pairs.T
         far = np.linalg.norm(units[left] - units[right], axis=1)

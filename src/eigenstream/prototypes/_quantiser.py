@@ -28,6 +28,11 @@ class Quantiser:
         def prototypes_(self) -> Float64s: ...
 
         @property
+        def _points(self) -> Float64s: ...
+
+        def _divided(self, rows: Matrix) -> Matrix: ...
+
+        @property
         def _n_features_out(self) -> int: ...
 
     @property
@@ -226,10 +231,10 @@ class Quantiser:
 
     def _rows_to_read(self, X: RowsLike) -> tuple[Matrix, Float64s]:
         """Return rows, and the prototypes to compare them with."""
-        vectors, rows = self.prototypes_, validated(self, X, reset=False, sparse=False)
+        points, rows = self._points, validated(self, X, reset=False, sparse=False)
         if self.missing == "partial":
-            return checked_chunk(Chunk(rows), missing="partial").rows, vectors
-        return as_floats(rows), vectors
+            return self._divided(checked_chunk(Chunk(rows), missing="partial").rows), points
+        return self._divided(as_floats(rows)), points
 
 
 def weights_of(sample_weight: WeightsLike, n: int) -> Float64s:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg.blas import dgemm
 
 from eigenstream.core.checks import check_number
-from eigenstream.core.linalg import Float64s
+from eigenstream.core.linalg import Float64s, blas_threads
 from eigenstream.kernels.base import njit
 from eigenstream.prototypes._nearest import EQUAL, LOOSE, square
 from eigenstream.prototypes.grids import CUT
@@ -54,7 +54,7 @@ def learn(
     ``pace`` has three rows: the rates, widths and weights of the steps. A negative rate stands for
     1 / count. ``counts`` are the sums of weight times h, except for maps. Each step keeps the share
     ``keep`` of them. ``block`` is the number of steps between matrix products. 0 takes plain steps,
-    which missing values (NaN) require.
+    which missing values (NaN) require and have by default.
 
     Return the nearest unit of each row before its step, and the squared distance to it.
 
@@ -70,7 +70,7 @@ def learn(
     X, seen = np.ascontiguousarray(X, np.float64), (np.empty(n, np.int64), np.empty(n))
     plan = kind, grid, keep
     if block is None:
-        block = 0 if kind == WINNER or FEW > K * D else 32 if D < 128 else 64
+        block = 0 if kind == WINNER or FEW > K * D or np.isnan(X.sum()) else 32 if D < 128 else 64
     if block == 0:
         _plain_steps(plan, W, X, pace, counts, seen)
         return seen
@@ -78,15 +78,16 @@ def learn(
     # Steps need inner products only, and change factors and scales.
     scale, P, start = np.empty(K), np.empty((block, K)), 0
     F, G = np.empty((block, K)), np.empty((block, block))
-    while start < n:
-        here = slice(start, min(start + block, n))
-        rows, b, now = X[here], here.stop - start, (seen[0][here], seen[1][here])
-        np.matmul(rows, W.T, out=P[:b])
-        np.matmul(rows, rows.T, out=G[:b, :b])
-        taken = _block_steps(plan, (P[:b], G, F, scale), W, pace[:, here].copy(), counts, now)
-        dgemm(1.0, rows[:taken].T, F[:taken].T, 1.0, W.T, 0, 1, overwrite_c=1)
-        W *= scale[:, None]
-        start += taken
+    with blas_threads(1):
+        while start < n:
+            here = slice(start, min(start + block, n))
+            rows, b, now = X[here], here.stop - start, (seen[0][here], seen[1][here])
+            np.matmul(rows, W.T, out=P[:b])
+            np.matmul(rows, rows.T, out=G[:b, :b])
+            taken = _block_steps(plan, (P[:b], G, F, scale), W, pace[:, here].copy(), counts, now)
+            dgemm(1.0, rows[:taken].T, F[:taken].T, 1.0, W.T, 0, 1, overwrite_c=1)
+            W *= scale[:, None]
+            start += taken
     return seen
 
 
@@ -284,6 +285,8 @@ def values_of(pace: Pace, start: int, n: int, n_steps: int = 0, tau: float = np.
     if isinstance(pace, Schedule):
         return pace.gains(start, n)
     (first, last), steps = pace, np.arange(start, start + n, dtype=np.float64)
+    if first == last:
+        return np.full(n, float(first))
     if not n_steps:
         return np.maximum(first / (1.0 + steps / tau), last)
     share = np.minimum(steps / n_steps, 1.0)

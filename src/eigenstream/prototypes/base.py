@@ -1,13 +1,13 @@
 """Base of the estimators with prototypes: steps, passes and results."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from functools import wraps
+from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, ClassVar, Self, TypeVar, cast
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -15,26 +15,22 @@ from sklearn.utils.validation import check_is_fitted
 from eigenstream.core.checks import check_finite, check_unchanged, offered_if, real_array
 from eigenstream.core.documented import documented_by, words
 from eigenstream.core.history import History
-from eigenstream.core.linalg import Float64s, blas_threads
-from eigenstream.core.storable import FITTED, check_form, storable
+from eigenstream.core.linalg import Float64s
+from eigenstream.core.storable import FITTED, storable
 from eigenstream.core.types import (
     Checkpoint,
     Constraints,
     LabelsLike,
     Matrix,
-    Parameters,
     RandomState,
     RowsLike,
     WeightsLike,
 )
-from eigenstream.prototypes._nearest import nearest
+from eigenstream.prototypes._competition import Competition, Division
 from eigenstream.prototypes._quantiser import Quantiser
-from eigenstream.prototypes._steps import learn
-from eigenstream.prototypes._sums import Shares, Tally
-from eigenstream.rows.chunk import Chunk
 from eigenstream.rows.door import chunk_of
 from eigenstream.rows.fit import KEEPING, Fit, Resumption, fit_of, keeper_of
-from eigenstream.rows.guard import Guarded, changing, publishes, reading, reads, twin
+from eigenstream.rows.guard import Guarded, changing, publishes, reads
 from eigenstream.rows.prepared import fits_dask, learns_rows
 from eigenstream.rows.rows import Rows, RowsInMemory
 
@@ -42,15 +38,6 @@ NO_ROWS_LEFT = "Every row has weight zero or a missing value. Pass other rows."
 
 #: Parameters that may change between two calls of partial_fit.
 OF_FIT = ("max_iter", "tol", "missing", "random_state")
-
-#: Numbers in the rows of one call of the compiled loop, 4 MiB. More exceed the cache.
-STRETCH = 2**19
-
-
-Method = TypeVar("Method", bound=Callable[..., Any])
-
-#: The rates and the widths of steps.
-Paces = tuple[Float64s, Float64s]
 
 
 def _learns_in_steps(self: "PrototypeEstimator") -> None:
@@ -62,47 +49,29 @@ def _learns_in_steps(self: "PrototypeEstimator") -> None:
         )
 
 
-def reads_placed(method: Method) -> Method:
-    """Let a property read the estimator, or a copy that has learned the buffered rows."""
-
-    @wraps(method)
-    def read(self: "PrototypeEstimator") -> object:
-        check_is_fitted(self)
-        with reading(self):
-            return method(self._placed_model())
-
-    return cast(Method, read)
-
-
 @storable(
     **FITTED,
     _begun="dict",
     _n_skipped="int?",
-    _seed="int",
-    _mean="f8 D",
-    _vectors="f8 vectors D",
-    _counts="f8 vectors",
-    _last_wins="i8 vectors",
-    _steps="int",
-    _error="number",
-    _weight="number",
-    _placed="bool",
-    _waiting="list[tuple]",
     _pass_ends="list[tuple]?",
     labels_="i8 rows?",
-    _chunk="-",
-    _placed_state="-",
     inertia_="number?",
     n_iter_="int?",
+    _seed="=_units.seed",
+    _mean="=_units.mean",
+    _vectors="=_units.vectors",
+    _counts="=_units.counts",
+    _last_wins="=_units.last_wins",
+    _steps="=_units.steps",
+    _error="=_units.error",
+    _weight="=_units.weight",
+    _waiting="=_units.waiting",
+    _placed="=",
 )
 class PrototypeEstimator(
     Quantiser, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded, ABC
 ):
-    """Base of the estimators whose prototypes compete for rows.
-
-    A fixed mean of the first rows is subtracted from all rows. Inner products thus lose no
-    precision if the data have a large offset.
-    """
+    """Base of the estimators whose prototypes compete for rows."""
 
     missing: str
     random_state: RandomState
@@ -110,37 +79,27 @@ class PrototypeEstimator(
     #: The parameters at the first row; empty before.
     _begun: Mapping[str, Any] = MappingProxyType({})
     _n_skipped: int = 0
-    #: Attributes that describe the rows of ``fit`` or of the last chunk.
-    _of_rows: ClassVar[tuple[str, ...]] = (
-        *("labels_", "inertia_", "_pass_ends", "_chunk", "_placed_state"),
-    )
-
-    # ---- the differences between the estimators ----------------------------------------------
+    #: The learner of the prototypes.
+    _units: Any
+    #: The sums of the squared distances and of the weights up to the end of each pass of fit.
+    _pass_ends: list[tuple[float, float]]
+    #: The divisors of the columns, or None.
+    _deviations: Float64s | None = None
+    #: Attributes that describe the rows of ``fit``.
+    _of_rows: ClassVar[tuple[str, ...]] = ("labels_", "inertia_", "_pass_ends")
 
     _parameter_constraints: ClassVar[Constraints] = {
         "missing": [words("raise", "skip")],
         "random_state": ["random_state"],
     }
 
+    @abstractmethod
+    def _new_units(self, n_features: int, seed: int, n_rows: int) -> Competition:
+        """Return prototypes that have learned nothing. ``n_rows`` is 0 if it is unknown."""
+
+    @abstractmethod
     def _check_parameters(self) -> None:
         """Check the parameters."""
-        self._validate_params()
-
-    @abstractmethod
-    def _n_first(self) -> int:
-        """Return the number of first rows from which the initial prototypes are chosen."""
-
-    @abstractmethod
-    def _place(self, rows: Float64s, weights: Float64s) -> bool:
-        """Choose the initial prototypes. Return True if that has learned the rows."""
-
-    @abstractmethod
-    def _pace(self, first: int, n: int) -> Paces:
-        """Return the rates and widths of ``n`` steps. Negative rates mean 1 / count."""
-
-    @abstractmethod
-    def _rule(self) -> tuple[int, Parameters]:
-        """Return the rule of ``learn`` and its further arguments."""
 
     @abstractmethod
     def _by_passes(self) -> bool:
@@ -220,115 +179,35 @@ class PrototypeEstimator(
         if resumption is None:
             self._n_skipped = 0
             self._prepare(fit)
-        fit.skipped.n_rows = self._n_skipped
+        elif self._deviations is not None:
+            fit.map = Division(self._deviations)
+        fit.skipped.n_rows, units = self._n_skipped, self._units
         for turn in range(fit.turn, self._passes()):
-            self.n_iter_ = turn + 1
-            settled = (self._batch_pass if fit.whole else self._sequential_pass)(fit, turn)
+            self.n_iter_, settled = turn + 1, fit.whole and self._batch_pass(fit, turn)
+            for chunk in () if fit.whole else fit.learning(turn):
+                self._n_skipped = fit.skipped.n_rows
+                units.add(chunk)
             self._n_skipped = fit.skipped.n_rows
-            if not self.__sklearn_is_fitted__():
+            if not units.n_seen:
                 raise ValueError(NO_ROWS_LEFT)
-            self._note_pass()
+            if units.weight > 0.0:
+                # The sums of a batch are those of one pass.
+                error, weight = self._pass_ends[-1] if turn > 0 and fit.whole else (0.0, 0.0)
+                ends = error + units.error, weight + units.weight
+                self._pass_ends = [*self._pass_ends, ends]
             if settled:
                 break
         self._conclude(fit)
 
-    def _sequential_pass(self, fit: Fit, turn: int) -> bool:
-        """Take a step for each row."""
-        for chunk in fit.learning(turn):
-            self._n_skipped = fit.skipped.n_rows
-            self._add(chunk)
-        return False
-
     # ---- learning ----------------------------------------------------------------------------
 
-    def _begin(self, n_features: int) -> None:
+    def _begin(self, n_features: int, n_rows: int = 0) -> None:
         """Start again with the current parameters."""
         self._forget_fit()
         self._begun = {k: v for k, v in self.get_params(deep=False).items() if k not in OF_FIT}
-        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        self._mean = np.zeros(n_features)
-        self._set_prototypes(np.zeros((0, n_features)))
-        self._steps, self._error, self._weight = 0, 0.0, 0.0
-        self._placed = False
-        self._waiting: list[tuple[Float64s, Float64s]] = []
-        #: The sums of the squared distances and of the weights up to the end of each pass of fit.
-        self._pass_ends: list[tuple[float, float]] = []
-
-    def _set_prototypes(self, vectors: Float64s, count: float = 0.0) -> None:
-        """Set all prototypes, relative to the mean, each with the same count."""
-        self._vectors = np.ascontiguousarray(vectors, np.float64)
-        self._counts = np.full(len(vectors), count)
-        self._last_wins = np.full(len(vectors), -1)
-
-    def _add(self, chunk: Chunk) -> None:
-        """Learn from rows that follow the previous ones."""
-        chunk = chunk.of_positive_weight()
-        rows, weights = chunk.rows, chunk.each_weight()
-        if len(rows) == 0:
-            return
-        # Reject rates above 1 before anything is learned with them.
-        paces = self._pace(self._n_seen, len(rows))
-        if not paces[0].max() <= 1.0:
-            bad = int(np.flatnonzero(~(paces[0] <= 1.0))[0])
-            raise ValueError(
-                f"The learning rate is {paces[0][bad]:.6g} at step {self._n_seen + bad}. Use "
-                "rates of at most 1."
-            )
-        self._guard.mark()
-        if not self._placed:
-            lacking = self._n_first() - self._n_seen
-            self._waiting.append((np.array(rows[:lacking], np.float64), weights[:lacking]))
-            if len(rows) < lacking:
-                return
-            self._learn(*self._place_waiting())
-            rows, weights = rows[lacking:], weights[lacking:]
-            paces = self._pace(self._steps, len(rows))
-        self._learn(rows, weights, paces)
-
-    @property
-    def _n_seen(self) -> int:
-        """The number of rows that were learned or are buffered."""
-        return self._steps + sum(len(rows) for rows, _ in self._waiting)
-
-    def _place_waiting(self) -> tuple[Float64s, Float64s]:
-        """Choose the initial prototypes from the buffered rows. Return the rows not yet learned."""
-        rows, weights = (np.concatenate(parts) for parts in zip(*self._waiting, strict=True))
-        self._waiting = []
-        learned = len(rows) if self._place(rows, weights) else 0
-        return rows[learned:], weights[learned:]
-
-    def _learn(self, rows: Matrix, weights: Float64s, paces: Paces | None = None) -> None:
-        """Take the steps of rows, in blocks that fit into memory and end at pauses."""
-        most, start = max(STRETCH // rows.shape[1], 1), 0
-        rates, widths = self._pace(self._steps, len(rows)) if paces is None else paces
-        (kind, options), pace = self._rule(), np.stack([rates, widths, weights])
-        with blas_threads(1):
-            while start < len(rows):
-                stop = min(start + min(most, self._until_pause()), len(rows))
-                chunk = np.subtract(rows[start:stop], self._mean, dtype=np.float64, order="C")
-                steps = self._vectors, chunk, kind, pace[:, start:stop], self._counts
-                labels, squares = learn(*steps, **options)
-                if self.missing == "partial":
-                    squares *= chunk.shape[1] / np.maximum((~np.isnan(chunk)).sum(axis=1), 1)
-                self._steps += stop - start
-                self._note(chunk, weights[start:stop], labels, squares)
-                self._pause()
-                start = stop
-
-    def _until_pause(self) -> int:
-        """Return the number of steps until the next ``_pause``."""
-        return STRETCH
-
-    def _pause(self) -> None:
-        """Reseed or record, if required after this number of steps."""
-
-    def _note(
-        self, rows: Float64s, weights: Float64s, labels: LabelsLike, squares: Float64s
-    ) -> None:
-        """Add the errors and wins of rows that were just learned."""
-        self._error += float(weights @ squares)
-        self._weight += float(weights.sum())
-        self._last_wins[labels] = np.arange(self._steps - len(rows), self._steps)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self._units = self._new_units(n_features, seed, n_rows)
+        self._pass_ends = []
 
     @offered_if(_learns_in_steps)
     @learns_rows
@@ -337,8 +216,8 @@ class PrototypeEstimator(
     ) -> Self:
         """Learn from a chunk of rows, in their order.
 
-        The result does not depend on the chunking. ``labels_`` are then those of the chunk. Other
-        attributes that describe the rows of ``fit`` are removed.
+        The result does not depend on the chunking. Attributes that describe the rows of ``fit`` are
+        removed.
 
         Parameters
         ----------
@@ -370,13 +249,17 @@ class PrototypeEstimator(
     def _continue(self, X: RowsLike, sample_weight: WeightsLike) -> None:
         self._check_once(self._check_step)
         first = not self._begun
-        chunk = self._scaled(chunk_of(self, X, sample_weight, reset=first))
+        chunk = chunk_of(self, X, sample_weight, reset=first)
+        chunk = replace(chunk, rows=self._divided(chunk.rows))
         self._n_skipped += chunk.skipped.n_rows
         if first:
             self._begin(chunk.rows.shape[1])
-        self._add(chunk)
+        chunk = chunk.of_positive_weight()
+        if len(chunk):
+            paces = self._units.checked_paces(len(chunk))
+            self._guard.mark()
+            self._units.add(chunk, paces)
         self._forget_fit()
-        self._chunk = np.array(chunk.rows)
 
     def _check_step(self) -> None:
         """Check the parameters, which must not change while learning continues."""
@@ -389,103 +272,59 @@ class PrototypeEstimator(
         for name in self._of_rows:
             self.__dict__.pop(name, None)
 
-    # ---- passes ------------------------------------------------------------------------------
-
-    def _note_pass(self) -> None:
-        """Note the sums at the end of a pass, if it has learned rows."""
-        error, weight = self._pass_ends[-1] if self._pass_ends else (0.0, 0.0)
-        if self._by_passes():  # whose sums are those of one pass
-            self._pass_ends = [*self._pass_ends, (error + self._error, weight + self._weight)]
-        elif self._weight > weight:
-            self._pass_ends = [*self._pass_ends, (self._error, self._weight)]
-
     def _place_among(self, fit: Fit, n: int) -> None:
         """Choose the initial prototypes from the first rows."""
-        self._waiting, lacking = [], n
+        units, lacking = self._units, n
         for chunk in fit.reading():
             first = chunk.of_positive_weight()[:lacking]
-            self._waiting.append((np.array(first.rows, np.float64), first.each_weight()))
+            units.waiting.append((np.array(first.rows, np.float64), first.each_weight()))
             lacking -= len(first)
             if lacking == 0:
                 break
         if lacking == n:
             raise ValueError(NO_ROWS_LEFT)
-        self._place_waiting()
-
-    def _tally(self, shares: Shares | None = None) -> Tally:
-        """Return empty sums of a pass."""
-        return Tally(self._vectors, self._mean, shares, self.missing == "partial")
-
-    def _take(self, tally: Tally, steps: int = 0) -> tuple[Float64s, Any]:
-        """Take over the errors, counts and wins of a pass after ``steps`` steps.
-
-        Return the sums about the mean, and the weights of the values that are present.
-        """
-        self._counts, self._error, self._weight = tally.counts, tally.error, tally.weight
-        self._steps = steps + tally.n_rows
-        self._last_wins = np.where(tally.wins < 0, -1, steps + tally.wins)
-        return tally.sums - tally.heights * self._mean, tally.heights
+        units.place_waiting()
 
     def _loaded(self) -> None:
-        """Check values from a file, because compiled loops do not check indices."""
-        if not self._begun:
-            return
-        self._check_parameters()
-        for pair in self._waiting:
-            sizes = {"D": len(self._mean)}
-            for form, values in zip(("f8 n D", "f8 n"), pair, strict=True):
-                check_form(form, values, sizes, "a buffered chunk")
-        if self._placed and not self._can_hold(len(self._vectors)):
-            raise ValueError(f"{self!r:.200} cannot have {len(self._vectors)} prototypes.")
-
-    @abstractmethod
-    def _can_hold(self, n: int) -> bool:
-        """Return whether the estimator can have ``n`` prototypes."""
+        """Check values from a file."""
+        if self._begun:
+            self._check_parameters()
+            self._units.resume({name: vars(self)[name] for name in self._begun})
 
     # ---- reading -----------------------------------------------------------------------------
 
-    def _placed_model(self) -> Self:
-        """Return this estimator, or a copy that has learned the buffered rows."""
-        if self._placed:
-            return self
-        own, placed = self.__dict__, twin(self)
-        if "_placed_state" in own:
-            placed.__dict__.update(own["_placed_state"])
-            return placed
-        placed._learn(*placed._place_waiting())
-        own["_placed_state"] = {k: v for k, v in vars(placed).items() if v is not own.get(k)}
-        return placed
+    @property
+    def _ready(self) -> Any:
+        """The learner, or a copy that has learned the rows that wait."""
+        check_is_fitted(self)
+        return self._units.ahead()
 
     @property
-    @reads_placed
+    @reads
+    def _points(self) -> Float64s:
+        """The prototypes, divided by the deviations."""
+        units = self._ready
+        return np.asarray(units.vectors + units.mean)
+
+    @property
+    @reads
     def prototypes_(self) -> Float64s:
-        """The prototypes, one in each row."""
-        return np.asarray(self._vectors + self._mean)
+        """The prototypes, one in each row, in the units of the data."""
+        points = self._points
+        return points if self._deviations is None else points * self._deviations
 
     @property
-    @reads_placed
-    def labels_(self) -> NDArray[np.int64]:
-        """The nearest prototype of each row of ``fit``, or of the last chunk."""
-        own = self.__dict__
-        if "labels_" not in own and "_chunk" not in own:
-            raise AttributeError("labels_ are not stored for a stream or in a file. Use predict.")
-        if "labels_" not in own:
-            own["labels_"] = nearest(self._chunk - self._mean, self._vectors)[0]
-        labels: NDArray[np.int64] = own["labels_"]
-        return labels
-
-    @property
-    @reads_placed
+    @reads
     def counts_(self) -> Float64s:
         """The number of rows that each prototype has learned, by weights and shares."""
-        return self._counts.copy()
+        return np.array(self._ready.counts)
 
     @property
     @reads
     def n_steps_(self) -> int:
         """The number of learning steps, one for each row of positive weight in each pass."""
         check_is_fitted(self)
-        return self._n_seen
+        return int(self._units.n_seen)
 
     @property
     @reads
@@ -495,29 +334,30 @@ class PrototypeEstimator(
         return self._n_skipped
 
     @property
-    @reads_placed
+    @reads
     def error_(self) -> float:
         """The mean squared distance of rows to their nearest prototype before each step."""
-        return self._error / self._weight
+        units = self._ready
+        return float(units.error / units.weight)
 
     @property
-    @reads_placed
+    @reads
     def history_(self) -> History:
         """The loss of each pass of ``fit``, and the recorded prototypes.
 
         The loss is the mean squared distance of the rows to their nearest prototype before each
         step. ``partial_fit`` removes it.
         """
-        ends = vars(self).get("_pass_ends")
+        units, ends = self._ready, vars(self).get("_pass_ends")
         if ends == []:  # all rows of ``fit`` still wait
-            ends = [(self._error, self._weight)]
+            ends = [(units.error, units.weight)]
         sums = np.diff(np.reshape(ends or [], (-1, 2)), axis=0, prepend=0.0)
-        return History.of(vars(self).get("_records", []), (sums[:, 0] / sums[:, 1]).tolist())
+        return History.of(units.records, (sums[:, 0] / sums[:, 1]).tolist())
 
     @property
-    @reads_placed
+    @reads
     def _n_features_out(self) -> int:
-        return len(self._vectors)
+        return len(self._ready.vectors)
 
     # ---- rows --------------------------------------------------------------------------------
 
@@ -525,13 +365,15 @@ class PrototypeEstimator(
         """Return the rows of an array, also for a fit on workers."""
         return RowsInMemory(chunk_of(self, X, sample_weight, reset=reset), X)
 
-    def _scaled(self, chunk: Chunk) -> Chunk:
-        """Return rows in the units of the prototypes."""
-        return chunk
+    def _divided(self, rows: Matrix) -> Matrix:
+        """Return rows divided by the deviations."""
+        if self._deviations is None:
+            return rows
+        return rows / self._deviations.astype(rows.dtype)
 
     def __sklearn_is_fitted__(self) -> bool:
         """Return True after the first row."""
-        return bool(self._begun) and self._n_seen + len(self._vectors) > 0
+        return bool(self._begun) and (self._units.placed or self._units.n_seen > 0)
 
     def __sklearn_tags__(self) -> Tags:
         """Describe the estimator to scikit-learn."""

@@ -3,14 +3,13 @@
 from collections.abc import Mapping
 from functools import partial
 from numbers import Real
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClusterMixin
 from sklearn.cluster import KMeans, kmeans_plusplus
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from eigenstream import theory
@@ -18,16 +17,16 @@ from eigenstream.core.checks import check_number, same_value, warn_user
 from eigenstream.core.documented import COUNT, NOT_NEGATIVE, words
 from eigenstream.core.linalg import Float64s, blas_threads, check_fits
 from eigenstream.core.storable import storable
-from eigenstream.core.types import Constraints, LabelsLike, Matrix, Parameters, RandomState
+from eigenstream.core.types import Constraints, RandomState
+from eigenstream.prototypes._competition import Competition, Tally, ranked, soft
 from eigenstream.prototypes._nearest import nearest
-from eigenstream.prototypes._steps import RULES, as_pace, values_of
-from eigenstream.prototypes._sums import Tally, ranked, soft
-from eigenstream.prototypes.base import Paces, PrototypeEstimator, reads_placed, vectors_of
+from eigenstream.prototypes._steps import RULES, Pace, as_pace
+from eigenstream.prototypes.base import PrototypeEstimator, vectors_of
 from eigenstream.rows.chunk import Chunk
 from eigenstream.rows.fit import Fit
-from eigenstream.rows.guard import snapshot
+from eigenstream.rows.guard import reads, snapshot
 from eigenstream.rows.prepared import NOTED, check_same_input, merge_sources
-from eigenstream.schedules import LearningRate
+from eigenstream.schedules import Exponential, LearningRate
 
 #: Rows from which prototypes are chosen: for each prototype, at least, and at least for batches.
 FIRST_EACH, FIRST, FIRST_OF_BATCHES = 20, 2000, 1000
@@ -48,19 +47,178 @@ EXACT = 1e-12
 ROUNDS = 30
 
 
-class Book(NamedTuple):
-    """Prototypes and sums of an estimator to merge."""
+@storable(scale="number", n_reseeded="int", records="list", drawn="f8 drawn D", keys="f8 drawn")
+class Centers(Competition):
+    """Prototypes of competitive learning."""
 
-    begun: Mapping[str, Any]
-    points: Float64s
-    counts: Float64s
-    scale: float
-    #: The steps, errors, weights, skipped rows and reseeded prototypes.
-    sums: Float64s
+    def __init__(self, plan: Mapping[str, Any], n_features: int, seed: int) -> None:
+        super().__init__(plan, n_features, seed)
+        #: The automatic width of "soft".
+        self.scale, self.n_reseeded = 1.0, 0
+        self.records: list[tuple[int, Float64s]] = []
+        #: Candidates for dead prototypes: rows since the last check, and the keys of their draw.
+        self.drawn, self.keys = np.zeros((0, n_features)), np.zeros(0)
+        self.follow_plan()
+
+    def follow_plan(self) -> None:
+        """Set the rule, the rates and the widths by the parameters."""
+        plan = self.plan
+        K, counts = plan["n_prototypes"], plan["learning_rate"] == "count"
+        forgetting = plan["forgetting"] if counts else None
+        self.rule = RULES[plan["assignment"]], {"keep": 1.0 - (forgetting or 0.0)}
+        automatic: Pace = (self.scale, self.scale)
+        if plan["assignment"] == "rank":
+            automatic = Exponential(K**0.5, FALLING * (1 if plan["method"] == "batch" else K))
+        rates = as_pace(plan["learning_rate"], "learning_rate", "count")
+        widths = as_pace(plan["width"], "width", "auto")
+        self.paces_of_steps = rates or (-1.0, -1.0), widths or automatic
+        self.pauses = [length for name in ("record_every", "reseed") if (length := plan[name])]
+
+    def resume(self, plan: Mapping[str, Any]) -> None:
+        """Set the parameters after loading, and check the values of the file."""
+        super().resume(plan)
+        if len(self.vectors) > plan["n_prototypes"]:
+            raise ValueError(
+                f"n_prototypes={plan['n_prototypes']} does not allow {len(self.vectors)} of them."
+            )
+
+    @property
+    def n_first(self) -> int:
+        """The number of first rows from which the initial prototypes are chosen."""
+        plan = self.plan
+        is_array = not isinstance(plan["init"], str)
+        if is_array and (plan["assignment"] != "soft" or plan["width"] != "auto"):
+            return 1
+        least = max(FIRST_EACH * plan["n_prototypes"], FIRST)
+        return int(max(plan["init_size"] or least, plan["n_prototypes"]))
+
+    # ---- the start ---------------------------------------------------------------------------
+
+    def place(self, rows: Float64s, weights: Float64s) -> bool:
+        """Choose the initial prototypes. Return True if that has learned the rows."""
+        self.mean = np.average(rows, axis=0, weights=weights)
+        self.set(self.start(rows - self.mean, weights), count=1.0)
+        settled: bool = isinstance(self.plan["init"], str) and self.plan["init"] == "k-means"
+        if settled:
+            self.refine(rows, weights)
+        if self.plan["assignment"] == "soft" and self.plan["width"] == "auto":
+            # The distance of rows from their nearest prototype, along one axis.
+            squares = nearest(rows - self.mean, self.vectors)[1]
+            mean = np.average(squares, weights=weights) / rows.shape[1]
+            self.scale = float(np.sqrt(mean)) or 1.0
+            self.follow_plan()
+        self.record()
+        return settled
+
+    def start(self, rows: Float64s, weights: Float64s) -> Float64s:
+        """Return the initial prototypes: all distinct rows if there are too few of them."""
+        K, init = self.plan["n_prototypes"], self.plan["init"]
+        if not isinstance(init, str):
+            return vectors_of(init, "init", K, None) - self.mean
+        distinct = np.sort(np.unique(rows, axis=0, return_index=True)[1])
+        rows, random = rows[distinct], np.random.RandomState(self.seed)
+        if len(rows) <= K:
+            return rows
+        if init == "random":
+            return rows[np.sort(random.permutation(len(rows))[:K])]
+        spread, _ = kmeans_plusplus(rows, K, sample_weight=weights[distinct], random_state=random)
+        return np.asarray(spread)
+
+    def refine(self, rows: Float64s, weights: Float64s) -> None:
+        """Learn the first rows by k-means: each prototype is the mean of its rows."""
+        with blas_threads(1):
+            for _ in range(SETTLING):
+                tally = self.tally()
+                tally.add(Chunk(rows, weights))
+                if self.move(tally) == 0.0:
+                    break
+            rows = rows - self.mean
+            labels, squares = nearest(rows, self.vectors)
+        self.steps, self.error, self.weight = len(rows), 0.0, 0.0
+        self.drawn, self.keys = self.drawn[:0], self.keys[:0]
+        self.note(rows, weights, labels, squares)
+
+    def move(self, tally: Tally) -> float:
+        """Move prototypes to the means of their rows. Return the squared distance in all."""
+        sums, heights = self.take(tally)
+        moved = np.divide(sums, heights, out=self.vectors.copy(), where=heights > 0)
+        squares = float(((moved - self.vectors) ** 2).sum())
+        self.vectors = moved
+        return squares
+
+    # ---- steps -------------------------------------------------------------------------------
+
+    def pause(self) -> None:
+        """Reseed or record, if required after this number of steps."""
+        record_every, reseed = self.plan["record_every"], self.plan["reseed"]
+        if reseed is not None and self.steps % reseed == 0:
+            for k, row in zip(self.dead(reseed), self.drawn, strict=False):
+                self.vectors[k], self.counts[k] = row, 1.0
+                self.last_wins[k] = self.steps - 1
+                self.n_reseeded += 1
+            self.drawn, self.keys = self.drawn[:0], self.keys[:0]
+        if record_every is not None and self.steps % record_every == 0:
+            self.record()
+
+    def record(self) -> None:
+        """Record the prototypes, if ``record_every`` requires it."""
+        if self.plan["record_every"] is not None and self.plan["method"] == "sequential":
+            self.records = [*self.records, (self.steps, self.vectors + self.mean)]
+
+    def note(
+        self, rows: Float64s, weights: Float64s, labels: NDArray[np.int64], squares: Float64s
+    ) -> None:
+        """Add the errors and wins of rows, and draw candidates for dead prototypes."""
+        super().note(rows, weights, labels, squares)
+        reseed = self.plan["reseed"]
+        if reseed is None or self.plan["method"] == "batch":
+            return
+        # The largest of u^(1 / w), with u uniform, are a sample by weights w without replacement.
+        window, first = divmod(self.steps - len(rows), reseed)
+        uniform = np.random.default_rng([self.seed, window]).random(reseed)
+        chances = (weights * squares)[: reseed - first]
+        keys = np.log(uniform[first : first + len(chances)])
+        keys = np.divide(keys, chances, out=np.full(len(chances), -np.inf), where=chances > 0)
+        keys = np.append(self.keys, keys)
+        order = np.argsort(-keys, kind="stable")[: self.plan["n_prototypes"]]
+        order = order[keys[order] > -np.inf]
+        self.drawn = np.concatenate([self.drawn, rows[: len(chances)]])[order]
+        self.keys = keys[order]
+
+    def dead(self, steps: int) -> Any:
+        """Return the prototypes without a win in the last steps."""
+        return np.flatnonzero(self.last_wins < max(self.steps - steps, 0))
+
+    def merged(self, other: "Centers") -> "Centers":
+        """Cluster the prototypes of both, each weighted by the number of its rows."""
+        merged = Centers(self.plan, len(self.mean), self.seed)
+        points = np.concatenate([self.vectors + self.mean, other.vectors + other.mean])
+        counts = np.concatenate([self.counts, other.counts])
+        points, counts = points[counts > 0], counts[counts > 0]
+        merged.mean = points.mean(axis=0)
+        n = min(self.plan["n_prototypes"], len(np.unique(points, axis=0)))
+        means = KMeans(n, n_init=10, random_state=self.seed)
+        with threadpool_limits(1):  # sums of several threads differ from run to run
+            labels = means.fit(points - merged.mean, sample_weight=counts).labels_
+        merged.set(means.cluster_centers_)
+        merged.counts = np.bincount(labels, counts, n)
+        merged.steps, merged.n_reseeded = (
+            self.steps + other.steps,
+            self.n_reseeded + other.n_reseeded,
+        )
+        merged.error, merged.weight = self.error + other.error, self.weight + other.weight
+        merged.last_wins[:] = merged.steps - 1
+        merged.scale = (self.scale + other.scale) / 2
+        return merged
 
 
 @storable(
-    _scale="number", _n_reseeded="int", _records="list", _drawn="f8 drawn D", _keys="f8 drawn"
+    _units="Centers",
+    _scale="=_units.scale",
+    _n_reseeded="=_units.n_reseeded",
+    _records="=_units.records",
+    _drawn="=_units.drawn",
+    _keys="=_units.keys",
 )
 class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
     """Prototypes that compete for rows: online k-means, soft competition and neural gas.
@@ -124,8 +282,8 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
     prototypes_ : array of shape (n_prototypes, n_features)
         The prototypes. ``cluster_centers_`` is the same array.
     labels_ : array of shape (n,)
-        The nearest prototype of each row of ``fit``, or of the last chunk of ``partial_fit``. Not
-        available after ``fit`` of a stream.
+        The nearest prototype of each row of ``fit``. Not available after ``partial_fit`` and after
+        ``fit`` of a stream: use ``predict``.
     inertia_ : float
         The sum of the squared distances of these rows to their prototypes.
     counts_ : array of shape (n_prototypes,)
@@ -229,31 +387,21 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
     # ---- parameters --------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
-        super()._check_parameters()
+        self._validate_params()
         if not isinstance(self.init, str):
             vectors_of(self.init, "init", self.n_prototypes, None)
         as_pace(self.width, "width", "auto")
         as_pace(self.learning_rate, "learning_rate", "count", most=1.0)
 
-    def _begin(self, n_features: int) -> None:
+    def _new_units(self, n_features: int, seed: int, n_rows: int) -> Centers:
         check_fits(
             24.0 * self.n_prototypes * n_features,
             f"n_prototypes={self.n_prototypes} of {n_features} features",
             "Use fewer prototypes.",
         )
-        super()._begin(n_features)
         if not isinstance(self.init, str):
             vectors_of(self.init, "init", self.n_prototypes, n_features)
-        self._scale, self._n_reseeded = 1.0, 0
-        self._records: list[tuple[int, Float64s]] = []
-        #: Candidates for dead prototypes: rows since the last check, and the keys of their draw.
-        self._drawn, self._keys = np.zeros((0, n_features)), np.zeros(0)
-
-    def _n_first(self) -> int:
-        if not isinstance(self.init, str) and (self.assignment != "soft" or self.width != "auto"):
-            return 1
-        least = max(FIRST_EACH * self.n_prototypes, FIRST)
-        return max(self.init_size or least, self.n_prototypes)
+        return Centers(self._begun, n_features, seed)
 
     def _passes(self) -> int:
         return self.max_iter or (1 if self.method == "sequential" else 300)
@@ -261,148 +409,22 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
     def _by_passes(self) -> bool:
         return self.method == "batch"
 
-    def _pace(self, first: int, n: int) -> Paces:
-        rates = as_pace(self.learning_rate, "learning_rate", "count")
-        widths = as_pace(self.width, "width", "auto")
-        return (
-            np.full(n, -1.0) if rates is None else values_of(rates, first, n),
-            self._auto_width(first, n) if widths is None else values_of(widths, first, n),
-        )
-
-    def _auto_width(self, first: int, n: int) -> Float64s:
-        if self.assignment != "rank":
-            return np.full(n, self._scale)
-        K, steps = self.n_prototypes, np.arange(first, first + n)
-        time = FALLING * (1 if self.method == "batch" else K)
-        return np.asarray(np.sqrt(K) * np.exp(-steps / time), np.float64)
-
-    def _rule(self) -> tuple[int, Parameters]:
-        forgetting = self.forgetting if self.learning_rate == "count" else None
-        return RULES[self.assignment], {"keep": 1.0 - (forgetting or 0.0)}
-
-    # ---- the start ---------------------------------------------------------------------------
-
-    def _place(self, rows: Float64s, weights: Float64s) -> bool:
-        self._mean = np.average(rows, axis=0, weights=weights)
-        self._set_prototypes(self._start(rows - self._mean, weights), count=1.0)
-        self._placed, self._records = True, []
-        settled = isinstance(self.init, str) and self.init == "k-means"
-        if settled:
-            self._refine(rows, weights)
-        if self.assignment == "soft" and self.width == "auto":
-            self._scale = self._first_width(rows - self._mean, weights)
-        self._record()
-        return settled
-
-    def _start(self, rows: Float64s, weights: Float64s) -> Float64s:
-        """Return the initial prototypes: all distinct rows if there are too few of them."""
-        K = self.n_prototypes
-        if not isinstance(self.init, str):
-            return vectors_of(self.init, "init", K, None) - self._mean
-        distinct = np.sort(np.unique(rows, axis=0, return_index=True)[1])
-        rows, random = rows[distinct], np.random.RandomState(self._seed)
-        if len(rows) <= K:
-            return rows
-        if self.init == "random":
-            return rows[np.sort(random.permutation(len(rows))[:K])]
-        spread, _ = kmeans_plusplus(rows, K, sample_weight=weights[distinct], random_state=random)
-        return np.asarray(spread)
-
-    def _refine(self, rows: Float64s, weights: Float64s) -> None:
-        """Learn the first rows by k-means: each prototype is the mean of its rows."""
-        with blas_threads(1):
-            for _ in range(SETTLING):
-                tally = self._tally()
-                tally.add(Chunk(rows, weights))
-                if self._move(tally) == 0.0:
-                    break
-            rows = rows - self._mean
-            labels, squares = nearest(rows, self._vectors)
-        self._steps, self._error, self._weight = len(rows), 0.0, 0.0
-        self._drawn, self._keys = self._drawn[:0], self._keys[:0]
-        self._note(rows, weights, labels, squares)
-
-    def _first_width(self, rows: Float64s, weights: Float64s) -> float:
-        """Return the distance of rows from their nearest prototype, along one axis."""
-        squares = nearest(rows, self._vectors)[1]
-        return float(np.sqrt(np.average(squares, weights=weights) / rows.shape[1])) or 1.0
-
-    # ---- steps -------------------------------------------------------------------------------
-
-    def _learn(self, rows: Matrix, weights: Float64s, paces: Paces | None = None) -> None:
-        self._records = self._records.copy()  # a call that raises must not extend it
-        super()._learn(rows, weights, paces)
-
-    def _until_pause(self) -> int:
-        lengths = filter(None, (self.record_every, self.reseed))
-        rest = (int(length - self._steps % length) for length in lengths)
-        return min([super()._until_pause(), *rest])
-
-    def _pause(self) -> None:
-        record_every, reseed = self.record_every, self.reseed
-        if reseed is not None and self._steps % reseed == 0:
-            for k, row in zip(self._dead(reseed), self._drawn, strict=False):
-                self._vectors[k], self._counts[k] = row, 1.0
-                self._last_wins[k] = self._steps - 1
-                self._n_reseeded += 1
-            self._drawn, self._keys = self._drawn[:0], self._keys[:0]
-        if record_every is not None and self._steps % record_every == 0:
-            self._record()
-
-    def _record(self) -> None:
-        if self.record_every is not None and self.method == "sequential":
-            self._records.append((self._steps, self._vectors + self._mean))
-
-    def _note(
-        self, rows: Float64s, weights: Float64s, labels: LabelsLike, squares: Float64s
-    ) -> None:
-        super()._note(rows, weights, labels, squares)
-        reseed = self.reseed
-        if reseed is None or self.method == "batch":
-            return
-        # The largest of u^(1 / w), with u uniform, are a sample by weights w without replacement.
-        window, first = divmod(self._steps - len(rows), reseed)
-        uniform = np.random.default_rng([self._seed, window]).random(reseed)
-        chances = (weights * squares)[: reseed - first]
-        keys = np.log(uniform[first : first + len(chances)])
-        keys = np.divide(keys, chances, out=np.full(len(chances), -np.inf), where=chances > 0)
-        keys = np.append(self._keys, keys)
-        order = np.argsort(-keys, kind="stable")[: self.n_prototypes]
-        order = order[keys[order] > -np.inf]
-        self._drawn = np.concatenate([self._drawn, rows[: len(chances)]])[order]
-        self._keys = keys[order]
-
-    def _dead(self, steps: int) -> Any:
-        return np.flatnonzero(self._last_wins < max(self._steps - steps, 0))
-
-    def _can_hold(self, n: int) -> bool:
-        return 1 <= n <= self.n_prototypes
-
     # ---- passes ------------------------------------------------------------------------------
 
     def _prepare(self, fit: Fit) -> None:
         self._begin(fit.rows.width)
-        if not fit.whole:
-            return
-        self._place_among(fit, max(self._n_first(), FIRST_OF_BATCHES))
+        if fit.whole:
+            self._place_among(fit, max(self._units.n_first, FIRST_OF_BATCHES))
 
     def _batch_pass(self, fit: Fit, turn: int) -> bool:
         """Replace each prototype by the mean of its rows."""
-        shares = None
+        shares, units = None, self._units
         if self.assignment != "winner":
-            width = float(self._pace(turn, 1)[1][0])
+            width = float(units.paces(turn, 1)[1][0])
             shares = partial(soft if self.assignment == "soft" else ranked, width=width)
-        tally = fit.learn(self._tally(shares), turn)
-        variance = tally.squares / (tally.weight * len(self._mean) or 1.0)
-        return self._move(tally) <= self.tol * variance
-
-    def _move(self, tally: Tally) -> float:
-        """Move prototypes to the means of their rows. Return the squared distance in all."""
-        sums, heights = self._take(tally)
-        moved = np.divide(sums, heights, out=self._vectors.copy(), where=heights > 0)
-        squares = float(((moved - self._vectors) ** 2).sum())
-        self._vectors = moved
-        return squares
+        tally = fit.learn(units.tally(shares), turn)
+        variance = tally.squares / (tally.weight * fit.rows.width or 1.0)
+        return bool(units.move(tally) <= self.tol * variance)
 
     def _conclude(self, fit: Fit) -> None:
         prototypes = self.prototypes_
@@ -412,7 +434,7 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
                 f"n_prototypes={self.n_prototypes}. Each has become a prototype."
             )
         if fit.array is not None:
-            self.__dict__["labels_"], squares = nearest(fit.array.rows, prototypes)
+            self.labels_, squares = nearest(fit.array.rows, prototypes)
             self.inertia_ = float(fit.array.each_weight() @ squares)
 
     def merge(self, other: Self) -> Self:
@@ -449,44 +471,20 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
                 f"merge takes another {type(self).__name__} fitted to the same features, got "
                 f"{other!r:.200}."
             )
-        ours, theirs = self._placed_model()._book(), other._placed_model()._book()
-        for name, value in ours.begun.items():
-            if not same_value(theirs.begun[name], value):
+        for name, value in self._begun.items():
+            if not same_value(other._begun[name], value):
                 raise ValueError(
-                    f"the other one has learned with {name}={theirs.begun[name]!r}, and this one "
+                    f"the other one has learned with {name}={other._begun[name]!r}, and this one "
                     f"with {value!r}. Use the same parameters for both."
                 )
         check_same_input(self, other)
         merged = type(self)(**self.get_params(deep=False))
         for name in {"n_features_in_", "feature_names_in_", *NOTED} & vars(self).keys():
             setattr(merged, name, vars(self)[name])
-        merged._take_books(ours, theirs, self._seed)
+        merged._begun, merged._units = self._begun, self._ready.merged(other._ready)
+        merged._n_skipped = self._n_skipped + other._n_skipped
         merge_sources(merged, other, follows=False)
         return merged
-
-    def _book(self) -> "Book":
-        """Return the prototypes and sums for a merge."""
-        sums = self._steps, self._error, self._weight, self._n_skipped, self._n_reseeded
-        return Book(self._begun, self.prototypes_, self._counts, self._scale, np.array(sums))
-
-    def _take_books(self, ours: "Book", theirs: "Book", seed: int) -> None:
-        """Cluster the prototypes of two code books, each weighted by the number of its rows."""
-        self._begin(ours.points.shape[1])
-        self._begun, self._seed, self._placed = ours.begun, seed, True
-        points = np.concatenate([ours.points, theirs.points])
-        counts = np.concatenate([ours.counts, theirs.counts])
-        points, counts = points[counts > 0], counts[counts > 0]
-        self._mean = points.mean(axis=0)
-        n = min(self.n_prototypes, len(np.unique(points, axis=0)))
-        means = KMeans(n, n_init=10, random_state=seed)
-        with threadpool_limits(1):  # sums of several threads differ from run to run
-            labels = means.fit(points - self._mean, sample_weight=counts).labels_
-        self._set_prototypes(means.cluster_centers_)
-        self._counts = np.bincount(labels, counts, n)
-        steps, self._error, self._weight, skipped, reseeded = (ours.sums + theirs.sums).tolist()
-        self._steps, self._n_skipped, self._n_reseeded = int(steps), int(skipped), int(reseeded)
-        self._last_wins[:] = self._steps - 1
-        self._scale = (ours.scale + theirs.scale) / 2
 
     # ---- reading -----------------------------------------------------------------------------
 
@@ -496,16 +494,16 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         return self.prototypes_
 
     @property
-    @reads_placed
+    @reads
     def dead_(self) -> Any:
         """The numbers of the prototypes without a win in the last steps."""
-        return self._dead(self.reseed or DEAD * self.n_prototypes)
+        return self._ready.dead(self.reseed or DEAD * self.n_prototypes)
 
     @property
-    @reads_placed
+    @reads
     def n_reseeded_(self) -> int:
         """The number of dead prototypes that were placed again."""
-        return int(self._n_reseeded)
+        return int(self._ready.n_reseeded)
 
     def advise(self, learning_rate: float, *, separation: float | None = None) -> "theory.Advice":
         """Predict the number of examples until two prototypes separate on these data.
@@ -535,12 +533,12 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         200.0
         """
         check_number(learning_rate, "learning_rate", above=0)
-        check_is_fitted(self)
-        n = len(self._mean)
+        units = self._ready
+        n = len(units.mean)
         if separation is not None:
             pair = theory.SymmetricPair(check_number(separation, "separation", above=0) / 2**0.5)
         elif (self.method, self.assignment, self._n_features_out) == ("batch", "winner", 2):
-            pair = clusters_of(self._vectors, self._counts, self.error_)
+            pair = clusters_of(units.vectors, units.counts, self.error_)
         else:
             raise ValueError(
                 "The distance of the clusters is estimated only from two prototypes of k-means. "

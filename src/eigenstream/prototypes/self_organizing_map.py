@@ -1,10 +1,11 @@
 """The self-organising map: prototypes on a grid, whose neighbours learn together."""
 
+from collections.abc import Iterator, Mapping
 from math import isqrt
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from eigenstream.core.checks import warn_user
 from eigenstream.core.documented import COUNT, words
@@ -14,20 +15,22 @@ from eigenstream.core.types import (
     Array,
     Constraints,
     LabelsLike,
-    Matrix,
-    Parameters,
     RandomState,
     RowsLike,
     WeightsLike,
 )
+from eigenstream.prototypes._competition import (
+    Competition,
+    Division,
+    Spread,
+    Tally,
+)
 from eigenstream.prototypes._map_reading import MapReading
-from eigenstream.prototypes._steps import MAP, as_pace, values_of
-from eigenstream.prototypes._sums import Division, Spread
-from eigenstream.prototypes.base import NO_ROWS_LEFT, Paces, PrototypeEstimator, vectors_of
+from eigenstream.prototypes._steps import MAP, Pace, as_pace
+from eigenstream.prototypes.base import NO_ROWS_LEFT, PrototypeEstimator, vectors_of
 from eigenstream.prototypes.grids import NEIGHBORHOODS, Grid, as_grid, smooth
 from eigenstream.rows.chunk import Chunk
-from eigenstream.rows.fit import Fit, Resumption
-from eigenstream.rows.guard import reads
+from eigenstream.rows.fit import Fit
 from eigenstream.rows.rows import RowsInMemory
 from eigenstream.schedules import LearningRate
 
@@ -57,10 +60,110 @@ FEWEST = 2.0
 LAST_RADIUS = {"gaussian": 0.7, "bubble": 1.0, "cut-gaussian": 1.0}
 
 
+@storable(horizon="int", side="int?", grid="-", tau="-")
+class MapUnits(Competition):
+    """Units of a map. ``side`` is that of the automatic grid, 0 before it is chosen."""
+
+    side = 0
+
+    def __init__(self, plan: Mapping[str, Any], n_features: int, seed: int, side: int) -> None:
+        super().__init__(plan, n_features, seed)
+        self.side, self.horizon = side, plan["n_steps"] or 0
+        self.follow_plan()
+
+    def follow_plan(self) -> None:
+        """Set the grid, the rule, the rates and the radii by the parameters."""
+        self.grid = grid = grid_of(self.plan, self.side)
+        reach, gaussian = NEIGHBORHOODS[self.plan["neighborhood"]]
+        place = grid.rows, grid.columns, grid.hexagonal, bool(grid.periodic), gaussian, reach
+        self.rule, self.tau = (MAP, {"grid": place}), ROWS_TO_HALF * grid.n_units
+        self.paces_of_steps = self.pace_of("learning_rate"), self.pace_of("radius")
+
+    def resume(self, plan: Mapping[str, Any]) -> None:
+        """Set the parameters after loading, and check the values of the file."""
+        super().resume(plan)
+        if len(self.vectors) not in (0, self.grid.n_units):
+            raise ValueError(f"{self.grid!r} cannot have {len(self.vectors)} units.")
+
+    def pace_of(self, name: str) -> Pace:
+        """Return a schedule, or the first and last value, by default automatic ones.
+
+        ``python -m benchmarks defaults`` prints the errors of maps with the automatic values.
+        """
+        if pace := as_pace(self.plan[name], name, "auto", zero=True):
+            return pace
+        grid, init = self.grid, self.plan["init"]
+        ordered = isinstance(init, str) and init == "pca"
+        if name == "learning_rate":
+            steps = max(self.horizon / grid.n_units, FEWEST)
+            last = 0.06 + (0.4 / steps if ordered else 0.0)
+            return 0.5, last if self.horizon else 0.01
+        # Ordered initial units need only a small radius.
+        share = 0.1 if ordered and self.horizon else 0.5
+        last = LAST_RADIUS[self.plan["neighborhood"]]
+        return max(share * max(grid.rows, grid.columns), 1.0), last
+
+    @property
+    def n_first(self) -> int:
+        """The number of first rows from which the initial units are chosen."""
+        if not isinstance(self.plan["init"], str):
+            return 1
+        return self.plan["init_size"] or max(FIRST, self.grid.n_units)
+
+    def place(self, rows: Float64s, weights: Float64s) -> bool:
+        """Choose the initial units."""
+        grid, init, lacking = self.grid, self.plan["init"], np.isnan(rows)
+        if lacking.any():  # use the mean of the feature for a missing value
+            counts = np.maximum((~lacking).sum(axis=0), 1)
+            rows = np.where(lacking, np.where(lacking, 0.0, rows).sum(axis=0) / counts, rows)
+        if not self.plan["scale"]:
+            warn_of_scales(rows)
+        if not isinstance(init, str):
+            places = init
+        elif init == "pca":
+            places = plane(grid, rows, weights)
+        else:
+            random, rounds = np.random.RandomState(self.seed), -(-grid.n_units // len(rows))
+            order = np.concatenate([random.permutation(len(rows)) for _ in range(rounds)])
+            places = rows[order[: grid.n_units]]
+        self.mean = places.mean(axis=0)
+        self.set(places - self.mean)
+        return False
+
+    def note(
+        self, rows: Float64s, weights: Float64s, labels: NDArray[np.int64], squares: Float64s
+    ) -> None:
+        """Add the errors and wins of rows."""
+        super().note(rows, weights, labels, squares)
+        if self.plan["training"] == "sequential":
+            self.counts += np.bincount(labels, weights, len(self.counts))
+
+    def move(self, tally: Tally, turn: int) -> None:
+        """Replace each unit by the mean of the rows near it. Units without such rows stay."""
+        with blas_threads(1):
+            sums, heights = self.take(tally, self.steps)
+            radius = float(self.paces(turn, 1)[1][0])
+            values = np.hstack([sums, heights])
+            table = smooth(values, self.grid, self.plan["neighborhood"], radius)
+        sums, heights = np.split(table, [sums.shape[1]], axis=1)
+        np.divide(sums, heights, out=self.vectors, where=heights > 0.0)
+
+
+def is_auto(shape: Any) -> bool:
+    """Return whether a ``shape`` is "auto"."""
+    return isinstance(shape, str) and shape == "auto"
+
+
+def grid_of(plan: Mapping[str, Any], side: int) -> Grid:
+    """Return the grid of some parameters, and of the side of an automatic grid."""
+    shape = (side or SIDE,) * 2 if is_auto(plan["shape"]) else plan["shape"]
+    return as_grid(shape, plan["topology"], plan["periodic"])
+
+
 @storable(
-    _horizon="int",
-    _first_grid="-",
-    _side="int?",
+    _units="MapUnits",
+    _horizon="=_units.horizon",
+    _side="=_units.side",
     _deviations="f8 D | None?",
     quantization_error_="number?",
     topographic_error_="number | None?",
@@ -130,8 +233,8 @@ class SelfOrganizingMap(MapReading):
     topographic_error_ : float
         The share of rows whose two nearest units are not neighbours on the grid.
     labels_ : array of shape (n,)
-        The nearest unit of each row of ``fit``, or of the last chunk of ``partial_fit``. Not
-        available after ``fit`` of a stream.
+        The nearest unit of each row of ``fit``. Not available after ``partial_fit`` and after
+        ``fit`` of a stream: use ``predict``.
     inertia_ : float
         The sum of the squared distances of these rows to their units.
     counts_ : array of shape (n_units,)
@@ -209,16 +312,10 @@ class SelfOrganizingMap(MapReading):
         self.missing = missing
         self.random_state = random_state
 
-    #: The side of the automatic grid; 0 before it is chosen.
-    _side = 0
     _of_rows = (
         *PrototypeEstimator._of_rows,
         *("quantization_error_", "topographic_error_", "_distortion", "_hits"),
     )
-    #: The grid at the first row, or None before it and after loading.
-    _first_grid: Grid | None = None
-    #: The divisors of the columns, or None.
-    _deviations: Float64s | None = None
 
     _parameter_constraints: ClassVar[Constraints] = (
         PrototypeEstimator._parameter_constraints
@@ -238,54 +335,17 @@ class SelfOrganizingMap(MapReading):
         }
     )
 
-    # ---- parameters --------------------------------------------------------------------------
+    # ---- learning ----------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
-        super()._check_parameters()
-        grid = self._new_grid()
+        self._validate_params()
+        grid = grid_of(vars(self), 0)
         as_pace(self.radius, "radius", "auto", zero=True)
         as_pace(self.learning_rate, "learning_rate", "auto", most=1.0)
         if not isinstance(self.init, str):
-            vectors_of(self.init, "init", None if self._is_auto() else grid.n_units, None)
-            if self._is_auto():
+            vectors_of(self.init, "init", None if is_auto(self.shape) else grid.n_units, None)
+            if is_auto(self.shape):
                 raise ValueError("shape='auto' does not fit an array as init. Pass the shape.")
-
-    def _is_auto(self) -> bool:
-        return isinstance(self.shape, str) and self.shape == "auto"
-
-    def _grid(self) -> Grid:
-        return self._first_grid or self._new_grid()
-
-    def _new_grid(self) -> Grid:
-        shape = (self._side or SIDE,) * 2 if self._is_auto() else self.shape
-        return as_grid(shape, self.topology, self.periodic)
-
-    def _choose_side(self, n_rows: int) -> None:
-        """Choose the side of the automatic grid."""
-        n_units = min(UNITS_PER_ROOT * n_rows**0.5, n_rows)
-        side = max(round(n_units**0.5) if n_units < n_rows else isqrt(n_rows), 2)
-        odd = side % 2 if self.periodic and self.topology == "hexagonal" else 0
-        self._side = side + odd
-
-    def _begin(self, n_features: int) -> None:
-        super()._begin(n_features)
-        if not self._side and self.n_steps:
-            self._choose_side(self.n_steps)
-        self._first_grid = self._new_grid()
-        if self.scale and self._deviations is None:
-            raise ValueError(
-                "scale=True needs all rows before the first step. Use fit of an array or a stream, "
-                "or divide the columns by their standard deviations."
-            )
-        if not isinstance(self.init, str):
-            vectors_of(self.init, "init", self._grid().n_units, n_features)
-        #: The number of steps or batch passes to the last radius; 0 if unknown.
-        self._horizon = self.n_steps or 0
-
-    def _n_first(self) -> int:
-        if not isinstance(self.init, str):
-            return 1
-        return self.init_size or max(FIRST, self._grid().n_units)
 
     def _passes(self) -> int:
         return self.max_iter
@@ -293,121 +353,47 @@ class SelfOrganizingMap(MapReading):
     def _by_passes(self) -> bool:
         return self.training == "batch"
 
-    def _pace(self, first: int, n: int) -> Paces:
-        """Return the rates and radii of some steps; of a batch map, of passes."""
-        grid = self._grid()
-        tau = ROWS_TO_HALF * grid.n_units
-
-        def values(value: ArrayLike | LearningRate, name: str) -> Float64s:
-            pace = as_pace(value, name, "auto", zero=True) or self._auto(name, grid)
-            return values_of(pace, first, n, self._horizon, tau)
-
-        return values(self.learning_rate, "learning_rate"), values(self.radius, "radius")
-
-    def _auto(self, name: str, grid: Grid) -> tuple[float, float]:
-        """Return the automatic first and last value.
-
-        ``python -m benchmarks defaults`` prints the errors of maps with these values.
-        """
-        ordered = isinstance(self.init, str) and self.init == "pca"
-        if name == "learning_rate":
-            steps = max(self._horizon / grid.n_units, FEWEST)
-            last = 0.06 + (0.4 / steps if ordered else 0.0)
-            return 0.5, last if self._horizon else 0.01
-        last = LAST_RADIUS[self.neighborhood]
-        # Ordered initial units need only a small radius.
-        share = 0.1 if ordered and self._horizon else 0.5
-        return max(share * max(grid.rows, grid.columns), 1.0), last
-
-    def _rule(self) -> tuple[int, Parameters]:
-        grid, (reach, gaussian) = self._grid(), NEIGHBORHOODS[self.neighborhood]
-        place = grid.rows, grid.columns, grid.hexagonal, bool(grid.periodic), gaussian, reach
-        # Blocks of inner products need whole rows.
-        return MAP, {"grid": place, "block": 0 if self.missing == "partial" else None}
-
-    def _can_hold(self, n: int) -> bool:
-        return n == self._grid().n_units
-
-    # ---- learning ----------------------------------------------------------------------------
-
-    def _place(self, rows: Float64s, weights: Float64s) -> bool:
-        grid = self._grid()
-        lacking = np.isnan(rows)
-        if lacking.any():  # use the mean of the feature for a missing value
-            counts = np.maximum((~lacking).sum(axis=0), 1)
-            rows = np.where(lacking, np.where(lacking, 0.0, rows).sum(axis=0) / counts, rows)
-        if not self.scale:
-            warn_of_scales(rows)
+    def _new_units(self, n_features: int, seed: int, n_rows: int) -> MapUnits:
+        if self.scale and self._deviations is None:
+            raise ValueError(
+                "scale=True needs all rows before the first step. Use fit of an array or a stream, "
+                "or divide the columns by their standard deviations."
+            )
+        plan, n_rows = dict(self._begun), n_rows or self.n_steps or 0
+        side = automatic_side(n_rows, self.periodic and self.topology == "hexagonal")
         if not isinstance(self.init, str):
-            places = vectors_of(self.init, "init", grid.n_units, None)
-            places = places if self._deviations is None else places / self._deviations
-        elif self.init == "pca":
-            places = plane(grid, rows, weights)
-        else:
-            random, rounds = np.random.RandomState(self._seed), -(-grid.n_units // len(rows))
-            order = np.concatenate([random.permutation(len(rows)) for _ in range(rounds)])
-            places = rows[order[: grid.n_units]]
-        self._mean = places.mean(axis=0)
-        self._set_prototypes(places - self._mean)
-        self._placed = True
-        return False
-
-    def _note(
-        self, rows: Float64s, weights: Float64s, labels: LabelsLike, squares: Float64s
-    ) -> None:
-        super()._note(rows, weights, labels, squares)
-        if self.training == "sequential":
-            self._counts += np.bincount(labels, weights, len(self._counts))
+            n_units = grid_of(plan, side).n_units
+            plan["init"] = self._divided(vectors_of(self.init, "init", n_units, n_features))
+        return MapUnits(plan, n_features, seed, side)
 
     def _prepare(self, fit: Fit) -> None:
-        self._side, self._deviations, self._first_grid = 0, None, None
+        self._deviations = None
         spread = fit.learn(Spread(self.scale and not fit.rows.on_workers), None)
         if not spread.n_rows:
             raise ValueError(NO_ROWS_LEFT)
-        self._choose_side(spread.n_rows)
         if spread.scaler is not None:
             self._deviations = np.asarray(spread.scaler.scale_, np.float64)
-        if spread.n_rows < self._grid().n_units:
+            fit.map = Division(self._deviations)
+        self._begin(fit.rows.width, spread.n_rows)
+        units = self._units
+        if spread.n_rows < units.grid.n_units:
             warn_user(
-                f"X has {spread.n_rows} rows, fewer than the {self._grid().n_units} units of the "
+                f"X has {spread.n_rows} rows, fewer than the {units.grid.n_units} units of the "
                 "map. Use a smaller shape."
             )
-        self._begin(fit.rows.width)
-        if fit.array is not None:
-            places = np.flatnonzero(fit.array.each_weight())
-            random = np.random.default_rng([self._seed, len(fit.array)]) if self.shuffle else None
-            fit.rows = ShuffledRows(fit.array, fit.source, places, random)
-        self._divide(fit)
-        self._place_among(fit, self._n_first())
+        rows = fit.rows
+        if fit.array is not None and self.shuffle:
+            fit.rows = ShuffledRows(fit.array, fit.source, units.seed)
+        self._place_among(fit, units.n_first)
+        if fit.whole:  # sums do not depend on the order
+            fit.rows = rows
         if self.n_steps is None:  # the last pass of a batch map has the last radius
             last = max(self.max_iter - 1, 1)
-            self._horizon = last if fit.whole else self.max_iter * spread.n_rows
-
-    def _learn_all(self, fit: Fit, resumption: Resumption | None = None) -> None:
-        if resumption is not None:
-            self._divide(fit)
-        super()._learn_all(fit, resumption)
-
-    def _divide(self, fit: Fit) -> None:
-        """Divide the columns by their deviations in each pass."""
-        fit.map = None if self._deviations is None else Division(self._deviations)
-
-    def _sequential_pass(self, fit: Fit, turn: int) -> bool:
-        super()._sequential_pass(fit, turn)
-        if isinstance(fit.rows, ShuffledRows):
-            fit.rows.shuffle()
-        return False
+            units.horizon = last if fit.whole else self.max_iter * spread.n_rows
+            units.follow_plan()
 
     def _batch_pass(self, fit: Fit, turn: int) -> bool:
-        """Replace each unit by the mean of the rows near it. Units without such rows stay."""
-        if isinstance(fit.rows, ShuffledRows):
-            fit.rows.order = None  # sums do not depend on the order
-        with blas_threads(1):
-            sums, heights = self._take(fit.learn(self._tally(), turn), self._steps)
-            radius = float(self._pace(turn, 1)[1][0])
-            table = smooth(np.hstack([sums, heights]), self._grid(), self.neighborhood, radius)
-        sums, heights = np.split(table, [sums.shape[1]], axis=1)
-        np.divide(sums, heights, out=self._vectors, where=heights > 0.0)
+        self._units.move(fit.learn(self._units.tally(), turn), turn)
         return False
 
     def _conclude(self, fit: Fit) -> None:
@@ -415,10 +401,10 @@ class SelfOrganizingMap(MapReading):
         if fit.array is None:
             quality = fit.learn(quality, None)
         else:
-            chunk = self._scaled(fit.array)
-            first, far, second = quality.nearest(chunk.rows)
-            self.__dict__["labels_"], self.inertia_ = first, float(chunk.each_weight() @ far**2)
-            quality.see(first, far, second, chunk.each_weight())
+            weights = fit.array.each_weight()
+            first, far, second = quality.nearest(self._divided(fit.array.rows))
+            self.labels_, self.inertia_ = first, float(weights @ far**2)
+            quality.see(first, far, second, weights)
         result = quality.result()
         self.quantization_error_ = result.quantization_error
         self.topographic_error_ = result.topographic_error
@@ -446,38 +432,32 @@ class SelfOrganizingMap(MapReading):
         self.fit(X, sample_weight=sample_weight)
         return np.asarray(self.labels_)
 
-    # ---- reading -----------------------------------------------------------------------------
-
-    @property
-    @reads
-    def prototypes_(self) -> Float64s:
-        """The units, row by row of the grid, in the units of the data."""
-        units = super().prototypes_
-        return units if self._deviations is None else units * self._deviations
-
-    def _rows_to_read(self, X: RowsLike) -> tuple[Matrix, Float64s]:
-        rows = super()._rows_to_read(X)[0]
-        return self._scaled(Chunk(rows)).rows, self._units
-
-    def _scaled(self, chunk: Chunk) -> Chunk:
-        if self._deviations is None:
-            return chunk
-        return next(Division(self._deviations).mapped(chunk))
-
 
 class ShuffledRows(RowsInMemory):
-    """Some rows of an array, in a new random order after each call of ``shuffle``."""
+    """The rows of an array of positive weight, in a new random order in each pass."""
 
-    def __init__(self, chunk: Chunk, source: Any, places: Any, random: Any) -> None:
+    def __init__(self, chunk: Chunk, source: RowsLike, seed: int) -> None:
         super().__init__(chunk, source)
-        self.order = self.places = places
-        self.random = random
-        self.shuffle()
+        self.places = np.flatnonzero(chunk.each_weight())
+        self.random = np.random.default_rng([seed, chunk.n])
 
-    def shuffle(self) -> None:
-        """Draw the order of the next pass, if there is a random generator."""
-        if self.random is not None:
-            self.order = self.random.permutation(self.places)
+    def chunks(self, skip: int = 0) -> Iterator[Chunk]:
+        """Start a pass."""
+        self.order = self.random.permutation(self.places)
+        return super().chunks(skip)
+
+
+def automatic_side(n_rows: int, even: bool) -> int:
+    """Return the side of the automatic grid for a number of rows; 0 if it is unknown.
+
+    >>> automatic_side(150, False), automatic_side(10, False)
+    (8, 3)
+    """
+    if n_rows == 0:
+        return 0
+    n_units = min(UNITS_PER_ROOT * n_rows**0.5, n_rows)
+    side = max(round(n_units**0.5) if n_units < n_rows else isqrt(n_rows), 2)
+    return side + side % 2 * even
 
 
 def warn_of_scales(rows: Float64s) -> None:
