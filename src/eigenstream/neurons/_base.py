@@ -344,6 +344,15 @@ class SupervisedNeurons(Neurons):
         """Take a step on each ``batch_size`` rows; return the sum of the losses."""
         return sum(self._advance(block, order[part]) for part in self._recorded(len(order)))
 
+    def _learn_rows(
+        self, X: RowsLike, y: LabelsLike, sample_weight: WeightsLike, classes: LabelsLike = None
+    ) -> Self:
+        """Learn from one chunk. A chunk whose weights are all zero changes nothing."""
+        if sample_weight is None or np.any(np.asarray(sample_weight)):
+            with changing(self) as model:
+                model._continue(X, y, sample_weight, classes)
+        return self
+
     def _continue(
         self, X: RowsLike, y: LabelsLike, sample_weight: WeightsLike, classes: Any
     ) -> None:

@@ -13,7 +13,6 @@ from eigenstream.core.linalg import Float64s
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Array, Constraints, LabelsLike, RowsLike, Values, WeightsLike
 from eigenstream.neurons._base import SupervisedNeurons
-from eigenstream.rows.guard import changing
 from eigenstream.rows.prepared import learns_rows, maps_streams
 
 
@@ -71,11 +70,7 @@ class Classifying(ClassifierMixin, SupervisedNeurons):  # type: ignore[misc, unu
         >>> model.n_steps_
         15
         """
-        # A chunk whose weights are all zero changes nothing.
-        if sample_weight is None or np.any(np.asarray(sample_weight)):
-            with changing(self) as model:
-                model._continue(X, y, sample_weight, classes)
-        return self
+        return self._learn_rows(X, y, sample_weight, classes)
 
     @maps_streams
     def predict(self, X: RowsLike) -> Array:
@@ -183,11 +178,7 @@ class Regressing(RegressorMixin, SupervisedNeurons):  # type: ignore[misc, unuse
         >>> model.n_steps_
         500
         """
-        # A chunk whose weights are all zero changes nothing.
-        if sample_weight is None or np.any(np.asarray(sample_weight)):
-            with changing(self) as model:
-                model._continue(X, y, sample_weight, None)
-        return self
+        return self._learn_rows(X, y, sample_weight)
 
     @maps_streams
     def predict(self, X: RowsLike) -> Float64s:

@@ -191,6 +191,12 @@ class Centers(Competition):
 
     def merged(self, other: "Centers") -> "Centers":
         """Cluster the prototypes of both, each weighted by the number of its rows."""
+        for name, value in self.plan.items():
+            if not same_value(other.plan[name], value):
+                raise ValueError(
+                    f"the other one has learned with {name}={other.plan[name]!r}, and this one "
+                    f"with {value!r}. Use the same parameters for both."
+                )
         merged = Centers(self.plan, len(self.mean), self.seed)
         points = np.concatenate([self.vectors + self.mean, other.vectors + other.mean])
         counts = np.concatenate([self.counts, other.counts])
@@ -471,18 +477,13 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
                 f"merge takes another {type(self).__name__} fitted to the same features, got "
                 f"{other!r:.200}."
             )
-        for name, value in self._begun.items():
-            if not same_value(other._begun[name], value):
-                raise ValueError(
-                    f"the other one has learned with {name}={other._begun[name]!r}, and this one "
-                    f"with {value!r}. Use the same parameters for both."
-                )
+        units = self._ready.merged(other._ready)
         check_same_input(self, other)
         merged = type(self)(**self.get_params(deep=False))
-        for name in {"n_features_in_", "feature_names_in_", *NOTED} & vars(self).keys():
+        for name in {"n_features_in_", "feature_names_in_", "_begun", *NOTED} & vars(self).keys():
             setattr(merged, name, vars(self)[name])
-        merged._begun, merged._units = self._begun, self._ready.merged(other._ready)
-        merged._n_skipped = self._n_skipped + other._n_skipped
+        merged._units = units
+        merged._n_skipped = self.n_samples_skipped_ + other.n_samples_skipped_
         merge_sources(merged, other, follows=False)
         return merged
 
