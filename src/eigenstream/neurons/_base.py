@@ -33,7 +33,7 @@ from eigenstream.online import UnstableStepError
 from eigenstream.rows.chunk import Chunk, blocks_of
 from eigenstream.rows.door import as_floats, chunk_of, is_stream, labelled_stream, validated
 from eigenstream.rows.fit import Fit, fit_of
-from eigenstream.rows.guard import Guarded, publishes, reads
+from eigenstream.rows.guard import Guarded, changing, publishes, reads
 from eigenstream.rows.prepared import fits_dask
 from eigenstream.schedules import Auto, LearningRate, Schedule, as_schedule
 
