@@ -18,7 +18,7 @@ class IncrementalPCA(StreamPCA):
 
     @property
     def var_(self):
-        return np.diagonal(self._matrices().reward)
+        return np.diagonal(self._answered().operator().reward)
 
 
 globals().update(

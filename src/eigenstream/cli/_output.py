@@ -272,10 +272,14 @@ class Watched(RowStream):
         done, total, share = self._skipped + self.rows, self._stream.n_rows, self._stream.share_read
         if total is None and share is not None:
             total = done / share  # an estimate from the bytes read so far
-        rate = f"{self.rows / self.seconds:,.0f} rows/s"
-        self._progress.update(self._task, completed=done, total=total, description=rate)
+        self._progress.update(self._task, completed=done, total=total)
+        self.note(f"{self.rows / self.seconds:,.0f} rows/s")
+
+    def note(self, text: str) -> None:
+        """Show a text beside the number of rows, once the pass has taken a second."""
+        self._progress.update(self._task, description=text)
         if self.seconds > QUIET_SECONDS:
             self._progress.start()
         if self._progress.console.quiet and self.seconds > self._next_line:
             self._next_line += LINE_SECONDS
-            print(f"eigenstream: {done:,} rows, {rate}", file=sys.stderr)
+            print(f"eigenstream: {self._skipped + self.rows:,} rows, {text}", file=sys.stderr)

@@ -71,7 +71,15 @@ def lags(
             times.add(next(iter(chunks)))
         dt = times.step(unit)
     with output.Watched(stream) as watched:
-        path = es.lag_path(model, watched, lag, blocks=blocks, dt=dt or 1.0, unit=unit)
+        path = es.lag_path(
+            model,
+            watched,
+            lag,
+            blocks=blocks,
+            dt=dt or 1.0,
+            unit=unit,
+            progress=lambda rows: watched.note(f"solving lag {rows}"),
+        )
     best = path.recommended_lag
     decays = [] if best is None or path.curves is None else path.decay(best)
     if plot is not None:
@@ -97,7 +105,9 @@ def lags(
             "No lag is recommended: none predicts the autocorrelation at its multiples. "
             "Add longer lags by --lag, or use fit dynamic for oscillations."
         )
-        print(f"\n{by_chance if np.isnan(path.timescales).all() else unpredicted}")
+        print(
+            f"\n{unpredicted if path.curves is not None and np.isfinite(path.timescales).any() else by_chance}"
+        )
         return
     print(f"\nrecommended lag: {best}")
     if decays:

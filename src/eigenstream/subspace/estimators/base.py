@@ -24,13 +24,14 @@ from eigenstream.rows.prepared import check_same_input, merge_sources, note_sour
 from eigenstream.rows.rows import Rows
 from eigenstream.subspace.estimators.mapping import FeatureMap, check_same_map
 from eigenstream.subspace.estimators.projection import DEFAULT, Projection
-from eigenstream.subspace.estimators.results import Result
+from eigenstream.subspace.estimators.results import Answered, Result, answered
+from eigenstream.subspace.inference import uncertainty as _bars
 from eigenstream.subspace.solvers.base import ADD, COUNT, MATRIX, MERGE, Need, Problem, Solver
 from eigenstream.subspace.solvers.choice import SOLVERS, chosen_solver
-from eigenstream.subspace.solvers.kernels import KernelMap, RowSpan, check_map
+from eigenstream.subspace.solvers.kernels import check_map
 from eigenstream.subspace.solvers.ratio_frame import RatioFrame
 from eigenstream.subspace.sums.learner import Learner, Watcher
-from eigenstream.subspace.sums.operators import MatrixOperator, Passes
+from eigenstream.subspace.sums.operators import Passes
 from eigenstream.subspace.sums.terms import Terms
 from eigenstream.subspace.watchers.values import RadiusBound
 
@@ -452,12 +453,6 @@ class SubspaceEstimator(Projection):
                 f"Use solver={begun!r}, or call fit to start again."
             )
 
-    @property
-    def _kernel(self) -> KernelMap | RowSpan | None:
-        """The map of the kernel, or None for other solvers."""
-        transformer = None if self._map is None else self._map.transformer
-        return transformer if isinstance(transformer, KernelMap | RowSpan) else None
-
     def _wanted(self, width: int) -> Any:
         """Return ``n_components``, reduced for a kernel or for rows of one feature."""
         n = self.n_components
@@ -509,16 +504,6 @@ class SubspaceEstimator(Projection):
                 f"solver={self._solver.name!r} stores no matrices. Fit with solver='dense' first."
             )
         return learner
-
-    @reads
-    def _matrices(self) -> MatrixOperator:
-        """Return A and B of scaled features, with the weights in use."""
-        operator: MatrixOperator = self._stored().operator()
-        answer = self._solved()
-        if answer.scale is not None:
-            operator = operator.scaled(answer.scale, answer.mean)
-        operator.weights = answer.weights
-        return operator
 
     @property
     def _needs_host(self) -> str | None:
@@ -586,27 +571,39 @@ class SubspaceEstimator(Projection):
 
     # ---- error bars ------------------------------------------------------------------------
 
-    #: The units of the blocks that error bars come from.
-    _block_word = "rows"
+    def _fitted(self, fit: Fit, learner: Learner) -> Self:
+        """Return a copy that has learned the rows of a fit into a learner."""
+        feature_map: Any = fit.map
+        self._map, self._skipped = feature_map, fit.skipped
+        model = self._with_learner(learner)
+        self._check_enough(learner.ahead())
+        return model
 
-    def _block_size(self, learner: Learner) -> int:
-        """Return the size of a block, in these units."""
-        return learner.n_rows
+    def _fit_blocks(
+        self, fit: Fit, cut: _bars.BlockCut, n_blocks: int | str, n_rows: int | None, call: str
+    ) -> tuple[Self, list[_bars.RowBlock]]:
+        """Return a copy that has learned all rows, and the learners of their blocks."""
+        needs = Need(call, MERGE), Need(call, MATRIX)
+        blocks = cut(
+            fit.learning(),
+            lambda n: _bars.for_blocks(self._begin(n, None, *needs)),
+            n_blocks,
+            n_rows,
+        )
+        return self._fitted(fit, _bars.merged_blocks(blocks).learners[0]), blocks
 
-    def _least_block(self, learners: list[Learner], size: float) -> float:
-        """Return the number of rows that blocks need for reliable error bars."""
-        return 0.0
+    def _error_bars(
+        self, blocks: list[_bars.RowBlock], place: int = 0, *, independent: bool = False
+    ) -> _bars.Uncertainty:
+        """Return error bars from the learners of blocks, of which ``place`` is that of the fit."""
+        answer = self._answered()
+        fixed = copy(self).set_params(**answer.estimated(self.get_params(deep=False)))
 
-    def _metric(self) -> Float64s:
-        """Return the metric of the angles between components.
+        def solve(learner: Learner) -> Answered:
+            return answered(fixed._with_learner(learner))
 
-        It is A for components that are uncorrelated but not orthogonal.
-        """
-        operator = self._matrices()
-        unit = np.eye(len(operator.reward))
-        if self._solved().orthonormal:
-            return unit
-        return np.asarray(operator.reward + operator.rounding * operator.trace * unit)
+        bars = _bars.jackknife(answer, solve, blocks, place, independent=independent)
+        return replace(bars, estimator=self)
 
 
 def check_width(n_components: Any, width: int) -> None:

@@ -1,13 +1,11 @@
 """Subspaces whose present predicts their future, with decay times and periods."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from numbers import Real
 from typing import Any, ClassVar, cast
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
@@ -213,32 +211,25 @@ class DynamicSubspace(TimeEstimator):
         """The covariances and means of rows and of the rows ``lag`` later."""
         return cast(DynamicResult, self._solved()).covariances
 
+    @property
     def _modes(self) -> Modes:
-        """Return the modes of the propagator within the subspace of the features."""
-        answer = cast(DynamicResult, self._solved())
-        cov, left = answer.covariances, answer.pairs.vectors
-        inner = _propagator.eigenmodes(cov.along(left))
-        return replace(inner, modes=inner.modes @ (left.T @ cov.c00), lag=cov.lag)
+        """The modes of the propagator within the subspace of the features."""
+        return cast(DynamicResult, self._solved()).modes
 
     @property
     def propagator_eigenvalues_(self) -> _propagator.Complexes:
         """The factor of each mode in ``lag`` rows."""
-        return self._modes().eigenvalues
+        return self._modes.eigenvalues
 
     @property
     def modes_(self) -> _propagator.Complexes:
         """The pattern of each mode in the input features."""
-        return np.asarray(self._without_unseen(self._modes().modes), np.complex128)
+        return np.asarray(self._without_unseen(self._modes.modes), np.complex128)
 
     @property
     def timescales_(self) -> Float64s:
         """The decay time of each mode, in rows. NaN if it is not distinguishable from chance."""
-        return self._supported(self._timescales)
-
-    @property
-    def _timescales(self) -> Float64s:
-        """The decay times on the rows that the features were learned from."""
-        return self._modes().timescales
+        return self._supported(self._modes.timescales)
 
     def _test(self, answer: Any, learner: Learner) -> HeldOut | None:
         n, values = len(answer.pairs.values), None
@@ -266,17 +257,7 @@ class DynamicSubspace(TimeEstimator):
     @property
     def periods_(self) -> Float64s:
         """The period of each mode in rows, infinite without oscillation, NaN for chance."""
-        return self._supported(self._modes().periods)
-
-    def _matched(self, others: Sequence["DynamicSubspace"]) -> list[Modes]:
-        """Return the modes of this fit and of others, in the order of this fit."""
-        own = self._modes()
-        matched = [own]
-        for other in others:
-            values = other.propagator_eigenvalues_
-            order = linear_sum_assignment(np.abs(own.eigenvalues[:, None] - values))[1]
-            matched.append(replace(own, eigenvalues=values[order]))
-        return matched
+        return self._supported(self._modes.periods)
 
     # scikit-learn could route the number of steps, which no pipeline needs.
     __metadata_request__predict: ClassVar = {"steps": UNUSED}

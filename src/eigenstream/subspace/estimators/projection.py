@@ -20,7 +20,8 @@ from eigenstream.rows.guard import Guarded, reads
 from eigenstream.rows.prepared import maps_back, maps_streams
 from eigenstream.rows.rows import chunk_rows
 from eigenstream.subspace.estimators.mapping import FeatureMap, projected
-from eigenstream.subspace.estimators.results import Result
+from eigenstream.subspace.estimators.results import Answered, Result
+from eigenstream.subspace.solvers.base import Solver
 from eigenstream.subspace.solvers.kernels import KernelMap, RowSpan
 from eigenstream.subspace.sums.learner import Learner
 
@@ -46,9 +47,10 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded, ABC
         """Return the result, computed again if rows were added since the last call."""
 
     @property
-    @abstractmethod
     def _kernel(self) -> KernelMap | RowSpan | None:
         """The map of the kernel, or None for other solvers."""
+        transformer = None if self._map is None else self._map.transformer
+        return transformer if isinstance(transformer, KernelMap | RowSpan) else None
 
     def _known(self) -> Learner:
         """Return the learner, or raise if the estimator is not fitted."""
@@ -59,6 +61,18 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded, ABC
                 f"This {type(self).__name__} is not fitted yet. Call fit or partial_fit first."
             )
         return learner
+
+    #: The units of the blocks that error bars come from.
+    _block_word = "rows"
+
+    _solver: Solver
+
+    @reads
+    def _answered(self) -> Answered:
+        """Return the answer with the sums that it came from."""
+        learner, result, kernel = self._known().ahead(), self._solved(), self._kernel
+        components = None if isinstance(kernel, KernelMap) else on_host(self.components_)
+        return Answered(result, learner, components, self._solver, self._block_word)
 
     @property
     @reads

@@ -1,20 +1,22 @@
 """Results of the subspace estimators, one frozen class for each family."""
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
 
 import numpy as np
 
 from eigenstream.core.checks import is_sparse
 from eigenstream.core.linalg import Float64s, brief
 from eigenstream.core.storable import storable
-from eigenstream.core.types import Matrix
+from eigenstream.core.types import Matrix, Parameters
 from eigenstream.rows.chunk import Places, with_gaps
-from eigenstream.subspace.inference.correlations import autocorrelations_of_moments
+from eigenstream.subspace.inference.correlations import autocorrelations_of_moments, implied
 from eigenstream.subspace.inference.held_out import HeldOut, HeldOutVariance
+from eigenstream.subspace.solvers.base import MATRIX, Solver
 from eigenstream.subspace.sums.completion import imputed
-from eigenstream.subspace.sums.operators import Eigenpairs
-from eigenstream.subspace.sums.propagator import LaggedCovariances
+from eigenstream.subspace.sums.learner import Learner
+from eigenstream.subspace.sums.operators import Eigenpairs, MatrixOperator
+from eigenstream.subspace.sums.propagator import LaggedCovariances, Modes, eigenmodes
 from eigenstream.subspace.sums.terms import Weights
 
 
@@ -91,6 +93,11 @@ class Result:
         """True if the components are orthonormal."""
         return True
 
+    @property
+    def parameters(self) -> Parameters:
+        """The parameters that the fit has estimated, None for those that it does not use."""
+        return {}
+
     def unscaled(self, vectors: Float64s) -> Float64s:
         """Return the matrix by which centred rows are multiplied for these vectors.
 
@@ -154,6 +161,12 @@ class PairResult(Result):
     def orthonormal(self) -> bool:
         """True for differences."""
         return self.eta is not None
+
+    @property
+    def parameters(self) -> Parameters:
+        """The parameters that the fit has estimated, None for those that it does not use."""
+        names = ("eta", "shrinkage", "mixing", "normalize")
+        return {name: vars(self)[name] for name in names}
 
 
 @storable(covariance="f8 W W", noise="any?", unseen="i8 k")
@@ -325,6 +338,11 @@ class SlowResult(Result):
         return None if self.alpha is None else (self.alpha, 1.0 - self.alpha)
 
     @property
+    def parameters(self) -> Parameters:
+        """The parameters that the fit has estimated, None for those that it does not use."""
+        return {"alpha": self.alpha, "shrinkage": self.shrinkage}
+
+    @property
     def orthonormal(self) -> bool:
         """True if the components are eigenvectors of T."""
         return self.alpha is not None and not self.sorted
@@ -392,6 +410,13 @@ class DynamicResult(Result):
         """False, since the features are uncorrelated."""
         return False
 
+    @property
+    def modes(self) -> Modes:
+        """The modes of the propagator within the subspace of the features."""
+        left, cov = self.pairs.vectors, self.covariances
+        inner = eigenmodes(cov.along(left))
+        return replace(inner, modes=inner.modes @ (left.T @ cov.c00), lag=cov.lag)
+
 
 @storable(alpha="number")
 @dataclass(frozen=True, repr=False)
@@ -412,3 +437,88 @@ class ContrastResult(Result):
     def weights(self) -> Weights:
         """The weights of T."""
         return 1.0, self.alpha
+
+
+@dataclass(frozen=True)
+class Answered:
+    """The answer of a fit and the sums that it came from, which the functions of inference read.
+
+    Attributes
+    ----------
+    result : Result
+        The answer, without its test on other rows.
+    learner : Learner
+        The learner of all rows.
+    components : array of shape (n_components, n_features) or None
+        The components. None with a kernel.
+    solver : Solver
+        The solver in use.
+    units : str
+        The units of blocks: "rows", "pairs" or "classes".
+    """
+
+    result: Result
+    learner: Learner
+    components: Float64s | None
+    solver: Solver
+    units: str
+
+    def operator(self) -> MatrixOperator:
+        """Return A and B of scaled features, with the weights in use."""
+        if MATRIX not in self.solver.abilities:
+            raise ValueError(
+                f"solver={self.solver.name!r} stores no matrices. Fit with solver='dense' first."
+            )
+        operator: MatrixOperator = self.learner.operator()
+        if self.result.scale is not None:
+            operator = operator.scaled(self.result.scale, self.result.mean)
+        operator.weights = self.result.weights
+        return operator
+
+    def metric(self) -> Float64s:
+        """Return the metric of the angles between components.
+
+        It is A for components that are uncorrelated but not orthogonal.
+        """
+        operator = self.operator()
+        unit = np.eye(len(operator.reward))
+        if self.result.orthonormal:
+            return unit
+        return np.asarray(operator.reward + operator.rounding * operator.trace * unit)
+
+    def estimated(self, parameters: Parameters) -> Parameters:
+        """Return the parameters that the fit has estimated, as numbers, except the automatic alpha.
+
+        Each set of rows has its own threshold of alpha. A fixed one may leave the last component
+        without a positive eigenvalue. ``parameters`` are those of the estimator.
+        """
+        fixed = {k: value for k, value in self.result.parameters.items() if value is not None}
+        if parameters.get("alpha") == "auto":
+            fixed.pop("alpha", None)
+        if parameters.get("scale") == "auto":
+            fixed["scale"] = False if self.result.scale is None else "within"
+        return {"n_components": len(self.result.pairs.values)} | fixed
+
+    def n_units(self, learner: Learner) -> int:
+        """Return the number of rows, pairs or classes of a learner."""
+        return len(learner.terms.centers) if self.units == "classes" else learner.n_rows
+
+    @property
+    def timescales(self) -> Float64s | None:
+        """The time scales on the rows that the features were learned from, None without a lag."""
+        if isinstance(self.result, DynamicResult):
+            return self.result.modes.timescales
+        if isinstance(self.result, SlowResult):
+            return implied(self.result.autocorrelations, self.learner.terms.lag)
+        return None
+
+
+class Answers(Protocol):
+    """An estimator whose answers the functions of inference read."""
+
+    def _answered(self) -> Answered: ...
+
+
+def answered(model: Answers) -> Answered:
+    """Return the answer of a fitted estimator with the sums that it came from."""
+    return model._answered()

@@ -291,7 +291,7 @@ class SlowSubspace(TimeEstimator):
         self._equilibrium = cov.mean0 + cov.c00 @ u
         super()._learn_all(fit)
         del self._equilibrium
-        operator = self._matrices()
+        operator = self._answered().operator()
         if eigenvalues_of(operator.reward)[0] < -operator.rounding * operator.trace:
             raise ValueError(
                 "Some stationary weights are negative and give negative variances. Pass more rows, "
@@ -461,13 +461,7 @@ class SlowSubspace(TimeEstimator):
         >>> slow.timescales_.round(1)
         array([48.8,  5.1])
         """
-        return self._supported(self._timescales)
-
-    @property
-    def _timescales(self) -> Float64s:
-        """The time scales on the rows that the features were learned from."""
-        rho = cast(SlowResult, self._solved()).autocorrelations
-        return _correlations.implied(rho, self.lag)
+        return self._supported(cast(Float64s, self._answered().timescales))
 
     def _test(self, answer: Any, learner: Learner) -> HeldOut | None:
         if answer.forms is None:
@@ -518,7 +512,7 @@ class SlowSubspace(TimeEstimator):
         radius, ball = np.nan, learner.watchers.get("radius")
         if isinstance(ball, RadiusBound):
             radius = ball.reach(learner.mean) / (1.0 if scale is None else float(scale.min()))
-        return alpha_path(self._matrices(), self.n_components_, alphas, radius)
+        return alpha_path(self._answered().operator(), self.n_components_, alphas, radius)
 
     @reads_rows
     def score(self, X: RowsLike, y: LabelsLike = None) -> float:
@@ -569,7 +563,7 @@ class SlowSubspace(TimeEstimator):
     def _scores_on(self, scored: Learner, counts: list[int]) -> list[float]:
         answer = cast(SlowResult, self._solved())
         forms = answer.forms
-        scored_moments = self._moments_of(scored, answer.pairs.vectors)
+        scored_moments = self._moments_of(scored)
         # solver="flow" estimates no second moments.
         learned = scored_moments if forms is None else (forms.variance, forms.velocity)
         noise = 0.0 if forms is None else forms.noise
@@ -582,11 +576,12 @@ class SlowSubspace(TimeEstimator):
             scores.append(float(2.0 * r @ np.diagonal(C) - r @ V**2 @ r))
         return scores
 
-    def _moments_of(self, scored: Learner, vectors: Float64s) -> tuple[Float64s, Float64s]:
-        scale = self._solved().scale
-        columns = vectors if scale is None else vectors / scale[:, None]
+    def _moments_of(self, scored: Learner) -> tuple[Float64s, Float64s]:
+        """Return the second moments of other rows and of their velocities, along eigenvectors."""
+        result = self._solved()
+        columns = result.unscaled(result.pairs.vectors)
         variance, velocity = scored.thin_operator().forms(columns)
         if self.center is True:
-            away = columns.T @ (scored.mean - self._solved().mean)
-            variance = variance + np.outer(away, away)
+            step = columns.T @ (scored.mean - result.mean)
+            variance = variance + np.outer(step, step)
         return variance, velocity

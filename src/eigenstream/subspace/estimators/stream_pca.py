@@ -306,7 +306,7 @@ class StreamPCA(TimeEstimator):
         (2.0, 0.5)
         """
         q = np.asarray(direction, np.float64)
-        return float(q @ self._matrices().matrix((1.0, 0.0)) @ q / (q @ q))
+        return float(q @ self._answered().operator().matrix((1.0, 0.0)) @ q / (q @ q))
 
     def advise(self, learning_rate: float) -> "theory.Advice":
         """Predict the number of examples that Sanger's rule needs to find these components.

@@ -50,12 +50,8 @@ from eigenstream.subspace.estimators.results import (
 )
 from eigenstream.subspace.inference.held_out import HeldOut, HeldOutVariance
 from eigenstream.subspace.inference.uncertainty import (
-    LEAST_TIMESCALES,
     Uncertainty,
     check_blocks,
-    fit_blocks,
-    jackknife,
-    learners_of,
     parts_in_time,
     parts_of_sequences,
     warned,
@@ -499,9 +495,8 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
             check_blocks(blocks)
         cut = parts_of_sequences if by_sequence else parts_in_time
         fit, n_rows = self._fit_in_time(X, sample_weight)
-        begin = partial(learners_of, self, call="blocks=")
-        (fitted,), parts = fit_blocks([self], fit, lambda n: (begin(n),), blocks, n_rows, cut)
-        error_bars = warned(jackknife(fitted, parts, independent=by_sequence))
+        fitted, parts = self._fit_blocks(fit, cut, blocks, n_rows, "blocks=")
+        error_bars = warned(fitted._error_bars(parts, independent=by_sequence))
         self._learner = fitted._learner
         result: Any = fitted._solved()
         self._answer = replace(result, uncertainty=replace(error_bars, estimator=None))
@@ -522,20 +517,6 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         fit = Fit(self, rows)
         self._fit_maps(fit)
         return fit, rows.n_rows if fit.stream is None else fit.stream.n_rows
-
-    def _least_block(self, learners: list[Learner], size: float) -> float:
-        """Return ten time scales of the slowest feature."""
-        operator, vectors = self._matrices(), self._vectors
-        variances = operator.moments(vectors)[0]
-        columns = self._solved().unscaled(vectors)
-        means = np.array([learner.mean for learner in learners]) @ columns
-        # The variance of block means is 2 * (time scale) / size, if blocks are long.
-        there = variances > operator.floor
-        ratios = means.var(axis=0, ddof=1)[there] / variances[there]
-        slowest = float(ratios.max(initial=0.0)) * size / 2.0
-        scales = getattr(self, "_timescales", np.zeros(1))
-        slowest = max(slowest, float(scales[np.isfinite(scales)].max(initial=0.0)))
-        return LEAST_TIMESCALES * slowest
 
     # ---- checks ----------------------------------------------------------------------------
 

@@ -1,7 +1,5 @@
 """Diagnostics of fitted subspaces, as functions of the estimator."""
 
-from typing import cast
-
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
@@ -10,7 +8,7 @@ from eigenstream.core.linalg import Float64s
 from eigenstream.core.types import Estimator, RowsLike
 from eigenstream.rows.prepared import reads_rows
 from eigenstream.subspace.estimators.base import SubspaceEstimator
-from eigenstream.subspace.estimators.results import PairResult
+from eigenstream.subspace.estimators.results import PairResult, answered
 from eigenstream.subspace.estimators.slow_subspace import SlowSubspace
 from eigenstream.subspace.inference.correlations import implied
 from eigenstream.subspace.inference.decays import of_learner
@@ -59,11 +57,11 @@ def autocorrelations(model: SlowSubspace, X: RowsLike, lag: int | None = None) -
     """
     check_is_fitted(model)
     lag = model.lag if lag is None else check_whole(lag, "lag")
-    learned = model._known()
-    if isinstance(learned.sums, RowMoments | GapMoments):
-        return of_learner(model._scored_terms(X, lag), model._columns)
-    n, before = model.n_components_, cast(TimeTerms, learned.terms)
-    terms = TimeTerms(n, lag=lag, center=bool(model.center), reversible=before.reversible)
+    answer = answered(model)
+    if isinstance(answer.learner.sums, RowMoments | GapMoments):
+        return of_learner(model._scored_terms(X, lag), answer.result.columns)
+    n, reversible = len(answer.result.pairs.values), answer.learner.terms.reversible
+    terms = TimeTerms(n, lag=lag, center=bool(model.center), reversible=reversible)
     learner = Learner(terms, Moments(n))
     for chunk in model._features_of(X):
         learner.add(chunk)
@@ -137,11 +135,11 @@ def objective(model: SlowSubspace, X: RowsLike) -> float:
     ... )
     True
     """
-    moments = model._moments_of(model._scored_terms(X), model._solved().pairs.vectors)
-    variance, velocity = map(np.diagonal, moments)
-    if model.alpha_ is None:
+    variance, velocity = map(np.diagonal, model._moments_of(model._scored_terms(X)))
+    weights = answered(model).result.weights
+    if weights is None:
         return float((variance / velocity).sum())
-    return float((model.alpha_ * variance - (1.0 - model.alpha_) * velocity).sum())
+    return float((weights[0] * variance - weights[1] * velocity).sum())
 
 
 def n_positive(model: SubspaceEstimator) -> int:
@@ -166,12 +164,13 @@ def n_positive(model: SubspaceEstimator) -> int:
     >>> n_positive(SlowSubspace(1, alpha=0.5).fit(rows))
     3
     """
-    result = model.result_
-    known = int((model._solved().pairs.values > 0).sum())
-    known = result.n_positive if isinstance(result, PairResult) else known
-    if result.weights is None or MATRIX not in model._solver.abilities:
-        return known
-    return max(known, model._matrices().count_positive(result.weights))
+    answer = answered(model)
+    result = answer.result
+    counted = int((result.pairs.values > 0).sum())
+    counted = result.n_positive if isinstance(result, PairResult) else counted
+    if result.weights is None or MATRIX not in answer.solver.abilities:
+        return counted
+    return max(counted, answer.operator().count_positive(result.weights))
 
 
 def matrices(model: SubspaceEstimator) -> MatrixOperator:
@@ -196,7 +195,7 @@ def matrices(model: SubspaceEstimator) -> MatrixOperator:
     array([[2. , 0. ],
            [0. , 0.5]])
     """
-    return model._matrices()
+    return answered(model).operator()
 
 
 def estimated_share(model: SubspaceEstimator) -> float:
@@ -224,11 +223,11 @@ def estimated_share(model: SubspaceEstimator) -> float:
     >>> bool(0.9 < estimated_share(pca) <= 1.0)
     True
     """
-    with model._guard.reading():
-        share = model._known().estimated_share()
+    learner = answered(model).learner
+    share = learner.estimated_share()
     if share is None:
         why = "It is exact."
-        if isinstance(model._known().sums, Frame):
+        if isinstance(learner.sums, Frame):
             why = "The share is unknown for labels, for ratios, and without positive eigenvalues."
         raise ValueError(f"solver={model.solver_!r} estimates no share of the optimum here. {why}")
     return share
@@ -241,6 +240,6 @@ def deviations(estimator: Estimator) -> Float64s:
     >>> deviations(StreamPCA(1).fit(np.diag([3.0, -3.0]))).tolist()
     [1.5, 1.5]
     """
-    if getattr(estimator, "features", None) is not None or estimator.solver_ != "dense":
+    if estimator.features is not None or estimator.solver_ != "dense":
         return np.ones(estimator.components_.shape[1])
     return np.sqrt(np.diagonal(matrices(estimator).reward))

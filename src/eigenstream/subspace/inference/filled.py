@@ -11,8 +11,10 @@ from eigenstream.core.linalg import Float64s
 from eigenstream.core.types import Matrix, RowsLike
 from eigenstream.rows.chunk import with_gaps
 from eigenstream.rows.door import each, is_list_of_sequences, is_stream, validated
+from eigenstream.subspace.estimators.results import answered
 from eigenstream.subspace.estimators.time import TimeEstimator
 from eigenstream.subspace.sums.completion import Gaussian, IncompleteRows, positive_part, scales
+from eigenstream.subspace.sums.gap_moments import GapMoments
 from eigenstream.subspace.sums.propagator import LaggedCovariances
 
 #: The number of rows that are filled at a time. More take more memory.
@@ -58,11 +60,11 @@ def filled(model: TimeEstimator, X: RowsLike) -> Matrix | list[RowsLike]:
     True
     """
     check_is_fitted(model)
-    result = model._solved()
-    gaps = result.gaps
+    answer = answered(model)
+    result, gaps = answer.result, answer.result.gaps
     if gaps is None:
         raise ValueError("filled needs a model of missing='available'. Fit with it.")
-    if hasattr(model, "preprocessing_"):
+    if "preprocessing_" in vars(model):
         raise ValueError(
             "filled does not support preprocessing steps. Fit to rows that they have transformed."
         )
@@ -73,7 +75,7 @@ def filled(model: TimeEstimator, X: RowsLike) -> Matrix | list[RowsLike]:
     rows = validated(model, X, reset=False)
     rows = rows.toarray() if is_sparse(rows) else rows
     rows = with_gaps(rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float64))
-    sums = model._known().ahead().sums
+    sums: GapMoments = answer.learner.sums
     if not sums.lag:
         return _predicted(rows, 0, result.mean, gaps.covariance, sums.seen)
     covariance = _of_triples(sums.covariances(sums.lag))

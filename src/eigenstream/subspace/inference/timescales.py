@@ -1,10 +1,11 @@
 """Autocorrelations, implied time scales, and slow subspaces at several lags from one pass."""
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from copy import copy
 from dataclasses import dataclass, replace
 from sys import maxsize
-from typing import TYPE_CHECKING, Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,7 +16,10 @@ from eigenstream.core.linalg import Float64s
 from eigenstream.core.types import BlockCount, RowsLike
 from eigenstream.evaluation.sums import without_each
 from eigenstream.rows.door import is_pairs, is_stream, opened
+from eigenstream.rows.fit import Fit
 from eigenstream.rows.prepared import note_source
+from eigenstream.subspace.estimators.results import Answered, SlowResult, answered
+from eigenstream.subspace.estimators.slow_subspace import SlowSubspace
 from eigenstream.subspace.inference.correlations import implied
 from eigenstream.subspace.inference.decays import (
     ChapmanKolmogorov,
@@ -26,25 +30,21 @@ from eigenstream.subspace.inference.decays import (
     predicted_correlations,
     resolved,
 )
+from eigenstream.subspace.inference.held_out import LEAST_ROWS, HeldOut
 from eigenstream.subspace.inference.uncertainty import (
     Estimate,
     RowBlock,
     Uncertainty,
     check_blocks,
     expect,
-    fit_blocks,
-    jackknife,
-    learners_of,
+    for_blocks,
     merged_blocks,
     parts_in_time,
     parts_of_sequences,
     warned,
 )
-from eigenstream.subspace.solvers.base import ADD, Need
+from eigenstream.subspace.solvers.base import ADD, MATRIX, MERGE, Need
 from eigenstream.subspace.sums.learner import Learner
-
-if TYPE_CHECKING:
-    from eigenstream.subspace.estimators.slow_subspace import SlowSubspace
 
 #: The default lags of ``lag_path``. More lags take more memory.
 LAGS = (1, 2, 5, 10, 20, 50, 100)
@@ -116,7 +116,8 @@ class LagPath:
 
         They are in ``unit``, and estimated as in ``SlowResult.held_out``.
         """
-        tests, n = [model.result_.held_out for model in self.estimators], self.timescales.shape[1]
+        n = self.timescales.shape[1]
+        tests = [model.result_.held_out for model in self.estimators]
         scales = np.array([test.timescales[:n] * self.dt for test in tests])
         return np.where(np.isnan(self.timescales), np.nan, scales)
 
@@ -138,7 +139,7 @@ class LagPath:
         """
         rho, longest = self.autocorrelations, 1.0 - np.finfo(np.float64).eps
         scales = np.array(list(map(implied, np.clip(rho, 0.0, longest), self.lags)))
-        terms: list[Any] = [model._known().ahead().terms for model in self.estimators]
+        terms = [answered(model).learner.terms for model in self.estimators]
         counts = np.array([[max(of.n_velocities, 1)] for of in terms])
         # Bartlett's formula for an exponential autocorrelation.
         spread = scales * (1.0 - rho**2) - 2.0 * self.lags[:, None] * rho**2
@@ -259,13 +260,14 @@ class LagPath:
 
 
 def lag_path(
-    estimator: "SlowSubspace",
+    estimator: SlowSubspace,
     X: RowsLike,
     lags: ArrayLike | None = None,
     *,
     blocks: BlockCount = None,
     dt: float = 1.0,
     unit: str = "rows",
+    progress: Callable[[int], None] | None = None,
 ) -> LagPath:
     """Fit a slow subspace at each of several lags, in one pass over the rows.
 
@@ -288,6 +290,8 @@ def lag_path(
         The time from one row to the next, in ``unit``.
     unit : str, default="rows"
         The unit of time scales, such as "ps". Lags stay in rows.
+    progress : callable, default=None
+        A function that is called with each lag before its features and its error bars.
 
     Returns
     -------
@@ -308,7 +312,7 @@ def lag_path(
     >>> bool(np.abs(path.timescales / [50, 10] - 1).max() < 0.15)
     True
     """
-    if not hasattr(estimator, "timescales_") and not hasattr(type(estimator), "timescales_"):
+    if not isinstance(estimator, SlowSubspace):
         raise TypeError(f"lag_path fits a SlowSubspace at each lag, got {estimator!r}.")
     if is_pairs(X):
         raise ValueError("X has pairs, which have one lag. Pass rows in time order.")
@@ -316,79 +320,66 @@ def lag_path(
     steps = sorted(set(check_lags(LAGS if lags is None else lags, "lags")))
     if not steps:
         raise ValueError("lags is empty: give at least one whole number of rows.")
-    fitted = [clone(estimator).set_params(lag=lag) for lag in steps]
-    for model in fitted:
-        model._check_parameters()
-    checked = fitted[0] if lags is None else fitted[-1]
+    checked = clone(estimator).set_params(lag=steps[0 if lags is None else -1])
+    checked._check_parameters()
     X = opened(X, estimator, refit=True)
     fit, n_rows = checked._fit_in_time(X)
+    models = [copy(checked).set_params(lag=lag) for lag in steps]
+    parts = _learned(models, fit, blocks, n_rows)
+    learners = merged_blocks(parts).learners
+    if lags is None:
+        terms = [learner.ahead().terms for learner in learners]
+        models = models[: max(1, sum(2 * each.n_velocities >= each.n_rows for each in terms))]
+    fitted = [model._fitted(fit, learner) for model, learner in zip(models, learners, strict=False)]
+    fitted[-1]._report()
+    answers, tests = [], []
     for model in fitted:
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(checked, name):
-                setattr(model, name, getattr(checked, name))
-
-    def begin(width: int) -> tuple[Learner, ...]:
-        if blocks is None:
-            return tuple(model._begin(width, None, Need("lag_path", ADD)) for model in fitted)
-        return tuple(learners_of(model, width, "lag_path(..., blocks)") for model in fitted)
-
+        if progress is not None:
+            progress(model.lag)
+        answers.append(answered(model))
+        with warnings.catch_warnings():  # NaN shows time scales that may be chance
+            warnings.simplefilter("ignore")
+            tests.append(cast(HeldOut, model.result_.held_out))
+        if is_stream(X):
+            note_source(model, X, fit.n_sequences)
+    results = [cast(SlowResult, answer.result) for answer in answers]
+    n = min(len(result.pairs.values) for result in results)
+    scales = np.array([dt * cast(Float64s, answer.timescales)[:n] for answer in answers])
+    scales[np.array([test.chance[:n] for test in tests])] = np.nan
     errors = curves = curves_without = None
-    if blocks is None:  # all rows are one block
-        fitted, _ = fit_blocks(fitted, fit, begin, 1, maxsize, shorter=lags is None)
-        fitted[-1]._report()
-        kept = min(model.n_components_ for model in fitted)
-    else:
-        apart = isinstance(blocks, str) and blocks == "sequences"
-        n_blocks, cut = (0, parts_of_sequences) if apart else (check_blocks(blocks), parts_in_time)
-        how: dict[str, bool] = {"shorter": lags is None}
-        fitted, parts = fit_blocks(fitted, fit, begin, n_blocks, n_rows, cut, **how)
-        fitted[-1]._report()
-        kept = min(model.n_components_ for model in fitted)
-        sizes = [part.learners[0].n_rows for part in parts]
-        if sum(sizes) - max(sizes) > 2 * fitted[-1].lag:
-            for k, model in enumerate(fitted):
-                expect(model, parts, k)
-            curves, curves_without = _curves(fitted, parts, kept)
-            # All blocks decide whether a time scale is known; the jackknife may join them.
-            own = np.einsum("...kkd->...kd", curves_without)
-            known = resolved(
-                np.einsum("kkd->kd", curves),
-                jackknife_error(own),
-                len(fitted[0]._solved().mean),
-                len(parts),
-            )
-            factors = np.where(known, dt, np.nan)
-            errors = tuple(
-                _rescaled(jackknife(model, parts, k, independent=apart), factors[k])
-                for k, model in enumerate(fitted)
-            )
-            warned(max(errors, key=lambda bars: bars.warning is not None))
-        else:
-            warn_user("The data have too few rows for error bars. Pass more rows or shorter lags.")
-    for model in fitted if is_stream(X) else ():
-        note_source(model, X, fit.n_sequences)
-    with warnings.catch_warnings():  # NaN shows time scales that may be chance
-        warnings.simplefilter("ignore")
-        scales = np.array([model.timescales_[:kept] * dt for model in fitted])
-        tests = [model.result_.held_out for model in fitted]
-    inflated = [bool(test.inflated[:kept].any()) for test in tests if test is not None]
-    if any(inflated):
-        lag = fitted[inflated.index(True)].lag
+    if blocks is not None and not _enough_rows(answers, parts):
+        warn_user("The data have too few rows for error bars. Pass more rows or fewer columns.")
+    elif blocks is not None:
+        curves, curves_without = _curves(answers, parts, n)
+        # All blocks decide whether a time scale is clear; the jackknife may join them.
+        own, own_without = (np.einsum("...kkd->...kd", x) for x in (curves, curves_without))
+        width = answers[0].learner.n_features
+        clear = resolved(own, jackknife_error(own_without), width, len(parts))
+        independent, bars = isinstance(blocks, str), []
+        for k, model in enumerate(fitted):
+            if progress is not None:
+                progress(model.lag)
+            jackknifed = model._error_bars(parts, k, independent=independent)
+            bars.append(_rescaled(jackknifed, np.where(clear[k], dt, np.nan)))
+            clear_scales = cast(Estimate, bars[k].timescales).value
+            scales[k, len(clear_scales) :] = np.nan
+            scales[k, : len(clear_scales)][np.isnan(clear_scales)] = np.nan
+        errors = tuple(bars)
+        warned(max(errors, key=lambda each: each.warning is not None))
+    inflated = [
+        model.lag for model, test in zip(fitted, tests, strict=True) if test.inflated[:n].any()
+    ]
+    if inflated:
         warn_user(
-            f"time scales at {sum(inflated)} of {len(fitted)} lags hold for these rows only, first "
-            f"at lag {lag}: see on_other_rows. Use more rows or fewer columns."
+            f"time scales at {len(inflated)} of {len(fitted)} lags hold for these rows only, first "
+            f"at lag {inflated[0]}: see on_other_rows. Use more rows or fewer columns."
         )
-    for row, bars in zip(scales, errors or (), strict=False):
-        assert bars.timescales is not None
-        n = len(bars.timescales.value)
-        row[n:] = np.nan
-        row[:n] = np.where(np.isnan(row[:n]), np.nan, bars.timescales.value)
-    alphas = [model.alpha_ for model in fitted]
+    alphas = [result.alpha for result in results]
     return LagPath(
         np.array([model.lag for model in fitted], np.int64),
-        np.array([model._solved().autocorrelations[:kept] for model in fitted]),
+        np.array([result.autocorrelations[:n] for result in results]),
         scales,
-        np.array([model._solved().pairs.values[:kept] for model in fitted]),
+        np.array([result.pairs.values[:n] for result in results]),
         None if None in alphas else np.array(alphas),
         tuple(fitted),
         errors,
@@ -399,21 +390,55 @@ def lag_path(
     )
 
 
+def _learned(
+    models: list[SlowSubspace], fit: Fit, blocks: BlockCount, n_rows: int | None
+) -> list[RowBlock]:
+    """Return the learners of all models for each block of rows; without ``blocks`` one block."""
+    needs = [Need("lag_path", ADD)]
+    if blocks is not None:
+        needs = [Need("lag_path(..., blocks)", ability) for ability in (MERGE, MATRIX)]
+
+    def begin(width: int) -> tuple[Learner, ...]:
+        learners = [model._begin(width, None, *needs) for model in models]
+        return tuple(learners) if blocks is None else for_blocks(*learners)
+
+    if blocks is None:
+        return parts_in_time(fit.learning(), begin, 1, maxsize)
+    if isinstance(blocks, str) and blocks == "sequences":
+        return parts_of_sequences(fit.learning(), begin, 0, n_rows)
+    return parts_in_time(fit.learning(), begin, check_blocks(blocks), n_rows)
+
+
+def _enough_rows(answers: list[Answered], parts: list[RowBlock]) -> bool:
+    """Return whether there are rows without each block, and enough of them for each column."""
+    sizes = [part.learners[0].n_rows for part in parts]
+    terms = answers[0].learner.terms
+    if terms.n_velocities < LEAST_ROWS * terms.n_features:
+        return False
+    return bool(sum(sizes) - max(sizes) > 2 * answers[-1].learner.terms.lag)
+
+
 def _curves(
-    fitted: list["SlowSubspace"], parts: list[RowBlock], kept: int
+    answers: list[Answered], parts: list[RowBlock], n_features: int
 ) -> tuple[Float64s, Float64s]:
-    """Return the autocorrelations of the features of each lag at each lag, whole and by block."""
-    n, columns = len(fitted), np.hstack([model._columns[:, :kept] for model in fitted])
+    """Return the autocorrelations of the features of each lag at each lag, in total and by block.
+
+    Rows with gaps are replaced by their expected products.
+    """
+    n = len(answers)
+    columns = np.hstack([answer.result.columns[:, :n_features] for answer in answers])
+    for k, answer in enumerate(answers):
+        expect(answer, parts, k)
 
     def curves(learners: Iterable[Learner]) -> Float64s:
         rho = np.array([of_learner(learner, columns) for learner in learners])
-        return rho.reshape(n, n, kept).swapaxes(0, 1)
+        return rho.reshape(n, n, n_features).swapaxes(0, 1)
 
     without = []
-    for both in without_each(parts, merged_blocks):
-        rest = merged_blocks([part for part in both if part is not None], gap=True)
+    for neighbours in without_each(parts, merged_blocks):
+        rest = merged_blocks([part for part in neighbours if part is not None], gap=True)
         without.append(curves(rest.learners[:n]))
-    return curves(model._known() for model in fitted), np.array(without)
+    return curves(answer.learner for answer in answers), np.array(without)
 
 
 def _rescaled(bars: Uncertainty, factors: Float64s) -> Uncertainty:

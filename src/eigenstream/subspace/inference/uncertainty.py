@@ -2,30 +2,26 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from math import ceil
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import NamedTuple, cast
 
 import numpy as np
 from scipy.linalg import eigh
 from scipy.stats import t as student
 
 from eigenstream.core.checks import check_whole, warn_user
-from eigenstream.core.device import on_host
 from eigenstream.core.linalg import Float64s, brief
 from eigenstream.core.storable import storable
-from eigenstream.core.types import BlockCount, Estimator, Parameters
+from eigenstream.core.types import BlockCount, Estimator
 from eigenstream.evaluation.sums import without_each
 from eigenstream.rows.chunk import Chunk
+from eigenstream.subspace.estimators.results import Answered, DynamicResult, SlowResult
 from eigenstream.subspace.inference.decays import jackknife_error, of_learner, resolved
-from eigenstream.subspace.solvers.base import MATRIX, MERGE, Need
+from eigenstream.subspace.sums.gap_moments import GapMoments
 from eigenstream.subspace.sums.learner import Learner
-
-if TYPE_CHECKING:
-    from eigenstream.rows.fit import Fit
-    from eigenstream.subspace.estimators.base import SubspaceEstimator
 
 #: The probability that an interval covers the true value.
 CONFIDENCE = 0.95
@@ -83,6 +79,7 @@ class Estimate:
     subspace_angles="f8 d",
     overlaps="f8 d d",
     warning="str | None",
+    units="str?",
     periods="Estimate | None?",
     loadings="Estimate | None?",
 )
@@ -96,6 +93,8 @@ class Uncertainty:
         The number of blocks.
     block_size : float
         The mean number of rows, pairs or classes in a block.
+    units : str
+        "rows", "pairs" or "classes".
     eigenvalues, objective : Estimate
         The eigenvalues, and their sum (one value).
     timescales : Estimate or None
@@ -125,18 +124,19 @@ class Uncertainty:
     block_size: float
     eigenvalues: Estimate
     objective: Estimate
-    timescales: Estimate | None
     angles: Float64s
     subspace_angles: Float64s
     overlaps: Float64s
     warning: str | None
+    units: str = "rows"
     estimator: Estimator = None
+    timescales: Estimate | None = None
     periods: Estimate | None = None
     loadings: Estimate | None = None
 
     def __repr__(self) -> str:
-        kind, rows = type(self.estimator).__name__, self.estimator._block_word
-        lines = [f"{kind}: {self.n_blocks} blocks of {self.block_size:,.4g} {rows}, 95 % intervals"]
+        kind, size = type(self.estimator).__name__, f"{self.block_size:,.4g} {self.units}"
+        lines = [f"{kind}: {self.n_blocks} blocks of {size}, 95 % intervals"]
         shown = {"eigenvalue": self.eigenvalues}
         if self.timescales is not None:
             shown["time scale"] = self.timescales
@@ -181,8 +181,9 @@ def merged_blocks(parts: Sequence[RowBlock], *, gap: bool = False) -> RowBlock:
 
 
 #: A function of the number of features that returns empty learners.
-Model = TypeVar("Model", bound="SubspaceEstimator")
 Begin = Callable[[int], tuple[Learner, ...]]
+#: A function that answers for other sums with the parameters of a fit.
+Solve = Callable[[Learner], Answered]
 #: A function that returns the learners of blocks, such as ``parts_in_time``.
 BlockCut = Callable[..., list["RowBlock"]]
 
@@ -248,36 +249,17 @@ def parts_of_classes(
     return parts
 
 
-def fit_blocks(
-    estimators: list[Model],
-    fit: "Fit",
-    begin: Begin,
-    n_blocks: int | str,
-    n_rows: int | None,
-    cut: BlockCut = parts_in_time,
-    *,
-    shorter: bool = False,
-) -> tuple[list[Model], list[RowBlock]]:
-    """Return estimators that have learned all rows, and the learners of their blocks.
-
-    With ``shorter``, estimators whose lag leaves velocities for less than half of the rows are left
-    out, except the first.
-    """
-    parts = cut(fit.learning(), begin, n_blocks, n_rows)
-    whole = merged_blocks(parts).learners
-    if shorter:
-        seen: list[Any] = [model.ahead().terms for model in whole]
-        enough = max(1, sum(2 * terms.n_velocities >= terms.n_rows for terms in seen))
-        estimators, whole = estimators[:enough], whole[:enough]
-    feature_map: Any = fit.map
-    for model in estimators:
-        model._map, model._skipped = feature_map, fit.skipped
-    fitted = [
-        model._with_learner(learner) for model, learner in zip(estimators, whole, strict=True)
-    ]
-    for model, learner in zip(fitted, whole, strict=True):
-        model._check_enough(learner.ahead())
-    return fitted, parts
+def for_blocks(*learners: Learner) -> tuple[Learner, ...]:
+    """Return empty learners as those of a block."""
+    for learner in learners:
+        if learner.forgetting:
+            raise ValueError(
+                "This solver forgets earlier rows, so blocks are not alike. Use solver='dense' "
+                "for error bars."
+            )
+        if learner.halves is not None:
+            learner.halve(turning=False)  # blocks take turns when they are merged
+    return learners
 
 
 # ---- the jackknife -------------------------------------------------------------------------
@@ -288,53 +270,6 @@ def check_blocks(blocks: BlockCount) -> int:
     return check_whole(blocks, "blocks", least=2)
 
 
-def learners_of(estimator: "SubspaceEstimator", width: int, call: str) -> Learner:
-    """Return a learner whose exact sums can be merged, or raise for other solvers."""
-    learner: Learner = estimator._begin(width, None, Need(call, MERGE), Need(call, MATRIX))
-    if learner.forgetting:
-        raise ValueError(
-            f"solver={estimator.solver!r} forgets earlier rows, so blocks are not alike. Use "
-            "solver='dense' for error bars."
-        )
-    if learner.halves is not None:
-        learner.halve(turning=False)  # whole blocks take turns when they are merged
-    return learner
-
-
-def held_parameters(fitted: "SubspaceEstimator") -> Parameters:
-    """Return the parameters that a fit has estimated, as numbers, except the automatic alpha.
-
-    Each set of rows has its own threshold of alpha. A fixed one may leave the last component
-    without a positive eigenvalue.
-    """
-    fixed: Parameters = {"n_components": fitted.n_components_}
-    for name in ("alpha", "eta", "shrinkage", "mixing"):
-        if name == "alpha" and getattr(fitted, "alpha", None) == "auto":
-            continue
-        if getattr(fitted, f"{name}_", None) is not None:
-            fixed[name] = getattr(fitted, f"{name}_")
-    if getattr(fitted, "scale", False) == "auto":
-        fixed["scale"] = False if fitted.scale_ is None else "within"
-    if getattr(fitted, "normalize", False) == "auto":
-        result: Any = fitted.result_
-        fixed["normalize"] = result.normalize
-    return fixed
-
-
-def left_out(fitted: Model, parts: list[RowBlock]) -> Iterator[Model]:
-    """Yield the estimator without each block, with ``held_parameters`` of the whole fit."""
-    fixed = copy(fitted).set_params(**held_parameters(fitted))
-    for part in parts:
-        part.learners[0].sample = None  # only the choice of eta needs it
-    for before, after in without_each(parts, merged_blocks):
-        rest = merged_blocks([model for model in (before, after) if model is not None], gap=True)
-        with warnings.catch_warnings():  # the whole fit has warned
-            warnings.simplefilter("ignore", UserWarning)
-            model = fixed._with_learner(rest.learners[0])
-            model._solved()
-        yield model
-
-
 def warned(error_bars: Uncertainty) -> Uncertainty:
     """Return error bars after the warning if their blocks are too short."""
     if error_bars.warning is not None:
@@ -342,24 +277,27 @@ def warned(error_bars: Uncertainty) -> Uncertainty:
     return error_bars
 
 
-def _mean_size(fitted: "SubspaceEstimator", parts: list[RowBlock]) -> float:
-    return float(np.mean([fitted._block_size(part.learners[0]) for part in parts]))
-
-
 def jackknife(
-    fitted: "SubspaceEstimator", parts: list[RowBlock], place: int = 0, *, independent: bool = False
+    fitted: Answered, solve: Solve, parts: list[RowBlock], place: int = 0, *, independent: bool
 ) -> Uncertainty:
-    """Return the error bars of a fitted estimator from the learners of its blocks.
+    """Return the error bars of an answer from the learners of its blocks.
 
-    There is no warning about short blocks if they are ``independent``.
+    ``solve`` answers for other sums with the same parameters. There is no warning about short
+    blocks if they are ``independent``.
     """
-    parts = [RowBlock(part.learners[place : place + 1], part.begins) for part in parts]
+    learners = [part.learners[place] for part in parts]
+    parts = [
+        RowBlock((learner,), part.begins) for learner, part in zip(learners, parts, strict=True)
+    ]
     if len(parts) < 2:
         raise ValueError("All rows are in one block. Pass more rows, sequences or classes.")
+    for learner in learners:
+        learner.sample = None  # only the choice of eta needs it
     size = _mean_size(fitted, parts)
     expect(fitted, parts)
-    learners = [part.learners[0] for part in parts]
-    least = 0.0 if independent else fitted._least_block(learners, size)
+    least = 0.0
+    if fitted.units == "rows" and not independent:
+        least = LEAST_TIMESCALES * _slowest(fitted, [part.learners[0] for part in parts], size)
     if size < least and len(parts) >= 2 * LEAST_BLOCKS:
         n = max(len(parts) // ceil(least / size), LEAST_BLOCKS)
         edges = np.linspace(0, len(parts), n + 1).astype(int).tolist()
@@ -372,129 +310,152 @@ def jackknife(
             f"which has about {least / LEAST_TIMESCALES:.2g} rows. The errors are too small. Use "
             "more rows or fewer blocks."
         )
-    wider = _inflation(fitted)
-    others = list(left_out(fitted, parts))
-    d = min(each.n_components_ for each in (fitted, *others))
-    values = {
-        name: np.array(
-            [np.atleast_1d(on_host(getattr(each, name)))[:d] for each in (fitted, *others)]
-        )
-        for name in ("eigenvalues_", "_timescales")
-        if hasattr(fitted, name)
-    }
-    objectives = np.array([[model._solved().objective] for model in (fitted, *others)])
+    with warnings.catch_warnings():  # the fit to all rows has warned
+        warnings.simplefilter("ignore", UserWarning)
+        others = [solve(learner) for learner in learners_without_each(parts)]
+    answers = [fitted, *others]
+    d = min(len(answer.result.pairs.values) for answer in answers)
+    inflation = _inflation(fitted)
     # Variances and ratios are positive, differences of variances are not.
-    positive = (fitted._solved().weights or (1.0, 0.0))[1] == 0.0
-    scales = periods = None
-    if hasattr(fitted, "periods_"):
-        matched = fitted._matched(others)
-        scales, periods = (
-            _estimate(
-                np.array([getattr(each, name) for each in matched]), positive=True, wider=wider
-            )
-            for name in ("timescales", "periods")
-        )
-    elif "_timescales" in values:
-        columns = fitted._columns[:, :d]
-        errors = jackknife_error(np.array([of_learner(each._known(), columns) for each in others]))
-        result: Any = fitted._solved()
-        rho = result.autocorrelations[:d]
-        known = resolved(rho, errors, len(columns), len(others))
-        scales = _estimate(
-            np.where(known, values["_timescales"], np.nan), positive=True, wider=wider[:d]
-        )
+    positive = (fitted.result.weights or (1.0, 0.0))[1] == 0.0
+    eigenvalues = [answer.result.pairs.values[:d] for answer in answers]
+    objectives = [np.array([answer.result.objective]) for answer in answers]
+    timescales, periods = _scales(fitted, others, d, inflation)
     return Uncertainty(
         len(parts),
         size,
-        _estimate(values["eigenvalues_"], positive=positive, wider=wider[:d]),
-        _estimate(objectives, positive=positive, wider=wider.max(initial=1.0)),
-        scales,
+        _estimate(eigenvalues, positive=positive, inflation=inflation[:d]),
+        _estimate(objectives, positive=positive, inflation=inflation.max(initial=1.0)),
         *_angles(fitted, others, d),
         short,
-        fitted,
-        periods,
-        _loadings(fitted, others, d),
+        fitted.units,
+        timescales=timescales,
+        periods=periods,
+        loadings=_loadings([answer.components for answer in answers], d),
     )
 
 
-def expect(fitted: "SubspaceEstimator", parts: list[RowBlock], place: int = 0) -> None:
-    """Replace the rows with gaps of blocks by their expected products under the whole fit."""
-    sums: Any = fitted._known().ahead().sums
-    if getattr(sums, "has_gaps", False):
+def learners_without_each(parts: Sequence[RowBlock]) -> Iterator[Learner]:
+    """Yield the first learners of all blocks but one. No velocity crosses the block left out."""
+    for before, after in without_each(parts, merged_blocks):
+        rest = [block for block in (before, after) if block is not None]
+        yield merged_blocks(rest, gap=True).learners[0]
+
+
+def expect(fitted: Answered, parts: list[RowBlock], place: int = 0) -> None:
+    """Replace the rows with gaps of blocks by their expected products under the fit to all rows."""
+    sums = fitted.learner.sums
+    if isinstance(sums, GapMoments) and sums.has_gaps:
         covariance = sums.completion().covariance
         for part in parts:
             part.learners[place].expect(covariance)
 
 
-def _inflation(fitted: "SubspaceEstimator") -> Float64s:
+def _mean_size(fitted: Answered, parts: list[RowBlock]) -> float:
+    return float(np.mean([fitted.n_units(part.learners[0]) for part in parts]))
+
+
+def _slowest(fitted: Answered, learners: list[Learner], size: float) -> float:
+    """Return the time scale of the slowest feature, also by the means of the blocks."""
+    operator, result = fitted.operator(), fitted.result
+    variances = operator.moments(result.vectors)[0]
+    means = np.array([learner.mean for learner in learners]) @ result.unscaled(result.vectors)
+    # The variance of block means is 2 * (time scale) / size, if blocks are long.
+    varies = variances > operator.floor
+    ratios = means.var(axis=0, ddof=1)[varies] / variances[varies]
+    scales = fitted.timescales
+    finite = np.zeros(0) if scales is None else scales[np.isfinite(scales)]
+    return max(float(ratios.max(initial=0.0)) * size / 2.0, float(finite.max(initial=0.0)))
+
+
+def _inflation(fitted: Answered) -> Float64s:
     """Return the factor of the error of each component that the gaps cause.
 
-    Expected products under the whole fit pull each block towards it, by the share of the
+    Expected products under the fit to all rows pull each block towards it, by the share of the
     information that the gaps take.
     """
-    columns, sums = fitted._columns, fitted._known().ahead().sums
-    if not getattr(sums, "has_gaps", False):
+    result, sums = fitted.result, fitted.learner.sums
+    columns = result.columns
+    if not (isinstance(sums, GapMoments) and sums.has_gaps):
         return np.ones(columns.shape[1])
-    modes: Any = fitted
-    if hasattr(fitted, "periods_"):
-        columns = np.real(fitted._vectors @ modes._modes().functions)
+    if isinstance(result, DynamicResult):
+        columns = np.real(result.vectors @ result.modes.functions)
     return np.asarray(1.0 / np.maximum(1.0 - sums.lost_information(columns), LEAST_INFORMATION))
 
 
-def _loadings(
-    fitted: "SubspaceEstimator", others: list["SubspaceEstimator"], d: int
-) -> Estimate | None:
-    """Return the error bars of components, each turned to the side of the fitted one."""
-    if not hasattr(fitted, "components_"):
+def _scales(
+    fitted: Answered, others: list[Answered], d: int, inflation: Float64s
+) -> tuple[Estimate | None, Estimate | None]:
+    """Return the error bars of time scales and of periods, None if there are none."""
+    estimate = partial(_estimate, positive=True, inflation=inflation)
+    if isinstance(fitted.result, DynamicResult):
+        own = fitted.result.modes
+        modes = [own, *(own.matched(cast(DynamicResult, each.result).modes) for each in others)]
+        return estimate([each.timescales for each in modes]), estimate([x.periods for x in modes])
+    if not isinstance(fitted.result, SlowResult):
+        return None, None
+    scales = np.array([cast(Float64s, each.timescales)[:d] for each in (fitted, *others)])
+    columns = fitted.result.columns[:, :d]
+    errors = jackknife_error(np.array([of_learner(each.learner, columns) for each in others]))
+    rho = fitted.result.autocorrelations[:d]
+    clear = resolved(rho, errors, len(columns), len(others))
+    return estimate(np.where(clear, scales, np.nan), inflation=inflation[:d]), None
+
+
+def _loadings(components: list[Float64s | None], d: int) -> Estimate | None:
+    """Return the error bars of components, each turned to the side of the first ones."""
+    rows = [vectors[:d] for vectors in components if vectors is not None]
+    if not rows:
         return None
-    whole = on_host(fitted.components_)[:d]
-    vectors = [on_host(other.components_)[:d] for other in others]
-    signs = [np.where(np.nansum(rows * whole, axis=1) < 0.0, -1.0, 1.0) for rows in vectors]
-    turned = [rows * sign[:, None] for rows, sign in zip(vectors, signs, strict=True)]
-    return _estimate(np.array([whole, *turned]))
+    signs = [np.where(np.nansum(each * rows[0], axis=1) < 0.0, -1.0, 1.0) for each in rows]
+    return _estimate([each * sign[:, None] for each, sign in zip(rows, signs, strict=True)])
 
 
 def _estimate(
-    values: Float64s, *, positive: bool = False, wider: Float64s | float = 1.0
+    answers: Sequence[Float64s] | Float64s,
+    *,
+    positive: bool = False,
+    inflation: Float64s | float = 1.0,
 ) -> Estimate:
     """Return the estimate of the first values from those without each block.
 
-    Errors are multiplied by ``wider``.
-
-    Intervals of positive values are symmetric on a logarithmic scale.
+    Errors are multiplied by ``inflation``. Intervals of positive values are symmetric on a
+    logarithmic scale.
     """
+    values = np.asarray(answers)
     n = len(values) - 1
     times = student.ppf(0.5 + CONFIDENCE / 2.0, n - 1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        spread = np.sqrt((n - 1) * values[1:].var(axis=0))
-        away = times * (np.sqrt((n - 1) * np.log(values[1:]).var(axis=0)) if positive else spread)
-        spread, away = wider * spread, wider * away
-        low, high = values[0] - away, values[0] + away
+        error = inflation * np.sqrt((n - 1) * values[1:].var(axis=0))
+        half_width = times * error
+        low, high = values[0] - half_width, values[0] + half_width
         if positive:
-            low, high = values[0] * np.exp(-away), values[0] * np.exp(away)
-    shown = (np.where(np.isfinite(away), bars, np.nan) for bars in (spread, low, high))
-    return Estimate(values[0], *shown)
+            spread = np.sqrt((n - 1) * np.log(values[1:]).var(axis=0))
+            half_width = inflation * times * spread
+            low, high = values[0] * np.exp(-half_width), values[0] * np.exp(half_width)
+    bars = (np.where(np.isfinite(half_width), bar, np.nan) for bar in (error, low, high))
+    return Estimate(values[0], *bars)
 
 
 def _angles(
-    fitted: "SubspaceEstimator", others: list["SubspaceEstimator"], d: int
+    fitted: Answered, others: list[Answered], d: int
 ) -> tuple[Float64s, Float64s, Float64s]:
     """Return the angles of the components and of their spans, and their overlaps."""
-    metric, whole = fitted._metric(), fitted._vectors[:, :d]
-    own = whole.T @ metric @ whole
+    metric, own = fitted.metric(), fitted.result.vectors[:, :d]
+    products = own.T @ metric @ own
     sines, spans, cosines = np.zeros(d), np.zeros(d), np.zeros((d, d))
-    for model in others:
-        vectors = model._vectors[:, :d]
-        mixed, theirs = whole.T @ metric @ vectors, vectors.T @ metric @ vectors
-        cosine = mixed / np.sqrt(np.outer(np.diagonal(own), np.diagonal(theirs)))
+    for answer in others:
+        vectors = answer.result.vectors[:, :d]
+        mixed, theirs = own.T @ metric @ vectors, vectors.T @ metric @ vectors
+        cosine = mixed / np.sqrt(np.outer(np.diagonal(products), np.diagonal(theirs)))
         cosines += cosine**2
         sines += np.maximum(1.0 - np.diagonal(cosine) ** 2, 0.0)
         for n in range(1, d + 1):
-            inside = mixed[:n, :n].T @ np.linalg.solve(own[:n, :n], mixed[:n, :n])
+            inside = mixed[:n, :n].T @ np.linalg.solve(products[:n, :n], mixed[:n, :n])
             least = eigh(inside, theirs[:n, :n], eigvals_only=True)[0]
             spans[n - 1] += max(1.0 - float(least), 0.0)
     share = (len(others) - 1) / len(others)
-    angles = [np.arcsin(np.sqrt(np.minimum(share * model, 1.0))) for model in (sines, spans)]
+    angles, span_angles = (np.arcsin(np.sqrt(np.minimum(share * x, 1.0))) for x in (sines, spans))
     overlaps = np.sqrt(np.minimum(share * cosines, 1.0))
-    np.fill_diagonal(overlaps, np.cos(angles[0]))
-    return angles[0], angles[1], overlaps
+    np.fill_diagonal(overlaps, np.cos(angles))
+    return angles, span_angles, overlaps

@@ -1,7 +1,7 @@
 """Distances from labelled rows: all implied pairs, in linear time."""
 
 from collections.abc import Hashable
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -278,10 +278,6 @@ class ClassSubspace(PairwiseEstimator):
 
     _block_word = "classes"
 
-    def _block_size(self, learner: Learner) -> int:
-        terms = cast(ClassTerms, learner.terms)
-        return len(terms.centers)
-
     def uncertainty(
         self, X: RowsLike, y: LabelsLike = None, groups: LabelsLike = None, *, blocks: int = 20
     ) -> Uncertainty:
@@ -320,7 +316,7 @@ class ClassSubspace(PairwiseEstimator):
         >>> found.eigenvalues.value.round(2), found.eigenvalues.error.round(2)
         (array([1.32, 0.74]), array([0.25, 0.2 ]))
         """
-        return self._error_bars(X, y, blocks, parts_of_classes, groups=groups)
+        return self._uncertainty(X, y, blocks, parts_of_classes, groups=groups)
 
     def _all_of(self, stream: StreamLike) -> tuple[Matrix, LabelsLike]:
         chunk = all_rows(stream, "fit of ClassSubspace")

@@ -297,7 +297,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         >>> found.eigenvalues.value.round(2), found.eigenvalues.error.round(2)
         (array([1.07]), array([0.05]))
         """
-        return self._error_bars(pairs, y, blocks, parts_in_time)
+        return self._uncertainty(pairs, y, blocks, parts_in_time)
 
     def _rows(
         self,

@@ -1,7 +1,6 @@
 """Base of the estimators that learn from pairs and from labels."""
 
 from abc import abstractmethod
-from functools import partial
 from numbers import Real
 from typing import Any, ClassVar, Self, cast
 
@@ -26,9 +25,6 @@ from eigenstream.subspace.inference.uncertainty import (
     BlockCut,
     Uncertainty,
     check_blocks,
-    fit_blocks,
-    jackknife,
-    learners_of,
 )
 from eigenstream.subspace.pairs.decisions import PairDecisions
 from eigenstream.subspace.pairs.family import Differences, Ratios
@@ -234,7 +230,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         family = Ratios.of(*candidates, axes, rate, several_tasks=examples.several_tasks)
         return family.result(examples, axes, spanned=spanned)
 
-    def _error_bars(
+    def _uncertainty(
         self, data: Matrix, y: LabelsLike, blocks: int, cut: BlockCut, **more: LabelsLike
     ) -> Uncertainty:
         """Return a fit of a copy with error bars, from the rows or pairs in blocks."""
@@ -246,11 +242,10 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         )
         fit = Fit(model, rows)
         model._fit_maps(fit)
-        begin = partial(learners_of, model, call="uncertainty")
         n_rows = rows.source.n_rows if is_stream(rows.source) else rows.n_rows
-        (fitted,), parts = fit_blocks([model], fit, lambda n: (begin(n),), blocks, n_rows, cut)
+        fitted, parts = model._fit_blocks(fit, cut, blocks, n_rows, "uncertainty")
         fitted._report()
-        return jackknife(fitted, parts)
+        return fitted._error_bars(parts)
 
     # ---- results ---------------------------------------------------------------------------
 

@@ -9,11 +9,12 @@ decay times and periods. All follow from the sums of ``[past, now - past]``, wri
 so eigenvalues near 1 keep their digits. With gaps, sums of ``[past, now]`` use more of the values.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.linalg import eig, eigh, svd
 from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import linear_sum_assignment
 
 from eigenstream.core.checks import check_finite, check_number, check_whole
 from eigenstream.core.linalg import (
@@ -185,6 +186,12 @@ class Modes:
     def periods(self) -> Float64s:
         """The period of each mode in rows, infinite if it does not oscillate."""
         return periods(self.eigenvalues, self.lag)
+
+    def matched(self, other: "Modes") -> "Modes":
+        """Return these modes with the eigenvalues of others, each the nearest to its own one."""
+        distances = np.abs(self.eigenvalues[:, None] - other.eigenvalues)
+        order = linear_sum_assignment(distances)[1]
+        return replace(self, eigenvalues=other.eigenvalues[order])
 
 
 def decay_times(eigenvalues: Complexes, lag: int) -> Float64s:
