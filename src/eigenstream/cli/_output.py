@@ -276,7 +276,7 @@ class Watched(RowStream):
         self.note(f"{self.rows / self.seconds:,.0f} rows/s")
 
     def note(self, text: str) -> None:
-        """Show a text beside the number of rows, once the pass has taken a second."""
+        """Show a text after the number of rows, once the pass has taken a second."""
         self._progress.update(self._task, description=text)
         if self.seconds > QUIET_SECONDS:
             self._progress.start()

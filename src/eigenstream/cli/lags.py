@@ -105,9 +105,8 @@ def lags(
             "No lag is recommended: none predicts the autocorrelation at its multiples. "
             "Add longer lags by --lag, or use fit dynamic for oscillations."
         )
-        print(
-            f"\n{unpredicted if path.curves is not None and np.isfinite(path.timescales).any() else by_chance}"
-        )
+        tested = path.curves is not None and np.isfinite(path.timescales).any()
+        print(f"\n{unpredicted if tested else by_chance}")
         return
     print(f"\nrecommended lag: {best}")
     if decays:

@@ -24,11 +24,11 @@ from eigenstream.rows.prepared import check_same_input, merge_sources, note_sour
 from eigenstream.rows.rows import Rows
 from eigenstream.subspace.estimators.mapping import FeatureMap, check_same_map
 from eigenstream.subspace.estimators.projection import DEFAULT, Projection
-from eigenstream.subspace.estimators.results import Answered, Result, answered
+from eigenstream.subspace.estimators.results import Result
 from eigenstream.subspace.inference import uncertainty as _bars
 from eigenstream.subspace.solvers.base import ADD, COUNT, MATRIX, MERGE, Need, Problem, Solver
 from eigenstream.subspace.solvers.choice import SOLVERS, chosen_solver
-from eigenstream.subspace.solvers.kernels import check_map
+from eigenstream.subspace.solvers.kernels import KernelMap, RowSpan, check_map
 from eigenstream.subspace.solvers.ratio_frame import RatioFrame
 from eigenstream.subspace.sums.learner import Learner, Watcher
 from eigenstream.subspace.sums.operators import Passes
@@ -453,6 +453,12 @@ class SubspaceEstimator(Projection):
                 f"Use solver={begun!r}, or call fit to start again."
             )
 
+    @property
+    def _kernel(self) -> KernelMap | RowSpan | None:
+        """The map of the kernel, or None for other solvers."""
+        transformer = None if self._map is None else self._map.transformer
+        return transformer if isinstance(transformer, KernelMap | RowSpan) else None
+
     def _wanted(self, width: int) -> Any:
         """Return ``n_components``, reduced for a kernel or for rows of one feature."""
         n = self.n_components
@@ -598,11 +604,7 @@ class SubspaceEstimator(Projection):
         """Return error bars from the learners of blocks, of which ``place`` is that of the fit."""
         answer = self._answered()
         fixed = copy(self).set_params(**answer.estimated(self.get_params(deep=False)))
-
-        def solve(learner: Learner) -> Answered:
-            return answered(fixed._with_learner(learner))
-
-        bars = _bars.jackknife(answer, solve, blocks, place, independent=independent)
+        bars = _bars.jackknife(answer, fixed._with_learner, blocks, place, independent=independent)
         return replace(bars, estimator=self)
 
 

@@ -47,10 +47,9 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded, ABC
         """Return the result, computed again if rows were added since the last call."""
 
     @property
+    @abstractmethod
     def _kernel(self) -> KernelMap | RowSpan | None:
         """The map of the kernel, or None for other solvers."""
-        transformer = None if self._map is None else self._map.transformer
-        return transformer if isinstance(transformer, KernelMap | RowSpan) else None
 
     def _known(self) -> Learner:
         """Return the learner, or raise if the estimator is not fitted."""

@@ -18,7 +18,13 @@ from eigenstream.core.storable import storable
 from eigenstream.core.types import BlockCount, Estimator
 from eigenstream.evaluation.sums import without_each
 from eigenstream.rows.chunk import Chunk
-from eigenstream.subspace.estimators.results import Answered, DynamicResult, SlowResult
+from eigenstream.subspace.estimators.results import (
+    Answered,
+    Answers,
+    DynamicResult,
+    SlowResult,
+    answered,
+)
 from eigenstream.subspace.inference.decays import jackknife_error, of_learner, resolved
 from eigenstream.subspace.sums.gap_moments import GapMoments
 from eigenstream.subspace.sums.learner import Learner
@@ -182,8 +188,8 @@ def merged_blocks(parts: Sequence[RowBlock], *, gap: bool = False) -> RowBlock:
 
 #: A function of the number of features that returns empty learners.
 Begin = Callable[[int], tuple[Learner, ...]]
-#: A function that answers for other sums with the parameters of a fit.
-Solve = Callable[[Learner], Answered]
+#: A function that returns an estimator with the parameters of a fit and other sums.
+Solve = Callable[[Learner], Answers]
 #: A function that returns the learners of blocks, such as ``parts_in_time``.
 BlockCut = Callable[..., list["RowBlock"]]
 
@@ -282,7 +288,7 @@ def jackknife(
 ) -> Uncertainty:
     """Return the error bars of an answer from the learners of its blocks.
 
-    ``solve`` answers for other sums with the same parameters. There is no warning about short
+    ``solve`` returns an estimator of other sums with the same parameters. There is no warning about short
     blocks if they are ``independent``.
     """
     learners = [part.learners[place] for part in parts]
@@ -312,7 +318,7 @@ def jackknife(
         )
     with warnings.catch_warnings():  # the fit to all rows has warned
         warnings.simplefilter("ignore", UserWarning)
-        others = [solve(learner) for learner in learners_without_each(parts)]
+        others = [answered(solve(learner)) for learner in learners_without_each(parts)]
     answers = [fitted, *others]
     d = min(len(answer.result.pairs.values) for answer in answers)
     inflation = _inflation(fitted)
@@ -386,7 +392,7 @@ def _inflation(fitted: Answered) -> Float64s:
 def _scales(
     fitted: Answered, others: list[Answered], d: int, inflation: Float64s
 ) -> tuple[Estimate | None, Estimate | None]:
-    """Return the error bars of time scales and of periods, None if there are none."""
+    """Return the error bars of time scales and of periods, None for features without them."""
     estimate = partial(_estimate, positive=True, inflation=inflation)
     if isinstance(fitted.result, DynamicResult):
         own = fitted.result.modes
