@@ -288,8 +288,8 @@ def jackknife(
 ) -> Uncertainty:
     """Return the error bars of an answer from the learners of its blocks.
 
-    ``solve`` returns an estimator of other sums with the same parameters. There is no warning about short
-    blocks if they are ``independent``.
+    ``solve`` returns an estimator of other sums with the same parameters. There is no warning about
+    short blocks if they are ``independent``.
     """
     learners = [part.learners[place] for part in parts]
     parts = [
