@@ -56,8 +56,10 @@ IN_PARTS = [m for m in MEMBERS if 1 in m.laws or getattr(m.estimator, "solver", 
 
 
 @pytest.mark.parametrize("member", IN_PARTS, ids=lambda one: repr(one.estimator))
-def test_law_1_blocks_on_workers_equal_one_process(member):
+def test_law_1_blocks_on_workers_equal_one_process(member, monkeypatch):
     dask, da = pytest.importorskip("dask"), pytest.importorskip("dask.array")
+    monkeypatch.setattr("eigenstream.distributed.parts.PART_VALUES", 1)  # each block is a part
+    monkeypatch.setattr("os.cpu_count", lambda: 5)
     X, y = DATA[member.data]
     with dask.config.set(scheduler="synchronous"):
         blocks = da.from_array(X, chunks=((50, 0, 1, 69), *X.shape[1:]))
