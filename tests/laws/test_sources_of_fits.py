@@ -196,22 +196,6 @@ def test_both_sets_of_a_contrast_from_lazy_frames():
     np.testing.assert_allclose(found.eigenvalues_, expected.eigenvalues_, atol=1e-9)
 
 
-@pytest.mark.parametrize("model", [StreamPCA(2), SelfOrganizingMap((2, 2), random_state=0)])
-@pytest.mark.parametrize("lazy", [False, True])
-def test_rows_of_a_labelled_array(model, lazy):
-    xarray = pytest.importorskip("xarray")
-    rows = xarray.DataArray(ROWS, dims=["time", "channel"])
-    if lazy:
-        if not isinstance(model, StreamPCA):
-            pytest.skip("maps of Dask data learn in batches")
-        pytest.importorskip("dask.array")
-        rows = rows.chunk({"time": 20})
-    model.fit(rows)
-    found = np.asarray(model.transform(rows))
-    expected = type(model)(**model.get_params()).fit(ROWS).transform(ROWS)
-    np.testing.assert_allclose(np.abs(found), np.abs(expected), atol=1e-9)
-
-
 def test_lists_of_sequences_of_both_sets():
     parts = [ROWS[:20], ROWS[20:]]
     found = ContrastSubspace(1).fit(parts, background=[OTHER[:30], OTHER[30:]])

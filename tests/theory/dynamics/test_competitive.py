@@ -103,18 +103,6 @@ def test_the_error_is_that_of_vectors():
     assert abs(draws.mean() - model.error(R, Q)) < SIGMAS * error
 
 
-def test_neighborhoods_of_one_unit_are_the_winner():
-    rng = np.random.default_rng(3)
-    R, Q = drawn_state(rng, 3, 2)
-    centres = rng.standard_normal((3, 2))
-    winner = CompetitiveDynamics(centres)
-    for shares in (np.eye(3), [1.0, 0.0, 0.0]):
-        model = CompetitiveDynamics(centres, neighborhood=shares)
-        for ours, plain in zip(model.drift(R, Q), winner.drift(R, Q), strict=True):
-            np.testing.assert_allclose(ours, plain, atol=1e-9)
-        assert model.error(R, Q) == winner.error(R, Q)
-
-
 @pytest.mark.parametrize(
     ("shares", "words"),
     [
