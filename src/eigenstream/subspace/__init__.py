@@ -48,10 +48,9 @@ from eigenstream.subspace.pairs.risks import (
 )
 from eigenstream.subspace.solvers.base import Solver
 from eigenstream.subspace.solvers.dense import Dense
-from eigenstream.subspace.solvers.flow import FlowMonitor
+from eigenstream.subspace.solvers.flow import Flow, FlowMonitor
 from eigenstream.subspace.solvers.kernels import Kernel, median_square
 from eigenstream.subspace.solvers.krylov import Krylov
-from eigenstream.subspace.solvers.online import Flow
 from eigenstream.subspace.solvers.sketch import Sketch
 from eigenstream.subspace.sums.propagator import LaggedCovariances
 

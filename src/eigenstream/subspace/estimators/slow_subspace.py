@@ -24,8 +24,7 @@ from eigenstream.subspace.estimators.time import TimeEstimator
 from eigenstream.subspace.inference import correlations as _correlations
 from eigenstream.subspace.inference.held_out import HeldOut, held_out, on_halves, slow_features
 from eigenstream.subspace.solvers.base import COUNT, CRITERION, FLAG, Problem, Solver
-from eigenstream.subspace.solvers.flow import FlowOperator
-from eigenstream.subspace.solvers.online import Flow
+from eigenstream.subspace.solvers.flow import Flow, FlowOperator
 from eigenstream.subspace.solvers.ratio_frame import RatioFrame
 from eigenstream.subspace.sums.accumulators import Moments
 from eigenstream.subspace.sums.learner import Learner, Watcher

@@ -7,9 +7,9 @@ from sklearn.base import BaseEstimator
 
 from eigenstream.subspace.solvers.base import ALPHA, MATRIX, PAIRWISE, RATIOS, Need, Solver
 from eigenstream.subspace.solvers.dense import THIN, Dense
+from eigenstream.subspace.solvers.flow import Flow
 from eigenstream.subspace.solvers.kernels import Kernel
 from eigenstream.subspace.solvers.krylov import Krylov
-from eigenstream.subspace.solvers.online import Flow
 from eigenstream.subspace.solvers.sketch import Sketch
 
 #: The values with which a sketch has the ratios of classes, for an error.
