@@ -102,7 +102,7 @@ def test_the_prediction_is_that_of_the_factor_model():
     row = rows[:1].copy()
     row[0, 0] = np.nan
     prediction = (rows[0, 1:] - geometry.mean[1:]) @ expected
-    assert geometry.away(row)[0, 0] == pytest.approx(prediction)
+    assert geometry.centred(row)[0, 0] == pytest.approx(prediction)
 
 
 @settings(max_examples=10, deadline=None)

@@ -107,33 +107,35 @@ def attributed(
         An alarm names its first column from a smaller change on.
     """
     n_windows, width = len(baseline.own), own.shape[1]
-    new = np.nan_to_num((own - baseline.mean) / np.hypot(baseline.deviation, 1e-9))
+    standard_changes = np.nan_to_num((own - baseline.mean) / np.hypot(baseline.deviation, 1e-9))
     limit = float(student.isf(MOVED_BY_CHANCE / (8 * width), n_windows - 1))
-    size = np.abs(new).max(axis=0)
+    size = np.abs(standard_changes).max(axis=0)
     moved = size > limit
-    changes = np.vstack([np.abs(new), np.zeros(width)])
+    changes = np.vstack([np.abs(standard_changes), np.zeros(width)])
     if not alarm and not moved.any() and width > WIDE:
         score, kind = changes.max(axis=0), changes.argmax(axis=0)
         return Attribution((), {}, 0, score, kind, np.zeros(width))
-    predictions = [Prediction(*pair) for pair in zip(baseline.inverses, new, strict=True)]
+    predictions = [
+        Prediction(*pair) for pair in zip(baseline.inverses, standard_changes, strict=True)
+    ]
     order = [int(k) for k in np.argsort(-size, kind="stable") if moved[k]]
     n_moved, rivals = len(order), {}
     relation = np.zeros(width) if order else np.abs(distance)
     for prediction in predictions:
         prediction.leave_out([*np.flatnonzero(np.isnan(own).any(axis=0)), *order])
     while len(order) < MOST_NAMED:
-        apart = np.abs([prediction.changes() for prediction in predictions])
-        against = apart.max(axis=0)
-        if not order and relation.max(initial=0.0) > max(float(against.max(initial=0.0)), limit):
+        disagreements = np.abs([prediction.changes() for prediction in predictions])
+        largest = disagreements.max(axis=0)
+        if not order and relation.max(initial=0.0) > max(float(largest.max(initial=0.0)), limit):
             measure = np.where(relation > limit, excess, -1.0)
             first, changes[3] = int(measure.argmax()), relation
-        elif against.max(initial=0.0) <= (LEAST_CHANGE if alarm and not order else limit):
+        elif largest.max(initial=0.0) <= (LEAST_CHANGE if alarm and not order else limit):
             break
         else:
-            measure = against
-            tied = np.flatnonzero(against >= NEAR_TIE * against.max())
+            measure = largest
+            tied = np.flatnonzero(largest >= NEAR_TIE * largest.max())
             first = int(tied[size[tied].argmax()])
-            changes[:3, first] = np.maximum(changes[:3, first], apart[:, first])
+            changes[:3, first] = np.maximum(changes[:3, first], disagreements[:, first])
         others = np.where(np.arange(width) == first, -1.0, measure)
         if others.max() >= RIVAL * measure.max() > 0.0:
             rivals[first] = int(others.argmax())
@@ -170,8 +172,8 @@ class Prediction:
     inv(P_SS) g_S away from their predictions. So P is never changed.
     """
 
-    def __init__(self, inverse: Float64s, new: Float64s) -> None:
-        self.inverse, self.product = inverse, inverse @ new
+    def __init__(self, inverse: Float64s, values: Float64s) -> None:
+        self.inverse, self.product = inverse, inverse @ values
         self.distrusted = np.empty(0, np.intp)
 
     def leave_out(self, columns: Sequence[int]) -> None:
@@ -190,10 +192,10 @@ class Prediction:
         columns, precision = self.distrusted, np.diagonal(self.inverse).copy()
         across, within = self.inverse[:, columns], self.inverse[np.ix_(columns, columns)]
         gains = np.linalg.solve(within, across.T)
-        away = self.product - self.product[columns] @ gains
+        distances = self.product - self.product[columns] @ gains
         precision -= (across * gains.T).sum(axis=1)
-        away[columns], precision[columns] = 0.0, 1.0
-        return np.asarray(away / np.sqrt(precision))
+        distances[columns], precision[columns] = 0.0, 1.0
+        return np.asarray(distances / np.sqrt(precision))
 
     def distances(self, columns: Sequence[int]) -> Float64s:
         """Return the distances of these columns from their predictions by the others, else 0."""

@@ -359,11 +359,10 @@ class Monitor(Guarded):
         p = rank_p_value(total)
         alarm = p <= self.rate * (1.0 + 1e-9)
         own = pool.own.reshape(len(pool), 3, self.n_features_in_)
-        latest = {name: changes[name][-1] for name in GROUPS}
-        named, n_moved = self._contributions(window, latest, own, alarm)
-        first = named[0] if named else None
         shifts = np.nan_to_num(own[-1, 0] - own[:-1, 0].mean(axis=0))
-        alone = {name: rank_p_value(groups[name]) for name in GROUPS}
+        latest = {name: changes[name][-1] for name in GROUPS}
+        contributions, n_moved = self._contributions(window, latest, own, shifts, alarm)
+        first = contributions[0] if contributions else None
         return WindowRecord(
             rows=n_rows,
             time=None if time is None else time.item(),
@@ -373,8 +372,8 @@ class Monitor(Guarded):
             offset=first.offset if first and first.missing < 1.0 else None,
             alarm=alarm,
             score=float(total[-1]),
-            groups=alone,
-            contributions=tuple(named),
+            groups={name: rank_p_value(groups[name]) for name in GROUPS},
+            contributions=tuple(contributions),
             n_moved=n_moved,
             shifts=tuple(shifts.tolist()),
         )
@@ -388,7 +387,12 @@ class Monitor(Guarded):
         return np.max(list(groups.values()), axis=0), groups, changes
 
     def _contributions(
-        self, window: Window, changes: dict[str, Float64s], own: Float64s, alarm: bool
+        self,
+        window: Window,
+        changes: dict[str, Float64s],
+        own: Float64s,
+        shifts: Float64s,
+        alarm: bool,
     ) -> tuple[list[Contribution], int]:
         """Return the columns that changed, and the number of columns that moved.
 
@@ -403,22 +407,21 @@ class Monitor(Guarded):
         if self._baseline is None:
             self._baseline = Baseline(own[:-1], geometry.correlation())
         blame = attributed(self._baseline, own[-1], changes["spread"], excess, alarm)
-        sick = health > LEAST_CHANGE
-        order = [*np.flatnonzero(sick), *(k for k in blame.order if not sick[k])]
-        shift = np.nan_to_num(own[-1, 0] - own[:-1, 0].mean(axis=0))
+        unhealthy = health > LEAST_CHANGE
+        order = [*np.flatnonzero(unhealthy), *(k for k in blame.order if not unhealthy[k])]
         ratio = np.nan_to_num(np.exp(own[-1, 1] - own[:-1, 1].mean(axis=0)), nan=1.0)
         names, scale = self.columns, geometry.scale()
-        named = []
+        contributions = []
         for k in order[:MOST_NAMED]:
             kind = KINDS[blame.kind[k]]
-            if sick[k]:
+            if unhealthy[k]:
                 kind = "missing" if missing[k] >= repeated[k] else "repeated"
-            named.append(
+            contributions.append(
                 Contribution(
                     names[k],
-                    float(max(blame.score[k], health[k] * sick[k])),
+                    float(max(blame.score[k], health[k] * unhealthy[k])),
                     kind,
-                    float(shift[k]),
+                    float(shifts[k]),
                     float(blame.offset[k] * scale[k]),
                     float(window.spread[k] if kind == "relation" else ratio[k]),
                     float(missing[k]),
@@ -426,7 +429,7 @@ class Monitor(Guarded):
                     names[blame.rivals[k]] if k in blame.rivals else None,
                 )
             )
-        return named, blame.n_moved
+        return contributions, blame.n_moved
 
     @property
     def columns(self) -> list[str]:

@@ -124,7 +124,7 @@ class Geometry:
         np.fill_diagonal(correlation, 1.0)
         return np.asarray(correlation)
 
-    def away(self, rows: Float64s) -> Float64s:
+    def centred(self, rows: Float64s) -> Float64s:
         """Return rows minus the mean, with predictions in place of missing values."""
         if np.isnan(rows).any():
             covariance = self.loadings @ self.loadings.T + np.diag(self.unexplained)
@@ -145,8 +145,8 @@ def geometry_of(mean: Float64s, covariance: Float64s, weights: Float64s) -> Geom
     unexplained = np.maximum(variance - (loadings**2).sum(axis=1), LEAST_UNEXPLAINED * variance)
     plain = Geometry(mean, inside, loadings, unexplained, np.ones(len(mean)))
     precision = plain.precision()
-    apart = precision / np.diagonal(precision)
-    spread = np.einsum("ij,ij->j", apart, covariance @ apart)
+    residual_directions = precision / np.diagonal(precision)
+    spread = np.einsum("ij,ij->j", residual_directions, covariance @ residual_directions)
     deviations = np.sqrt(np.maximum(spread, LEAST_UNEXPLAINED * unexplained))
     return Geometry(mean, inside, loadings, unexplained, deviations)
 
@@ -169,21 +169,21 @@ def window_of(rows: Float64s, geometry: Geometry, precision: Float64s) -> Window
     absent = np.isnan(rows)
     missing = absent.mean(axis=0)
     repeated = (rows[1:] == rows[:-1]).mean(axis=0)
-    away = geometry.away(rows)
-    inside = away @ geometry.inside
-    distances = away @ precision / np.diagonal(precision) / geometry.deviations
+    centred = geometry.centred(rows)
+    inside = centred @ geometry.inside
+    distances = centred @ precision / np.diagonal(precision) / geometry.deviations
     present = np.where(missing <= 1.0 - LEAST_PRESENT, 1.0, np.nan)
-    latent, apart = recentred(inside), recentred(distances)
-    within, between = latent.T @ latent / len(rows), latent.T @ apart / len(rows)
+    latent, residuals = recentred(inside), recentred(distances)
+    within, between = latent.T @ latent / len(rows), latent.T @ residuals / len(rows)
     pairs = np.triu_indices(len(within), 1)
     shape = [log_deviation(np.diagonal(within)), within[pairs], (present * between).ravel()]
     features = Features(
         clipped(inside).mean(axis=0)[None],
         (present * clipped(distances).mean(axis=0))[None],
-        (present * log_deviation((apart**2).mean(axis=0)))[None],
+        (present * log_deviation((residuals**2).mean(axis=0)))[None],
         np.concatenate(shape)[None],
         np.concatenate([missing, repeated])[None],
-        (present * own_features(away / geometry.scale())).ravel()[None],
+        (present * own_features(centred / geometry.scale())).ravel()[None],
     )
     return Window(features, distances.mean(axis=0), distances.std(axis=0))
 
@@ -198,11 +198,11 @@ def own_features(values: Float64s) -> Float64s:
     [[0.5], [-0.69], [-3.8]]
     """
     middle = np.median(values, axis=0)
-    away = np.clip(values - middle, -MOST_DEVIATIONS, MOST_DEVIATIONS)
-    mean = middle + away.mean(axis=0)
-    away = away - away.mean(axis=0)
-    variance = np.maximum((away**2).mean(axis=0), 1e-12)
-    lag = (away[1:] * away[:-1]).mean(axis=0) / variance
+    centred = np.clip(values - middle, -MOST_DEVIATIONS, MOST_DEVIATIONS)
+    mean = middle + centred.mean(axis=0)
+    centred = centred - centred.mean(axis=0)
+    variance = np.maximum((centred**2).mean(axis=0), 1e-12)
+    lag = (centred[1:] * centred[:-1]).mean(axis=0) / variance
     lag = np.arctanh(np.clip(lag, -MOST_CORRELATION, MOST_CORRELATION))
     return np.asarray([mean, np.log(variance) / 2.0, lag])
 
@@ -255,25 +255,29 @@ def standardized(pool: Float64s, least: float) -> Float64s:
     Columns with NaN become 0. ``least`` is the least standard deviation.
     """
     n = len(pool)
-    away = pool - pool.mean(axis=0)
-    others = away**2
+    centred = pool - pool.mean(axis=0)
+    others = centred**2
     sums = others.sum(axis=0)
     others *= -n / (n - 1)  # in place: a pool of many columns is larger than the cache
     others += sums
     np.maximum(others, 0.0, out=others)
     others /= n - 2
     others += least**2
-    away *= n / (n - 1)
-    away /= np.sqrt(others, out=others)
-    away[:, np.isnan(sums)] = 0.0
-    return np.asarray(away)
+    centred *= n / (n - 1)
+    centred /= np.sqrt(others, out=others)
+    centred[:, np.isnan(sums)] = 0.0
+    return np.asarray(centred)
 
 
 def hotelling(pool: Float64s) -> Float64s:
     """Return Hotelling's T2 of each row against the mean and covariance of the other rows."""
     n = len(pool)
-    away = pool - pool.mean(axis=0)
-    inner = np.einsum("ij,jk,ik->i", away, np.linalg.pinv(away.T @ away), away) * n / (n - 1)
+    centred = pool - pool.mean(axis=0)
+    inner = (
+        np.einsum("ij,jk,ik->i", centred, np.linalg.pinv(centred.T @ centred), centred)
+        * n
+        / (n - 1)
+    )
     return np.asarray((n - 2) * n / (n - 1) * inner / np.maximum(1.0 - inner, 1e-12))
 
 

@@ -162,8 +162,8 @@ def decay(lags: NDArray[np.int64], rho: Float64s, without: Float64s, dt: float =
     >>> lags = np.array([1, 2, 5, 10])
     >>> exact = 0.7 * np.exp(-lags / 20)
     >>> blocks = exact + 1e-6 * np.random.default_rng(0).normal(size=(20, 4))
-    >>> found = decay(lags, exact, blocks)
-    >>> round(found.timescale, 1), round(found.noise, 2)
+    >>> fitted = decay(lags, exact, blocks)
+    >>> round(fitted.timescale, 1), round(fitted.noise, 2)
     (20.0, 0.3)
     """
     usable = rho > np.maximum(SURE * jackknife_error(without), LEAST_CORRELATION)
@@ -182,10 +182,10 @@ def decay(lags: NDArray[np.int64], rho: Float64s, without: Float64s, dt: float =
         straight = bool((np.abs(residuals[0]) <= MISFIT * spread + 1e-9).all())
         if straight:
             break
-    away = float(student.ppf(QUANTILE, len(without) - 1) * jackknife_error(slopes[1:]))
+    margin = float(student.ppf(QUANTILE, len(without) - 1) * jackknife_error(slopes[1:]))
     rate, noise = -float(slopes[0]), 1.0 - np.exp(intercepts)
     scale, low, high = (
-        1.0 / speed if speed > 0.0 else np.inf for speed in (rate, rate + away, rate - away)
+        1.0 / speed if speed > 0.0 else np.inf for speed in (rate, rate + margin, rate - margin)
     )
     share, error = float(noise[0]), float(jackknife_error(noise[1:]))
     return Decay(scale, low, high, share, error, int(lags[first]), int(lags[n - 1]), straight)
@@ -195,8 +195,8 @@ def _lines(times: Float64s, logs: Float64s, weights: Float64s) -> tuple[Float64s
     """Return the intercept and the slope of a weighted straight line through each row of logs."""
     share = weights / weights.sum()
     middle, means = share @ times, logs @ share
-    away = times - middle
-    slopes = (logs - means[:, None]) @ (share * away) / (share @ away**2)
+    centred = times - middle
+    slopes = (logs - means[:, None]) @ (share * centred) / (share @ centred**2)
     return means - slopes * middle, slopes
 
 

@@ -110,11 +110,11 @@ def _predicted(
     model = Gaussian(np.tile(mean, len(shifts))[None], covariance)
     for first in range(0, len(lost), ROWS):
         places = lost[first : first + ROWS]
-        beside = np.hstack([padded[places + lag + shift] for shift in shifts])
+        neighbours = np.hstack([padded[places + lag + shift] for shift in shifts])
         ones, sequences = np.ones(len(places)), np.zeros(len(places), np.intp)
-        incomplete = IncompleteRows(beside, ones, sequences, columns)
+        incomplete = IncompleteRows(neighbours, ones, sequences, columns)
         values = incomplete.completed(model)[0][:, middle] + mean
-        known = np.isfinite(beside[:, columns]).any(axis=1)
-        chosen = np.isnan(rows[places]) & seen & known[:, None]
+        has_value = np.isfinite(neighbours[:, columns]).any(axis=1)
+        chosen = np.isnan(rows[places]) & seen & has_value[:, None]
         complete[places] = np.where(chosen, values, rows[places])
     return complete

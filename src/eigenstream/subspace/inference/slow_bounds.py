@@ -149,8 +149,8 @@ class PairRule:
         array of shape (n,)
             True for pairs predicted to be of the same class.
         """
-        apart = real_array(Z, "Z").astype(np.float64) - real_array(other, "other")
-        return np.asarray(row_squares(apart) < self.distance**2)
+        differences = real_array(Z, "Z").astype(np.float64) - real_array(other, "other")
+        return np.asarray(row_squares(differences) < self.distance**2)
 
 
 def subspace_bound(

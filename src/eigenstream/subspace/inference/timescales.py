@@ -144,8 +144,8 @@ class LagPath:
         # Bartlett's formula for an exponential autocorrelation.
         spread = scales * (1.0 - rho**2) - 2.0 * self.lags[:, None] * rho**2
         errors = np.sqrt(np.maximum(spread, 1.0) / counts)
-        known = resolved(rho, errors, terms[0].n_features, int(counts.max()) + 1)
-        slowest = np.where(known, scales, 0.0).max(axis=1, initial=0.0)
+        clear = resolved(rho, errors, terms[0].n_features, int(counts.max()) + 1)
+        slowest = np.where(clear, scales, 0.0).max(axis=1, initial=0.0)
         long = self.lags[(slowest > 0.0) & (slowest >= slowest.max() / 2.0)]
         passes = (int(lag) for lag in long if self.curves is None or self._holds(int(lag)))
         return next(passes, None)
@@ -180,19 +180,26 @@ class LagPath:
         >>> path = lag_path(SlowSubspace(1), rows, blocks=20)
         >>> path.timescales[3].round(1)                 # at lag 10
         array([17.2])
-        >>> found = path.decay(10)[0]
+        >>> first = path.decay(10)[0]
         >>> (
-        ...     round(found.timescale, 1),
-        ...     round(found.timescale_high, 1),
-        ...     round(found.noise, 2),
+        ...     round(first.timescale, 1),
+        ...     round(first.timescale_high, 1),
+        ...     round(first.noise, 2),
         ... )
         (46.1, 50.4, 0.31)
         """
         place, curves, without = self._followed(lag)
         # The lag that selected the features overestimates their autocorrelation.
-        kept = np.flatnonzero(self.lags != lag) if len(self.lags) > 2 else np.arange(len(self.lags))
+        others = np.arange(len(self.lags))
+        if len(others) > 2:
+            others = others[self.lags != lag]
         return [
-            decay(self.lags[kept], curves[place, kept, k], without[:, place, kept, k], dt=self.dt)
+            decay(
+                self.lags[others],
+                curves[place, others, k],
+                without[:, place, others, k],
+                dt=self.dt,
+            )
             for k in range(curves.shape[2])
         ]
 
@@ -219,8 +226,8 @@ class LagPath:
         >>> from eigenstream.processes import Autoregressive
         >>> rows = Autoregressive(np.exp([-1 / 50]), random_state=0).take(20_000)
         >>> path = lag_path(SlowSubspace(1), rows, [5, 10, 20], blocks=20)
-        >>> found = path.chapman_kolmogorov(5)
-        >>> found.lags, found.departs
+        >>> comparison = path.chapman_kolmogorov(5)
+        >>> comparison.lags, comparison.departs
         (array([10, 20]), array([False]))
         """
         comparison = self._compared(lag)
@@ -446,5 +453,5 @@ def _rescaled(bars: Uncertainty, factors: Float64s) -> Uncertainty:
     scales = bars.timescales
     assert scales is not None
     n = min(len(factors), len(scales.value))
-    both = (scales.value, scales.error, scales.low, scales.high)
-    return replace(bars, timescales=Estimate(*(values[:n] * factors[:n] for values in both)))
+    fields = (scales.value, scales.error, scales.low, scales.high)
+    return replace(bars, timescales=Estimate(*(values[:n] * factors[:n] for values in fields)))
