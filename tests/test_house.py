@@ -11,8 +11,8 @@ from test_architecture import FLOORS, MODULES, ROOT, found
 #: The largest figure of each kind. Counts are for 1,000 lines of code.
 BOUNDS = {
     "getattr and hasattr": 5.0,
-    "private names of other objects": 5.8,
-    "percent of annotations that are Any": 14.0,
+    "private names of other objects": 5.7,
+    "percent of annotations that are Any": 13.9,
     "modules": 196,
     "lines of the longest module": 618,
     "floors": 11,

@@ -190,3 +190,14 @@ def test_a_path_warns_of_time_scales_that_hold_for_its_rows_only():
     rows = Autoregressive(np.exp([-1 / 5] * 40), random_state=0).take(300)
     with pytest.warns(UserWarning, match="2 of 2 lags hold for these rows only, first at lag 1"):
         lag_path(SlowSubspace(1), rows, [1, 2])
+
+
+@pytest.mark.filterwarnings("ignore:time scales at")
+def test_a_path_of_few_rows_for_each_column_has_no_error_bars_and_shows_its_progress():
+    rows, solved = np.random.default_rng(0).standard_normal((60, 50)), []
+    with pytest.warns(UserWarning, match="too few rows for error bars"):
+        path = lag_path(SlowSubspace(1), rows, [1, 2, 5], blocks=5, progress=solved.append)
+    assert path.errors is None
+    assert path.curves is None
+    assert path.recommended_lag is None
+    assert solved == [1, 2, 5]

@@ -429,15 +429,13 @@ def _estimate(
     logarithmic scale.
     """
     values = np.asarray(answers)
-    n = len(values) - 1
-    times = student.ppf(0.5 + CONFIDENCE / 2.0, n - 1)
+    times = student.ppf(0.5 + CONFIDENCE / 2.0, len(values) - 2)
     with np.errstate(divide="ignore", invalid="ignore"):
-        error = inflation * np.sqrt((n - 1) * values[1:].var(axis=0))
+        error = inflation * jackknife_error(values[1:])
         half_width = times * error
         low, high = values[0] - half_width, values[0] + half_width
         if positive:
-            spread = np.sqrt((n - 1) * np.log(values[1:]).var(axis=0))
-            half_width = inflation * times * spread
+            half_width = times * inflation * jackknife_error(np.log(values[1:]))
             low, high = values[0] * np.exp(-half_width), values[0] * np.exp(half_width)
     bars = (np.where(np.isfinite(half_width), bar, np.nan) for bar in (error, low, high))
     return Estimate(values[0], *bars)
