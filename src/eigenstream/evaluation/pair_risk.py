@@ -13,7 +13,6 @@ from eigenstream.core.storable import storable
 from eigenstream.evaluation.base import (
     PairCounts,
     all_pairs,
-    counts_of_classes,
     labelled,
 )
 from eigenstream.theory.pair_bounds import margin_risks
@@ -55,42 +54,6 @@ class BalancedRisk:
     n_different: int
 
     __repr__ = brief
-
-
-@storable(
-    Z="f8 n d",
-    codes="i8 n",
-    tasks="i8 n",
-    weights="f8 n",
-    total="number",
-    complete="bool",
-    n_distinct="number",
-)
-@dataclass(frozen=True)
-class TrainingRows:
-    """The projected training rows, or a representative sample of them.
-
-    ``weights`` count as repetitions. ``total`` is the sum of the weights of all rows, and
-    ``n_distinct`` the number of different rows.
-    """
-
-    Z: Float64s
-    codes: NDArray[np.intp]
-    tasks: NDArray[np.intp]
-    weights: Float64s
-    total: float
-    complete: bool
-    n_distinct: float
-
-    @property
-    def counts(self) -> PairCounts:
-        """The counts of the pairs."""
-        return self.counted()
-
-    def counted(self, repeats: float = 1.0) -> PairCounts:
-        """Return the counts of the pairs; see ``counts_of_classes``."""
-        share = 1.0 if self.complete else float(self.weights.sum()) / self.total
-        return counts_of_classes(self.Z, self.codes, self.tasks, self.weights, repeats * share)
 
 
 def balanced_risk(Z: ArrayLike, labels: ArrayLike) -> BalancedRisk:

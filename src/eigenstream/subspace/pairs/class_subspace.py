@@ -16,17 +16,13 @@ from eigenstream.core.types import (
     Array,
     Checkpoint,
     Constraints,
-    Count,
     LabelsLike,
     Matrix,
     PairsLike,
     RowsLike,
-    Setting,
     StreamLike,
-    Transformer,
     WeightsLike,
 )
-from eigenstream.evaluation.pair_risk import TrainingRows
 from eigenstream.rows.chunk import Chunk
 from eigenstream.rows.door import all_rows, is_stream, stream_rows, validated
 from eigenstream.rows.fit import KEEPING, keeper_of
@@ -38,9 +34,9 @@ from eigenstream.subspace.pairs import pair_input
 from eigenstream.subspace.pairs.decisions import signs_below
 from eigenstream.subspace.pairs.held_out import LabelledRows
 from eigenstream.subspace.pairs.pairwise import PairwiseEstimator, continues
-from eigenstream.subspace.pairs.risks import bound_of_rows
+from eigenstream.subspace.pairs.risks import TrainingRows, bound_of_rows
 from eigenstream.subspace.pairs.terms import MOST_ROWS, ClassTerms, Sample, chunk_keys
-from eigenstream.subspace.solvers.base import FLAG, Solver
+from eigenstream.subspace.solvers.base import FLAG
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.theory import RiskBound
 
@@ -141,35 +137,6 @@ class ClassSubspace(PairwiseEstimator):
     _parameter_constraints: ClassVar[Constraints] = PairwiseEstimator._parameter_constraints | {
         "scale": [FLAG, StrOptions({"auto", "within"})]
     }
-
-    def __init__(
-        self,
-        n_components: Count = "auto",
-        *,
-        criterion: str = "ratio",
-        shrinkage: Setting = "auto",
-        mixing: Setting = "auto",
-        normalize: bool | str = "auto",
-        scale: bool | str = "auto",
-        eta: Setting = "auto",
-        selection: str = "area",
-        solver: str | Solver = "auto",
-        features: Transformer | None = None,
-        preprocessor: RowsLike = None,
-        missing: str = "raise",
-    ) -> None:
-        self.n_components = n_components
-        self.criterion = criterion
-        self.shrinkage = shrinkage
-        self.mixing = mixing
-        self.normalize = normalize
-        self.scale = scale
-        self.eta = eta
-        self.selection = selection
-        self.solver = solver
-        self.features = features
-        self.preprocessor = preprocessor
-        self.missing = missing
 
     # ---- learning --------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 """Decisions, thresholds and risks from a learned distance between pairs."""
 
 import warnings
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Hashable
 from typing import Any, ClassVar, Self, cast
 
@@ -23,13 +23,13 @@ from eigenstream.evaluation.base import (
     distances_of,
     roc_area,
 )
-from eigenstream.evaluation.pair_risk import TrainingRows, rate_interval
+from eigenstream.evaluation.pair_risk import rate_interval
 from eigenstream.rows.chunk import Places
 from eigenstream.rows.door import all_rows, is_stream, labelled_stream
-from eigenstream.rows.guard import reads
+from eigenstream.rows.guard import Guarded, reads
 from eigenstream.rows.prepared import prepared, without_steps
 from eigenstream.subspace.pairs import pair_input as _pair_input
-from eigenstream.subspace.pairs.risks import TrainingPairs
+from eigenstream.subspace.pairs.risks import TrainingPairs, TrainingRows
 from eigenstream.theory import RiskBound
 
 #: A relative error of the false-positive rate above which calibration warns.
@@ -43,7 +43,7 @@ MOST_COMPARED = 2000
 STRATEGIES = ("balanced", "accuracy", "f_beta", "max_tpr", "max_tnr")
 
 
-class PairDecisions(ABC):
+class PairDecisions(Guarded):
     """Distances of pairs after a learned map, and decisions by a threshold.
 
     ``threshold_`` minimises the balanced risk on the training pairs, unless
@@ -55,8 +55,6 @@ class PairDecisions(ABC):
 
     #: The threshold of calibrate_threshold.
     _calibrated: float | None = None
-    #: The training pairs and their counts once something has read them. Reading sets no attribute.
-    _read: dict[str, object]
     #: The index pairs of the last fit, and the rows that they refer to.
     _learned_pairs: tuple[Places, object] | None = None
 
@@ -78,15 +76,9 @@ class PairDecisions(ABC):
 
     @reads
     def _counts(self) -> PairCounts:
-        """Return the counts of the training pairs, which are cached until more is learned."""
+        """Return the counts of the training pairs."""
         check_is_fitted(self)
-        if "counts" not in self._read:
-            self._read["counts"] = self._training().counts
-        return cast(PairCounts, self._read["counts"])
-
-    def _forget_counts(self) -> None:
-        """Discard the cached counts and the calibrated threshold."""
-        self._read, self._calibrated = {}, None
+        return self._training().counts
 
     # ---- distances -------------------------------------------------------------------------
 
@@ -121,7 +113,7 @@ class PairDecisions(ABC):
             pairs = prepared(self, pairs)
         else:
             points = prepared(self, points)
-        width = self.n_features_in_  # type: ignore[attr-defined]
+        width = self.n_features_in_
         raw = _pair_input.checked_pairs(pairs, None, points, n_features=width)
         return without_steps(self)._distances(raw.rows, raw.pairs)
 

@@ -19,10 +19,9 @@ from sklearn.cluster import KMeans
 from eigenstream.core.checks import is_sparse
 from eigenstream.core.linalg import Float64s, deviations_of, row_squares
 from eigenstream.core.types import Matrix
-from eigenstream.evaluation.pair_risk import TrainingRows
 from eigenstream.rows.chunk import Chunk, Places
 from eigenstream.subspace.pairs.discriminants import Axes, Scatters
-from eigenstream.subspace.pairs.risks import Project, TrainingPairs, training_rows
+from eigenstream.subspace.pairs.risks import Project, TrainingPairs, TrainingRows
 from eigenstream.subspace.pairs.terms import ClassTerms, PairTerms, chunk_keys, row_hashes
 from eigenstream.subspace.solvers.ratio_frame import RatioFrame
 from eigenstream.subspace.sums.accumulators import Moments
@@ -262,7 +261,7 @@ class LabelledRows(Examples):
 
     def training(self, project: Project) -> TrainingRows:
         """Return the sampled rows after projection."""
-        return training_rows(self.sample, project)
+        return TrainingRows.of_sample(self.sample, project)
 
     @property
     def mean(self) -> Float64s:

@@ -14,7 +14,7 @@ from eigenstream.core.storable import FITTED, storable
 from eigenstream.core.types import LabelsLike, Matrix, PairsLike, RowsLike, WeightsLike
 from eigenstream.rows.chunk import FIRST, Skipped, joined
 from eigenstream.rows.door import as_floats, is_stream, labelled_stream, validated
-from eigenstream.rows.guard import Guarded, publishes
+from eigenstream.rows.guard import publishes
 from eigenstream.rows.prepared import maps_streams
 from eigenstream.subspace.pairs import pair_input
 from eigenstream.subspace.pairs.decisions import FitsPairs
@@ -41,7 +41,6 @@ POWERS = 20
     n_iter_="int?",
     _begun="tuple?",
     _trained="TrainingPairs?",
-    _read="-",
     _counted="=",
     _calibrated="number | None?",
     _learned_pairs="-",
@@ -49,7 +48,6 @@ POWERS = 20
 class PairMetric(
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
-    Guarded,
     FitsPairs,
 ):
     """Metric that separates positive from negative pairs.
@@ -213,8 +211,7 @@ class PairMetric(
             warn_user(
                 f"PairMetric did not converge in max_iter={most} steps. Raise max_iter or tol."
             )
-        self._forget_counts()
-        self._skipped = skipped
+        self._skipped, self._calibrated = skipped, None
         skipped.warn(self, len(every), "pair", FIRST)
         self.metric_ = metric / unit**2
         self.diameter_ = unit
@@ -227,9 +224,6 @@ class PairMetric(
         columns = self.components_.T
         self._trained = TrainingPairs.of_all([weighted], lambda rows: rows @ columns)
         return self
-
-    def _loaded(self) -> None:
-        self._read = {}
 
     @property
     def n_samples_skipped_(self) -> int:

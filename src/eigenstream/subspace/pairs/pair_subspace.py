@@ -13,14 +13,10 @@ from eigenstream.core.types import (
     Array,
     Checkpoint,
     Constraints,
-    Count,
     LabelsLike,
     Matrix,
     PairsLike,
-    RowsLike,
-    Setting,
     StreamLike,
-    Transformer,
     WeightsLike,
 )
 from eigenstream.rows.door import is_stream
@@ -35,7 +31,6 @@ from eigenstream.subspace.pairs.held_out import RANDOM_UNLIKE, SignedPairs, lear
 from eigenstream.subspace.pairs.pairwise import PairwiseEstimator, continues
 from eigenstream.subspace.pairs.risks import TrainingPairs, bound_of_pairs
 from eigenstream.subspace.pairs.terms import MOST_PAIRS, PairSample, PairTerms
-from eigenstream.subspace.solvers.base import Solver
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.theory import RiskBound
 
@@ -126,35 +121,6 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
     _parameter_constraints: ClassVar[Constraints] = PairwiseEstimator._parameter_constraints | {
         "scale": [Options(bool, {False}), StrOptions({"auto", "within"})]
     }
-
-    def __init__(
-        self,
-        n_components: Count = "auto",
-        *,
-        criterion: str = "ratio",
-        shrinkage: Setting = "auto",
-        mixing: Setting = "auto",
-        normalize: bool | str = "auto",
-        scale: bool | str = "auto",
-        eta: Setting = "auto",
-        selection: str = "area",
-        solver: str | Solver = "auto",
-        features: Transformer | None = None,
-        preprocessor: RowsLike = None,
-        missing: str = "raise",
-    ) -> None:
-        self.n_components = n_components
-        self.criterion = criterion
-        self.shrinkage = shrinkage
-        self.mixing = mixing
-        self.normalize = normalize
-        self.scale = scale
-        self.eta = eta
-        self.selection = selection
-        self.solver = solver
-        self.features = features
-        self.preprocessor = preprocessor
-        self.missing = missing
 
     _row_word, _examples = "pair", SignedPairs
 

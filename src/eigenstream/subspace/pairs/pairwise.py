@@ -10,8 +10,16 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from eigenstream.core.linalg import Float64s, unit_rows
 from eigenstream.core.storable import storable
-from eigenstream.core.types import Constraints, LabelsLike, Matrix, Setting, StreamLike
-from eigenstream.evaluation.pair_risk import TrainingRows
+from eigenstream.core.types import (
+    Constraints,
+    Count,
+    LabelsLike,
+    Matrix,
+    RowsLike,
+    Setting,
+    StreamLike,
+    Transformer,
+)
 from eigenstream.rows.door import check_takes_checkpoints, is_stream, labelled_stream, name_columns
 from eigenstream.rows.fit import Fit, Keeper
 from eigenstream.rows.guard import reads
@@ -29,9 +37,9 @@ from eigenstream.subspace.inference.uncertainty import (
 from eigenstream.subspace.pairs.decisions import PairDecisions
 from eigenstream.subspace.pairs.family import Differences, Ratios
 from eigenstream.subspace.pairs.held_out import RATES, Examples
-from eigenstream.subspace.pairs.risks import TrainingPairs
+from eigenstream.subspace.pairs.risks import Lazy, TrainingPairs, TrainingRows
 from eigenstream.subspace.pairs.terms import PairSample, Sample
-from eigenstream.subspace.solvers.base import COUNT, CRITERION, FLAG, Problem
+from eigenstream.subspace.solvers.base import COUNT, CRITERION, FLAG, Problem, Solver
 from eigenstream.subspace.solvers.kernels import Kernel
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.watchers.values import RadiusBound
@@ -43,8 +51,8 @@ WIDEST = 1024
 
 
 @storable(
-    _trained="TrainingPairs | TrainingRows | None?",
-    _read="-",
+    _trained="TrainingPairs | None?",
+    _sampled="-",
     _counted="=",
     _calibrated="number | None?",
 )
@@ -102,14 +110,6 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         The distance below which two rows count as the same class.
     """
 
-    eta: Any
-    criterion: str
-    shrinkage: Setting
-    mixing: Setting
-    normalize: bool | str
-    scale: bool | str
-    selection: str
-
     _bounded = True
     _parameter_constraints: ClassVar[Constraints] = SubspaceEstimator._parameter_constraints | {
         "eta": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto", "margin_risk"})],
@@ -126,7 +126,38 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
     #: The size of the sample that errors are counted on. None is the default size.
     _SAMPLE_SIZE: ClassVar[int | None] = None
     #: All training pairs of a fit after projection, or None if a sample stands for them.
-    _trained: TrainingPairs | TrainingRows | None = None
+    _trained: TrainingPairs | None = None
+    #: The training pairs or rows of a sample, for the present answer.
+    _sampled: Lazy
+
+    def __init__(
+        self,
+        n_components: Count = "auto",
+        *,
+        criterion: str = "ratio",
+        shrinkage: Setting = "auto",
+        mixing: Setting = "auto",
+        normalize: bool | str = "auto",
+        scale: bool | str = "auto",
+        eta: Setting = "auto",
+        selection: str = "area",
+        solver: str | Solver = "auto",
+        features: Transformer | None = None,
+        preprocessor: RowsLike = None,
+        missing: str = "raise",
+    ) -> None:
+        self.n_components = n_components
+        self.criterion = criterion
+        self.shrinkage = shrinkage
+        self.mixing = mixing
+        self.normalize = normalize
+        self.scale = scale
+        self.eta = eta
+        self.selection = selection
+        self.solver = solver
+        self.features = features
+        self.preprocessor = preprocessor
+        self.missing = missing
 
     @abstractmethod
     def _sample(self, width: int) -> Sample | PairSample:
@@ -139,11 +170,11 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
     # ---- learning --------------------------------------------------------------------------
 
     def _forget_counts(self) -> None:
-        self._trained, self._read, self._calibrated = None, {}, None
+        self._trained, self._sampled, self._calibrated = None, Lazy(), None
 
     def _loaded(self) -> None:
         super()._loaded()
-        self._read = {}
+        self._sampled = Lazy()
 
     def _forget(self) -> None:
         super()._forget()
@@ -288,10 +319,10 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
     def _training(self) -> TrainingPairs | TrainingRows:
         if self._trained is not None:
             return self._trained
-        if "pairs" not in self._read:
+        if self._sampled.training is None:
             examples = self._examples(self._known().ahead())
-            self._read["pairs"] = examples.training(self._features_of)
-        return cast(TrainingPairs | TrainingRows, self._read["pairs"])
+            self._sampled.training = examples.training(self._features_of)
+        return self._sampled.training
 
     def _unit(self) -> float:
         return self._diameter(self._known().ahead())

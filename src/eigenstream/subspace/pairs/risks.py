@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import ceil, log, sqrt
 from typing import TYPE_CHECKING
 
@@ -14,15 +15,19 @@ from eigenstream.core.linalg import Float64s, brief
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Array, Matrix
 from eigenstream.evaluation import pair_risk
-from eigenstream.evaluation.base import PairCounts, counts_of_pairs, distances_of
+from eigenstream.evaluation.base import (
+    PairCounts,
+    counts_of_classes,
+    counts_of_pairs,
+    distances_of,
+)
 from eigenstream.evaluation.pair_risk import (
     BalancedRisk,
     MarginRisk,
     RateInterval,
-    TrainingRows,
     rate_interval,
 )
-from eigenstream.rows.chunk import Chunk
+from eigenstream.rows.chunk import Chunk, Places
 from eigenstream.subspace.pairs.terms import PairSample, Sample, chunk_keys, pair_hashes
 from eigenstream.theory import RiskBound, operator_bound, pair_bound
 
@@ -67,17 +72,49 @@ class TrainingPairs:
         return cls(counts_of_pairs(lengths, signs, weights), (numbers[0], numbers[1]))
 
 
-def training_rows(sample: Sample, project: Project) -> TrainingRows:
-    """Return the labelled rows of a sample after projection."""
-    rows = sample.chunk
-    assert rows is not None
-    keys, codes = chunk_keys(rows)
-    numbers: dict[object, int] = {}
-    tasks = np.array([numbers.setdefault(key[0], len(numbers)) for key in keys], np.intp)
-    Z = project(rows.rows)
-    weights = rows.each_weight()
-    distinct, complete = sample.n_distinct, sample.complete
-    return TrainingRows(Z, codes, tasks[codes], weights, sample.total, complete, distinct)
+@dataclass(frozen=True)
+class TrainingRows:
+    """The training rows after projection, or a representative sample of them.
+
+    ``weights`` count as repetitions. ``total`` is the sum of the weights of all rows, and
+    ``n_distinct`` the number of different rows.
+    """
+
+    Z: Float64s
+    codes: Places
+    tasks: Places
+    weights: Float64s
+    total: float
+    complete: bool
+    n_distinct: float
+
+    @classmethod
+    def of_sample(cls, sample: Sample, project: Project) -> "TrainingRows":
+        """Return the labelled rows of a sample after projection."""
+        rows = sample.chunk
+        assert rows is not None
+        keys, codes = chunk_keys(rows)
+        numbers: dict[object, int] = {}
+        tasks = np.array([numbers.setdefault(key[0], len(numbers)) for key in keys], np.intp)
+        weights, of_sample = rows.each_weight(), (sample.total, sample.complete, sample.n_distinct)
+        return cls(project(rows.rows), codes, tasks[codes], weights, *of_sample)
+
+    @cached_property
+    def counts(self) -> PairCounts:
+        """The counts of the pairs."""
+        return self.counted()
+
+    def counted(self, repeats: float = 1.0) -> PairCounts:
+        """Return the counts of the pairs; see ``counts_of_classes``."""
+        share = 1.0 if self.complete else float(self.weights.sum()) / self.total
+        return counts_of_classes(self.Z, self.codes, self.tasks, self.weights, repeats * share)
+
+
+@dataclass
+class Lazy:
+    """The training pairs or rows of an answer, which are projected when they are first read."""
+
+    training: TrainingPairs | TrainingRows | None = None
 
 
 def lengths_of(chunk: Chunk, project: Project) -> Float64s:
