@@ -99,8 +99,8 @@ def plda(X: Any, y: Any) -> Distances:
 def weighted_differences(X: Any, index: Any, signs: Any) -> Distances:
     """Return logistic regression on the absolute differences of pairs."""
     rows = X / X.std(axis=0).mean()
-    apart = np.abs(rows[index[:, 0]] - rows[index[:, 1]])
-    weights = -LogisticRegression(C=0.1, max_iter=200).fit(apart, signs).coef_[0]
+    differences = np.abs(rows[index[:, 0]] - rows[index[:, 1]])
+    weights = -LogisticRegression(C=0.1, max_iter=200).fit(differences, signs).coef_[0]
     return lambda test: np.concatenate(
         [np.abs(test[k + 1 :] - test[k]) @ weights for k in range(len(test) - 1)]
     )
@@ -125,8 +125,11 @@ def adapter(X: Any, y: Any, steps: int = 300, width: int = 64) -> Any:
         shares = np.exp(logits - logits.max(axis=1, keepdims=True))
         slope = (shares / shares.sum(axis=1, keepdims=True) - np.eye(len(chosen))) / 0.1
         gradient = np.zeros_like(A)
-        for k, pull in enumerate((slope @ units[1], slope.T @ units[0])):
-            across = pull - (pull * units[k]).sum(axis=1, keepdims=True) * units[k]
+        for k, gradient_of_unit in enumerate((slope @ units[1], slope.T @ units[0])):
+            across = (
+                gradient_of_unit
+                - (gradient_of_unit * units[k]).sum(axis=1, keepdims=True) * units[k]
+            )
             gradient += inputs[k].T @ (across / norms[k]) / len(chosen)
         first, second = 0.9 * first + 0.1 * gradient, 0.999 * second + 0.001 * gradient**2
         rate = 1e-3 * np.sqrt(1.0 - 0.999**step) / (1.0 - 0.9**step)
@@ -185,7 +188,7 @@ def distances_after(maps: dict[str, Any]) -> dict[str, Distances]:
     }
 
 
-def measures(apart: Any, y: Any) -> dict[str, float]:
+def measures(distances: Any, y: Any) -> dict[str, float]:
     """Return the ROC area, the true-positive rate, recall at 1 and mean average precision.
 
     ``apart`` are the distances of all pairs of rows.
@@ -193,10 +196,10 @@ def measures(apart: Any, y: Any) -> dict[str, float]:
     n = len(y)
     first, second = np.triu_indices(n, 1)
     same = y[first] == y[second]
-    near, far = np.sort(apart[same]), np.sort(apart[~same])
+    near, far = np.sort(distances[same]), np.sort(distances[~same])
     sides = [np.searchsorted(far, near, side=side).sum() for side in ("left", "right")]
     square = np.full((n, n), np.inf)
-    square[first, second] = square[second, first] = apart
+    square[first, second] = square[second, first] = distances
     order = np.argsort(square, axis=1, kind="stable")[:, :-1]
     hits = y[order] == y[:, None]
     precision = np.cumsum(hits, axis=1) / np.arange(1, n)
@@ -235,10 +238,10 @@ def main() -> None:
     for measure, sets in scores.items():
         lines = []
         for name, by_method in sets.items():
-            own, *peers = by_method.values()
-            cells = ["{:.3f} ± {:.3f}".format(*mean_and_error(own))]
+            default, *peers = by_method.values()
+            cells = ["{:.3f} ± {:.3f}".format(*mean_and_error(default))]
             for method, values in zip([*by_method][1:], peers, strict=True):
-                gap, error = mean_and_error(np.subtract(values, own))
+                gap, error = mean_and_error(np.subtract(values, default))
                 cells.append(f"{gap:+.3f} ± {error:.3f}")
                 if gap > 2.0 * error and method not in OPTIONS:
                     behind.append([measure, name, method, cells[-1]])

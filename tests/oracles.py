@@ -1,5 +1,7 @@
 """The slow, obvious twins: dense float64 NumPy, written from the formulas and nothing else."""
 
+from functools import partial
+
 import numpy as np
 
 
@@ -120,7 +122,8 @@ class PlainGain:
 
 def with_sample_of(size, kind):
     """The estimator of pairs or labels, keeping so few of a stream to count errors by."""
-    return type(kind.__name__, (kind,), {"_SAMPLE_SIZE": size})
+    sample = staticmethod(partial(kind._sample, most=size))
+    return type(kind.__name__, (kind,), {"_sample": sample})
 
 
 def orthonormality_error(columns):

@@ -204,9 +204,9 @@ def pairs_of_tasks(
     own = np.asarray(repeats * alone / 2.0, np.float64)
     apart = (np.bincount(of_row, w) ** 2 - np.bincount(of_row, w**2)) / 2.0
     n_pairs = np.asarray(own + np.maximum(apart, 0.0), np.float64)
-    present = n_pairs > 0
-    mean = n_pairs.sum() / max(np.count_nonzero(present), 1)
-    return np.divide(mean, n_pairs, out=np.zeros(len(n_pairs)), where=present), own
+    any_pair = n_pairs > 0
+    mean = n_pairs.sum() / max(np.count_nonzero(any_pair), 1)
+    return np.divide(mean, n_pairs, out=np.zeros(len(n_pairs)), where=any_pair), own
 
 
 def all_pairs(data: Labelled, *, exact_pairs: int = EXACT_PAIRS, bins: int = BINS) -> PairCounts:

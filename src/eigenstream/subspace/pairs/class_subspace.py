@@ -35,7 +35,7 @@ from eigenstream.subspace.pairs.decisions import signs_below
 from eigenstream.subspace.pairs.held_out import LabelledRows
 from eigenstream.subspace.pairs.pairwise import PairwiseEstimator, continues
 from eigenstream.subspace.pairs.risks import TrainingRows, bound_of_rows
-from eigenstream.subspace.pairs.terms import MOST_ROWS, ClassTerms, Sample, chunk_keys
+from eigenstream.subspace.pairs.terms import ClassTerms, Sample, chunk_keys
 from eigenstream.subspace.solvers.base import FLAG
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.theory import RiskBound
@@ -133,7 +133,8 @@ class ClassSubspace(PairwiseEstimator):
     0.99
     """
 
-    _on_devices, _examples = True, LabelledRows
+    _on_devices, _examples, _sample = True, LabelledRows, Sample
+    _terms = ClassTerms  # type: ignore[assignment]
     _parameter_constraints: ClassVar[Constraints] = PairwiseEstimator._parameter_constraints | {
         "scale": [FLAG, StrOptions({"auto", "within"})]
     }
@@ -238,9 +239,9 @@ class ClassSubspace(PairwiseEstimator):
         >>> left.merge(right).n_samples_seen_
         150
         """
-        theirs = getattr(getattr(other, "_learner", None), "sample", None)
-        if theirs is not None and theirs.chunk is not None:
-            self._check_kinds(theirs.chunk.labels)
+        sample = getattr(getattr(other, "_learner", None), "sample", None)
+        if sample is not None and sample.chunk is not None:
+            self._check_kinds(sample.chunk.labels)
         return self._merged(other)
 
     _block_word = "classes"
@@ -325,12 +326,6 @@ class ClassSubspace(PairwiseEstimator):
                 f"y and groups contain {_kinds(targets)}, but earlier rows had "
                 f"{_kinds(earlier.labels)}. Use one kind of label in all calls."
             )
-
-    def _terms(self, width: int) -> ClassTerms:
-        return ClassTerms(width)
-
-    def _sample(self, width: int) -> Sample:
-        return Sample(width, self._SAMPLE_SIZE or MOST_ROWS)
 
     def _check_enough(self, learner: Learner) -> None:
         terms: Any = learner.terms

@@ -185,8 +185,8 @@ class PairDecisions(Guarded):
         def metric(first: ArrayLike, second: ArrayLike, squared: bool = False) -> float:
             rows = np.array([np.ravel(first), np.ravel(second)], np.float64)
             features = (rows - mean) @ columns
-            apart = np.subtract(*(unit_rows(features) if cosine else features))
-            square = float(apart @ apart)
+            difference = np.subtract(*(unit_rows(features) if cosine else features))
+            square = float(difference @ difference)
             return square if squared else float(np.sqrt(square))
 
         return metric
@@ -270,7 +270,7 @@ class PairDecisions(Guarded):
         check_choice(strategy, "strategy", STRATEGIES)
         check_number(min_rate, "min_rate", least=0, most=1)
         check_number(beta, "beta", least=0)
-        counts, labelled = self._measured(X, y, preprocessor, both=rate is None)
+        counts, labelled = self._measured(X, y, preprocessor, both_kinds=rate is None)
         if rate is None and strategy == "balanced":
             threshold = pair_risk.risk_curve(counts).threshold
         elif rate is None:
@@ -337,7 +337,7 @@ class PairDecisions(Guarded):
         y: LabelsLike,
         preprocessor: RowsLike = None,
         *,
-        both: bool = True,
+        both_kinds: bool = True,
         learned: bool = False,
     ) -> tuple[PairCounts, tuple[Float64s, Array] | None]:
         """Return the counted distances of pairs, and the features and labels of labelled rows.
@@ -349,7 +349,7 @@ class PairDecisions(Guarded):
         if is_stream(X):
             chunk = all_rows(labelled_stream(prepared(self, X), y, self), "score")
             return without_steps(self)._measured(
-                chunk.rows, chunk.labels, both=both, learned=learned
+                chunk.rows, chunk.labels, both_kinds=both_kinds, learned=learned
             )
         labelled = None
         if points is not None:
@@ -369,7 +369,7 @@ class PairDecisions(Guarded):
             if np.ndim(X) == 2 and points is self.preprocessor:
                 self._check_shared_rows(X)
         for kind, total in ("different classes", counts.different), ("the same class", counts.same):
-            if (both or total is counts.different) and (len(total) == 0 or total[-1] == 0.0):
+            if (both_kinds or total is counts.different) and (len(total) == 0 or total[-1] == 0.0):
                 raise ValueError(f"y implies no pair of {kind}. Pass rows or pairs of both kinds.")
         return counts, labelled
 

@@ -122,13 +122,17 @@ class Differences(Family[float, MatrixOperator]):
         self.n_directions = width if n_components is None else min(n_components, width)
 
     def sides(
-        self, examples: Examples, learner: Learner, held_out: Sequence[Parts] = (NOTHING,)
+        self, examples: Examples, learner: Learner, held_out: Sequence[Parts]
     ) -> Iterator[MatrixOperator]:
         """Yield A and B without each set of held-out parts."""
-        for parts in held_out:
-            operator: MatrixOperator = learner.operator(parts)
-            scale = examples.scale
-            yield operator if scale is None else operator.scaled(scale, learner.terms.mean)
+        return (self._operator(examples, learner, parts) for parts in held_out)
+
+    def _operator(
+        self, examples: Examples, learner: Learner, held_out: Parts = NOTHING
+    ) -> MatrixOperator:
+        operator: MatrixOperator = learner.operator(held_out)
+        scale = examples.scale
+        return operator if scale is None else operator.scaled(scale, learner.terms.mean)
 
     def squared_distances(
         self, sides: MatrixOperator, rows: Float64s, pairs: Places
@@ -142,40 +146,42 @@ class Differences(Family[float, MatrixOperator]):
             squares.append(((differences @ columns) ** 2).sum(axis=1))
         yield ETAS, np.array(squares)
 
-    def _training_risk(self, examples: Examples, operator: MatrixOperator, eta: float) -> float:
-        """Return the margin risk on the training pairs."""
-        weights = weights_at(eta, examples.learner.terms.totals())
-        pairs = operator.largest(weights, self.n_directions)
-        columns = pairs.first(int((pairs.values > 0).sum())).vectors
-        columns = columns if examples.scale is None else columns / examples.scale[:, None]
-        columns = columns if examples.basis is None else examples.basis @ columns
-        counts = examples.training(lambda rows: rows @ columns).counts
-        return margin_risk(counts, PAPER_MARGIN, self.diameter).risk
-
-    def choose(self, examples: Examples, operator: MatrixOperator) -> Choice:
-        """Return the eta of the least loss on held-out pairs, or on the training pairs."""
+    def choose(self, examples: Examples) -> Choice:
+        """Return the eta of the least loss on held-out pairs, or of the least risk on all pairs."""
         if self.eta == "auto":
             losses = [[*each.values()] for each in self.losses(examples, examples.folds())]
             if not losses:
                 return Choice(1.0, np.array(ETAS), np.ones(len(ETAS)))
             table = np.array(losses)
             return Choice(ETAS[round(_place(table))], np.array(ETAS), table.mean(axis=0))
-        risks = np.array([self._training_risk(examples, operator, eta) for eta in ETAS])
+        operator = self._operator(examples, examples.inside)
+        totals = examples.learner.terms.totals()
+
+        def risk(eta: float) -> float:
+            pairs = operator.largest(weights_at(eta, totals), self.n_directions)
+            columns = pairs.first(int((pairs.values > 0).sum())).vectors
+            columns = columns if examples.scale is None else columns / examples.scale[:, None]
+            columns = columns if examples.basis is None else examples.basis @ columns
+            counts = examples.training(lambda rows: rows @ columns).counts
+            return margin_risk(counts, PAPER_MARGIN, self.diameter).risk
+
+        risks = np.array([risk(eta) for eta in ETAS])
         close = np.flatnonzero(risks <= risks.min() + 1e-12)
         return Choice(ETAS[close[len(close) // 2]], np.array(ETAS), risks)
 
     def result(self, examples: Examples) -> PairResult:
         """Return the components at the selected eta."""
-        operator = next(self.sides(examples, examples.inside))
-        totals, choice = examples.learner.terms.totals(), None
+        terms, choice = examples.learner.terms, None
+        totals, mean = terms.totals(), terms.mean
         if not isinstance(self.eta, str):
             eta = float(self.eta)
         elif totals[1] == 0.0:
             eta = 1.0  # without positive pairs the weight has no effect
         else:
-            choice = self.choose(examples, operator)
+            choice = self.choose(examples)
             eta = choice.eta
         weights = weights_at(eta, totals)
+        operator = self._operator(examples, examples.inside)
         pairs = operator.largest(weights, self.n_directions)
         if hasattr(operator, "cut"):
             least = operator.cut(weights)
@@ -193,13 +199,7 @@ class Differences(Family[float, MatrixOperator]):
         if examples.basis is not None:
             pairs = examples.outside(pairs)
         return PairResult(
-            pairs,
-            examples.learner.terms.mean,
-            examples.scale,
-            eta,
-            choice,
-            n_positive=positive,
-            weights=weights,
+            pairs, mean, examples.scale, eta, choice, n_positive=positive, weights=weights
         )
 
 
@@ -216,9 +216,9 @@ def _place(losses: Float64s) -> float:
     mean, error = worse.mean(axis=0), np.zeros(losses.shape[1])
     if len(losses) > 1:
         error = worse.std(axis=0, ddof=1) / np.sqrt(len(losses))
-    off = np.divide(mean, error, out=np.full(len(mean), np.inf), where=error > 1e-12)
-    off[mean <= 1e-12] = 0.0
-    counts = np.exp(-0.5 * off**2)
+    errors = np.divide(mean, error, out=np.full(len(mean), np.inf), where=error > 1e-12)
+    errors[mean <= 1e-12] = 0.0
+    counts = np.exp(-0.5 * errors**2)
     return float(counts @ np.arange(len(counts)) / counts.sum())
 
 

@@ -396,11 +396,11 @@ def sampled_pairs(
     # The classes of a task are adjacent: number them in this order.
     groups = np.cumsum(np.concatenate([[0], (np.diff(codes) != 0) | (np.diff(tasks) != 0)]))
     first, other = drawn(0.0, ends[-1]), drawn(0.0, ends[-1])
-    second, mate = partners(first, tasks), partners(other, groups)
-    unlike = np.flatnonzero(groups[first] != groups[second])[:n]
-    alike = np.flatnonzero(mate != other)[:n]
-    left = np.append(other[alike], first[unlike])
-    draws = np.sort([left, np.append(mate[alike], second[unlike])], axis=0)
+    second, partner = partners(first, tasks), partners(other, groups)
+    different = np.flatnonzero(groups[first] != groups[second])[:n]
+    same_class = np.flatnonzero(partner != other)[:n]
+    left = np.append(other[same_class], first[different])
+    draws = np.sort([left, np.append(partner[same_class], second[different])], axis=0)
     distinct, counts = np.unique(draws[0] * len(codes) + draws[1], return_counts=True)
     left, right = np.divmod(distinct, len(codes))
     return np.column_stack([order[left], order[right]]), groups[left] == groups[right], counts
@@ -432,7 +432,7 @@ class SignedPairs(Examples):
 
     def training(self, project: Project) -> TrainingPairs:
         """Return the sampled pairs after projection."""
-        return TrainingPairs.of_sample(self.sample, project)
+        return TrainingPairs.of([self.sample.chunk], project)
 
     @property
     def mean(self) -> Float64s:

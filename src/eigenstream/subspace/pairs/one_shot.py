@@ -196,10 +196,10 @@ class ThresholdClassifier(ClassifierMixin, Documented):
             return np.asarray(names)
         smallest = distances.min(axis=1)
         self._check_undecided(self.classes_)
-        open_ = (distances == smallest[:, None]).sum(axis=1) > 1
-        open_ |= smallest >= self._limit()
+        undecided = (distances == smallest[:, None]).sum(axis=1) > 1
+        undecided |= smallest >= self._limit()
         kind = np.result_type(names.dtype, np.asarray(self.undecided).dtype)
-        return np.where(open_, np.asarray(self.undecided, kind), names.astype(kind))
+        return np.where(undecided, np.asarray(self.undecided, kind), names.astype(kind))
 
     def _limit(self) -> float:
         """Return the checked threshold, infinite by default."""
@@ -211,8 +211,8 @@ class ThresholdClassifier(ClassifierMixin, Documented):
         """Raise if ``undecided`` and the labels are not both numbers or both text."""
         if self.undecided is None or labels.dtype == object:
             return
-        own = np.asarray(self.undecided)
-        if own.ndim > 0 or (own.dtype.kind in "biuf") != (labels.dtype.kind in "biuf"):
+        label = np.asarray(self.undecided)
+        if label.ndim > 0 or (label.dtype.kind in "biuf") != (labels.dtype.kind in "biuf"):
             kind = "numbers" if labels.dtype.kind in "biuf" else "text"
             raise ValueError(
                 f"undecided={self.undecided!r} does not match the labels, which are {kind}. Pass "

@@ -62,9 +62,9 @@ def pair_tags(tags: Tags, preprocessor: RowsLike) -> Tags:
 def checked_points(preprocessor: RowsLike) -> Matrix:
     """Return the rows that index pairs refer to."""
     check_is_rows(preprocessor, "preprocessor")
-    how = {"accept_sparse": "csr", "dtype": "numeric", "ensure_all_finite": False}
+    options = {"accept_sparse": "csr", "dtype": "numeric", "ensure_all_finite": False}
     try:
-        rows = numbers(check_array(unmasked(preprocessor), input_name="preprocessor", **how))
+        rows = numbers(check_array(unmasked(preprocessor), input_name="preprocessor", **options))
     except (ValueError, TypeError):
         check_columns_are_numbers(preprocessor, "preprocessor")
         raise

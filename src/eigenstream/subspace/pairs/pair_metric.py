@@ -222,7 +222,7 @@ class PairMetric(
         self.components_ = (columns * np.sqrt(values[order])).T
         self._begun = norm, margin
         columns = self.components_.T
-        self._trained = TrainingPairs.of_all([weighted], lambda rows: rows @ columns)
+        self._trained = TrainingPairs.of([weighted], lambda rows: rows @ columns)
         return self
 
     @property

@@ -30,7 +30,7 @@ from eigenstream.subspace.pairs.decisions import FitsPairs
 from eigenstream.subspace.pairs.held_out import RANDOM_UNLIKE, SignedPairs, learner_of
 from eigenstream.subspace.pairs.pairwise import PairwiseEstimator, continues
 from eigenstream.subspace.pairs.risks import TrainingPairs, bound_of_pairs
-from eigenstream.subspace.pairs.terms import MOST_PAIRS, PairSample, PairTerms
+from eigenstream.subspace.pairs.terms import PairSample, PairTerms
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.theory import RiskBound
 
@@ -122,7 +122,8 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         "scale": [Options(bool, {False}), StrOptions({"auto", "within"})]
     }
 
-    _row_word, _examples = "pair", SignedPairs
+    _row_word, _examples, _sample = "pair", SignedPairs, PairSample
+    _terms = PairTerms  # type: ignore[assignment]
 
     # ---- learning --------------------------------------------------------------------------
 
@@ -172,7 +173,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         keeper = keeper_of(checkpoint, every, resume)
         fit = self._fit(pairs, y, keeper, sample_weight=sample_weight)
         if fit is not None:
-            self._trained = TrainingPairs.of_all(fit.reading(), self._features_of)
+            self._trained = TrainingPairs.of(fit.reading(), self._features_of)
         return self
 
     def _all_of(self, stream: StreamLike) -> tuple[PairsLike, LabelsLike]:
@@ -277,12 +278,6 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
             return self._stream_rows(pairs)
         raw = pair_input.learned_pairs(self, pairs, y, sample_weight, reset=reset)
         return pair_input.rows_of_pairs(self, raw, pairs)
-
-    def _terms(self, width: int) -> PairTerms:
-        return PairTerms(width)
-
-    def _sample(self, width: int) -> PairSample:
-        return PairSample(width, self._SAMPLE_SIZE or MOST_PAIRS)
 
     def _with_negatives(self, learner: Learner) -> Learner:
         """Return the learner, with random negative pairs for ratios without any."""

@@ -123,8 +123,8 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
 
     #: The sums and the sample of a learner, as a family needs them.
     _examples: ClassVar[type[Examples]]
-    #: The size of the sample that errors are counted on. None is the default size.
-    _SAMPLE_SIZE: ClassVar[int | None] = None
+    #: An empty sample that errors are counted on, for rows of a width.
+    _sample: ClassVar[type[Sample] | type[PairSample]]
     #: All training pairs of a fit after projection, or None if a sample stands for them.
     _trained: TrainingPairs | None = None
     #: The training pairs or rows of a sample, for the present answer.
@@ -160,10 +160,6 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         self.missing = missing
 
     @abstractmethod
-    def _sample(self, width: int) -> Sample | PairSample:
-        """Return an empty sample."""
-
-    @abstractmethod
     def _subspace_bound(self, margin: float, delta: float, diameter: float) -> RiskBound:
         """Return the bound of an orthogonal projection."""
 
@@ -189,7 +185,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         """Return all rows or pairs of a labelled stream, and their labels."""
 
     def _fit(
-        self, data: Matrix, y: LabelsLike, keeper: Keeper | None, **more: LabelsLike
+        self, data: Matrix, y: LabelsLike, keeper: Keeper | None, **of_rows: LabelsLike
     ) -> Fit | None:
         """Learn from all rows or pairs, and return their fit if they are in memory."""
         self._check_parameters()
@@ -203,7 +199,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
             data, y = self._all_of(stream)
         elif keeper is not None:
             check_takes_checkpoints(data)
-        fit = Fit(self, self._rows(data, y, reset=True, **more))
+        fit = Fit(self, self._rows(data, y, reset=True, **of_rows))
         self._learn_all(fit)
         note_source(self, stream)
         if stream is not None:
@@ -224,20 +220,14 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         weights = (0.5 * float(self.eta), 0.5) if has_eta else None
         number = self.criterion == "ratio" and not isinstance(self.shrinkage, str)
         shrinkage = float(self.shrinkage) if number else None
-        return Problem(
-            self._terms(width),
-            self._wanted(width),
-            weights,
-            self._sample(width),
-            shrinkage=shrinkage,
-        )
+        n, sample = self._wanted(width), self._sample(width)
+        return Problem(self._terms(width), n, weights, sample, shrinkage=shrinkage)
 
     def _solve(self, learner: Learner) -> PairResult:
         self._forget_counts()
-        examples, scale = self._examples(self._with_negatives(learner)), self.scale
-        rate = RATES[self.selection]
-        width, in_kernel = learner.n_features, self._kernel is not None
+        width, scale, rate = learner.n_features, self.scale, RATES[self.selection]
         n_components = self._wanted(width)
+        examples = self._examples(self._with_negatives(learner))
         if self.criterion == "difference":
             examples.divide(scale)
             if examples.scale is None:
@@ -245,6 +235,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
             diameter = self._diameter(learner) if self.eta == "margin_risk" else 1.0
             size = examples.inside.terms.n_features
             return Differences(n_components, size, self.eta, rate, diameter).result(examples)
+        in_kernel = self._kernel is not None
         spanned = scale in (True, "within") or in_kernel or examples.spanning
         if not spanned and width > WIDEST:
             examples.enter_row_span()
@@ -262,14 +253,14 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         return family.result(examples, axes, spanned=spanned)
 
     def _uncertainty(
-        self, data: Matrix, y: LabelsLike, blocks: int, cut: BlockCut, **more: LabelsLike
+        self, data: Matrix, y: LabelsLike, blocks: int, cut: BlockCut, **of_rows: LabelsLike
     ) -> Uncertainty:
         """Return a fit of a copy with error bars, from the rows or pairs in blocks."""
         check_blocks(blocks)
         model: Self = clone(self)
         model._check_parameters()
         rows: Any = model._rows(
-            labelled_stream(data, y, model) if is_stream(data) else data, y, reset=True, **more
+            labelled_stream(data, y, model) if is_stream(data) else data, y, reset=True, **of_rows
         )
         fit = Fit(model, rows)
         model._fit_maps(fit)

@@ -7,13 +7,13 @@ from math import ceil, log, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream.core.checks import check_number
 from eigenstream.core.linalg import Float64s, brief
 from eigenstream.core.storable import storable
-from eigenstream.core.types import Array, Matrix
+from eigenstream.core.types import Matrix
 from eigenstream.evaluation import pair_risk
 from eigenstream.evaluation.base import (
     PairCounts,
@@ -28,7 +28,7 @@ from eigenstream.evaluation.pair_risk import (
     rate_interval,
 )
 from eigenstream.rows.chunk import Chunk, Places
-from eigenstream.subspace.pairs.terms import PairSample, Sample, chunk_keys, pair_hashes
+from eigenstream.subspace.pairs.terms import Sample, chunk_keys, pair_hashes
 from eigenstream.theory import RiskBound, operator_bound, pair_bound
 
 if TYPE_CHECKING:
@@ -54,21 +54,24 @@ class TrainingPairs:
     numbers: tuple[float, float]
 
     @classmethod
-    def of_all(cls, chunks: Iterable[Chunk], project: Project) -> "TrainingPairs":
-        """Return all pairs of chunks after projection, where equal pairs count as one."""
-        parts = [
-            (lengths_of(c, project), c.labels, c.each_weight(), pair_hashes(c)) for c in chunks
-        ]
-        lengths, signs, weights, hashes = map(np.concatenate, zip(*parts, strict=True))
-        return cls(counts_of_pairs(lengths, signs, weights), numbers_of(hashes, signs, weights))
+    def of(cls, chunks: Iterable[Chunk], project: Project) -> "TrainingPairs":
+        """Return all pairs of chunks after projection, where equal pairs count as one.
 
-    @classmethod
-    def of_sample(cls, sample: PairSample, project: Project) -> "TrainingPairs":
-        """Return the pairs of a sample after projection."""
-        pairs = sample.chunk
-        assert pairs is not None
-        lengths, signs, weights = lengths_of(pairs, project), pairs.labels, pairs.each_weight()
-        numbers = [_effective(weights[signs == sign]) for sign in (1, -1)]
+        Weighted pairs count as (sum w)^2 / (sum w^2) independent ones. For weights p that sum to 1,
+        McDiarmid's inequality and the Rademacher average have sum p^2 in place of 1 / m.
+        """
+        parts = []
+        for chunk in chunks:
+            assert chunk.pairs is not None
+            lengths = distances_of(project(chunk.rows), chunk.pairs)
+            parts.append((lengths, chunk.labels, chunk.each_weight(), pair_hashes(chunk)))
+        lengths, signs, weights, hashes = map(np.concatenate, zip(*parts, strict=True))
+        numbers = []
+        for sign in (1, -1):
+            chosen = (signs == sign) & (weights > 0)
+            place = np.unique(hashes[chosen], return_inverse=True)[1]
+            sums = np.bincount(place, weights[chosen])
+            numbers.append(float(sums.sum() ** 2 / (float((sums**2).sum()) or 1.0)))
         return cls(counts_of_pairs(lengths, signs, weights), (numbers[0], numbers[1]))
 
 
@@ -117,23 +120,6 @@ class Lazy:
     training: TrainingPairs | TrainingRows | None = None
 
 
-def lengths_of(chunk: Chunk, project: Project) -> Float64s:
-    """Return the distance of the members of each pair after projection."""
-    assert chunk.pairs is not None
-    return distances_of(project(chunk.rows), chunk.pairs)
-
-
-def numbers_of(hashes: NDArray[np.uint64], signs: Array, weights: Float64s) -> tuple[float, float]:
-    """Return the effective numbers of positive and of negative pairs; equal pairs count once."""
-    numbers = []
-    for sign in (1, -1):
-        chosen = (signs == sign) & (weights > 0)
-        _, place = np.unique(hashes[chosen], return_inverse=True)
-        sums = np.bincount(place, weights[chosen]).astype(np.float64)
-        numbers.append(_effective(sums))
-    return numbers[0], numbers[1]
-
-
 def all_alike(weights: Float64s, total: float, n_distinct: float) -> float | None:
     """Return the number of rows sampled from, or None if their weights differ."""
     n = total / float(weights[0])
@@ -142,16 +128,6 @@ def all_alike(weights: Float64s, total: float, n_distinct: float) -> float | Non
     if np.ptp(weights) <= 1e-12 * weights[0] and n_distinct >= n * (1.0 - spread):
         return n
     return None
-
-
-def _effective(weights: Float64s) -> float:
-    """Return the number of equally weighted pairs with the same precision.
-
-    Weighted pairs count as (sum w)^2 / (sum w^2) independent ones. For weights p that sum to 1,
-    McDiarmid's inequality and the Rademacher average have sum p^2 in place of 1 / m.
-    """
-    squares = float((weights**2).sum())
-    return float(weights.sum()) ** 2 / squares if squares > 0 else 0.0
 
 
 # ---- risks -----------------------------------------------------------------------------------

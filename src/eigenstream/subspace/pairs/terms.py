@@ -3,8 +3,9 @@
 A sample does not depend on the order, the chunking or the merging of the rows.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
+from operator import itemgetter
 from zlib import crc32
 
 import numpy as np
@@ -91,13 +92,13 @@ class PairTerms(Terms):
 
 def _longest(chunk: Chunk) -> float:
     """Return an upper bound on the distance of the members of a pair."""
-    heavy = chunk.of_positive_weight()
-    rows, pairs = heavy.rows, heavy.pairs
-    if len(heavy) == 0:
+    weighted = chunk.heavy()
+    rows, pairs = weighted.rows, weighted.pairs
+    if len(weighted) == 0:
         return 0.0
-    if 2 * len(heavy) <= rows.shape[0]:
-        apart = rows[pairs[:, 0]] - rows[pairs[:, 1]]  # type: ignore[index]
-        return float(np.sqrt(row_squares(apart).max()))
+    if 2 * len(weighted) <= rows.shape[0]:
+        differences = rows[pairs[:, 0]] - rows[pairs[:, 1]]  # type: ignore[index]
+        return float(np.sqrt(row_squares(differences).max()))
     # There are fewer rows than pairs: bound the distance by twice the radius of the rows.
     mean = mean_of(rows, None)
     squares = row_squares(rows) - 2.0 * (rows @ mean) + mean @ mean
@@ -138,20 +139,25 @@ class ClassTerms(Terms):
         edges = np.searchsorted(codes[order], np.arange(len(keys) + 1))
         block = Block(self.n_features, chunk.rows if len(keys) == 1 else chunk.rows[order])
         weights = None if chunk.weights is None else chunk.weights[order]
-        for k, key in enumerate(keys):
+        for k, (key, center) in enumerate(zip(keys, self._centers_of(keys), strict=True)):
             chosen = slice(int(edges[k]), int(edges[k + 1]))
             w = None if weights is None else weights[chosen]
-            self._center(key).add(block, key, (0, chosen), w, chosen.stop - chosen.start)
+            center.add(block, key, (0, chosen), w, chosen.stop - chosen.start)
         return block
 
     def _join(self, later: "ClassTerms", new_sequence: bool) -> Block:
         block = Block(self.n_features)
-        for key, center in later.centers.items():
-            self._center(key).join(block, key, center)
+        keys = [*later.centers]
+        for key, center in zip(keys, self._centers_of(keys), strict=True):
+            center.join(block, key, later.centers[key])
         return block
 
-    def _center(self, key: Part) -> Center:
-        return self.centers.setdefault(key, Center(np.zeros(self.n_features)))
+    def _centers_of(self, keys: Sequence[Part]) -> list[Center]:
+        """Return the centers of classes, which are new for new classes."""
+        for key in keys:
+            if key not in self.centers:
+                self.centers[key] = Center(np.zeros(self.n_features))
+        return [*map(self.centers.__getitem__, keys)]
 
     def _tasks(self, held_out: Parts) -> dict[Hashable, dict[Part, float]]:
         """Return the weights of the classes of each task."""
@@ -186,16 +192,15 @@ class ClassTerms(Terms):
 
     def totals(self, held_out: Parts = NOTHING) -> Weights:
         """Return the weights of the rewarded and of the penalised terms."""
-        reward = penalty = 0.0
-        for _, _, unlike, like in self._pairs(held_out):
-            reward, penalty = reward + unlike, penalty + like
-        return reward, penalty
+        pairs = self._pairs(held_out)
+        return sum(map(itemgetter(2), pairs)), sum(map(itemgetter(3), pairs))
 
     def shares(self, weights: Weights, held_out: Parts = NOTHING) -> Shares:
         """Return the share of each part in T."""
-        reward, penalty = self._each(weights, held_out)
-        shares: dict[Part, float] = {}
-        for sizes, each, _, _ in self._pairs(held_out):
+        pairs, shares = self._pairs(held_out), {}
+        reward = weights[0] / (sum(map(itemgetter(2), pairs)) or 1.0)
+        penalty = weights[1] / (sum(map(itemgetter(3), pairs)) or 1.0)
+        for sizes, each, _, _ in pairs:
             total = sum(sizes.values())
             for key, size in sizes.items():
                 # A class of weight 1 or less has no pairs.
@@ -209,7 +214,7 @@ class ClassTerms(Terms):
         The covariance between classes is R^T R. All tasks have the same weight.
         """
         shares: dict[Part, float] = {}
-        rows, free, spread = [np.zeros((1, self.n_features))], 0.0, 0.0
+        rows, degrees, impurity = [np.zeros((1, self.n_features))], 0.0, 0.0
         for sizes in self._tasks(held_out).values():
             m = np.array([*sizes.values()])
             each = 1.0 / m.sum()
@@ -217,18 +222,18 @@ class ClassTerms(Terms):
             rows.append(np.sqrt(each * m)[:, None] * (means - each * m @ means))
             # A class of weight 1 or less has no pairs.
             shares |= {key: each * (size > 1.0) for key, size in sizes.items()}
-            free += each * float(np.maximum(m - 1.0, 0.0).sum())
-            spread += 1.0 - float((each * m) @ (each * m))
-        between = np.concatenate(rows) / np.sqrt(spread or 1.0)
-        return {key: share / (free or 1.0) for key, share in shares.items()}, between
+            degrees += each * float(np.maximum(m - 1.0, 0.0).sum())
+            impurity += 1.0 - float((each * m) @ (each * m))
+        between = np.concatenate(rows) / np.sqrt(impurity or 1.0)
+        return {key: share / (degrees or 1.0) for key, share in shares.items()}, between
 
     def sides(self, held_out: Parts = NOTHING) -> Sides:
         """Return the shares of the parts in the covariances between and within classes."""
         sizes = {task: np.array([*m.values()]) for task, m in self._tasks(held_out).items()}
         totals = {task: float(m.sum()) for task, m in sizes.items()}
-        spread = sum(1.0 - float(m @ m) / totals[task] ** 2 for task, m in sizes.items()) or 1.0
+        impurity = sum(1.0 - float(m @ m) / totals[task] ** 2 for task, m in sizes.items()) or 1.0
         between: Shares = {
-            (BETWEEN, task): 1.0 / (spread * total) for task, total in totals.items()
+            (BETWEEN, task): 1.0 / (impurity * total) for task, total in totals.items()
         }
         n = float(sum(totals.values()))
         return [(between, n), (self.covariances(held_out)[0], n)]
@@ -303,9 +308,10 @@ class Sample:
         rows = chunk.of_positive_weight()
         if len(rows) == 0:
             return
-        rows = replace(rows, rows=on_host(rows.rows))
+        weights = rows.each_weight()
+        rows = replace(rows, rows=on_host(rows.rows), weights=weights)
         hashes = hashes_of(rows)
-        self.total += float(rows.each_weight().sum())
+        self.total += float(weights.sum())
         if not self.complete and len(self.hashes) >= self.size:
             places = np.flatnonzero(hashes <= self.hashes[-1])
             rows, hashes = rows.chosen(places), hashes[places]
@@ -322,7 +328,7 @@ class Sample:
         hashes = np.concatenate([self.hashes, hashes])
         rows = rows if self.chunk is None else joined([self.chunk, rows])
         distinct, first, place = np.unique(hashes, return_index=True, return_inverse=True)
-        weights = np.bincount(place, rows.each_weight(), len(distinct)).astype(np.float64)
+        weights = np.bincount(place, rows.weights, len(distinct)).astype(np.float64)
         self.complete = self.complete and len(distinct) <= self.size
         taken = replace(rows.chosen(first[: self.size]), weights=weights[: self.size])
         self.chunk = taken if taken.pairs is None else taken.copied()
