@@ -51,20 +51,9 @@ class Scatters:
         floor = rounding_of_mean(mean / scale)
         return Scatters(within, between, self.n_features, floor, self.factored)
 
-    @property
-    def directions(self) -> int:
-        """The number of directions."""
-        return len(self.within)
-
     def deviations(self, mean: Float64s) -> Float64s:
         """Return the deviation of each feature within classes, and 1 for constant features."""
         return deviations_of(np.diagonal(self.within), mean)
-
-    @property
-    def total(self) -> Float64s:
-        """The covariance of all rows."""
-        between = self.between.T @ self.between if self.factored else self.between
-        return np.asarray(self.within + between)
 
 
 @dataclass(frozen=True)
@@ -132,6 +121,12 @@ class Axes:
         variances = np.maximum(values[:n], SMALLEST_RATIO)
         return Discriminants(variances, vectors[:, :n], mean, scales)
 
+    def covariance(self, mapped: Float64s) -> Float64s:
+        """Return the covariance of all rows after a map, whose columns are the eigenvectors."""
+        rows = mapped @ self.between.T
+        between = rows @ (rows if self.factored else mapped).T
+        return np.asarray((mapped * self.values) @ mapped.T + between)
+
 
 def components_of(
     axes: Axes,
@@ -158,13 +153,12 @@ def components_of(
         ) @ discriminants.vectors.T
         root[np.diag_indices(len(root))] += np.sqrt(rest)
         mapped = root * scales
-    mapped = mapped @ axes.vectors.T
-    values, turn = eigh(mapped @ axes.scatters.total @ mapped.T, driver="evd")
+    values, turn = eigh(axes.covariance(mapped), driver="evd")
     values, turn = np.maximum(values[::-1], 0.0), turn[:, ::-1]
     if mixing > 0.0 and n_components is None and energy is not None:
         least = energy * float(values.sum()) * (1.0 - 1e-12)
         n_components = int(np.searchsorted(np.cumsum(values), least)) + 1
-    columns = mapped.T @ turn[:, :n_components]
+    columns = axes.vectors @ (mapped.T @ turn[:, :n_components])
     flat = values[:n_components] <= len(values) * np.finfo(np.float64).eps * values[0]
     if flat.any():  # any rotation of directions without variance would serve: take a triangular map
         columns[:, flat] = qr(columns[:, flat].T, mode="r")[0].T

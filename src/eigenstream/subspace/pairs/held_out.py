@@ -565,7 +565,7 @@ def folds_of_pairs(graph: PairGraph, scatters: Scatters) -> Folds:
         test = _at_most(test, rng)
         chosen = test.copied()
         assert chosen.pairs is not None
-        sums = learner_of(PairTerms(scatters.directions), train)
+        sums = learner_of(PairTerms(len(scatters.within)), train)
         rows, same = dense(chosen.rows) - mean_of_members(train), np.asarray(test.labels) > 0
         counts = np.ones(len(same), np.intp)
         folds.append(Fold(sums, NOTHING, rows, chosen.pairs, same, counts))
