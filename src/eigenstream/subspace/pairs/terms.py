@@ -92,7 +92,7 @@ class PairTerms(Terms):
 
 def _longest(chunk: Chunk) -> float:
     """Return an upper bound on the distance of the members of a pair."""
-    weighted = chunk.heavy()
+    weighted = chunk.of_positive_weight()
     rows, pairs = weighted.rows, weighted.pairs
     if len(weighted) == 0:
         return 0.0
