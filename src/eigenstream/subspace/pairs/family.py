@@ -70,23 +70,17 @@ class Family(ABC, Generic[Member, Sides]):
     def losses(self, examples: Examples, folds: Folds) -> list[dict[Member, float]]:
         """Return the losses of the members on each fold."""
         losses = []
-        for _, of_learner in groupby(folds.folds, key=lambda fold: id(fold.learner)):
-            group = list(of_learner)
-            left_out = [fold.left_out for fold in group]
-            every = self.sides(examples, group[0].learner, left_out)
-            for fold, sides in zip(group, every, strict=True):
+        for _, group in groupby(folds.folds, key=lambda fold: id(fold.learner)):
+            of_learner = [*group]
+            left_out = [fold.left_out for fold in of_learner]
+            sides_of_folds = self.sides(examples, of_learner[0].learner, left_out)
+            for fold, sides in zip(of_learner, sides_of_folds, strict=True):
                 rows = fold.rows if examples.scale is None else fold.rows / examples.scale
-                losses.append(
-                    {
-                        member: 1.0 - area
-                        for members, squares in self.squared_distances(sides, rows, fold.pairs)
-                        for member, area in zip(
-                            members,
-                            roc_areas(squares, fold.same, fold.counts, self.rate).tolist(),
-                            strict=True,
-                        )
-                    }
-                )
+                of_fold: dict[Member, float] = {}
+                for members, squares in self.squared_distances(sides, rows, fold.pairs):
+                    areas = roc_areas(squares, fold.same, fold.counts, self.rate)
+                    of_fold |= dict(zip(members, (1.0 - areas).tolist(), strict=True))
+                losses.append(of_fold)
         return losses
 
 

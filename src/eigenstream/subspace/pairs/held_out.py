@@ -307,12 +307,10 @@ def folds_of_classes(learner: Learner, rows: Chunk) -> Folds:
     units = _units(terms, dict(zip(keys, first_rows, strict=True)))
     n = len(units)
     # Classes and tasks are numbered by units, whose order does not depend on names.
-    number: dict[Any, int] = {
-        key: place for place, key in enumerate(key for unit in units for key in unit)
-    }
-    task_number: dict[Any, int] = {}
-    for task, _ in number:
-        task_number.setdefault(task, len(task_number))
+    ordered: list[Any] = [key for unit in units for key in unit]
+    number = {key: place for place, key in enumerate(ordered)}
+    first_of_task = dict.fromkeys(task for task, _ in ordered)
+    task_number = {task: place for place, task in enumerate(first_of_task)}
     codes = np.array([number[key] for key in keys])[of_row]
     tasks = np.array([task_number[key[0]] for key in keys])[of_row]
     unit_of = np.repeat(np.arange(n), [len(unit) for unit in units])[codes]

@@ -164,19 +164,15 @@ def checked_signs(y: LabelsLike, n_pairs: int) -> NDArray[np.int64]:
     return signs.astype(np.int64, copy=False)
 
 
-def check_without_steps(stream: StreamLike) -> None:
-    """Reject steps of a stream of pairs, which would apply to two rows side by side."""
+def check_stream_of_pairs(stream: StreamLike, *, indexed: bool) -> None:
+    """Reject steps, which would apply to two rows side by side, and an odd number of columns."""
     if steps_of_stream(stream):
         raise ValueError(
             f"{stream!r} has pairs, and {stream.preprocessing!r} would apply to two rows side by "
             "side. Prepare the rows first, and pass index pairs with preprocessor=rows."
         )
-
-
-def check_stream_of_pairs(stream: StreamLike) -> None:
-    """Reject a stream with an odd number of columns."""
     width = stream.n_features
-    if width is not None and width % 2:
+    if not indexed and width is not None and width % 2:
         raise ValueError(
             f"The stream has {width} columns, but two rows side by side need an even number. Use "
             "open_stream(..., columns=...), or pass index pairs with a preprocessor."
@@ -185,12 +181,11 @@ def check_stream_of_pairs(stream: StreamLike) -> None:
 
 def pairs_of_stream(estimator: Any, stream: StreamLike) -> tuple[PairsLike, LabelsLike]:
     """Return all pairs of a stream, and their signs."""
-    check_without_steps(stream)
+    indexed = estimator.preprocessor is not None
+    check_stream_of_pairs(stream, indexed=indexed)
     chunk = all_rows(stream, f"fit of {type(estimator).__name__}")
-    if estimator.preprocessor is not None:
-        return index_pairs_of(chunk.rows), chunk.labels
-    check_stream_of_pairs(stream)
-    return chunk.rows.reshape(len(chunk.rows), 2, -1), chunk.labels
+    rows = index_pairs_of(chunk.rows) if indexed else chunk.rows.reshape(len(chunk.rows), 2, -1)
+    return rows, chunk.labels
 
 
 def index_pairs_of(rows: Matrix) -> Matrix:

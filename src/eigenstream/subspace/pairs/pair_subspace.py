@@ -185,9 +185,8 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         def signs(labels: LabelsLike) -> Array:
             return pair_input.checked_signs(labels, len(labels))
 
-        pair_input.check_without_steps(stream)
+        pair_input.check_stream_of_pairs(stream, indexed=self.preprocessor is not None)
         if self.preprocessor is None:
-            pair_input.check_stream_of_pairs(stream)
             rows: Rows = StreamRows(stream, members=2, targets=signs)
         else:
             points = pair_input.checked_points(self.preprocessor)
