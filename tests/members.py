@@ -362,45 +362,13 @@ def keeping(law):
 # ---- rules ---------------------------------------------------------------------------------------
 
 
-def hebb(W, x, eta):
-    return W + np.outer(eta * (W @ x), x)
-
-
-def oja_linear(W, x, eta):
-    y = W @ x
-    return W + (eta * y)[:, None] * (x - y[:, None] * W)
-
-
-def oja_normalized(W, x, eta):
-    W = W + np.outer(eta * (W @ x), x)
-    return W / np.linalg.norm(W, axis=1, keepdims=True)
-
-
-def sanger(W, x, eta):
-    y = W @ x
-    left = np.array([x - y[: k + 1] @ W[: k + 1] for k in range(len(W))])
-    return W + (eta * y)[:, None] * left
-
-
-def sanger_normalized(W, x, eta):
-    W = sanger(W, x, eta)
-    return W / np.linalg.norm(W, axis=1, keepdims=True)
-
-
 def oja_flow(W, x, eta):
     y = W @ x
     return orthonormalized((W + (eta * y)[:, None] * (x - y @ W)).T).T
 
 
-#: Every Hebbian rule, and its step as a textbook writes it.
-RULES = {
-    online.HEBB: hebb,
-    online.OJA_FLOW: oja_flow,
-    online.OJA_LINEAR: oja_linear,
-    online.OJA_NORMALIZED: oja_normalized,
-    online.SANGER: sanger,
-    online.SANGER_NORMALIZED: sanger_normalized,
-}
+#: The rule of the flow, and its step as a textbook writes it.
+RULES = {online.OJA_FLOW: oja_flow}
 
 # ---- processes -----------------------------------------------------------------------------------
 

@@ -125,8 +125,7 @@ def test_law_3_the_engine_takes_the_steps_of_the_rule(rule, steps, monkeypatch):
     weights = rng.standard_normal((3, 20)) / np.sqrt(20)
     rows = rng.standard_normal((120, 20)) * np.linspace(1.5, 0.5, 20)
     gains = 0.02 / (1 + np.arange(120) / 50)
-    rates = None if rule.orthonormal else np.array([1.0, 0.7, 1.3])
-    check_rule(rule, RULES[rule], rows, weights, gains, rates=rates)
+    check_rule(rule, RULES[rule], rows, weights, gains)
 
 
 # ---- processes -----------------------------------------------------------------------------------

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eigenstream.core.linalg import orthonormalized
-from eigenstream.online import HEBB, OJA_FLOW, OJA_LINEAR, Plan, UnstableStepError, blocks
+from eigenstream.online import OJA_FLOW, Plan, UnstableStepError, blocks
 from flows import RuleOnRows
 from members import RULES
 from oracles import orthonormality_error
 
 
-def sequential(step, rows, weights, start, center, rate, rates):
+def sequential(step, rows, weights, start, center, rate):
     """The rule, one row after the other: each less the mean of the rows before."""
     W, mean, total, t = start, np.zeros(rows.shape[1]), 0.0, 0
     for x, w in zip(rows, weights, strict=True):
@@ -24,14 +24,14 @@ def sequential(step, rows, weights, start, center, rate, rates):
             continue
         u, c, total = x - mean * center, w * (total / (total + w) if center else 1.0), total + w
         mean = mean + (x - mean) * w / total
-        W, t = step(W, u, c * rate(t) * rates), t + 1
+        W, t = step(W, u, c * rate(t)), t + 1
     return W
 
 
 @settings(max_examples=40, deadline=None)
 @given(st.data())
-def test_any_rule_of_any_size_in_any_chunks_is_the_sequential_rule(data):
-    rule = data.draw(st.sampled_from(list(RULES)))
+def test_the_flow_of_any_size_in_any_chunks_is_the_sequential_rule(data):
+    rule = OJA_FLOW
     d, D, n = (data.draw(st.integers(1, most)) for most in (6, 40, 150))
     d, center = min(d, D), data.draw(st.booleans())
     rng = np.random.default_rng(data.draw(st.integers(0, 999)))
@@ -39,13 +39,12 @@ def test_any_rule_of_any_size_in_any_chunks_is_the_sequential_rule(data):
     rows = rows.astype(np.float32) if data.draw(st.booleans()) else rows
     weights = rng.choice([0.0, 1.0, 2.5], n, p=[0.1, 0.6, 0.3])
     start = rng.standard_normal((d, D)) / np.sqrt(D)
-    start = orthonormalized(start.T).T if rule.orthonormal else start
-    rates = np.ones(d) if rule.orthonormal else rng.uniform(0.5, 1.5, d)
+    start = orthonormalized(start.T).T
 
     def rate(t):
-        return 0.02 / (1 + t / 50)  # plain Hebb explodes at larger ones
+        return 0.02 / (1 + t / 50)
 
-    plan = Plan(d, center=center, init=start, learning_rate=rate, rates=rates)
+    plan = Plan(d, center=center, init=start, learning_rate=rate)
     learner = RuleOnRows(rule, plan)
     cuts = [0, *sorted(data.draw(st.sets(st.integers(1, n - 1), max_size=6)) if n > 1 else []), n]
     for first, last in itertools.pairwise(cuts):
@@ -53,12 +52,8 @@ def test_any_rule_of_any_size_in_any_chunks_is_the_sequential_rule(data):
     if not learner.n_terms:
         return
     found = learner.vectors.astype(float)
-    given_rates = 1.0 if rule.orthonormal else rates
-    expected = sequential(
-        RULES[rule], rows.astype(float), weights, start, center, rate, given_rates
-    )
-    if rule.orthonormal:
-        found, expected = found.T @ found, expected.T @ expected
+    expected = sequential(RULES[rule], rows.astype(float), weights, start, center, rate)
+    found, expected = found.T @ found, expected.T @ expected
     # Roundings of numbers of the size of the weights, 64 a step.
     near = 64 * (n + 1) * np.finfo(float).eps * np.abs(expected).max()
     np.testing.assert_allclose(found, expected, rtol=0, atol=near)
@@ -79,23 +74,12 @@ def test_an_unstable_step_is_named_and_its_block_undone(rule):
     rows = np.random.default_rng(6).standard_normal((200, 10))
     plan = Plan(2, init=np.eye(2, 10), learning_rate=lambda t: np.where(t < 60, 1e-2, 1e12))
     learner = RuleOnRows(rule, plan)
-    if rule.name.endswith("normalized"):
-        assert np.isfinite(learner.update(rows[:60]).vectors).all()
-        return
     with pytest.raises(UnstableStepError, match="smaller learning rate") as caught:
         learner.update(rows)
     assert 60 <= caught.value.step < 72
     assert learner.n_rows == learner.n_terms <= 60
     good = RuleOnRows(rule, plan).update(rows[: learner.n_rows])
     np.testing.assert_allclose(learner.vectors, good.vectors, rtol=0, atol=1e-12)
-
-
-def test_hebb_diverges_where_oja_settles():
-    rows = np.random.default_rng(7).standard_normal((4000, 5))
-    plan = Plan(1, init=np.eye(1, 5), learning_rate=lambda t: 0.01 + 0 * t)
-    assert abs(np.linalg.norm(RuleOnRows(OJA_LINEAR, plan).update(rows).vectors) - 1) < 0.2
-    with pytest.raises(UnstableStepError):
-        RuleOnRows(HEBB, plan).update(rows)
 
 
 @pytest.mark.parametrize("save", [copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])

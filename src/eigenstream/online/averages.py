@@ -7,7 +7,7 @@ import numpy as np
 from eigenstream.core.linalg import Float64s, Floats
 from eigenstream.core.storable import storable
 
-__all__ = ["ProjectorAverage", "RunningAnswer", "RunningMean"]
+__all__ = ["ProjectorAverage", "RunningAnswer"]
 
 #: Powers of the clock that weigh the terms in running estimates. RECENT is for V^T T V, whose early
 #: terms saw another V. PRESENT is for the comparison of the average with the last frame.
@@ -177,36 +177,3 @@ class RunningAnswer:
             return self.moment / self.weight
         moment = self.top.T @ self.moment @ self.top if self.lags else self.seen
         return np.asarray(moment / self.weight)
-
-
-@storable(d="int", power="number | None", keep="number", steps="int", watched="f8 w W | f8 0 0")
-class RunningMean:
-    """The mean, with weights t^power, of the weights of a rule that keeps no orthonormal frame."""
-
-    lags = False
-
-    def __init__(self, d: int, power: float | None, keep: float) -> None:
-        self.d, self.power, self.keep = d, power, keep
-        self.steps, self.watched = 0, np.zeros((0, 0))
-
-    def begin(self, start: Any) -> None:
-        """Take over the start vectors."""
-        self.watched = start.copy()
-
-    def see(self, moment: Float64s, weight: float, past: float) -> None:
-        """Ignore the responses: the mean does not depend on them."""
-
-    def collect(self, learner: Any) -> None:
-        """Take in the weights after the steps since the last time."""
-        steps, average = learner.steps, self.watched
-        if self.power is not None and steps > self.steps:
-            share = 1.0 - (self.steps / steps) ** (self.power + 1.0)
-            share = max(share, 1.0 - self.keep ** (steps - self.steps))
-            average += share * (learner.weights - average)
-            if learner.rule.norms:
-                average /= np.linalg.norm(average, axis=1, keepdims=True)
-        self.steps = steps
-
-    def vectors(self, learner: Any) -> Floats:
-        """Return the mean, or the weights themselves where nothing is averaged."""
-        return learner.weights if self.power is None else self.watched

@@ -48,7 +48,7 @@ class Progress:
     init="any",
     forgetting="number | None",
     seed="int",
-    rates="f8 units | None",
+    rates="=",
     hook="-",
     hook_every="int",
 )
@@ -74,8 +74,6 @@ class Plan:
         The share of the mean and of the moments that each row forgets.
     seed : int
         The seed of random initial weights.
-    rates : array of shape (n_components,), or None
-        Factors of the learning rate.
     hook : function of a Progress, or None
         Called every ``hook_every`` steps. Learning stops if it returns True.
     hook_every : int
@@ -90,7 +88,6 @@ class Plan:
     init: Any = "data"
     forgetting: float | None = None
     seed: int = 0
-    rates: Any = None
     hook: Callable[[Progress], object] | None = None
     hook_every: int = 1000
 

@@ -14,13 +14,8 @@ import numpy as np
 from eigenstream.kernels.base import njit
 
 __all__ = [
-    "HEBB",
     "OJA_FLOW",
-    "OJA_LINEAR",
-    "OJA_NORMALIZED",
     "RULES",
-    "SANGER",
-    "SANGER_NORMALIZED",
     "Rule",
     "UnstableStepError",
     "inner",
@@ -100,84 +95,6 @@ def _combine(y, rows, out):
 
 
 @loops
-def _hebb(W, U, Y, G, c, eta):
-    """Take the step w_k += eta_k y_k u."""
-    for k in range(len(W)):
-        f = c[0] * eta[k] * Y[0, k]
-        for j in range(W.shape[1]):
-            W[k, j] += f * U[0, j]
-
-
-@loops
-def _oja_linear(W, U, Y, G, c, eta):
-    """Take the step w_k += eta_k y_k (u - y_k w_k), each unit by itself [OJA]."""
-    for k in range(len(W)):
-        y = Y[0, k]
-        f = c[0] * eta[k] * y
-        for j in range(W.shape[1]):
-            W[k, j] += f * (U[0, j] - y * W[k, j])
-
-
-@loops
-def _oja_normalized(W, U, Y, G, c, eta):
-    """Take the step w_k = (w_k + eta_k y_k u) / |w_k + eta_k y_k u| [OJA].
-
-    The last columns of W hold the inner products of the weights.
-    """
-    d, width = W.shape
-    for k in range(d):
-        f = c[0] * eta[k] * Y[0, k]
-        norm = sqrt(W[k, width - d + k] + f * (2.0 * Y[0, k] + f * G[0, 0]))
-        for j in range(width):
-            W[k, j] = (W[k, j] + f * U[0, j]) / norm
-        W[k, width - d + k] = 1.0
-
-
-@loops
-def _sanger(W, U, Y, G, c, eta):
-    """Take the step w_k += eta_k y_k (u - sum_{l <= k} y_l w_l) [SANGER]."""
-    left = np.empty((1, W.shape[1]))[0]
-    for j in range(len(left)):
-        left[j] = U[0, j]
-    for k in range(len(W)):
-        y = Y[0, k]
-        f = c[0] * eta[k] * y
-        for j in range(len(left)):
-            left[j] -= y * W[k, j]
-            W[k, j] += f * left[j]
-
-
-@loops
-def _sanger_normalized(W, U, Y, G, c, eta):
-    """Take Sanger's step and divide each weight vector by its norm ([DYN] eq. 3.3).
-
-    The last columns of W hold the inner products Q of the weights. The step is linear in the
-    weights: applied to Q from both sides, it gives the inner products of the new weights.
-    """
-    d, width = W.shape
-    table, Q, u = np.empty((d, d + 1)), np.empty((d, d)), np.empty((1, d + 1))
-    for k in range(d):
-        for j in range(d):
-            table[k, j] = W[k, width - d + j]
-        table[k, d] = u[0, k] = Y[0, k]
-    u[0, d] = G[0, 0]
-    _sanger(table, u, Y, G, c, eta)
-    v = np.empty((1, d))
-    for k in range(d):
-        v[0, k] = table[k, d]
-        for j in range(d):
-            Q[k, j] = table[j, k]
-    _sanger(Q, v, Y, G, c, eta)
-    _sanger(W, U, Y, G, c, eta)
-    for k in range(d):
-        norm = sqrt(Q[k, k])
-        for j in range(width - d):
-            W[k, j] /= norm
-        for j in range(d):
-            W[k, width - d + j] = Q[k, j] / (norm * sqrt(Q[j, j]))
-
-
-@loops
 def _oja_flow(W, U, Y, G, c, eta):
     """Take the step W += eta Y'C (U - Y W), C = diag(c), and make the rows orthonormal again.
 
@@ -254,15 +171,7 @@ class Rule(NamedTuple):
         return self.name.upper()
 
 
-HEBB = Rule("hebb", _hebb)
 OJA_FLOW = Rule("oja_flow", _oja_flow, orthonormal=True)
-OJA_LINEAR = Rule("oja_linear", _oja_linear)
-OJA_NORMALIZED = Rule("oja_normalized", _oja_normalized, norms=True)
-SANGER = Rule("sanger", _sanger)
-SANGER_NORMALIZED = Rule("sanger_normalized", _sanger_normalized, norms=True)
 
 #: The rules by name.
-RULES = {
-    rule.name: rule
-    for rule in (HEBB, OJA_FLOW, OJA_LINEAR, OJA_NORMALIZED, SANGER, SANGER_NORMALIZED)
-}
+RULES = {OJA_FLOW.name: OJA_FLOW}

@@ -22,7 +22,7 @@ from eigenstream.core.linalg import (
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Constraints, Matrix, RandomState
 from eigenstream.online import OJA_FLOW, RULES, Plan, Progress, Rule, UnstableStepError
-from eigenstream.online.averages import RunningAnswer, RunningMean
+from eigenstream.online.averages import RunningAnswer
 from eigenstream.online.blocks import advance_loop, automatic, mean_shares, pointer
 from eigenstream.online.plan import check_init, check_start
 from eigenstream.schedules import Auto, LearningRate, Schedule, as_schedule
@@ -163,7 +163,7 @@ class Inputs:
     sums="f8 2",
     largest="number",
     moment="f8 C C",
-    answer="RunningAnswer | RunningMean",
+    answer="RunningAnswer",
     exact="Learner | None",
     _adapt="f8 5",
     _mean="f8 W",
@@ -193,14 +193,14 @@ class FlowSums(Sums):
 
     Examples
     --------
-    >>> from eigenstream.online import HEBB
+    >>> from eigenstream.online import OJA_FLOW
     >>> from eigenstream.rows.chunk import Chunk
     >>> plan = Plan(
     ...     1, init=np.array([[1.0, 0.0]]), learning_rate=0.5, center=False
     ... )
-    >>> learner = FlowSums(2, HEBB, plan).learner()
+    >>> learner = FlowSums(2, OJA_FLOW, plan).learner()
     >>> learner.add(Chunk(np.array([[2.0, 1.0]])))
-    >>> learner.sums.vectors  # w + 0.5 y x with y = 2
+    >>> learner.sums.vectors * np.sqrt(10.0)  # along w + 0.5 y x, y = 2
     array([[3., 1.]])
     """
 
@@ -223,7 +223,7 @@ class FlowSums(Sums):
 
     def _follow_plan(self) -> None:
         """Set the attributes that the plan determines, and those that need not be saved."""
-        check_start(self.plan, self.n_features, orthonormal=RULES[self._rule].orthonormal)
+        check_start(self.plan, self.n_features, orthonormal=True)
         self.rule = RULES[self._rule]
         self.rate = as_schedule(self.plan.learning_rate)
         self._keep, self.has_mean = 1.0 - (self.plan.forgetting or 0.0), self.plan.center
@@ -231,10 +231,9 @@ class FlowSums(Sums):
         #: True if a hook or an unstable step ended the last call.
         self.stopped = False
 
-    def _new_answer(self) -> RunningAnswer | RunningMean:
-        kind = RunningAnswer if self.rule.orthonormal else RunningMean
+    def _new_answer(self) -> RunningAnswer:
         averaging = self.rate.averaging if isinstance(self.rate, Auto) else None
-        return kind(self.plan.n_components, averaging, self._keep)
+        return RunningAnswer(self.plan.n_components, averaging, self._keep)
 
     def _loaded(self) -> None:
         """Check that the arrays fit together: compiled loops do not check where they read."""
@@ -247,7 +246,7 @@ class FlowSums(Sums):
         )
         begun = len(self._frame) > 0
         if begun:
-            watched = 0 if self.rule.orthonormal and answer.power is None else answer.d
+            watched = 0 if answer.power is None else answer.d
             same &= answer.watched.shape == (watched, self.n_features)
             parts += [answer.watched]
         if (
@@ -346,9 +345,8 @@ class FlowSums(Sums):
             now, past = 2 * np.arange(n) + 1, 2 * np.arange(n)
         d = len(self._frame) - 1
         # The entry of the compiled loop does not check types.
-        units = np.ones(d) if plan.rates is None else np.ascontiguousarray(plan.rates, np.float64)
+        units, watched = np.ones(d), self.answer.watched
         rates = np.ascontiguousarray(rates, np.float64)
-        watched = self.answer.watched if self.rule.orthonormal else self._frame[:0]
         Y, seen = np.empty((signs.size, d)), np.empty((signs.size, len(watched)))
         squares, most = np.empty(signs.size), min(size, n)
         room = len(watched) + d + most + max(most, min(size, back)) + 3
@@ -391,7 +389,7 @@ class FlowSums(Sums):
     def _columns(self) -> int:
         """The number of vectors that are learned: more than the answer has if it is averaged."""
         d = self.plan.n_components
-        wide = self.rule.orthonormal and self.answer.power is not None
+        wide = self.answer.power is not None
         return min(d + max(d // 2, min(d, 5)), self.n_features) if wide else d
 
     @property
@@ -408,7 +406,7 @@ class FlowSums(Sums):
         start: Floats = np.zeros((0, D))
         if not isinstance(plan.init, str):
             start = np.asarray(plan.init, np.float64)
-            start = orthonormalized(start.T).T if self.rule.orthonormal else start
+            start = orthonormalized(start.T).T
         elif plan.init == "random":
             start = orthonormalized(random.standard_normal((D, columns))).T
         if len(start) < columns:
