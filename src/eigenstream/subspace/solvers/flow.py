@@ -200,8 +200,8 @@ class FlowSums(Sums):
     ... )
     >>> learner = FlowSums(2, OJA_FLOW, plan).learner()
     >>> learner.add(Chunk(np.array([[2.0, 1.0]])))
-    >>> learner.sums.vectors * np.sqrt(10.0)  # along w + 0.5 y x, y = 2
-    array([[3., 1.]])
+    >>> learner.sums.vectors.round(3)  # w + 0.5 y (x - y w) with y = 2
+    array([[0.707, 0.707]])
     """
 
     def __init__(
