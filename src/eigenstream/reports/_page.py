@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -447,8 +447,7 @@ def _features(estimator: Estimator, leading: Leading) -> dict[str, list[Panel]]:
 # ---- how sure ------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class HeldOutClasses:
+class HeldOutClasses(NamedTuple):
     """The mean ROC curves of classes that were not learned from, learned and of raw rows."""
 
     curves: dict[str, PairROC]

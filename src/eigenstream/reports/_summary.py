@@ -139,7 +139,8 @@ def _of_subspace(estimator: Estimator, dt: float, unit: str) -> Iterator[str]:
     elif bars.warning:
         yield "The intervals are too narrow, because the recording is short: use more rows."
     else:
-        yield f"Its direction is known to {np.degrees(bars.angles[0]):.2g} degrees."
+        first = "Its direction" if share is None else "The direction of the first one"
+        yield f"{first} is known to {np.degrees(bars.angles[0]):.2g} degrees."
     if known(estimator, "lag"):
         yield "Noise shortens time scales at short lags: compare lags by lag_path."
 
@@ -147,7 +148,7 @@ def _of_subspace(estimator: Estimator, dt: float, unit: str) -> Iterator[str]:
 def _duration(estimator: Estimator, bars: Any, dt: float, unit: str) -> str:
     scales = known(estimator, "timescales_")
     if scales is None or not len(scales):
-        return "has no known time scale, because the solver only estimates"
+        return f"has no time scale, because solver={estimator.solver_!r} does not compute it"
     if np.isnan(scales[0]):
         return "is not distinguishable from noise"
     text = f"has a time scale of {dt * scales[0]:.3g} {unit} at lag {estimator.lag}"
