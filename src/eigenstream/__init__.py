@@ -91,7 +91,7 @@ __all__ = [
 ]
 
 #: The packages of these names.
-_HOMES = (
+_PACKAGES = (
     "subspace.pairs.sampling",
     "subspace",
     "features",
@@ -138,8 +138,8 @@ def __getattr__(name: str) -> Any:
     Importing scikit-learn takes seconds, which ``eigenstream --help`` does not need.
     """
     if name in __all__:
-        homes = (import_module(f"eigenstream.{home}") for home in _HOMES)
-        globals()[name] = next(getattr(home, name) for home in homes if hasattr(home, name))
+        packages = (import_module(f"eigenstream.{package}") for package in _PACKAGES)
+        globals()[name] = next(getattr(p, name) for p in packages if hasattr(p, name))
         return globals()[name]
     if not name.startswith("_") and find_spec(f"eigenstream.{name}") is not None:
         return import_module(f"eigenstream.{name}")
@@ -148,4 +148,4 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     others = ("distributed", "evaluation", "online", "plotting", "processes", "schedules", "theory")
-    return sorted({*__all__, *_HOMES, *others})
+    return sorted({*__all__, *_PACKAGES, *others})

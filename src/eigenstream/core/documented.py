@@ -41,9 +41,9 @@ class Documented(BaseEstimator):
 
     @property
     def _doc_link_template(self) -> str:
-        package, home = type(self).__module__.split(".")[:2]
+        package, room = type(self).__module__.split(".")[:2]
         public = type(self).__name__ in sys.modules[package].__all__
-        return f"{REFERENCE}/{package if public else f'{package}.{home}'}.{{estimator_name}}.html"
+        return f"{REFERENCE}/{package if public else f'{package}.{room}'}.{{estimator_name}}.html"
 
 
 def documented_by(entries: Mapping[str, str]) -> Callable[[C], C]:
