@@ -10,11 +10,11 @@ from test_architecture import FLOORS, MODULES, ROOT, found
 
 #: The largest figure of each kind. Counts are for 1,000 lines of code.
 BOUNDS = {
-    "getattr and hasattr": 5.0,
-    "private names of other objects": 5.7,
-    "percent of annotations that are Any": 13.9,
-    "modules": 196,
-    "lines of the longest module": 618,
+    "getattr and hasattr": 4.9,
+    "private names of other objects": 5.2,
+    "percent of annotations that are Any": 13.8,
+    "modules": 194,
+    "lines of the longest module": 613,
     "floors": 11,
 }
 

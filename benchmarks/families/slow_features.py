@@ -20,7 +20,7 @@ from benchmarks.defaults import Trial
 from eigenstream import SlowSubspace
 from eigenstream.evaluation import pair_roc, subspace_angles
 from eigenstream.processes import ImageWalk, Style, digit_set, page_image
-from eigenstream.subspace.inference.correlations import lagged, slowest_first
+from eigenstream.subspace.inference.held_out import lagged, slowest_first
 
 SEEDS = range(3)
 SCORE = "score on held-out rows"

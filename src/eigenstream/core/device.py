@@ -1,14 +1,14 @@
 """Arrays on a device: those of torch, CuPy or JAX under scikit-learn's ``array_api_dispatch``.
 
-Rows stay in the namespace and on the device of the input, and so do their sums. Means, weights and
-the matrices of a solve are NumPy arrays.
+Rows stay in the namespace and on the device of the input, and so do the sums of their products.
+Means, weights, the matrices of a solve and results are NumPy arrays.
 """
 
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
-from typing import Any, NoReturn, Self
+from typing import NoReturn, Self
 
 import numpy as np
 import sklearn
@@ -20,6 +20,9 @@ __all__ = ["DeviceArray", "is_dispatched", "needs_numpy", "on_host"]
 
 #: The float types that all namespaces share, and the shorter ones, which become float32.
 FLOATS, HALVES = ("float32", "float64"), ("float16", "bfloat16")
+
+#: The number of rows in a float32 product. With more, rounding of the product grows.
+FLOAT32_ROWS = 8192
 
 
 @cache
@@ -136,11 +139,9 @@ class DeviceArray:
     def _put(self, values: Values) -> Values:
         return self.xp.asarray(values, device=self.device)
 
-    def empty(self) -> Self:
-        """Return an array without values, in the widest float type of the device."""
-        xp = self.xp
-        dtype = xp.float64 if self.has_float64 else xp.float32
-        return type(self)(xp.empty((0,), dtype=dtype, device=self.device))
+    def copy(self) -> Array:
+        """Return a copy on the host, as of rows that are stored."""
+        return self.toarray()
 
     # ---- rows ------------------------------------------------------------------------------
 
@@ -150,10 +151,6 @@ class DeviceArray:
         places = np.asarray(places)
         places = np.flatnonzero(places) if places.dtype == bool else places
         return type(self)(self.xp.take(self.values, self._put(places), axis=0))
-
-    def columns(self, places: Values) -> Values:
-        """Return some columns as the rows of a NumPy array."""
-        return on_host(type(self)(self.xp.take(self.values, self._put(places), axis=1))).T
 
     def astype(self, dtype: DTypeLike = np.float64, copy: bool = False) -> Self:
         """Return an array in float64 if the device has it, else this array."""
@@ -169,15 +166,6 @@ class DeviceArray:
         most = float(self.xp.finfo(self.values.dtype).max)
         most /= 1.0 if self.has_float64 else 4.0  # differences of larger numbers overflow
         return bool(self.xp.all(self.xp.abs(self.values) <= min(limit, most)))
-
-    def finite_rows(self) -> Any:
-        """Return True for each row whose values are all finite, as a NumPy array."""
-        return on_host(type(self)(self.xp.all(self.xp.isfinite(self.values), axis=1)))
-
-    def filled(self, chosen: Values, value: float) -> Self:
-        """Return the rows with a value in place of the chosen rows."""
-        other = self.xp.full_like(self.values, value)
-        return type(self)(self.xp.where(self._put(chosen)[:, None], other, self.values))
 
     # ---- arithmetic ------------------------------------------------------------------------
 
@@ -209,23 +197,14 @@ class DeviceArray:
         with import_module("jax").default_matmul_precision("highest"):
             return left @ right
 
-    def beside(self, left: Values) -> Self:
-        """Return rows that begin with the columns of other rows."""
-        return type(self)(self.xp.concat([self.near(left), self.values], axis=1))
-
-    def mean(self, weights: Values = None) -> Values:
-        """Return the weighted mean of the rows as a NumPy array."""
+    def __rmatmul__(self, weights: Values) -> Values:
         rows = self.astype()
-        if weights is None:
-            mean = rows.xp.mean(rows.values, axis=0)
-        else:
-            mean = self._product(rows.near(weights / weights.sum()), rows.values)
-        return np.asarray(on_host(type(self)(mean)), np.float64)
+        total = self._product(rows.near(weights), rows.values)
+        return np.asarray(on_host(type(self)(total)), np.float64)
 
-    def highest(self, row: Values) -> Values:
-        """Return the largest distance of the rows to one row in each column."""
-        away = self.xp.max(self.xp.abs((self - row).values), axis=0)
-        return np.asarray(on_host(type(self)(away)), np.float64)
+    def mean(self, axis: int = 0, dtype: DTypeLike = np.float64) -> Values:
+        """Return the mean of the rows as a NumPy array."""
+        return np.asarray(on_host(type(self)(self.xp.mean(self.astype().values, axis=axis))), dtype)
 
     def squares(self) -> Array:
         """Return the squared norms of the rows as a NumPy array."""
@@ -245,11 +224,14 @@ class DeviceArray:
         It stays on the device in float64. If the device has none, it is a NumPy array.
         """
         values, unit = self._scaled()
-        product = type(self)(self._product(values.T, values))
-        if not self.has_float64:
-            host = product.toarray() * np.float64(unit**2)
-            return host if total is None else on_host(total) + host
-        return product if total is None else product + total
+        if self.has_float64:
+            product = type(self)(self._product(values.T, values))
+            return product if total is None else product + total
+        for first in range(0, len(self), FLOAT32_ROWS):
+            part = type(self)(values)[first : first + FLOAT32_ROWS].values
+            added = type(self)(self._product(part.T, part)).toarray() * np.float64(unit**2)
+            total = added if total is None else on_host(total) + added
+        return total
 
     def _scaled(self) -> tuple[Values, float]:
         """Return values whose squares are in the range of their type, and their divisor."""
@@ -259,21 +241,16 @@ class DeviceArray:
         unit = float(2.0 ** np.frexp(float(self.xp.max(self.xp.abs(values))))[1])
         return values / self.near(unit), unit
 
-    def diagonal(self) -> Any:
+    def diagonal(self) -> Values:
         """Return the diagonal of a matrix as a NumPy array."""
         return on_host(type(self)(self.xp.linalg.diagonal(self.values)))
 
-    def eigh(self, matrix: Values, n: int) -> tuple[Array, Array]:
-        """Return the ``n`` largest eigenpairs of a NumPy matrix, computed on the device."""
-        values, vectors = self.xp.linalg.eigh(self.near(matrix))
-        return on_host(type(self)(values))[-n:], on_host(type(self)(vectors[:, -n:]))
-
-    def projected(self, mean: Values, columns: Values) -> Self:
-        """Return ``(rows - mean) @ columns`` on the device, in the precision of the rows."""
+    def projected(self, mean: Values, columns: Values) -> Values:
+        """Return ``(rows - mean) @ columns`` in the namespace, in the precision of the rows."""
         shift = mean.astype(self.dtype)
         rest = self.near((mean - shift) @ columns)
         rows = self.values - self.near(shift)
-        return type(self)(self._product(rows, self.near(columns)) - rest)
+        return self._product(rows, self.near(columns)) - rest
 
     def mapped_back(self, patterns: Values, mean: Values) -> Values:
         """Return ``rows @ patterns + mean`` in the namespace, in the precision of the rows."""

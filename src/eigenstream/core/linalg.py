@@ -1,19 +1,22 @@
-"""Linear algebra: BLAS updates, orthonormality, angles, and the memory and threads for them."""
+"""Linear algebra: BLAS updates, orthonormality, angles, eigenvalues, memory and threads."""
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import fields
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, fields
 from functools import cache, lru_cache
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import blas, lapack, orth, qr, subspace_angles
+from scipy.linalg import blas, eigh, lapack, orth, qr, subspace_angles
+from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh
 from threadpoolctl import ThreadpoolController
 
 from eigenstream.core.checks import is_sparse
 from eigenstream.core.device import DeviceArray
+from eigenstream.core.storable import storable
 from eigenstream.core.types import Matrix
 
 Floats = NDArray[np.floating[Any]]
@@ -315,9 +318,131 @@ def brief(result: Any) -> str:
     return f"{type(result).__name__}({', '.join(texts)})"
 
 
+# ---- eigenvalues -------------------------------------------------------------------------
+
+#: The number of Lanczos vectors in addition to n_components. More vectors take memory and converge
+#: in fewer passes.
+BESIDE = 60
+
+#: Matrices of this size are tried by Lanczos iterations for this share of their eigenpairs, with
+#: this number of restarts at most. LAPACK is as fast for smaller matrices and for flat spectra.
+LANCZOS_SIZE, LANCZOS_SHARE, RESTARTS = 1500, 1 / 20, 8
+
+#: Eigenvalues that differ by this share of the largest one are equal. The search for missing
+#: eigenvalues stops at the relative error ROUGH.
+SAME, ROUGH = 1e-12, 1e-2
+
+#: All eigenpairs of matrices of this size are computed, which is faster than a few of them.
+SMALL = 20
+
+
+@storable(values="f8 d", vectors="f8 W d")
+@dataclass(frozen=True)
+class Eigenpairs:
+    """The largest algebraic eigenvalues, descending, and their eigenvectors as columns."""
+
+    values: Float64s
+    vectors: Float64s
+
+    def first(self, n: int) -> "Eigenpairs":
+        """Return the first ``n`` pairs, and at least one."""
+        return Eigenpairs(self.values[: max(n, 1)], self.vectors[:, : max(n, 1)])
+
+
+def canonical(values: Float64s, vectors: Float64s) -> Eigenpairs:
+    """Return eigenpairs in descending order, with a positive largest entry in each vector."""
+    order = np.argsort(-values, kind="stable")
+    vectors_of_sign = canonical_signs(vectors[:, order])
+    return Eigenpairs(
+        np.asarray(values[order], np.float64), np.asarray(vectors_of_sign, np.float64)
+    )
+
+
+def largest(matrix: Float64s, n_components: int) -> Eigenpairs:
+    """Return the eigenpairs of the largest algebraic eigenvalues of a symmetric matrix.
+
+    >>> largest(np.diag([1.0, -5.0, 3.0]), 2).values
+    array([3., 1.])
+    """
+    size = len(matrix)
+    unit = power_of_two(float(np.abs(matrix).max(initial=0.0)))
+    if size >= LANCZOS_SIZE and n_components <= LANCZOS_SHARE * size:
+        pairs = by_lanczos(lambda columns: matrix @ columns, size, n_components, unit)
+        if pairs is not None:
+            return pairs
+    if n_components >= size or size <= SMALL:
+        values, vectors = np.linalg.eigh(matrix / unit)
+        return canonical(values[-n_components:] * unit, vectors[:, -n_components:])
+    first = size - n_components
+    values, vectors = eigh(matrix / unit, check_finite=False, subset_by_index=(first, size - 1))
+    return canonical(values * unit, vectors)
+
+
+def by_lanczos(
+    product: Callable[[Float64s], Float64s], size: int, n_components: int, unit: float
+) -> Eigenpairs | None:
+    """Return the largest eigenpairs, or None if they do not converge or if some are missing.
+
+    ``product`` multiplies the matrix by a vector. ``unit`` is about the size of its entries.
+    """
+    rng = np.random.default_rng(0)
+
+    def iterated(matvec: Callable[[Float64s], Float64s], n: int, **options: Any) -> Any:
+        operator = LinearOperator((size, size), matvec=matvec, dtype=np.float64)
+        start = rng.standard_normal(size)
+        return eigsh(operator, n, which="LA", v0=start, maxiter=RESTARTS, **options)
+
+    try:
+        values, vectors = iterated(
+            lambda v: product(v) / unit, n_components, ncv=n_components + BESIDE
+        )
+        # Iterations from one vector may miss multiple eigenvalues: look for more of them.
+        rest = iterated(
+            lambda v: product(v) / unit - vectors @ (values * (vectors.T @ v)), 1, tol=ROUGH
+        )[0]
+    except (ArpackNoConvergence, ArpackError):
+        return None
+    if rest[0] > values.min() + SAME * np.abs(values).max():
+        return None
+    return canonical(values * unit, vectors)
+
+
+def eigenvalues_of(matrix: Float64s) -> Float64s:
+    """Return all eigenvalues of a symmetric matrix, ascending."""
+    unit = power_of_two(float(np.abs(matrix).max(initial=0.0)))
+    return np.asarray(np.linalg.eigvalsh(matrix / unit) * unit)
+
+
+def whitener(matrix: Float64s, rounding: float, floor: float = 0.0) -> Float64s:
+    """Return W with ``W^T matrix W = I`` on the range of a positive semidefinite matrix."""
+    unit = power_of_two(float(np.abs(matrix).max(initial=0.0)))
+    matrix = matrix / unit
+    # If no eigenvalue is dropped, Cholesky is more accurate in directions of small variance.
+    least = max(rounding * float(np.abs(matrix).sum(axis=0).max(initial=0.0)), floor / unit)
+    if lapack.dpotrf(matrix - least * np.eye(len(matrix)), lower=1)[1] == 0:
+        inverse = lapack.dtrtri(lapack.dpotrf(matrix, lower=1)[0], lower=1)[0]
+        return np.asarray(inverse.T / np.sqrt(unit))
+    values, vectors = np.linalg.eigh(matrix)
+    kept = values > max(rounding * values[-1], floor / unit, 0.0)
+    return np.asarray(vectors[:, kept] / np.sqrt(values[kept] * unit))
+
+
+def principal_directions(matrix: Float64s, rank: int | float) -> Float64s:
+    """Return the eigenvectors of the largest eigenvalues of a covariance, in ascending order.
+
+    ``rank`` is their number, or the smallest share of the variance that they capture.
+    """
+    values, vectors = np.linalg.eigh(matrix)
+    if isinstance(rank, float):
+        shares = np.cumsum(np.maximum(values[::-1], 0.0)) / (float(np.trace(matrix)) or 1.0)
+        rank = int(np.searchsorted(shares, rank, side="right")) + 1
+    return np.asarray(vectors[:, -int(rank) :])
+
+
 # ---- the machine ---------------------------------------------------------------------------
 
 
+@cache
 def physical_memory() -> float:
     """Return the memory of the machine in bytes, or 8 GiB if it is unknown."""
     try:
@@ -348,18 +473,15 @@ def _libraries() -> ThreadpoolController:
     return ThreadpoolController().select(user_api="blas")
 
 
-@contextmanager
-def blas_threads(limit: int) -> Iterator[int]:
-    """Limit BLAS to ``limit`` threads, and yield the previous number of threads.
+def blas_threads(limit: int) -> AbstractContextManager[object]:
+    """Return a context in which BLAS has at most ``limit`` threads.
 
-    >>> with blas_threads(1) as n_threads:
-    ...     n_threads >= 1
-    True
+    >>> with blas_threads(1):
+    ...     total = np.ones((2, 2)) @ np.ones(2)
     """
     libraries = _libraries()
-    n_threads = max((library.num_threads for library in libraries.lib_controllers), default=1)
+    n_threads = max([1, *map(attrgetter("num_threads"), libraries.lib_controllers)])
     if n_threads <= limit:  # changing the limit takes time
-        yield n_threads
-        return
-    with libraries.limit(limits=max(limit, 1), user_api="blas"):
-        yield n_threads
+        return nullcontext()
+    limited: AbstractContextManager[object] = libraries.limit(limits=limit, user_api="blas")
+    return limited

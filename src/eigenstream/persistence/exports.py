@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 
 from eigenstream.core.checks import required
-from eigenstream.core.device import on_host
 from eigenstream.core.files import replacing
 from eigenstream.core.types import Estimator
 from eigenstream.rows.prepared import names_of_features
@@ -58,7 +57,7 @@ def export(estimator: Estimator, path: str | PathLike[str]) -> None:
         return
     if not hasattr(estimator, "components_"):
         raise ValueError(f"{type(estimator).__name__} has no components_. Pass a fitted subspace.")
-    components = np.ascontiguousarray(on_host(estimator.components_))
+    components = np.ascontiguousarray(estimator.components_)
     with replacing(target) as file:
         if ending == ".npy":
             np.save(file.buffer, components)

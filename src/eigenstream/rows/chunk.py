@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from scipy.sparse import vstack
 
 from eigenstream.core.checks import check_finite, is_sparse, warn_user
-from eigenstream.core.device import DeviceArray, on_host
 from eigenstream.core.linalg import Float64s, brief
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Array, Matrix
@@ -87,20 +86,6 @@ NOWHERE, NONE_SKIPPED = Place(), Skipped()
 STARTS: dict[bool, Places] = {True: np.zeros(1, np.intp), False: NO_PLACES}
 
 
-class Length:
-    """The number of rows of a chunk, or of pairs, computed once.
-
-    An interrupt inside ``functools.cached_property`` leaves its lock locked before Python 3.12.
-    """
-
-    def __get__(self, chunk: "Chunk | None", kind: object = None) -> int:
-        if chunk is None:
-            return self  # type: ignore[return-value]
-        n = int(chunk.rows.shape[0]) if chunk.pairs is None else len(chunk.pairs)
-        vars(chunk)["n"] = n
-        return n
-
-
 @storable(
     rows="any",
     weights="f8 n | None",
@@ -142,6 +127,8 @@ class Chunk:
         The column of times, before any conversion.
     sequence : ndarray of shape (n_rows,), or None
         The column of sequences, before any conversion.
+    n : int
+        The number of rows, or of pairs.
 
     See Also
     --------
@@ -167,8 +154,11 @@ class Chunk:
     times: Array | None = field(default=None, repr=False, compare=False)
     raw_times: Array | None = field(default=None, repr=False, compare=False)
     sequence: Array | None = field(default=None, repr=False, compare=False)
-    #: The number of rows, or of pairs.
-    n = Length()
+    n: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        n = int(self.rows.shape[0]) if self.pairs is None else len(self.pairs)
+        object.__setattr__(self, "n", n)
 
     __repr__ = brief
 
@@ -293,9 +283,7 @@ class Chunk:
         return [self[first:last] for first, last in pairwise(cuts)]
 
     def copied(self) -> "Chunk":
-        """Return a copy of the required rows, since callers may reuse their memory.
-
-        Rows on a device are copied to the host.
+        """Return a copy of the required rows on the host, since callers may reuse their memory.
 
         Returns
         -------
@@ -303,9 +291,7 @@ class Chunk:
             The copy, without its place.
         """
         if self.pairs is None:
-            on_device = isinstance(self.rows, DeviceArray)
-            rows = on_host(self.rows) if on_device else self.rows.copy()
-            return Chunk(rows, self.weights, self.starts, self.labels)
+            return Chunk(self.rows.copy(), self.weights, self.starts, self.labels)
         used, pairs = np.unique(self.pairs, return_inverse=True)
         pairs = pairs.reshape(-1, 2).astype(np.intp)
         return Chunk(self.rows[used], self.weights, self.starts, self.labels, pairs)
@@ -374,16 +360,16 @@ def joined_labels(parts: Sequence[Array]) -> Array:
 
 
 def joined(chunks: list[Chunk]) -> Chunk:
-    """Return consecutive chunks as one chunk at the place of the first, without ``sequence``.
+    """Return consecutive chunks on the host as one chunk at the place of the first.
 
-    Several chunks are joined on the host.
+    It has no ``sequence``.
     """
     chunks = [chunk for chunk in chunks if chunk.n] or chunks[:1]
     first = chunks[0]
     if len(chunks) == 1:
         return first
     places = np.cumsum([0, *(chunk.n for chunk in chunks)])
-    rows = [on_host(chunk.rows) for chunk in chunks]
+    rows = [chunk.rows for chunk in chunks]
     weights = pairs = None
     if any(chunk.weights is not None for chunk in chunks):
         weights = np.concatenate([chunk.each_weight() for chunk in chunks])
@@ -404,6 +390,7 @@ def checked_chunk(
 ) -> Chunk:
     """Return a chunk of finite floats. ``missing="skip"`` gives rows with NaN the weight 0.
 
+    ``missing="checked"`` is for rows that are known to be finite.
     ``missing="available"`` leaves NaN in place. ``missing="partial"`` leaves NaN, but not infinity,
     and gives rows without any value the weight 0. With ``members=2`` a row contains the two rows of
     a pair side by side. ``end`` is the number of rows of the pass up to the end of the chunk.
@@ -428,7 +415,7 @@ def checked_chunk(
         if empty.any():
             skipped = Skipped(int(empty.sum()))
             weights = (np.ones(len(empty)) if weights is None else weights) * ~empty
-    else:
+    elif missing != "checked":
         check_finite(rows, name=name, first_row=first_row, members=members)
     pairs, starts = None, chunk.starts
     if members == 2:
@@ -459,8 +446,6 @@ def blocks_of(chunks: Iterable[Chunk], size: int) -> Iterator[Chunk]:
 
 def finite_rows(rows: Matrix) -> NDArray[np.bool_]:
     """Return True for each dense or sparse row whose values are all finite."""
-    if isinstance(rows, DeviceArray):
-        return np.asarray(rows.finite_rows())
     if not is_sparse(rows):
         return np.asarray(np.isfinite(rows).all(axis=1))
     entries = rows.tocoo()
@@ -471,7 +456,7 @@ def finite_rows(rows: Matrix) -> NDArray[np.bool_]:
 
 def bad_values(rows: Matrix) -> NDArray[np.bool_]:
     """Return True for each value that is NaN or infinite."""
-    return np.asarray(~np.isfinite(rows.toarray() if is_sparse(rows) else on_host(rows)))
+    return np.asarray(~np.isfinite(rows.toarray() if is_sparse(rows) else rows))
 
 
 def without_nan(rows: Matrix) -> Matrix:
@@ -494,8 +479,6 @@ def with_gaps(rows: Matrix, name: str = "X") -> Matrix:
 
 def zeroed(rows: Matrix, complete: NDArray[np.bool_]) -> Matrix:
     """Return rows with zeros in the rows where ``complete`` is False."""
-    if isinstance(rows, DeviceArray):
-        return rows.filled(~complete, 0.0)
     if not is_sparse(rows):
         return np.where(complete[:, None], rows, np.zeros((), rows.dtype))
     rows = rows.copy()

@@ -200,7 +200,8 @@ class Fit:
 
     def begin(self) -> None:
         """Write a checkpoint of a feature map that was fitted before the first pass."""
-        if self.keeper is not None and self.map is not None and self._begun is None:
+        assert self.keeper is not None
+        if self.map is not None and self._begun is None:
             self.keeper.began(self.noted)
 
     def learning(self, turn: int = 0) -> Iterator[Chunk]:
@@ -208,10 +209,12 @@ class Fit:
         skip, self.skip, self.turn = self.skip, 0, turn + 1
         chunks: Iterable[Chunk] = self.rows.chunks(skip)
         if turn == 0:
-            chunks = self._counted(
-                reported(self.estimator, chunks, self.rows.n_chunks, self.source)
-            )
-        yield from self._mapped(self._kept(chunks, turn))
+            if vars(self.estimator).get("_skl_callbacks"):
+                chunks = reported(self.estimator, chunks, self.rows.n_chunks, self.source)
+            chunks = self._counted(chunks)
+        if self.keeper is not None:
+            chunks = self._kept(chunks, turn, self.keeper)
+        yield from chunks if self.map is None else self._mapped(chunks)
         if self.map is not None and not self.map.ready:
             raise ValueError(
                 f"{self.source!r} has too few rows to fit {self.map.transformer!r}. Fit the map "
@@ -224,13 +227,12 @@ class Fit:
             self.n_sequences += len(chunk.starts) or int(self.n_sequences == 0)
             yield chunk
 
-    def _kept(self, chunks: Iterable[Chunk], turn: int) -> Iterator[Chunk]:
+    def _kept(self, chunks: Iterable[Chunk], turn: int, keeper: Keeper) -> Iterator[Chunk]:
         """Yield chunks, and write a checkpoint after a learned one if it is required."""
         for chunk in chunks:
             yield chunk
-            if self.keeper is not None:
-                self.keeper.learning = True
-                self.keeper.after(chunk, self.noted, turn, self.whole)
+            keeper.learning = True
+            keeper.after(chunk, self.noted, turn, self.whole)
 
     def _mapped(self, chunks: Iterable[Chunk]) -> Iterable[Chunk]:
         return chunks if self.map is None else chain.from_iterable(map(self._map, chunks))
@@ -246,7 +248,8 @@ class Fit:
 
     def first(self, most: int) -> Iterable[Chunk]:
         """Start a pass that only reads, and may end after this number of rows."""
-        return self._mapped(self.rows.first(most))
+        rows = self.rows.first(most)
+        return rows if self.map is None else self._mapped(rows)
 
     def reading(self) -> Iterable[Chunk]:
         """Start a pass that only reads: no callbacks, no counts, no checkpoints."""
@@ -304,9 +307,6 @@ def reported(
 
     A callback can stop the pass after the current chunk.
     """
-    if not vars(estimator).get("_skl_callbacks"):
-        yield from chunks
-        return
     context = estimator._init_callback_context(max_subtasks=n_chunks)
     context.call_on_fit_task_begin(estimator=estimator, X=X)
     for chunk in chunks:

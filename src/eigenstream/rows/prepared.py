@@ -444,8 +444,8 @@ def fits_dask(method: Method) -> Method:
         X = 0 if rest else first
         passed: dict[Any, Any] = dict(enumerate(rest))
         values, stream, lazy = door.opened_arguments(self, passed | named, X)
-        rest = tuple([values[k] for k in range(len(rest))])
-        named = {name: values[name] for name in named}
+        rest = tuple(map(values.get, range(len(rest))))
+        named = dict(zip(named, map(values.get, named), strict=True))
         if not lazy:
             fitted = method(self, *rest, **named)
             if stream is not None:

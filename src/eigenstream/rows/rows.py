@@ -107,7 +107,7 @@ class Rows(ABC):
 
     def first_row(self) -> Matrix:
         """Return one row."""
-        return next(self.first(1)).rows[:1]
+        return next(self.chunks()).rows[:1]
 
     def fit_map(self, feature_map: MapOfRows) -> None:
         """Fit a feature map to all rows, in a separate pass if there may be one."""
@@ -165,11 +165,10 @@ class ArrayRows(Rows):
                     yield checked_chunk(chunk, members=self.members, missing=self.missing, end=end)
 
     def first(self, most: int) -> Iterator[Chunk]:
-        """Start a pass over the first rows of the first sequence."""
-        part = self.parts[0]
-        rows = part.rows[: most * self.members]
-        cut = Chunk(rows, starts=part.starts, place=part.place)
-        return ArrayRows([cut], missing=self.missing, members=self.members).chunks()
+        """Return the first rows of the first sequence, which a pass has checked for NaN."""
+        part, missing = self.parts[0], "checked" if self.missing == "raise" else self.missing
+        cut = Chunk(part.rows[: most * self.members], starts=part.starts, place=part.place)
+        return iter([checked_chunk(cut, members=self.members, missing=missing)])
 
     def named(self, name: str, first_row: int) -> None:
         """Set the place of the rows in errors."""

@@ -11,8 +11,8 @@ from benchmarks import decays as simulated
 from eigenstream import SlowSubspace, lag_path
 from eigenstream.processes import Autoregressive
 from eigenstream.subspace import autocorrelations
-from eigenstream.subspace.inference.correlations import implied
 from eigenstream.subspace.inference.decays import decay, jackknife_error, resolved
+from eigenstream.subspace.inference.held_out import implied
 
 LAGS = np.array([1, 2, 5, 10, 20, 50, 100])
 PROCESS = Autoregressive(

@@ -12,9 +12,13 @@ from scipy.signal import lfilter
 from eigenstream import DynamicSubspace, SlowSubspace
 from eigenstream.processes import Autoregressive
 from eigenstream.subspace import implied_timescales
-from eigenstream.subspace.inference.correlations import slowest_first
 from eigenstream.subspace.inference.decays import of_operator
-from eigenstream.subspace.inference.held_out import corrected, directed_edge, white_edge
+from eigenstream.subspace.inference.held_out import (
+    corrected,
+    directed_edge,
+    slowest_first,
+    white_edge,
+)
 from eigenstream.subspace.sums.learner import FIRST_TERMS
 
 

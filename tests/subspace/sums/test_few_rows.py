@@ -17,9 +17,9 @@ from eigenstream import (
     SlowSubspace,
     StreamPCA,
 )
+from eigenstream.core import linalg
 from eigenstream.core.linalg import OUTSIDE, principal_angles, span_of_rows
 from eigenstream.subspace.solvers import dense
-from eigenstream.subspace.sums import operators
 from eigenstream.subspace.sums.accumulators import Moments
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.watchers import peaks
@@ -184,7 +184,7 @@ def test_a_kernel_forms_no_matrix_of_its_terms(monkeypatch):
     with monkeypatch.context() as without:
         without.setattr(Moments, "_lower", None)
         model.fit(rows, labels)
-    monkeypatch.setattr(operators, "LANCZOS_SIZE", 10_000)
+    monkeypatch.setattr(linalg, "LANCZOS_SIZE", 10_000)
     dense_twin = clone(model).fit(rows, labels)
     np.testing.assert_allclose(model.eigenvalues_, dense_twin.eigenvalues_, rtol=1e-10)
     features = dense_twin.transform(rows)

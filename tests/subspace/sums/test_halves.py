@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from eigenstream import DynamicSubspace, SlowSubspace
 from eigenstream.processes import Autoregressive
-from eigenstream.subspace.sums.learner import FIRST_TERMS
+from eigenstream.subspace.sums.terms import FIRST_TERMS
 
 pytestmark = pytest.mark.filterwarnings("ignore:the time scale:UserWarning")
 
@@ -134,7 +134,7 @@ def test_merged_pieces_and_blocks_fill_both_halves():
 
 
 def test_a_large_fit_has_no_halves(monkeypatch):
-    monkeypatch.setattr("eigenstream.subspace.estimators.time.HALVED_MATRICES", 1e12)
+    monkeypatch.setattr("eigenstream.subspace.estimators.base.HALVED_MATRICES", 1e12)
     model = SlowSubspace(2).fit(ROWS)
     assert model._learner.halves is None
     assert np.isnan(model.result_.held_out.other_half).all()

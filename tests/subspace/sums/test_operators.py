@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.linalg import eigh
 
-from eigenstream.subspace.sums import operators
+from eigenstream.core import linalg
 
 SIZE = 300
 SPECTRA = {
@@ -20,11 +20,11 @@ SPECTRA = {
 @pytest.mark.parametrize("name", SPECTRA)
 @pytest.mark.parametrize("n_components", [1, 6])
 def test_lanczos_iterations_find_what_lapack_finds(name, n_components, monkeypatch):
-    monkeypatch.setattr(operators, "LANCZOS_SIZE", SIZE)
+    monkeypatch.setattr(linalg, "LANCZOS_SIZE", SIZE)
     turn = np.linalg.qr(np.random.default_rng(0).standard_normal((SIZE, SIZE)))[0]
     matrix = (turn * SPECTRA[name]) @ turn.T
     matrix = (matrix + matrix.T) / 2.0
-    pairs = operators.largest(matrix, n_components)
+    pairs = linalg.largest(matrix, n_components)
     size = np.abs(matrix).max()
     exact = eigh(matrix, eigvals_only=True)[::-1][:n_components]
     np.testing.assert_allclose(pairs.values, exact, atol=1e-12 * size, rtol=1e-12)
@@ -36,9 +36,9 @@ def test_lanczos_iterations_find_what_lapack_finds(name, n_components, monkeypat
 def test_iterations_that_miss_an_eigenvalue_count_as_failed(monkeypatch):
     matrix = np.diag(np.r_[3.0, 2.0, np.linspace(1.0, 0.0, SIZE - 2)])
     found = [(np.array([3.0, 1.0]), np.eye(SIZE)[:, [0, 2]])]
-    exact = operators.eigsh
+    exact = linalg.eigsh
     monkeypatch.setattr(
-        operators, "eigsh", lambda *a, **how: found.pop() if found else exact(*a, **how)
+        linalg, "eigsh", lambda *a, **how: found.pop() if found else exact(*a, **how)
     )
-    assert operators.by_lanczos(lambda v: matrix @ v, SIZE, 2, 1.0) is None
+    assert linalg.by_lanczos(lambda v: matrix @ v, SIZE, 2, 1.0) is None
     assert not found

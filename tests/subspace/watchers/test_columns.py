@@ -171,15 +171,16 @@ def test_any_chunks_and_merges_give_the_same(data, merges):
     for first, last in itertools.pairwise(cuts):
         inside = starts[(starts >= first) & (starts < last)] - first
         w = weights[first:last]
-        chunk = Chunk(rows[first:last], None if w.all() else w, inside)
+        block = Block(rows.shape[1])
+        block.chunk = Chunk(rows[first:last], None if w.all() else w, inside)
         if merges:
             part = SuspectColumns(rows.shape[1])
-            part.add(chunk)
+            part.see(block, None)
             crossing = Block(rows.shape[1])
             crossing.begins = bool((inside == 0).any())
             found = found.merged(part, crossing)
         else:
-            found.add(chunk)
+            found.see(block, None)
     rises, falls, steps, differs = twin(rows, starts, weights)
     kept = np.flatnonzero(~(rises & falls))
     assert found.places.tolist() == kept.tolist()

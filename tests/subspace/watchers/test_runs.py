@@ -12,8 +12,8 @@ from sklearn.base import clone
 
 from eigenstream import DynamicSubspace, SlowSubspace, StreamPCA, open_stream
 from eigenstream.subspace import autocorrelations
-from eigenstream.subspace.watchers import sequences
-from eigenstream.subspace.watchers.sequences import RunMeans
+from eigenstream.subspace.watchers import values
+from eigenstream.subspace.watchers.values import RunMeans
 
 
 def runs_with_offsets(n_runs=20, offset=3.0):
@@ -127,8 +127,8 @@ def test_the_variance_between_means_merges(sizes, cuts):
 def test_a_longer_lag_is_named_if_its_time_scale_is_five_times_as_long(factors, lag, monkeypatch):
     lags = np.array([1, 2, 5])
     rates = np.exp(-lags / (3.0 * np.array(factors)))[:, None]
-    monkeypatch.setattr(sequences, "at_lags", lambda features, lags: rates)
-    message = sequences.better_lag(np.zeros((10**6, 1)), lags.tolist())
+    monkeypatch.setattr(values, "at_lags", lambda features, lags: rates)
+    message = values.better_lag(np.zeros((10**6, 1)), lags.tolist())
     assert (message is None) == (lag is None)
     assert lag is None or f"Compare lag={lag} with" in message
 

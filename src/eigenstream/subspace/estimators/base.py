@@ -13,7 +13,6 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream.core.checks import check_unchanged, same_value, warn_user
-from eigenstream.core.linalg import Float64s
 from eigenstream.core.storable import FITTED, storable
 from eigenstream.core.types import Constraints, Parameters, RowsLike, StreamLike
 from eigenstream.online import UnstableStepError
@@ -28,12 +27,19 @@ from eigenstream.subspace.estimators.results import Result
 from eigenstream.subspace.inference import uncertainty as _bars
 from eigenstream.subspace.solvers.base import ADD, COUNT, MATRIX, MERGE, Need, Problem, Solver
 from eigenstream.subspace.solvers.choice import SOLVERS, chosen_solver
+from eigenstream.subspace.solvers.dense import HALVED_MATRICES, fits_dense
 from eigenstream.subspace.solvers.kernels import KernelMap, RowSpan, check_map
 from eigenstream.subspace.solvers.ratio_frame import RatioFrame
-from eigenstream.subspace.sums.learner import Learner, Watcher
+from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.operators import Passes
-from eigenstream.subspace.sums.terms import Terms
-from eigenstream.subspace.watchers.values import RadiusBound
+
+#: The values of parameters for which rows may stay on a device.
+ON_DEVICES = {
+    "solver": ("auto", "dense"),
+    "features": (None,),
+    "missing": ("raise",),
+    "center": (True, False),
+}
 
 
 @storable(
@@ -85,24 +91,18 @@ class SubspaceEstimator(Projection):
     }
     #: Parameters that determine the dense solver's sums, and those that may change at any time.
     _SHAPING: ClassVar[tuple[str, ...]] = ("features", "center", "lag")
-    _FREE: ClassVar[tuple[str, ...]] = ("missing", "preprocessor", "solver")
+    _FREE: ClassVar[tuple[str, ...]] = ("preprocessor", "solver")
 
     # Set by learning.
-    _solver: Solver
     _answer: Result | None = None
-    _skipped: Skipped
     _begun: Parameters
     #: The number of rows from which the next answer reports what the watchers saw. It doubles, so
     #: that ``partial_fit`` in small chunks costs few reports.
     _next_report: float = np.inf
 
     @abstractmethod
-    def _terms(self, width: int) -> Terms:
-        """Return an empty Terms object, which will make terms of the rows."""
-
-    @abstractmethod
     def _problem(self, width: int) -> Problem:
-        """Return the problem for a solver."""
+        """Return the problem for a solver, with terms and watchers that have seen no row."""
 
     @abstractmethod
     def _solve(self, learner: Learner) -> Result:
@@ -149,15 +149,16 @@ class SubspaceEstimator(Projection):
         problem = self._problem(width)
         check_width(problem.n_components, width)
         self._solver, self._begun = solver, self._parameters()
+        exact = MATRIX in solver.abilities and not solver.forgetting
+        halved = exact and problem.halved and fits_dense(width, n_rows, HALVED_MATRICES)
         learner = solver.begin(problem)
-        learner.watchers = self._watchers(learner)
+        if halved:
+            learner.halve()
+        for name, watcher in problem.watchers.items():
+            if exact or not watcher.of_exact_sums:
+                learner.watchers[name] = watcher
         return learner
 
-    def _watchers(self, learner: Learner) -> dict[str, Watcher]:
-        """Return what sees each block beside the sums."""
-        return {"radius": RadiusBound(bounded=self._bounded)}
-
-    _bounded: ClassVar[bool] = False  # True if bounds may need the radius of the rows
     #: The abilities that the class needs of a solver for any parameters.
     _needs: ClassVar[tuple[Need, ...]] = ()
 
@@ -171,7 +172,8 @@ class SubspaceEstimator(Projection):
             needs = (Need("checkpoint=", ADD),) if fit.keeper else fit.rows.needs
             sparse = fit.map is None and fit.rows.sparse
             self._learner = self._begin(*fit.shape(), *needs, sparse=sparse)
-            fit.begin()
+            if fit.keeper is not None:
+                fit.begin()
         learner = self._learner
         again = self._solver.passes > 1 or ADD not in self._solver.abilities
         if again and not fit.rows.rereadable:
@@ -193,17 +195,23 @@ class SubspaceEstimator(Projection):
         self._report(fit)
         ready.span = None  # it takes the memory of the rows
 
-    def _report(self, fit: Fit | None = None) -> None:
-        """Warn once of what the watchers saw, and if many rows were skipped."""
+    def _report(self, fit: Fit | None = None) -> Learner:
+        """Warn once of what the watchers saw, and if many rows were skipped.
+
+        The learner of all rows is returned.
+        """
         learner = self._learner
         assert learner is not None
-        self._next_report = 2 * learner.n_rows
-        self._skipped.warn(self, learner.n_rows, self._row_word)
         ready = learner.ahead()
         for name, watcher in ready.watchers.items():
             for message in () if watcher.warned else watcher.warnings(self, ready, fit):
                 learner.watchers[name].warned = True
                 warn_user(message)
+        n_rows = ready.terms.n_rows
+        self._next_report = 2 * n_rows
+        if self._skipped.n_rows:
+            self._skipped.warn(self, n_rows, self._row_word)
+        return ready
 
     def _loaded(self) -> None:
         if "_learner" in vars(self) and not {"_solver", "_begun"} <= vars(self).keys():
@@ -274,12 +282,16 @@ class SubspaceEstimator(Projection):
     def _continued(self, *rows: RowsLike, **named: Any) -> Self:
         """Learn from more rows, or change nothing if that fails."""
         with changing(self) as model:
-            model._check_once(model._check_step)
-            first = model._learner is None and not model._collecting
-            model._learn_more(model._rows(*rows, reset=first, **named))
+            model._step(*rows, **named)
         if self._learner is not None:
             self._skipped.warn(self, self._learner.n_rows, self._row_word, FIRST)
         return self
+
+    def _step(self, *rows: RowsLike, **named: Any) -> None:
+        """Check the parameters and the rows, and learn from them."""
+        self._check_once(self._check_step)
+        first = self._learner is None and not self._collecting
+        self._learn_more(self._rows(*rows, reset=first, **named))
 
     def _forget(self) -> None:
         """Discard the results of the rows so far."""
@@ -339,18 +351,20 @@ class SubspaceEstimator(Projection):
                 f"One estimator has {ours.terms.n_features} features, the other "
                 f"{theirs.terms.n_features}. Merge estimators of the same features."
             )
+        begun = other._begun
         for name in self._fixed():
-            if name in other._begun and not same_value(other._begun[name], self._begun[name]):
+            if name in begun and not same_value(begun[name], self._begun[name]):
                 raise ValueError(
                     f"One estimator was fitted with {name}={self._begun[name]!r}, the other with "
-                    f"{name}={other._begun[name]!r}. Merge estimators with equal parameters."
+                    f"{name}={begun[name]!r}. Merge estimators with equal parameters."
                 )
         self._check_solver(other._solver)
         check_same_map(self._map, other._map)
         check_same_input(self, other)
         merged = self._with_learner(ours.merge(theirs, new_sequence=new_sequence))
-        merged._skipped = deepcopy(self._skipped)
-        merged._skipped.merge(other._skipped)
+        skipped = deepcopy(self._skipped)
+        skipped.merge(other._skipped)
+        merged.__dict__["_skipped"] = skipped
         merge_sources(merged, other, follows=not new_sequence)
         return merged
 
@@ -371,8 +385,7 @@ class SubspaceEstimator(Projection):
     def _noted(self, fit: Fit) -> Self:
         """Return a copy of the estimator in its present state, for a checkpoint."""
         now = copy(self)
-        now._learner, now._answer = deepcopy(self._learner), None
-        now._skipped = fit.skipped
+        now.__dict__.update(_learner=deepcopy(self._learner), _answer=None, _skipped=fit.skipped)
         note_source(now, fit.source, fit.n_sequences)
         return now
 
@@ -380,6 +393,7 @@ class SubspaceEstimator(Projection):
         """Describe the estimator to scikit-learn."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.missing == "available"
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
@@ -404,20 +418,22 @@ class SubspaceEstimator(Projection):
     def _with_learner(self, learner: Learner) -> Self:
         """Return a copy with other sums, which is solved with the present parameters."""
         model = copy(self)
-        model._learner = learner
-        model._forget()
-        model._check_step()
+        model._adopt(learner)
         return model
+
+    def _adopt(self, learner: Learner) -> None:
+        """Replace the sums."""
+        self._learner = learner
+        self._forget()
+        self._check_step()
 
     def _parameters(self) -> Parameters:
         """Return a copy of the parameters that must not change while learning continues."""
-        return deepcopy(
-            {
-                name: value
-                for name, value in self.get_params(deep=False).items()
-                if name not in self._FREE
-            }
-        )
+        complete = "available" if self.missing == "available" else "raise or skip"
+        values = self.get_params(deep=False) | {"missing": complete}
+        for name in self._FREE:
+            values.pop(name, None)
+        return deepcopy(values)
 
     def _check_continuation(self) -> None:
         """Raise if the sums cannot continue with the present parameters."""
@@ -462,14 +478,9 @@ class SubspaceEstimator(Projection):
     def _wanted(self, width: int) -> Any:
         """Return ``n_components``, reduced for a kernel or for rows of one feature."""
         n = self.n_components
-        if self._kernel and isinstance(n, Integral):
+        if self._map is not None and self._kernel and isinstance(n, Integral):
             return min(int(n), width)
         return 1 if width == 1 and n == DEFAULT else n
-
-    def _check_size(self, learner: Learner) -> None:
-        """Raise if the rows are so small that their squares underflow."""
-        if isinstance(radius := learner.watchers.get("radius"), RadiusBound):
-            radius.check(learner.mean)
 
     # ---- results ---------------------------------------------------------------------------
 
@@ -482,70 +493,38 @@ class SubspaceEstimator(Projection):
         if self._answer is None:
             ready, model = self._known().ahead(), twin(self)
             model.__dict__.update(self._begun)
-            try:
-                model._check_enough(ready)
-            except ValueError as error:
-                raise NotFittedError(f"{type(self).__name__}: {error}") from None
-            self._answer = model._result_of(ready)
+            self._answer = model._answer_of(ready)
             if ready.n_rows >= self._next_report:
                 self._report()
         return self._answer
 
+    def _answer_of(self, learner: Learner) -> Result:
+        """Return the answer of a learner, or raise if it has too few rows."""
+        try:
+            self._check_enough(learner)
+        except ValueError as error:
+            raise NotFittedError(f"{type(self).__name__}: {error}") from None
+        return self._result_of(learner)
+
     def _result_of(self, learner: Learner) -> Result:
         """Return the result of a learner that has no pending rows."""
         result = self._solve(learner)
-        return replace(result, estimated=True) if self._estimates else result
-
-    @property
-    def solver_(self) -> str:
-        """The name of the solver in use."""
-        self._known()
-        return self._solver.name
-
-    def _stored(self) -> Learner:
-        """Return the learner, or raise if its solver stores no matrices."""
-        learner = self._known()
-        if MATRIX not in self._solver.abilities:
-            raise ValueError(
-                f"solver={self._solver.name!r} stores no matrices. Fit with solver='dense' first."
-            )
-        return learner
+        return replace(result, estimated=True) if self._solver.estimates else result
 
     @property
     def _needs_host(self) -> str | None:
         """The setting that excludes rows on a device, or None if the estimator accepts them."""
-        name, solver = type(self).__name__, getattr(self.solver, "name", self.solver)
-        if self._on_devices and solver not in ("auto", "dense"):
-            return f"{name} with solver={solver!r}"
-        for option, value in (("features", self.features), ("missing", self.missing)):
-            if self._on_devices and value is not None and value not in ("raise", "skip"):
-                return f"{name} with {option}={value!r}"
-        return None if self._on_devices else name
+        name = type(self).__name__
+        if not self._on_devices:
+            return name
+        named, values = self._named_solver, self.get_params(deep=False)
+        values["solver"] = "auto" if named is None else named.name
+        for option, allowed in ON_DEVICES.items():
+            if option in values and values[option] not in allowed:
+                return f"{name} with {option}={values[option]!r}"
+        return None
 
     _on_devices = False
-
-    @property
-    @reads
-    def n_samples_seen_(self) -> int:
-        """The number of rows learned from, without the skipped ones."""
-        return self._known().n_rows - self._skipped.n_rows
-
-    @property
-    def n_samples_skipped_(self) -> int:
-        """The number of rows that ``missing="skip"`` left out."""
-        self._known()
-        return self._skipped.n_rows
-
-    def _operator_of(self, learner: Learner, scale: Float64s | None = None) -> Any:
-        """Return A and B of features divided by ``scale``, without D x D matrices for few rows."""
-        wanted = self._wanted(learner.terms.n_features)
-        least = learner.terms.n_terms if wanted is None else wanted
-        return learner.thin_operator(int(least) if isinstance(least, Integral) else 1, scale)
-
-    @property
-    def _estimates(self) -> bool:
-        """True if the solver only estimates eigenvalues."""
-        return ADD in self._solver.abilities and MATRIX not in self._solver.abilities
 
     @reads
     def solved_with(self, **parameters: object) -> Self:

@@ -29,8 +29,9 @@ from eigenstream.rows.rows import Rows, Sets
 from eigenstream.subspace.estimators.base import SubspaceEstimator
 from eigenstream.subspace.estimators.results import ContrastResult
 from eigenstream.subspace.solvers.base import FLAG, Problem, Solver
-from eigenstream.subspace.sums.learner import Learner
+from eigenstream.subspace.sums.learner import Learner, Watcher
 from eigenstream.subspace.sums.terms import PENALISED, ContrastTerms
+from eigenstream.subspace.watchers.values import RadiusBound
 
 
 @storable()
@@ -251,22 +252,22 @@ class ContrastSubspace(SubspaceEstimator):
             rows.named(name, 0)
         return rows
 
-    def _terms(self, width: int) -> ContrastTerms:
-        return ContrastTerms(width, center=self.center)
-
     def _problem(self, width: int) -> Problem:
-        return Problem(self._terms(width), self._wanted(width), (1.0, float(self.alpha)))
+        terms = ContrastTerms(width, center=self.center)
+        watchers: dict[str, Watcher] = {"radius": RadiusBound(bounded=False)}
+        weights = (1.0, float(self.alpha))
+        return Problem(terms, self._wanted(width), weights, watchers=watchers)
 
     def _check_enough(self, learner: Learner) -> None:
         for name, weight in zip(("X", "background"), learner.terms.totals(), strict=True):
             if weight == 0.0:
                 raise ValueError(f"No complete row of {name} was given yet. Pass complete rows.")
-        self._check_size(learner)
+        learner.check_size()
 
     def _solve(self, learner: Learner) -> ContrastResult:
         terms, scale = learner.terms, learner.deviations() if self.scale else None
-        operator = self._operator_of(learner, scale)
         wanted, weights = self._wanted(terms.n_features), (1.0, float(self.alpha))
+        operator = learner.thin_operator(wanted, scale)
         pairs = operator.largest(weights, terms.n_features if wanted is None else int(wanted))
         if wanted is None:
             pairs = pairs.first(operator.count_positive(weights))

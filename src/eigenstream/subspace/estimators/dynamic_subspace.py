@@ -1,5 +1,6 @@
 """Subspaces whose present predicts their future, with decay times and periods."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from numbers import Real
@@ -12,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenstream.core.checks import check_whole, warn_user
 from eigenstream.core.documented import documented
-from eigenstream.core.linalg import Float64s
+from eigenstream.core.linalg import Eigenpairs, Float64s
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Constraints, Count, LabelsLike, Matrix, RowsLike, Values
 from eigenstream.rows.door import validated
@@ -25,16 +26,18 @@ from eigenstream.subspace.inference.held_out import (
     held_out,
     mode_clear,
     mode_edge,
+    n_directions,
     of_halves,
 )
 from eigenstream.subspace.solvers.base import COUNT, PAIRWISE, Need, Problem, Solver
 from eigenstream.subspace.sums import propagator as _propagator
+from eigenstream.subspace.sums.base import Sums
 from eigenstream.subspace.sums.gap_moments import GapMoments
-from eigenstream.subspace.sums.learner import Learner
-from eigenstream.subspace.sums.operators import Eigenpairs
+from eigenstream.subspace.sums.learner import Learner, Watcher
 from eigenstream.subspace.sums.propagator import LaggedCovariances, Modes, correlations, mode_sizes
 from eigenstream.subspace.sums.row_moments import PairMoments
 from eigenstream.subspace.sums.terms import TimeTerms
+from eigenstream.subspace.watchers.values import LostInformation, RadiusBound
 
 
 @storable()
@@ -126,7 +129,6 @@ class DynamicSubspace(TimeEstimator):
     (array([7.99, 7.99]), array([48., 48.]))
     """
 
-    _on_devices = True
     _needs = (Need("DynamicSubspace", PAIRWISE),)
     _parameter_constraints: ClassVar[Constraints] = {
         **{k: v for k, v in TimeEstimator._parameter_constraints.items() if k != "scale"},
@@ -156,11 +158,13 @@ class DynamicSubspace(TimeEstimator):
 
     def _problem(self, width: int) -> Problem:
         terms = TimeTerms(width, lag=self.lag, center=False)
-        problem = Problem(terms, self._wanted(width), None)
+        sums: Callable[[], Sums] = partial(PairMoments, width, self.center)
+        watchers: dict[str, Watcher] = {"radius": RadiusBound(bounded=False)}
         if self.missing == "available":
             sums = partial(GapMoments, width, self.center, lag=self.lag, earlier_share=1.0)
-            return replace(problem, sums=sums)
-        return replace(problem, sums=partial(PairMoments, width, self.center))
+            watchers = {"gaps": LostInformation()}
+        n_components = self._wanted(width)
+        return Problem(terms, n_components, None, sums=sums, watchers=watchers, halved=True)
 
     def _covariances(self, learner: Learner) -> LaggedCovariances:
         sums: PairMoments | GapMoments = learner.sums
@@ -173,7 +177,8 @@ class DynamicSubspace(TimeEstimator):
         learner.terms.take_covariances(cov.mean0, cov.weight)
 
     def _solve(self, learner: Learner) -> DynamicResult:
-        cov, gaps = self._covariances(learner), self._gaps_of(learner)
+        cov = self._covariances(learner)
+        gaps = self._gaps_of(learner) if self.missing == "available" else None
         n = self._wanted(len(cov.c00))
         values, left, _ = _propagator.singular(cov, n, self.rank)
         if n is not None and len(values) < n:
@@ -250,7 +255,7 @@ class DynamicSubspace(TimeEstimator):
             )
             singular_values[: len(other)] = other
         terms, edge = learner.ahead().terms, partial(mode_edge, n_modes=n)
-        directions = self._n_directions(terms.n_features)
+        directions = n_directions(self.rank, terms.n_features)
         test = held_out(in_sample, values, terms, directions, edge, mode_clear(n))
         return replace(test, singular_values=singular_values)
 

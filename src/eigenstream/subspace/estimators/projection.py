@@ -11,17 +11,17 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream.core.checks import check_finite, unmasked
-from eigenstream.core.device import DeviceArray, is_dispatched, needs_numpy, on_host
+from eigenstream.core.device import DeviceArray, is_dispatched, needs_numpy
 from eigenstream.core.linalg import Float64s
-from eigenstream.core.types import Matrix, RowsLike, Transformer, Values
-from eigenstream.rows.chunk import Places, finite_rows, zeroed
+from eigenstream.core.types import Array, Matrix, RowsLike, Transformer, Values
+from eigenstream.rows.chunk import Places, Skipped, finite_rows, zeroed
 from eigenstream.rows.door import as_floats, each, is_list_of_sequences, validated
 from eigenstream.rows.guard import Guarded, reads
 from eigenstream.rows.prepared import maps_back, maps_streams
 from eigenstream.rows.rows import chunk_rows
 from eigenstream.subspace.estimators.mapping import FeatureMap, projected
 from eigenstream.subspace.estimators.results import Answered, Result
-from eigenstream.subspace.solvers.base import Solver
+from eigenstream.subspace.solvers.base import MATRIX, Solver
 from eigenstream.subspace.solvers.kernels import KernelMap, RowSpan
 from eigenstream.subspace.sums.learner import Learner
 
@@ -41,6 +41,8 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded, ABC
     # Set by learning.
     _learner: Learner | None = None
     _map: FeatureMap | None = None
+    _solver: Solver
+    _skipped: Skipped
 
     @abstractmethod
     def _solved(self) -> Result:
@@ -64,13 +66,11 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded, ABC
     #: The units of the blocks that error bars come from.
     _block_word = "rows"
 
-    _solver: Solver
-
     @reads
     def _answered(self) -> Answered:
         """Return the answer with the sums that it came from."""
         learner, result, kernel = self._known().ahead(), self._solved(), self._kernel
-        components = None if isinstance(kernel, KernelMap) else on_host(self.components_)
+        components = None if isinstance(kernel, KernelMap) else self.components_
         return Answered(result, learner, components, self._solver, self._block_word)
 
     @property
@@ -78,6 +78,33 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded, ABC
     def result_(self) -> Result:
         """The result, a frozen dataclass with eigenpairs, mean, scale and the weights in use."""
         return self._solved()
+
+    @property
+    def solver_(self) -> str:
+        """The name of the solver in use."""
+        self._known()
+        return self._solver.name
+
+    def _stored(self) -> Learner:
+        """Return the learner, or raise if its solver stores no matrices."""
+        learner = self._known()
+        if MATRIX not in self._solver.abilities:
+            raise ValueError(
+                f"solver={self._solver.name!r} stores no matrices. Fit with solver='dense' first."
+            )
+        return learner
+
+    @property
+    @reads
+    def n_samples_seen_(self) -> int:
+        """The number of rows learned from, without the skipped ones."""
+        return self._known().n_rows - self._skipped.n_rows
+
+    @property
+    def n_samples_skipped_(self) -> int:
+        """The number of rows that ``missing="skip"`` left out."""
+        self._known()
+        return self._skipped.n_rows
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._learner is not None
@@ -92,7 +119,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded, ABC
         return self._map.transformer
 
     @property
-    def components_(self) -> Values:
+    def components_(self) -> Float64s:
         """The learned directions, one in each row. NaN for columns that were never seen.
 
         A kernel has ``features_.coefficients``.
@@ -104,7 +131,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded, ABC
                 "training rows. Use features_.coefficients(result_.vectors)."
             )
         rows = vectors.T if kernel is None else vectors.T @ kernel.basis_
-        return self._without_unseen(self._shown(rows))
+        return self._without_unseen(rows)
 
     @property
     def grid_(self) -> Values:
@@ -115,22 +142,21 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded, ABC
         return self.feature_grid_  # AttributeError for other rows
 
     @property
-    def eigenvalues_(self) -> Values:
+    def eigenvalues_(self) -> Float64s:
         """The eigenvalues of the components, in descending order."""
-        return self._shown(self._solved().pairs.values)
+        return self._solved().pairs.values
 
     @property
-    def mean_(self) -> Values:
+    def mean_(self) -> Float64s:
         """The mean that is subtracted from each row. NaN for columns that were never seen."""
-        return self._without_unseen(self._shown(self._solved().mean))
+        return self._without_unseen(self._solved().mean)
 
     @property
-    def scale_(self) -> Values:
+    def scale_(self) -> Float64s | None:
         """The divisor of each feature after centring, or None without ``scale``."""
-        scale = self._solved().scale
-        return None if scale is None else self._shown(scale)
+        return self._solved().scale
 
-    def _without_unseen(self, values: Values) -> Values:
+    def _without_unseen(self, values: Array) -> Array:
         """Return values with NaN for columns that were never seen."""
         gaps = self._solved().gaps
         if gaps is None or len(gaps.unseen) == 0:
@@ -138,11 +164,6 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded, ABC
         values = values.copy()
         values[..., gaps.unseen] = np.nan
         return values
-
-    def _shown(self, values: Values) -> Values:
-        """Return values on the device of the last rows, while scikit-learn dispatches there."""
-        array = self._known().device_array
-        return values if array is None or not is_dispatched(array.values) else array.near(values)
 
     @property
     def _columns(self) -> Float64s:
@@ -191,10 +212,8 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded, ABC
         result = self._solved()
         rows, lost = self._completed(validated(self, X, reset=False), result)
         features = self._projected(rows, result.mean, result.columns)
-        if isinstance(features, DeviceArray):
-            chosen = np.isin(np.arange(len(features)), lost)
-            return (features.filled(chosen, np.nan) if len(lost) else features).values
-        features[lost] = np.nan
+        if len(lost):
+            features[lost] = np.nan
         return features
 
     def _projected(self, rows: Matrix, mean: Float64s, columns: Float64s) -> Matrix:
@@ -274,7 +293,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded, ABC
             )
         patterns = self._patterns()
         patterns = patterns if scale is None else patterns * scale
-        mean, steps = on_host(self.mean_), getattr(self, "preprocessing_", None)
+        mean, steps = self.mean_, getattr(self, "preprocessing_", None)
         if isinstance(Z, DeviceArray):
             if steps is not None or self._map is not None:
                 needs_numpy("inverse_transform with preprocessing steps or features", Z.values)

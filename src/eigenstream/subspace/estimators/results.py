@@ -6,16 +6,20 @@ from typing import Any, Protocol
 import numpy as np
 
 from eigenstream.core.checks import is_sparse
-from eigenstream.core.linalg import Float64s, brief
+from eigenstream.core.linalg import Eigenpairs, Float64s, brief
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Matrix, Parameters
 from eigenstream.rows.chunk import Places, with_gaps
-from eigenstream.subspace.inference.correlations import autocorrelations_of_moments, implied
-from eigenstream.subspace.inference.held_out import HeldOut, HeldOutVariance
+from eigenstream.subspace.inference.held_out import (
+    HeldOut,
+    HeldOutVariance,
+    autocorrelations_of_moments,
+    implied,
+)
 from eigenstream.subspace.solvers.base import MATRIX, Solver
 from eigenstream.subspace.sums.completion import imputed
 from eigenstream.subspace.sums.learner import Learner
-from eigenstream.subspace.sums.operators import Eigenpairs, MatrixOperator
+from eigenstream.subspace.sums.operators import MatrixOperator
 from eigenstream.subspace.sums.propagator import LaggedCovariances, Modes, eigenmodes
 from eigenstream.subspace.sums.terms import Weights
 
@@ -254,7 +258,7 @@ class VarianceResult(Result):
     @property
     def columns(self) -> Float64s:
         """The matrix by which centred rows are multiplied."""
-        return super().columns / self.lengths
+        return super().columns / self.lengths if self.whiten else super().columns
 
     @property
     def lengths(self) -> Float64s:
@@ -375,9 +379,8 @@ class SlowResult(Result):
             )
         forms = self.forms
         turn = forms.turn if self.sorted else np.eye(len(forms.turn))
-        variance, velocity = (
-            np.einsum("ij,ij->j", turn, form @ turn) for form in (forms.variance, forms.velocity)
-        )
+        variance = np.einsum("ij,ij->j", turn, forms.variance @ turn)
+        velocity = np.einsum("ij,ij->j", turn, forms.velocity @ turn)
         squares = (turn**2).sum(axis=0)
         return autocorrelations_of_moments(variance, velocity, forms.noise * squares)
 

@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from eigenstream.core.checks import warn_user
 from eigenstream.core.documented import documented
-from eigenstream.core.linalg import Float64s, canonical_signs
+from eigenstream.core.linalg import Eigenpairs, Float64s, canonical_signs, eigenvalues_of
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Constraints, Count, LabelsLike, RowsLike, Setting, Transformer
 from eigenstream.rows.fit import Fit, Resumption
@@ -21,19 +21,28 @@ from eigenstream.rows.rows import WeighedRows
 from eigenstream.subspace.estimators.alphas import AlphaPath, alpha_of_bound, alpha_path
 from eigenstream.subspace.estimators.results import Forms, SlowResult
 from eigenstream.subspace.estimators.time import TimeEstimator
-from eigenstream.subspace.inference import correlations as _correlations
-from eigenstream.subspace.inference.held_out import HeldOut, held_out, on_halves, slow_features
+from eigenstream.subspace.inference.held_out import (
+    HeldOut,
+    held_out,
+    implied,
+    lagged,
+    n_directions,
+    noise_factors,
+    on_halves,
+    slow_features,
+    slowest_first,
+)
 from eigenstream.subspace.solvers.base import COUNT, CRITERION, FLAG, Problem, Solver
 from eigenstream.subspace.solvers.flow import Flow, FlowOperator
 from eigenstream.subspace.solvers.ratio_frame import RatioFrame
 from eigenstream.subspace.sums.accumulators import Moments
+from eigenstream.subspace.sums.block import Center
 from eigenstream.subspace.sums.learner import Learner, Watcher
-from eigenstream.subspace.sums.operators import Eigenpairs, MatrixOperator, eigenvalues_of
+from eigenstream.subspace.sums.operators import MatrixOperator
 from eigenstream.subspace.sums.propagator import LaggedCovariances, koopman_weights
 from eigenstream.subspace.sums.row_moments import PairMoments
-from eigenstream.subspace.sums.terms import VARIANCE, VELOCITY, Center, TimeTerms, Weights
-from eigenstream.subspace.watchers.sequences import ShortLag
-from eigenstream.subspace.watchers.values import RadiusBound, SuspectColumns
+from eigenstream.subspace.sums.terms import VARIANCE, VELOCITY, TimeTerms, Weights
+from eigenstream.subspace.watchers.values import RadiusBound, ShortLag, SuspectColumns
 
 #: The alpha of the flow by default, which is that of the paper's experiments. A larger value admits
 #: faster features.
@@ -217,10 +226,6 @@ class SlowSubspace(TimeEstimator):
         self.basis = basis
         self.missing = missing
 
-    @property
-    def _bounded(self) -> bool:  # type: ignore[override]
-        return self.criterion == "difference"  # ratios have no bound
-
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if isinstance(self.n_components, float) and self.criterion != "ratio":
@@ -234,20 +239,12 @@ class SlowSubspace(TimeEstimator):
                 "alpha='bound' needs complete rows of a known size and one mean. Use alpha='auto', "
                 "or leave out scale, missing='available' and center='sequences'."
             )
-        if self._reweighs and (
-            self.center is not True or self.missing == "available" or self.features is not None
-        ):
+        complete = self.center is True and self.missing != "available" and self.features is None
+        if not complete and self._reweighs:
             raise ValueError(
                 "reversible='koopman' needs complete rows and one mean. Use center=True, and leave "
                 "out missing='available' and features."
             )
-
-    def _terms(self, width: int) -> TimeTerms:
-        terms = super()._terms(width)
-        terms.reversible = bool(self.reversible) and self.criterion == "ratio"
-        if self._equilibrium is not None:
-            terms.center = Center(self._equilibrium, fixed=True)
-        return terms
 
     @property
     def _alpha(self) -> Setting:
@@ -256,10 +253,24 @@ class SlowSubspace(TimeEstimator):
         return FLOW_ALPHA if flows and self.alpha == "auto" else self.alpha
 
     def _problem(self, width: int) -> Problem:
-        problem = super()._problem(width)
-        if self.criterion == "ratio":
-            return replace(problem, weights=None, shrinkage=float(self.shrinkage))
-        alpha = self._alpha
+        ratio, alpha = self.criterion == "ratio", self._alpha
+        further: dict[str, Watcher] = {}
+        if self._map is None:  # the columns of a feature map are measurements
+            further["columns"] = SuspectColumns(width)
+        # The features of rows with gaps are smoother than those of other rows.
+        if self.missing != "available":
+            further["lag"] = ShortLag()
+        reversible = bool(self.reversible) and ratio
+        # Ratios have no bound.
+        problem = self._problem_of_rows(width, reversible=reversible, bounded=not ratio, **further)
+        if self._equilibrium is not None:
+            terms = cast(TimeTerms, problem.terms)
+            terms.center = Center(self._equilibrium, fixed=True)
+            del problem.watchers["peaks"]
+        if ratio:
+            halved = self.reversible != "koopman"
+            shrinkage = float(self.shrinkage)
+            return replace(problem, weights=None, shrinkage=shrinkage, halved=halved)
         weights = None if isinstance(alpha, str) else (float(alpha), 1.0 - float(alpha))
         return replace(problem, weights=weights)
 
@@ -281,8 +292,8 @@ class SlowSubspace(TimeEstimator):
             super()._learn_all(fit, resumption)
             return
         fit.several("reversible='koopman'")
-        sums, terms = PairMoments(fit.rows.width, True), self._terms(fit.rows.width)
-        learner = fit.learn(Learner(terms, sums), None)
+        sums, problem = PairMoments(fit.rows.width, True), self._problem(fit.rows.width)
+        learner = fit.learn(Learner(problem.terms, sums), None)
         self._check_terms(learner)
         cov = sums.covariances(self.lag)
         u, constant = koopman_weights(cov, self.rank)
@@ -312,20 +323,11 @@ class SlowSubspace(TimeEstimator):
         sums.take(VELOCITY, cov.weight * velocity)
         terms.take_covariances(mean, cov.weight)
 
-    def _watchers(self, learner: Learner) -> dict[str, Watcher]:
-        watchers = super()._watchers(learner)
-        if self._equilibrium is not None:
-            watchers.pop("peaks", None)
-        if self._map is None:  # the columns of a feature map are measurements
-            watchers["columns"] = SuspectColumns(learner.n_features)
-        # The features of rows with gaps are smoother than those of other rows.
-        if self.missing != "available":
-            watchers["lag"] = ShortLag()
-        return watchers
-
     def _solve(self, learner: Learner) -> SlowResult:
         terms, scale = learner.terms, learner.deviations() if self.scale else None
-        result = partial(SlowResult, basis=self.basis, gaps=self._gaps_of(learner))
+        gaps = self._gaps_of(learner) if self.missing == "available" else None
+        result = partial(SlowResult, basis=self.basis, gaps=gaps)
+        alpha, bound = self._alpha, None
         wanted = self._wanted(terms.n_features)
         n = int(wanted) if isinstance(wanted, Integral) else terms.n_features
         if self.criterion == "ratio":
@@ -335,13 +337,12 @@ class SlowSubspace(TimeEstimator):
             )
             return result(pairs, learner.mean, scale, shrinkage=float(self.shrinkage), forms=forms)
         units = None if scale is None else learner.deviations(np.inf)  # no constant columns
-        operator = self._operator_of(learner, units)
+        operator = learner.thin_operator(wanted, units)
         operator = operator if self.rank is None else operator.principal(self.rank)
-        alpha, bound = self._alpha, None
         if alpha == "auto":
             alpha = operator.automatic_alpha(n)
         elif alpha == "bound":
-            radius = learner.watcher(RadiusBound).reach(learner.mean)
+            radius = learner.watcher("radius").reach(learner.mean)
             alpha, bound = alpha_of_bound(operator, wanted, radius)
         alpha = float(alpha)
         weights = (alpha, 1.0 - alpha)
@@ -350,7 +351,7 @@ class SlowSubspace(TimeEstimator):
             size = float(np.abs(operator.matrix(weights)).sum(axis=0).max())
             least = max(operator.rounding * size, alpha * operator.floor)
             pairs = pairs.first(int((pairs.values > least).sum()))
-        elif self._estimates and pairs.values.sum() < 0:
+        elif pairs.values.sum() < 0 and self._solver.estimates:
             warn_user(
                 f"the estimated objective is {pairs.values.sum():.3g}: this subspace is worse than "
                 "none. Remove outliers, use solver='dense', raise alpha, or lower n_components."
@@ -371,16 +372,16 @@ class SlowSubspace(TimeEstimator):
     ) -> Forms:
         """Return the features' second moments, and the columns that sort them by slowness."""
         variance, velocity = operator.forms(pairs.vectors)
-        turn = _correlations.slowest_first(variance, velocity, operator.floor)
+        turn = slowest_first(variance, velocity, operator.floor)
         factors: Float64s | float = 1.0
         if weights is not None:
-            factors = _correlations.noise_factors(turn, variance, velocity, weights)
+            factors = noise_factors(turn, variance, velocity, weights)
         vectors = pairs.vectors @ turn
         turn = turn * np.where((canonical_signs(vectors) * vectors).sum(axis=0) < 0, -1.0, 1.0)
         if self.basis in ("kinetic", "commute"):
-            rho = np.abs(np.diagonal(_correlations.lagged(turn, variance, velocity)))
+            rho = np.abs(np.diagonal(lagged(turn, variance, velocity)))
             if self.basis == "commute":
-                rho = np.nan_to_num(np.sqrt(_correlations.implied(rho, self.lag) / 2.0), posinf=0.0)
+                rho = np.nan_to_num(np.sqrt(implied(rho, self.lag) / 2.0), posinf=0.0)
             turn = turn * rho
         largest = float(np.diagonal(variance).max(initial=0.0))
         noise = len(pairs.vectors) * float(np.finfo(np.float64).eps) * largest
@@ -396,7 +397,7 @@ class SlowSubspace(TimeEstimator):
             units, operator = ready.sums.units, ready.sums.scaled_operator(ready.terms)
         else:
             units = learner.deviations(np.inf)
-            operator = self._operator_of(learner, units)
+            operator = learner.thin_operator(self._wanted(learner.n_features), units)
         pairs = self._ratios(operator, n, int(np.isfinite(units).sum()))
         if isinstance(self.n_components, float):
             variance, velocity = operator.forms(pairs.vectors)
@@ -465,24 +466,25 @@ class SlowSubspace(TimeEstimator):
     def _test(self, answer: Any, learner: Learner) -> HeldOut | None:
         if answer.forms is None:
             return None
+        weights, uncorrelated = answer.weights, answer.sorted
         ready, units, values, n_varying = learner.ahead(), None, None, 1
-        if answer.weights is None or answer.scale is not None:
+        if weights is None or answer.scale is not None:
             units = ready.deviations(np.inf)
-        if units is not None and answer.weights is None:
+        if units is not None and weights is None:
             n_varying = int(np.isfinite(units).sum())
         halves = learner.half_operators(units)
         if halves:
             solved = partial(
                 slow_features,
                 n=len(answer.pairs.values),
-                weights=answer.weights,
+                weights=weights,
                 shrinkage=self.shrinkage,
                 n_varying=n_varying,
                 rank=self.rank,
-                uncorrelated=answer.sorted,
+                uncorrelated=uncorrelated,
             )
-            values = on_halves(halves, [solved(half) for half in halves])
-        directions = self._n_directions(ready.terms.n_features)
+            values = on_halves(halves, [*map(solved, halves)])
+        directions = n_directions(self.rank, ready.n_features)
         return held_out(answer.autocorrelations, values, ready.terms, directions)
 
     def path(self, alphas: ArrayLike) -> AlphaPath:
@@ -569,9 +571,9 @@ class SlowSubspace(TimeEstimator):
         scores = []
         for n in counts:
             v0, w0, v1, w1 = (moments[:n, :n] for moments in (*learned, *scored_moments))
-            turn = _correlations.slowest_first(v0, w0, noise)
-            r = np.diagonal(_correlations.lagged(turn, v0, w0))
-            C, V = _correlations.lagged(turn, v1, w1), turn.T @ v1 @ turn
+            turn = slowest_first(v0, w0, noise)
+            r = np.diagonal(lagged(turn, v0, w0))
+            C, V = lagged(turn, v1, w1), turn.T @ v1 @ turn
             scores.append(float(2.0 * r @ np.diagonal(C) - r @ V**2 @ r))
         return scores
 

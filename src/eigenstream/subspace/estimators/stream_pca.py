@@ -9,12 +9,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream import theory
-from eigenstream.core.checks import check_number, is_sparse
-from eigenstream.core.device import on_host
+from eigenstream.core.checks import check_number
 from eigenstream.core.documented import documented
-from eigenstream.core.linalg import Float64s
+from eigenstream.core.linalg import Eigenpairs, Float64s
 from eigenstream.core.storable import storable
-from eigenstream.core.types import Constraints, Count, LabelsLike, Matrix, RowsLike, Transformer
+from eigenstream.core.types import Constraints, Count, LabelsLike, RowsLike, Transformer
 from eigenstream.rows.door import as_floats, is_stream, validated
 from eigenstream.rows.guard import reads
 from eigenstream.rows.prepared import maps_streams
@@ -23,8 +22,8 @@ from eigenstream.subspace.estimators.results import VarianceResult
 from eigenstream.subspace.estimators.time import TimeEstimator
 from eigenstream.subspace.inference.held_out import HeldOutVariance, held_out_variance
 from eigenstream.subspace.solvers.base import COUNT, FLAG, Solver
+from eigenstream.subspace.sums.block import dense
 from eigenstream.subspace.sums.learner import Learner
-from eigenstream.subspace.sums.operators import Eigenpairs
 
 
 @storable()
@@ -141,10 +140,12 @@ class StreamPCA(TimeEstimator):
         self.missing = missing
 
     def _solve(self, learner: Learner) -> VarianceResult:
-        terms, gaps = learner.terms, self._gaps_of(learner)
+        terms = learner.terms
+        gaps = self._gaps_of(learner) if self.missing == "available" else None
         scale = learner.deviations() if self.scale else None
-        operator = self._operator_of(learner, scale)
-        n, total = self._wanted(terms.n_features), operator.trace
+        n = self._wanted(terms.n_features)
+        operator = learner.thin_operator(n, scale)
+        total = operator.trace
         whole = isinstance(n, Integral)
         pairs = operator.largest((1.0, 0.0), n if whole else terms.n_features)
         pairs = Eigenpairs(np.maximum(pairs.values, 0.0), pairs.vectors)
@@ -155,7 +156,7 @@ class StreamPCA(TimeEstimator):
         elif not whole:
             shares = np.cumsum(pairs.values / max(total, np.finfo(float).tiny))
             pairs = pairs.first(int(np.searchsorted(shares, n, side="right")) + 1)
-        weight = terms.totals()[0]
+        mean, weight = learner.mean, terms.totals()[0]
         # The mean takes one degree of freedom; weights count as repetitions.
         freedom = weight / (weight - 1.0) if self.center and weight > 1.0 else 1.0
         width = terms.n_features - (0 if gaps is None else len(gaps.unseen))
@@ -163,7 +164,7 @@ class StreamPCA(TimeEstimator):
         noise = max(total - float(pairs.values.sum()), 0.0) / rest if rest > 0 else 0.0
         return VarianceResult(
             pairs,
-            learner.mean,
+            mean,
             scale,
             freedom,
             total,
@@ -206,25 +207,25 @@ class StreamPCA(TimeEstimator):
         return held_out_variance(answer.pairs.values, halves, n_rows, len(answer.mean))
 
     @property
-    def explained_variance_(self) -> Matrix:
+    def explained_variance_(self) -> Float64s:
         """The variance of the data along each component, divided by n - 1 if centred."""
-        return self._shown(self._variances())
+        return self._variances()
 
     def _variances(self) -> Float64s:
         result = self._principal
         return np.asarray(result.pairs.values * result.freedom)
 
     @property
-    def explained_variance_ratio_(self) -> Matrix:
+    def explained_variance_ratio_(self) -> Float64s:
         """The share of the total variance that each component captures."""
         values, total = self._principal.pairs.values, self._principal.total
-        return self._shown(values / total if total > 0 else np.zeros_like(values))
+        return values / total if total > 0 else np.zeros_like(values)
 
     @property
-    def singular_values_(self) -> Matrix:
+    def singular_values_(self) -> Float64s:
         """The singular values of the centred and weighted rows."""
         weight = self._known().ahead().terms.totals()[0]
-        return self._shown(np.sqrt(self._principal.pairs.values * weight))
+        return np.asarray(np.sqrt(self._principal.pairs.values * weight))
 
     @property
     def noise_variance_(self) -> float:
@@ -411,9 +412,9 @@ class StreamPCA(TimeEstimator):
         array([-1.8, -2.2])
         """
         check_is_fitted(self)
-        rows = on_host(as_floats(validated(self, X, reset=False)))
+        rows = as_floats(validated(self, X, reset=False))
         rows = rows if self._map is None else self.features_.transform(rows)
-        seen = np.isfinite(on_host(self.mean_))  # other columns have no values
+        seen = np.isfinite(self.mean_)  # other columns have no values
         result = self._principal
         mean, vectors = result.mean[seen], result.pairs.vectors[seen]
         rows = rows if seen.all() else rows[:, seen]
@@ -423,9 +424,7 @@ class StreamPCA(TimeEstimator):
         scores = np.empty(rows.shape[0])
         step = chunk_rows(rows.shape[1])
         for start in range(0, len(scores), step):
-            block = rows[start : start + step]
-            block = block.toarray() if is_sparse(block) else block
-            centred = (block.astype(np.float64) - mean) / scale
+            centred = (dense(rows[start : start + step]) - mean) / scale
             features = centred @ vectors
             scores[start : start + step] = (features**2 / variances).sum(axis=1)
             if rest > 0:

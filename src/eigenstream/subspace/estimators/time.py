@@ -1,7 +1,7 @@
 """Learning from rows in time order: whole, in chunks, in separate sequences, and merged."""
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from numbers import Integral
@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,7 +22,6 @@ from eigenstream.core.types import (
     Constraints,
     LabelsLike,
     Matrix,
-    Parameters,
     RowsLike,
     WeightsLike,
 )
@@ -57,16 +55,20 @@ from eigenstream.subspace.inference.uncertainty import (
     warned,
 )
 from eigenstream.subspace.solvers.base import FLAG, MATRIX, Need, Problem
-from eigenstream.subspace.solvers.dense import HALVED_MATRICES, Dense, fits_dense
-from eigenstream.subspace.sums.accumulators import Moments
+from eigenstream.subspace.solvers.dense import Dense
+from eigenstream.subspace.sums.base import Sums
 from eigenstream.subspace.sums.gap_moments import GapMoments
 from eigenstream.subspace.sums.learner import Learner, Watcher
 from eigenstream.subspace.sums.propagator import LaggedCovariances
 from eigenstream.subspace.sums.row_moments import RowMoments
 from eigenstream.subspace.sums.terms import TimeTerms
 from eigenstream.subspace.watchers.peaks import Peaks
-from eigenstream.subspace.watchers.sequences import RunMeans
-from eigenstream.subspace.watchers.values import LostInformation, check_squares
+from eigenstream.subspace.watchers.values import (
+    LostInformation,
+    RadiusBound,
+    RunMeans,
+    check_squares,
+)
 
 TimeResult = TypeVar("TimeResult", VarianceResult, SlowResult, DynamicResult)
 
@@ -102,50 +104,41 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
     }
     _SHAPING: ClassVar[tuple[str, ...]] = (*SubspaceEstimator._SHAPING, "missing")
 
-    def _terms(self, width: int) -> TimeTerms:
-        center = self.center is True and self.missing != "available"
-        return TimeTerms(width, lag=self.lag, center=center)
-
     def _problem(self, width: int) -> Problem:
-        terms = self._terms(width)
-        problem = Problem(terms, self._wanted(width), (1.0, 0.0))
-        if self.missing == "available":  # the sums subtract means themselves
-            share = 0.5 if terms.reversible else 0.0
+        return self._problem_of_rows(width)
+
+    def _problem_of_rows(
+        self, width: int, *, reversible: bool = False, bounded: bool = False, **further: Watcher
+    ) -> Problem:
+        """Return the problem of principal components, with further watchers by name."""
+        gaps, centred = self.missing == "available", self.center is True
+        terms = TimeTerms(width, lag=self.lag, center=centred and not gaps, reversible=reversible)
+        sums: Callable[[], Sums] | None = None
+        watchers: dict[str, Watcher] = {"radius": RadiusBound(bounded=bounded)}
+        if gaps:  # the sums subtract means themselves
+            share = 0.5 if reversible else 0.0
             sums = partial(GapMoments, width, self.center, lag=self.lag, earlier_share=share)
-            return replace(problem, sums=sums)
-        if self.center == "sequences":
-            return replace(problem, sums=partial(RowMoments, width, self.center, lag=self.lag))
-        return problem
-
-    def _begin(self, width: int, n_rows: int | None, *calls: Need, sparse: bool = False) -> Learner:
-        learner = super()._begin(width, n_rows, *calls, sparse=sparse)
-        exact = MATRIX in self._solver.abilities and not learner.forgetting
-        if exact and not self._reweighs and fits_dense(width, n_rows, HALVED_MATRICES):
-            learner.halve()
-        return learner
-
-    def _watchers(self, learner: Learner) -> dict[str, Watcher]:
-        watchers = super()._watchers(learner)
-        if self.missing == "available":
-            del watchers["radius"]
-            watchers["gaps"] = LostInformation()
-        if isinstance(learner.sums, Moments) and not learner.forgetting:
-            watchers["peaks"] = Peaks()
-            terms: Any = learner.terms
-            if self.center is True and not terms.reversible:
-                watchers["runs"] = RunMeans(learner.n_features)
-        return watchers
+            watchers = {"gaps": LostInformation()}
+        elif self.center == "sequences":
+            sums = partial(RowMoments, width, self.center, lag=self.lag)
+        else:
+            if centred and not reversible:
+                watchers["runs"] = RunMeans(width)
+            further["peaks"] = Peaks()
+        watchers |= further
+        n_components = self._wanted(width)
+        return Problem(terms, n_components, (1.0, 0.0), sums=sums, watchers=watchers, halved=True)
 
     # ---- tests on the other half of the rows -----------------------------------------------
 
-    def _report(self, fit: Fit | None = None) -> None:
-        super()._report(fit)
+    def _report(self, fit: Fit | None = None) -> Learner:
+        learner = super()._report(fit)
         if not self.lag or fit is None:  # a path of lags shows which time scales may be chance
-            return
-        assert self._learner is not None
-        terms: Any = self._learner.ahead().terms
+            return learner
+        terms: Any = learner.terms
         if terms.n_features <= SMALL or terms.n_velocities < FEW_ROWS * terms.n_features:
             self._add_test(self._answer)
+        return learner
 
     @reads
     def _tested(self) -> Result:
@@ -167,11 +160,6 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         """Return the test of an answer, or None for estimators without one."""
         return None
 
-    def _n_directions(self, width: int) -> int:
-        """Return the number of directions that a feature may combine."""
-        rank = getattr(self, "rank", None)
-        return min(int(rank), width) if isinstance(rank, Integral) else width
-
     def _supported(self, scales: Float64s) -> Float64s:
         """Return time scales, NaN for those that may be chance."""
         test = cast(Any, self._tested()).held_out
@@ -184,15 +172,6 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
                 f"missing='available' cannot be combined with features={self.features!r}, because "
                 "maps need complete rows. Use missing='skip', or impute the values first."
             )
-
-    @property
-    def _reweighs(self) -> bool:
-        """True if velocities have stationary weights, which may be negative."""
-        return False
-
-    def _parameters(self) -> Parameters:
-        complete = "available" if self.missing == "available" else "raise or skip"
-        return super()._parameters() | {"missing": complete}
 
     def _rows(
         self,
@@ -217,10 +196,8 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
 
     # ---- gaps ------------------------------------------------------------------------------
 
-    def _gaps_of(self, learner: Learner) -> Gaps | None:
-        """Return what completes other rows, or None."""
-        if self.missing != "available":
-            return None
+    def _gaps_of(self, learner: Learner) -> Gaps:
+        """Return what completes other rows."""
         return Gaps(learner.operator().reward, np.flatnonzero(~learner.sums.seen))
 
     def _check_gaps(self, learner: Learner) -> None:
@@ -274,8 +251,8 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         self : object
             The fitted estimator.
         """
-        keeper = keeper_of(checkpoint, every, resume)
         self._check_parameters()
+        keeper = keeper_of(checkpoint, every, resume)
         if isinstance(X, LaggedCovariances):
             self._learn_covariances(X)
             return self
@@ -520,12 +497,6 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
 
     # ---- checks ----------------------------------------------------------------------------
 
-    def __sklearn_tags__(self) -> Tags:
-        """Describe the estimator to scikit-learn."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self.missing == "available"
-        return tags
-
     def _check_lengths(self, sequences: list[Chunk]) -> None:
         for sequence in sequences:
             if sequence.rows.shape[0] <= self.lag:
@@ -537,17 +508,18 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
 
     def _check_enough(self, learner: Learner) -> None:
         self._check_terms(learner)
-        seen, width = learner.n_rows - self._skipped.n_rows, learner.terms.n_features
-        if seen < LEAST_ROWS * width and self._skipped.n_rows > MUCH * learner.n_rows:
+        n_rows, width = learner.terms.n_rows, learner.terms.n_features
+        seen = n_rows - self._skipped.n_rows
+        if seen < LEAST_ROWS * width and self._skipped.n_rows > MUCH * n_rows:
             raise ValueError(
-                f"missing='skip' leaves {seen} of {learner.n_rows} rows, fewer than {LEAST_ROWS} "
+                f"missing='skip' leaves {seen} of {n_rows} rows, fewer than {LEAST_ROWS} "
                 f"for each of the {width} columns. Use missing='available', or impute the values."
             )
 
     def _check_terms(self, learner: Learner) -> None:
         """Raise if the learner has too few rows, whatever was skipped."""
         terms: Any = learner.terms
-        n_terms = terms.n_terms
+        n_terms = terms.n_variances
         if not terms.reversible and n_terms == 0 and (terms.age > self.lag or not terms.n_rows):
             raise ValueError("Every row has weight zero or a missing value. Pass other rows.")
         if n_terms == 0 or (terms.n_velocities == 0 and self._penalises(terms.n_features)):
@@ -555,7 +527,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
                 f"No velocity at lag={self.lag} is available after {terms.n_rows} row(s). Pass "
                 "more rows without missing values or weights of zero, or use another lag."
             )
-        self._check_size(learner)
+        learner.check_size()
         if self.missing == "available":
             self._check_gaps(learner)
 

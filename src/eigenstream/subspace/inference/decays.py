@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from eigenstream.core.linalg import Float64s
-from eigenstream.subspace.inference.correlations import autocorrelations_of_moments
+from eigenstream.subspace.inference.held_out import autocorrelations_of_moments
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.operators import MatrixOperator
 

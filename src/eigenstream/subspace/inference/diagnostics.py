@@ -10,8 +10,8 @@ from eigenstream.rows.prepared import reads_rows
 from eigenstream.subspace.estimators.base import SubspaceEstimator
 from eigenstream.subspace.estimators.results import PairResult, answered
 from eigenstream.subspace.estimators.slow_subspace import SlowSubspace
-from eigenstream.subspace.inference.correlations import implied
 from eigenstream.subspace.inference.decays import of_learner
+from eigenstream.subspace.inference.held_out import implied
 from eigenstream.subspace.solvers.base import MATRIX
 from eigenstream.subspace.solvers.frame import Frame
 from eigenstream.subspace.sums.accumulators import Moments

@@ -11,7 +11,6 @@ from eigenstream.core.linalg import row_squares
 from eigenstream.subspace.sums.gap_moments import GapMoments
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.row_moments import RowMoments
-from eigenstream.subspace.watchers.values import RadiusBound
 from eigenstream.theory import (
     Deviation,
     MixingProfile,
@@ -344,7 +343,7 @@ def _radius(learner: Learner, radius: float | None) -> float:
         raise ValueError("All rows are equal, so the bound is undefined. Pass rows that vary.")
     spread = float(np.sqrt(max(operator.trace, 0.0)))
     if radius is None:
-        return float(learner.watcher(RadiusBound).reach(terms.mean))
+        return float(learner.watcher("radius").reach(terms.mean))
     radius = check_number(radius, "radius", above=0)
     if radius < spread:
         raise ValueError(

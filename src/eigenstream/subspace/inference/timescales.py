@@ -20,7 +20,6 @@ from eigenstream.rows.fit import Fit
 from eigenstream.rows.prepared import note_source
 from eigenstream.subspace.estimators.results import Answered, SlowResult, answered
 from eigenstream.subspace.estimators.slow_subspace import SlowSubspace
-from eigenstream.subspace.inference.correlations import implied
 from eigenstream.subspace.inference.decays import (
     ChapmanKolmogorov,
     Decay,
@@ -30,7 +29,7 @@ from eigenstream.subspace.inference.decays import (
     predicted_correlations,
     resolved,
 )
-from eigenstream.subspace.inference.held_out import LEAST_ROWS, HeldOut
+from eigenstream.subspace.inference.held_out import LEAST_ROWS, HeldOut, implied
 from eigenstream.subspace.inference.uncertainty import (
     Estimate,
     RowBlock,

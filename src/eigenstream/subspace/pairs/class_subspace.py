@@ -134,7 +134,7 @@ class ClassSubspace(PairwiseEstimator):
     """
 
     _on_devices, _examples, _sample = True, LabelledRows, Sample
-    _terms = ClassTerms  # type: ignore[assignment]
+    _terms = ClassTerms
     _parameter_constraints: ClassVar[Constraints] = PairwiseEstimator._parameter_constraints | {
         "scale": [FLAG, StrOptions({"auto", "within"})]
     }
@@ -341,7 +341,7 @@ class ClassSubspace(PairwiseEstimator):
                 f"{where} only ({name[1]!r}, n_samples={learner.n_rows}). Pass rows of at least "
                 "two classes."
             )
-        self._check_size(learner)
+        learner.check_size()
 
     # ---- use -------------------------------------------------------------------------------
 

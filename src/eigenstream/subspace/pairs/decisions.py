@@ -12,7 +12,6 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream.core.checks import check_choice, check_number, warn_user
-from eigenstream.core.device import on_host
 from eigenstream.core.linalg import Float64s, row_squares, unit_rows
 from eigenstream.core.types import Array, LabelsLike, Matrix, PairsLike, RowsLike
 from eigenstream.evaluation import pair_risk
@@ -154,9 +153,9 @@ class PairDecisions(Guarded):
         """Return the matrix by which rows are multiplied."""
         check_is_fitted(self)
         learned: Any = self
-        columns = on_host(learned.components_).T
+        columns = learned.components_.T
         scale = getattr(learned, "scale_", None)
-        return np.asarray(columns if scale is None else columns / on_host(scale)[:, None])
+        return np.asarray(columns if scale is None else columns / scale[:, None])
 
     def get_metric(self) -> Callable[..., float]:
         """Return the learned distance as a function of two rows, as metric-learn does.
@@ -180,7 +179,7 @@ class PairDecisions(Guarded):
         0.96
         """
         columns, cosine, learned = self._linear_map(), self._cosine, cast(Any, self)
-        mean = on_host(learned.mean_) if cosine else np.zeros(len(columns))
+        mean = learned.mean_ if cosine else np.zeros(len(columns))
 
         def metric(first: ArrayLike, second: ArrayLike, squared: bool = False) -> float:
             rows = np.array([np.ravel(first), np.ravel(second)], np.float64)

@@ -16,8 +16,14 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh, qr, svd
 
-from eigenstream.core.linalg import Float64s, deviations_of, power_of_two, rounding_of_mean
-from eigenstream.subspace.sums.operators import Eigenpairs, canonical
+from eigenstream.core.linalg import (
+    Eigenpairs,
+    Float64s,
+    canonical,
+    deviations_of,
+    power_of_two,
+    rounding_of_mean,
+)
 
 #: Variances between classes below this share of the variance within count as this share.
 SMALLEST_RATIO = 1e-12

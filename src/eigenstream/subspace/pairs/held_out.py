@@ -17,7 +17,7 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.cluster import KMeans
 
 from eigenstream.core.checks import is_sparse
-from eigenstream.core.linalg import Float64s, deviations_of, row_squares
+from eigenstream.core.linalg import Eigenpairs, Float64s, canonical, deviations_of, row_squares
 from eigenstream.core.types import Matrix
 from eigenstream.rows.chunk import Chunk, Places
 from eigenstream.subspace.pairs.discriminants import Axes, Scatters
@@ -27,7 +27,6 @@ from eigenstream.subspace.solvers.ratio_frame import RatioFrame
 from eigenstream.subspace.sums.accumulators import Moments
 from eigenstream.subspace.sums.block import dense, mean_of
 from eigenstream.subspace.sums.learner import Learner
-from eigenstream.subspace.sums.operators import Eigenpairs, canonical
 from eigenstream.subspace.sums.terms import NOTHING, Parts, Terms
 
 #: The number of sets of classes, or of regions of pairs. A fold holds out two of them.

@@ -123,7 +123,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
     }
 
     _row_word, _examples, _sample = "pair", SignedPairs, PairSample
-    _terms = PairTerms  # type: ignore[assignment]
+    _terms = PairTerms
 
     # ---- learning --------------------------------------------------------------------------
 
@@ -309,7 +309,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
                 "criterion='ratio' divides by the scatter of positive pairs, but no pair is "
                 "positive. Pass pairs with y = +1, or use criterion='difference'."
             )
-        self._check_size(learner)
+        learner.check_size()
 
     # ---- results ---------------------------------------------------------------------------
 

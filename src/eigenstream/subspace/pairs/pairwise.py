@@ -41,7 +41,7 @@ from eigenstream.subspace.pairs.risks import Lazy, TrainingPairs, TrainingRows
 from eigenstream.subspace.pairs.terms import PairSample, Sample
 from eigenstream.subspace.solvers.base import COUNT, CRITERION, FLAG, Problem, Solver
 from eigenstream.subspace.solvers.kernels import Kernel
-from eigenstream.subspace.sums.learner import Learner
+from eigenstream.subspace.sums.learner import Learner, Watcher
 from eigenstream.subspace.watchers.values import RadiusBound
 from eigenstream.theory import RiskBound
 
@@ -110,7 +110,6 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         The distance below which two rows count as the same class.
     """
 
-    _bounded = True
     _parameter_constraints: ClassVar[Constraints] = SubspaceEstimator._parameter_constraints | {
         "eta": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto", "margin_risk"})],
         "n_components": [COUNT, StrOptions({"auto"}), None],
@@ -221,7 +220,10 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         number = self.criterion == "ratio" and not isinstance(self.shrinkage, str)
         shrinkage = float(self.shrinkage) if number else None
         n, sample = self._wanted(width), self._sample(width)
-        return Problem(self._terms(width), n, weights, sample, shrinkage=shrinkage)
+        watchers: dict[str, Watcher] = {"radius": RadiusBound()}
+        return Problem(
+            self._terms(width), n, weights, sample, shrinkage=shrinkage, watchers=watchers
+        )
 
     def _solve(self, learner: Learner) -> PairResult:
         self._forget_counts()
@@ -288,7 +290,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
             return float(np.sqrt(2.0))
         terms: Any = learner.terms
         longest = getattr(terms, "longest", None)
-        diameter = learner.watcher(RadiusBound).diameter if longest is None else longest
+        diameter = learner.watcher("radius").diameter if longest is None else longest
         scale = None if self._answer is None else self._answer.scale
         return float(diameter if scale is None else diameter / scale.min())
 

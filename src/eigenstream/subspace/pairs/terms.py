@@ -17,8 +17,8 @@ from eigenstream.core.storable import storable
 from eigenstream.core.types import Matrix
 from eigenstream.evaluation.base import BLOCK_VALUES
 from eigenstream.rows.chunk import Chunk, Places, joined
-from eigenstream.subspace.sums.block import Block, Part, Shares, mean_of
-from eigenstream.subspace.sums.terms import NOTHING, Center, Parts, Sides, Terms, Weights
+from eigenstream.subspace.sums.block import Block, Center, Part, Shares, mean_of
+from eigenstream.subspace.sums.terms import NOTHING, Parts, Sides, Terms, Weights
 
 
 def chunk_keys(chunk: Chunk) -> tuple[list[tuple[object, object]], Places]:

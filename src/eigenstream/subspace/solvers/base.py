@@ -5,7 +5,7 @@ grid search their names are ``solver__oversampling`` and so on.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
 
@@ -15,7 +15,7 @@ from eigenstream.core.documented import Documented
 from eigenstream.core.types import Constraints, Transformer
 from eigenstream.rows.fit import Fit
 from eigenstream.subspace.sums.base import Sums
-from eigenstream.subspace.sums.learner import Learner
+from eigenstream.subspace.sums.learner import Learner, Watcher
 from eigenstream.subspace.sums.terms import Terms, Weights
 
 #: The abilities of solvers: ``partial_fit``, ``merge``, and solving the sums again for other
@@ -55,6 +55,10 @@ class Problem:
     sums: Callable[[], Sums] | None = None
     #: The shrinkage of ratios, or None for T.
     shrinkage: float | None = None
+    #: The watchers of the rows, by name.
+    watchers: dict[str, Watcher] = field(default_factory=dict)
+    #: True if exact sums are stored for two halves of the rows.
+    halved: bool = False
 
 
 class Solver(Documented):
@@ -75,6 +79,8 @@ class Solver(Documented):
     abilities: ClassVar[frozenset[str]] = frozenset()
     #: The abilities that require two passes or more.
     of_passes: ClassVar[frozenset[str]] = frozenset()
+    #: True if the solver only estimates eigenvalues.
+    estimates: ClassVar[bool] = False
     forgetting: float = 0.0
     passes: int = 1
 

@@ -12,9 +12,11 @@ from sklearn.utils._param_validation import StrOptions
 
 from eigenstream.core.checks import check_flag, check_whole, is_sparse, warn_user
 from eigenstream.core.linalg import (
+    Eigenpairs,
     Float64s,
     Floats,
     blas_threads,
+    canonical,
     orthonormalized,
     principal_angles,
     rounding_of_mean,
@@ -31,7 +33,6 @@ from eigenstream.subspace.sums.accumulators import Moments
 from eigenstream.subspace.sums.base import Sums
 from eigenstream.subspace.sums.block import Block, indices
 from eigenstream.subspace.sums.learner import Learner
-from eigenstream.subspace.sums.operators import Eigenpairs, canonical
 from eigenstream.subspace.sums.terms import NOTHING, VARIANCE, Parts, Terms, TimeTerms, Weights
 
 __all__ = ["Flow", "FlowMonitor", "FlowOperator", "FlowSums", "Inputs"]
@@ -543,7 +544,7 @@ class Flow(Solver):
     """
 
     name = "flow"
-    abilities = frozenset({ADD})
+    abilities, estimates = frozenset({ADD}), True
     _parameter_constraints: ClassVar[Constraints] = {
         "learning_rate": [POSITIVE, StrOptions({"auto"}), Schedule, callable],
         "forgetting": [FRACTION],

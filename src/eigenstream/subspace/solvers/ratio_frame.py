@@ -20,12 +20,12 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.linalg import qr
 
-from eigenstream.core.linalg import Float64s, deviations_of, rounding_of_mean
+from eigenstream.core.linalg import Float64s, deviations_of, largest, rounding_of_mean
 from eigenstream.core.storable import storable
 from eigenstream.subspace.solvers import frame
 from eigenstream.subspace.solvers.frame import BEFORE, START, Frame
 from eigenstream.subspace.sums.block import Block, Part, Shares
-from eigenstream.subspace.sums.operators import MatrixOperator, largest
+from eigenstream.subspace.sums.operators import MatrixOperator
 from eigenstream.subspace.sums.terms import NOTHING, VARIANCE, Parts, Terms, Weights
 
 #: Least penalised directions are those of A - CAUTION * mu * B. Larger values find slow sources of

@@ -68,7 +68,7 @@ class Sketch(Solver):
     """
 
     name = "sketch"
-    abilities = frozenset({ADD, MERGE, RATIOS, ALPHA})
+    abilities, estimates = frozenset({ADD, MERGE, RATIOS, ALPHA}), True
     of_passes = frozenset({RATIOS, ALPHA})
     _parameter_constraints: ClassVar[Constraints] = {
         "oversampling": [POSITIVE],

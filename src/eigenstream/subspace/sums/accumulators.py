@@ -9,13 +9,13 @@ from functools import partial
 
 import numpy as np
 
-from eigenstream.core.device import DeviceArray
-from eigenstream.core.linalg import Float64s, mirrored, rank_update, rounding_of_mean
+from eigenstream.core.device import DeviceArray, on_host
+from eigenstream.core.linalg import LANCZOS_SIZE, Float64s, mirrored, rank_update, rounding_of_mean
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Values
 from eigenstream.subspace.sums.base import Sums
 from eigenstream.subspace.sums.block import Block, Edges, Part, Shares
-from eigenstream.subspace.sums.operators import LANCZOS_SIZE, MatrixOperator, VectorOperator
+from eigenstream.subspace.sums.operators import MatrixOperator, VectorOperator
 from eigenstream.subspace.sums.terms import NOTHING, Parts, Terms, Weights
 
 #: The weights of A alone and of B alone.
@@ -36,24 +36,20 @@ WAITING = 256
 class PartSum:
     """The sum of ``u u^T`` over the terms of a part, stored as vectors while they are few."""
 
+    #: The products of rows on a device, of a ``DeviceSum``. A loaded model has a NumPy array.
+    on_device: Values = None
+
     def __init__(self, n_features: int, most: int | None = None) -> None:
         self.n_features = n_features
         #: A sum of fewer vectors is stored as vectors.
         self.most = n_features // 2 if most is None else most
-        #: The sum as a lower triangle or a matrix on a device, or None if it is stored as vectors.
-        self.total: Values = None
+        #: The sum as a lower triangle, or None if it is stored as vectors.
+        self.total: Float64s | None = None
         self.vectors: list[Float64s] = []
         self.n_vectors = 0
 
     def add(self, block: Block, edges: list[Edges]) -> None:
         """Add the terms of a block."""
-        if block.chunk is not None and isinstance(block.chunk.rows, DeviceArray):
-            for group in edges:
-                if block.on_device(group):
-                    self.total = block.plus_products(group, self.total)
-                else:  # a step between means
-                    self._add_vectors(block.stacked([group]))
-            return
         n, sparse = 0, False
         for group in edges:
             n, sparse = n + group.n, sparse or group.sparse
@@ -82,10 +78,10 @@ class PartSum:
 
     def merge(self, later: "PartSum") -> None:
         """Add another sum."""
-        if isinstance(later.total, DeviceArray):
-            self.total = later.total + self._matrix()
-        elif later.total is not None:
+        if later.total is not None:
             self._matrix()[:] += later.total
+        if later.on_device is not None:
+            self._matrix()[:] += np.tril(on_host(later.on_device))
         for vectors in later.vectors:
             self._add_vectors(vectors)
 
@@ -98,28 +94,62 @@ class PartSum:
     def _add_vectors(self, vectors: Float64s) -> None:
         self.vectors.append(vectors)
         self.n_vectors += len(vectors)
-        if self.n_vectors < (self.most if self.total is None else WAITING):
-            return
-        if isinstance(self.total, DeviceArray):
-            vectors = np.concatenate(self.vectors)
-            self.total = self.total + vectors.T @ vectors
-            self.vectors, self.n_vectors = [], 0
-        else:
+        if self.n_vectors >= (self.most if self.total is None else WAITING):
             self._matrix()
 
     def _matrix(self) -> Float64s:
-        """Return the lower triangle on the host, with all vectors in it."""
+        """Return the lower triangle, with all vectors in it."""
         if self.total is None:
             self.total = np.zeros((self.n_features, self.n_features), order="F")
-        elif isinstance(self.total, DeviceArray):
-            self.total = np.asfortranarray(self.total.toarray())
-        else:  # a sum from a device or a file may have another order
+        else:  # a sum from a file may have another order
             self.total = np.asfortranarray(self.total)
         if self.vectors:
             rank_update(self.total, np.concatenate(self.vectors))
             self.vectors, self.n_vectors = [], 0
-        total: Float64s = self.total
-        return total
+        return self.total
+
+
+@storable(on_device="f8 W W | None?")
+class DeviceSum(PartSum):
+    """The sum of a part that began with rows on a device, whose products stay there.
+
+    Terms of rows on the host, such as steps between means, are added on the host.
+    """
+
+    def add(self, block: Block, edges: list[Edges]) -> None:
+        """Add the terms of a block."""
+        of_host = []
+        for group in edges:
+            ends = block.rows(group.now), block.rows(group.past)
+            if not any(isinstance(rows, DeviceArray) for rows in ends):
+                of_host.append(group)
+                continue
+            apart = ends[0] - ends[1]
+            if group.weights is not None:
+                apart = apart * np.sqrt(group.weights)[:, None]
+            self.on_device = apart.plus_products(self.on_device)
+        if of_host:
+            super().add(block, of_host)
+
+    def squares(self) -> Float64s:
+        """Return the sum of squares of each feature."""
+        squares = super().squares()
+        return squares if self.on_device is None else squares + self.on_device.diagonal()
+
+    def merge(self, later: PartSum) -> None:
+        """Add another sum, on the device if it is there."""
+        if isinstance(later, DeviceSum) and isinstance(self.on_device, DeviceArray):
+            if later.on_device is not None:
+                self.on_device = self.on_device + later.on_device
+            later = copy(later)
+            later.on_device = None
+        super().merge(later)
+
+    def forget(self, share: float) -> None:
+        """Multiply the sum by a share."""
+        super().forget(share)
+        if self.on_device is not None:
+            self.on_device = self.on_device * share
 
 
 @storable(n_features="int=W", sums="dict[PartSum]", most="-")
@@ -136,7 +166,11 @@ class Moments(Sums):
     def add(self, block: Block, terms: Terms) -> None:
         """Add the terms of a block."""
         for part, edges in block.parts.items():
-            self._sum(part).add(block, edges)
+            if part not in self.sums:
+                on_device = block.chunk is not None and isinstance(block.chunk.rows, DeviceArray)
+                kind = DeviceSum if on_device else PartSum
+                self.sums[part] = kind(self.n_features, self.most)
+            self.sums[part].add(block, edges)
 
     def take(self, part: Part, total: Float64s) -> None:
         """Set the sum of a part to a matrix."""
@@ -151,7 +185,10 @@ class Moments(Sums):
     def merge(self, later: "Moments") -> None:
         """Add another accumulator."""
         for part, moment in later.sums.items():
-            self._sum(part).merge(moment)
+            if part in self.sums:
+                self.sums[part].merge(moment)
+            else:
+                self.sums[part] = moment.copied()
 
     def forget(self, share: float) -> None:
         """Multiply all sums by a share."""
@@ -172,8 +209,8 @@ class Moments(Sums):
         """Return A and B, without the held-out parts."""
         closing, mean = terms.closing(held_out), terms.mean
         shares = terms.shares(REWARD, held_out), terms.shares(PENALTY, held_out)
-        device_array = None
-        if self.n_features >= LANCZOS_SIZE and all(p.total is None for p in self.sums.values()):
+        few = self.n_features >= LANCZOS_SIZE
+        if few and all(p.total is None and p.on_device is None for p in self.sums.values()):
             moments = self.copied()  # later rows do not change the operator
             forms = {
                 "reward": partial(moments.symmetric, shares[0], closing),
@@ -182,16 +219,13 @@ class Moments(Sums):
             product = partial(moments.product, sides=shares, closing=closing)
             return VectorOperator(forms, product, self.n_features, rounding_of_mean(mean))
         reward, penalty = self._lower(shares[0], closing), self._lower(shares[1], closing, -1.0)
-        for moment in self.sums.values():
-            device_array = moment.total if isinstance(moment.total, DeviceArray) else device_array
-        sides, floor = (mirrored(reward), mirrored(penalty)), rounding_of_mean(mean)
-        return MatrixOperator(*sides, floor=floor, device_array=device_array)
+        return MatrixOperator(mirrored(reward), mirrored(penalty), floor=rounding_of_mean(mean))
 
     def few_terms(self, terms: Terms) -> list[Float64s]:
         """Return all terms as vectors, or none unless there are fewer than features."""
         vectors: list[Float64s] = []
         for part in self.sums.values():
-            if part.total is not None:
+            if part.total is not None or part.on_device is not None:
                 return []
             vectors += part.vectors
         few = sum(map(len, vectors)) < self.n_features
@@ -256,9 +290,10 @@ class Moments(Sums):
         signed: dict[float, list[Float64s]] = {1.0: [], -1.0: []}
         for part, sums in self.sums.items():
             share = sign * shares.get(part, 0.0)
-            if sums.total is not None and share:
-                on_device = isinstance(sums.total, DeviceArray)
-                total += share * (sums.total.toarray() if on_device else sums.total)
+            if share and sums.total is not None:
+                total += share * sums.total
+            if share and sums.on_device is not None:
+                total += share * np.tril(on_host(sums.on_device))
             if share and sums.vectors:
                 own = np.concatenate(sums.vectors)
                 own *= np.sqrt(abs(share))

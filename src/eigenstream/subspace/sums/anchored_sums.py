@@ -15,10 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from eigenstream.core.device import DeviceArray, on_host
 from eigenstream.core.linalg import Float64s, mirrored, rank_update, weighted_sum
 from eigenstream.core.storable import storable
-from eigenstream.core.types import Matrix, Values
+from eigenstream.core.types import Matrix
 
 Mask = NDArray[np.bool_]
 
@@ -87,8 +86,7 @@ class AnchoredSums:
     def __init__(self, width: int, center: bool | str = True) -> None:
         self.width, self.center = width, center
         #: The lower triangle of the product: about the means of closed runs, else about anchors.
-        #: It is a matrix on a device if the rows are.
-        self.product: Values = np.zeros((width, width), order="F")
+        self.product: Float64s = np.zeros((width, width), order="F")
         #: The weight of the closed runs, and for each column their mean and their weight.
         self.closed = np.zeros((1, 1))
         self.closed_mean, self.closed_weight = np.zeros((2, width))
@@ -103,9 +101,6 @@ class AnchoredSums:
         """Add rows to the last run. Without ``gaps``, no value may be NaN."""
         if len(rows) == 0:
             return
-        if isinstance(rows, DeviceArray):
-            self._add_on_device(rows, weights)
-            return
         rows, weights = _of_positive_weight(rows, weights)
         if len(rows) == 0:
             return
@@ -117,8 +112,6 @@ class AnchoredSums:
         u[lost] = np.where(present, u[lost], 0.0)
         if root is not None:
             u *= root[:, None]
-        if isinstance(self.product, DeviceArray):
-            self.product = np.asfortranarray(on_host(self.product))
         rank_update(self.product, u)
         if len(lost):
             roots = None if root is None else root[lost]
@@ -127,18 +120,6 @@ class AnchoredSums:
         ones[lost] = 0.0  # added above
         sums = np.asarray(weighted_sum(ones, u)[:, None], np.float64)
         self.last.add(sums, np.full((1, 1), ones @ ones))
-
-    def _add_on_device(self, rows: DeviceArray, weights: Float64s | None) -> None:
-        total = float(len(rows)) if weights is None else float(weights.sum())
-        if total == 0.0:
-            return
-        if np.isnan(self.last.anchor).any():
-            self.last.fix_anchor(rows.mean(weights))
-        u = rows - self.last.anchor
-        sums = total * u.mean(weights)
-        u = u if weights is None else u * np.sqrt(weights)[:, None]
-        self.product = u.plus_products(self.product)
-        self.last.add(sums[:, None], np.full((1, 1), total))
 
     def _fix_anchor(self, rows: Float64s) -> None:
         if np.isnan(self.last.anchor).any():
@@ -158,7 +139,7 @@ class AnchoredSums:
 
     def merge(self, later: "AnchoredSums") -> None:
         """Add the sums of later rows, whose first run continues the last one."""
-        self.product += on_host(later.product)
+        self.product += later.product
         self.closed = self.closed + later.closed
         self._close(later.closed_mean, later.closed_weight)
         self._extend(later.last if later.first is None else later.first)
@@ -223,7 +204,7 @@ class AnchoredSums:
 
         It is not positive semidefinite in general if there are gaps.
         """
-        product = on_host(self.product).copy()
+        product = self.product.copy()
         if self.center:
             for run in self._open():
                 product -= run.between()

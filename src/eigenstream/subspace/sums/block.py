@@ -4,6 +4,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from eigenstream.core.checks import is_sparse
-from eigenstream.core.device import DeviceArray, on_host
 from eigenstream.core.linalg import Float64s, rank_update, row_squares, weighted_sum
-from eigenstream.core.types import Matrix, Values
+from eigenstream.core.storable import storable
+from eigenstream.core.types import Matrix
 from eigenstream.rows.chunk import Chunk, Places
 
 #: Terms of one part have a common share in T; see ``Terms.shares``.
@@ -89,7 +90,7 @@ class Block:
         #: The half of the rows that new terms belong to.
         self.half = 0
         #: The running mean of the rows of the block alone, if they are centred.
-        self.own: Any = None
+        self.own: Center | None = None
         self._squares: Float64s | None = None
         #: Indices of rows and their consecutive runs, by the ``id`` of the indices.
         self._runs: dict[int, tuple[Places, Any]] = {}
@@ -125,15 +126,17 @@ class Block:
     def of_half(self, half: int) -> "Block":
         """Return the terms of one half of the rows."""
         block = copy(self)
-        block.edges, block.parts = [edges for edges in self.edges if edges.half == half], {}
-        for edges in block.edges:
-            block.parts.setdefault(edges.part, []).append(edges)
+        block.edges, block.parts = [], {}
+        for edges in self.edges:
+            if edges.half == half:
+                block.edges.append(edges)
+                block.parts.setdefault(edges.part, []).append(edges)
         return block
 
     def scaled(self, units: Float64s) -> "Block":
         """Return the terms of the rows divided by units; infinite units give zeros."""
         block = copy(self)
-        block.pieces = [dense(on_host(piece)) / units for piece in self.pieces]
+        block.pieces = [dense(piece) / units for piece in self.pieces]
         return block
 
     def vectors(self, part: Part) -> Float64s:
@@ -155,14 +158,11 @@ class Block:
         """
         piece, places = self.pieces[edges[0].now[0]], np.flatnonzero(columns)
         pasts = [self.rows(group.past) for group in edges]
-        if isinstance(piece, DeviceArray):
-            sizes = [np.asarray(piece.highest(past), np.float64)[places] for past in pasts]
-        else:
-            # A copy of a few columns takes less time than all of them.
-            few = FEW_COLUMNS * len(places) < len(columns)
-            high, low = _extremes(piece.take(places, axis=1) if few else piece)
-            high, low = (high, low) if few else (high[places], low[places])
-            sizes = [np.maximum(high - past[places], past[places] - low) for past in pasts]
+        # A copy of a few columns takes less time than all of them.
+        few = FEW_COLUMNS * len(places) < len(columns)
+        high, low = _extremes(piece.take(places, axis=1) if few else piece)
+        high, low = (high, low) if few else (high[places], low[places])
+        sizes = [np.maximum(high - past[places], past[places] - low) for past in pasts]
         highest = np.zeros(len(places))
         for group, size in zip(edges, sizes, strict=True):
             weight = 1.0 if group.weights is None else float(group.weights.max())
@@ -171,12 +171,31 @@ class Block:
 
     def stacked(self, edges: list[Edges]) -> Float64s:
         """Return the differences of some terms times the roots of their weights, as a new array."""
-        out = np.empty((sum([group.n for group in edges]), self.n_features))
+        out = np.empty((sum(map(attrgetter("n"), edges)), self.n_features))
         first = 0
         for group in edges:
-            last = first + group.n
-            self._write(group, out[first:last])
-            first = last
+            here = out[first : first + group.n]
+            first += group.n
+            (k, places), (j, places_before) = group.now, group.past
+            piece, before = self.pieces[k], self.pieces[j]
+            runs = None
+            if isinstance(places, np.ndarray) and isinstance(piece, np.ndarray):
+                known = self._runs.get(id(places)) if places_before is None else None
+                runs = _runs(places, places_before) if known is None else known[1]
+            if runs is not None and isinstance(before, np.ndarray):  # slices need no copies
+                for part, of_now, of_past in runs:
+                    np.subtract(piece[of_now], before[of_past], out=here[part], dtype=np.float64)
+            else:
+                now = piece if places is None else piece[places]
+                past = before if places_before is None else before[places_before]
+                if is_sparse(now) and is_sparse(past):  # the difference is often sparser
+                    here[:] = (now - past).toarray()
+                else:
+                    now = now.toarray() if hasattr(now, "toarray") else now
+                    past = past.toarray() if hasattr(past, "toarray") else past
+                    np.subtract(now, past, out=here, dtype=np.float64)
+            if group.weights is not None:
+                here *= np.sqrt(group.weights)[:, None]
         return out
 
     def add_moment(self, edges: list[Edges], total: Float64s) -> None:
@@ -196,17 +215,6 @@ class Block:
         for group in sparse:
             for part in self._in_steps(group):
                 rank_update(total, self.stacked([part]))
-
-    def on_device(self, edges: Edges) -> bool:
-        """Return whether rows of some terms are on a device."""
-        return any(isinstance(self.pieces[k], DeviceArray) for k, _ in (edges.now, edges.past))
-
-    def plus_products(self, edges: Edges, total: Values) -> Values:
-        """Return a total plus the outer products of some terms, on the device of their rows."""
-        apart = self.rows(edges.now) - self.rows(edges.past)
-        if edges.weights is not None:
-            apart = apart * np.sqrt(edges.weights)[:, None]
-        return apart.plus_products(total)
 
     def apply(self, columns: Float64s, shares: Shares) -> Float64s:
         """Return T @ columns for the given shares of the parts in T."""
@@ -280,30 +288,6 @@ class Block:
             n = min(step, edges.n - first)
             yield Edges(edges.part, ends[0], ends[1], weights, n, edges.sparse)
 
-    def _write(self, edges: Edges, out: Float64s) -> None:
-        (k, places), (j, places_before) = edges.now, edges.past
-        piece, before = self.pieces[k], self.pieces[j]
-        runs = None
-        if isinstance(places, np.ndarray) and isinstance(piece, np.ndarray):
-            known = self._runs.get(id(places)) if places_before is None else None
-            runs = _runs(places, places_before) if known is None else known[1]
-        if runs is not None and isinstance(before, np.ndarray):  # slices need no copies
-            for part, here, there in runs:
-                np.subtract(piece[here], before[there], out=out[part], dtype=np.float64)
-            if edges.weights is not None:
-                out *= np.sqrt(edges.weights)[:, None]
-            return
-        now = piece if places is None else piece[places]
-        past = before if places_before is None else before[places_before]
-        if is_sparse(now) and is_sparse(past):  # the difference is often sparser than the rows
-            out[:] = (now - past).toarray()
-        else:
-            now = now.toarray() if hasattr(now, "toarray") else now
-            past = past.toarray() if hasattr(past, "toarray") else past
-            np.subtract(now, past, out=out, dtype=np.float64)
-        if edges.weights is not None:
-            out *= np.sqrt(edges.weights)[:, None]
-
     # ---- sums that need no dense differences -----------------------------------------------
 
     def _add_sparse(self, edges: Edges, total: Float64s) -> bool:
@@ -344,6 +328,53 @@ class Block:
         return np.asarray(product + product.T)
 
 
+@storable(mean="f8 W", weight="number", fixed="bool")
+@dataclass
+class Center:
+    """A running mean, updated chunk by chunk.
+
+    The sum of squares about the final mean is the sum about the mean of each block, plus one term
+    for each step between means. Accumulators therefore need not handle means.
+    """
+
+    mean: Float64s
+    weight: float = 0.0
+    #: True for a mean that does not change: zero, or the mean of an earlier pass.
+    fixed: bool = False
+
+    def add(
+        self, block: Block, part: Part, end: End, weights: Float64s | None, n: int
+    ) -> "Center | None":
+        """Add the terms of n rows of a block about the mean, and return their own mean."""
+        total = float(n if weights is None else weights.sum())
+        if total == 0.0:
+            return None
+        if self.fixed:
+            self.weight += total
+            block.add(part, end, block.row(self.mean), weights)
+            return None
+        own = Center(block.mean(end, weights), total)
+        if n > 1:  # a single row is its own mean
+            block.add(part, end, block.row(own.mean), weights)
+        self.join(block, part, own)
+        return own
+
+    def mixed(self, other: "Center") -> "Center":
+        """Return the mean of two sets of rows."""
+        weight = self.weight + other.weight
+        return Center(self.mean + other.weight / weight * (other.mean - self.mean), weight)
+
+    def join(self, block: Block, part: Part, later: "Center") -> None:
+        """Merge the mean of other rows, and add the term of the step between the means."""
+        total = self.weight + later.weight
+        if self.weight and later.weight and not self.fixed:
+            between = self.weight * later.weight / total
+            block.add(part, block.row(later.mean), block.row(self.mean), between)
+        if total and not self.fixed:
+            self.mean = self.mean + later.weight / total * (later.mean - self.mean)
+        self.weight = total
+
+
 def _runs(now: Places, past: Places | slice | None) -> list[tuple[slice, slice, slice]] | None:
     """Return the runs of consecutive places as slices: of the terms, of both ends of the terms.
 
@@ -379,8 +410,8 @@ def _extremes(rows: Matrix) -> tuple[Float64s, Float64s]:
 
 
 def dense(rows: Matrix) -> Float64s:
-    """Return rows as a dense float64 array."""
-    return np.asarray(rows.toarray() if is_sparse(rows) else rows, np.float64)
+    """Return rows as a dense float64 array on the host."""
+    return np.asarray(rows if isinstance(rows, np.ndarray) else rows.toarray(), np.float64)
 
 
 def indices(where: Places | slice, n: int) -> Places:
@@ -390,13 +421,11 @@ def indices(where: Places | slice, n: int) -> Places:
 
 def mean_of(rows: Matrix, weights: Float64s | None) -> Float64s:
     """Return the weighted mean of rows, dense or sparse, in float64."""
-    if isinstance(rows, DeviceArray):
-        return np.asarray(rows.mean(weights), np.float64)
     if weights is None and not is_sparse(rows):
         return np.asarray(rows.mean(axis=0, dtype=np.float64)).ravel()
     # The mean of a sparse matrix of float32 is summed in float32, whatever its dtype.
     weights = np.ones(rows.shape[0]) if weights is None else weights
     share = weights / weights.sum()
-    if is_sparse(rows) or rows.dtype != np.float64:
-        return np.asarray(rows.T @ share, np.float64)
-    return np.asarray(weighted_sum(share, rows))
+    if isinstance(rows, np.ndarray) and rows.dtype == np.float64:
+        return np.asarray(weighted_sum(share, rows))
+    return np.asarray(share @ rows, np.float64)

@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 from contextlib import nullcontext
 from copy import copy, deepcopy
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar, cast
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
 import numpy as np
 
-from eigenstream.core.checks import is_sparse
-from eigenstream.core.device import DeviceArray
 from eigenstream.core.linalg import (
     Float64s,
     blas_threads,
@@ -21,7 +20,7 @@ from eigenstream.rows.chunk import Chunk, joined
 from eigenstream.rows.fit import Fit
 from eigenstream.subspace.sums.base import Sums
 from eigenstream.subspace.sums.block import Block, Part
-from eigenstream.subspace.sums.terms import NOTHING, Parts, Terms, TimeTerms
+from eigenstream.subspace.sums.terms import NOTHING, Halves, Parts, Terms
 
 if TYPE_CHECKING:
     from eigenstream.subspace.pairs.terms import Sample
@@ -33,14 +32,6 @@ BLOCK_VALUES = 1 << 20
 #: for each other on a busy machine.
 NARROW = 64
 
-#: The number of terms of the first block. More terms leave the second half empty in short series;
-#: fewer terms make blocks that are shorter than the time scales.
-FIRST_TERMS = 32
-
-#: The largest number of rows of a block without a lag. Blocks of more rows may have other classes
-#: if the rows are sorted; blocks of fewer rows resemble their neighbours in time.
-LONGEST = 1024
-
 
 def rows_in_cache(n_features: int) -> int:
     """Return the number of rows in a block of exact sums."""
@@ -49,13 +40,15 @@ def rows_in_cache(n_features: int) -> int:
 
 @storable(warned="bool?")
 class Watcher:
-    """Base of the watchers. An estimator attaches them to its learner in ``_watchers``.
+    """Base of the watchers, which a ``Problem`` has and a learner calls.
 
     The sums and the terms do not depend on them: without watchers a fit has the same answer.
     """
 
-    #: False if blocks of pairs say nothing, because their rows are not consecutive.
-    pairs = True
+    #: False if the watcher needs no blocks, and if it needs none of pairs.
+    sees, pairs = True, True
+    #: True if only the exact sums of all rows have what the warning needs.
+    of_exact_sums = False
     #: True after a warning. A model warns once.
     warned = False
 
@@ -72,71 +65,6 @@ class Watcher:
     def warnings(self, model: Any, learner: "Learner", fit: Fit | None) -> Iterator[str]:
         """Yield the warnings of a fit, None for ``partial_fit`` and for fits of several models."""
         yield from ()
-
-
-KindOfWatcher = TypeVar("KindOfWatcher", bound=Watcher)
-
-
-@storable(terms="TimeTerms", sums="any", begun="int", turn="int | None", leads="bool")
-class Halves:
-    """The half of the rows that waits for its turn, and the row at which it is next.
-
-    Features of one half of a time series can be tested on the other one. Both halves have their own
-    terms and sums, and the sums of all rows are the merge of both.
-
-    The first block has ``max(32, lag)`` terms, and each later one is half as long as all blocks
-    before it, but at most 1,024 rows without a lag. With a lag, blocks therefore exceed any time
-    scale in the end, and each half has between 40 % and 60 % of the terms. A sequence that begins
-    in a block ends in it, unless it is longer than the block.
-    """
-
-    def __init__(self, terms: TimeTerms, sums: Any, *, turning: bool = True) -> None:
-        #: The terms and the sums of the half that waits.
-        self.terms, self.sums = terms, sums
-        #: The rows at which the present block begins and ends; None if it never ends.
-        self.begun = 0
-        self.turn: int | None = terms.lag + max(FIRST_TERMS, terms.lag) if turning else None
-        #: True if the half that waits has the first rows.
-        self.leads = False
-
-    def cuts(self, chunk: Chunk, n_rows: int, age: int, *, by_sequence: bool) -> list[int]:
-        """Return the places in a chunk at which the halves change.
-
-        The chunk follows ``n_rows`` rows, and ``age`` rows of its sequence. Sequences are not cut
-        if sums are taken ``by_sequence``.
-        """
-        places: list[int] = []
-        starts, in_pairs = chunk.starts, chunk.pairs is not None
-        while self.turn is not None and self.turn < n_rows + chunk.n:
-            place = max(self.turn - n_rows, 0)
-            first, end = -age, chunk.n
-            if len(starts):
-                first = int(starts[starts <= place].max(initial=first))
-                end = int(starts[starts > place].min(initial=end))
-            if not in_pairs and first != place:
-                longest = self.turn - self.begun if first + n_rows > self.begun else 0
-                place = end if by_sequence else min(end, max(place, first + longest))
-                if place == chunk.n:
-                    break
-            places.append(place)
-            self.begin(n_rows + place)
-        return places
-
-    def begin(self, n_rows: int) -> None:
-        """Begin a block after ``n_rows`` rows."""
-        self.begun = n_rows
-        if self.turn is not None:
-            n_terms = n_rows - self.terms.lag
-            length = max(n_terms // 2, FIRST_TERMS // 2, self.terms.lag)
-            self.turn = n_rows + (length if self.terms.lag else min(length, LONGEST))
-
-    def change(self, terms: TimeTerms, sums: Any) -> tuple[TimeTerms, Any]:
-        """Store another half, and return this one, which continues the sequence."""
-        self.terms.follow(terms)
-        present = self.terms, self.sums
-        self.terms, self.sums = terms, sums
-        self.leads = not self.leads
-        return present
 
 
 class TermSpan(NamedTuple):
@@ -164,7 +92,6 @@ class TermSpan(NamedTuple):
     further="Learner | None",
     watchers="dict[Watcher]",
     halves="Halves | None?",
-    device_array="-",
     joint="-",
     span="-",
 )
@@ -182,12 +109,10 @@ class Learner:
     #: The half of the rows that waits for its turn, and the learner of both halves.
     halves: Halves | None = None
     joint: "Learner | None" = None
-    #: The span of the terms, if it was read and there are few.
-    span: "TermSpan | None" = None
+    #: The span of the terms, if it was read. False if there are more terms than features.
+    span: "TermSpan | bool | None" = None
     #: The number of rows of positive weight that the sums still need before they start.
     first_rows: int = 0
-    #: An array on the device of the last rows, or None for rows on the host.
-    device_array: DeviceArray | None = None
 
     def __getstate__(self) -> dict[str, object]:
         """Return what a copy or a pickle contains, without what is computed from the sums."""
@@ -225,19 +150,16 @@ class Learner:
         if self.forgetting and not (0.0 < self.forgetting < 1.0 and hasattr(self.sums, "forget")):
             raise ValueError(f"forgetting={self.forgetting:g} does not fit to the sums.")
 
-    def watcher(self, kind: type[KindOfWatcher]) -> KindOfWatcher:
-        """Return the attached watcher of a class."""
-        for each in self.watchers.values():
-            if isinstance(each, kind):
-                return each
-        raise ValueError("A bound needs rows, and the fit was to covariances. Fit to rows.")
+    def watcher(self, name: str) -> Any:
+        """Return an attached watcher."""
+        if name not in self.watchers:
+            raise ValueError("A bound needs rows, and the fit was to covariances. Fit to rows.")
+        return self.watchers[name]
 
     def add(self, chunk: Chunk) -> None:
         """Learn from checked rows that follow the rows seen so far."""
         if (n := chunk.n) == 0:
             return
-        on_device = isinstance(chunk.rows, DeviceArray)
-        self.device_array = chunk.rows.empty() if on_device else None
         if self.sample is not None:
             self.sample.add(chunk)
         if self.waiting and (self.waiting[0].pairs is None) != (chunk.pairs is None):
@@ -255,12 +177,13 @@ class Learner:
             if self.stopped or not (n := chunk.n):
                 return
         if self.block_rows is None:
-            whole_chunk = chunk.pairs is not None or (on_device and chunk.rows.has_float64)
-            whole_chunk |= self.sums.sparse and is_sparse(chunk.rows)
-            step = n if whole_chunk else rows_in_cache(self.terms.n_features)
-            for first in range(0, n, step):
-                self._learn(chunk[first : first + step])
-                if self.stopped:
+            in_cache = isinstance(chunk.rows, np.ndarray) or not self.sums.sparse
+            cut = in_cache and chunk.pairs is None
+            step = rows_in_cache(self.terms.n_features) if cut else n
+            starts = range(0, n, step)
+            for first in starts:
+                self._learn(chunk if len(starts) == 1 else chunk[first : first + step])
+                if self.sums.stopped:
                     break
             return
         if not self.terms.in_time:  # rows of weight 0 have no terms
@@ -332,7 +255,6 @@ class Learner:
                 merged = watcher.merged(other, crossing, self)
                 merged.warned = watcher.warned or other.warned
                 self.watchers[name] = merged
-        self.device_array = later.device_array or self.device_array
         if self.sample is not None and later.sample is not None:
             self.sample.merge(later.sample)
         return self
@@ -371,29 +293,40 @@ class Learner:
         error: float | None = ready.sums.missed(ready.terms)
         return error
 
-    def thin_operator(self, n_components: int = 1, scale: Float64s | None = None) -> Any:
+    def thin_operator(self, n_components: Any = 1, scale: Float64s | None = None) -> Any:
         """Return A and B, in the span of the terms if there are fewer terms than features.
 
         Exact sums of few rows are stored as vectors, and need no D x D matrix. With ``scale``, they
-        are those of the features divided by it. The span has ``n_components`` columns or more.
+        are those of the features divided by it. The span has at least ``n_components`` columns, or
+        one for each term if that is None.
         """
         ready = self.ahead()
-        return ready.scaled_operator(scale, ready.row_span(scale, n_components))
+        least = ready.terms.n_terms if n_components is None else n_components
+        n_least = int(least) if isinstance(least, Integral) else 1
+        return ready.operators_of([ready], scale, n_least)[0]
 
-    def scaled_operator(self, scale: Float64s | None, span: TermSpan | None) -> Any:
-        """Return A and B of features divided by ``scale``, along the columns of a span if given.
+    def half_operators(self, scale: Float64s | None) -> list[Any]:
+        """Return A and B of each half of the rows, along the span of all terms if these are few."""
+        halves = self.each_half
+        return self.ahead().operators_of(halves, scale) if halves else []
 
-        No rows may wait.
-        """
-        if span is None:
-            operator = self.sums.operator(self.terms)
-            return operator if scale is None else operator.scaled(scale, self.mean)
-        inside = self._along(span)
-        operator = inside.sums.operator(inside.terms)
-        operator.basis, operator.zero_outside = span.basis.T, True
-        if scale is not None:
-            operator.floor = rounding_of_mean(self.mean / scale)
-        return operator
+    def operators_of(
+        self, parts: list["Learner"], scale: Float64s | None, n_least: int = 1
+    ) -> list[Any]:
+        """Return A and B of learners of parts of the rows. No rows may wait."""
+        span, operators = self.row_span(scale, n_least), []
+        for part in parts:
+            if span is None:
+                operator = part.sums.operator(part.terms)
+                operator = operator if scale is None else operator.scaled(scale, part.mean)
+            else:
+                inside = part._along(span)
+                operator = inside.sums.operator(inside.terms)
+                operator.basis, operator.zero_outside = span.basis.T, True
+                if scale is not None:
+                    operator.floor = rounding_of_mean(part.mean / scale)
+            operators.append(operator)
+        return operators
 
     def deviations(self, constant: float = 1.0) -> Float64s:
         """Return the standard deviations of the features, and another value for constant ones."""
@@ -418,11 +351,14 @@ class Learner:
         columns. No rows may wait.
         """
         span: Any = self.span
+        if span is False:
+            return None
         same = span is not None and np.array_equal(span.scale, np.asarray(scale))
         if same and span.basis.shape[1] >= n_least:
             return cast(TermSpan, span)
         vectors = self.sums.few_terms(self.terms)
         if not vectors:
+            self.span = False
             return None
         rows = np.concatenate(vectors)
         if scale is not None:
@@ -451,16 +387,13 @@ class Learner:
     @property
     def each_half(self) -> list["Learner"]:
         """The learners of both halves of the rows; none unless both have terms."""
-        if self.halves is None or not (self.terms.tested and self.halves.terms.tested):
-            return []
         waiting = self.halves
+        if waiting is None:
+            return []
+        for terms in (self.terms, waiting.terms):
+            if not (terms.velocity if terms.lag else terms.n_variances):
+                return []
         return [self._with(self.terms, self.sums), self._with(waiting.terms, waiting.sums)]
-
-    def half_operators(self, scale: Float64s | None) -> list[Any]:
-        """Return A and B of each half of the rows, along the span of all terms if these are few."""
-        halves = self.each_half
-        span = self.ahead().row_span(scale) if halves else None
-        return [half.scaled_operator(scale, span) for half in halves]
 
     def expect(self, covariance: Float64s) -> None:
         """Replace rows with gaps by their expected products under a covariance."""
@@ -487,6 +420,12 @@ class Learner:
             return self.ahead().mean
         mean: Float64s = self.sums.mean if self.sums.has_mean else self.terms.mean
         return mean
+
+    def check_size(self) -> None:
+        """Raise if the rows are so small that their squares underflow."""
+        radius: Any = self.watchers.get("radius")
+        if radius is not None:
+            radius.check(self.mean)
 
     @property
     def n_rows(self) -> int:
@@ -519,7 +458,7 @@ class Learner:
                 terms = self._take(part, n_rows)
                 terms.first = n_rows
                 for watcher in self.watchers.values():
-                    if watcher.pairs or part.pairs is None:
+                    if watcher.sees and (watcher.pairs or part.pairs is None):
                         watcher.see(terms, self)
         self.joint = self.span = None
 
@@ -540,8 +479,9 @@ class Learner:
             self._turn()
         block = self.terms.take_in_turn(chunk, cuts, halves.terms)
         if cuts:
-            self.sums.add(block.of_half(0), self.terms)
-            halves.sums.add(block.of_half(1), halves.terms)
+            first, second = block.of_half(0), block.of_half(1)
+            self.sums.add(first, self.terms)
+            halves.sums.add(second, halves.terms)
         else:
             self.sums.add(block, self.terms)
         if len(cuts) % 2:

@@ -4,27 +4,34 @@ import math
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from inspect import signature
 from operator import methodcaller
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh, lapack, qr
-from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh, lobpcg
+from scipy.linalg import qr
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, lobpcg
 
 from eigenstream.core.checks import warn_user
-from eigenstream.core.device import DeviceArray
 from eigenstream.core.linalg import (
+    BESIDE,
+    LANCZOS_SHARE,
+    ROUGH,
+    Eigenpairs,
     Float64s,
-    canonical_signs,
+    by_lanczos,
+    canonical,
     columns_outside,
+    eigenvalues_of,
+    largest,
     length,
     numerical_rank,
     power_of_two,
+    principal_directions,
     reciprocals,
     rounding_of_mean,
+    whitener,
 )
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Parameters, Values
@@ -44,138 +51,12 @@ LEAST_ALPHA = 1e-6
 #: Warn if rounding may change alpha by this share.
 UNSURE = 0.1
 
-#: The number of Lanczos vectors in addition to n_components. More vectors take memory and converge
-#: in fewer passes.
-BESIDE = 60
-
-
-#: Matrices of this size are tried by Lanczos iterations for this share of their eigenpairs, with
-#: this number of restarts at most. LAPACK is as fast for smaller matrices and for flat spectra.
-LANCZOS_SIZE, LANCZOS_SHARE, RESTARTS = 1500, 1 / 20, 8
-
 #: alpha="auto" without a matrix: the largest number of passes over the rows, the vectors beyond
 #: n_components, and the least ratio of columns to vectors. More passes are more accurate.
 ALPHA_PASSES, MORE_VECTORS, LEAST_RATIO = 80, 5, 5
 
 #: The number of random columns that estimate the norm of a matrix.
 PROBES = 8
-
-#: Eigenvalues that differ by this share of the largest one are equal. The search for missing
-#: eigenvalues stops at the relative error ROUGH.
-SAME, ROUGH = 1e-12, 1e-2
-
-#: All eigenpairs of matrices of this size are computed, which is faster than a few of them.
-SMALL = 20
-
-
-@storable(values="f8 d", vectors="f8 W d")
-@dataclass(frozen=True)
-class Eigenpairs:
-    """The largest algebraic eigenvalues, descending, and their eigenvectors as columns."""
-
-    values: Float64s
-    vectors: Float64s
-
-    def first(self, n: int) -> "Eigenpairs":
-        """Return the first ``n`` pairs, and at least one."""
-        return Eigenpairs(self.values[: max(n, 1)], self.vectors[:, : max(n, 1)])
-
-
-def canonical(values: Float64s, vectors: Float64s) -> Eigenpairs:
-    """Return eigenpairs in descending order, with a positive largest entry in each vector."""
-    order = np.argsort(-values, kind="stable")
-    vectors_of_sign = canonical_signs(vectors[:, order])
-    return Eigenpairs(
-        np.asarray(values[order], np.float64), np.asarray(vectors_of_sign, np.float64)
-    )
-
-
-def largest(
-    matrix: Float64s, n_components: int, device_array: DeviceArray | None = None
-) -> Eigenpairs:
-    """Return the eigenpairs of the largest algebraic eigenvalues of a symmetric matrix.
-
-    They are computed on the device of ``device_array``.
-
-    >>> largest(np.diag([1.0, -5.0, 3.0]), 2).values
-    array([3., 1.])
-    """
-    size = len(matrix)
-    unit = power_of_two(float(np.abs(matrix).max(initial=0.0)))
-    if device_array is not None:
-        values, vectors = device_array.eigh(matrix / unit, n_components)
-        return canonical(values * unit, vectors)
-    if size >= LANCZOS_SIZE and n_components <= LANCZOS_SHARE * size:
-        pairs = by_lanczos(lambda columns: matrix @ columns, size, n_components, unit)
-        if pairs is not None:
-            return pairs
-    if n_components >= size or size <= SMALL:
-        values, vectors = np.linalg.eigh(matrix / unit)
-        return canonical(values[-n_components:] * unit, vectors[:, -n_components:])
-    first = size - n_components
-    values, vectors = eigh(matrix / unit, check_finite=False, subset_by_index=(first, size - 1))
-    return canonical(values * unit, vectors)
-
-
-def by_lanczos(
-    product: Callable[[Float64s], Float64s], size: int, n_components: int, unit: float
-) -> Eigenpairs | None:
-    """Return the largest eigenpairs, or None if they do not converge or if some are missing.
-
-    ``product`` multiplies the matrix by a vector. ``unit`` is about the size of its entries.
-    """
-    rng = np.random.default_rng(0)
-
-    def iterated(matvec: Callable[[Float64s], Float64s], n: int, **options: Any) -> Any:
-        operator = LinearOperator((size, size), matvec=matvec, dtype=np.float64)
-        start = rng.standard_normal(size)
-        return eigsh(operator, n, which="LA", v0=start, maxiter=RESTARTS, **options)
-
-    try:
-        values, vectors = iterated(
-            lambda v: product(v) / unit, n_components, ncv=n_components + BESIDE
-        )
-        # Iterations from one vector may miss multiple eigenvalues: look for more of them.
-        rest = iterated(
-            lambda v: product(v) / unit - vectors @ (values * (vectors.T @ v)), 1, tol=ROUGH
-        )[0]
-    except (ArpackNoConvergence, ArpackError):
-        return None
-    if rest[0] > values.min() + SAME * np.abs(values).max():
-        return None
-    return canonical(values * unit, vectors)
-
-
-def eigenvalues_of(matrix: Float64s) -> Float64s:
-    """Return all eigenvalues of a symmetric matrix, ascending."""
-    unit = power_of_two(float(np.abs(matrix).max(initial=0.0)))
-    return np.asarray(np.linalg.eigvalsh(matrix / unit) * unit)
-
-
-def whitener(matrix: Float64s, rounding: float, floor: float = 0.0) -> Float64s:
-    """Return W with ``W^T matrix W = I`` on the range of a positive semidefinite matrix."""
-    unit = power_of_two(float(np.abs(matrix).max(initial=0.0)))
-    matrix = matrix / unit
-    # If no eigenvalue is dropped, Cholesky is more accurate in directions of small variance.
-    least = max(rounding * float(np.abs(matrix).sum(axis=0).max(initial=0.0)), floor / unit)
-    if lapack.dpotrf(matrix - least * np.eye(len(matrix)), lower=1)[1] == 0:
-        inverse = lapack.dtrtri(lapack.dpotrf(matrix, lower=1)[0], lower=1)[0]
-        return np.asarray(inverse.T / np.sqrt(unit))
-    values, vectors = np.linalg.eigh(matrix)
-    kept = values > max(rounding * values[-1], floor / unit, 0.0)
-    return np.asarray(vectors[:, kept] / np.sqrt(values[kept] * unit))
-
-
-def principal_directions(matrix: Float64s, rank: int | float) -> Float64s:
-    """Return the eigenvectors of the largest eigenvalues of a covariance, in ascending order.
-
-    ``rank`` is their number, or the smallest share of the variance that they capture.
-    """
-    values, vectors = np.linalg.eigh(matrix)
-    if isinstance(rank, float):
-        shares = np.cumsum(np.maximum(values[::-1], 0.0)) / (float(np.trace(matrix)) or 1.0)
-        rank = int(np.searchsorted(shares, rank, side="right")) + 1
-    return np.asarray(vectors[:, -int(rank) :])
 
 
 class Operator(ABC):
@@ -213,8 +94,6 @@ class MatrixOperator(Operator):
     zero_outside = False
     #: The weights in use, or None.
     weights: Weights | None = None
-    #: A sum on the device that computes the eigenpairs, or None for the host.
-    device_array: DeviceArray | None = None
 
     def __init__(
         self,
@@ -225,7 +104,6 @@ class MatrixOperator(Operator):
         trace: float | None = None,
         penalty_trace: float | None = None,
         floor: float = 0.0,
-        device_array: DeviceArray | None = None,
     ) -> None:
         self.reward, self.penalty, self.basis = reward, penalty, basis
         self.trace = np.trace(reward).item() if trace is None else trace
@@ -235,7 +113,6 @@ class MatrixOperator(Operator):
         self.floor = floor
         #: The relative size of eigenvalues that may be rounding errors.
         self.rounding = (len(reward) + 100) * float(np.finfo(np.float64).eps)
-        self.device_array = device_array
 
     def matrix(self, weights: Weights | None = None) -> Float64s:
         """Return T, by default at the weights in use."""
@@ -246,7 +123,7 @@ class MatrixOperator(Operator):
 
     def largest(self, weights: Weights, n_components: int) -> Eigenpairs:
         """Return the largest eigenpairs of T."""
-        pairs = largest(self.matrix(weights), n_components, self.device_array)
+        pairs = largest(self.matrix(weights), n_components)
         if self.basis is None:
             return pairs
         vectors = self.basis.T @ pairs.vectors
@@ -288,7 +165,7 @@ class MatrixOperator(Operator):
         n = min(n_components, white.shape[1])
         if n == 0:
             return 1.0, 0.0
-        pairs = largest(white.T @ self.reward @ white, n, self.device_array)
+        pairs = largest(white.T @ self.reward @ white, n)
         v = white @ pairs.vectors[:, -1]
         error = float(v @ v * self.rounding * np.abs(total).sum(axis=0).max())
         return float(np.clip(1.0 - pairs.values[-1], 0.0, 1.0)), error
@@ -304,7 +181,7 @@ class MatrixOperator(Operator):
         if n == 0:
             width = len(self.reward) if self.basis is None else self.basis.shape[1]
             return Eigenpairs(np.empty(0), np.empty((width, 0)))
-        pairs = largest(white.T @ self.reward @ white, n, self.device_array)
+        pairs = largest(white.T @ self.reward @ white, n)
         vectors = white @ pairs.vectors
         return canonical(pairs.values, vectors if self.basis is None else self.basis.T @ vectors)
 
@@ -318,12 +195,7 @@ class MatrixOperator(Operator):
             width = size if self.basis is None else self.basis.shape[1]
         level = share * self.penalty_trace / max(width, 1)
         penalty = (1.0 - share) * self.penalty + level * np.eye(size)
-        how: Parameters = {
-            "basis": self.basis,
-            "floor": self.floor,
-            "device_array": self.device_array,
-        }
-        return MatrixOperator(self.reward, penalty, **how)
+        return MatrixOperator(self.reward, penalty, basis=self.basis, floor=self.floor)
 
     def principal(self, rank: int | float) -> "MatrixOperator":
         """Return the operator along the first principal directions of A.
@@ -340,13 +212,11 @@ class MatrixOperator(Operator):
         floor = rounding_of_mean(mean / scale)
         if self.basis is None:
             reward, penalty = (m / scale / scale[:, None] for m in (self.reward, self.penalty))
-            return MatrixOperator(reward, penalty, floor=floor, device_array=self.device_array)
+            return MatrixOperator(reward, penalty, floor=floor)
         columns, turn = qr((self.basis / scale).T, mode="economic")
         reward, penalty = (turn @ m @ turn.T for m in (self.reward, self.penalty))
         basis = np.asarray(columns.T, np.float64)
-        scaled = MatrixOperator(
-            reward, penalty, basis=basis, floor=floor, device_array=self.device_array
-        )
+        scaled = MatrixOperator(reward, penalty, basis=basis, floor=floor)
         scaled.zero_outside = self.zero_outside
         return scaled
 

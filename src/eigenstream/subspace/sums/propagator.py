@@ -23,10 +23,10 @@ from eigenstream.core.linalg import (
     canonical_signs,
     deviations_of,
     rounding_of_mean,
+    whitener,
 )
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Matrix
-from eigenstream.subspace.sums.operators import whitener
 
 Complexes = NDArray[np.complex128]
 

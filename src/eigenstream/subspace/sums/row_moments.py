@@ -6,7 +6,6 @@ from typing import Self
 import numpy as np
 
 from eigenstream.core.checks import is_sparse
-from eigenstream.core.device import DeviceArray
 from eigenstream.core.linalg import Float64s, rounding_of_mean
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Matrix
@@ -103,9 +102,7 @@ class PairMoments(RowMoments):
         if edges.part != VELOCITY:
             return
         now, past = (_dense_rows(block, end) for end in (edges.now, edges.past))
-        later = _differences(now, past)
-        on_device = isinstance(later, DeviceArray)
-        rows = later.beside(past) if on_device else np.hstack([past, later], dtype=np.float64)
+        rows = np.hstack([past, _differences(now, past)], dtype=np.float64)
         self.parts[PAIR].add(rows, edges.weights, gaps=False)
 
     def covariances(self, lag: int) -> LaggedCovariances:
@@ -142,6 +139,4 @@ def _dense_rows(block: Block, end: End) -> Matrix:
 
 def _differences(now: Matrix, past: Matrix) -> Matrix:
     """Return differences of rows in float64."""
-    if isinstance(now, DeviceArray) or isinstance(past, DeviceArray):
-        return now - past
     return np.subtract(now, past, dtype=np.float64)

@@ -8,15 +8,14 @@ share in T. Other weights, held-out classes and held-out pairs are other shares 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
 from eigenstream.core.linalg import Float64s, rounding_of_mean
 from eigenstream.core.storable import storable
 from eigenstream.rows.chunk import Chunk, Places, joined
-from eigenstream.subspace.sums.block import Block, End, Part, Shares, negative
+from eigenstream.subspace.sums.block import Block, Center, End, Part, Shares, negative
 
 #: The weights (reward, penalty) of T = reward * A - penalty * B.
 Weights = tuple[float, float]
@@ -25,53 +24,6 @@ Parts = frozenset[Part]
 Sides = list[tuple[Shares, float]]
 
 NOTHING: Parts = frozenset()
-
-
-@storable(mean="f8 W", weight="number", fixed="bool")
-@dataclass
-class Center:
-    """A running mean, updated chunk by chunk.
-
-    The sum of squares about the final mean is the sum about the mean of each block, plus one term
-    for each step between means. Accumulators therefore need not handle means.
-    """
-
-    mean: Float64s
-    weight: float = 0.0
-    #: True for a mean that does not change: zero, or the mean of an earlier pass.
-    fixed: bool = False
-
-    def add(
-        self, block: Block, part: Part, end: End, weights: Float64s | None, n: int
-    ) -> "Center | None":
-        """Add the terms of n rows of a block about the mean, and return their own mean."""
-        total = float(n if weights is None else weights.sum())
-        if total == 0.0:
-            return None
-        if self.fixed:
-            self.weight += total
-            block.add(part, end, block.row(self.mean), weights)
-            return None
-        own = Center(block.mean(end, weights), total)
-        if n > 1:  # a single row is its own mean
-            block.add(part, end, block.row(own.mean), weights)
-        self.join(block, part, own)
-        return own
-
-    def mixed(self, other: "Center") -> "Center":
-        """Return the mean of two sets of rows."""
-        weight = self.weight + other.weight
-        return Center(self.mean + other.weight / weight * (other.mean - self.mean), weight)
-
-    def join(self, block: Block, part: Part, later: "Center") -> None:
-        """Merge the mean of other rows, and add the term of the step between the means."""
-        total = self.weight + later.weight
-        if self.weight and later.weight and not self.fixed:
-            between = self.weight * later.weight / total
-            block.add(part, block.row(later.mean), block.row(self.mean), between)
-        if total and not self.fixed:
-            self.mean = self.mean + later.weight / total * (later.mean - self.mean)
-        self.weight = total
 
 
 @storable(n_features="int=W", n_rows="int")
@@ -160,6 +112,8 @@ class Terms(ABC):
 
 
 VARIANCE, VELOCITY = "variance", "velocity"
+#: The ends of some velocities, their weights and their number.
+Velocities = tuple[End, End, Float64s | None, int]
 #: The parts of the terms of negative weight.
 NEGATIVE_VARIANCE, NEGATIVE_VELOCITY = map(negative, (VARIANCE, VELOCITY))
 
@@ -216,21 +170,23 @@ class TimeTerms(Terms):
         if chunk.pairs is not None:
             return self._take_pairs(chunk, chunk.pairs, cuts, halves)
         n, breaks = chunk.n, chunk.starts
-        if not self._begun:
+        if not self.n_rows and not self.age:  # not begun, also by other terms
             breaks = breaks[breaks > 0]
         ages = np.arange(n) + self.age
         for start in breaks:
             ages[start:] = np.arange(n - start)
         if self.unbroken and self.head.n < self.lag:
             end = min(int(breaks[0]) if len(breaks) else n, self.lag - self.head.n)
-            self.head = joined([self.head, chunk[:end]]).copied()
+            first_rows = chunk[:end].copied()
+            self.head = joined([self.head, first_rows]) if self.head.n else first_rows
         block = Block(self.n_features, chunk.rows, self.tail.rows)
         block.begins = 0 in breaks
         for block.half, now in enumerate(_by_half(np.flatnonzero(ages >= self.lag), cuts)):
             halves[block.half]._add(block, chunk, now)
         self.age = int(ages[-1]) + 1 if n else self.age
         self.unbroken = self.unbroken and len(breaks) == 0
-        self._remember(chunk)
+        if self.lag and n:
+            self._remember(chunk)
         return block
 
     def _take_pairs(
@@ -242,61 +198,63 @@ class TimeTerms(Terms):
         for block.half, places in enumerate(_by_half(np.arange(chunk.n), cuts)):
             terms, (past, now) = halves[block.half], pairs[places].T
             weights = None if chunk.weights is None else chunk.weights[places]
-            if not self.reversible:
-                terms._add_variances(block, (0, now), weights, len(now))
-            terms._add_velocities(block, (0, now), (0, past), weights, len(now))
+            velocities = [((0, now), (0, past), weights, len(now))]
+            terms._add_terms(block, (0, now), weights, len(now), velocities)
         self.age, self.unbroken = 0, False
         return block
 
     def _add(self, block: Block, chunk: Chunk, now: Places) -> None:
         """Add the terms of some rows of a chunk."""
-        if not self.reversible:
-            weights = None if chunk.weights is None else chunk.weights[now]
-            own = self._add_variances(block, (0, as_slice(now)), weights, len(now))
-            if own is not None:
-                block.own = own if block.own is None else own.mixed(block.own)
-        if not self.lag:
-            return
-        first = int(np.searchsorted(now, self.lag))  # the earlier rows are in the chunk from here
+        velocities: list[Velocities] = []
+        # The earlier rows are in the chunk from this place on.
+        first = int(np.searchsorted(now, self.lag)) if self.lag else len(now)
         for k, here, earlier, past in (
             (0, now[first:], chunk, now[first:] - self.lag),
             (1, now[:first], self.tail, now[:first] - self.lag + self.tail.n),
         ):
-            if len(here):
+            if len(here) and self.lag:
                 weights = None
                 if chunk.weights is not None or earlier.weights is not None:
                     weights = _pair_weights(chunk, here, earlier, past)
-                ends = (0, as_slice(here)), (k, as_slice(past))
-                self._add_velocities(block, *ends, weights, len(here))
+                velocities.append(((0, as_slice(here)), (k, as_slice(past)), weights, len(here)))
+        weights = None if chunk.weights is None else chunk.weights[now]
+        own = self._add_terms(block, (0, as_slice(now)), weights, len(now), velocities)
+        if own is not None:
+            block.own = own if block.own is None else own.mixed(block.own)
 
-    def _add_variances(
-        self, block: Block, end: End, weights: Float64s | None, n: int
+    def _add_terms(
+        self,
+        block: Block,
+        end: End,
+        weights: Float64s | None,
+        n: int,
+        velocities: list[Velocities],
     ) -> Center | None:
-        self.n_variances += n if weights is None else int(np.count_nonzero(weights))
-        return self.center.add(block, VARIANCE, end, weights, n)
-
-    def _add_velocities(
-        self, block: Block, now: End, past: End, weights: Float64s | None, n: int
-    ) -> None:
-        block.add(VELOCITY, now, past, weights)
-        self.velocity += float(n if weights is None else weights.sum())
-        self.n_velocities += n if weights is None else int(np.count_nonzero(weights))
-        for end in (now, past) if self.reversible else ():
-            self._add_variances(block, end, weights, n)
+        """Add the variance terms of rows and some velocities, and return the mean of the rows."""
+        own = None
+        if not self.reversible:
+            self.n_variances += n if weights is None else int(np.count_nonzero(weights))
+            own = self.center.add(block, VARIANCE, end, weights, n)
+        for now, past, w, n_steps in velocities:
+            block.add(VELOCITY, now, past, w)
+            self.velocity += float(n_steps if w is None else w.sum())
+            n_positive = n_steps if w is None else int(np.count_nonzero(w))
+            self.n_velocities += n_positive
+            for row in (now, past) if self.reversible else ():
+                self.n_variances += n_positive
+                self.center.add(block, VARIANCE, row, w, n_steps)
+        return own
 
     def _remember(self, chunk: Chunk) -> None:
         """Store the last rows of the current sequence."""
         keep = min(self.lag, self.age)
-        if not self.lag or not chunk.n:
-            return
-        recent = chunk if chunk.n >= keep else joined([self.tail, chunk])
+        recent = chunk if chunk.n >= keep else joined([self.tail, chunk.copied()])
         last = recent.chosen(slice(recent.n - keep, recent.n))
         self.tail = last.copied()
 
     def _join(self, later: "TimeTerms", new_sequence: bool) -> Block:
-        head = later.head
+        head, begun = later.head, self.n_rows > 0 or self.age > 0
         block = Block(self.n_features, head.rows, self.tail.rows)
-        begun = self._begun
         meets = bool(begun and later.n_rows)
         block.begins = meets and new_sequence
         follows = meets and not new_sequence and self.lag > 0
@@ -320,11 +278,6 @@ class TimeTerms(Terms):
         if follows and not later.unbroken:
             self.unbroken = False
         return block
-
-    @property
-    def _begun(self) -> bool:
-        """True after the first rows, also if those are the rows of other terms."""
-        return self.n_rows > 0 or self.age > 0
 
     def copied(self) -> "TimeTerms":
         """Return a copy, which may change without changing these terms."""
@@ -391,14 +344,81 @@ class TimeTerms(Terms):
         return self.n_variances
 
     @property
-    def tested(self) -> bool:
-        """True if features can be tested on these terms: if there are velocities, or no lag."""
-        return self.velocity > 0.0 if self.lag else self.n_variances > 0
-
-    @property
     def plain(self) -> bool:
         """True if all terms have weight 1."""
         return self.center.weight == self.n_variances == self.n_velocities == self.velocity
+
+
+#: The number of terms of the first block. More terms leave the second half empty in short series;
+#: fewer terms make blocks that are shorter than the time scales.
+FIRST_TERMS = 32
+
+#: The largest number of rows of a block without a lag. Blocks of more rows may have other classes
+#: if the rows are sorted; blocks of fewer rows resemble their neighbours in time.
+LONGEST = 1024
+
+
+@storable(terms="TimeTerms", sums="any", begun="int", turn="int | None", leads="bool")
+class Halves:
+    """The half of the rows that waits for its turn, and the row at which it is next.
+
+    Features of one half of a time series can be tested on the other one. Both halves have their own
+    terms and sums, and the sums of all rows are the merge of both.
+
+    The first block has ``max(32, lag)`` terms, and each later one is half as long as all blocks
+    before it, but at most 1,024 rows without a lag. With a lag, blocks therefore exceed any time
+    scale in the end, and each half has between 40 % and 60 % of the terms. A sequence that begins
+    in a block ends in it, unless it is longer than the block.
+    """
+
+    def __init__(self, terms: TimeTerms, sums: Any, *, turning: bool = True) -> None:
+        #: The terms and the sums of the half that waits.
+        self.terms, self.sums = terms, sums
+        #: The rows at which the present block begins and ends; None if it never ends.
+        self.begun = 0
+        self.turn: int | None = terms.lag + max(FIRST_TERMS, terms.lag) if turning else None
+        #: True if the half that waits has the first rows.
+        self.leads = False
+
+    def cuts(self, chunk: Chunk, n_rows: int, age: int, *, by_sequence: bool) -> list[int]:
+        """Return the places in a chunk at which the halves change.
+
+        The chunk follows ``n_rows`` rows, and ``age`` rows of its sequence. Sequences are not cut
+        if sums are taken ``by_sequence``.
+        """
+        places: list[int] = []
+        starts, in_pairs, lag = chunk.starts, chunk.pairs is not None, self.terms.lag
+        while self.turn is not None and self.turn < n_rows + chunk.n:
+            place = max(self.turn - n_rows, 0)
+            first, end = -age, chunk.n
+            if len(starts):
+                first = int(starts[starts <= place].max(initial=first))
+                end = int(starts[starts > place].min(initial=end))
+            if not in_pairs and first != place:
+                longest = self.turn - self.begun if first + n_rows > self.begun else 0
+                place = end if by_sequence else min(end, max(place, first + longest))
+                if place == chunk.n:
+                    break
+            places.append(place)
+            self.begun = n_rows + place
+            length = max((self.begun - lag) // 2, FIRST_TERMS // 2, lag)
+            self.turn = self.begun + (length if lag else min(length, LONGEST))
+        return places
+
+    def begin(self, n_rows: int) -> None:
+        """Begin a block after ``n_rows`` rows."""
+        self.begun, lag = n_rows, self.terms.lag
+        if self.turn is not None:
+            length = max((n_rows - lag) // 2, FIRST_TERMS // 2, lag)
+            self.turn = n_rows + (length if lag else min(length, LONGEST))
+
+    def change(self, terms: TimeTerms, sums: Any) -> tuple[TimeTerms, Any]:
+        """Store another half, and return this one, which continues the sequence."""
+        self.terms.follow(terms)
+        present = self.terms, self.sums
+        self.terms, self.sums = terms, sums
+        self.leads = not self.leads
+        return present
 
 
 REWARDED, PENALISED = "rewarded", "penalised"

@@ -4,13 +4,13 @@ import warnings
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import orth
 
-from eigenstream.core.device import on_host
 from eigenstream.core.linalg import Float64s, principal_angles, reciprocals
 from eigenstream.core.storable import storable
 from eigenstream.rows.chunk import Places
@@ -23,12 +23,16 @@ from eigenstream.subspace.sums.operators import MatrixOperator
 from eigenstream.subspace.sums.terms import NOTHING, VARIANCE, VELOCITY, Parts, Terms, TimeTerms
 from eigenstream.subspace.watchers.values import NEAR
 
-#: Blocks that hold this share of a column's sum of squares, and this multiple of the earlier mean
-#: square, are searched. Smaller values take more time.
-SHARE, GROWTH = 1 / 8, 1.5
+#: Blocks that hold this share of a column's sum of squares are searched. Smaller values take more
+#: time.
+SHARE = 1 / 8
 
-#: A block is searched for rows only if a value holds this share of its column. Smaller values take
-#: more time.
+#: A column is searched unless about SAMPLE rows of a block, or one of LEAST_STEP rows, explain its
+#: sum of squares up to this factor. Factors nearer to 1 take more time, smaller ones miss rows.
+SAMPLE, LEAST_STEP, EXPLAINED = 256, 4, 0.75
+
+#: A block with a long row is searched only if a value holds this share of its column. Smaller
+#: values take more time.
 LEAST_VALUE = 1 / 100
 
 #: The number of rows that are noted in a block, and in all.
@@ -40,9 +44,6 @@ LEAST_BLOCK = 256
 #: All columns of the first block are searched if the square of a row is this multiple of the mean.
 #: Smaller values take more time, larger ones miss rows of huge size.
 LONG = 16.0
-
-#: The first block has no earlier rows. This share of its rows is compared with the others.
-EARLY = 1 / 8
 
 #: Warn if rows of huge size turn the subspace by more than this angle, in radians, in fits of at
 #: least this number of rows. Rows of fewer, or smaller angles, occur by chance.
@@ -102,7 +103,7 @@ class Peaks(Watcher):
     The sums without these rows show whether they decide the answer. Files do not store the rows.
     """
 
-    pairs = False
+    pairs, of_exact_sums = False, True
 
     def __init__(self) -> None:
         self.peaks: list[Peak] = []
@@ -117,12 +118,23 @@ class Peaks(Watcher):
     def see(self, block: Block, learner: Learner) -> None:
         """Note the largest rows of a block if its sums of squares are large."""
         edges = block.parts.get(VARIANCE, [])
-        if sum([group.n for group in edges]) >= LEAST_BLOCK:
-            before, after = self.squares, learner.squares(VARIANCE)
-            self.squares = after
-            suspects = _suspects(block, edges, after)
-            if suspects.any():
-                self.find(block, edges, before, after, block.first, suspects)
+        # Steps between means have a single row. Only NumPy arrays are searched.
+        groups = []
+        for group in edges:
+            if group.now[1] is not None and isinstance(block.pieces[group.now[0]], np.ndarray):
+                groups.append(group)
+        if groups and sum(map(attrgetter("n"), edges)) >= LEAST_BLOCK:
+            after = learner.squares(VARIANCE)
+            added, self.squares = after - self.squares, after
+            if self.peaks:
+                noted = np.sum([peak.squares for peak in self.peaks], axis=0)
+                after = np.maximum(after - noted, added)
+            large, explained = added > SHARE * after, _explained(block, edges)
+            unlike = (explained < EXPLAINED * added) | (explained * EXPLAINED > added)
+            if not block.first and large.any() and _has_long_row(block, groups):
+                self._search(block, groups, large, added, after, LEAST_VALUE)
+            elif (unlike & large).any():
+                self._search(block, groups, unlike & large, added, after, HUGE / 4)
         if self.peaks:
             self.follow(block, block.parts.get(VELOCITY, []), block.first)
 
@@ -164,40 +176,30 @@ class Peaks(Watcher):
                 "times as long as the median row, after centring."
             )
 
-    def find(
+    def _search(
         self,
         block: Block,
-        edges: list[Edges],
-        before: Any,
+        groups: list[Edges],
+        columns: NDArray[np.bool_],
+        added: Float64s,
         after: Float64s,
-        n_rows: int,
-        among: Any = True,
+        least: float,
     ) -> None:
-        """Note the largest rows of a block if its sums of squares are large.
+        """Note the largest rows of a block if a value holds the least share of its column.
 
-        ``before`` and ``after`` are the sums of squares without and with the block, which follows
-        ``n_rows`` rows. ``among`` is True for the columns to search.
+        ``added`` and ``after`` are the sums of squares of the block and of all rows.
         """
-        added = after - before
-        noted = np.sum([peak.squares for peak in self.peaks], axis=0)
-        before, after = np.maximum(before - noted, 0.0), np.maximum(after - noted, added)
-        usual = GROWTH * sum([group.n for group in edges]) / max(n_rows, 1) * before
-        large = (added > SHARE * after) & (added > usual) & among
-        # Steps between means have a single row.
-        groups = [group for group in edges if group.now[1] is not None and not group.sparse]
-        if not large.any() or not groups:
-            return
         units = reciprocals(added)
-        if (block.highest(groups, large) * units[large]).max() < LEAST_VALUE:
+        if (block.highest(groups, columns) * units[columns]).max() < least:
             return
         for group in groups:
             squares = block.stacked([group]) ** 2
             shares = squares @ units
-            rows, numbers = block.rows(group.now), _row_numbers(block, group.now, n_rows)
+            rows, numbers = block.rows(group.now), _row_numbers(block, group.now, block.first)
             sizes = _sizes(squares, reciprocals(after))
             for i in np.argsort(-shares)[:N_PEAKS]:
                 weight = 1.0 if group.weights is None else float(group.weights[i])
-                values = np.array(on_host(rows[i : i + 1])[0], np.float64)
+                values = np.array(rows[i], np.float64)
                 of_row = values, weight, float(shares[i]), squares[i].copy(), float(sizes[i])
                 self.peaks.append(Peak(int(numbers[i]), *of_row))
         self._keep(self.peaks)
@@ -269,31 +271,35 @@ class Peaks(Watcher):
         return np.array([peak.values for peak in self.peaks]) - terms.mean
 
 
-def _suspects(block: Block, edges: list[Edges], after: Float64s) -> NDArray[np.bool_]:
-    """Return True for the columns of a first block that may have values of huge size.
-
-    ``after`` has the sums of squares of the columns. A row that is long in all columns together
-    makes all of them suspect. So are those of later blocks, which have earlier rows to compare.
-    """
-    everywhere = np.ones(len(after), bool)
-    if block.first:
-        return everywhere
-    rows, past = block.pieces[0], block.rows(edges[0].past)
-    if not isinstance(rows, np.ndarray) or rows.ndim != 2 or past.ndim != 1:
-        return everywhere
-    for group in edges:
-        if group.weights is not None and group.now[1] is not None:
-            return everywhere
-    mean, squares = past if block.own is None else block.own.mean, block.row_squares()
+def _has_long_row(block: Block, groups: list[Edges]) -> bool:
+    """Return whether a row is long in all columns together, or may be so."""
+    for group in groups:
+        if group.now[0] or group.weights is not None:
+            return True
+    rows, squares = block.pieces[0], block.row_squares()
+    mean = block.pieces[groups[0].past[0]] if block.own is None else block.own.mean
     if mean @ mean > NEAR * squares.mean():
         squares = squares - 2.0 * (rows @ mean) + mean @ mean
-    if squares.max() > LONG * squares.mean():
-        return everywhere
-    n = int(EARLY * len(rows))
-    first = rows[:n] - mean
-    early = np.einsum("ij,ij->j", first, first) / n
-    later = np.maximum(after - n * early, 0.0) / (len(rows) - n)
-    return np.asarray((later > GROWTH * early) | (early > GROWTH * later))
+    return bool(squares.max() > LONG * squares.mean())
+
+
+def _explained(block: Block, edges: list[Edges]) -> Float64s:
+    """Return the sums of squares of the columns, estimated from a sample of the rows."""
+    total = np.zeros(block.n_features)
+    for group in edges:
+        (k, where), past = group.now, block.pieces[group.past[0]]
+        step, weights = max(group.n // SAMPLE, LEAST_STEP), group.weights
+        if where is None:
+            sample = block.pieces[k][None]
+        elif isinstance(where, slice):
+            sample = block.pieces[k][where.start : where.stop : step]
+        else:
+            sample = block.pieces[k][where[::step]]
+        squares = (sample - past.astype(np.float64)) ** 2
+        if weights is not None:
+            squares *= weights[:: 1 if where is None else step, None]
+        total += group.n / len(squares) * squares.sum(axis=0)
+    return total
 
 
 def _sizes(squares: Float64s, units: Float64s) -> Float64s:

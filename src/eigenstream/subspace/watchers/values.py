@@ -1,4 +1,4 @@
-"""The size of rows, columns that may be no measurements, and the information that gaps take."""
+"""Watchers of values: sizes, columns that are no measurements, sequences, lags and gaps."""
 
 from collections.abc import Iterator, Sequence
 from copy import copy
@@ -7,22 +7,18 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from eigenstream.core.checks import is_sparse
-from eigenstream.core.device import DeviceArray
-from eigenstream.core.linalg import Float64s, row_squares
+from eigenstream.core.linalg import Float64s, rounding_of_mean, row_squares
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Matrix
 from eigenstream.rows.chunk import Chunk, Places
 from eigenstream.rows.fit import Fit
+from eigenstream.subspace.inference.held_out import autocorrelations_of_moments, implied
 from eigenstream.subspace.sums.block import Block
 from eigenstream.subspace.sums.gap_moments import GapMoments
 from eigenstream.subspace.sums.learner import Learner, Watcher
 
 #: Nonzero rows must have an entry of this size, because squares of smaller ones underflow.
 SMALLEST_VALUE = 1e-150
-
-#: The number of rows of a block that show whether squares underflow.
-SHOWING = 16
 
 #: The mean of rows is near the origin if its square is below this share of the mean square. Larger
 #: values loosen bounds, smaller ones take more time.
@@ -47,7 +43,7 @@ class RadiusBound(Watcher):
     """
 
     def __init__(self, *, bounded: bool = True) -> None:
-        #: False if only the first rows matter, which show whether all squares underflow.
+        #: False if only the first row matters, which shows with the mean if squares underflow.
         self.bounded = bounded
         self.first: Float64s | None = None
         self.about_origin = 0.0
@@ -60,14 +56,16 @@ class RadiusBound(Watcher):
         if self.bounded:
             mean = None if block.own is None else block.own.mean
             self.add(block.chunk, mean, block.row_squares())
-        elif self.about_origin < SMALLEST_VALUE:
-            self.add(block.chunk[:SHOWING])
+        elif self.first is None and block.chunk.n:
+            row = block.chunk.rows[:1]
+            row = row.toarray() if hasattr(row, "toarray") else row
+            self.first = np.array(row[0], np.float64)
 
     def add(
         self, chunk: Chunk, mean: Float64s | None = None, squares: Float64s | None = None
     ) -> None:
         """Include the rows of positive weight, whose mean and squares are known or None."""
-        heavy = chunk.of_positive_weight()
+        heavy = chunk if chunk.weights is None else chunk.of_positive_weight()
         rows: Matrix = heavy.rows
         if rows.shape[0] == 0 or heavy.n == 0:
             return
@@ -149,7 +147,7 @@ class SuspectColumns(Watcher):
     """The columns that never rise, or never fall, within any sequence of rows.
 
     Each other column is forgotten once it has done both, so that a pass compares few values.
-    Sparse rows are not compared. Rows of weight 0 count as missing values.
+    Only NumPy arrays are compared. Rows of weight 0 count as missing values.
     """
 
     pairs = False
@@ -170,16 +168,12 @@ class SuspectColumns(Watcher):
             raise ValueError("places has numbers of columns that do not exist.")
 
     def see(self, block: Block, learner: Learner) -> None:
-        """Compare the rows of a block."""
-        if block.chunk is not None:
-            self.add(block.chunk)
-
-    def add(self, chunk: Chunk) -> None:
-        """Compare rows that follow the rows so far."""
-        n = chunk.n
-        if not len(self.places) or not n:
+        """Compare the rows of a block, which follow the rows so far."""
+        chunk = block.chunk
+        if chunk is None or not chunk.n or not len(self.places):
             return
-        if is_sparse(chunk.rows):
+        n = chunk.n
+        if not isinstance(chunk.rows, np.ndarray):
             self._keep(np.zeros(len(self.places), bool))
             return
         begins = np.zeros(n, bool)
@@ -195,11 +189,7 @@ class SuspectColumns(Watcher):
 
     def _columns(self, chunk: Chunk, first: int, last: int) -> Float64s:
         """Return the remaining columns of some rows, with NaN for rows of weight 0."""
-        rows = chunk.rows[first:last]
-        on_device = isinstance(rows, DeviceArray)
-        columns = np.array(
-            rows.columns(self.places) if on_device else rows[:, self.places].T, np.float64
-        )
+        columns = np.array(chunk.rows[first:last, self.places].T, np.float64)
         if chunk.weights is not None:
             columns[:, chunk.weights[first:last] == 0.0] = np.nan
         return columns
@@ -288,6 +278,204 @@ def _named(places: Places, names: Sequence[object] | None) -> str:
     return f"Columns {', '.join(shown)} and {last} change"
 
 
+#: Warn if the variance between sequences exceeds that within them by this factor. With smaller
+#: values, slow processes in short sequences warn too.
+MOST_BETWEEN = 3.0
+
+
+@storable(
+    n_runs="int", weight="number", mean="f8 W", square="f8 W", first="f8 W+1 | None", last="f8 W+1"
+)
+class RunMeans(Watcher):
+    """The variance of the means of sequences, which merges in order."""
+
+    pairs, of_exact_sums = False, True
+
+    def __init__(self, n_features: int) -> None:
+        #: The complete sequences: their number, weight, mean, and squares of means about it.
+        self.n_runs, self.weight = 0, 0.0
+        self.mean, self.square = np.zeros((2, n_features))
+        #: The weight and the sum of the rows of the first and of the last sequence. Earlier rows
+        #: may extend the first one. It is None while there is a single sequence.
+        self.first: Float64s | None = None
+        self.last = np.zeros(1 + n_features)
+
+    def see(self, block: Block, learner: Learner) -> None:
+        """Add the mean of a block of one sequence."""
+        if block.begins:
+            self.begin()
+        if block.own is not None:
+            self.add(block.own.mean, block.own.weight)
+
+    def merged(self, later: "RunMeans", crossing: Block, learner: Learner) -> "RunMeans":
+        """Return the means of these sequences and of later ones."""
+        both = copy(self)
+        both.merge(later, new_sequence=crossing.begins, head=crossing.own)
+        return both
+
+    def warnings(self, model: Any, learner: Learner, fit: Fit | None) -> Iterator[str]:
+        """Yield a warning if the means of the sequences differ by more than the rows in them."""
+        if self.first is None:  # a single sequence
+            return
+        n_runs, between = self.between()
+        if n_runs < 2:
+            return
+        total = learner.sums.variances(learner.terms)
+        varies = total > rounding_of_mean(learner.mean)
+        within = np.maximum(total - between, 0.0)[varies] / total[varies]
+        ratio = float((1.0 - within).sum() / max(within.sum(), np.finfo(float).tiny))
+        if ratio > MOST_BETWEEN:
+            yield (
+                f"the variance between sequences is {ratio:.3g} times the variance within. Pass "
+                "center='sequences' if their offsets have no meaning."
+            )
+
+    def add(self, mean: Float64s, weight: float) -> None:
+        """Add the mean of some rows of the last sequence."""
+        last = self.last.copy()
+        last[0] += weight
+        last[1:] += weight * mean
+        self.last = last
+
+    def begin(self) -> None:
+        """Begin a sequence."""
+        if self.first is None:  # its rows may have no terms yet, which earlier rows can change
+            self.first = self.last
+        elif self.last[0]:
+            self._close(self.last)
+        self.last = np.zeros_like(self.last)
+
+    def merge(self, later: "RunMeans", *, new_sequence: bool, head: Any = None) -> None:
+        """Add the means of later sequences, the first of which may continue the last one.
+
+        ``head`` is the mean of its first rows, whose velocities cross the border.
+        """
+        if new_sequence:
+            self.begin()
+        if head is not None:
+            self.add(head.mean, head.weight)
+        if later.first is not None:
+            self.last = self.last + later.first
+            self.begin()
+        if later.weight:
+            self._add(later.mean, later.weight, later.square, later.n_runs)
+        self.last = self.last + later.last
+
+    def _close(self, run: Float64s) -> None:
+        self._add(run[1:] / run[0], float(run[0]), 0.0, 1)
+
+    def _add(self, mean: Float64s, weight: float, square: Float64s | float, n_runs: int) -> None:
+        both = self.weight + weight
+        away = mean - self.mean
+        self.square = self.square + square + self.weight * weight / both * away**2
+        self.mean, self.weight = self.mean + weight / both * away, both
+        self.n_runs += n_runs
+
+    def between(self) -> tuple[int, Float64s]:
+        """Return the number of sequences, and the variance of their means."""
+        whole = copy(self)
+        for run in (self.first, self.last):
+            if run is not None and run[0]:
+                whole._close(run)
+        return whole.n_runs, whole.square / (whole.weight or 1.0)
+
+
+#: After a fit, the features of the first rows are compared at these multiples of the lag. More rows
+#: give smaller errors, and take more time.
+LADDER = (1, 2, 5, 10, 20, 50, 100)
+CHECKED_SHARE, LEAST_CHECKED, MOST_CHECKED = 0.2, 6000, 10_000
+
+#: The number of slowest features that are compared. More features take more time.
+MOST_FEATURES = 10
+
+#: A warning needs implied time scales that differ by this factor, and autocorrelations larger than
+#: this multiple of their standard error.
+DISAGREE, SURE = 5.0, 4.0
+
+#: No warning if more than this share of the fast variance is still correlated at the first lag. A
+#: larger share warns of fast processes, which a longer lag would lose.
+MOST_FAST = 0.2
+
+
+@storable()
+class ShortLag(Watcher):
+    """Compares features at several lags, on the first rows of the first sequence."""
+
+    sees = False
+
+    def warnings(self, model: Any, learner: Learner, fit: Fit | None) -> Iterator[str]:
+        """Yield a warning if a feature forgets faster at the lag than at later ones."""
+        if fit is None or not fit.rows.rereadable:
+            return
+        answer = model._answer
+        columns = answer.columns[:, :MOST_FEATURES]
+        about = answer.mean @ columns
+        parts: list[Float64s] = []
+        n_rows, most = 0, max(int(CHECKED_SHARE * learner.terms.n_rows), LEAST_CHECKED)
+        most = min(most, MOST_CHECKED)
+        for chunk in fit.first(most):
+            if chunk.weights is not None or chunk.pairs is not None:
+                return
+            later = chunk.starts if parts else chunk.starts[chunk.starts > 0]
+            end = min(int(later[0]) if len(later) else chunk.n, most - n_rows)
+            parts.append(chunk.rows[:end] @ columns - about)
+            n_rows += end
+            if end < chunk.n or n_rows >= most:
+                break
+        steps = model.lag * np.array(LADDER)
+        lags = steps[steps < n_rows // 10].tolist()
+        if lags and columns.shape[1]:
+            features = np.concatenate(parts)
+            if model.center == "sequences":
+                features = features - features.mean(axis=0)
+            message = better_lag(np.asarray(features, np.float64), lags)
+            yield from () if message is None else (message,)
+
+
+def at_lags(features: Float64s, lags: list[int]) -> Float64s:
+    """Return the autocorrelations of centred features of one sequence, a row for each lag."""
+    series = np.ascontiguousarray(features.T)  # long rows: many short ones take 8 times as long
+    moved = []
+    for lag in lags:
+        steps = series[:, lag:] - series[:, :-lag]
+        moved.append(np.einsum("ij,ij->i", steps, steps) / steps.shape[1])
+    square = np.einsum("ij,ij->i", series, series) / len(features)
+    return autocorrelations_of_moments(square[None, :], np.array(moved), 0.0)
+
+
+def better_lag(features: Float64s, lags: list[int]) -> str | None:
+    """Return a warning if a feature forgets faster at the first lag than at later ones.
+
+    A process with one time scale has the same implied scale at every lag. Noise, or a process much
+    faster than the lag, lowers the scale at short lags. A process that is still correlated at the
+    first lag does not warn, because its features may be informative.
+    """
+    n_rows, steps = len(features), np.array(lags)[:, None]
+    correlations = at_lags(features, lags)
+    scales = implied(correlations, 1) * steps
+    # Oscillations give negative autocorrelations, and short series give uncertain ones.
+    sure = correlations > SURE * np.sqrt((1.0 + 2.0 * scales) / n_rows)
+    sure = np.logical_and.accumulate(sure & np.isfinite(scales), axis=0)
+    scales = np.where(sure, scales, 0.0)
+    disagrees = scales.max(axis=0) > DISAGREE * scales[0]
+    for k in np.flatnonzero(disagrees):
+        last = int(scales[:, k].argmax())
+        # The slow part decays as between the last two lags. The rest is fast, or noise.
+        r = correlations[: last + 1, k]
+        rate = max(np.log(r[-2] / r[-1]) / (lags[last] - lags[last - 1]), 0.0)
+        slow = r[-1] * np.exp(rate * lags[last])
+        if r[0] - slow * np.exp(-rate * lags[0]) <= MOST_FAST * (1.0 - slow):
+            break
+    else:
+        return None
+    enough = int((scales[:, k] > scales[last, k] / 2.0).argmax())
+    return (
+        f"feature {k + 1} has an implied time scale of {scales[0, k]:.3g} rows at "
+        f"lag={lags[0]}, and of {scales[last, k]:.3g} rows at lag {lags[last]}. Noise can "
+        f"cause this. Compare lag={lags[enough]} with lag_path."
+    )
+
+
 #: Warn if the gaps take more than this share of the information about a feature. With less, time
 #: scales agree with those of complete rows, and their intervals cover.
 MOST_LOST = 0.7
@@ -296,6 +484,8 @@ MOST_LOST = 0.7
 @storable()
 class LostInformation(Watcher):
     """Warns if the gaps take most of the information, or if the likelihood did not converge."""
+
+    sees = False
 
     def warnings(self, model: Any, learner: Learner, fit: Fit | None) -> Iterator[str]:
         """Yield the warnings of a fit."""
