@@ -85,19 +85,19 @@ def _inputs(table, now, past, shares, shift, turned, out):
 
 
 @inner
-def _rule_tables(inner, own, half, gram, r, orthonormal, norms, W, U):
+def _rule_tables(inner, own, half, gram, r, renew, W, U):
     """Write what the rule takes for its weights W and for its input vectors U.
 
     In W the first columns are coefficients of the weights on the frame. The column of an input
     vector holds the inner products with it up to its own step, and the coefficients on it from then
-    on. With ``norms`` the last columns are the inner products of the weights. ``inner`` holds those
-    of the frame, from row ``own`` on, of which a Newton-Schulz step makes an orthonormal frame.
+    on. ``inner`` holds those of the frame, from row ``own`` on. With ``renew`` a Newton-Schulz step
+    makes an orthonormal frame of it.
     """
-    d, slots, width = len(W), len(U), W.shape[1]
+    d, slots = len(W), len(U)
     before, products = _room(d, d), _room(d, slots + 1)
     for k in range(d):
         before[k, k] = 1.0
-        for j in range(d if orthonormal else 0):
+        for j in range(d if renew else 0):
             before[k, j] = 1.5 * before[k, j] - 0.5 * inner[own + k, own + j]
     _multiply(before, half[own : own + d], products)
     for k in range(d):
@@ -105,8 +105,6 @@ def _rule_tables(inner, own, half, gram, r, orthonormal, norms, W, U):
             W[k, j] = before[k, j]
         for j in range(slots):
             W[k, d + j] = products[k, j]
-        for j in range(d if norms else 0):
-            W[k, width - d + j] = inner[own + k, own + j]
     for i in range(slots):
         U[i, d + i] = 1.0
         for j in range(i // r * r + r, slots):
@@ -161,7 +159,7 @@ def _strength(gram, responses, signs):
 
 
 @inner
-def _take_steps(step, W, U, Y, gram, limit, signs, rates, units, adapt):
+def _take_steps(step, W, U, Y, gram, limit, signs, rates, adapt):
     """Take the steps of a block in order. Return how many were sound."""
     d, (steps, r) = len(W), signs.shape
     G, responses, eta = _room(r, r), _room(r, r), np.empty(d)
@@ -185,7 +183,7 @@ def _take_steps(step, W, U, Y, gram, limit, signs, rates, units, adapt):
         if not sound or rates[t] * strength >= STRETCH:
             return t
         for k in range(d):
-            eta[k] = rates[t] * units[k]
+            eta[k] = rates[t]
         step(W, U[at : at + r], Y[at : at + r], G, signs[t], eta)
     total = 0.0
     for k in range(d):
@@ -237,17 +235,16 @@ def _lift(W, now, past, shares, shift, z, frame):
     _multiply(lift, z, frame)
 
 
-def _advance(step, kind, size, z, frame, watched, mean, adapt, units, rows, terms, out):
+def _advance(step, size, z, frame, watched, mean, adapt, rows, terms, out):
     """Take all steps, in blocks of ``size``; return the step that failed, or -1.
 
-    ``kind`` has the two flags of a ``Rule``; ``z`` is room for the vectors of a block. The frame
+    ``z`` is room for the vectors of a block. The frame
     holds the weights and, in its last row, the change of the mean. ``terms`` are, for each step,
     the rows of its vectors, its share in the mean, the vectors' signed weights and the learning
     rate, which is replaced by the one used. ``out`` receives the responses of the weights and of
     the watched vectors, and the squared lengths of the input vectors. A block with a bad step
     changes nothing.
     """
-    orthonormal, norms = kind
     now, past, shares, signs, rates = terms
     Y, seen, squares = out
     w, d, (total, r) = len(watched), len(frame) - 1, signs.shape
@@ -257,7 +254,7 @@ def _advance(step, kind, size, z, frame, watched, mean, adapt, units, rows, term
     strain, changed = STRAIN, np.empty(len(adapt))
     for start in range(0, total, size):
         stop = start + size if start + size < total else total
-        renew = norms or (orthonormal and strain >= STRAIN)
+        renew = strain >= STRAIN
         strain = 0.25 + (0.0 if renew else strain)  # rounding alone renews after 8 blocks
         first, last = past[start] if r == 2 else now[start], now[stop - 1] + 1
         height = (w + d + (last - first) + 3) // 4 * 4
@@ -268,13 +265,13 @@ def _advance(step, kind, size, z, frame, watched, mean, adapt, units, rows, term
         turned = total > 0  # not a constant, for which numba would compile a second time
         _inputs(inner, here, there, part, shift, turned, half)
         _inputs(half, here, there, part, shift, not turned, gram)
-        width = (d + slots + (d if norms else 0) + 15) // 16 * 16  # whole registers
+        width = (d + slots + 15) // 16 * 16  # whole registers
         W, U = _room(d, width), _room(slots, width)
-        _rule_tables(inner, w, half, gram, r, renew and orthonormal, norms, W, U)
+        _rule_tables(inner, w, half, gram, r, renew, W, U)
         y, c, eta = Y[r * start : r * stop], signs[start:stop], rates[start:stop]
         for i in range(len(adapt)):
             changed[i] = adapt[i]
-        done = _take_steps(step, W, U, y, gram, EXPLODED * _largest(inner), c, eta, units, changed)
+        done = _take_steps(step, W, U, y, gram, EXPLODED * _largest(inner), c, eta, changed)
         if done < stop - start:
             return start + done
         _lift(W, here, there, part, shift - w, z[w:height], frame)
@@ -303,12 +300,10 @@ def advance_loop() -> Any:
     """Return the loop over blocks, which is compiled once for all rules."""
     rows = types.Array(types.float64, 2, "C", readonly=True)
     group: Any = types.Tuple
-    step, kind = types.FunctionType(STEP), group((types.boolean, types.boolean))
+    step = types.FunctionType(STEP)
     terms, out = group((WHOLE, WHOLE, LINE, TABLE, LINE)), group((TABLE, TABLE, LINE))
     loop = njit(cache=True, error_model="numpy", nogil=True, no_cfunc_wrapper=True)(_advance)
-    loop.compile(
-        types.intp(step, kind, types.intp, TABLE, TABLE, TABLE, LINE, LINE, LINE, rows, terms, out)
-    )
+    loop.compile(types.intp(step, types.intp, TABLE, TABLE, TABLE, LINE, LINE, rows, terms, out))
     (compiled,) = loop.overloads.values()
     return compiled.entry_point  # the dispatcher would look at the types for 0.2 ms a call
 

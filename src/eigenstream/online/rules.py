@@ -155,23 +155,17 @@ class Rule(NamedTuple):
         The name of the rule.
     step : compiled function
         The step.
-    orthonormal : bool
-        True if the rule keeps the weight vectors orthonormal.
-    norms : bool
-        True if the step needs the inner products of the weights.
     """
 
     name: str
     step: Any
-    orthonormal: bool = False
-    norms: bool = False
 
     def __reduce__(self) -> str:
         """Pickle and copy by the name of the constant, not by the compiled function."""
         return self.name.upper()
 
 
-OJA_FLOW = Rule("oja_flow", _oja_flow, orthonormal=True)
+OJA_FLOW = Rule("oja_flow", _oja_flow)
 
 #: The rules by name.
 RULES = {OJA_FLOW.name: OJA_FLOW}

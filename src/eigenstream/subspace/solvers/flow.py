@@ -345,8 +345,8 @@ class FlowSums(Sums):
             rows = rows[np.stack([past if paired else now, now], axis=1).ravel()]
             now, past = 2 * np.arange(n) + 1, 2 * np.arange(n)
         d = len(self._frame) - 1
+        watched = self.answer.watched
         # The entry of the compiled loop does not check types.
-        units, watched = np.ones(d), self.answer.watched
         rates = np.ascontiguousarray(rates, np.float64)
         Y, seen = np.empty((signs.size, d)), np.empty((signs.size, len(watched)))
         squares, most = np.empty(signs.size), min(size, n)
@@ -355,10 +355,9 @@ class FlowSums(Sums):
             self._room = np.empty((room, self.n_features))  # kept: new memory is slow
         bad = advance_loop()(
             pointer(self.rule.step),
-            (self.rule.orthonormal, self.rule.norms),
             size,
             *(self._room, self._frame, watched),
-            *(self._mean, self._adapt, units),
+            *(self._mean, self._adapt),
             rows,
             (now, past if paired else past[:0], shares, signs, rates),
             (Y, seen, squares),
