@@ -155,6 +155,10 @@ class Quality:
 class MapReading(PrototypeEstimator):
     """The methods of a map that read its results."""
 
+    #: The mean squared distance of the rows of ``fit``, and their number at each unit.
+    _distortion: float | None = None
+    _hits: Float64s | None = None
+
     @property
     def grid_(self) -> Grid:
         """The grid of the units."""
@@ -289,7 +293,8 @@ class MapReading(PrototypeEstimator):
         weights = weights_of(sample_weight, len(rows))
         if not weights.any():
             raise ValueError(NO_ROWS)
-        (K, D), distortion = units.shape, getattr(self, "_distortion", self.error_)
+        K, D = units.shape
+        distortion = self.error_ if self._distortion is None else self._distortion
         variance = max(distortion / D, LEAST_VARIANCE)
         logs = logsumexp(self._squares(rows, units) / (-2.0 * variance), axis=1)
         size = np.log(K) + D / 2 * np.log(2.0 * np.pi * variance)
@@ -354,10 +359,9 @@ class MapReading(PrototypeEstimator):
         check_is_fitted(self)
         if X is not None:
             return self.evaluate(X).hits
-        hits = getattr(self, "_hits", None)
-        if hits is None:
+        if self._hits is None:
             raise ValueError("partial_fit does not store hits. Pass the rows: hits(X).")
-        return np.array(hits.reshape(self.grid_.shape))
+        return np.array(self._hits.reshape(self.grid_.shape))
 
     def component_planes(self) -> Float64s:
         """Return the values of each feature at the units.
