@@ -31,7 +31,7 @@ from eigenstream.core.types import (
 )
 from eigenstream.online import UnstableStepError
 from eigenstream.rows.chunk import Chunk, blocks_of
-from eigenstream.rows.door import as_floats, chunk_of, is_stream, labelled_stream, validated
+from eigenstream.rows.door import as_floats, chunk_of, validated
 from eigenstream.rows.fit import Fit, fit_of
 from eigenstream.rows.guard import Guarded, changing, publishes, reads
 from eigenstream.rows.prepared import fits_dask
@@ -277,9 +277,7 @@ class SupervisedNeurons(Neurons):
         True
         """
         self._start()
-        if is_stream(X):
-            X = labelled_stream(X, y, self)
-        fit = fit_of(self, X, None, sample_weight, sparse=True)
+        fit = fit_of(self, X, y, sample_weight, labelled=True, sparse=True)
         start, random = self._blocks(fit, y), check_random_state(self.random_state)
         self._units = self._new_units(random)
         self.converged_ = self._learn_passes(start, random)

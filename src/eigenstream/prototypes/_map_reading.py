@@ -408,11 +408,12 @@ class MapReading(PrototypeEstimator):
         >>> table.purity, table.labels[[0, 3]].tolist()
         (1.0, ['low', 'high'])
         """
-        if y is None and not is_stream(X):
+        stream = labelled_stream(X, y, self)
+        if y is None and stream is None:
             raise ValueError("class_map needs the class of each row. Pass y, or a labelled stream.")
         parts: Iterable[Any] = [(X, y)]
-        if is_stream(X):
-            chunks = self._stream_rows(labelled_stream(X, y, self)).chunks()
+        if stream is not None:
+            chunks = self._stream_rows(stream).chunks()
             weighted = (chunk.of_positive_weight() for chunk in chunks)
             parts = ((chunk.rows, chunk.labels) for chunk in weighted if len(chunk))
         places, names = [], []

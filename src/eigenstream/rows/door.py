@@ -6,6 +6,7 @@ Functions of higher floors are imported when they are called.
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import lru_cache
 from importlib import import_module
 from numbers import Real
@@ -27,7 +28,7 @@ from eigenstream.core.types import (
     StreamLike,
     WeightsLike,
 )
-from eigenstream.rows.chunk import STARTS, Chunk, Place, checked_chunk
+from eigenstream.rows.chunk import NO_PLACES, STARTS, Chunk, Place, checked_chunk, joined
 from eigenstream.rows.rows import ArrayRows, StreamRows, in_keeping
 
 # ---- kinds of sources -----------------------------------------------------------------------
@@ -95,9 +96,14 @@ def is_stream(X: RowsLike) -> bool:
     return isinstance(X, RowStream)
 
 
-def labelled_stream(stream: StreamLike, y: LabelsLike, estimator: Estimator) -> StreamLike:
-    """Return the stream with the labels ``y``, or with its own; raise an error without labels."""
-    stream = stream if y is None else stream.with_labels(y)
+def labelled_stream(X: RowsLike, y: LabelsLike, estimator: Estimator) -> StreamLike | None:
+    """Return a stream with the labels ``y`` or its own, and None for arrays.
+
+    A stream without labels raises an error.
+    """
+    if not is_stream(X):
+        return None
+    stream: StreamLike = X if y is None else X.with_labels(y)
     if not stream.labelled:
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None and "
@@ -349,6 +355,11 @@ def admitted(
     With ``reset`` the estimator notes their columns, otherwise they have those that it learned.
     """
     if not is_stream(X):
+        if isinstance(X, list | tuple) and any(n_axes(part) == 1 for part in X):
+            raise ValueError(
+                "X is a list of 1-D arrays, which is ambiguous. Pass np.array(X) if each is a row, "
+                "or [x[:, None] for x in X] if each is a sequence of one feature."
+            )
         parts = sequences_of(estimator, X, sample_weight, reset=reset, begins=begins)
         return ArrayRows(parts, missing=estimator.missing, source=X)
     if sample_weight is not None:
@@ -398,7 +409,6 @@ def chunk_of(
     estimator: BaseEstimator,
     X: RowsLike,
     sample_weight: WeightsLike = None,
-    targets: LabelsLike = None,
     *,
     reset: bool,
     sparse: bool = False,
@@ -407,19 +417,9 @@ def chunk_of(
 
     They are checked by the policy of the estimator for NaN. Sparse rows raise an error by default.
     """
-    if is_list_of_sequences(X):
-        parts = []
-        for index, part in enumerate(X):
-            with errors_name(f"sequence {index}"):
-                first = reset and index == 0
-                parts.append(validated(estimator, part, reset=first, sparse=False))
-        rows = np.concatenate(parts)
-        if isinstance(sample_weight, list | tuple) and len(sample_weight) == len(parts):
-            sample_weight = np.concatenate(sample_weight)
-    else:
-        rows = validated(estimator, X, reset=reset, sparse=sparse)
-    weights = None if sample_weight is None else check_weights(sample_weight, rows.shape[0])
-    return checked_chunk(Chunk(rows, weights, labels=targets), missing=missing_of(estimator))
+    parts = sequences_of(estimator, X, sample_weight, reset=reset, sparse=sparse)
+    chunk = replace(joined(parts), starts=NO_PLACES, place=Place())
+    return checked_chunk(chunk, missing=missing_of(estimator))
 
 
 @contextmanager
@@ -452,24 +452,21 @@ def sequences_of(
     *,
     reset: bool,
     begins: bool = True,
+    sparse: bool = True,
 ) -> list[Chunk]:
     """Return the sequences in X, validated by scikit-learn except for NaN.
 
     If not ``begins``, the first one continues the sequence of earlier rows.
     """
     if not is_list_of_sequences(X):
-        if isinstance(X, list | tuple) and any(n_axes(part) == 1 for part in X):
-            raise ValueError(
-                "X is a list of 1-D arrays, which is ambiguous. Pass np.array(X) if each is a row, "
-                "or [x[:, None] for x in X] if each is a sequence of one feature."
-            )
-        rows = validated(estimator, X, reset=reset)
+        rows = validated(estimator, X, reset=reset, sparse=sparse)
         weights = None if sample_weight is None else check_weights(sample_weight, rows.shape[0])
         return [Chunk(rows, weights, STARTS[begins])]
     sequences = []
     for index, part in enumerate(X):
         with errors_name(f"sequence {index}"):
-            sequences.append(validated(estimator, part, reset=reset and index == 0))
+            first = reset and index == 0
+            sequences.append(validated(estimator, part, reset=first, sparse=sparse))
     lengths = [rows.shape[0] for rows in sequences]
     weights_of: list[Any] = [None] * len(sequences)
     if sample_weight is not None:

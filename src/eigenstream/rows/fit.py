@@ -14,6 +14,7 @@ from eigenstream.rows.door import (
     check_takes_checkpoints,
     chunk_of,
     is_stream,
+    labelled_stream,
     make_keeper,
     stream_rows,
 )
@@ -281,22 +282,24 @@ def fit_of(
     sample_weight: WeightsLike = None,
     keeper: Keeper | None = None,
     *,
+    labelled: bool = False,
     sparse: bool = False,
 ) -> Fit:
     """Return the fit of an estimator to the rows of an array or of a stream.
 
-    The labels of a stream, or ``y`` of an array, are the targets. Sparse rows raise an error by
-    default.
+    If ``labelled``, a stream needs labels, its own or ``y``. An estimator checks the labels of an
+    array itself. Sparse rows raise an error by default.
     """
     forget_source(estimator)
     if not is_stream(X):
         if keeper is not None:
             check_takes_checkpoints(X)
-        chunk = chunk_of(estimator, X, sample_weight, y, reset=True, sparse=sparse)
+        chunk = chunk_of(estimator, X, sample_weight, reset=True, sparse=sparse)
         return Fit(estimator, RowsInMemory(chunk, X))
     if sample_weight is not None:
         raise ValueError("A stream has no sample_weight. Omit it, or pass the rows as an array.")
-    rows = stream_rows(estimator, X, targets=lambda y: y, sparse=sparse)
+    stream = labelled_stream(X, y, estimator) if labelled else X
+    rows = stream_rows(estimator, stream, targets=lambda labels: labels, sparse=sparse)
     return Fit(estimator, rows, keeper)
 
 

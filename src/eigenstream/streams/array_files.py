@@ -139,27 +139,19 @@ class ArrayFile(SlicedTable):
                 del data
         return chosen(file, shapes)
 
-    @contextmanager
-    def opened(self) -> Iterator[Handle]:
-        """Open the array for slicing."""
-        with self.root(self.file) as root:
-            yield _ArraySlices(self, root)
+    def opened(self) -> AbstractContextManager[Handle]:
+        """Open the file."""
+        return self.root(self.file)
 
-
-class _ArraySlices:
-    """Copies of slices of an array, because nothing may point into the closed file."""
-
-    def __init__(self, table: ArrayFile, root: Handle) -> None:
-        self.table, self.root = table, root
-
-    def __getitem__(self, rows: slice) -> Array:
-        values = self.table.decoded(np.array(self.table.array_of(self.root)[0][rows]))
-        if self.table.cells is None:
+    def part(self, source: Handle, rows: slice) -> Array:
+        """Return copies of some rows, because nothing may point into the closed file."""
+        values = self.decoded(np.array(self.array_of(source)[0][rows]))
+        if self.cells is None:
             return values
         values = flat(values)
-        if not np.isnan(values[:, ~self.table.cells]).all():
+        if not np.isnan(values[:, ~self.cells]).all():
             raise StreamError("cells without a value in other rows have values. Fill them.")
-        columns: Array = values[:, self.table.cells]
+        columns: Array = values[:, self.cells]
         return columns
 
 
@@ -273,24 +265,16 @@ class SparseFile(SlicedTable):
         if len(self.ends) != self.n_rows + 1 or (np.diff(self.ends, prepend=0) < 0).any():
             raise StreamError(f"{self.name} is damaged: its indptr does not match its shape.")
 
-    @contextmanager
-    def opened(self) -> Iterator[Handle]:
-        """Open the group for slicing."""
-        with self.reader.root(self.file) as root:
-            yield _SparseSlices(self, root[self.file.part])
+    def opened(self) -> AbstractContextManager[Handle]:
+        """Open the file."""
+        return self.reader.root(self.file)
 
-
-class _SparseSlices:
-    """Slices of a CSR group as matrices."""
-
-    def __init__(self, table: SparseFile, group: Handle) -> None:
-        self.table, self.group = table, group
-
-    def __getitem__(self, rows: slice) -> Matrix:
-        ends = self.table.ends[rows.start : rows.stop + 1]
+    def part(self, source: Handle, rows: slice) -> Matrix:
+        """Return some rows as a matrix."""
+        group, ends = source[self.file.part], self.ends[rows.start : rows.stop + 1]
         inside = slice(int(ends[0]), int(ends[-1]))
-        shape = len(ends) - 1, self.table.width
-        values, places = (np.asarray(self.group[name][inside]) for name in ARRAYS[:2])
+        values, places = (np.asarray(group[name][inside]) for name in ARRAYS[:2])
+        shape = len(ends) - 1, self.width
         matrix = csr_array((values, places, ends - ends[0]), shape=shape)
         matrix.check_format(full_check=True)
         return matrix[:: rows.step]

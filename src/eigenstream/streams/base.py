@@ -224,12 +224,16 @@ class SlicedTable(RowTable):
 
     @abstractmethod
     def opened(self) -> AbstractContextManager[Piece]:
-        """Open an object that can be sliced by rows, for one pass."""
+        """Open the source for one pass."""
+
+    def part(self, source: Piece, rows: slice) -> Piece:
+        """Return some rows of an open source."""
+        return source[rows]
 
     def blocks(self, request: Request) -> Iterator[Chunk]:
         """Yield the requested rows, without reading other rows."""
         numbers = request.numbers(self.n_rows)
-        with self.opened() as rows:
+        with self.opened() as source:
             at = 0
             while at < len(numbers):
                 count = request.block_rows
@@ -238,7 +242,8 @@ class SlicedTable(RowTable):
                     count = max(end - end % self.grain - numbers[at], 1)
                 part = numbers[at : at + count]
                 try:
-                    values = rows[part.start : min(part.stop, self.n_rows) : part.step]
+                    last = min(part.stop, self.n_rows)
+                    values = self.part(source, slice(part.start, last, part.step))
                 except Exception as error:  # each library and codec raises different errors
                     place = f"{self.name} cannot be read at rows {part.start} to {part.stop}"
                     raise StreamError(f"{place}: {one_line(error)}.") from None

@@ -320,17 +320,18 @@ class Field(SlicedTable):
         chunks = arrays[0].chunksizes.get(dim)
         self.grain = int(chunks[0]) if chunks else 1
 
-    def opened(self) -> AbstractContextManager[Piece]:
-        """Return an object that is sliced by rows."""
-        return nullcontext(self)
+    def opened(self) -> AbstractContextManager[Labelled]:
+        """Return the labelled array."""
+        return nullcontext(self.source)
+
+    def part(self, source: Labelled, rows: slice) -> Piece:
+        """Return some rows as a matrix of features."""
+        return self.grid.stacked(source, rows)
 
     def array(self) -> Piece:
         """Return all rows if they are in memory."""
         lazy = any(map(_is_lazy, arrays_of(self.source)))
-        return None if lazy else self[slice(0, self.n_rows)]
-
-    def __getitem__(self, rows: slice) -> Piece:
-        return self.grid.stacked(self.source, rows)
+        return None if lazy else self.part(self.source, slice(0, self.n_rows))
 
 
 def _is_lazy(array: Labelled) -> bool:

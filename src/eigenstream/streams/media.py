@@ -3,7 +3,7 @@
 import re
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from itertools import islice
 
 import numpy as np
@@ -158,27 +158,19 @@ class Sound(SlicedTable):
         except soundfile.SoundFileError as error:
             raise damaged(self.name, "a sound file", error) from None
 
-    @contextmanager
-    def opened(self) -> Iterator[Piece]:
-        """Open the sound for slices of spectra."""
-        with self._sound() as sound:
-            yield _Spectra(sound, self)
+    def opened(self) -> AbstractContextManager[Handle]:
+        """Open the sound."""
+        return self._sound()
 
-
-class _Spectra:
-    """Slices of the spectra of a sound."""
-
-    def __init__(self, sound: Handle, table: Sound) -> None:
-        self.sound, self.table = sound, table
-        self.taper = np.hanning(table.window + 1)[:-1]
-
-    def __getitem__(self, rows: slice) -> Piece:
-        window, hop = self.table.window, self.table.hop
+    def part(self, source: Handle, rows: slice) -> Piece:
+        """Return spectra."""
+        window, hop = self.window, self.hop
         count = (rows.stop - rows.start - 1) * hop + window
-        self.sound.seek(rows.start * hop)
-        samples = self.sound.read(count, dtype="float64", always_2d=True).mean(axis=1)
+        source.seek(rows.start * hop)
+        samples = source.read(count, dtype="float64", always_2d=True).mean(axis=1)
         if len(samples) < count:
             raise StreamError("the file is cut off")
         windows = np.lib.stride_tricks.sliding_window_view(samples, window)[:: hop * rows.step]
-        power = np.abs(np.fft.rfft(windows * self.taper)) ** 2 / (self.taper.sum() / 2) ** 2
+        taper = np.hanning(window + 1)[:-1]
+        power = np.abs(np.fft.rfft(windows * taper)) ** 2 / (taper.sum() / 2) ** 2
         return (10 * np.log10(np.maximum(power, SILENCE))).astype(np.float32)

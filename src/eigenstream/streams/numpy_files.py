@@ -2,7 +2,7 @@
 
 import zipfile
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from math import prod
 from typing import IO, Any
 
@@ -82,13 +82,12 @@ class Npy(SlicedTable):
                 npy_header(stream, self.name)
             yield from unpacked(stream, self.header, self.name, request.block_rows)
 
-    @contextmanager
-    def opened(self) -> Iterator[Piece]:
-        """Return the rows for slicing."""
-        yield self
+    def opened(self) -> AbstractContextManager[None]:
+        """Open nothing, because each part has its own memory map."""
+        return nullcontext()
 
-    def __getitem__(self, rows: slice) -> Piece:
-        """Return a slice through a new memory map, so that its pages are freed with the slice."""
+    def part(self, source: None, rows: slice) -> Piece:
+        """Return some rows of a new memory map, so that its pages are freed with the rows."""
         return np.asarray(np.load(self.file.path, mmap_mode="r"))[rows]
 
 

@@ -14,7 +14,7 @@ from eigenstream.core.documented import Documented
 from eigenstream.core.linalg import Float64s
 from eigenstream.core.storable import FITTED, storable
 from eigenstream.core.types import Array, LabelsLike, RowsLike
-from eigenstream.rows.door import all_rows, check_is_rows, is_stream, labelled_stream, name_columns
+from eigenstream.rows.door import all_rows, check_is_rows, labelled_stream, name_columns
 from eigenstream.rows.guard import publishes
 from eigenstream.rows.prepared import (
     fits_dask,
@@ -96,8 +96,8 @@ class ThresholdClassifier(ClassifierMixin, Documented):
         """
         self._limit()
         forget_source(self)
-        if is_stream(X):
-            stream = labelled_stream(X, y, self)
+        stream = labelled_stream(X, y, self)
+        if stream is not None:
             chunk = all_rows(stream, "fit of ThresholdClassifier")
             self.fit(chunk.rows, chunk.labels)
             name_columns(self, stream)

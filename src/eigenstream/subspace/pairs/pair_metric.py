@@ -13,7 +13,7 @@ from eigenstream.core.linalg import Float64s, canonical_signs
 from eigenstream.core.storable import FITTED, storable
 from eigenstream.core.types import LabelsLike, Matrix, PairsLike, RowsLike, WeightsLike
 from eigenstream.rows.chunk import FIRST, Skipped, joined
-from eigenstream.rows.door import as_floats, is_stream, labelled_stream, validated
+from eigenstream.rows.door import as_floats, labelled_stream, validated
 from eigenstream.rows.guard import publishes
 from eigenstream.rows.prepared import maps_streams
 from eigenstream.subspace.pairs import pair_input
@@ -177,8 +177,9 @@ class PairMetric(
             check_number(self.diameter, "diameter", above=0)
         most = check_whole(self.max_iter, "max_iter")
         check_choice(self.missing, "missing", ("raise", "skip"))
-        if is_stream(pairs):
-            pairs, y = pair_input.pairs_of_stream(self, labelled_stream(pairs, y, self))
+        stream = labelled_stream(pairs, y, self)
+        if stream is not None:
+            pairs, y = pair_input.pairs_of_stream(self, stream)
         raw = pair_input.learned_pairs(self, pairs, y, sample_weight, reset=True)
         chunks = [*pair_input.rows_of_pairs(self, raw).chunks()]
         every, skipped = joined(chunks), Skipped()

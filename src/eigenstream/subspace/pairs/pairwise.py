@@ -20,7 +20,7 @@ from eigenstream.core.types import (
     StreamLike,
     Transformer,
 )
-from eigenstream.rows.door import check_takes_checkpoints, is_stream, labelled_stream, name_columns
+from eigenstream.rows.door import check_takes_checkpoints, labelled_stream, name_columns
 from eigenstream.rows.fit import Fit, Keeper
 from eigenstream.rows.guard import reads
 from eigenstream.rows.prepared import note_source
@@ -188,7 +188,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
     ) -> Fit | None:
         """Learn from all rows or pairs, and return their fit if they are in memory."""
         self._check_parameters()
-        stream = labelled_stream(data, y, self) if is_stream(data) else None
+        stream = labelled_stream(data, y, self)
         if stream is not None:
             if keeper is not None or not self._in_memory(stream):
                 rows = self._stream_rows(stream)
@@ -261,12 +261,11 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         check_blocks(blocks)
         model: Self = clone(self)
         model._check_parameters()
-        rows: Any = model._rows(
-            labelled_stream(data, y, model) if is_stream(data) else data, y, reset=True, **of_rows
-        )
+        stream = labelled_stream(data, y, model)
+        rows = model._rows(data if stream is None else stream, y, reset=True, **of_rows)
         fit = Fit(model, rows)
         model._fit_maps(fit)
-        n_rows = rows.source.n_rows if is_stream(rows.source) else rows.n_rows
+        n_rows = rows.n_rows if stream is None else stream.n_rows
         fitted, parts = model._fit_blocks(fit, cut, blocks, n_rows, "uncertainty")
         fitted._report()
         return fitted._error_bars(parts)
