@@ -78,8 +78,7 @@ def _facts_of_pass(stream: StreamLike) -> tuple[Facts, list[Facts]]:
                 smaller(bound, smaller.reduce(rows, axis=0), out=bound)
             holes = np.flatnonzero(lacking.any(axis=1))
             if len(holes) and first is None:
-                row = chunk.first_row + int(holes[0]) * chunk.stride
-                first = {"source": chunk.source, "row": row}
+                first = {"source": chunk.source, "row": chunk.row(int(holes[0]))}
             n_missing += len(holes)
         seconds = watched.seconds
     facts: Facts = {

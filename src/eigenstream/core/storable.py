@@ -87,9 +87,9 @@ def check_form(form: str, value: object, sizes: dict[str, int], place: str) -> N
     what = f"{value!r:.60}"
     if isinstance(value, np.ndarray):
         what = f"an array of shape {value.shape} and type {value.dtype}"
-    known = ", ".join(f"{name}={size}" for name, size in sizes.items() if name in form)
-    known = f" with {known}" if known else ""
-    raise ValueError(f"{place} is {what}. Expected: {form}{known}.")
+    sizes_text = ", ".join(f"{name}={size}" for name, size in sizes.items() if name in form)
+    sizes_text = f" with {sizes_text}" if sizes_text else ""
+    raise ValueError(f"{place} is {what}. Expected: {form}{sizes_text}.")
 
 
 def _fits(form: str, value: Any, sizes: dict[str, int]) -> bool:

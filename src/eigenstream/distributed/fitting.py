@@ -292,7 +292,7 @@ class SpreadRows(Rows):
         model = dask.delayed(light, traverse=False)
         self.tasks = [(model, pieces) for pieces in self.groups]
         if self.stays:
-            rows = [dask.delayed(kept_rows)(*task) for task in self.tasks]
+            rows = [dask.delayed(rows_in_memory)(*task) for task in self.tasks]
             self.tasks = list(zip(self.cluster.persist(rows), strict=True))
         return self.tasks
 
@@ -300,7 +300,7 @@ class SpreadRows(Rows):
 # ---- on the workers ------------------------------------------------------------------------
 
 
-def kept_rows(estimator: BaseEstimator, pieces: list[Piece]) -> list[Chunk]:
+def rows_in_memory(estimator: BaseEstimator, pieces: list[Piece]) -> list[Chunk]:
     """Return the checked rows of a task in memory."""
     chunks = rows_of_pieces(estimator, pieces)
     return [replace(chunk.copied(), skipped=chunk.skipped) for chunk in chunks]
@@ -369,14 +369,14 @@ def learned(begun: Learned, rows: RowsLike, *pieces: RowsLike) -> Learned:
 
 def merged(first: Learned, second: Learned) -> Learned:
     """Return a learner of the rows of two consecutive learners, which do not change."""
-    both, begins = deepcopy(first), first.ended or second.begins
+    together, begins = deepcopy(first), first.ended or second.begins
     if second.learner.n_rows == 0:
-        both.ended = first.ended or second.ended
+        together.ended = first.ended or second.ended
     elif first.learner.n_rows == 0:
-        both.learner, both.begins, both.ended = second.learner, begins, second.ended
+        together.learner, together.begins, together.ended = second.learner, begins, second.ended
     else:
-        both.learner.absorb(second.learner, new_sequence=begins)
-        both.ended = second.ended
-    both.n_sequences += second.n_sequences
-    both.skipped.merge(second.skipped)
-    return both
+        together.learner.absorb(second.learner, new_sequence=begins)
+        together.ended = second.ended
+    together.n_sequences += second.n_sequences
+    together.skipped.merge(second.skipped)
+    return together

@@ -62,10 +62,10 @@ def _pieces(X: RowsLike, others: Parameters, name: str) -> Iterator[Piece]:
     beside = {key: _beside(values, lengths, key) for key, values in others.items()}
     before = 0.0
     for k, (block, n_rows) in enumerate(zip(blocks, lengths, strict=True)):
-        known = not isnan(n_rows + before)
-        place = name if known else f"block {k} of {name}"
+        has_lengths = not isnan(n_rows + before)
+        place = name if has_lengths else f"block {k} of {name}"
         arguments = {"X": block} | {key: own[k] for key, own in beside.items()}
-        yield Piece(arguments, place, int(before) if known else 0, n_rows, k == 0)
+        yield Piece(arguments, place, int(before) if has_lengths else 0, n_rows, k == 0)
         before += n_rows
 
 

@@ -157,20 +157,20 @@ class Checkpoint:
         self._write(learned(), complete=False)
 
     def after(
-        self, chunk: Chunk, learned: Callable[[], object], turn: int = 0, whole: bool = False
+        self, chunk: Chunk, learned: Callable[[], object], turn: int = 0, at_end: bool = False
     ) -> None:
         """Write a checkpoint after a chunk, if one is required.
 
-        If ``whole``, the state changes only at the end of a pass, which is repeated on resume.
+        If ``at_end``, the state changes only at the end of a pass, which is repeated on resume.
         """
-        self._seen = 0 if whole else chunk.end
+        self._seen = 0 if at_end else chunk.end
         self._since, self._turn = self._since + len(chunk), turn
         self.rows_since += len(chunk)
         waited = monotonic() - self._last
         late = waited >= max(SECONDS, COSTS * self._cost)
         write_now = self._stopping or (late if self.every is None else self._since >= self.every)
-        # If whole, the state is the same until the end of the pass.
-        if write_now and (turn > self.passes or not whole):
+        # If at_end, the state is the same until the end of the pass.
+        if write_now and (turn > self.passes or not at_end):
             self._write(learned(), complete=False)
         if self._stopping:
             state = f"{self.path} contains {self.contents}"

@@ -173,8 +173,8 @@ class PrototypeEstimator(
 
     def _learn_all(self, fit: Fit, resumption: Resumption | None = None) -> None:
         """Learn from the passes of ``fit``."""
-        fit.whole = self._by_passes()
-        if fit.whole or self._passes() > 1:
+        fit.at_end = self._by_passes()
+        if fit.at_end or self._passes() > 1:
             fit.several(f"fit of {type(self).__name__}")
         if resumption is None:
             self._n_skipped = 0
@@ -183,8 +183,8 @@ class PrototypeEstimator(
             fit.map = Division(self._deviations)
         fit.skipped.n_rows, units = self._n_skipped, self._units
         for turn in range(fit.turn, self._passes()):
-            self.n_iter_, settled = turn + 1, fit.whole and self._batch_pass(fit, turn)
-            for chunk in () if fit.whole else fit.learning(turn):
+            self.n_iter_, settled = turn + 1, fit.at_end and self._batch_pass(fit, turn)
+            for chunk in () if fit.at_end else fit.learning(turn):
                 self._n_skipped = fit.skipped.n_rows
                 units.add(chunk)
             self._n_skipped = fit.skipped.n_rows
@@ -192,7 +192,7 @@ class PrototypeEstimator(
                 raise ValueError(NO_ROWS_LEFT)
             if units.weight > 0.0:
                 # The sums of a batch are those of one pass.
-                error, weight = self._pass_ends[-1] if turn > 0 and fit.whole else (0.0, 0.0)
+                error, weight = self._pass_ends[-1] if turn > 0 and fit.at_end else (0.0, 0.0)
                 ends = error + units.error, weight + units.weight
                 self._pass_ends = [*self._pass_ends, ends]
             if settled:

@@ -419,7 +419,7 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
 
     def _prepare(self, fit: Fit) -> None:
         self._begin(fit.rows.width)
-        if fit.whole:
+        if fit.at_end:
             self._place_among(fit, max(self._units.n_first, FIRST_OF_BATCHES))
 
     def _batch_pass(self, fit: Fit, turn: int) -> bool:

@@ -385,11 +385,11 @@ class SelfOrganizingMap(MapReading):
         if fit.array is not None and self.shuffle:
             fit.rows = ShuffledRows(fit.array, fit.source, units.seed)
         self._place_among(fit, units.n_first)
-        if fit.whole:  # sums do not depend on the order
+        if fit.at_end:  # sums do not depend on the order
             fit.rows = rows
         if self.n_steps is None:  # the last pass of a batch map has the last radius
             last = max(self.max_iter - 1, 1)
-            units.horizon = last if fit.whole else self.max_iter * spread.n_rows
+            units.horizon = last if fit.at_end else self.max_iter * spread.n_rows
             units.follow_plan()
 
     def _batch_pass(self, fit: Fit, turn: int) -> bool:

@@ -185,6 +185,21 @@ class Chunk:
         """The step between two rows in the source."""
         return self.place.stride
 
+    def row(self, index: int) -> int:
+        """Return the number of a row in the source.
+
+        Parameters
+        ----------
+        index : int
+            The index of the row in the chunk.
+
+        Returns
+        -------
+        int
+            ``first_row + index * stride``.
+        """
+        return self.place.first_row + index * self.place.stride
+
     @property
     def end(self) -> int:
         """The number of rows of the pass up to the end of the chunk.

@@ -29,7 +29,7 @@ from eigenstream.core.types import (
     WeightsLike,
 )
 from eigenstream.rows.chunk import NO_PLACES, STARTS, Chunk, Place, checked_chunk, joined
-from eigenstream.rows.rows import ArrayRows, StreamRows, in_keeping
+from eigenstream.rows.rows import ArrayRows, StreamRows, with_missing
 
 # ---- kinds of sources -----------------------------------------------------------------------
 
@@ -110,7 +110,7 @@ def labelled_stream(X: RowsLike, y: LabelsLike, estimator: Estimator) -> StreamL
             f"{stream!r} has no labels. Pass y, or name the column: open_stream(..., "
             "labels='species')."
         )
-    return in_keeping(stream, missing_of(estimator))
+    return with_missing(stream, missing_of(estimator))
 
 
 def is_field(values: Matrix) -> bool:

@@ -83,11 +83,11 @@ class Keeper(Protocol):
         """Write a checkpoint after work before the first chunk, such as fitting a feature map."""
 
     def after(
-        self, chunk: Any, learned: Callable[[], object], turn: int = 0, whole: bool = False
+        self, chunk: Any, learned: Callable[[], object], turn: int = 0, at_end: bool = False
     ) -> None:
         """Note a learned chunk, and write a checkpoint if one is scheduled.
 
-        ``learned`` returns the current estimator. If ``whole`` is True, the estimator learns only
+        ``learned`` returns the current estimator. If ``at_end`` is True, the estimator learns only
         at the end of a pass, and an interrupted pass is repeated.
         """
 
@@ -127,7 +127,7 @@ class Fit:
         #: The stream that the rows come from, or None.
         self.stream = rows.stream
         #: True if the estimator learns only at the end of a pass, which is repeated on resume.
-        self.whole = False
+        self.at_end = False
         #: The feature map, which the chunks of every pass go through.
         self.map = feature_map
         #: The number of the next pass that learns, and the rows of it that are learned already.
@@ -214,7 +214,7 @@ class Fit:
                 chunks = reported(self.estimator, chunks, self.rows.n_chunks, self.source)
             chunks = self._counted(chunks)
         if self.keeper is not None:
-            chunks = self._kept(chunks, turn, self.keeper)
+            chunks = self._checkpointed(chunks, turn, self.keeper)
         yield from chunks if self.map is None else self._mapped(chunks)
         if self.map is not None and not self.map.ready:
             raise ValueError(
@@ -228,12 +228,12 @@ class Fit:
             self.n_sequences += len(chunk.starts) or int(self.n_sequences == 0)
             yield chunk
 
-    def _kept(self, chunks: Iterable[Chunk], turn: int, keeper: Keeper) -> Iterator[Chunk]:
+    def _checkpointed(self, chunks: Iterable[Chunk], turn: int, keeper: Keeper) -> Iterator[Chunk]:
         """Yield chunks, and write a checkpoint after a learned one if it is required."""
         for chunk in chunks:
             yield chunk
             keeper.learning = True
-            keeper.after(chunk, self.noted, turn, self.whole)
+            keeper.after(chunk, self.noted, turn, self.at_end)
 
     def _mapped(self, chunks: Iterable[Chunk]) -> Iterable[Chunk]:
         return chunks if self.map is None else chain.from_iterable(map(self._map, chunks))
@@ -337,7 +337,5 @@ def keeper_of(checkpoint: Any, every: Any, resume: Any) -> Keeper | None:
     if hasattr(checkpoint, "begin"):
         if every is not None or resume:
             raise ValueError("fit has a Checkpoint. Pass every= and resume= to this Checkpoint.")
-        keeper: Keeper = checkpoint
-        return keeper
-    kept: Keeper = make_keeper(checkpoint, every=every, resume=resume)
-    return kept
+        return cast(Keeper, checkpoint)
+    return cast(Keeper, make_keeper(checkpoint, every=every, resume=resume))

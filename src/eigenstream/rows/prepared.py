@@ -41,7 +41,7 @@ from eigenstream.rows.door import (
     opened,
 )
 from eigenstream.rows.guard import reading
-from eigenstream.rows.rows import chunk_rows, in_keeping
+from eigenstream.rows.rows import chunk_rows, with_missing
 
 Model = TypeVar("Model")
 Learner = TypeVar("Learner")
@@ -165,7 +165,7 @@ def maps_streams(method: Method) -> Method:
             _check_row_by_row(self, steps, "a Dask collection")
             return door.map_dask(partial(mapped, self, **more), X, *rest)
         if is_stream(X):
-            stream = in_keeping(prepared(self, X), door.missing_of(self))
+            stream = with_missing(prepared(self, X), door.missing_of(self))
 
             def answers(rows: RowsLike) -> Values:
                 with warnings.catch_warnings():  # the column names have been compared
@@ -250,19 +250,19 @@ def _check_row_by_row(model: Estimator, steps: Any, what: str) -> None:
 def _prepared_stream(model: Estimator, stream: StreamLike) -> StreamLike:
     """Return a stream with the steps of a model, each once; raise for other steps."""
     steps, own = _steps_of(model), steps_of_stream(stream)
-    known = () if steps is None else steps.steps
+    learned = () if steps is None else steps.steps
     recorded = steps is not None or "provenance_" in vars(model)
-    if recorded and hash_of(own) != hash_of(known):
+    if recorded and hash_of(own) != hash_of(learned):
         if not own and stream.n_features is not None:
-            stream = stream.through(*known)
-        elif repr(own) == repr(known) and any(step.learns_first for step in own):
+            stream = stream.through(*learned)
+        elif repr(own) == repr(learned) and any(step.learns_first for step in own):
             stream = stream.through()
             stream.take_steps(steps)
         else:
-            other = ", fitted to other data" if repr(own) == repr(known) else ""
+            other = ", fitted to other data" if repr(own) == repr(learned) else ""
             raise ValueError(
                 f"{stream!r} has the steps {list(own)}{other}, but {type(model).__name__} learned "
-                f"after {list(known)}. Pass the stream without steps: the model applies its own."
+                f"after {list(learned)}. Pass the stream without steps: the model applies its own."
             )
     _check_columns(model, stream)
     return stream
@@ -273,9 +273,9 @@ def _check_columns(model: Any, stream: Any) -> None:
     n_features = vars(model).get("n_features_in_")
     if n_features is None:  # the method itself raises NotFittedError
         return
-    names, known = stream.feature_names, vars(model).get("feature_names_in_")
-    if names is not None and known is not None and list(names) != list(map(str, known)):
-        odd = next((name for name in map(str, known) if name not in names), None)
+    names, learned = stream.feature_names, vars(model).get("feature_names_in_")
+    if names is not None and learned is not None and list(names) != list(map(str, learned)):
+        odd = next((name for name in map(str, learned) if name not in names), None)
         what = "in another order" if odd is None else f"without {odd!r}"
         raise ValueError(
             f"{stream!r} has the learned columns {what}. Pass open_stream(..., "
@@ -297,19 +297,19 @@ def _columns_of(model: Estimator, X: RowsLike) -> RowsLike:
         return X
     if is_dispatched(X):
         needs_numpy(f"{type(model).__name__} with preprocessing steps", X)
-    known = (vars(model).get("provenance_") or {}).get("columns")
+    learned = (vars(model).get("provenance_") or {}).get("columns")
     kinds = kinds_of(X)
-    if known is None or "frame" not in kinds:
+    if learned is None or "frame" not in kinds:
         return X if "shaped" in kinds and "frame" not in kinds else np.asarray(X)
     columns = X.column_names if "arrow table" in kinds else X.columns
     names = {str(name): name for name in columns}
-    lacking = next((name for name in known if name not in names), None)
+    lacking = next((name for name in learned if name not in names), None)
     if lacking is not None:
         raise ValueError(
             f"X has no column {lacking!r}, which {type(model).__name__} learned from. Pass a "
-            f"table with the columns {', '.join(known)}."
+            f"table with the columns {', '.join(learned)}."
         )
-    return np.column_stack([np.asarray(X[names[name]]) for name in known])
+    return np.column_stack([np.asarray(X[names[name]]) for name in learned])
 
 
 # ---- sources of a model ---------------------------------------------------------------------

@@ -224,7 +224,7 @@ class RowsInMemory(Rows):
             skipped = NONE_SKIPPED
 
 
-def in_keeping(stream: StreamLike, missing: str) -> StreamLike:
+def with_missing(stream: StreamLike, missing: str) -> StreamLike:
     """Return a stream that treats missing values as an estimator with this ``missing`` does.
 
     A ``missing`` of the stream itself comes first.
@@ -254,7 +254,7 @@ class StreamRows(Rows):
         missing: str = "raise",
         sparse: bool = True,
     ) -> None:
-        self.source = self.stream = in_keeping(stream, missing)
+        self.source = self.stream = with_missing(stream, missing)
         self.members, self.targets, self.missing, self.sparse = members, targets, missing, sparse
         self.rereadable = stream.rereadable
         self._begun: Iterator[Any] | None = None

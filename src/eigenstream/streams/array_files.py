@@ -90,11 +90,11 @@ class ArrayFile(SlicedTable):
             return
         rows = sorted({0, self.n_rows // 2, self.n_rows - 1})
         values = flat(self.decoded(np.array([data[row] for row in rows])))
-        present = ~np.isnan(values).all(axis=0)
-        if not present.any():
+        has_value = ~np.isnan(values).all(axis=0)
+        if not has_value.any():
             raise StreamError(f"{self.name} has no cell with a value in its rows {rows}.")
-        if not present.all():
-            self.cells, self.width, self.row_shape = present, int(present.sum()), None
+        if not has_value.all():
+            self.cells, self.width, self.row_shape = has_value, int(has_value.sum()), None
 
     @classmethod
     @contextmanager

@@ -162,9 +162,9 @@ class RowTable(ABC):
     def facts(self) -> Facts:
         """Return facts by which a resumed fit recognises the source, without a complete pass."""
         if self.files and self.rereadable:
-            whole = [part for file in self.files for part in (file.inside() or [file])]
-            times = [os.path.getmtime(file.path) for file in whole if file.local]
-            size, last = sum(file.size() for file in whole), max(times, default=0.0)
+            files = [part for file in self.files for part in (file.inside() or [file])]
+            times = [os.path.getmtime(file.path) for file in files if file.local]
+            size, last = sum(file.size() for file in files), max(times, default=0.0)
             return {"size in bytes": size, "time of the last change": last}
         if self.files:
             raise StreamError(f"{self.name} cannot be read again. Write it to a file first.")
@@ -211,7 +211,7 @@ class RowTable(ABC):
         """Update ``share`` after a block of a pass that ends at row ``stop``."""
         ends = [end for end in (self.n_rows, stop) if end]
         if ends:
-            at = block.first_row + len(block) * block.stride
+            at = block.row(len(block))
             self.share = max(self.share or 0.0, min(at / min(ends), 1.0))
 
 

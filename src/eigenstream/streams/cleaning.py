@@ -95,7 +95,7 @@ class Sequences:
         """Raise an error if time goes back often, and warn of its first hole."""
         back = np.flatnonzero(steps < 0)
         if len(back) and not self._n_back:
-            self._first_back = block.first_row + int(back[0]) * block.stride
+            self._first_back = block.row(int(back[0]))
         self._n_steps, self._n_back = self._n_steps + len(steps), self._n_back + len(back)
         if block.sequence is None and self._n_back > max(MUCH_BACK * self._n_steps, MANY_BACK):
             times = f"goes back {self._n_back} times in {self._n_steps} rows"
@@ -106,7 +106,7 @@ class Sequences:
         hole = None if self.gap is not None or self._has_hole else first_hole(steps)
         if hole is not None:
             self._has_hole = True
-            row = block.first_row + hole[0] * block.stride
+            row = block.row(hole[0])
             warn_user(
                 f"{block.source}: the time column has a hole before row {row}, where the step is "
                 f"{hole[1]:.3g} times the usual one. Pass gap= to begin a new sequence there."
@@ -118,7 +118,7 @@ def _check_none_missing(values: Array, block: Chunk, what: str) -> None:
     if values.dtype.kind == "O":
         missing = missing | np.array([value is None for value in values])
     if missing.any():
-        row = block.first_row + int(np.argmax(missing)) * block.stride
+        row = block.row(int(np.argmax(missing)))
         raise StreamError(f"{block.source}: the {what} column has no value at row {row}. Fix it.")
 
 
@@ -135,7 +135,7 @@ def _times(block: Chunk) -> tuple[Array, bool]:
         at = bisect(range(1, len(times)), False, key=lambda n: not are_times(times[:n]))
         raise StreamError(
             f"{block.source}: the time column has {str(times[at])!r:.60} at row "
-            f"{block.first_row + at * block.stride}. Use numbers, or ISO 8601 dates such as "
+            f"{block.row(at)}. Use numbers, or ISO 8601 dates such as "
             "2024-05-31T18:00:00."
         ) from None
     _check_none_missing(times, block, "time")
@@ -173,12 +173,18 @@ def parsed_times(times: Array) -> Array:
 # ---- labels --------------------------------------------------------------------------------------
 
 
-def lacking_labels(chunk: Chunk) -> NDArray[np.bool_]:
-    """Return for each row whether a label is missing."""
+def labelled(chunk: Chunk, policy: str) -> Chunk:
+    """Return the chunk with weight zero for rows without a label, or raise an error."""
     labels = np.asarray(chunk.labels).reshape(len(chunk), -1)
     text = labels.dtype.kind in "US"
     absent = labels == np.zeros((), labels.dtype) if text else labels != labels
-    return np.asarray(absent.any(axis=1))
+    missing = absent.any(axis=1)
+    if not missing.any():
+        return chunk
+    if policy in ("raise", KEEP):
+        row = chunk.row(int(np.argmax(missing)))
+        raise StreamError(f"{chunk.source} has no label at row {row}. Pass missing='skip'.")
+    return replace(chunk, weights=np.where(missing, 0.0, chunk.each_weight()))
 
 
 class Labels:
@@ -225,15 +231,15 @@ def cleaned(
         chunks = _interpolated(chunks, longest)
     warned = False
     for chunk in chunks:
-        known, holes = chunk.rows, policy != "raise" and not np.isfinite(largest_value(chunk.rows))
+        values, holes = chunk.rows, policy != "raise" and not np.isfinite(largest_value(chunk.rows))
         if holes and policy != KEEP:
             chunk = _weighed(chunk, finite_rows(chunk.rows))
-            known = chunk.rows
-        elif holes and not is_sparse(known):
+            values = chunk.rows
+        elif holes and not is_sparse(values):
             chunk = _weighed(chunk, ~np.isnan(chunk.rows).all(axis=1))
-            known = np.where(np.isnan(chunk.rows), 0.0, chunk.rows)
-        if not (largest := largest_value(known)) <= LARGEST_VALUE:
-            raise StreamError(_described(replace(chunk, rows=known), largest, names))
+            values = np.where(np.isnan(chunk.rows), 0.0, chunk.rows)
+        if not (largest := largest_value(values)) <= LARGEST_VALUE:
+            raise StreamError(_described(replace(chunk, rows=values), largest, names))
         if largest >= abs(SENTINELS[0]) and not warned:
             warned = _warn_of_sentinels(chunk, names)
         yield chunk
@@ -253,15 +259,11 @@ def _warn_of_sentinels(chunk: Chunk, names: Sequence[str] | None) -> bool:
                 name = column if names is None else repr(names[column])
                 warn_user(
                     f"{chunk.source} has {value:g} in {count} of rows {chunk.first_row} to "
-                    f"{_last_row(chunk)} of column {name}, and otherwise {low:.4g} to {high:.4g}. "
-                    f"If it means a missing value, pass na_values={value:g}."
+                    f"{chunk.row(len(chunk) - 1)} of column {name}, and otherwise {low:.4g} to "
+                    f"{high:.4g}. If it means a missing value, pass na_values={value:g}."
                 )
                 return True
     return False
-
-
-def _last_row(chunk: Chunk) -> int:
-    return chunk.first_row + (len(chunk) - 1) * chunk.stride
 
 
 def _described(chunk: Chunk, largest: float, names: Sequence[str] | None) -> str:
@@ -270,22 +272,22 @@ def _described(chunk: Chunk, largest: float, names: Sequence[str] | None) -> str
     where = first_nonfinite(rows)
     if where is None:
         return (
-            f"{chunk.source} holds values as large as {largest:.3g} between rows "
-            f"{chunk.first_row} and {_last_row(chunk)}, whose squares overflow. Rescale it."
+            f"{chunk.source} holds values as large as {largest:.3g} between rows {chunk.first_row} "
+            f"and {chunk.row(len(chunk) - 1)}, whose squares overflow. Rescale it."
         )
     row, column = where
     what = "NaN (or nothing)" if np.isnan(rows[row, column]) else "infinity"
     named = "" if names is None else f" ({names[column]!r})"
     return (
-        f"{chunk.source} has {what} at row {chunk.first_row + row * chunk.stride}, column "
+        f"{chunk.source} has {what} at row {chunk.row(row)}, column "
         f"{column}{named}. Fix it, or pass missing='skip' or missing='interpolate'."
     )
 
 
-def _weighed(chunk: Chunk, kept: NDArray[np.bool_]) -> Chunk:
-    """Return the chunk with zeros and weight zero in the rows where ``kept`` is False."""
-    weights = None if kept.all() else kept.astype(np.float64)
-    return replace(chunk, rows=zeroed(chunk.rows, kept), weights=weights)
+def _weighed(chunk: Chunk, complete: NDArray[np.bool_]) -> Chunk:
+    """Return the chunk with zeros and weight zero in the rows where ``complete`` is False."""
+    weights = None if complete.all() else complete.astype(np.float64)
+    return replace(chunk, rows=zeroed(chunk.rows, complete), weights=weights)
 
 
 def _interpolated(chunks: Iterator[Chunk], longest: int) -> Iterator[Chunk]:

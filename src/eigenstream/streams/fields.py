@@ -125,12 +125,12 @@ class FeatureGrid:
         if rows.shape[1] != n_features:
             entries = f"the vectors have {rows.shape[1]} entries, and the grid has {n_features}"
             raise ValueError(f"{entries} cells. Pass one entry for each cell.")
-        whole = np.full((len(rows), len(self.kept)), np.nan, np.result_type(rows, np.float32))
-        whole[:, self.kept] = rows
+        cells = np.full((len(rows), len(self.kept)), np.nan, np.result_type(rows, np.float32))
+        cells[:, self.kept] = rows
         arrays, first = {}, 0
         for part in self.variables:
             size = prod(part.shape)
-            values = whole[:, first : first + size].reshape(-1, *part.shape)
+            values = cells[:, first : first + size].reshape(-1, *part.shape)
             coords = dict(own) | {
                 name: (part.coord_dims[name], coord) for name, coord in part.coords.items()
             }
@@ -184,13 +184,13 @@ class FeatureGrid:
         for array, own in zip(arrays_of(X), self.variables, strict=True):
             part = array.isel({self.dim: rows}).transpose(self.dim, *own.dims)
             parts.append(np.asarray(part.values).reshape(part.shape[0], -1))
-        whole = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+        cells = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
         if self.kept.all():
-            return whole
-        if not np.isnan(whole[:, ~self.kept]).all():
+            return cells
+        if not np.isnan(cells[:, ~self.kept]).all():
             late = f"have values between rows {rows.start} and {rows.stop}. Drop or fill them."
             raise StreamError(f"cells that have no value in the first rows {late}")
-        return whole[:, self.kept]
+        return cells[:, self.kept]
 
     def check(self, other: "FeatureGrid") -> None:
         """Raise if another grid has other cells.
@@ -353,5 +353,5 @@ def _names_of(variables: tuple[GridVariable, ...], kept: Array) -> tuple[str, ..
     if len(variables) == 1 and len(variables[0].dims) == 1:
         labels = variables[0].coords.get(variables[0].dims[0])
         names = labels.tolist() if labels is not None and labels.dtype.kind == "U" else []
-    whole = len(names) == len(kept) == len(set(names))
-    return tuple(np.array(names)[kept].tolist()) if whole else ()
+    named = len(names) == len(kept) == len(set(names))
+    return tuple(np.array(names)[kept].tolist()) if named else ()

@@ -271,8 +271,8 @@ def _remote(url: str, part: str) -> list[File]:
 def tables_of(files: Sequence[File], options: Facts) -> list[RowTable]:
     """Return the tables of files, in order. Consecutive images are one table."""
     tables: list[RowTable] = []
-    whole = [part for file in files for part in _unfolded(file)]
-    for kind, group in groupby(whole, key=reader_of_file):
+    unfolded = [part for file in files for part in _unfolded(file)]
+    for kind, group in groupby(unfolded, key=reader_of_file):
         several = list(group)
         first = several[0]
         if kind is None:

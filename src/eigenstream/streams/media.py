@@ -141,8 +141,8 @@ class Sound(SlicedTable):
             rate, frames, log = int(sound.samplerate), int(sound.frames), str(sound.extra_info)
         sizes = CUT_OFF.search(log)
         if sizes and int(sizes[2]) < int(sizes[1]) < UNKNOWN_SIZE:
-            whole = f"it has {sizes[2]} bytes, and its header names {sizes[1]}"
-            raise StreamError(f"{self.name} is cut off: {whole}. Copy it again.")
+            sizes_text = f"it has {sizes[2]} bytes, and its header names {sizes[1]}"
+            raise StreamError(f"{self.name} is cut off: {sizes_text}. Copy it again.")
         if frames < self.window:
             raise StreamError(f"{self.name} has {frames} samples. Use a shorter window than that.")
         self.describe(((frames - self.window) // self.hop + 1, self.window // 2 + 1), np.float32)

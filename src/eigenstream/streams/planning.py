@@ -97,8 +97,8 @@ def only_numbers(plan: Reading, tables: Sequence[RowTable]) -> tuple[Reading, di
         for number in request.features:
             if number in table.no_numbers:
                 others.setdefault(names[number], table.no_numbers[number])
-    kept = tuple(name for name in named if name not in others)
-    return (replace(plan, columns=kept) if others and kept else plan), others
+    numeric = tuple(name for name in named if name not in others)
+    return (replace(plan, columns=numeric) if others and numeric else plan), others
 
 
 def places(columns: Sequence[Any], table: RowTable, marks: Columns = ()) -> Sequence[int]:
@@ -110,12 +110,12 @@ def places(columns: Sequence[Any], table: RowTable, marks: Columns = ()) -> Sequ
         return range(table.width)
     numbers: list[int] = []
     # A lookup of each name in the tuple would take time quadratic in the columns.
-    known = {name: number for number, name in enumerate(table.columns)}
+    numbers_by_name = {name: number for number, name in enumerate(table.columns)}
     for column in columns:
         if isinstance(column, slice):
             numbers += [at for at in range(table.width)[column] if at not in marks]
-        elif isinstance(column, str) and column in known:
-            numbers.append(known[column])
+        elif isinstance(column, str) and column in numbers_by_name:
+            numbers.append(numbers_by_name[column])
         elif isinstance(column, str):
             matches = [at for at, name in enumerate(table.columns) if fnmatchcase(name, column)]
             numbers += [at for at in matches if at not in marks] or [place(column, table)]
@@ -134,10 +134,10 @@ def place(column: Column | None, table: RowTable) -> int:
         raise TypeError(f"{column!r} is not a column. Pass a name or a number.")
     elif -width <= column < width:
         return int(column) % width
-    known = f"{width} columns and no column names"
+    columns = f"{width} columns and no column names"
     if names:
-        known = ", ".join(map(repr, names[:8])) + ", ..." * (len(names) > 8)
-    raise StreamError(f"{table.name} has no column {column!r}. It has {known}.")
+        columns = ", ".join(map(repr, names[:8])) + ", ..." * (len(names) > 8)
+    raise StreamError(f"{table.name} has no column {column!r}. It has {columns}.")
 
 
 def check_columns(columns: Columns, option: str = "columns") -> tuple[Column, ...] | None:

@@ -375,11 +375,11 @@ class OmitOutliers(Step):
     def push(self, rows: Chunk) -> Chunk:
         """Return the rows, with weight zero for outliers."""
         values = dense_rows(rows, self, len(self._low))
-        kept: Any = ((values >= self._low) & (values <= self._high)).all(axis=1)
-        if kept.all():
+        inside: Any = ((values >= self._low) & (values <= self._high)).all(axis=1)
+        if inside.all():
             return rows
-        weights = np.ones(len(kept)) if rows.weights is None else rows.weights
-        return replace(rows, weights=np.where(kept, weights, 0.0))
+        weights = np.ones(len(inside)) if rows.weights is None else rows.weights
+        return replace(rows, weights=np.where(inside, weights, 0.0))
 
     def inverse_transform(self, rows: Matrix) -> Matrix:
         """Return the rows unchanged."""

@@ -23,13 +23,7 @@ from eigenstream.streams.base import (
     float_type,
     native_floats,
 )
-from eigenstream.streams.cleaning import (
-    KEEP,
-    Labels,
-    Sequences,
-    cleaned,
-    lacking_labels,
-)
+from eigenstream.streams.cleaning import KEEP, Labels, Sequences, cleaned, labelled
 from eigenstream.streams.planning import Reading, only_numbers, planned
 from eigenstream.streams.preprocessing import Preprocessing, Step, preprocessing_of
 
@@ -124,13 +118,13 @@ class Stream(RowStream):
         """Return the number of rows of all chunks, or None if only a pass can count them."""
         if self._part[1] is not None:
             return self._part[1] - self._part[0]
-        lost, plan, known = self.preprocessing.lost, self._plan, []
+        lost, plan, lengths = self.preprocessing.lost, self._plan, []
         one_each = plan.sequence is None and plan.time is None and not plan.joined
         for count in self._counts():
             if count is None or (lost and not one_each):
                 return None
-            known.append(max(count - lost, 0))
-        return sum(known)
+            lengths.append(max(count - lost, 0))
+        return sum(lengths)
 
     def _counts(self) -> list[int | None]:
         """Return the number of rows to read from each table."""
@@ -164,14 +158,14 @@ class Stream(RowStream):
     @property
     def grid(self) -> "FeatureGrid | None":
         """Return the grid of a labelled array, or None for other sources and chosen columns."""
-        whole = self._plan.columns is None and not self._plan.exclude and not self._answers
-        return self.tables[0].grid if whole else None
+        all_columns = self._plan.columns is None and not self._plan.exclude and not self._answers
+        return self.tables[0].grid if all_columns else None
 
     @property
     def row_shape(self) -> tuple[int, ...] | None:
         """Return the shape of one row, such as that of an image."""
-        whole = self._plan.columns is None and not self._plan.exclude
-        plain = whole and not self.preprocessing.steps and not self._answers
+        all_columns = self._plan.columns is None and not self._plan.exclude
+        plain = all_columns and not self.preprocessing.steps and not self._answers
         return self.tables[0].row_shape if plain else None
 
     @property
@@ -526,18 +520,7 @@ class Stream(RowStream):
                 rows = steps.push(part[at : at + size])
                 if len(rows):
                     # Rows without labels are removed last, because windows need their values.
-                    yield rows if rows.labels is None else self._labelled(rows)
-
-    def _labelled(self, chunk: Chunk) -> Chunk:
-        """Return the chunk with weight zero for rows without a label, or raise an error."""
-        holes = lacking_labels(chunk)
-        if not holes.any():
-            return chunk
-        if self._plan.missing in ("raise", KEEP):
-            row = chunk.first_row + int(np.argmax(holes)) * chunk.stride
-            raise StreamError(f"{chunk.source} has no label at row {row}. Pass missing='skip'.")
-        weights = np.ones(len(chunk)) if chunk.weights is None else chunk.weights
-        return replace(chunk, weights=np.where(holes, 0.0, weights))
+                    yield rows if rows.labels is None else labelled(rows, missing)
 
     def _cut(self, first: int, row: int, before: int) -> Iterator[Chunk]:
         """Yield chunks of floats of one sequence each, starting at a row of a table."""

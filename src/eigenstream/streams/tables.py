@@ -159,14 +159,14 @@ class Arrow(ColumnTable):
         self.parts: dict[str, Any] = {}
         self.lists: dict[str, tuple[str, int]] = {}
         for field in schema:
-            whole, length = compute.field(field.name), self._length(field)
+            column, length = compute.field(field.name), self._length(field)
             if length == 0:
                 fields.append(field)
-                self.parts[field.name] = whole
+                self.parts[field.name] = column
             for k in range(length):
                 name = f"{field.name}.{k}"
                 fields.append(pyarrow.field(name, field.type.value_type))
-                self.parts[name] = compute.list_element(whole, k)
+                self.parts[name] = compute.list_element(column, k)
                 self.lists[name] = field.name, length
         return pyarrow.schema(fields)
 

@@ -292,11 +292,11 @@ class Text(ColumnTable):
         times = np.array(table.column(column).to_pylist(), object)
         if are_times(times):
             return table
-        kept = [are_times(times[k : k + 1]) for k in range(len(times))]
+        has_time = [are_times(times[k : k + 1]) for k in range(len(times))]
         assert self.report is not None
-        word = times[kept.index(False)]
-        self.report(kept.count(False), f"{self.name} has {word!r:.60} in the column of times. ")
-        return table.filter(pyarrow.array(kept))
+        word = times[has_time.index(False)]
+        self.report(has_time.count(False), f"{self.name} has {word!r:.60} in the column of times. ")
+        return table.filter(pyarrow.array(has_time))
 
     def _number(self, cell: str) -> float | None:
         try:
