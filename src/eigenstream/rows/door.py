@@ -29,7 +29,7 @@ from eigenstream.core.types import (
     WeightsLike,
 )
 from eigenstream.rows.chunk import NO_PLACES, STARTS, Chunk, Place, checked_chunk, joined
-from eigenstream.rows.rows import ArrayRows, StreamRows, with_missing
+from eigenstream.rows.rows import ArrayRows, RowsInMemory, StreamRows, with_missing
 
 # ---- kinds of sources -----------------------------------------------------------------------
 
@@ -345,34 +345,47 @@ open_stream = upper("eigenstream.streams.open_stream")
 def admitted(
     estimator: Estimator,
     X: RowsLike,
+    y: LabelsLike = None,
     sample_weight: WeightsLike = None,
     *,
     reset: bool,
     begins: bool = True,
-) -> ArrayRows | StreamRows:
+    at_once: bool = False,
+    labelled: bool = False,
+    sparse: bool = True,
+) -> ArrayRows | RowsInMemory | StreamRows:
     """Return the checked rows of a stream, of one sequence or of several.
 
-    With ``reset`` the estimator notes their columns, otherwise they have those that it learned.
+    With ``reset`` the estimator notes their columns, otherwise they have those that it learned. If
+    ``at_once``, the rows of arrays are checked as one chunk, and those of a stream keep their
+    labels. If ``labelled``, a stream needs labels, its own or ``y``. An estimator checks the labels
+    of an array itself.
     """
-    if not is_stream(X):
-        if isinstance(X, list | tuple) and any(n_axes(part) == 1 for part in X):
+    if is_stream(X):
+        if sample_weight is not None:
             raise ValueError(
-                "X is a list of 1-D arrays, which is ambiguous. Pass np.array(X) if each is a row, "
-                "or [x[:, None] for x in X] if each is a sequence of one feature."
+                "A stream has no sample_weight. Leave it out, or pass the rows as arrays."
             )
-        parts = sequences_of(estimator, X, sample_weight, reset=reset, begins=begins)
-        return ArrayRows(parts, missing=estimator.missing, source=X)
-    if sample_weight is not None:
-        raise ValueError("A stream has no sample_weight. Leave it out, or pass the rows as arrays.")
-    if reset:
-        return stream_rows(estimator, X)
-    rows = StreamRows(X, missing=estimator.missing)
-    if rows.width != estimator.n_features_in_:
+        stream = labelled_stream(X, y, estimator) if labelled else X
+        targets = (lambda labels: labels) if at_once else None
+        if reset:
+            return stream_rows(estimator, stream, targets=targets, sparse=sparse)
+        rows = StreamRows(stream, targets=targets, missing=missing_of(estimator), sparse=sparse)
+        if rows.width != estimator.n_features_in_:
+            raise ValueError(
+                f"rows have {rows.width} features, but the estimator was fitted with "
+                f"{estimator.n_features_in_}. Pass rows of {estimator.n_features_in_} features."
+            )
+        return rows
+    if at_once:
+        return RowsInMemory(chunk_of(estimator, X, sample_weight, reset=reset, sparse=sparse), X)
+    if isinstance(X, list | tuple) and any(n_axes(part) == 1 for part in X):
         raise ValueError(
-            f"rows have {rows.width} features, but the estimator was fitted with "
-            f"{estimator.n_features_in_}. Pass rows of {estimator.n_features_in_} features."
+            "X is a list of 1-D arrays, which is ambiguous. Pass np.array(X) if each is a row, or "
+            "[x[:, None] for x in X] if each is a sequence of one feature."
         )
-    return rows
+    parts = sequences_of(estimator, X, sample_weight, reset=reset, begins=begins, sparse=sparse)
+    return ArrayRows(parts, missing=missing_of(estimator), source=X)
 
 
 def stream_rows(estimator: Estimator, stream: StreamLike, **options: Any) -> StreamRows:

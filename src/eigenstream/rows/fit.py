@@ -10,14 +10,7 @@ from sklearn.base import BaseEstimator
 
 from eigenstream.core.types import Estimator, LabelsLike, Matrix, RowsLike, StreamLike, WeightsLike
 from eigenstream.rows.chunk import Chunk, Skipped
-from eigenstream.rows.door import (
-    check_takes_checkpoints,
-    chunk_of,
-    is_stream,
-    labelled_stream,
-    make_keeper,
-    stream_rows,
-)
+from eigenstream.rows.door import admitted, check_takes_checkpoints, make_keeper
 from eigenstream.rows.prepared import forget_source, note_source
 from eigenstream.rows.rows import Rows, RowsInMemory, Stage
 
@@ -291,15 +284,10 @@ def fit_of(
     array itself. Sparse rows raise an error by default.
     """
     forget_source(estimator)
-    if not is_stream(X):
-        if keeper is not None:
-            check_takes_checkpoints(X)
-        chunk = chunk_of(estimator, X, sample_weight, reset=True, sparse=sparse)
-        return Fit(estimator, RowsInMemory(chunk, X))
-    if sample_weight is not None:
-        raise ValueError("A stream has no sample_weight. Omit it, or pass the rows as an array.")
-    stream = labelled_stream(X, y, estimator) if labelled else X
-    rows = stream_rows(estimator, stream, targets=lambda labels: labels, sparse=sparse)
+    how: dict[str, bool] = {"labelled": labelled, "sparse": sparse, "at_once": True}
+    rows = admitted(estimator, X, y, sample_weight, reset=True, **how)
+    if keeper is not None and rows.stream is None:
+        check_takes_checkpoints(X)
     return Fit(estimator, rows, keeper)
 
 

@@ -184,7 +184,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         """Return the rows of a stream, of one sequence or of several."""
         if is_pairs(X):
             return self._pairs(X, sample_weight, reset=reset)
-        rows = admitted(self, X, sample_weight, reset=reset, begins=reset or new_sequence)
+        rows = admitted(self, X, None, sample_weight, reset=reset, begins=reset or new_sequence)
         if new_sequence and self._learner is not None:
             age = self._learner.ahead().terms.age
             if 0 < age <= self.lag:
@@ -397,7 +397,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         """Return pairs, a stream, or the rows of one sequence or several, longer than the lag."""
         if is_pairs(X):
             return self._pairs(X, sample_weight, reset=reset)
-        rows = admitted(self, X, sample_weight, reset=reset)
+        rows = admitted(self, X, None, sample_weight, reset=reset)
         if isinstance(rows, ArrayRows):
             self._check_lengths(rows.parts)
         return rows
