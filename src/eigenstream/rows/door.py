@@ -29,7 +29,7 @@ from eigenstream.core.types import (
     WeightsLike,
 )
 from eigenstream.rows.chunk import NO_PLACES, STARTS, Chunk, Place, checked_chunk, joined
-from eigenstream.rows.rows import ArrayRows, RowsInMemory, StreamRows, with_missing
+from eigenstream.rows.rows import ArrayRows, Rows, RowsInMemory, StreamRows, with_missing
 
 # ---- kinds of sources -----------------------------------------------------------------------
 
@@ -353,7 +353,7 @@ def admitted(
     at_once: bool = False,
     labelled: bool = False,
     sparse: bool = True,
-) -> ArrayRows | RowsInMemory | StreamRows:
+) -> Rows:
     """Return the checked rows of a stream, of one sequence or of several.
 
     With ``reset`` the estimator notes their columns, otherwise they have those that it learned. If
@@ -385,7 +385,7 @@ def admitted(
             "[x[:, None] for x in X] if each is a sequence of one feature."
         )
     parts = sequences_of(estimator, X, sample_weight, reset=reset, begins=begins, sparse=sparse)
-    return ArrayRows(parts, missing=missing_of(estimator), source=X)
+    return ArrayRows(parts, missing=estimator.missing, source=X)
 
 
 def stream_rows(estimator: Estimator, stream: StreamLike, **options: Any) -> StreamRows:

@@ -393,7 +393,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
 
     def _sequences(
         self, X: RowsLike, sample_weight: WeightsLike = None, *, reset: bool = True
-    ) -> ArrayRows | StreamRows:
+    ) -> Rows:
         """Return pairs, a stream, or the rows of one sequence or several, longer than the lag."""
         if is_pairs(X):
             return self._pairs(X, sample_weight, reset=reset)
