@@ -11,7 +11,7 @@ from functools import lru_cache
 from importlib import import_module
 from numbers import Real
 from os import PathLike
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -101,9 +101,9 @@ def labelled_stream(X: RowsLike, y: LabelsLike, estimator: Estimator) -> StreamL
 
     A stream without labels raises an error.
     """
-    if not is_stream(X):
+    if not isinstance(X, RowStream):
         return None
-    stream: StreamLike = X if y is None else X.with_labels(y)
+    stream: StreamLike = X if y is None else cast(StreamLike, X).with_labels(y)
     if not stream.labelled:
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None and "

@@ -76,7 +76,7 @@ class Keeper(Protocol):
         """Write a checkpoint after work before the first chunk, such as fitting a feature map."""
 
     def after(
-        self, chunk: Any, learned: Callable[[], object], turn: int = 0, at_end: bool = False
+        self, chunk: Chunk, learned: Callable[[], object], turn: int = 0, at_end: bool = False
     ) -> None:
         """Note a learned chunk, and write a checkpoint if one is scheduled.
 

@@ -121,7 +121,7 @@ class Rows(ABC):
         """Return the complete rows in memory. ``what`` needs them, for errors."""
         raise TypeError(f"{what} cannot keep {self.source!r} in memory. Pass a stream.")
 
-    def learned(self, learner: Any, turn: int | None, feature_map: Any) -> Any:
+    def learned(self, learner: object, turn: int | None, feature_map: Any) -> Any:
         """Return a learner of rows on workers, and the facts of their pass."""
         raise NotImplementedError
 
