@@ -370,5 +370,5 @@ def preprocessing_of(model: Estimator) -> Preprocessing:
     """
     if not hasattr(model, "fit"):
         raise TypeError(f"model is a {type(model).__name__}. Pass a fitted estimator.")
-    steps: Preprocessing = getattr(model, "preprocessing_", None) or Preprocessing()
+    steps: Preprocessing = vars(model).get("preprocessing_") or Preprocessing()
     return steps

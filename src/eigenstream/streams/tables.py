@@ -20,7 +20,7 @@ from eigenstream.streams.base import (
     StreamError,
     one_line,
 )
-from eigenstream.streams.files import READERS, File
+from eigenstream.streams.files import READERS, File, Remote
 
 #: The tables, batches and datasets of Arrow.
 TABLES = pyarrow.Table | pyarrow.RecordBatch | dataset.Dataset
@@ -118,7 +118,7 @@ class Arrow(ColumnTable):
         self.files, self.name = [file], file.name
         paths: Any = file.path
         form = "parquet" if file.suffix in PARQUET else "ipc"
-        how: Parameters = {"filesystem": getattr(file, "system", None)}
+        how: Parameters = {"filesystem": file.system if isinstance(file, Remote) else None}
         if file.is_folder:
             endings = READERS["tables.Arrow"].split()
             self.files = [part for part in file.inside() if part.suffix in endings]
