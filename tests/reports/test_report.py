@@ -232,6 +232,7 @@ def test_the_page_repeats_the_doubts_of_the_fit(tmp_path):
     text = Words((tmp_path / "page.html").read_text()).text
     assert "not distinguishable from noise" in text
     assert "row(s) 100 of huge size" in text
+    assert "With 95 % intervals." not in text  # no time scale has one
     page = tmp_path / "slow.html"
     slow = SlowSubspace(2, lag=3).fit(ROWS, blocks=5)
     report(slow, page, ROWS, dt=0.5, unit="s")

@@ -231,7 +231,8 @@ def loadings(
         canvas.note(ax, titles[k], (0.0, places[0] - 1), weight="bold", **margin)
     ax.axvline(0.0, color=canvas.INK, lw=0.6, alpha=0.5)
     ax.set_yticks(list(ticks), list(ticks.values()), fontsize=9)
-    ax.set_ylim(count * (most + 1) - 0.4, -0.6)
+    low, high = ax.get_xlim()  # wide intervals would shorten all bars
+    ax.set(ylim=(count * (most + 1) - 0.4, -0.6), xlim=(max(low, -2.0), min(high, 2.0)))
     canvas.bare(ax)
     return ax
 

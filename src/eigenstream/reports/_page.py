@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
 from pathlib import Path
+from textwrap import shorten
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,6 +37,8 @@ from eigenstream.subspace.pairs.decisions import FitsPairs, PairDecisions
 
 #: Components and columns in a table, features drawn over time, and classes drawn in the plane.
 MOST_LISTED, MOST_FEATURES, MOST_CLASSES = 12, 8, 12
+#: Letters of the parameters: arrays have more.
+MOST_LETTERS = 240
 #: Folds of held-out classes: more take longer.
 FOLDS = 5
 #: The most points drawn of each feature: more make the page slow.
@@ -204,7 +207,7 @@ def _facts(estimator: Estimator, leading: "Leading") -> list[tuple[str, str]]:
         "sources": (", ".join(sources[:5]) + f" and {hidden} more" * (hidden > 0)) or None,
         "sequences": source.get("sequences"),
         "times of the rows shown": leading.span,
-        "parameters": " ".join(repr(estimator).split()),
+        "parameters": shorten(repr(estimator), MOST_LETTERS, placeholder=" …"),
         "preprocessing": ", ".join(map(repr, steps)) if steps else None,
         "solver": known(estimator, "solver_"),
     }
@@ -507,7 +510,7 @@ def _error_bars(estimator: Estimator, dt: float, unit: str) -> list[Panel]:
     if bars.periods is not None:
         caption = "Eigenvalues of the propagator, with 95 % intervals of decay and phase."
         panels.append(Panel("Propagator", caption, partial(plotting.propagator, bars)))
-    elif bars.timescales is not None:
+    elif bars.timescales is not None and np.isfinite(bars.timescales.value).any():
         draw = partial(plotting.timescales, bars, dt=dt, unit=unit)
         panels.append(Panel("Time scales", "With 95 % intervals.", draw))
     caption = (
