@@ -19,7 +19,7 @@ from eigenstream.subspace.inference.held_out import (
     slowest_first,
     white_edge,
 )
-from eigenstream.subspace.sums.learner import FIRST_TERMS
+from eigenstream.subspace.sums.terms import FIRST_TERMS
 
 
 def one_slow(n, D=20, seed=1):

@@ -8,7 +8,7 @@ from scipy.signal import lfilter
 
 import eigenstream
 from eigenstream import StreamPCA
-from eigenstream.subspace.sums.learner import FIRST_TERMS, LONGEST
+from eigenstream.subspace.sums.terms import FIRST_TERMS, LONGEST
 
 
 def rows_of(n, width, variances=(), seed=0):

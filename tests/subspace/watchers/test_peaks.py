@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from eigenstream import SlowSubspace, StreamPCA, load, save
 from eigenstream.processes import Autoregressive
 from eigenstream.streams import open_stream
-from eigenstream.subspace.watchers.peaks import MOST_PEAKS, Peaks
+from eigenstream.subspace.watchers.peaks import MOST_PEAKS
 
 MESSAGE = r"row\(s\) (.*) of huge size turn the subspace by (\d+) degrees"
 
@@ -209,7 +209,7 @@ def test_the_sums_without_the_rows_are_those_of_weight_zero(process, lag):
     model = SlowSubspace(2, lag=lag)
     with pytest.warns(UserWarning, match="900, 1700 of huge size"):
         learner = model.fit(rows, sample_weight=weights)._learner.ahead()
-    watcher = learner.watcher(Peaks)
+    watcher = learner.watcher("peaks")
     watcher.peaks = [peak for peak in watcher.peaks if peak.row in (900, 1700)]
     watcher._keep(watcher.peaks)
     found = watcher.without(learner, learner.sums.variances(learner.terms)).result
