@@ -379,4 +379,4 @@ def _read(path: str | PathLike[str]) -> tuple[Facts, Arrays]:
 def _wrong(path: Path, error: Exception) -> ModelError:
     what = str(error) if isinstance(error, ValueError) else f"{type(error).__name__} {error}"
     what = " ".join(what.split())[:300]
-    return ModelError(f"{path} is not a model file, or it is damaged: {what}")
+    return ModelError(f"{path} is not a model file of this version, or it is damaged: {what}")
