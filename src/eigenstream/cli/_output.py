@@ -189,7 +189,7 @@ class Times:
 
     def add(self, chunk: Any) -> None:
         """Include the times of a chunk."""
-        from eigenstream.rows.door import usual_step
+        from eigenstream.core.checks import usual_step
 
         if chunk.raw_times is None:
             return

@@ -181,6 +181,32 @@ def check_finite(values: Matrix, *, name: str = "X", first_row: int = 0, members
     raise ValueError(f"{name} contains {what} at {place}. {advice}")
 
 
+#: A step in time of more than this number of usual steps is a hole. Fewer occur in rows at random
+#: times.
+HOLE = 20.0
+
+
+def usual_step(steps: Any) -> float:
+    """Return the median of the steps forward in time, or NaN without such steps.
+
+    >>> usual_step(np.array([-9, 1, 1, 2]))
+    1.0
+    """
+    forward = steps[steps > 0]
+    return float(np.median(forward)) if len(forward) else np.nan
+
+
+def first_hole(steps: Any) -> tuple[int, float] | None:
+    """Return the place of the first step in time that is too long, and its length in usual steps.
+
+    >>> first_hole(np.array([1.0] * 9 + [50.0, 1.0]))
+    (9, 50.0)
+    """
+    usual = usual_step(steps)
+    holes = np.flatnonzero(steps > HOLE * usual)
+    return (int(holes[0]), float(steps[holes[0]] / usual)) if len(holes) else None
+
+
 def check_index_pairs(pairs: Array, n_points: int, of: str) -> NDArray[np.intp]:
     """Return pairs of row numbers; raise if a number is not a row.
 

@@ -16,7 +16,7 @@ from sklearn.model_selection import GroupKFold, StratifiedKFold
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream import __version__, neurons, plotting
-from eigenstream.core.checks import check_number, is_sparse
+from eigenstream.core.checks import check_number, is_sparse, usual_step
 from eigenstream.core.files import replacing
 from eigenstream.core.linalg import Float64s
 from eigenstream.core.types import SECONDS, Array, Estimator, LabelsLike, RowsLike, StreamLike
@@ -27,7 +27,7 @@ from eigenstream.reports import _drawings
 from eigenstream.reports._drawings import HEIGHT, Panel, column_names, first_of, known
 from eigenstream.reports._summary import summary, warnings_of
 from eigenstream.reports.base import PageTable, Report, Section
-from eigenstream.rows.door import is_stream, usual_step
+from eigenstream.rows.door import is_stream
 from eigenstream.rows.prepared import prepared, without_steps
 from eigenstream.streams import open_stream
 from eigenstream.subspace import ClassSubspace, PairMetric, estimated_share, pair_risks

@@ -168,7 +168,7 @@ class Chunk:
     @property
     def new_sequence(self) -> bool:
         """True if the first row begins a sequence."""
-        return len(self.starts) > 0 and self.starts[0] == 0
+        return bool(len(self.starts) and self.starts[0] == 0)
 
     @property
     def source(self) -> str:

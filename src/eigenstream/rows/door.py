@@ -17,7 +17,14 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from eigenstream.core.checks import check_finite, check_weights, is_sparse, unmasked, warn_user
+from eigenstream.core.checks import (
+    check_finite,
+    check_weights,
+    first_hole,
+    is_sparse,
+    unmasked,
+    warn_user,
+)
 from eigenstream.core.device import DeviceArray, is_dispatched, needs_numpy
 from eigenstream.core.types import (
     Estimator,
@@ -131,32 +138,6 @@ def is_annotated(values: Matrix) -> bool:
 def native(values: Matrix) -> Matrix:
     """Return the data frame inside a frame of narwhals, and other values unchanged."""
     return values.to_native() if "narwhals" in kinds_of(values) else values
-
-
-#: A step in time of more than this number of usual steps is a hole. Fewer occur in rows at random
-#: times.
-HOLE = 20.0
-
-
-def usual_step(steps: Any) -> float:
-    """Return the median of the steps forward in time, or NaN without such steps.
-
-    >>> usual_step(np.array([-9, 1, 1, 2]))
-    1.0
-    """
-    forward = steps[steps > 0]
-    return float(np.median(forward)) if len(forward) else np.nan
-
-
-def first_hole(steps: Any) -> tuple[int, float] | None:
-    """Return the place of the first step in time that is too long, and its length in usual steps.
-
-    >>> first_hole(np.array([1.0] * 9 + [50.0, 1.0]))
-    (9, 50.0)
-    """
-    usual = usual_step(steps)
-    holes = np.flatnonzero(steps > HOLE * usual)
-    return (int(holes[0]), float(steps[holes[0]] / usual)) if len(holes) else None
 
 
 def is_dask(X: RowsLike) -> bool:

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from eigenstream.core.checks import (
     LARGEST_VALUE,
     check_unmasked,
+    first_hole,
     first_nonfinite,
     is_sparse,
     largest_value,
@@ -22,7 +23,6 @@ from eigenstream.core.checks import (
 )
 from eigenstream.core.types import Array
 from eigenstream.rows.chunk import STARTS, Chunk, finite_rows, joined, zeroed
-from eigenstream.rows.door import first_hole
 from eigenstream.streams.base import StreamError, plain
 
 #: The treatments of missing values. KEEP leaves NaN in the rows for estimators that handle it.
