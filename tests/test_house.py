@@ -14,7 +14,7 @@ BOUNDS = {
     "private names of other objects": 5.2,
     "percent of annotations that are Any": 13.8,
     "modules": 194,
-    "lines of the longest module": 613,
+    "lines of the longest module": 600,
     "floors": 11,
 }
 
