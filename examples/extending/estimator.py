@@ -7,19 +7,20 @@ class.
 
 from eigenstream.subspace import Result
 from eigenstream.subspace.estimators.time import TimeEstimator
+from eigenstream.subspace.solvers.base import Problem
 from eigenstream.subspace.sums.terms import VARIANCE, VELOCITY, TimeTerms
 
 
 class Velocities(TimeTerms):
     """Terms of time whose velocities are rewarded."""
 
-    def totals(self, held=frozenset()):
+    def totals(self, held_out=frozenset()):
         """Return the weights of the rewarded and of the penalised terms."""
-        return super().totals(held)[::-1]
+        return super().totals(held_out)[::-1]
 
-    def shares(self, weights, held=frozenset()):
+    def shares(self, weights, held_out=frozenset()):
         """Return the share of each part in T."""
-        reward, penalty = self._each(weights, held)
+        reward, penalty = self._each(weights, held_out)
         return {VELOCITY: reward, VARIANCE: -penalty}
 
 
@@ -41,8 +42,9 @@ class FastSubspace(TimeEstimator):
         self.n_components, self.lag, self.solver = n_components, lag, solver
         self.features, self.missing = features, missing
 
-    def _terms(self, width):
-        return Velocities(width, lag=self.lag, center=True)
+    def _problem(self, width):
+        terms = Velocities(width, lag=self.lag, center=True)
+        return Problem(terms, self._wanted(width), (1.0, 0.0))
 
     def _solve(self, learner):
         pairs = learner.operator().largest(
