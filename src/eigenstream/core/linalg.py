@@ -48,14 +48,14 @@ def rank_update(total: Float64s, rows: Floats, weight: float = 1.0) -> Float64s:
         return total
     # BLAS is column-major: the transpose of C-ordered rows is an F-ordered matrix.
     operand, transposed = (rows, 1) if rows.flags.f_contiguous else (rows.T, 0)
-    how = {"trans": transposed, "lower": 1}
+    layout = {"trans": transposed, "lower": 1}
     if rows.dtype == np.float32:
-        product = blas.ssyrk(weight, operand, **how)
+        product = blas.ssyrk(weight, operand, **layout)
         if FLOAT32_SAFE[0] < np.abs(np.diagonal(product)).max(initial=0.0) < FLOAT32_SAFE[1]:
             total += product
             return total
         operand = operand.astype(np.float64)  # the squares exceed the range of float32
-    blas.dsyrk(weight, operand, beta=1.0, c=total, overwrite_c=1, **how)
+    blas.dsyrk(weight, operand, beta=1.0, c=total, overwrite_c=1, **layout)
     return total
 
 
@@ -227,10 +227,10 @@ def span_of_rows(rows: Floats, n_least: int = 1) -> tuple[Float64s, Float64s]:
     if outside.any():
         rest, sizes = rest[outside] / sizes[outside, None], sizes[outside, None]
         rest -= (rest @ basis) @ basis.T
-        more, along, _ = _span_of_independent(rest)
-        basis = np.hstack([basis, more])
-        coordinates = np.pad(coordinates, ((0, 0), (0, more.shape[1])))
-        coordinates[dependent[outside], -more.shape[1] :] = along * sizes
+        added, along, _ = _span_of_independent(rest)
+        basis = np.hstack([basis, added])
+        coordinates = np.pad(coordinates, ((0, 0), (0, added.shape[1])))
+        coordinates[dependent[outside], -added.shape[1] :] = along * sizes
     coordinates *= lengths[:, None]
     n = basis.shape[1]
     if n < n_least:
