@@ -323,7 +323,7 @@ def bound_of_pairs(
     signs, it is a union bound with half of delta for each sign.
     """
     risk = _empirical(pairs.counts, margin, unit, balanced=True, largest=norms[1])
-    m = [_whole(number) for number in pairs.numbers if number > 0.0]
+    m = [_n_pairs(number) for number in pairs.numbers if number > 0.0]
     gaps = [operator_bound(n, *norms, margin, delta / len(m)).gap for n in m]
     return RiskBound(risk, sum(gaps) / len(m), delta, sum(m))
 
@@ -371,16 +371,16 @@ def bound_of_rows(rows: TrainingRows, margin: float, delta: float, diameter: flo
     risk = _empirical(apart, margin, diameter, balanced=False) + 1.0 - pairs / n_pairs
     d, weights = rows.Z.shape[1], rows.weights
     sampled = float(weights.sum() / weights.max())
-    bound = pair_bound(_whole(sampled / 2), d, margin, delta, empirical_risk=min(risk, 1.0))
+    bound = pair_bound(_n_pairs(sampled / 2), d, margin, delta, empirical_risk=min(risk, 1.0))
     n_all = None if rows.complete else all_alike(weights, rows.total, rows.n_distinct)
     if n_all is not None:
-        part = pair_bound(_whole(n_all / 2), d, margin, delta / 2, empirical_risk=min(risk, 1.0))
+        part = pair_bound(_n_pairs(n_all / 2), d, margin, delta / 2, empirical_risk=min(risk, 1.0))
         gap = part.gap + sampling_price(len(weights), 2.0, delta / 2)
         if gap < bound.gap:
             return replace(part, gap=gap, delta=delta)
     return bound
 
 
-def _whole(m: float) -> int:
+def _n_pairs(m: float) -> int:
     """Return a number of pairs rounded down, with a tolerance for rounding errors."""
     return max(int(np.floor(m * (1 + 1e-12))), 1)
