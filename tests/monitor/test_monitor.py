@@ -158,15 +158,21 @@ def test_honest_references_have_no_outliers():
     assert outlying(np.arange(100.0)) == ()
 
 
-def test_a_short_reference_is_an_error():
+@pytest.mark.parametrize(
+    ("n_sequences", "window", "n_windows", "advised"),
+    [(1, 200, 50, (101, 0.02)), (2, 101, 98, (100, 0.011)), (40, 100, 80, (83, 0.013))],
+)
+def test_a_short_reference_is_an_error(n_sequences, window, n_windows, advised):
     assert (least_windows(0.01), least_windows(0.05)) == (99, 19)
-    reference = rows_of(0)[:10_000]
+    reference = np.array_split(rows_of(0)[:10_000], n_sequences)
     model = StreamPCA(2).fit(reference)
+    shorter, rate = advised
     with pytest.raises(
-        ValueError, match=r"50 windows of 200 rows.*needs 99.*window=101 or rate=0.02"
+        ValueError,
+        match=rf"{n_windows} windows of {window} rows.*needs 99.*window={shorter} or rate={rate}",
     ):
-        Monitor(model, window=200).fit(reference)
-    for remedy in ({"window": 101}, {"window": 200, "rate": 0.02}):
+        Monitor(model, window=window).fit(reference)
+    for remedy in ({"window": shorter}, {"window": window, "rate": rate}):
         Monitor(model, **remedy).fit(reference)
 
 

@@ -197,11 +197,12 @@ class Monitor(Guarded):
         weights = self._weights()
         stream = self._stream(X)
         stored = None if stream.rereadable else list(self._blocks(stream))
-        sums, n_rows = AnchoredSums(len(weights)), 0
-        for rows, _, _ in self._blocks(stream) if stored is None else stored:
+        sums, lengths = AnchoredSums(len(weights)), [0]
+        for rows, _, begins in self._blocks(stream) if stored is None else stored:
             sums.add(rows)
-            n_rows += len(rows)
-        if not n_rows:
+            lengths += [0] * begins
+            lengths[-1] += len(rows)
+        if not any(lengths):
             raise ValueError("The reference has no rows. Pass rows without faults.")
         geometry = geometry_of(sums.mean, pairwise_covariance(sums), weights)
         precision = geometry.precision()
@@ -210,7 +211,7 @@ class Monitor(Guarded):
         for rows, end, _ in Windows(self.window, np.empty((0, len(weights)))).of(blocks):
             each.append(window_of(rows, geometry, precision).features)
             ends.append(end)
-        self._check_enough(len(each), n_rows, geometry)
+        self._check_enough(len(each), len(each), lengths, geometry)
         reference = joined_features(each)
         scores = self._scores(reference)[0]
         outliers = outlying(scores)
@@ -218,7 +219,7 @@ class Monitor(Guarded):
             self._report(outliers, ends[outliers[0]] - self.window)
         if outliers and self.outliers == "exclude":
             reference = reference.without(outliers)
-            self._check_enough(len(reference), n_rows, geometry)
+            self._check_enough(len(reference), len(each), lengths, geometry)
             scores = self._scores(reference)[0]
         self.n_features_in_, self.n_windows_ = len(weights), len(reference)
         self.outliers_, self.scores_ = outliers, scores
@@ -238,15 +239,26 @@ class Monitor(Guarded):
         check_is_fitted(model)
         return np.nan_to_num(np.asarray(model.result_.columns, np.float64))
 
-    def _check_enough(self, n_windows: int, n_rows: int, geometry: Geometry) -> None:
+    def _check_enough(
+        self, n_left: int, n_windows: int, lengths: list[int], geometry: Geometry
+    ) -> None:
+        """Raise if too few windows are left of all windows of sequences of these lengths."""
         least_of_any_rate = geometry.inside.shape[1] + 3
         least = max(least_windows(self.rate), least_of_any_rate)
-        if n_windows >= least:
+        if n_left >= least:
             return
-        rate = f" or rate={1 / (n_windows + 1):.2g}" * (n_windows >= least_of_any_rate)
+        advice = ["a longer reference"]
+        # Other windows are assumed to have the same share of outliers.
+        needed = int(np.ceil(least * n_windows / max(n_left, 1)))
+        shorter = range(sum(lengths) // needed, 1, -1)
+        enough = (size for size in shorter if sum(n // size for n in lengths) >= needed)
+        if (window := next(enough, None)) is not None:
+            advice.append(f"window={window}")
+        if n_left >= least_of_any_rate:
+            advice.append(f"rate={np.ceil(1000 / (n_left + 1)) / 1000:g}")
         raise ValueError(
-            f"The reference has {n_windows} windows of {self.window} rows, and rate={self.rate} "
-            f"needs {least}. Use a longer reference, window={max(n_rows // least, 2)}{rate}."
+            f"The reference has {n_left} windows of {self.window} rows, and rate={self.rate} "
+            f"needs {least}. Use {' or '.join(advice)}."
         )
 
     def _report(self, outliers: tuple[int, ...], first: int) -> None:
