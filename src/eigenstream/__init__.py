@@ -104,14 +104,14 @@ _PACKAGES = (
 )
 
 
-def merge_all(estimators: "Iterable[Estimator]", **how: bool) -> "Estimator":
+def merge_all(estimators: "Iterable[Estimator]", **options: bool) -> "Estimator":
     """Merge fitted estimators into one that has learned from the rows of all.
 
     Parameters
     ----------
     estimators : iterable of estimators
         Fitted estimators of one class, in the order of their rows.
-    **how
+    **options
         Arguments of ``merge``, such as ``new_sequence=True``.
 
     Returns
@@ -129,7 +129,7 @@ def merge_all(estimators: "Iterable[Estimator]", **how: bool) -> "Estimator":
     >>> merge_all(parts).mean_
     array([2., 0.])
     """
-    return reduce(lambda left, right: left.merge(right, **how), estimators)
+    return reduce(lambda left, right: left.merge(right, **options), estimators)
 
 
 def __getattr__(name: str) -> Any:

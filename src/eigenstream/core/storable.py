@@ -126,5 +126,5 @@ def _is_type(kind: str, dtype: Any) -> bool:
 def _is_size(axis: str, n: int, sizes: dict[str, int]) -> bool:
     if axis.isdigit():
         return n == int(axis)
-    name, _, more = axis.partition("+")
-    return sizes.setdefault(name, n - int(more or 0)) == n - int(more or 0)
+    name, _, added = axis.partition("+")
+    return sizes.setdefault(name, n - int(added or 0)) == n - int(added or 0)

@@ -221,17 +221,19 @@ def mapped(method: Callable[..., Any], X: RowsLike, *rest: object) -> Values:
     if not isinstance(X, da.Array):
         return X.map_partitions(method, *rest, meta=answer[:0])
     X = whole_rows(X)
-    more = range(answer.ndim, X.ndim)
+    dropped_axes = list(range(answer.ndim, X.ndim))
     chunks = (X.chunks[0], *((n,) for n in answer.shape[1:]))
-    how = {"drop_axis": list(more)} if len(more) else {}
-    return X.map_blocks(method, *rest, dtype=answer.dtype, chunks=chunks, meta=answer[:0], **how)
+    options: Parameters = {"drop_axis": dropped_axes} if dropped_axes else {}
+    return X.map_blocks(
+        method, *rest, dtype=answer.dtype, chunks=chunks, meta=answer[:0], **options
+    )
 
 
 #: Seconds to wait for a scheduler. Larger values suit slow networks.
 CONNECTION_SECONDS = 15
 
 
-def client_of(workers: int | None, address: str | None, folder: str, **how: object) -> "Client":
+def client_of(workers: int | None, address: str | None, folder: str, **options: object) -> "Client":
     """Return a client of new processes on this machine, or of a scheduler at an address.
 
     Each process has one thread and writes to the folder only. Errors of its tasks are raised here
@@ -240,6 +242,6 @@ def client_of(workers: int | None, address: str | None, folder: str, **how: obje
     from dask.distributed import Client
 
     if address is None:
-        how |= {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": ":0"}
-        how |= {"silence_logs": CRITICAL, "local_directory": folder}
-    return Client(address, timeout=CONNECTION_SECONDS, **how)
+        options |= {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": ":0"}
+        options |= {"silence_logs": CRITICAL, "local_directory": folder}
+    return Client(address, timeout=CONNECTION_SECONDS, **options)

@@ -302,8 +302,8 @@ def upper(path: str) -> Callable[..., Any]:
     """
     module, name = path.rsplit(".", 1)
 
-    def call(*what: object, **how: object) -> Any:
-        return getattr(import_module(module), name)(*what, **how)
+    def call(*arguments: object, **options: object) -> Any:
+        return getattr(import_module(module), name)(*arguments, **options)
 
     return call
 
@@ -534,17 +534,19 @@ def validated(estimator: BaseEstimator, X: RowsLike, *, reset: bool, sparse: boo
     It may contain NaN.
     """
     if type(X) is np.ndarray and X.ndim == 2 and X.dtype in FLOATS:
-        known = not reset and known_rows(estimator, X)
-        return X if known else validate_data(estimator, X, reset=reset, ensure_all_finite=False)
+        if not reset and known_rows(estimator, X):
+            return X
+        return validate_data(estimator, X, reset=reset, ensure_all_finite=False)
     check_is_rows(X)
     if is_dispatched(X):
         return _validated_on_device(estimator, X, reset=reset)
     if kinds_of(X) & {"frame", "sized"} == {"frame"}:
         raise TypeError("X is a lazy data frame without rows. Pass X.collect().")
-    kinds = "csr" if sparse else False
-    how = {"accept_sparse": kinds, "dtype": "numeric", "ensure_all_finite": False}
+    options = {"accept_sparse": "csr" if sparse else False, "dtype": "numeric"}
     try:
-        return numbers(validate_data(estimator, unmasked(X), reset=reset, **how))
+        return numbers(
+            validate_data(estimator, unmasked(X), reset=reset, ensure_all_finite=False, **options)
+        )
     except (ValueError, TypeError):
         check_columns_are_numbers(X, "X")
         raise

@@ -284,8 +284,8 @@ def fit_of(
     array itself. Sparse rows raise an error by default.
     """
     forget_source(estimator)
-    how: dict[str, bool] = {"labelled": labelled, "sparse": sparse, "at_once": True}
-    rows = admitted(estimator, X, y, sample_weight, reset=True, **how)
+    options: dict[str, bool] = {"labelled": labelled, "sparse": sparse, "at_once": True}
+    rows = admitted(estimator, X, y, sample_weight, reset=True, **options)
     if keeper is not None and rows.stream is None:
         check_takes_checkpoints(X)
     return Fit(estimator, rows, keeper)

@@ -106,10 +106,10 @@ def reads_rows(method: Method) -> Method:
     """Let a method of rows ``X`` read them after the steps of the model."""
 
     @wraps(method)
-    def read(self: Estimator, X: RowsLike = None, *rest: object, **more: object) -> Values:
+    def read(self: Estimator, X: RowsLike = None, *rest: object, **options: object) -> Values:
         rows = prepared(self, X)
         with reading(self):
-            return method(without_steps(self), rows, *rest, **more)
+            return method(without_steps(self), rows, *rest, **options)
 
     read.applies_steps = True  # type: ignore[attr-defined]
     return cast(Method, read)
@@ -119,17 +119,17 @@ def learns_rows(method: Method) -> Method:
     """Let ``partial_fit`` learn from rows after the steps of the model."""
 
     @wraps(method)
-    def learn(self: Estimator, X: RowsLike = None, *rest: object, **more: object) -> Values:
+    def learn(self: Estimator, X: RowsLike = None, *rest: object, **options: object) -> Values:
         steps = _steps_of(self)
         if steps is None:
-            return method(self, X, *rest, **more)
+            return method(self, X, *rest, **options)
         _check_row_by_row(self, steps, "partial_fit of a chunk")
-        if "background" in more:
-            more["background"] = prepared(self, more["background"])
+        if "background" in options:
+            options["background"] = prepared(self, options["background"])
         rows = prepared(self, X)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="X does not have valid feature names")
-            return method(self, rows, *rest, **more)
+            return method(self, rows, *rest, **options)
 
     learn.applies_steps = True  # type: ignore[attr-defined]
     return cast(Method, learn)
@@ -148,29 +148,29 @@ def maps_streams(method: Method) -> Method:
     [(2, 1), (1, 1)]
     """
 
-    def answer(self: Estimator, rows: RowsLike, *rest: object, **more: object) -> Values:
+    def answer(self: Estimator, rows: RowsLike, *rest: object, **options: object) -> Values:
         with reading(self) if _steps_of(self) is not None else nullcontext():
-            return method(without_steps(self), rows, *rest, **more)
+            return method(without_steps(self), rows, *rest, **options)
 
     @wraps(method)
-    def mapped(self: Estimator, X: RowsLike, *rest: object, **more: object) -> Values:
+    def mapped(self: Estimator, X: RowsLike, *rest: object, **options: object) -> Values:
         if isinstance(X, list | tuple) and X and is_labelled(X[0]):
-            return [mapped(self, part, *rest, **more) for part in X]
+            return [mapped(self, part, *rest, **options) for part in X]
         steps, source, X = _steps_of(self), X, opened(X, self)
         if is_labelled(source):
-            return _answers_of(mapped(self, X, *rest, **more), source, X.grid)
+            return _answers_of(mapped(self, X, *rest, **options), source, X.grid)
         if is_dask(X):
             if steps is None:
-                return door.map_dask(partial(method, self, **more), X, *rest)
+                return door.map_dask(partial(method, self, **options), X, *rest)
             _check_row_by_row(self, steps, "a Dask collection")
-            return door.map_dask(partial(mapped, self, **more), X, *rest)
+            return door.map_dask(partial(mapped, self, **options), X, *rest)
         if is_stream(X):
             stream = with_missing(prepared(self, X), door.missing_of(self))
 
             def answers(rows: RowsLike) -> Values:
                 with warnings.catch_warnings():  # the column names have been compared
                     warnings.filterwarnings("ignore", message="X does not have valid feature names")
-                    return answer(self, rows, *rest, **more)
+                    return answer(self, rows, *rest, **options)
 
             results = stream.mapped(answers)
             if method.__name__ != "transform" or _output_of(self) == "default":
@@ -182,16 +182,16 @@ def maps_streams(method: Method) -> Method:
                 )
             return _answers_of(results, source, None)
         if is_list_of_sequences(X):
-            return each(lambda part: getattr(self, method.__name__)(part, *rest, **more), X)
+            return each(lambda part: getattr(self, method.__name__)(part, *rest, **options), X)
         if steps is None:
-            return method(self, X, *rest, **more)
+            return method(self, X, *rest, **options)
         rows = _columns_of(self, X)
         n_rows, size = np.shape(rows)[0], chunk_rows(int(self.n_features_in_))
         if steps.remembers or n_rows <= size:
-            return answer(self, prepared(self, X), *rest, **more)
+            return answer(self, prepared(self, X), *rest, **options)
         # Steps may make rows much wider, so large arrays are prepared in blocks.
         parts = [rows[at : at + size] for at in range(0, n_rows, size)]
-        return np.concatenate([answer(self, prepared(self, p), *rest, **more) for p in parts])
+        return np.concatenate([answer(self, prepared(self, p), *rest, **options) for p in parts])
 
     mapped.applies_steps = True  # type: ignore[attr-defined]
     return cast(Method, mapped)

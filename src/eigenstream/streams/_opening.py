@@ -176,10 +176,10 @@ def open_stream(
     tables = _tables(source, options)
     doubtful = [table for table in tables if table.doubtful]
     if doubtful:
-        more = f" and {len(doubtful) - 1} more" if len(doubtful) > 1 else ""
+        others = f" and {len(doubtful) - 1} more" if len(doubtful) > 1 else ""
         warn_user(
-            f"the first row of {doubtful[0].name}{more} holds only numbers and was read as column "
-            "names. Pass header=None if it is data, or header=0 to silence this warning."
+            f"the first row of {doubtful[0].name}{others} holds only numbers and was read as "
+            "column names. Pass header=None if it is data, or header=0 to silence this warning."
         )
     plan = Reading(
         columns=check_columns(columns),
@@ -238,8 +238,8 @@ def _members(field: Labelled, dims: tuple[str, ...]) -> list[Labelled]:
     parts = [field]
     for name in dims:
         if name not in field.dims:
-            known = [*map(str, field.dims)]
-            raise ValueError(f"{name!r} in dim= is not a dimension of X, which has {known}.")
+            dims_of_X = [*map(str, field.dims)]
+            raise ValueError(f"{name!r} in dim= is not a dimension of X, which has {dims_of_X}.")
         places = range(field.sizes[name])
         parts = [part.isel({name: k}, drop=True) for part in parts for k in places]
     return parts

@@ -203,8 +203,7 @@ class NetCdf(ArrayFile):
         """Open the file."""
         if file.start(4) not in (b"CDF\x01", b"CDF\x02"):
             raise StreamError(f"{file.path} is not NetCDF 3 or 4. Convert it with nccopy -k nc4.")
-        how = {"mmap": file.local, "maskandscale": False}
-        with file.source() as source, netcdf_file(source, "r", **how) as root:
+        with file.source() as source, netcdf_file(source, mmap=file.local) as root:
             yield root
 
     @staticmethod

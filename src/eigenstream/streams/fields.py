@@ -305,18 +305,18 @@ class Field(SlicedTable):
         dim = row_dim(source, dim if grid is None else grid.dim)
         arrays = arrays_of(source)
         variables = tuple(variable_of(array, dim) for array in arrays)
-        kept = _present(arrays, variables, dim) if grid is None else grid.kept
+        is_feature = _present(arrays, variables, dim) if grid is None else grid.kept
         factors = None if weights is None else factors_of(source, weights, variables, dim)
-        if not kept.any():
+        if not is_feature.any():
             raise StreamError(f"{name} has no cell with a value. Drop rows without any value.")
-        self.grid = FeatureGrid(dim, variables, kept)
+        self.grid = FeatureGrid(dim, variables, is_feature)
         if grid is not None:
             grid.check(self.grid)
         #: The weight of each feature, for the step of a stream.
-        self.factors = None if factors is None else factors[kept]
+        self.factors = None if factors is None else factors[is_feature]
         kind = np.result_type(*(array.dtype for array in arrays))
-        self.describe((source.sizes[dim], kept.sum()), kind)
-        self.columns = _names_of(variables, kept)
+        self.describe((source.sizes[dim], is_feature.sum()), kind)
+        self.columns = _names_of(variables, is_feature)
         chunks = arrays[0].chunksizes.get(dim)
         self.grain = int(chunks[0]) if chunks else 1
 
@@ -347,11 +347,11 @@ def _present(arrays: list[Labelled], variables: tuple[GridVariable, ...], dim: s
     return np.concatenate(parts)
 
 
-def _names_of(variables: tuple[GridVariable, ...], kept: Array) -> tuple[str, ...]:
+def _names_of(variables: tuple[GridVariable, ...], is_feature: Array) -> tuple[str, ...]:
     """Return the names of features that are series of a Dataset, or labels of one dimension."""
     names = [str(variable.name) for variable in variables if not variable.dims]
     if len(variables) == 1 and len(variables[0].dims) == 1:
         labels = variables[0].coords.get(variables[0].dims[0])
         names = labels.tolist() if labels is not None and labels.dtype.kind == "U" else []
-    named = len(names) == len(kept) == len(set(names))
-    return tuple(np.array(names)[kept].tolist()) if named else ()
+    named = len(names) == len(is_feature) == len(set(names))
+    return tuple(np.array(names)[is_feature].tolist()) if named else ()

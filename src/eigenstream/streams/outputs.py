@@ -45,9 +45,9 @@ def write_csv(file: IO[bytes], names: Sequence[str], dtype: DType, blocks: Block
     header = StringIO()
     csv.writer(header, lineterminator="\n").writerow(names)
     file.write(header.getvalue().encode())
-    how = arrow_csv.WriteOptions(include_header=False)
+    options = arrow_csv.WriteOptions(include_header=False)
     for table in _tables(names, blocks):
-        arrow_csv.write_csv(table, file, how)
+        arrow_csv.write_csv(table, file, options)
         file.flush()  # a reader of a pipe waits for it
 
 

@@ -46,8 +46,8 @@ class Reading:
         )
         marks = {sequence, time, *labels} - {None}
         features = places(self.columns or (slice(None),), table, marks)
-        if both := [label for label in labels if label in features]:
-            raise StreamError(f"{table.name}: column {both[0]!r} is both a label and a feature.")
+        if twice := [label for label in labels if label in features]:
+            raise StreamError(f"{table.name}: column {twice[0]!r} is both a label and a feature.")
         if left_out := set(places(self.exclude, table)):
             features = [feature for feature in features if feature not in left_out]
         if len(features) == 0:

@@ -118,7 +118,7 @@ class Arrow(ColumnTable):
         self.files, self.name = [file], file.name
         paths: Any = file.path
         form = "parquet" if file.suffix in PARQUET else "ipc"
-        how: Parameters = {"filesystem": file.system if isinstance(file, Remote) else None}
+        options: Parameters = {"filesystem": file.system if isinstance(file, Remote) else None}
         if file.is_folder:
             endings = READERS["tables.Arrow"].split()
             self.files = [part for part in file.inside() if part.suffix in endings]
@@ -126,9 +126,9 @@ class Arrow(ColumnTable):
             parquet = [part for part in self.files if part.suffix in PARQUET]
             form = "parquet" if parquet else "ipc"
             paths = [part.path for part in parquet or self.files]
-            how |= {"partitioning": "hive", "partition_base_dir": file.path}
+            options |= {"partitioning": "hive", "partition_base_dir": file.path}
         try:
-            self._set(dataset.dataset(paths, format=form, **how))
+            self._set(dataset.dataset(paths, format=form, **options))
         except StreamError:
             raise
         except ERRORS as error:
@@ -210,9 +210,9 @@ class Arrow(ColumnTable):
         columns = {name: self.parts[name] for name in names}
         for name in lengths:
             columns[f"length of {name}"] = compute.list_value_length(compute.field(name))
-        how = {"batch_size": request.block_rows, "batch_readahead": 2, "fragment_readahead": 1}
+        options = {"batch_size": request.block_rows, "batch_readahead": 2, "fragment_readahead": 1}
         try:
-            for batch in self.rest.to_batches(columns=columns, **how):
+            for batch in self.rest.to_batches(columns=columns, **options):
                 for name, length in lengths.items():
                     unequal = compute.not_equal(batch.column(f"length of {name}"), length)
                     if compute.any(unequal).as_py():

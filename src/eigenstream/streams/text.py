@@ -163,7 +163,7 @@ class Text(ColumnTable):
         self.file, self.files, self.name, self.decimal = file, [file], file.name, decimal
         self.rereadable, self.nothing = file.rereadable, [*NOTHING, *na_values]
         self.n_bytes = file.size() if file.rereadable else 1
-        text, more = self._head()
+        text, has_rest = self._head()
         try:
             shape = file.suffix, delimiter, decimal, header
             layout = table_layout(
@@ -173,7 +173,7 @@ class Text(ColumnTable):
             raise StreamError(f"{self.name} is not a table: {error}.") from None
         if layout is None:
             raise StreamError(f"{self.name} is empty: it has no rows. Pass a table with rows.")
-        if not layout.has_rows and not more:
+        if not layout.has_rows and not has_rest:
             raise StreamError(f"{self.name} has names and no rows. Pass header=None if not names.")
         self.layout, self.width, self.doubtful = layout, layout.width, layout.doubtful
         if layout.names:
@@ -197,7 +197,7 @@ class Text(ColumnTable):
     def _head(self) -> tuple[str, bool]:
         """Return the first complete lines, and whether the file has more lines."""
         if isinstance(self.file, Pipe):
-            raw, more = self.file.start(LONGEST_LINE, b"\n"), True
+            raw, has_rest = self.file.start(LONGEST_LINE, b"\n"), True
             raw += b"" if b"\n" in raw else b"\n"
         else:
             try:
@@ -205,17 +205,17 @@ class Text(ColumnTable):
                     raw = piece = stream.read(HEAD_BYTES)
                     while piece and b"\n" not in raw and len(raw) < LONGEST_LINE:
                         raw += (piece := stream.read(HEAD_BYTES))
-                    more = bool(stream.read(1))
+                    has_rest = bool(stream.read(1))
             except OSError as error:
                 raise StreamError(f"{self.name} cannot be read: {one_line(error)}.") from None
-        if more:  # the last line may be incomplete
+        if has_rest:  # the last line may be incomplete
             raw = raw[: raw.rfind(b"\n") + 1]
             if not raw:
                 raise StreamError(f"{self.name} is not a table: its first line has no end.")
         try:
             if b"\0" in raw:
                 raise ValueError
-            return raw.decode("utf-8-sig"), more
+            return raw.decode("utf-8-sig"), has_rest
         except ValueError:
             raise StreamError(f"{self.name} is not text in UTF-8. Convert it with iconv.") from None
 
@@ -310,20 +310,19 @@ class Text(ColumnTable):
         A pipe is read as far as its lines have arrived.
         """
         size, rest, line = max(BLOCK_BYTES, LEAST_BYTES * self.width), b"", 0
-        more = True
-        while more:
+        piece = b"\n"
+        while piece:
             try:
                 piece = read(size)
             except (pyarrow.ArrowException, OSError) as error:
                 raise StreamError(f"{self.name} cannot be read: {one_line(error)}.") from None
-            more = bool(piece)
-            end = piece.rfind(b"\n") + 1 if more else 0
+            end = piece.rfind(b"\n") + 1
             # A view spares a copy of the block.
             text = b"".join([rest, memoryview(piece)[:end]]) if end else b""
             rest = piece[end:] if end else rest + piece
             if len(rest) > max(LONGEST_LINE, size):
                 raise StreamError(f"{self.name} is not a table: line {line + 1} has no end.")
-            if not more:
+            if not piece:
                 text = rest
             n_lines, skipped = text.count(b"\n"), max(self.layout.skipped_lines - line, 0)
             if skipped:
