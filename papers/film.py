@@ -69,9 +69,9 @@ def turning_letters(n_frames: int, style: Style, seed: np.random.SeedSequence) -
     >>> frames.shape, len(letters)
     ((9, 64), 9)
     """
-    when, which, how = generators(seed, 3)
+    when, which, turns = generators(seed, 3)
     scene, since, codes = scenes(n_frames, HOLD, len(TURNING), when, which)
-    first, turn = how.uniform(-pi, pi, len(codes)), how.uniform(-SPEED, SPEED, len(codes))
+    first, turn = turns.uniform(-pi, pi, len(codes)), turns.uniform(-SPEED, SPEED, len(codes))
     angles = (first[scene] + turn[scene] * since + pi) % (2.0 * pi) - pi
     shown = codes[scene]
     poses = Poses(shown, np.zeros(n_frames, np.intp), angles, np.ones(n_frames))
@@ -99,11 +99,11 @@ def run(effort: Effort, seeds: int, clock: Clock) -> Outcome:
             for name, (space, eta) in {"raw": ("raw", None), **WAYS}.items():
                 features = rows
                 if space != "raw":
-                    how: dict[str, Any] = {"eta": eta, "preprocessor": frames}
+                    options: dict[str, Any] = {"eta": eta, "preprocessor": frames}
                     if space == "landmarks":
                         network = RBFNetwork(LANDMARKS[effort], gamma=gamma, random_state=0)
-                        how["features"] = network
-                    learner = PairSubspace(18, criterion="difference", **how)
+                        options["features"] = network
+                    learner = PairSubspace(18, criterion="difference", **options)
                     with warnings.catch_warnings():
                         warnings.simplefilter("ignore", UserWarning)  # few positive eigenvalues
                         features = learner.fit(pairs, signs).transform(rows)

@@ -215,15 +215,15 @@ def learned(task: Task, way: Way, column: Column, effort: Effort) -> tuple[Any, 
     median = median_square(np.asarray(task.rows, np.float64))
 
     def estimator(gamma: float | None, eta: Any, criterion: str = "difference") -> ClassSubspace:
-        how: dict[str, Any] = {"criterion": criterion}
+        options: dict[str, Any] = {"criterion": criterion}
         if criterion == "ratio":
-            how["shrinkage"] = SHRINKAGE
+            options["shrinkage"] = SHRINKAGE
         if way.space == "kernel":
-            how["solver"] = Kernel("rbf", gamma)
+            options["solver"] = Kernel("rbf", gamma)
         elif way.space == "landmarks":
             count = min(LANDMARKS[effort], len(task.rows))
-            how["features"] = RBFNetwork(count, gamma=gamma or 1.0, random_state=0)
-        return ClassSubspace(column.dimensions, eta=eta, **how)
+            options["features"] = RBFNetwork(count, gamma=gamma or 1.0, random_state=0)
+        return ClassSubspace(column.dimensions, eta=eta, **options)
 
     gammas: list[float | None] = [product / median for product in PRODUCTS[effort]]
     if way.space == "linear" or way.scale == "paper":
@@ -541,7 +541,7 @@ def handwritten(effort: Effort, seeds: int) -> Iterator[list[Task]]:
         rng = np.random.default_rng(seed)
         images, labels = data.drawn(*letters, LETTERS[effort], rng)
         asked, names = data.drawn(*digits, DIGITS[effort], rng)
-        more = np.concatenate([images, *(moved(images, rng) for _ in range(COPIES[effort]))])
+        with_copies = np.concatenate([images, *(moved(images, rng) for _ in range(COPIES[effort]))])
         edges = GradientOrientation(6, orientations=12).fit(images.reshape(len(images), -1))
 
         def gradients(gray: Any, edges: GradientOrientation = edges) -> Any:
@@ -551,7 +551,7 @@ def handwritten(effort: Effort, seeds: int) -> Iterator[list[Task]]:
             "white page": (unit(1.0 - images), unit(1.0 - asked), KERNELS),
             "black page": (unit(images), unit(asked), KERNELS),
             "gradients": (gradients(images), gradients(asked), LANDMARKED),
-            "gradients, with moved copies": (gradients(more), gradients(asked), LANDMARKED),
+            "gradients, with moved copies": (gradients(with_copies), gradients(asked), LANDMARKED),
         }
         yield [
             Task(

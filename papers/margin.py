@@ -54,17 +54,17 @@ def run(effort: Effort, seeds: int, clock: Clock) -> Outcome:
         flat = PRODUCT / median_square(np.asarray(task.rows, np.float64))
         clock.begin(f"seed {seed}", len(grids_by_kernel) * len(MARGINS))
         for name, scale in zip(grids_by_kernel, (BOTH.column.scale, flat), strict=True):
-            how: dict[str, Any] = {"solver": Kernel("rbf", scale), "criterion": "difference"}
+            options: dict[str, Any] = {"solver": Kernel("rbf", scale), "criterion": "difference"}
             grid = []
             for margin in MARGINS:
                 row = []
                 for c in THRESHOLDS:
-                    learner = ClassSubspace(DIRECTIONS, **how, eta=eta_of(c, margin))
+                    learner = ClassSubspace(DIRECTIONS, **options, eta=eta_of(c, margin))
                     row.append(figures(learner.fit(task.rows, task.labels), *test, margin))
                 grid.append(row)
                 clock.advance(1)
             grids_by_kernel[name].append(grid)
-            learner = ClassSubspace(DIRECTIONS, **how).fit(task.rows, task.labels)
+            learner = ClassSubspace(DIRECTIONS, **options).fit(task.rows, task.labels)
             on_held_out[name].append((learner.eta_, *figures(learner, *test)[1:]))
     sweeps = {name: np.array(grids) for name, grids in grids_by_kernel.items()}
     tables = [table_of(name, sweep, on_held_out[name], count) for name, sweep in sweeps.items()]

@@ -86,14 +86,14 @@ def film(objects: list[Any], n: int, motion: str, seed: np.random.SeedSequence) 
 
     In each scene an object turns at a constant speed about one axis.
     """
-    when, which, how = generators(seed, 3)
+    when, which, turns = generators(seed, 3)
     scene, since, codes = scenes(n, HOLD, len(objects), when, which)
-    axes = how.standard_normal((len(codes), 3))
+    axes = turns.standard_normal((len(codes), 3))
     if motion == "turntable":
         axes[:, [0, 2]] = 0.0
-    axes *= how.uniform(*SPEEDS, (len(codes), 1)) / np.linalg.norm(axes, axis=1, keepdims=True)
+    axes *= turns.uniform(*SPEEDS, (len(codes), 1)) / np.linalg.norm(axes, axis=1, keepdims=True)
     poses = Rotation.from_rotvec(since[:, None] * axes[scene])
-    poses = poses * random_poses(len(codes), motion, how)[scene]
+    poses = poses * random_poses(len(codes), motion, turns)[scene]
     shown = codes[scene]
     frames = np.empty((n, SIZE * SIZE))
     for code in np.unique(shown):

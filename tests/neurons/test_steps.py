@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from eigenstream.neurons._base import Block
+from eigenstream.neurons._base import SupervisedRows
 from eigenstream.neurons._steps import (
     ACTIVATIONS,
     OUTPUTS,
@@ -42,7 +42,7 @@ def by_hand(rule):
 def test_the_loops_take_the_same_steps():
     order = np.arange(N)
     rows, weights = np.column_stack([ROWS, np.ones(N)]), np.ones(N)
-    block = Block(rows, SIGNS[:, None], weights, 1 / (rows**2).sum(axis=1))
+    block = SupervisedRows(rows, SIGNS[:, None], weights, 1 / (rows**2).sum(axis=1))
     units = np.zeros((1, D + 1))
     done, _ = adaline_steps(units, block, order, GAINS, 1e12)
     assert done == N
@@ -142,7 +142,7 @@ def test_backpropagation_equals_the_textbook(activation, output, momentum, size)
     targets, weights = np.eye(3)[rng.integers(3, size=N)], rng.uniform(0, 2, N)
     order, n_steps = rng.permutation(N), -(-N // size)
     gains = GAINS[:n_steps] / 5
-    block = Block(ROWS, targets, weights, weights)
+    block = SupervisedRows(ROWS, targets, weights, weights)
     done, loss = backpropagation_steps(net, block, order, gains, size)
     assert done == n_steps
     batches = np.split(order, range(size, N, size))
@@ -156,6 +156,6 @@ def test_a_loss_that_is_not_finite_ends_the_steps(output, size):
     net = Network.zeros((D, 3), "tanh", output)
     targets, rows = np.eye(3)[np.zeros(N, int)], ROWS.copy()
     rows[7, 0] = np.nan
-    block = Block(rows, targets, np.ones(N), np.ones(N))
+    block = SupervisedRows(rows, targets, np.ones(N), np.ones(N))
     steps = backpropagation_steps(net, block, np.arange(N), GAINS, size)
     assert steps[0] == 7 // size

@@ -166,7 +166,7 @@ class Neurons(Guarded, ABC):
 
 
 @storable(rows="f8 n D", targets="f8 n outputs", weights="f8 n", factors="f8 n")
-class Block(NamedTuple):
+class SupervisedRows(NamedTuple):
     """Checked rows of positive weight, the targets of the units, and the weights."""
 
     rows: Float64s
@@ -175,13 +175,13 @@ class Block(NamedTuple):
     #: The learning rate of each row, relative to that of its step.
     factors: Float64s
 
-    def chosen(self, places: slice | NDArray[np.int64]) -> "Block":
+    def chosen(self, places: slice | NDArray[np.int64]) -> "SupervisedRows":
         """Return some of the rows."""
-        return Block(*(values[places] for values in self))
+        return SupervisedRows(*(values[places] for values in self))
 
 
 #: Starts a pass over the rows.
-Start = Callable[[], Iterable[Block]]
+Start = Callable[[], Iterable[SupervisedRows]]
 
 
 @storable(loss_curve_="list[number]")
@@ -228,7 +228,7 @@ class SupervisedNeurons(Neurons):
         """Return units that have learned nothing."""
 
     @abstractmethod
-    def _advance(self, block: Block, order: NDArray[np.int64]) -> float:
+    def _advance(self, block: SupervisedRows, order: NDArray[np.int64]) -> float:
         """Take the steps of some rows in this order; return the sum of their losses."""
 
     @abstractmethod
@@ -303,7 +303,7 @@ class SupervisedNeurons(Neurons):
             for chunk in _weighted(fit):
                 self._note(chunk.labels)
 
-        def start() -> Iterator[Block]:
+        def start() -> Iterator[SupervisedRows]:
             coded: Iterable[Chunk] = (
                 labelled
                 if fit.array is not None
@@ -338,7 +338,7 @@ class SupervisedNeurons(Neurons):
                 return True
         return False
 
-    def _learn(self, block: Block, order: NDArray[np.int64]) -> float:
+    def _learn(self, block: SupervisedRows, order: NDArray[np.int64]) -> float:
         """Take a step on each ``batch_size`` rows; return the sum of the losses."""
         return sum(self._advance(block, order[part]) for part in self._recorded(len(order)))
 
@@ -366,7 +366,7 @@ class SupervisedNeurons(Neurons):
         self._learn_chunk(block)
         self.n_iter_ += 1
 
-    def _learn_chunk(self, block: Block) -> None:
+    def _learn_chunk(self, block: SupervisedRows) -> None:
         """Learn from the rows of a chunk, in their order."""
         total = self._learn(block, np.arange(len(block.rows)))
         self.loss_curve_.append(total / float(block.weights.sum()))
@@ -397,11 +397,11 @@ class SupervisedNeurons(Neurons):
             raise ValueError("sample_weight is zero for every row. Give some rows a weight.")
         return labelled
 
-    def _block(self, chunk: Chunk) -> Block:
+    def _block(self, chunk: Chunk) -> SupervisedRows:
         """Return what the units learn from."""
         rows, weights = self._inputs(chunk.rows), chunk.each_weight()
         targets = np.ascontiguousarray(chunk.labels, np.float64)
-        return Block(rows, targets, weights, self._factors(rows, weights))
+        return SupervisedRows(rows, targets, weights, self._factors(rows, weights))
 
     def _inputs(self, rows: Matrix) -> Float64s:
         """Return the inputs of the units as float64, contiguous in memory."""

@@ -11,7 +11,7 @@ from eigenstream.core.linalg import Float64s
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Array
 from eigenstream.kernels.base import njit
-from eigenstream.neurons._base import Block
+from eigenstream.neurons._base import SupervisedRows
 from eigenstream.online.blocks import STRETCH, next_rate
 
 #: The decorators of loops over rows. Sums that may be reordered run in vector registers.
@@ -114,7 +114,7 @@ class Units(NamedTuple):
 
 
 @_loop_of_steps
-def perceptron_steps(units: Units, block: Block, order: Any) -> float:
+def perceptron_steps(units: Units, block: SupervisedRows, order: Any) -> float:
     """Take the steps of rows in this order, and return the total weight of the mistakes.
 
     A response of zero is a mistake. A mistake on a row of weight c adds c y x to the weights.
@@ -133,7 +133,7 @@ def perceptron_steps(units: Units, block: Block, order: Any) -> float:
 
 
 @_loop_of_steps
-def adaline_steps(units: Any, block: Block, order: Any, gains: Any, limit: float) -> Any:
+def adaline_steps(units: Any, block: SupervisedRows, order: Any, gains: Any, limit: float) -> Any:
     """Take steps of w_k += lr f e_k x, with e_k = d_k - <w_k, x>. Return their number and c |e|^2.
 
     The factors f are the rows' weights c, divided by |x|^2 in the normalised form. The steps end
@@ -416,7 +416,7 @@ def _steps(
 
 
 def backpropagation_steps(
-    net: Network, block: Block, order: Any, gains: Any, size: int, l2: float = 0.0
+    net: Network, block: SupervisedRows, order: Any, gains: Any, size: int, l2: float = 0.0
 ) -> Any:
     """Take a step on each batch of ``size`` rows; return the steps and the sum of the losses.
 
@@ -427,7 +427,7 @@ def backpropagation_steps(
     that is not finite ends the loop before its step.
 
     >>> net = Network.zeros((2, 1), "tanh", "identity")
-    >>> block = Block(
+    >>> block = SupervisedRows(
     ...     np.eye(2), np.array([[1.0], [3.0]]), np.ones(2), np.ones(2)
     ... )
     >>> backpropagation_steps(net, block, np.arange(2), np.array([0.5]), 2)
@@ -449,12 +449,12 @@ def backpropagation_steps(
     )
 
 
-def mean_loss(net: Network, block: Block) -> float:
+def mean_loss(net: Network, block: SupervisedRows) -> float:
     """Return the mean loss of rows, without a step.
 
     >>> net = Network.zeros((1, 1), "tanh", "identity")
     >>> targets = np.array([[1.0], [3.0]])
-    >>> mean_loss(net, Block(np.ones((2, 1)), targets, *np.ones((2, 2))))
+    >>> mean_loss(net, SupervisedRows(np.ones((2, 1)), targets, *np.ones((2, 2))))
     2.5
     """
     n, still = len(block.rows), net.copy()._replace(momentum=0.0)

@@ -293,10 +293,9 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
         rows = np.require(rows, np.float64, ["C", "W"])
         for part in self._recorded(len(rows)):
             rates = rate.gains(self._steps, part.stop - part.start)
-            how = factors, self._form, self.center, power
-            self._check_stable(
-                hebbian_steps(self._units, rows[part], self._steps, rates, *how), rates
-            )
+            rule = factors, self._form, self.center, power
+            n_done = hebbian_steps(self._units, rows[part], self._steps, rates, *rule)
+            self._check_stable(n_done, rates)
             if averaging is None:
                 self._units.average[:] = self._units.weights
 

@@ -13,7 +13,7 @@ from eigenstream.core.documented import documented, words
 from eigenstream.core.linalg import Float64s
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Constraints, LabelsLike, Matrix, RandomState, Values
-from eigenstream.neurons._base import Block, Start, stalled
+from eigenstream.neurons._base import Start, SupervisedRows, stalled
 from eigenstream.neurons._steps import Units, adaline_steps, perceptron_steps
 from eigenstream.neurons._targets import LinearClassifying, LinearUnits, Regressing
 from eigenstream.rows.fit import Fit
@@ -140,7 +140,7 @@ class Perceptron(LinearClassifying):
     def _weights(self) -> Float64s:
         return np.array(self._units.weights)
 
-    def _advance(self, block: Block, order: NDArray[np.int64]) -> float:
+    def _advance(self, block: SupervisedRows, order: NDArray[np.int64]) -> float:
         return float(perceptron_steps(self._units, block, order))
 
     def _has_converged(self) -> bool:
@@ -170,7 +170,7 @@ class Perceptron(LinearClassifying):
             return "no plane separates the rows"
         return "the last pass had mistakes"
 
-    def _learn_chunk(self, block: Block) -> None:
+    def _learn_chunk(self, block: SupervisedRows) -> None:
         super()._learn_chunk(block)
         self.converged_ = self._has_converged()
 
@@ -335,7 +335,7 @@ class _WidrowHoff(LinearUnits):
         self.safe_rate_ = min(earlier, 2.0 / longest if longest > 0 else np.inf)
         return factors
 
-    def _advance(self, block: Block, order: NDArray[np.int64]) -> float:
+    def _advance(self, block: SupervisedRows, order: NDArray[np.int64]) -> float:
         gains = self._schedule().gains(self._steps, len(order))
         limit = EXPLODED * (float(np.abs(block.targets).max()) or 1.0)
         done, total = adaline_steps(self._units, block, order, gains, limit)

@@ -14,7 +14,7 @@ from eigenstream.core.documented import COUNT, NOT_NEGATIVE, documented, words
 from eigenstream.core.linalg import Float64s, blas_threads
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Constraints, RandomState, RowsLike
-from eigenstream.neurons._base import Block, Start, SupervisedNeurons, stalled
+from eigenstream.neurons._base import Start, SupervisedNeurons, SupervisedRows, stalled
 from eigenstream.neurons._steps import (
     ACTIVATIONS,
     OUTPUTS,
@@ -45,7 +45,7 @@ HELD_OUT = 0.1
     loss_="number?",
     validation_losses_="list[number]?",
     _units="Network",
-    _waiting="Block | None",
+    _waiting="SupervisedRows | None",
     warm_start="=",
 )
 class _Backpropagating(SupervisedNeurons):
@@ -104,7 +104,7 @@ class _Backpropagating(SupervisedNeurons):
     }
 
     #: The rows kept for the next batch.
-    _waiting: Block | None
+    _waiting: SupervisedRows | None
 
     def __init__(
         self,
@@ -181,7 +181,7 @@ class _Backpropagating(SupervisedNeurons):
         self._validation = first.chosen(order[:n_out])
         self.validation_losses_: list[float] = []
 
-        def remaining() -> Iterator[Block]:
+        def remaining() -> Iterator[SupervisedRows]:
             blocks = iter(start())
             yield next(blocks).chosen(np.sort(order[n_out:]))
             yield from blocks
@@ -203,7 +203,7 @@ class _Backpropagating(SupervisedNeurons):
         del self._validation, self._best
         return super()._conclude(start)
 
-    def _advance(self, block: Block, order: NDArray[np.int64]) -> float:
+    def _advance(self, block: SupervisedRows, order: NDArray[np.int64]) -> float:
         net, n_steps = self._units, -(-len(order) // self.batch_size)
         gains = self._schedule().gains(self._steps, n_steps)
         work = self.batch_size * float(np.prod(np.sort(net.sizes)[-2:]))
@@ -215,11 +215,11 @@ class _Backpropagating(SupervisedNeurons):
         self._check_stable(done, gains, remedy)
         return float(loss)
 
-    def _learn_chunk(self, block: Block) -> None:
+    def _learn_chunk(self, block: SupervisedRows) -> None:
         """Learn from whole batches, and keep the remaining rows."""
         if self._waiting is not None:
             pairs = zip(self._waiting, block, strict=True)
-            block = Block(*(np.concatenate(pair) for pair in pairs))
+            block = SupervisedRows(*(np.concatenate(pair) for pair in pairs))
         n_rows, n_rest = len(block.rows), len(block.rows) % self.batch_size
         if n_rest < n_rows:
             super()._learn_chunk(block.chosen(slice(n_rows - n_rest)))
