@@ -24,8 +24,8 @@ NAMES = (
 def gaps(kind: Any) -> str:
     """Return the values of ``missing`` that use rows with missing values, or skip them."""
     options = getattr(kind, "_parameter_constraints", {}).get("missing", [])
-    known = sorted(options[0].options - {"raise"}) if options else []
-    return ", ".join(known)
+    values = sorted(options[0].options - {"raise"}) if options else []
+    return ", ".join(values)
 
 
 #: The columns: whether a class has the ability.

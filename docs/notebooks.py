@@ -43,9 +43,9 @@ def notebook(page: str) -> dict[str, Any]:
     """
     cells: list[dict[str, Any]] = []
 
-    def add(kind: str, source: str, **more: Any) -> None:
+    def add(kind: str, source: str, **fields: Any) -> None:
         cell = {"cell_type": kind, "id": f"cell{len(cells)}", "metadata": {}, "source": source}
-        cells.append(cell | more)
+        cells.append(cell | fields)
 
     text = re.sub(r"^!\[.*\n\n", "", page, flags=re.M)
     for k, block in enumerate(re.split(r"^```python\n(.*?)^```$", text, flags=re.M | re.S)):

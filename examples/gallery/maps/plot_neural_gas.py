@@ -36,10 +36,10 @@ gas = {
 }
 models = {
     name: [
-        CompetitiveLearning(9, init="random", random_state=k, **how).fit(X)
+        CompetitiveLearning(9, init="random", random_state=k, **rule).fit(X)
         for k in range(20)
     ]
-    for name, how in (("k-means", {}), ("neural gas", gas))
+    for name, rule in (("k-means", {}), ("neural gas", gas))
 }
 inertia = {
     name: [one.inertia_ / len(X) for one in found]

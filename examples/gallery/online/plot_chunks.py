@@ -22,7 +22,7 @@ X = Autoregressive(
     (0.99, 0.95, 0.8, 0.5, 0.3, 0.1), n_features=8, random_state=0
 ).take(6000)
 model = SlowSubspace(n_components=2, alpha=0.5, lag=3)
-whole = SlowSubspace(**model.get_params()).fit(X)
+one_fit = SlowSubspace(**model.get_params()).fit(X)
 
 # %%
 # Learn in chunks of 20 to 3000 rows
@@ -46,11 +46,11 @@ for size in sizes:
         angles, (apart, online, merge_all(workers)), strict=True
     ):
         angles[name].append(
-            subspace_angles(whole.components_.T, found.components_.T)[0]
+            subspace_angles(one_fit.components_.T, found.components_.T)[0]
         )
 
 largest = max(angles["partial_fit"] + angles["merged workers"])
-print(f"largest angle to the whole fit: {largest:.1e} radians")
+print(f"largest angle to one fit: {largest:.1e} radians")
 
 # %%
 # Draw the angle to the components of one fit

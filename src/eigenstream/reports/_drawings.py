@@ -57,7 +57,7 @@ class Vectors(NamedTuple):
     images: Callable[..., Array]
 
 
-def known(estimator: Estimator, name: str) -> Any:
+def attribute(estimator: Estimator, name: str) -> Any:
     """Return an attribute, such as ``"result_.shrinkage"``, or None if there is none."""
     for part in name.split("."):
         estimator = getattr(estimator, part, None)
@@ -68,13 +68,16 @@ def units_of_weights(estimator: Estimator) -> Float64s | None:
     """Return the deviations of the columns in the units of the weights, or None if not known."""
     if isinstance(estimator, TimeEstimator):
         return deviations(estimator)
-    scaled = known(estimator, "components_") is not None and known(estimator, "scale_") is not None
+    scaled = (
+        attribute(estimator, "components_") is not None
+        and attribute(estimator, "scale_") is not None
+    )
     return np.ones(estimator.n_features_in_) if scaled else None
 
 
 def column_names(estimator: Estimator) -> list[str]:
     """Return the names of the columns, or x0, x1 and so on if they have none."""
-    names = known(estimator, "feature_names_in_")
+    names = attribute(estimator, "feature_names_in_")
     count = estimator.n_features_in_
     return [f"x{k}" for k in range(count)] if names is None else list(map(str, names))
 
@@ -96,7 +99,7 @@ def panels_of(estimator: Estimator, shape: tuple[int, int] | None) -> dict[str, 
         panels = {"Sizes": [Panel("Rows of each prototype", caption, draw, HEIGHT)]}
     else:
         panels = {"Spectrum": _spectrum_panels(estimator)}
-    if (losses := known(estimator, "loss_curve_")) is not None:
+    if (losses := attribute(estimator, "loss_curve_")) is not None:
         lines = {"loss": (range(1, len(losses) + 1), losses)}
         draw = partial(plotting.courses, lines, labels=("passes", "mean loss"))
         panels["Learning"] = [Panel("Loss", "The mean loss of the rows in each pass.", draw)]
@@ -117,7 +120,7 @@ def _map_panels(som: SelfOrganizingMap) -> list[Panel]:
     plane = partial(plotting.map_plane, som.grid_)
     distances = partial(plane, som.u_matrix(), label="distance")
     panels = [Panel("U-matrix", "High values are borders between regions.", distances)]
-    if known(som, "quantization_error_") is not None:  # not after partial_fit
+    if attribute(som, "quantization_error_") is not None:  # not after partial_fit
         hits = partial(plane, som.hits(), label="rows")
         panels.append(Panel("Hits", "The number of rows that are nearest to each unit.", hits))
     return panels
@@ -133,13 +136,13 @@ def _plane_panels(som: SelfOrganizingMap) -> list[Panel]:
 
 def _spectrum_panels(estimator: Estimator) -> list[Panel]:
     panels = []
-    if known(estimator, "eigenvalues_") is not None:
+    if attribute(estimator, "eigenvalues_") is not None:
         panels.append(Panel("Spectrum", "", partial(plotting.spectrum, estimator)))
-    if known(estimator, "propagator_eigenvalues_") is not None:
+    if attribute(estimator, "propagator_eigenvalues_") is not None:
         caption = "Decay is the distance from the circle; the angle is the phase at the lag."
         panels.append(Panel("Propagator", caption, partial(plotting.propagator, estimator)))
     narrow = estimator.n_features_in_ <= WIDEST
-    if known(estimator, "alpha_") is not None and estimator.solver_ == "dense" and narrow:
+    if attribute(estimator, "alpha_") is not None and estimator.solver_ == "dense" and narrow:
         caption = (
             "Eigenvalues are divided by alpha and by the largest one. At alpha = 1 the result is "
             "PCA. The line “bound” marks the smallest bound of Theorem 5 in Maurer (2006), "
@@ -159,10 +162,10 @@ def learned_vectors(estimator: Estimator) -> Vectors | None:
         return Vectors("prototype", rows, [str(k) for k in order], bars, plotting.gray)
     if isinstance(estimator, SelfOrganizingMap):
         return Vectors("unit", estimator.prototypes_, [], estimator.prototypes_, plotting.gray)
-    kind, rows = "component", known(estimator, "components_")
+    kind, rows = "component", attribute(estimator, "components_")
     if rows is None:
-        kind, rows = "unit", known(estimator, "coef_")
-    if (layers := known(estimator, "coefs_")) is not None:
+        kind, rows = "unit", attribute(estimator, "coef_")
+    if (layers := attribute(estimator, "coefs_")) is not None:
         rows = layers[0].T  # scikit-learn's shape: (inputs, units)
     if rows is None:
         return None
@@ -172,7 +175,7 @@ def learned_vectors(estimator: Estimator) -> Vectors | None:
 
 def _vector_panel(estimator: Estimator, shown: Vectors, shape: tuple[int, int] | None) -> Panel:
     """Return the drawing of vectors as images, or as bars without the shape of images."""
-    kind, total, mapped = shown.kind, len(shown.rows), known(estimator, "features") is not None
+    kind, total, mapped = shown.kind, len(shown.rows), attribute(estimator, "features") is not None
     if shape is not None and not mapped:
         of_map = isinstance(estimator, SelfOrganizingMap)
         count = total if of_map else min(total, MOST_IMAGES)
@@ -190,9 +193,9 @@ def _vector_panel(estimator: Estimator, shown: Vectors, shape: tuple[int, int] |
     elif units is not None and not mapped:
         drawn, scale = estimator, units
         caption = "Weights in units of the columns' deviations, up to their sign."
-        if known(estimator, "result_.uncertainty.loadings") is not None:
+        if attribute(estimator, "result_.uncertainty.loadings") is not None:
             caption += " Lines are 95 % intervals."
-    named = known(estimator, "feature_names_in_") is not None and not mapped
+    named = attribute(estimator, "feature_names_in_") is not None and not mapped
     options: Any = {"names": column_names(estimator) if named else None, "scale": scale}
     options["labels"] = [f"{kind} {label}" for label in shown.labels]
     caption += f" Each {kind} has a separate scale." + first_of(MOST_BARS, total)

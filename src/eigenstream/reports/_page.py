@@ -24,7 +24,7 @@ from eigenstream.evaluation import PairROC, pair_roc
 from eigenstream.monitor import Monitor
 from eigenstream.prototypes import CompetitiveLearning, SelfOrganizingMap
 from eigenstream.reports import _drawings
-from eigenstream.reports._drawings import HEIGHT, Panel, column_names, first_of, known
+from eigenstream.reports._drawings import HEIGHT, Panel, attribute, column_names, first_of
 from eigenstream.reports._summary import summary, warnings_of
 from eigenstream.reports.base import PageTable, Report, Section
 from eigenstream.rows.door import is_stream
@@ -163,14 +163,14 @@ def _sections(
         caption = f"The most frequent class of each unit. Purity: {classes.purity:.1%}."
         draw = partial(plotting.map_classes, estimator, classes)
         blocks["Borders and hits"].append(Panel("Classes", caption, draw))
-    if known(estimator, "eigenvalues_") is not None:
+    if attribute(estimator, "eigenvalues_") is not None:
         blocks["Spectrum"] += _spectrum(estimator, step, unit)
     if held_out is not None:
         draw = partial(plotting.roc, held_out.curves | {"training pairs": estimator})
         blocks["Held-out classes"] = [Panel("ROC curve", held_out.sentence, draw)]
     if leading.sequences and isinstance(estimator, SubspaceEstimator):
         blocks |= _features(estimator, leading)
-    if known(estimator, "result_.uncertainty") is not None:
+    if attribute(estimator, "result_.uncertainty") is not None:
         blocks["How sure"] = _error_bars(estimator, step, unit)
     numbers = count()
     sections = []
@@ -190,36 +190,39 @@ def _title(estimator: Estimator) -> str:
 
 def _facts(estimator: Estimator, leading: "Leading") -> list[tuple[str, str]]:
     """Return the data, the parameters and the quality of an estimator."""
-    rows, kind = known(estimator, "n_samples_seen_"), "rows"
+    rows, kind = attribute(estimator, "n_samples_seen_"), "rows"
     if isinstance(estimator, NEURONS):
-        rows, kind = known(estimator, "n_steps_"), "rows, in all passes"
+        rows, kind = attribute(estimator, "n_steps_"), "rows, in all passes"
     elif isinstance(estimator, FitsPairs):
         kind = "pairs"
-    names = [] if known(estimator, "feature_names_in_") is None else column_names(estimator)
+    names = [] if attribute(estimator, "feature_names_in_") is None else column_names(estimator)
     listed = ": " * bool(names) + ", ".join(names[:12]) + ", …" * (len(names) > 12)
-    source, steps = known(estimator, "provenance_") or {}, known(estimator, "preprocessing_.steps")
+    source, steps = (
+        attribute(estimator, "provenance_") or {},
+        attribute(estimator, "preprocessing_.steps"),
+    )
     sources = source.get("sources", ())
     hidden = source.get("n_sources", 0) - 5
     facts: dict[str, Any] = {
         "learned from": None if rows is None else f"{rows:,} {kind}",
-        "skipped, with missing values": known(estimator, "n_samples_skipped_"),
+        "skipped, with missing values": attribute(estimator, "n_samples_skipped_"),
         "columns": f"{estimator.n_features_in_:,}{listed}",
         "sources": (", ".join(sources[:5]) + f" and {hidden} more" * (hidden > 0)) or None,
         "sequences": source.get("sequences"),
         "times of the rows shown": leading.span,
         "parameters": shorten(repr(estimator), MOST_LETTERS, placeholder=" …"),
         "preprocessing": ", ".join(map(repr, steps)) if steps else None,
-        "solver": known(estimator, "solver_"),
+        "solver": attribute(estimator, "solver_"),
     }
-    facts |= {name.removeprefix("result_."): known(estimator, name) for name in CHOSEN}
+    facts |= {name.removeprefix("result_."): attribute(estimator, name) for name in CHOSEN}
     if facts["solver"] == "sketch":
         with suppress(ValueError):  # a sketch of labels has no estimate
             facts["estimated share"] = estimated_share(estimator)
     if isinstance(estimator, PairDecisions):
         facts["threshold"] = estimator.threshold_
         facts["least balanced risk of the training pairs"] = pair_risks(estimator).risk
-    facts |= {name: known(estimator, place) for name, place in MEASURES.items()}
-    if (dead := known(estimator, "dead_")) is not None:
+    facts |= {name: attribute(estimator, place) for name, place in MEASURES.items()}
+    if (dead := attribute(estimator, "dead_")) is not None:
         facts["dead prototypes"] = ", ".join(map(str, dead)) or "none"
     shown = {name: f"{v:.6g}" if isinstance(v, float) else str(v) for name, v in facts.items()}
     return [(name, shown[name]) for name in facts if facts[name] is not None]
@@ -257,8 +260,8 @@ def cell_text(value: Any, form: str) -> str:
 def _spectrum(estimator: Estimator, dt: float, unit: str) -> list[PageTable]:
     """Return the table of eigenvalues with shares or time scales, and that of modes."""
     columns: list[tuple[str, Any, str]] = [("eigenvalue", estimator.eigenvalues_, ".5g")]
-    share, modes = (known(estimator, key) for key in ("explained_variance_ratio_", "periods_"))
-    test, caption = known(estimator, "result_.held_out"), ""
+    share, modes = (attribute(estimator, key) for key in ("explained_variance_ratio_", "periods_"))
+    test, caption = attribute(estimator, "result_.held_out"), ""
     if share is not None:
         columns.append(("explained variance", share, ".2%"))
         columns.append(("cumulative", np.cumsum(share), ".2%"))
@@ -274,14 +277,14 @@ def _spectrum(estimator: Estimator, dt: float, unit: str) -> list[PageTable]:
     lag, tables = dt * estimator.lag, list[PageTable]()
     if modes is None:
         kind, rate = "component", "autocorrelation"
-        rho = known(estimator, "result_.autocorrelations")
+        rho = attribute(estimator, "result_.autocorrelations")
         columns.append((f"autocorrelation at lag {estimator.lag}", rho, ".4f"))
     else:
         kind, rate = "mode", "factor"
         columns.append(("on the other half of the rows", test.singular_values, ".4f"))
         tables.append(_table("component", columns))
         columns = [(f"factor in {lag:g} {unit}", abs(estimator.propagator_eigenvalues_), ".4f")]
-    bars, scales = known(estimator, "result_.uncertainty.timescales"), estimator.timescales_
+    bars, scales = attribute(estimator, "result_.uncertainty.timescales"), estimator.timescales_
     texts = [scale_text(k, scales, bars, dt) for k in range(len(scales))]
     columns.append((f"time scale, {unit}", texts, ""))
     columns.append((f"on other rows, {unit}", dt * test.timescales, ",.4g"))
@@ -412,7 +415,7 @@ def _features(estimator: Estimator, leading: Leading) -> dict[str, list[Panel]]:
     model, total = without_steps(estimator), len(leading.rows)
     step = -(-total // MOST_POINTS)
     n = min(len(estimator.get_feature_names_out()), MOST_FEATURES)
-    partly = known(estimator, "missing") == "available"
+    partly = attribute(estimator, "missing") == "available"
     curves = []
     for rows in (part[::step] for part in leading.sequences):
         finite = np.isfinite(rows)
@@ -497,7 +500,7 @@ def _mean_curve(curves: Sequence[PairROC]) -> PairROC:
 
 def _score(estimator: Estimator, leading: Leading) -> float | None:
     """Return the score of neurons on labelled rows."""
-    if known(estimator, "loss_curve_") is None or leading.labels is None:
+    if attribute(estimator, "loss_curve_") is None or leading.labels is None:
         return None
     complete = np.isfinite(leading.rows).all(axis=1)
     return float(without_steps(estimator).score(leading.rows[complete], leading.labels[complete]))

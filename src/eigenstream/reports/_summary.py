@@ -9,7 +9,7 @@ from sklearn.base import is_classifier
 
 from eigenstream.core.types import Estimator
 from eigenstream.prototypes import CompetitiveLearning, SelfOrganizingMap
-from eigenstream.reports._drawings import column_names, known, units_of_weights
+from eigenstream.reports._drawings import attribute, column_names, units_of_weights
 from eigenstream.subspace import ContrastSubspace, pair_risks
 from eigenstream.subspace.estimators.base import SubspaceEstimator
 from eigenstream.subspace.pairs.decisions import PairDecisions
@@ -32,7 +32,7 @@ def summary(
         sentences = _of_prototypes(estimator)
     elif isinstance(estimator, PairDecisions):
         sentences = _of_pairs(estimator, held_out)
-    elif known(estimator, "loss_curve_") is not None:
+    elif attribute(estimator, "loss_curve_") is not None:
         sentences = _of_neurons(estimator, score)
     elif isinstance(estimator, SubspaceEstimator):
         sentences = _of_subspace(estimator, dt, unit)
@@ -41,7 +41,7 @@ def summary(
 
 def _of_map(som: SelfOrganizingMap) -> Iterator[str]:
     yield f"{len(som.prototypes_)} units stand for the rows."
-    error = known(som, "topographic_error_")
+    error = attribute(som, "topographic_error_")
     if error is None:
         yield "Call fit to know how well the map is ordered."
     else:
@@ -61,7 +61,7 @@ def _of_neurons(estimator: Estimator, score: float | None) -> Iterator[str]:
     losses = estimator.loss_curve_
     passes = f"{len(losses)} pass{'es' * (len(losses) != 1)}"
     yield f"The mean loss went from {losses[0]:.3g} to {losses[-1]:.3g} in {passes}."
-    yield f"Learning {'has' if known(estimator, 'converged_') else 'has not'} converged."
+    yield f"Learning {'has' if attribute(estimator, 'converged_') else 'has not'} converged."
     if score is not None:
         kind = "accuracy" if is_classifier(estimator) else "R²"
         yield f"On the rows of this page the {kind} is {score:.3f}."
@@ -85,7 +85,7 @@ def _of_pairs(estimator: Estimator, held_out: Any) -> Iterator[str]:
 def _columns(estimator: Estimator) -> str:
     """Return the columns of the first component for a sentence, if their units are known."""
     units = units_of_weights(estimator)
-    if units is None or known(estimator, "features") is not None:
+    if units is None or attribute(estimator, "features") is not None:
         return ""
     weights = np.nan_to_num(np.abs(estimator.components_[0] * units))
     order = np.argsort(-weights, kind="stable")[:MOST_NAMED]
@@ -96,9 +96,12 @@ def _columns(estimator: Estimator) -> str:
 
 def _of_subspace(estimator: Estimator, dt: float, unit: str) -> Iterator[str]:
     """Yield sentences about principal, slow, self-predicting or contrasting features."""
-    columns, share = _columns(estimator), known(estimator, "explained_variance_ratio_")
+    columns, share = _columns(estimator), attribute(estimator, "explained_variance_ratio_")
     named = f", mostly of {columns}," if columns else ""
-    bars, test = known(estimator, "result_.uncertainty"), known(estimator, "result_.held_out")
+    bars, test = (
+        attribute(estimator, "result_.uncertainty"),
+        attribute(estimator, "result_.held_out"),
+    )
     if share is not None:
         yield (
             f"The first component{named} holds {share[0]:.1%} of the variance, and "
@@ -141,18 +144,18 @@ def _of_subspace(estimator: Estimator, dt: float, unit: str) -> Iterator[str]:
     else:
         first = "Its direction" if share is None else "The direction of the first one"
         yield f"{first} is known to {np.degrees(bars.angles[0]):.2g} degrees."
-    if known(estimator, "lag"):
+    if attribute(estimator, "lag"):
         yield "Noise shortens time scales at short lags: compare lags by lag_path."
 
 
 def _duration(estimator: Estimator, bars: Any, dt: float, unit: str) -> str:
-    scales = known(estimator, "timescales_")
+    scales = attribute(estimator, "timescales_")
     if scales is None or not len(scales):
         return f"has no time scale, because solver={estimator.solver_!r} does not compute it"
     if np.isnan(scales[0]):
         return "is not distinguishable from noise"
     text = f"has a time scale of {dt * scales[0]:.3g} {unit} at lag {estimator.lag}"
-    times = known(bars, "timescales")
+    times = attribute(bars, "timescales")
     if times is not None and np.isfinite(times.low[0]):
         low, high = dt * times.low[0], dt * times.high[0]
         text += f" (95 % interval {low:.3g} to {high:.3g})"
@@ -166,5 +169,5 @@ def warnings_of(estimator: Estimator) -> list[str]:
         return []
     ready = learner.ahead()
     each = [watcher.warnings(estimator, ready, None) for watcher in ready.watchers.values()]
-    said = [known(estimator, f"result_.{name}.warning") for name in ("uncertainty", "held_out")]
+    said = [attribute(estimator, f"result_.{name}.warning") for name in ("uncertainty", "held_out")]
     return [*chain.from_iterable(each), *filter(None, said)]
