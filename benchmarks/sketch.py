@@ -95,7 +95,8 @@ def estimates() -> None:
             model = SlowSubspace(d, alpha=alpha, solver=Sketch(passes=passes), basis="eigenvalue")
             V = model.fit(X).components_
             true = float(np.sum((V @ T) * V)) / best
-            missed = model._known().missed()  # None if the sum of the eigenvalues is negative
+            # None if the sum of the eigenvalues is negative.
+            missed = model._fitted_learner().missed()
             table[-1] += [f"{true:.3f}", "none" if missed is None else f"{1.0 - missed:.3f}"]
     columns = ["", "one pass", "estimated", "two passes", "estimated"]
     show("Share of the optimum of T, and its estimate", columns, table)
@@ -113,7 +114,7 @@ def ratios() -> None:
             solver = Sketch(passes=passes)
             model = SlowSubspace(d, criterion="ratio", shrinkage=shrinkage, solver=solver).fit(X)
             reached = share_of(model.components_.T, shrunk.reward, shrunk.penalty, best)
-            table[-1] += [f"{reached:.3f}", f"{model._known().missed():.0%}"]
+            table[-1] += [f"{reached:.3f}", f"{model._fitted_learner().missed():.0%}"]
         pca = StreamPCA(10 * d, solver="dense").fit(X).components_.T
         inside = SlowSubspace(d, criterion="ratio", shrinkage=shrinkage).fit(X @ pca)
         V = pca @ inside.components_.T

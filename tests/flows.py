@@ -22,7 +22,7 @@ class RuleOnRows:
 
     @property
     def sums(self):
-        return self.learner.ahead().sums
+        return self.learner.with_all_rows().sums
 
     @property
     def vectors(self):
@@ -51,7 +51,7 @@ class Solution:
     """The answer of a flow after all rows."""
 
     def __init__(self, learner):
-        ready = learner.ahead()
+        ready = learner.with_all_rows()
         operator = ready.operator()
         self.components, self.eigenvalues = operator.pairs.vectors.T, operator.pairs.values
         self.mean, self.n_terms, self.n_rows = ready.mean, ready.sums.steps, ready.n_rows

@@ -147,7 +147,7 @@ class Against(ContrastSubspace):
 
     @property
     def n_samples_seen_(self):
-        return int(self._known().ahead().terms.totals()[0])
+        return int(self._fitted_learner().with_all_rows().terms.totals()[0])
 
     @staticmethod
     def rows_like(X):

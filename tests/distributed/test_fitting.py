@@ -64,8 +64,8 @@ def assert_equal_sums(one, other):
     for name in ("reward", "penalty"):
         left, right = getattr(matrices(one), name), getattr(matrices(other), name)
         np.testing.assert_allclose(left, right, rtol=0, atol=1e-10 * max(np.abs(left).max(), 1e-3))
-    assert one._learner.ahead().terms.totals() == pytest.approx(
-        other._learner.ahead().terms.totals(), rel=1e-12
+    assert one._learner.with_all_rows().terms.totals() == pytest.approx(
+        other._learner.with_all_rows().terms.totals(), rel=1e-12
     )
 
 

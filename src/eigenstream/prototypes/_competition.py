@@ -159,7 +159,7 @@ class Competition(ABC):
         learned = len(rows) if self.place(rows, weights) else 0
         return rows[learned:], weights[learned:]
 
-    def ahead(self) -> Self:
+    def with_all_rows(self) -> Self:
         """Return these prototypes, or a copy that has learned the rows that wait."""
         if self.placed:
             return self

@@ -297,7 +297,7 @@ class PrototypeEstimator(
     def _ready(self) -> Any:
         """The learner, or a copy that has learned the rows that wait."""
         check_is_fitted(self)
-        return self._units.ahead()
+        return self._units.with_all_rows()
 
     @property
     @reads

@@ -167,7 +167,7 @@ def warnings_of(estimator: Estimator) -> list[str]:
     learner = vars(estimator).get("_learner")
     if not isinstance(estimator, SubspaceEstimator) or learner is None:
         return []
-    ready = learner.ahead()
+    ready = learner.with_all_rows()
     each = [watcher.warnings(estimator, ready, None) for watcher in ready.watchers.values()]
     said = [attribute(estimator, f"result_.{name}.warning") for name in ("uncertainty", "held_out")]
     return [*chain.from_iterable(each), *filter(None, said)]

@@ -102,7 +102,7 @@ def test_parts_of_a_further_pass_add_up_to_the_frame():
     sketched = SlowSubspace(2, alpha=0.5, solver=Sketch(passes=2))
     rows = np.random.default_rng(1).standard_normal((400, 700))
     sketched.partial_fit(rows)
-    again = sketched._learner.ahead().sums.again(sketched._learner.terms)
+    again = sketched._learner.with_all_rows().sums.again(sketched._learner.terms)
     parts = [again.split(3) for _ in range(3)]
     for name, form in again.forms.items():
         np.testing.assert_allclose(sum(part.forms[name] for part in parts), form)
@@ -115,7 +115,7 @@ def test_class_means_add_a_bounded_number_of_directions():
     labels = np.arange(1000) % 200
     rows = rng.standard_normal((200, 300))[labels] + 0.1 * rng.standard_normal((1000, 300))
     learner = ClassSubspace(2, criterion="difference", eta=1.0, solver="sketch").fit(rows, labels)
-    sums = learner._learner.ahead().sums
+    sums = learner._learner.with_all_rows().sums
     assert sums.highest + sums.lowest < len(sums.basis)
     assert len(sums.basis) <= sums.highest + sums.lowest + frame.MOST_CLOSING
 

@@ -43,7 +43,7 @@ def test_products_with_probes_are_exact_for_chunks_and_merges(sizes, merged):
         model = sketch()
         for part in parts:
             model.partial_fit(part)
-    learner = model._learner.ahead()
+    learner = model._learner.with_all_rows()
     product = learner.sums.probes.product(learner.terms, learner.sums.weights)
     exact = matrix_of(rows) @ probe_columns(WIDTH, 16)
     np.testing.assert_allclose(product, exact, atol=1e-9 * np.abs(exact).max())

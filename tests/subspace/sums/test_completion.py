@@ -61,13 +61,20 @@ def test_units_and_constant_columns_do_not_matter(model):
     rng, rows = recording(0, n=4_000)
     gaps = lossy(rng, np.column_stack([rows, np.full(len(rows), 7.1)]), "scattered")
     expected = available(model).fit(gaps)
-    own = expected._known().ahead().sums.completion().covariance
+    own = expected._fitted_learner().with_all_rows().sums.completion().covariance
     for unit in (1e-9, 1e9):
         np.testing.assert_allclose(
             available(model).fit(gaps * unit).timescales_, expected.timescales_, rtol=1e-9
         )
     units = 10.0 ** np.array([-9, 9, -3, 5, -7])
-    other = available(model).fit(gaps * units)._known().ahead().sums.completion().covariance
+    other = (
+        available(model)
+        .fit(gaps * units)
+        ._fitted_learner()
+        .with_all_rows()
+        .sums.completion()
+        .covariance
+    )
     both = np.r_[units, units]
     np.testing.assert_allclose(other / np.outer(both, both), own, rtol=1e-9, atol=1e-12)
 
@@ -113,7 +120,7 @@ def test_rows_beyond_the_bound_are_replaced_by_their_expected_products(monkeypat
     np.testing.assert_allclose(bounded, whole, rtol=0.05)
     for chunk in np.split(gaps, 40):
         model.partial_fit(chunk)
-    assert model._known().sums.rows.size <= 20_000
+    assert model._fitted_learner().sums.rows.size <= 20_000
     np.testing.assert_allclose(model.timescales_, bounded, rtol=1e-6)
 
 
@@ -162,7 +169,13 @@ def test_the_compiled_loop_equals_plain_inverses(monkeypatch):
 def test_steps_end_at_the_covariance_of_greatest_likelihood():
     rng, rows = recording(5, n=2_000)
     gaps = lossy(rng, rows, "scattered")
-    model = StreamPCA(4, missing="available").fit(gaps)._known().ahead().sums.completion()
+    model = (
+        StreamPCA(4, missing="available")
+        .fit(gaps)
+        ._fitted_learner()
+        .with_all_rows()
+        .sums.completion()
+    )
 
     def likelihood(covariance):
         total = 0.0

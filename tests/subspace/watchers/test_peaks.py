@@ -208,7 +208,7 @@ def test_the_sums_without_the_rows_are_those_of_weight_zero(process, lag):
     kept[[900, 1700]] = 0.0
     model = SlowSubspace(2, lag=lag)
     with pytest.warns(UserWarning, match="900, 1700 of huge size"):
-        learner = model.fit(rows, sample_weight=weights)._learner.ahead()
+        learner = model.fit(rows, sample_weight=weights)._learner.with_all_rows()
     watcher = learner.watcher("peaks")
     watcher.peaks = [peak for peak in watcher.peaks if peak.row in (900, 1700)]
     watcher._keep(watcher.peaks)

@@ -89,8 +89,8 @@ def alpha_path(
     chosen = [check_number(alpha, "alpha", above=0, most=1) for alpha in np.ravel(alphas).tolist()]
     if not chosen:
         raise ValueError("alphas is empty. Pass at least one number in (0, 1].")
-    weights = [(alpha, 1.0 - alpha) for alpha in chosen]
-    eigenpairs = [operator.largest(both, n_components) for both in weights]
+    weights_of_alphas = [(alpha, 1.0 - alpha) for alpha in chosen]
+    eigenpairs = [operator.largest(weights, n_components) for weights in weights_of_alphas]
     values = np.array([pairs.values for pairs in eigenpairs])
     objective = values.sum(axis=1)
     bounds = [error_bound(a, float(o), radius) for a, o in zip(chosen, objective, strict=True)]
@@ -99,7 +99,9 @@ def alpha_path(
         values,
         np.array([pairs.vectors.T for pairs in eigenpairs]),
         objective,
-        np.array([operator.count_positive(both) for both in weights], dtype=np.int64),
+        np.array(
+            [operator.count_positive(weights) for weights in weights_of_alphas], dtype=np.int64
+        ),
         np.array(bounds),
         operator.automatic_alpha(n_components),
     )

@@ -96,6 +96,6 @@ def _pca(estimator: SubspaceEstimator, mean: Float64s, variances: Float64s) -> T
     pca.explained_variance_ = variances
     pca.singular_values_ = np.sqrt(np.maximum(variances, 0.0) * max(n_rows - 1, 0))
     for name in ("explained_variance_ratio_", "noise_variance_"):
-        known = getattr(estimator, name, np.nan * (variances if name.endswith("ratio_") else 1))
-        setattr(pca, name, known)
+        value = getattr(estimator, name, np.nan * (variances if name.endswith("ratio_") else 1))
+        setattr(pca, name, value)
     return pca

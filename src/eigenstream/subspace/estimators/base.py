@@ -187,7 +187,7 @@ class SubspaceEstimator(Projection):
             self._answer, error.keeps = self._result_of(learner), True
             raise
         self._skipped = fit.skipped
-        ready = learner.ahead()
+        ready = learner.with_all_rows()
         self._check_enough(ready)
         self._answer = self._result_of(ready)
         if isinstance(learner.sums, Passes):
@@ -202,7 +202,7 @@ class SubspaceEstimator(Projection):
         """
         learner = self._learner
         assert learner is not None
-        ready = learner.ahead()
+        ready = learner.with_all_rows()
         for name, watcher in ready.watchers.items():
             for message in () if watcher.warned else watcher.warnings(self, ready, fit):
                 learner.watchers[name].warned = True
@@ -491,7 +491,7 @@ class SubspaceEstimator(Projection):
         It has the parameters of the last call that learned, as after ``fit``.
         """
         if self._answer is None:
-            ready, model = self._known().ahead(), twin(self)
+            ready, model = self._fitted_learner().with_all_rows(), twin(self)
             model.__dict__.update(self._begun)
             self._answer = model._answer_of(ready)
             if ready.n_rows >= self._next_report:
@@ -561,7 +561,7 @@ class SubspaceEstimator(Projection):
         feature_map: Any = fit.map
         self._map, self._skipped = feature_map, fit.skipped
         model = self._with_learner(learner)
-        self._check_enough(learner.ahead())
+        self._check_enough(learner.with_all_rows())
         return model
 
     def _fit_blocks(

@@ -308,7 +308,7 @@ class ContrastSubspace(SubspaceEstimator):
         >>> round(model.score(X[1::2], background=background[1::2]), 1)
         2.9
         """
-        learned: Any = self._known().ahead().terms
+        learned: Any = self._fitted_learner().with_all_rows().terms
         apart = (self._solved().mean - learned.centers[PENALISED].mean) @ self._columns
         rewarded, penalised = (
             all_rows(Z, "score").rows if is_stream(Z) else Z

@@ -254,7 +254,7 @@ class DynamicSubspace(TimeEstimator):
                 [[correlations(half, *each) for each in functions] for half in halves]
             )
             singular_values[: len(other)] = other
-        terms, edge = learner.ahead().terms, partial(mode_edge, n_modes=n)
+        terms, edge = learner.with_all_rows().terms, partial(mode_edge, n_modes=n)
         directions = n_directions(self.rank, terms.n_features)
         test = held_out(in_sample, values, terms, directions, edge, mode_clear(n))
         return replace(test, singular_values=singular_values)

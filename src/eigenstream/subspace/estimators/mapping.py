@@ -65,8 +65,8 @@ class FeatureMap:
             self.transformer.fit(stream)
             forget_source(self.transformer)  # the estimator applies the steps
         else:
-            whole = all_rows(stream, f"{self.transformer!r}, which learns first,")
-            self.transformer.fit(whole.rows, None)
+            complete = all_rows(stream, f"{self.transformer!r}, which learns first,")
+            self.transformer.fit(complete.rows, None)
 
     def mapped(self, chunk: Chunk) -> Iterator[Chunk]:
         """Yield the mapped chunks: none while the map is not fitted, then all buffered ones."""
@@ -92,8 +92,8 @@ class FeatureMap:
                 f"{learning!r} has no n_rows_needed_, so the chunking would change the result. Fit "
                 "it first and pass features=FrozenEstimator(...), or use fit."
             )
-        heavy = chunk.of_positive_weight()
-        rows = heavy.rows if chunk.pairs is None else heavy.copied().rows
+        weighted_chunk = chunk.of_positive_weight()
+        rows = weighted_chunk.rows if chunk.pairs is None else weighted_chunk.copied().rows
         if rows.shape[0]:
             learning.partial_fit(rows[: learning.n_rows_needed_])
         if self.ready:

@@ -53,7 +53,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded, ABC
     def _kernel(self) -> KernelMap | RowSpan | None:
         """The map of the kernel, or None for other solvers."""
 
-    def _known(self) -> Learner:
+    def _fitted_learner(self) -> Learner:
         """Return the learner, or raise if the estimator is not fitted."""
         with self._guard.reading():
             learner = self._learner
@@ -69,7 +69,11 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded, ABC
     @reads
     def _answered(self) -> Answered:
         """Return the answer with the sums that it came from."""
-        learner, result, kernel = self._known().ahead(), self._solved(), self._kernel
+        learner, result, kernel = (
+            self._fitted_learner().with_all_rows(),
+            self._solved(),
+            self._kernel,
+        )
         components = None if isinstance(kernel, KernelMap) else self.components_
         return Answered(result, learner, components, self._solver, self._block_word)
 
@@ -82,12 +86,12 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded, ABC
     @property
     def solver_(self) -> str:
         """The name of the solver in use."""
-        self._known()
+        self._fitted_learner()
         return self._solver.name
 
     def _stored(self) -> Learner:
         """Return the learner, or raise if its solver stores no matrices."""
-        learner = self._known()
+        learner = self._fitted_learner()
         if MATRIX not in self._solver.abilities:
             raise ValueError(
                 f"solver={self._solver.name!r} stores no matrices. Fit with solver='dense' first."
@@ -98,12 +102,12 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded, ABC
     @reads
     def n_samples_seen_(self) -> int:
         """The number of rows learned from, without the skipped ones."""
-        return self._known().n_rows - self._skipped.n_rows
+        return self._fitted_learner().n_rows - self._skipped.n_rows
 
     @property
     def n_samples_skipped_(self) -> int:
         """The number of rows that ``missing="skip"`` left out."""
-        self._known()
+        self._fitted_learner()
         return self._skipped.n_rows
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -254,15 +254,17 @@ class SlowSubspace(TimeEstimator):
 
     def _problem(self, width: int) -> Problem:
         ratio, alpha = self.criterion == "ratio", self._alpha
-        further: dict[str, Watcher] = {}
+        extra_watchers: dict[str, Watcher] = {}
         if self._map is None:  # the columns of a feature map are measurements
-            further["columns"] = SuspectColumns(width)
+            extra_watchers["columns"] = SuspectColumns(width)
         # The features of rows with gaps are smoother than those of other rows.
         if self.missing != "available":
-            further["lag"] = ShortLag()
+            extra_watchers["lag"] = ShortLag()
         reversible = bool(self.reversible) and ratio
         # Ratios have no bound.
-        problem = self._problem_of_rows(width, reversible=reversible, bounded=not ratio, **further)
+        problem = self._problem_of_rows(
+            width, reversible=reversible, bounded=not ratio, **extra_watchers
+        )
         if self._equilibrium is not None:
             terms = cast(TimeTerms, problem.terms)
             terms.center = Center(self._equilibrium, fixed=True)
@@ -362,10 +364,9 @@ class SlowSubspace(TimeEstimator):
                 f"positive at alpha={alpha:.3g}: the other components lower the objective. Raise "
                 "alpha (or use alpha='auto'), or lower n_components."
             )
-        known = None
-        if not isinstance(operator, FlowOperator):
-            known = self._forms(operator, pairs, weights)
-        return result(pairs, learner.mean, scale, alpha, bound, forms=known)
+        flows = isinstance(operator, FlowOperator)
+        moments = None if flows else self._forms(operator, pairs, weights)
+        return result(pairs, learner.mean, scale, alpha, bound, forms=moments)
 
     def _forms(
         self, operator: MatrixOperator, pairs: Eigenpairs, weights: Weights | None = None
@@ -392,7 +393,7 @@ class SlowSubspace(TimeEstimator):
 
         They are solved in units of the columns' deviations, so that no unit changes the answer.
         """
-        ready = learner.ahead()
+        ready = learner.with_all_rows()
         if isinstance(ready.sums, RatioFrame):
             units, operator = ready.sums.units, ready.sums.scaled_operator(ready.terms)
         else:
@@ -467,7 +468,7 @@ class SlowSubspace(TimeEstimator):
         if answer.forms is None:
             return None
         weights, uncorrelated = answer.weights, answer.sorted
-        ready, units, values, n_varying = learner.ahead(), None, None, 1
+        ready, units, values, n_varying = learner.with_all_rows(), None, None, 1
         if weights is None or answer.scale is not None:
             units = ready.deviations(np.inf)
         if units is not None and weights is None:
@@ -508,7 +509,7 @@ class SlowSubspace(TimeEstimator):
         >>> SlowSubspace(n_components=2).fit(X).path([0.01, 0.5, 1.0]).n_positive
         array([1, 3, 3])
         """
-        learner, scale = self._stored().ahead(), self._solved().scale
+        learner, scale = self._stored().with_all_rows(), self._solved().scale
         # No feature is divided by less than the least scale.
         radius, ball = np.nan, learner.watchers.get("radius")
         if isinstance(ball, RadiusBound):
@@ -559,7 +560,7 @@ class SlowSubspace(TimeEstimator):
 
     def _score_of(self, other: Self, counts: list[int]) -> list[float]:
         """Return ``score`` of the first components on the rows of another estimator."""
-        return self._scores_on(other._known().ahead(), counts)
+        return self._scores_on(other._fitted_learner().with_all_rows(), counts)
 
     def _scores_on(self, scored: Learner, counts: list[int]) -> list[float]:
         answer = cast(SlowResult, self._solved())

@@ -146,14 +146,14 @@ class StreamPCA(TimeEstimator):
         n = self._wanted(terms.n_features)
         operator = learner.thin_operator(n, scale)
         total = operator.trace
-        whole = isinstance(n, Integral)
-        pairs = operator.largest((1.0, 0.0), n if whole else terms.n_features)
+        is_count = isinstance(n, Integral)
+        pairs = operator.largest((1.0, 0.0), n if is_count else terms.n_features)
         pairs = Eigenpairs(np.maximum(pairs.values, 0.0), pairs.vectors)
         if n is None:
             pairs = pairs.first(terms.n_terms)
         elif n == "mle":
             pairs = pairs.first(self._likeliest(pairs.values, terms.n_terms))
-        elif not whole:
+        elif not is_count:
             shares = np.cumsum(pairs.values / max(total, np.finfo(float).tiny))
             pairs = pairs.first(int(np.searchsorted(shares, n, side="right")) + 1)
         mean, weight = learner.mean, terms.totals()[0]
@@ -224,7 +224,7 @@ class StreamPCA(TimeEstimator):
     @property
     def singular_values_(self) -> Float64s:
         """The singular values of the centred and weighted rows."""
-        weight = self._known().ahead().terms.totals()[0]
+        weight = self._fitted_learner().with_all_rows().terms.totals()[0]
         return np.asarray(np.sqrt(self._principal.pairs.values * weight))
 
     @property
@@ -385,8 +385,8 @@ class StreamPCA(TimeEstimator):
         """
         scores = self.score_samples(X)
         if is_stream(scores):  # rows of weight 0 have no likelihood
-            heavy = (c.rows if c.weights is None else c.rows[c.weights > 0] for c in scores)
-            scores = np.concatenate([*heavy])
+            weighted_rows = (c.rows if c.weights is None else c.rows[c.weights > 0] for c in scores)
+            scores = np.concatenate([*weighted_rows])
         return float(scores.mean())
 
     @maps_streams

@@ -108,9 +108,14 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         return self._problem_of_rows(width)
 
     def _problem_of_rows(
-        self, width: int, *, reversible: bool = False, bounded: bool = False, **further: Watcher
+        self,
+        width: int,
+        *,
+        reversible: bool = False,
+        bounded: bool = False,
+        **extra_watchers: Watcher,
     ) -> Problem:
-        """Return the problem of principal components, with further watchers by name."""
+        """Return the problem of principal components, with extra watchers by name."""
         gaps, centred = self.missing == "available", self.center is True
         terms = TimeTerms(width, lag=self.lag, center=centred and not gaps, reversible=reversible)
         sums: Callable[[], Sums] | None = None
@@ -124,8 +129,8 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         else:
             if centred and not reversible:
                 watchers["runs"] = RunMeans(width)
-            further["peaks"] = Peaks()
-        watchers |= further
+            extra_watchers["peaks"] = Peaks()
+        watchers |= extra_watchers
         n_components = self._wanted(width)
         return Problem(terms, n_components, (1.0, 0.0), sums=sums, watchers=watchers, halved=True)
 
@@ -186,7 +191,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
             return self._pairs(X, sample_weight, reset=reset)
         rows = admitted(self, X, None, sample_weight, reset=reset, begins=reset or new_sequence)
         if new_sequence and self._learner is not None:
-            age = self._learner.ahead().terms.age
+            age = self._learner.with_all_rows().terms.age
             if 0 < age <= self.lag:
                 warn_user(
                     f"The sequence before this chunk has {age} row(s), which give no velocity at "
@@ -372,7 +377,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
 
     def _variances(self) -> Float64s:
         """Return the variance along each component, with n - 1; NaN where it is not known."""
-        learner, columns = self._known().ahead(), self._columns
+        learner, columns = self._fitted_learner().with_all_rows(), self._columns
         if MATRIX not in self._solver.abilities or not self.center:
             return np.full(columns.shape[1], np.nan)
         moments: Float64s = learner.thin_operator().moments(columns)[0]

@@ -113,7 +113,9 @@ class ChapmanKolmogorov:
     def __repr__(self) -> str:
         lines = [f"     lag  autocorrelation, and as lag {self.lag} predicts it, of each feature"]
         for lag, *row in zip(self.lags.tolist(), self.measured, self.predicted, strict=True):
-            cells = (f" {real:9.3f} ({ahead:.3f})" for real, ahead in zip(*row, strict=True))
+            cells = (
+                f" {real:9.3f} ({predicted:.3f})" for real, predicted in zip(*row, strict=True)
+            )
             lines.append(f"{lag:8}" + "".join(cells))
         return "\n".join(lines)
 

@@ -215,7 +215,7 @@ def subspace_bound(
         raise ValueError(
             "The bound does not hold for criterion='ratio'. Fit with criterion='difference'."
         )
-    learner = model._stored().ahead()
+    learner = model._stored().with_all_rows()
     terms: Any = learner.terms
     if model.scale or not terms.plain or isinstance(learner.sums, RowMoments | GapMoments):
         raise ValueError(

@@ -334,7 +334,7 @@ def lag_path(
     parts = _learned(models, fit, blocks, n_rows)
     learners = merged_blocks(parts).learners
     if lags is None:
-        terms = [learner.ahead().terms for learner in learners]
+        terms = [learner.with_all_rows().terms for learner in learners]
         models = models[: max(1, sum(2 * each.n_velocities >= each.n_rows for each in terms))]
     fitted = [model._fitted(fit, learner) for model, learner in zip(models, learners, strict=False)]
     fitted[-1]._report()

@@ -320,7 +320,7 @@ class ClassSubspace(PairwiseEstimator):
 
     def _check_kinds(self, targets: Array) -> None:
         """Raise if labels or groups change from text to numbers, or from numbers to text."""
-        earlier: Any = self._known().sample.chunk  # type: ignore[union-attr]
+        earlier: Any = self._fitted_learner().sample.chunk  # type: ignore[union-attr]
         if earlier is not None and _kinds(targets) != _kinds(earlier.labels):
             raise ValueError(
                 f"y and groups contain {_kinds(targets)}, but earlier rows had "
@@ -375,13 +375,13 @@ class ClassSubspace(PairwiseEstimator):
     # ---- results ---------------------------------------------------------------------------
 
     def _learned_classes(self) -> set[Hashable]:
-        terms: Any = self._known().terms
+        terms: Any = self._fitted_learner().terms
         return {label for _, label in terms.centers}
 
     def _learned_rows(self) -> tuple[Float64s, Array, Float64s]:
         trained = self._training()
         assert isinstance(trained, TrainingRows)
-        sample: Any = self._known().ahead().sample
+        sample: Any = self._fitted_learner().with_all_rows().sample
         keys = chunk_keys(sample.chunk)[0]
         return trained.Z, np.array([name for _, name in keys])[trained.codes], trained.weights
 

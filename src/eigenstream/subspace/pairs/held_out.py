@@ -141,7 +141,7 @@ def learner_of(terms: Terms, rows: Chunk) -> Learner:
     """Return the exact sums of some rows or pairs."""
     learner = Learner(terms, Moments(terms.n_features))
     learner.add(rows)
-    return learner.ahead()
+    return learner.with_all_rows()
 
 
 def fixed_order(rows: Matrix) -> Places:

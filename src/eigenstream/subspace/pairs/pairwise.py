@@ -312,12 +312,12 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         if self._trained is not None:
             return self._trained
         if self._sampled.training is None:
-            examples = self._examples(self._known().ahead())
+            examples = self._examples(self._fitted_learner().with_all_rows())
             self._sampled.training = examples.training(self._features_of)
         return self._sampled.training
 
     def _unit(self) -> float:
-        return self._diameter(self._known().ahead())
+        return self._diameter(self._fitted_learner().with_all_rows())
 
     def _risk_bound(self, margin: float, delta: float, diameter: float | None) -> RiskBound:
         if self.result_.eta is None:

@@ -85,7 +85,7 @@ class PairTerms(Terms):
         reward, penalty = self._each(weights, held_out)
         return {-1: reward, 1: -penalty}
 
-    def settled(self) -> "PairTerms":
+    def with_final_means(self) -> "PairTerms":
         """Return an object that makes the same terms in a further pass."""
         return PairTerms(self.n_features)
 
@@ -258,7 +258,7 @@ class ClassTerms(Terms):
             block.add((BETWEEN, task), now, middle, weights)
         return block
 
-    def settled(self) -> "ClassTerms":
+    def with_final_means(self) -> "ClassTerms":
         """Return an object that makes the same terms in a further pass."""
         again = ClassTerms(self.n_features)
         again.centers = {c: Center(center.mean, fixed=True) for c, center in self.centers.items()}

@@ -590,4 +590,4 @@ class Flow(Solver):
             hook_every=getattr(self.hook, "every", 1000),
         )
         sums = FlowSums(terms.n_features, OJA_FLOW, plan, exact=exact or None)
-        return sums.learner(terms.settled())  # the flow has its own running mean
+        return sums.learner(terms.with_final_means())  # the flow has its own running mean

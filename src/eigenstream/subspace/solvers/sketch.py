@@ -105,7 +105,7 @@ class Sketch(Solver):
         for turn in range(max(fit.turn, 1), most):
             if self.tol is not None and missed is not None and missed <= self.tol:
                 break
-            learner.further = fit.learn(learner.repeat(), turn)
+            learner.next_pass = fit.learn(learner.repeat(), turn)
             learner.adopt()
             missed = learner.missed()
         if missed is not None:

@@ -168,10 +168,10 @@ class AnchoredSums:
         self.last = following
 
     def _close(self, mean: Float64s, weight: Float64s) -> None:
-        both = self.closed_weight + weight
-        share = weight / np.where(both > 0.0, both, 1.0)
+        total = self.closed_weight + weight
+        share = weight / np.where(total > 0.0, total, 1.0)
         self.closed_mean = self.closed_mean + share * (mean - self.closed_mean)
-        self.closed_weight = both
+        self.closed_weight = total
 
     def forget(self, share: float) -> None:
         """Multiply all weights by a share."""
@@ -194,10 +194,10 @@ class AnchoredSums:
     @property
     def mean(self) -> Float64s:
         """The mean of each column over all runs, 0 for columns never seen."""
-        whole = copy(self)
+        merged = copy(self)
         for run in self._open():
-            whole._close(*run.totals())
-        return whole.closed_mean
+            merged._close(*run.totals())
+        return merged.closed_mean
 
     def covariance(self) -> Float64s:
         """Return the pairwise covariance, 0 for columns that are never present together.

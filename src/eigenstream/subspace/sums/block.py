@@ -180,8 +180,8 @@ class Block:
             piece, before = self.pieces[k], self.pieces[j]
             runs = None
             if isinstance(places, np.ndarray) and isinstance(piece, np.ndarray):
-                known = self._runs.get(id(places)) if places_before is None else None
-                runs = _runs(places, places_before) if known is None else known[1]
+                noted_runs = self._runs.get(id(places)) if places_before is None else None
+                runs = _runs(places, places_before) if noted_runs is None else noted_runs[1]
             if runs is not None and isinstance(before, np.ndarray):  # slices need no copies
                 for part, of_now, of_past in runs:
                     np.subtract(piece[of_now], before[of_past], out=here[part], dtype=np.float64)

@@ -191,14 +191,14 @@ class GapMoments(Sums):
 
     def _join(self, sequence: int, weight: float, mean: Float64s) -> None:
         """Add the mean of further rows of a sequence, whose product is about it."""
-        both = self.weights[sequence] + weight
+        total = self.weights[sequence] + weight
         self.weights, self.means = self.weights.copy(), self.means.copy()
-        if both > 0.0:
+        if total > 0.0:
             step = mean - self.means[sequence]
-            between = self.weights[sequence] * weight / both
+            between = self.weights[sequence] * weight / total
             rank_update(self.product, step[None], between)
-            self.means[sequence] += weight / both * step
-        self.weights[sequence] = both
+            self.means[sequence] += weight / total * step
+        self.weights[sequence] = total
 
     def merge(self, later: "GapMoments") -> None:
         """Add the sums of later rows, whose first sequence continues the last one."""
@@ -435,10 +435,10 @@ class GapMoments(Sums):
         complete, rows = self._complete(), self._incomplete()
         middle = (model.means[:, :size] + model.means[:, size:]) / 2.0
         sums, alone = self._alone(model, rows)
-        both, second = complete.about(np.hstack([middle, middle]))
+        sums_of_pairs, second = complete.about(np.hstack([middle, middle]))
         total = max(self.total, np.finfo(np.float64).tiny)
         edges = (second[:size, :size] - second[size:, size:] + alone + self.edges) / total
-        sums += both[:, :size] - both[:, size:]
+        sums += sums_of_pairs[:, :size] - sums_of_pairs[:, size:]
         weights = self.weights + np.bincount(
             self.row_sequences, self.row_weights, len(self.weights)
         )

@@ -89,7 +89,8 @@ class TermSpan(NamedTuple):
     forgetting="number",
     waiting="list[Chunk]",
     n_waiting="int",
-    further="Learner | None",
+    next_pass="Learner | None",
+    further="=next_pass",
     watchers="dict[Watcher]",
     halves="Halves | None?",
     joint="-",
@@ -102,8 +103,8 @@ class Learner:
     the chunking. With ``first_rows``, only the first block has to be complete. Exact sums need no
     buffer.
 
-    With ``halves``, the terms and the sums are those of one half of the rows. ``ahead()`` returns a
-    learner of all rows.
+    With ``halves``, the terms and the sums are those of one half of the rows. ``with_all_rows()``
+    returns a learner of all rows.
     """
 
     #: The half of the rows that waits for its turn, and the learner of both halves.
@@ -141,7 +142,7 @@ class Learner:
         self.waiting: list[Chunk] = []
         self.n_waiting = 0
         #: The learner of a further pass over the same rows.
-        self.further: Learner | None = None
+        self.next_pass: Learner | None = None
         #: What sees each block beside the sums, by name.
         self.watchers: dict[str, Watcher] = {}
 
@@ -206,19 +207,19 @@ class Learner:
 
     def repeat(self) -> "Learner":
         """Return the learner of a further pass, which a resumed fit may have begun."""
-        if self.further is None:
+        if self.next_pass is None:
             self._finish()
-            self.further = copy(self)
-            self.further.terms, self.further.sample = self.terms.settled(), None
-            self.further.waiting, self.further.watchers = [], {}
-            self.further.sums = self.sums.again(self.terms)
-        return self.further
+            self.next_pass = copy(self)
+            self.next_pass.terms, self.next_pass.sample = self.terms.with_final_means(), None
+            self.next_pass.waiting, self.next_pass.watchers = [], {}
+            self.next_pass.sums = self.sums.again(self.terms)
+        return self.next_pass
 
     def adopt(self) -> None:
         """Replace the sums by those of the completed further pass."""
-        assert self.further is not None
-        self.further._finish()
-        self.sums, self.further = self.further.sums, None
+        assert self.next_pass is not None
+        self.next_pass._finish()
+        self.sums, self.next_pass = self.next_pass.sums, None
 
     def halve(self, *, turning: bool = True) -> None:
         """Learn two halves of the rows from here, before any row.
@@ -244,7 +245,7 @@ class Learner:
         else:
             self.terms, self.sums = self._merged_halves()
             self.halves = None
-            later = later.ahead()
+            later = later.with_all_rows()
             crossing = self._absorb_sums(later.terms, later.sums, new_sequence)
         # The terms across the border belong to the last sequence of these rows.
         crossing.first = n_rows
@@ -259,7 +260,7 @@ class Learner:
             self.sample.merge(later.sample)
         return self
 
-    def ahead(self) -> "Learner":
+    def with_all_rows(self) -> "Learner":
         """Return a learner of all rows, also of those that wait or that are in another half."""
         if self.halves is None:
             return self.copied() if self.waiting else self
@@ -272,24 +273,24 @@ class Learner:
         ready = copy(self)
         parts = self.terms, self.sums.silent(), self.halves, self.sample, self.watchers
         ready.terms, ready.sums, ready.halves, ready.sample, ready.watchers = deepcopy(parts)
-        ready.further = ready.joint = ready.span = None
+        ready.next_pass = ready.joint = ready.span = None
         ready._finish()
         return ready
 
     def operator(self, held_out: Parts = NOTHING) -> Any:
         """Return A and B, without the held-out parts."""
-        ready = self.ahead()
+        ready = self.with_all_rows()
         return ready.sums.operator(ready.terms, held_out)
 
     def estimated_share(self) -> float | None:
         """Return the estimated share of the optimum of a sketch, or None if there is none."""
-        ready = self.ahead()
+        ready = self.with_all_rows()
         share: float | None = ready.sums.estimated_share(ready.terms)
         return share
 
     def missed(self) -> float | None:
         """Return the estimated error of a sketch after a pass, or None."""
-        ready = self.ahead()
+        ready = self.with_all_rows()
         error: float | None = ready.sums.missed(ready.terms)
         return error
 
@@ -300,7 +301,7 @@ class Learner:
         are those of the features divided by it. The span has at least ``n_components`` columns, or
         one for each term if that is None.
         """
-        ready = self.ahead()
+        ready = self.with_all_rows()
         least = ready.terms.n_terms if n_components is None else n_components
         n_least = int(least) if isinstance(least, Integral) else 1
         return ready.operators_of([ready], scale, n_least)[0]
@@ -308,7 +309,7 @@ class Learner:
     def half_operators(self, scale: Float64s | None) -> list[Any]:
         """Return A and B of each half of the rows, along the span of all terms if these are few."""
         halves = self.each_half
-        return self.ahead().operators_of(halves, scale) if halves else []
+        return self.with_all_rows().operators_of(halves, scale) if halves else []
 
     def operators_of(
         self, parts: list["Learner"], scale: Float64s | None, n_least: int = 1
@@ -330,7 +331,7 @@ class Learner:
 
     def deviations(self, constant: float = 1.0) -> Float64s:
         """Return the standard deviations of the features, and another value for constant ones."""
-        ready = self.ahead()
+        ready = self.with_all_rows()
         variances: Float64s | None = ready.sums.variances(ready.terms)
         if variances is None:
             variances = ready.sums.operator(ready.terms).variances()
@@ -417,7 +418,7 @@ class Learner:
     def mean(self) -> Float64s:
         """The mean of the rows: that of the sums, if they have their own."""
         if self.halves is not None:
-            return self.ahead().mean
+            return self.with_all_rows().mean
         mean: Float64s = self.sums.mean if self.sums.has_mean else self.terms.mean
         return mean
 

@@ -308,8 +308,8 @@ class PassOperator(Operator):
 
     def _sum(self, function: Callable[[Block], Values]) -> Values:
         """Return the sum of a function over all terms, about the final means, in one pass."""
-        settled = self.terms.settled()
-        total = self.source.learn(Learner(settled, Total(function)), None).sums.total
+        terms = self.terms.with_final_means()
+        total = self.source.learn(Learner(terms, Total(function)), None).sums.total
         closing = self.terms.closing()
         return total if closing is None else total + function(closing)
 
@@ -351,8 +351,8 @@ class PassOperator(Operator):
 
         A, total = (partial(product, weights=(1.0, sign)) for sign in (0.0, -1.0))
         if size <= LEAST_RATIO * n_vectors:
-            reward, both = A(np.eye(size)), total(np.eye(size))
-            return MatrixOperator(reward, both - reward)._least_weight(n_components)
+            reward, total_matrix = A(np.eye(size)), total(np.eye(size))
+            return MatrixOperator(reward, total_matrix - reward)._least_weight(n_components)
         start = np.random.default_rng(0).standard_normal((size, n_vectors))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of vectors beyond n_components
@@ -379,9 +379,9 @@ class PassOperator(Operator):
         if "rng" in signature(eigsh).parameters:
             seeded = {"rng": np.random.default_rng(0)}
         most = min(size, max(2 * n_components + 1, n_components + BESIDE))
-        how: Parameters = {"which": "LA", "v0": start, "ncv": most, "tol": self.tol}
+        options: Parameters = {"which": "LA", "v0": start, "ncv": most, "tol": self.tol}
         try:
-            values, vectors = eigsh(operator, n_components, **how, **seeded)
+            values, vectors = eigsh(operator, n_components, **options, **seeded)
         except ArpackNoConvergence as failure:
             raise RuntimeError(
                 f"The Krylov solver converged for only {len(failure.eigenvalues)} of "

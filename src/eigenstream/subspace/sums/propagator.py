@@ -276,9 +276,9 @@ def vamp_score(
 def correlations(cov: LaggedCovariances, left: Float64s, right: Float64s) -> Float64s:
     """Return the correlation of each left function with its right function ``lag`` rows later."""
     forms = (left, cov.c00, left), (right, cov.c11, right), (left, cov.c01, right)
-    first, second, both = (np.einsum("ij,ik,kj->j", a, c, b, optimize=True) for a, c, b in forms)
+    first, second, crossed = (np.einsum("ij,ik,kj->j", a, c, b, optimize=True) for a, c, b in forms)
     sizes = np.sqrt(np.maximum(first * second, 0.0))
-    return np.asarray(np.where(sizes > 0.0, both / np.where(sizes > 0.0, sizes, 1.0), 0.0))
+    return np.asarray(np.where(sizes > 0.0, crossed / np.where(sizes > 0.0, sizes, 1.0), 0.0))
 
 
 def mode_sizes(cov: LaggedCovariances, columns: Float64s) -> Float64s:
@@ -319,9 +319,9 @@ def predicted_rows(cov: LaggedCovariances, left: Float64s, rows: Matrix, steps: 
     move = np.eye(n + 1)
     move[:n, :n] += inner.step
     move[n, :n] = inner.mean1 - inner.mean0
-    ahead = np.linalg.matrix_power(move, steps - 1)
+    power = np.linalg.matrix_power(move, steps - 1)
     features = (rows - cov.mean0) @ left
-    features = features @ ahead[:n, :n] + ahead[n, :n]
+    features = features @ power[:n, :n] + power[n, :n]
     return np.asarray(cov.mean1 + features @ (left.T @ cov.c01))
 
 
@@ -334,11 +334,11 @@ def koopman_weights(
     ``1 + (x - m0) W (1 - W^T C01 W)^-T W^T (m1 - m0)``.
     """
     white = principal(cov.c00, rank, cov.mean0)
-    away = -(white.T @ cov.step @ white).T
-    if np.linalg.cond(away) > 1.0 / RANK_CUT:
+    complement = -(white.T @ cov.step @ white).T
+    if np.linalg.cond(complement) > 1.0 / RANK_CUT:
         raise ValueError(
             "An eigenvalue of the propagator is 1, so no stationary weights exist. Use fewer "
             "directions, such as rank=0.99."
         )
-    u = white @ np.linalg.solve(away, white.T @ (cov.mean1 - cov.mean0))
+    u = white @ np.linalg.solve(complement, white.T @ (cov.mean1 - cov.mean0))
     return u, float(1.0 - cov.mean0 @ u)

@@ -108,9 +108,13 @@ class PairMoments(RowMoments):
     def covariances(self, lag: int) -> LaggedCovariances:
         """Return the covariances and means of earlier and later rows."""
         sums, size = self._first, self.n_features
-        both, weight = sums.covariance(), float(sums.weight[0, 0])
+        covariance, weight = sums.covariance(), float(sums.weight[0, 0])
         mean = sums.mean if sums.center else np.zeros(2 * size)
-        c00, step, last = both[:size, :size], both[:size, size:], both[size:, size:]
+        c00, step, last = (
+            covariance[:size, :size],
+            covariance[:size, size:],
+            covariance[size:, size:],
+        )
         means = mean[:size], mean[:size] + mean[size:]
         return LaggedCovariances(c00, c00 + step + step.T + last, step, *means, lag, weight)
 
@@ -118,8 +122,8 @@ class PairMoments(RowMoments):
         """Set the sums to those with these covariances."""
         sums = self.parts[PAIR]
         steps = cov.c00 + cov.c11 - cov.c01 - cov.c01.T
-        both = np.block([[cov.c00, cov.step], [cov.step.T, steps]])
-        sums.product = np.asfortranarray(np.tril(cov.weight * both))
+        covariance = np.block([[cov.c00, cov.step], [cov.step.T, steps]])
+        sums.product = np.asfortranarray(np.tril(cov.weight * covariance))
         mean = np.r_[cov.mean0, cov.mean1 - cov.mean0]
         sums.last.fix_anchor(mean)
         sums.last.add(np.zeros((len(mean), 1)), np.full((1, 1), cov.weight))

@@ -77,7 +77,7 @@ class Terms(ABC):
         return [(self.shares(weights, held_out), total) for weights, total in pairs]
 
     @abstractmethod
-    def settled(self) -> "Terms":
+    def with_final_means(self) -> "Terms":
         """Return an object that makes the same terms in a further pass, about the final means."""
 
     def closing(self, held_out: Parts = NOTHING) -> Block | None:
@@ -327,7 +327,7 @@ class TimeTerms(Terms):
         self.n_velocities -= int(np.count_nonzero(of_velocities))
         self.age = 0
 
-    def settled(self) -> "TimeTerms":
+    def with_final_means(self) -> "TimeTerms":
         """Return an object that makes the same terms in a further pass."""
         again = TimeTerms(self.n_features, lag=self.lag, center=False, reversible=self.reversible)
         again.center.mean = self.center.mean
@@ -468,7 +468,7 @@ class ContrastTerms(Terms):
         reward, penalty = self._each(weights, held_out)
         return {REWARDED: reward, PENALISED: -penalty}
 
-    def settled(self) -> "ContrastTerms":
+    def with_final_means(self) -> "ContrastTerms":
         """Return an object that makes the same terms in a further pass."""
         again = ContrastTerms(self.n_features, center=False)
         again.centers = {k: Center(c.mean, fixed=True) for k, c in self.centers.items()}

@@ -140,14 +140,14 @@ class Peaks(Watcher):
 
     def merged(self, later: "Peaks", crossing: Block, learner: Learner) -> "Peaks":
         """Return the rows of both."""
-        both, n_rows = copy(self), crossing.first
-        both.follow(crossing, crossing.parts.get(VELOCITY, []), n_rows)
-        both.steps = both.steps + [
+        merged, n_rows = copy(self), crossing.first
+        merged.follow(crossing, crossing.parts.get(VELOCITY, []), n_rows)
+        merged.steps = merged.steps + [
             replace(step, now=step.now + n_rows, past=step.past + n_rows) for step in later.steps
         ]
-        both._keep(both.peaks + [replace(peak, row=peak.row + n_rows) for peak in later.peaks])
-        both.squares = learner.squares(VARIANCE)
-        return both
+        merged._keep(merged.peaks + [replace(peak, row=peak.row + n_rows) for peak in later.peaks])
+        merged.squares = learner.squares(VARIANCE)
+        return merged
 
     def warnings(self, model: Any, learner: Learner, fit: Fit | None) -> Iterator[str]:
         """Yield a warning if the subspace is another one without a few rows of huge size."""
@@ -221,7 +221,7 @@ class Peaks(Watcher):
     def _ordinary(self, variances: Float64s, terms: TimeTerms) -> bool:
         """Return whether all noted rows are of ordinary size, by the variances of the columns."""
         total, roots = terms.totals()[0], self._roots()
-        shares = (roots[:, None] * self._away(terms)) ** 2 @ reciprocals(total * variances)
+        shares = (roots[:, None] * self._centred_rows(terms)) ** 2 @ reciprocals(total * variances)
         # The squares of an ordinary row are about those of a mean row.
         least = HUGE / N_PEAKS + 2.0 * len(variances) / terms.n_terms
         return bool(shares.max() < least or total <= roots @ roots)
@@ -231,7 +231,7 @@ class Peaks(Watcher):
         terms: Any = learner.terms
         operator = learner.thin_operator()
         (reward, penalty), roots, basis = terms.totals(), self._roots(), operator.basis
-        rows, rest = roots[:, None] * self._away(terms), reward - float(roots @ roots)
+        rows, rest = roots[:, None] * self._centred_rows(terms), reward - float(roots @ roots)
         if not terms.center.fixed:  # the mean moves
             rows = np.vstack([rows, roots @ rows / np.sqrt(rest)])
         diagonal = np.maximum(reward * variances - (rows**2).sum(axis=0), 0.0) / rest
@@ -252,7 +252,7 @@ class Peaks(Watcher):
         ``rest`` is the operator without these rows. The shares are in units of the variance
         that it has in the same direction.
         """
-        rows = self._roots()[:, None] * (self._away(terms) @ columns)
+        rows = self._roots()[:, None] * (self._centred_rows(terms) @ columns)
         values, vectors = np.linalg.eigh(rest.forms(columns)[0])
         least = values[-1] * np.finfo(np.float64).eps * len(rest.reward)
         kept = values > max(least, rest.floor)
@@ -267,7 +267,7 @@ class Peaks(Watcher):
     def _roots(self) -> Float64s:
         return np.array([np.sqrt(peak.weight) for peak in self.peaks])
 
-    def _away(self, terms: TimeTerms) -> Float64s:
+    def _centred_rows(self, terms: TimeTerms) -> Float64s:
         return np.array([peak.values for peak in self.peaks]) - terms.mean
 
 

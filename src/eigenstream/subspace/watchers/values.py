@@ -65,15 +65,15 @@ class RadiusBound(Watcher):
         self, chunk: Chunk, mean: Float64s | None = None, squares: Float64s | None = None
     ) -> None:
         """Include the rows of positive weight, whose mean and squares are known or None."""
-        heavy = chunk if chunk.weights is None else chunk.of_positive_weight()
-        rows: Matrix = heavy.rows
-        if rows.shape[0] == 0 or heavy.n == 0:
+        weighted_chunk = chunk if chunk.weights is None else chunk.of_positive_weight()
+        rows: Matrix = weighted_chunk.rows
+        if rows.shape[0] == 0 or weighted_chunk.n == 0:
             return
         rows = rows.astype(np.float64, copy=False)
         if self.first is None:
             row = rows[:1].toarray() if hasattr(rows, "toarray") else rows[:1]
             self.first = np.array(row[0], np.float64)
-        if squares is None or heavy is not chunk:
+        if squares is None or weighted_chunk is not chunk:
             squares = row_squares(rows)
         origin = float(np.sqrt(squares.max()))
         if self.about_origin == 0.0 and mean is not None and mean @ mean < NEAR * squares.mean():
@@ -92,10 +92,10 @@ class RadiusBound(Watcher):
         """Return balls that contain the rows of both."""
         if self.first is None or later.first is None:
             return copy(later if self.first is None else self)
-        both = copy(self)
-        both.about_origin = max(self.about_origin, later.about_origin)
-        both.about_first = max(self.about_first, later.reach(self.first))
-        return both
+        merged = copy(self)
+        merged.about_origin = max(self.about_origin, later.about_origin)
+        merged.about_first = max(self.about_first, later.reach(self.first))
+        return merged
 
     def reach(self, point: Float64s) -> float:
         """Return an upper bound on the distance of rows from a point, exact at the origin."""
@@ -196,20 +196,20 @@ class SuspectColumns(Watcher):
 
     def merged(self, later: Self, crossing: Block, learner: Learner | None = None) -> Self:
         """Return the columns that are suspect in these rows and in later ones."""
-        both, rest = copy(self if self.n_rows else later), copy(later)
+        merged, rest = copy(self if self.n_rows else later), copy(later)
         if not self.n_rows or not later.n_rows:
-            return both
-        both._keep(np.isin(both.places, rest.places))
-        rest._keep(np.isin(rest.places, both.places))
-        both._compare(rest.first[:, None], np.array([crossing.begins]))
-        rest._keep(np.isin(rest.places, both.places))
+            return merged
+        merged._keep(np.isin(merged.places, rest.places))
+        rest._keep(np.isin(rest.places, merged.places))
+        merged._compare(rest.first[:, None], np.array([crossing.begins]))
+        rest._keep(np.isin(rest.places, merged.places))
         for name in "rises", "falls", "differs":
-            setattr(both, name, getattr(both, name) | getattr(rest, name))
-        both.steps, both.last = both.steps + rest.steps, rest.last
-        both.n_rows += rest.n_rows
-        both.n_sequences += rest.n_sequences - (not crossing.begins)
-        both._keep(~(both.rises & both.falls))
-        return both
+            setattr(merged, name, getattr(merged, name) | getattr(rest, name))
+        merged.steps, merged.last = merged.steps + rest.steps, rest.last
+        merged.n_rows += rest.n_rows
+        merged.n_sequences += rest.n_sequences - (not crossing.begins)
+        merged._keep(~(merged.rises & merged.falls))
+        return merged
 
     def _compare(self, columns: Float64s, begins: NDArray[np.bool_]) -> None:
         """Compare rows with those before them; ``begins`` is True where a sequence begins."""
@@ -309,9 +309,9 @@ class RunMeans(Watcher):
 
     def merged(self, later: "RunMeans", crossing: Block, learner: Learner) -> "RunMeans":
         """Return the means of these sequences and of later ones."""
-        both = copy(self)
-        both.merge(later, new_sequence=crossing.begins, head=crossing.own)
-        return both
+        merged = copy(self)
+        merged.merge(later, new_sequence=crossing.begins, head=crossing.own)
+        return merged
 
     def warnings(self, model: Any, learner: Learner, fit: Fit | None) -> Iterator[str]:
         """Yield a warning if the means of the sequences differ by more than the rows in them."""
@@ -365,19 +365,19 @@ class RunMeans(Watcher):
         self._add(run[1:] / run[0], float(run[0]), 0.0, 1)
 
     def _add(self, mean: Float64s, weight: float, square: Float64s | float, n_runs: int) -> None:
-        both = self.weight + weight
-        away = mean - self.mean
-        self.square = self.square + square + self.weight * weight / both * away**2
-        self.mean, self.weight = self.mean + weight / both * away, both
+        weight_of_both = self.weight + weight
+        step = mean - self.mean
+        self.square = self.square + square + self.weight * weight / weight_of_both * step**2
+        self.mean, self.weight = self.mean + weight / weight_of_both * step, weight_of_both
         self.n_runs += n_runs
 
     def between(self) -> tuple[int, Float64s]:
         """Return the number of sequences, and the variance of their means."""
-        whole = copy(self)
+        closed = copy(self)
         for run in (self.first, self.last):
             if run is not None and run[0]:
-                whole._close(run)
-        return whole.n_runs, whole.square / (whole.weight or 1.0)
+                closed._close(run)
+        return closed.n_runs, closed.square / (closed.weight or 1.0)
 
 
 #: After a fit, the features of the first rows are compared at these multiples of the lag. More rows
