@@ -183,7 +183,7 @@ class PrototypeEstimator(
             fit.map = Division(self._deviations)
         fit.skipped.n_rows, units = self._n_skipped, self._units
         for turn in range(fit.turn, self._passes()):
-            self.n_iter_, settled = turn + 1, fit.at_end and self._batch_pass(fit, turn)
+            self.n_iter_, converged = turn + 1, fit.at_end and self._batch_pass(fit, turn)
             for chunk in () if fit.at_end else fit.learning(turn):
                 self._n_skipped = fit.skipped.n_rows
                 units.add(chunk)
@@ -195,7 +195,7 @@ class PrototypeEstimator(
                 error, weight = self._pass_ends[-1] if turn > 0 and fit.at_end else (0.0, 0.0)
                 ends = error + units.error, weight + units.weight
                 self._pass_ends = [*self._pass_ends, ends]
-            if settled:
+            if converged:
                 break
         self._conclude(fit)
 

@@ -98,8 +98,8 @@ class Centers(Competition):
         """Choose the initial prototypes. Return True if that has learned the rows."""
         self.mean = np.average(rows, axis=0, weights=weights)
         self.set(self.start(rows - self.mean, weights), count=1.0)
-        settled: bool = isinstance(self.plan["init"], str) and self.plan["init"] == "k-means"
-        if settled:
+        by_k_means: bool = isinstance(self.plan["init"], str) and self.plan["init"] == "k-means"
+        if by_k_means:
             self.refine(rows, weights)
         if self.plan["assignment"] == "soft" and self.plan["width"] == "auto":
             # The distance of rows from their nearest prototype, along one axis.
@@ -108,7 +108,7 @@ class Centers(Competition):
             self.scale = float(np.sqrt(mean)) or 1.0
             self.follow_plan()
         self.record()
-        return settled
+        return by_k_means
 
     def start(self, rows: Float64s, weights: Float64s) -> Float64s:
         """Return the initial prototypes: all distinct rows if there are too few of them."""
