@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eigenstream import ClassSubspace
 from eigenstream.streams import LagEmbedding, open_stream
 
 NAMES = np.array(["a", "b", "c"])
@@ -99,3 +100,10 @@ def test_kinds_of_labels():
 def test_what_is_no_labels_is_refused(labels, words):
     with pytest.raises((ValueError, TypeError), match=words):
         open_stream(np.zeros((3, 2))).with_labels(labels)
+
+
+@pytest.mark.parametrize("name", ["sample_weight", "groups"])
+def test_arguments_that_only_arrays_have_raise_for_a_labelled_stream(name):
+    stream = open_stream(np.eye(4)).with_labels(["a", "b", "a", "b"])
+    with pytest.raises(ValueError, match=f"A stream has no {name}"):
+        ClassSubspace(1).fit(stream, **{name: np.ones(4)})

@@ -17,10 +17,10 @@ from eigenstream.core.types import LabelsLike, Matrix, Parameters, RowsLike, Wei
 from eigenstream.distributed import parts
 from eigenstream.distributed.parts import Cluster, Piece, merged_in_order
 from eigenstream.rows.chunk import Chunk, Skipped
-from eigenstream.rows.door import errors_name, is_stream, labelled_stream, name_columns
+from eigenstream.rows.door import check_no_stream_has, errors_name
 from eigenstream.rows.fit import Fit
 from eigenstream.rows.guard import refitting
-from eigenstream.rows.prepared import forget_source, note_source
+from eigenstream.rows.prepared import note_source
 from eigenstream.rows.rows import MapOfRows, Rows
 from eigenstream.subspace.solvers.base import MERGE, Need
 from eigenstream.subspace.solvers.choice import chosen_solver
@@ -125,78 +125,47 @@ def fit(
     cluster = Cluster(client, progress)
     with refitting(model) as fitted:
         fitted._check_parameters()
-        if prototypes and is_stream(X):
-            raise TypeError(f"{X!r} is a stream. Call fit of the estimator, or pass Dask data.")
-        learn = _fit_stream if is_stream(X) else _fit_collection
-        learn(fitted, X, arguments, cluster)
+        _learn(fitted, X, arguments, cluster)
     return estimator
 
 
-def _fit_collection(
-    model: BaseEstimator, X: RowsLike, arguments: Parameters, cluster: Cluster
-) -> None:
-    second = _background(model, X, arguments)
+def _learn(model: BaseEstimator, X: RowsLike, arguments: Parameters, cluster: Cluster) -> None:
+    """Learn from pieces of the rows, with the checks of a stream or of one row of a collection."""
+    background = arguments.pop("background", None)
     template = parts.template_of(X, cluster.run)
-    labels = {"y": np.ones(len(template), np.int64)} if "y" in arguments else {}
-    width = model._rows(template, **labels, reset=True).width
-    pieces = parts.pieces_of(X, arguments)
-    if second is not None:
-        pieces = _alternating(pieces, second)
-    _learn(model, pieces, width, cluster, X)
-    forget_source(model)
-
-
-def _background(model: BaseEstimator, X: RowsLike, arguments: Parameters) -> RowsLike:
-    """Return the background after the preprocessing steps of X, or None."""
-    second = arguments.pop("background", None)
-    return None if second is None else model._background_after(X, second)
-
-
-def _alternating(pieces: list[Piece], background: RowsLike) -> list[Piece]:
-    """Return pieces of X and of a background in turn, as a sketch needs."""
-    if is_stream(background):
-        others = parts.pieces_of_stream(background, len(pieces))
-    else:
-        others = parts.pieces_of(background, {}, "background")
-    others = [
-        replace(piece, arguments={"X": None, "background": piece.arguments["X"]})
-        for piece in others
-    ]
-    return [piece for piece in chain(*zip_longest(pieces, others)) if piece is not None]
-
-
-def _fit_stream(model: BaseEstimator, X: RowsLike, arguments: Parameters, cluster: Cluster) -> None:
-    stream = X if "y" not in arguments else X.with_labels(arguments.pop("y"))
-    second = _background(model, X, arguments)
-    if arguments:
-        raise ValueError(f"{next(iter(arguments))}= is not supported for a stream. Leave it out.")
-    if "y" in signature(model._rows).parameters:
-        labelled_stream(stream, None, model)
-    width = model._rows(stream, reset=True).width
-    model.n_features_in_ = width
-    name_columns(model, stream)
-    pieces = parts.pieces_of_stream(stream, PIECES_PER_THREAD * cluster.n_threads)
-    if second is not None:
-        pieces = _alternating(pieces, second)
-    fit = _learn(model, pieces, width, cluster, stream)
-    note_source(model, stream, fit.n_sequences)
-
-
-def _learn(
-    model: BaseEstimator, pieces: list[Piece], width: int, cluster: Cluster, X: RowsLike
-) -> Fit:
-    """Learn from pieces of rows."""
-    rows = sum(piece.n_rows for piece in pieces)
-    n_rows = None if isnan(rows) else int(rows)
+    y = arguments.get("y")
+    if y is not None and template is not X:
+        y = np.ones(len(template), np.int64)
+    rows = model._rows(template, **({} if y is None else {"y": y}), reset=True)
+    width, stream = rows.width, rows.stream
+    has_solver = hasattr(model, "solver")
+    if stream is not None:
+        X = stream
+        arguments.pop("y", None)
+        check_no_stream_has(**arguments)
+        if not has_solver:
+            raise TypeError(f"{X!r} is a stream. Call fit of the estimator, or pass Dask data.")
+    n_parts = PIECES_PER_THREAD * cluster.n_threads
+    pieces = parts.pieces_of(X, arguments, n_parts=n_parts)
+    if background is not None:
+        background = model._background_after(stream, background)
+        others = [
+            replace(piece, arguments={"X": None, "background": piece.arguments["X"]})
+            for piece in parts.pieces_of(background, {}, "background", n_parts=len(pieces))
+        ]
+        # A sketch needs rows of both in turn.
+        pieces = [piece for piece in chain(*zip_longest(pieces, others)) if piece is not None]
+    total = sum(piece.n_rows for piece in pieces)
+    n_rows = None if isnan(total) else int(total)
     groups = parts.task_groups(pieces, width)
     n_parts = len(groups)
-    if hasattr(model, "solver"):
+    if has_solver:
         sketch = chosen_solver(model, width, None).name == "sketch"
         least = ROWS_PER_FEATURE * width if sketch else 1
         n_parts = n_parts_of(n_rows, width, cluster.n_threads, least)
     fit = Fit(model, SpreadRows(model, width, groups, n_parts, cluster, X))
     model._learn_all(fit)
-    return fit
+    note_source(model, stream, fit.n_sequences)
 
 
 def n_parts_of(n_rows: int | None, width: int, n_threads: int, least_rows: int = 1) -> int:
@@ -316,7 +285,7 @@ def rows_of_pieces(estimator: BaseEstimator, pieces: list[Piece]) -> Iterator[Ch
             nothing = np.empty((0, estimator.n_features_in_))
             yield Chunk(nothing, starts=np.zeros(1, np.intp))
         rows = next(value for value in piece.arguments.values() if value is not None)
-        if is_stream(rows) or len(rows):
+        if piece.of_stream or len(rows):
             fit = Fit(estimator, _checked_rows(estimator, piece), feature_map=estimator._map)
             yield from fit.reading()
 
@@ -325,10 +294,10 @@ def _checked_rows(estimator: BaseEstimator, piece: Piece) -> Rows:
     """Return the checked rows of a block, with errors that name its place."""
     X, others = piece.arguments["X"], dict(piece.arguments)
     del others["X"]
-    of_stream, place = any(map(is_stream, (X, *others.values()))), (piece.name, piece.first_row)
-    with nullcontext() if of_stream else errors_name("{}, from row {}".format(*place)):
+    place = piece.name, piece.first_row
+    with nullcontext() if piece.of_stream else errors_name("{}, from row {}".format(*place)):
         rows: Rows = estimator._rows(X, **others, reset=False)
-    if not of_stream:
+    if not piece.of_stream:
         rows.named(*place)
     return rows
 

@@ -18,7 +18,7 @@ from dask.delayed import Delayed
 from dask.diagnostics import ProgressBar
 
 from eigenstream.core.types import Parameters, RowsLike, StreamLike, Values
-from eigenstream.rows.door import is_dask, kinds_of
+from eigenstream.rows.door import is_dask, is_stream, kinds_of
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -36,6 +36,8 @@ class Piece:
     """The arguments of one block, lazy or a stream, and its place in the data."""
 
     arguments: Parameters
+    #: True for a part of a stream, whose errors name its files.
+    of_stream: bool = False
     #: The name of the data in errors, and the number of the first row.
     name: str = "X"
     first_row: int = 0
@@ -44,8 +46,13 @@ class Piece:
     begins: bool = False
 
 
-def pieces_of(X: RowsLike, others: Parameters, name: str = "X") -> list[Piece]:
-    """Return the pieces of a collection, or of a list of arrays that are separate sequences."""
+def pieces_of(X: RowsLike, others: Parameters, name: str = "X", *, n_parts: int) -> list[Piece]:
+    """Return the pieces of a collection, or of a list of arrays that are separate sequences.
+
+    A stream has ``n_parts`` of them.
+    """
+    if is_stream(X):
+        return pieces_of_stream(X, n_parts)
     if not is_dask(X):
         X = da.from_array(np.asarray(X))
     if not isinstance(X, list | tuple) or isinstance(X[0], Delayed):
@@ -65,7 +72,7 @@ def _pieces(X: RowsLike, others: Parameters, name: str) -> Iterator[Piece]:
         has_lengths = not isnan(n_rows + before)
         place = name if has_lengths else f"block {k} of {name}"
         arguments = {"X": block} | {key: own[k] for key, own in beside.items()}
-        yield Piece(arguments, place, int(before) if has_lengths else 0, n_rows, k == 0)
+        yield Piece(arguments, False, place, int(before) if has_lengths else 0, n_rows, k == 0)
         before += n_rows
 
 
@@ -116,6 +123,7 @@ def pieces_of_stream(stream: StreamLike, n_parts: int) -> list[Piece]:
     return [
         Piece(
             {"X": dask.delayed(part, traverse=False)},
+            of_stream=True,
             n_rows=nan if part.n_rows is None else part.n_rows,
         )
         for part in stream.split(n_parts)
@@ -197,7 +205,9 @@ def filled(call: Callable[..., None], shape: tuple[int, ...], first: int, last: 
 
 
 def template_of(X: RowsLike, run: Callable[[Any], Any]) -> Values:
-    """Return one row with the columns and the type of a collection."""
+    """Return one row with the columns and the type of a collection, or a stream itself."""
+    if is_stream(X):
+        return X
     if isinstance(X, list | tuple):
         X = X[0]
     if isinstance(X, da.Array):

@@ -20,9 +20,8 @@ from eigenstream.prototypes._quantiser import NO_ROWS, weights_of
 from eigenstream.prototypes.base import PrototypeEstimator
 from eigenstream.prototypes.grids import Grid
 from eigenstream.rows.chunk import Chunk
-from eigenstream.rows.door import is_stream, labelled_stream
+from eigenstream.rows.door import labelled_stream
 from eigenstream.rows.prepared import reads_rows
-from eigenstream.rows.rows import StreamRows
 
 #: The smallest variance of the Gaussians of ``score``: a smaller one would overflow.
 LEAST_VARIANCE = 1e-100
@@ -166,10 +165,6 @@ class MapReading(PrototypeEstimator):
         grid: Grid = self._units.grid
         return grid
 
-    def _stream_rows(self, X: RowsLike) -> StreamRows:
-        """Return the rows of a stream with their labels."""
-        return StreamRows(X, targets=lambda labels: labels, missing=self.missing, sparse=False)
-
     def _quality(self) -> Quality:
         """Return empty sums of the quality."""
         return Quality(self._points, self.grid_)
@@ -202,12 +197,8 @@ class MapReading(PrototypeEstimator):
         0.4
         """
         quality = self._quality()
-        if is_stream(X):
-            for chunk in self._stream_rows(X).chunks():
-                quality.add(replace(chunk, rows=self._divided(chunk.rows)))
-            return quality.result()
-        rows = self._rows_to_read(X)[0]
-        quality.see(*quality.nearest(rows), weights_of(sample_weight, len(rows)))
+        for chunk in self._rows(X, sample_weight, reset=False).chunks():
+            quality.add(replace(chunk, rows=self._divided(chunk.rows)))
         return quality.result()
 
     @reads_rows
@@ -413,7 +404,7 @@ class MapReading(PrototypeEstimator):
             raise ValueError("class_map needs the class of each row. Pass y, or a labelled stream.")
         parts: Iterable[Any] = [(X, y)]
         if stream is not None:
-            chunks = self._stream_rows(stream).chunks()
+            chunks = self._rows(stream, reset=False).chunks()
             weighted = (chunk.of_positive_weight() for chunk in chunks)
             parts = ((chunk.rows, chunk.labels) for chunk in weighted if len(chunk))
         places, names = [], []

@@ -28,11 +28,11 @@ from eigenstream.core.types import (
 )
 from eigenstream.prototypes._competition import Competition, Division
 from eigenstream.prototypes._quantiser import Quantiser
-from eigenstream.rows.door import chunk_of
+from eigenstream.rows.door import admitted, chunk_of
 from eigenstream.rows.fit import KEEPING, Fit, Resumption, fit_of, keeper_of
 from eigenstream.rows.guard import Guarded, changing, publishes, reads
 from eigenstream.rows.prepared import fits_dask, learns_rows
-from eigenstream.rows.rows import Rows, RowsInMemory
+from eigenstream.rows.rows import Rows
 
 NO_ROWS_LEFT = "Every row has weight zero or a missing value. Pass other rows."
 
@@ -362,8 +362,8 @@ class PrototypeEstimator(
     # ---- rows --------------------------------------------------------------------------------
 
     def _rows(self, X: RowsLike, sample_weight: WeightsLike = None, *, reset: bool) -> Rows:
-        """Return the rows of an array, also for a fit on workers."""
-        return RowsInMemory(chunk_of(self, X, sample_weight, reset=reset), X)
+        """Return the rows of a fit on workers."""
+        return admitted(self, X, None, sample_weight, reset=reset, at_once=True, sparse=False)
 
     def _divided(self, rows: Matrix) -> Matrix:
         """Return rows divided by the deviations."""

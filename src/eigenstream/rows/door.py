@@ -103,13 +103,16 @@ def is_stream(X: RowsLike) -> bool:
     return isinstance(X, RowStream)
 
 
-def labelled_stream(X: RowsLike, y: LabelsLike, estimator: Estimator) -> StreamLike | None:
+def labelled_stream(
+    X: RowsLike, y: LabelsLike, estimator: Estimator, **of_arrays: object
+) -> StreamLike | None:
     """Return a stream with the labels ``y`` or its own, and None for arrays.
 
-    A stream without labels raises an error.
+    A stream without labels raises an error, and so do arguments that only arrays have.
     """
     if not isinstance(X, RowStream):
         return None
+    check_no_stream_has(**of_arrays)
     stream: StreamLike = X if y is None else cast(StreamLike, X).with_labels(y)
     if not stream.labelled:
         raise ValueError(
@@ -118,6 +121,13 @@ def labelled_stream(X: RowsLike, y: LabelsLike, estimator: Estimator) -> StreamL
             "labels='species')."
         )
     return with_missing(stream, missing_of(estimator))
+
+
+def check_no_stream_has(**of_arrays: object) -> None:
+    """Raise an error for an argument of a fit that a stream cannot have, if it is not None."""
+    for name, value in of_arrays.items():
+        if value is not None:
+            raise ValueError(f"A stream has no {name}. Leave it out, or pass the rows as arrays.")
 
 
 def is_field(values: Matrix) -> bool:
@@ -343,10 +353,7 @@ def admitted(
     of an array itself.
     """
     if is_stream(X):
-        if sample_weight is not None:
-            raise ValueError(
-                "A stream has no sample_weight. Leave it out, or pass the rows as arrays."
-            )
+        check_no_stream_has(sample_weight=sample_weight)
         stream = labelled_stream(X, y, estimator) if labelled else X
         targets = (lambda labels: labels) if at_once else None
         if reset:

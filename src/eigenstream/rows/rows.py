@@ -5,6 +5,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import replace
 from itertools import chain, zip_longest
 from typing import Any, Protocol
@@ -117,7 +118,7 @@ class Rows(ABC):
                 [chunk.rows if chunk.pairs is None else chunk.copied().rows for chunk in chunks]
             )
 
-    def in_memory(self, what: str) -> "RowsInMemory":
+    def in_memory(self, what: str) -> "Rows":
         """Return the complete rows in memory. ``what`` needs them, for errors."""
         raise TypeError(f"{what} cannot keep {self.source!r} in memory. Pass a stream.")
 
@@ -210,8 +211,8 @@ class RowsInMemory(Rows):
 
     order: Places | None = None
 
-    def __init__(self, chunk: Chunk, source: RowsLike = None) -> None:
-        self.chunk, self.source = chunk, source
+    def __init__(self, chunk: Chunk, source: RowsLike = None, stream: StreamLike = None) -> None:
+        self.chunk, self.source, self.stream = chunk, source, stream
         self.width, self.n_rows = int(chunk.rows.shape[1]), chunk.n
 
     def chunks(self, skip: int = 0) -> Iterator[Chunk]:
@@ -255,7 +256,8 @@ class StreamRows(Rows):
         sparse: bool = True,
     ) -> None:
         self.source = self.stream = with_missing(stream, missing)
-        self.members, self.targets, self.missing, self.sparse = members, targets, missing, sparse
+        self.members, self.targets, self.missing = members, targets, missing
+        self.accepts_sparse = sparse
         self.rereadable = stream.rereadable
         self._begun: Iterator[Any] | None = None
         self.columns = stream.n_features or self._n_columns()
@@ -280,7 +282,7 @@ class StreamRows(Rows):
                     f"{self.columns}. Select the same columns in all files."
                 )
             values, weights = chunk.rows, chunk.weights
-            if is_sparse(values) and not self.sparse:
+            if is_sparse(values) and not self.accepts_sparse:
                 raise TypeError(
                     f"{chunk.source} has sparse rows, and this estimator needs dense rows. Use "
                     "StreamPCA first."
@@ -321,7 +323,7 @@ class StreamRows(Rows):
             raise ValueError(
                 f"every row of {stream!r} lacks a value or a label. Pass complete rows."
             )
-        return RowsInMemory(replace(joined(parts), weights=None, skipped=skipped), stream)
+        return RowsInMemory(replace(joined(parts), weights=None, skipped=skipped), stream, stream)
 
     def fit_map(self, feature_map: MapOfRows) -> None:
         """Fit a feature map to all rows."""
@@ -364,6 +366,12 @@ class IndexPairs(Rows):
             weights = chunk.each_weight() * complete
             yield Chunk(self.points, weights, NO_PLACES, chunk.labels, pairs, chunk.place, skipped)
 
+    def in_memory(self, what: str) -> Rows:
+        """Return the complete pairs in memory."""
+        pairs = copy(self)
+        pairs.numbers, pairs.rereadable = self.numbers.in_memory(what), True
+        return pairs
+
     def fit_map(self, feature_map: MapOfRows) -> None:
         """Fit a feature map to the rows that the numbers refer to."""
         feature_map.fit([self.points[self.finite]])
@@ -375,7 +383,7 @@ TURN = 512
 
 
 class Sets(Rows):
-    """Several sets of rows in turns, with the keys as targets."""
+    """Several sets of rows in turns, with the keys as targets. ``stream`` is that of set 0."""
 
     def __init__(self, sets: dict[int, Rows], width: int) -> None:
         self.sets, self.width = sets, width
@@ -384,6 +392,7 @@ class Sets(Rows):
         self.rereadable = all(rows.rereadable for rows in sets.values())
         self.sparse = any(rows.sparse for rows in sets.values())
         self.source = [rows.source for rows in sets.values()]
+        self.stream = sets[0].stream if 0 in sets else None
 
     def chunks(self, skip: int = 0) -> Iterator[Chunk]:
         """Start a pass."""

@@ -8,7 +8,7 @@ from sklearn.utils._param_validation import Interval
 
 from eigenstream.core.documented import documented
 from eigenstream.core.storable import storable
-from eigenstream.core.types import Constraints, Count, LabelsLike, RowsLike, Transformer
+from eigenstream.core.types import Constraints, Count, LabelsLike, RowsLike, StreamLike, Transformer
 from eigenstream.rows.door import (
     admitted,
     all_rows,
@@ -173,18 +173,18 @@ class ContrastSubspace(SubspaceEstimator):
                 "ContrastSubspace needs a background. Pass background=, the rows whose "
                 "variance is penalised, or use StreamPCA."
             )
-        background = self._background_after(X, background)
-        self._learn_all(Fit(self, self._rows(X, background, reset=True)))
-        note_source(self, X if is_stream(X) else None)
+        rows = self._rows(X, background, reset=True)
+        self._learn_all(Fit(self, rows))
+        note_source(self, rows.stream)
         return self
 
-    def _background_after(self, X: RowsLike, background: RowsLike) -> RowsLike:
-        """Return the background after the preprocessing steps of X; raise for other steps."""
+    def _background_after(self, stream: StreamLike | None, background: RowsLike) -> RowsLike:
+        """Return the background after the steps of the stream of X; raise for other steps."""
         model = fresh(self)
         model.provenance_ = {}
-        if is_stream(X):
-            X.learn_steps()
-            note_source(model, X)
+        if stream is not None:
+            stream.learn_steps()
+            note_source(model, stream)
         if is_dask(background) and hasattr(model, "preprocessing_"):
             raise ValueError(
                 f"X has the steps {model.preprocessing_!r}, and the background is a Dask "
@@ -232,6 +232,8 @@ class ContrastSubspace(SubspaceEstimator):
         sets: dict[int, Rows] = {}
         for target, (name, rows) in enumerate((("X", X), ("background", background))):
             if rows is not None:
+                if reset and sets:
+                    rows = self._background_after(sets[0].stream, rows)
                 try:
                     sets[target] = self._set(rows, name, reset=reset and not sets)
                 except (ValueError, TypeError) as error:
@@ -245,9 +247,10 @@ class ContrastSubspace(SubspaceEstimator):
 
     def _set(self, X: RowsLike, name: str, *, reset: bool) -> Rows:
         """Return the rows of one set, an array or a stream."""
-        if is_stream(X) and (self.features is not None or self._in_memory(X)):
-            X = all_rows(X, f"fit of {type(self).__name__}").rows
         rows = admitted(self, X, reset=reset)
+        stream = rows.stream
+        if stream is not None and (self.features is not None or self._in_memory(stream)):
+            rows = rows.in_memory(f"fit of {type(self).__name__}")
         if not is_list_of_sequences(X):
             rows.named(name, 0)
         return rows

@@ -15,7 +15,7 @@ from eigenstream.core.checks import check_lags, check_number, warn_user
 from eigenstream.core.linalg import Float64s
 from eigenstream.core.types import BlockCount, RowsLike
 from eigenstream.evaluation.sums import without_each
-from eigenstream.rows.door import is_pairs, is_stream, opened
+from eigenstream.rows.door import is_pairs, opened
 from eigenstream.rows.fit import Fit
 from eigenstream.rows.prepared import note_source
 from eigenstream.subspace.estimators.results import Answered, SlowResult, answered
@@ -346,8 +346,7 @@ def lag_path(
         with warnings.catch_warnings():  # NaN shows time scales that may be chance
             warnings.simplefilter("ignore")
             tests.append(cast(HeldOut, model.result_.held_out))
-        if is_stream(X):
-            note_source(model, X, fit.n_sequences)
+        note_source(model, fit.stream, fit.n_sequences)
     results = [cast(SlowResult, answer.result) for answer in answers]
     n = min(len(result.pairs.values) for result in results)
     scales = np.array([dt * cast(Float64s, answer.timescales)[:n] for answer in answers])

@@ -1,6 +1,7 @@
 """Distances from labelled rows: all implied pairs, in linear time."""
 
 from collections.abc import Hashable
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,18 +18,16 @@ from eigenstream.core.types import (
     Checkpoint,
     Constraints,
     LabelsLike,
-    Matrix,
     PairsLike,
     RowsLike,
-    StreamLike,
     WeightsLike,
 )
 from eigenstream.rows.chunk import Chunk
-from eigenstream.rows.door import all_rows, is_stream, stream_rows, validated
+from eigenstream.rows.door import labelled_stream, stream_rows, validated
 from eigenstream.rows.fit import KEEPING, keeper_of
 from eigenstream.rows.guard import publishes
 from eigenstream.rows.prepared import fits_dask, learns_rows
-from eigenstream.rows.rows import ArrayRows, Rows, StreamRows
+from eigenstream.rows.rows import ArrayRows, Rows
 from eigenstream.subspace.inference.uncertainty import Uncertainty, parts_of_classes
 from eigenstream.subspace.pairs import pair_input
 from eigenstream.subspace.pairs.decisions import signs_below
@@ -286,16 +285,6 @@ class ClassSubspace(PairwiseEstimator):
         """
         return self._uncertainty(X, y, blocks, parts_of_classes, groups=groups)
 
-    def _all_of(self, stream: StreamLike) -> tuple[Matrix, LabelsLike]:
-        chunk = all_rows(stream, "fit of ClassSubspace")
-        return chunk.rows, chunk.labels
-
-    def _stream_rows(self, stream: StreamLike) -> StreamRows:
-        def labels(names: LabelsLike) -> Array:
-            return pair_input.checked_labels(self, names)
-
-        return stream_rows(self, stream, targets=labels)
-
     def _rows(
         self,
         X: RowsLike,
@@ -305,8 +294,9 @@ class ClassSubspace(PairwiseEstimator):
         *,
         reset: bool,
     ) -> Rows:
-        if is_stream(X):
-            return self._stream_rows(X)
+        of_arrays = {"sample_weight": sample_weight, "groups": groups}
+        if (stream := labelled_stream(X, y, self, **of_arrays)) is not None:
+            return stream_rows(self, stream, targets=partial(pair_input.checked_labels, self))
         if self.preprocessor is not None:
             X = pair_input.rows_of_numbers(X, self.preprocessor)
         rows = validated(self, X, reset=reset)

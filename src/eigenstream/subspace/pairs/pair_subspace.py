@@ -19,7 +19,7 @@ from eigenstream.core.types import (
     StreamLike,
     WeightsLike,
 )
-from eigenstream.rows.door import is_stream
+from eigenstream.rows.door import labelled_stream, name_columns
 from eigenstream.rows.fit import KEEPING, keeper_of
 from eigenstream.rows.guard import publishes
 from eigenstream.rows.prepared import fits_dask
@@ -176,9 +176,6 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
             self._trained = TrainingPairs.of(fit.reading(), self._features_of)
         return self
 
-    def _all_of(self, stream: StreamLike) -> tuple[PairsLike, LabelsLike]:
-        return pair_input.pairs_of_stream(self, stream)
-
     def _stream_rows(self, stream: StreamLike) -> Rows:
         """Return the pairs of a stream: two rows side by side, or two row numbers."""
 
@@ -198,6 +195,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
             numbers = StreamRows(stream, targets=signs)
             rows = IndexPairs(numbers, points, pairs, missing=self.missing)
         self.n_features_in_ = rows.width
+        name_columns(self, stream)
         return rows
 
     @offered_if(continues)
@@ -273,8 +271,9 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         *,
         reset: bool,
     ) -> Rows:
-        if is_stream(pairs):
-            return self._stream_rows(pairs)
+        stream = labelled_stream(pairs, y, self, sample_weight=sample_weight)
+        if stream is not None:
+            return self._stream_rows(stream)
         raw = pair_input.learned_pairs(self, pairs, y, sample_weight, reset=reset)
         return pair_input.rows_of_pairs(self, raw, pairs)
 

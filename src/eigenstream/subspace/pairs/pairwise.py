@@ -17,14 +17,12 @@ from eigenstream.core.types import (
     Matrix,
     RowsLike,
     Setting,
-    StreamLike,
     Transformer,
 )
-from eigenstream.rows.door import check_takes_checkpoints, labelled_stream, name_columns
+from eigenstream.rows.door import check_takes_checkpoints
 from eigenstream.rows.fit import Fit, Keeper
 from eigenstream.rows.guard import reads
 from eigenstream.rows.prepared import note_source
-from eigenstream.rows.rows import Rows
 from eigenstream.subspace.estimators.base import SubspaceEstimator
 from eigenstream.subspace.estimators.mapping import projected
 from eigenstream.subspace.estimators.projection import DEFAULT
@@ -175,34 +173,23 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         super()._forget()
         self._forget_counts()
 
-    @abstractmethod
-    def _stream_rows(self, stream: StreamLike) -> Rows:
-        """Return the rows or pairs of a labelled stream."""
-
-    @abstractmethod
-    def _all_of(self, stream: StreamLike) -> tuple[Matrix, LabelsLike]:
-        """Return all rows or pairs of a labelled stream, and their labels."""
-
     def _fit(
         self, data: Matrix, y: LabelsLike, keeper: Keeper | None, **of_rows: LabelsLike
     ) -> Fit | None:
         """Learn from all rows or pairs, and return their fit if they are in memory."""
         self._check_parameters()
-        stream = labelled_stream(data, y, self)
+        rows = self._rows(data, y, reset=True, **of_rows)
+        stream = rows.stream
+        if stream is None and keeper is not None:
+            check_takes_checkpoints(data)
         if stream is not None:
             if keeper is not None or not self._in_memory(stream):
-                rows = self._stream_rows(stream)
-                name_columns(self, stream)
                 self._resume(rows, keeper)
                 return None
-            data, y = self._all_of(stream)
-        elif keeper is not None:
-            check_takes_checkpoints(data)
-        fit = Fit(self, self._rows(data, y, reset=True, **of_rows))
+            rows = rows.in_memory(f"fit of {type(self).__name__}")
+        fit = Fit(self, rows)
         self._learn_all(fit)
         note_source(self, stream)
-        if stream is not None:
-            name_columns(self, stream)
         return fit
 
     def _with_negatives(self, learner: Learner) -> Learner:
@@ -261,11 +248,10 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         check_blocks(blocks)
         model: Self = clone(self)
         model._check_parameters()
-        stream = labelled_stream(data, y, model)
-        rows = model._rows(data if stream is None else stream, y, reset=True, **of_rows)
+        rows = model._rows(data, y, reset=True, **of_rows)
         fit = Fit(model, rows)
         model._fit_maps(fit)
-        n_rows = rows.n_rows if stream is None else stream.n_rows
+        n_rows = rows.n_rows if rows.stream is None else rows.stream.n_rows
         fitted, parts = model._fit_blocks(fit, cut, blocks, n_rows, "uncertainty")
         fitted._report()
         return fitted._error_bars(parts)
