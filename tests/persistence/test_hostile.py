@@ -14,7 +14,7 @@ from safetensors import safe_open
 from safetensors.numpy import save_file
 from typer.testing import CliRunner
 
-from eigenstream import ClassSubspace, StreamPCA, open_stream
+from eigenstream import StreamPCA, open_stream
 from eigenstream.cli import app
 from eigenstream.core.storable import CLASSES
 from eigenstream.features import GradientOrientation
@@ -300,22 +300,6 @@ def test_a_file_that_is_older_than_a_parameter_has_its_default(files, tmp_path):
                     begun["of"] = [pair for pair in begun["of"] if pair[0] != name]
                 forge(path, older, arrays)
                 assert repr(load(path)) == repr(model)
-
-
-def test_attributes_of_older_files_are_renamed_or_ignored(tmp_path):
-    rows, labels = np.random.default_rng(0).standard_normal((90, 3)), np.arange(90) % 3
-    model, path = ClassSubspace(1).fit(rows, labels), tmp_path / "older.eigs"
-    save(model, path)
-    header, arrays = taken_apart(path)
-    nodes = header["model"]["of"]
-    nodes["_counted"] = None
-    sample = nodes["_learner"]["of"]["sample"]["of"]
-    sample["kept"] = sample.pop("chunk")
-    forge(path, header, arrays)
-    older = load(path)
-    assert not hasattr(older, "_counted")
-    np.testing.assert_array_equal(older.transform(rows), model.transform(rows))
-    assert older.partial_fit(rows, labels).threshold_ == model.partial_fit(rows, labels).threshold_
 
 
 def test_no_memory_is_taken(tmp_path):

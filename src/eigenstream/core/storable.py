@@ -42,8 +42,6 @@ def storable(**layout: str) -> Callable[[Any], Any]:
     - ``"form | None"``: one of several forms.
     - ``"form?"``: the attribute may be absent.
     - ``"-"``: the attribute is not saved.
-    - ``"=rows"``: the name that the attribute ``rows`` has in older files. ``"=units.rows"`` is an
-      attribute of the object ``units``. ``"="`` ignores an attribute of older files.
 
     After loading, the method ``_loaded`` of the class is called if there is one. It restores
     attributes that are not saved, and raises ValueError for inconsistent values.

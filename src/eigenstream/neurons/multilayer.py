@@ -46,7 +46,6 @@ HELD_OUT = 0.1
     validation_losses_="list[number]?",
     _units="Network",
     _waiting="SupervisedRows | None",
-    warm_start="=",
 )
 class _Backpropagating(SupervisedNeurons):
     """Base of the multilayer perceptrons.

@@ -48,7 +48,6 @@ class Progress:
     init="any",
     forgetting="number | None",
     seed="int",
-    rates="=",
     hook="-",
     hook_every="int",
 )

@@ -168,16 +168,7 @@ def decode(
 def _object(cls: Any, nodes: Any, arrays: Arrays, place: str, around: dict[str, int]) -> Any:
     """Return an object of a class after checking the form of each attribute."""
     parameters = _parameters(cls)
-    layout = layout_of(cls)
-    older = {name: form[1:] for name, form in layout.items() if form[0] == "="}
-    forms = {name: form for name, form in layout.items() if form != "-" and name not in older}
-    nodes, present = {}, nodes
-    for name, node in present.items():
-        outer, _, inner = older.get(name, name).partition(".")
-        if inner:  # the attribute has moved into an object
-            nodes.setdefault(outer, {"is": forms[outer], "of": {}})["of"][inner] = node
-        elif outer:
-            nodes[outer] = node
+    forms = {name: form for name, form in layout_of(cls).items() if form != "-"}
     learned = nodes.keys() - set(parameters)
     needed = {name for name, form in forms.items() if not form.endswith("?")}
     if parameters and learned <= {OUTPUT}:  # an unfitted estimator

@@ -57,16 +57,6 @@ def _learns_in_steps(self: "PrototypeEstimator") -> None:
     labels_="i8 rows?",
     inertia_="number?",
     n_iter_="int?",
-    _seed="=_units.seed",
-    _mean="=_units.mean",
-    _vectors="=_units.vectors",
-    _counts="=_units.counts",
-    _last_wins="=_units.last_wins",
-    _steps="=_units.steps",
-    _error="=_units.error",
-    _weight="=_units.weight",
-    _waiting="=_units.waiting",
-    _placed="=",
 )
 class PrototypeEstimator(
     Quantiser, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded, ABC

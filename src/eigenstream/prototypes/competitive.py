@@ -220,11 +220,6 @@ class Centers(Competition):
 
 @storable(
     _units="Centers",
-    _scale="=_units.scale",
-    _n_reseeded="=_units.n_reseeded",
-    _records="=_units.records",
-    _drawn="=_units.drawn",
-    _keys="=_units.keys",
 )
 class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
     """Prototypes that compete for rows: online k-means, soft competition and neural gas.

@@ -162,8 +162,6 @@ def grid_of(plan: Mapping[str, Any], side: int) -> Grid:
 
 @storable(
     _units="MapUnits",
-    _horizon="=_units.horizon",
-    _side="=_units.side",
     _deviations="f8 D | None?",
     quantization_error_="number?",
     topographic_error_="number | None?",

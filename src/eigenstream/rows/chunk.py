@@ -91,7 +91,6 @@ STARTS: dict[bool, Places] = {True: np.zeros(1, np.intp), False: NO_PLACES}
     weights="f8 n | None",
     starts="i8 s",
     labels="any",
-    targets="=labels",
     pairs="i8 n 2 | None",
     place="-",
     skipped="-",

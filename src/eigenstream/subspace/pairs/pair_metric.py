@@ -41,7 +41,6 @@ POWERS = 20
     n_iter_="int?",
     _begun="tuple?",
     _trained="TrainingPairs?",
-    _counted="=",
     _calibrated="number | None?",
     _learned_pairs="-",
 )

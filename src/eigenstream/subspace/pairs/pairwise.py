@@ -51,7 +51,6 @@ WIDEST = 1024
 @storable(
     _trained="TrainingPairs | None?",
     _sampled="-",
-    _counted="=",
     _calibrated="number | None?",
 )
 class PairwiseEstimator(SubspaceEstimator, PairDecisions):

@@ -287,7 +287,6 @@ MOST_ROWS, MOST_PAIRS = 10_000, 8192
     size="int",
     hashes="u8 h",
     chunk="Chunk | None",
-    kept="=chunk",
     total="number",
     complete="bool",
 )

@@ -98,7 +98,6 @@ def strips_of(factor: Float64s) -> list[Float64s]:
     gamma_="number?",
     order_="i8 r?",
     strips_="f8 r r | list[ndarray]?",
-    factor_="=strips_",
     n_rows_="int?",
     _hashes="-",
     _by_hash="-",

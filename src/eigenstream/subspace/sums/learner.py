@@ -90,7 +90,6 @@ class TermSpan(NamedTuple):
     waiting="list[Chunk]",
     n_waiting="int",
     next_pass="Learner | None",
-    further="=next_pass",
     watchers="dict[Watcher]",
     halves="Halves | None?",
     joint="-",
