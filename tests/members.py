@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
 import oracles
@@ -130,6 +131,31 @@ class Member:
     #: Learns from all its data at once, and refuses to go on.
     at_once: bool = False
 
+    @property
+    def rows_and_labels(self):
+        """The rows and labels that it learns from. Images have 2 x 2 pixels."""
+        X, y = DATA[self.data]
+        return (X[:, :4] if isinstance(self.estimator, GradientOrientation) else X), y
+
+    def seeded(self):
+        """Return a clone whose random numbers are the same in every fit."""
+        own = clone(self.estimator)
+        return own.set_params(random_state=0) if "random_state" in own.get_params() else own
+
+    def learn(self, model, part, y=None):
+        """Let a model learn a part of the rows in a chunk, with other labels if given."""
+        X, labels = self.rows_and_labels
+        labels = labels if y is None else y
+        classes = {"classes": np.unique(labels)} if self.data == "targets" else {}
+        return model.partial_fit(X[part], None if labels is None else labels[part], **classes)
+
+    def answer(self, model, X=None):
+        """Return what a model makes of rows, or of those that it learns from."""
+        X = self.rows_and_labels[0] if X is None else X
+        if self.data == "pairs":
+            return model.pair_distance(X)
+        return (model.predict if hasattr(model, "predict") else model.transform)(X)
+
 
 @storable()
 class Against(ContrastSubspace):
@@ -184,9 +210,6 @@ IN_ORDER = {
 }
 SHUFFLED = {WEIGHTS[0]: "fit of a map takes the rows in an order of its own in each pass"}
 PARTIAL = {"check_estimators_nan_inf": "missing='partial' learns from what there is of such rows"}
-NO_WEIGHTS = dict.fromkeys(
-    WEIGHTS, "solver='flow' takes a step for each pair, whatever its weight, and refuses weights"
-)
 
 #: The criterion of the papers at a fixed weight.
 DIFFERENCE = {"criterion": "difference", "eta": 2.0}

@@ -38,7 +38,7 @@ def test_reweighted_pairs_learn_rotation_without_a_choice_of_eta():
 
 def test_counted_errors_are_those_of_one_known_image_among_all_test_images():
     rows, labels = np.random.default_rng(0).standard_normal((12, 3)), np.repeat([0, 1, 2], 4)
-    found = hpca.Found()
+    found = hpca.Measurements()
     found.add("test", "raw", rows, labels)
     apart = ((rows[:, None] - rows) ** 2).sum(axis=2)
     errors = 0

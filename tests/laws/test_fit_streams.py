@@ -30,11 +30,10 @@ from eigenstream import (
     StreamPCA,
     ThresholdClassifier,
 )
-from eigenstream.features import GradientOrientation
 from eigenstream.neurons import _base
 from eigenstream.rows import rows as rows_module
 from eigenstream.streams import LagEmbedding, open_stream
-from members import DATA, MEMBERS, SLOW, TIMES
+from members import MEMBERS, SLOW, TIMES
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -42,23 +41,10 @@ X, Y = SLOW, TIMES
 EACH = {repr(member.estimator): member for member in MEMBERS}
 
 
-def data_of(member):
-    rows, y = DATA[member.data]
-    return (rows[:, :4] if isinstance(member.estimator, GradientOrientation) else rows), y
-
-
 def streamed(rows, y, source=lambda rows: rows, **how):
     """A stream of these rows; pairs lie side by side in it."""
     stream = open_stream(source(rows.reshape(len(rows), -1)), **{"chunk_rows": 17, **how})
     return stream if y is None else stream.with_labels(y)
-
-
-def determined(member):
-    """The estimator, whose random numbers are the same in every fit."""
-    own = clone(member.estimator)
-    if isinstance(own, SelfOrganizingMap):
-        own.set_params(shuffle=False)  # a map learns from a stream in the order of the stream
-    return own.set_params(random_state=0) if "random_state" in own.get_params() else own
 
 
 def in_order_of_arrival(own, once):
@@ -68,18 +54,13 @@ def in_order_of_arrival(own, once):
     return isinstance(own, ClassSubspace) and own.solver == "sketch"
 
 
-def answers(model, member, rows):
-    if member.data == "pairs":
-        return model.pair_distance(rows)
-    return model.predict(rows) if hasattr(model, "predict") else model.transform(rows)
-
-
 @pytest.mark.parametrize("name", EACH)
 @pytest.mark.parametrize("once", [False, True], ids=["again", "once"])
 def test_a_stream_is_learned_as_its_array(name, once):
     member = EACH[name]
-    rows, y = data_of(member)
-    own = determined(member)
+    (rows, y), own = member.rows_and_labels, member.seeded()
+    if isinstance(own, SelfOrganizingMap):
+        own.set_params(shuffle=False)  # a map learns from a stream in the order of the stream
     solver = getattr(own, "solver", "")
     several = solver == "krylov" or getattr(solver, "passes", 1) > 1
     if once and several and member.data == "time":
@@ -93,7 +74,7 @@ def test_a_stream_is_learned_as_its_array(name, once):
         whole.fit(rows, y)
     source = (lambda rows: iter(np.array_split(rows, 9))) if once else (lambda rows: rows)
     assert model.fit(streamed(rows, y, source)) is model
-    found, due = answers(model, member, rows), answers(whole, member, rows)
+    found, due = member.answer(model), member.answer(whole)
     if due.dtype.kind == "f":
         # Sums of about 120 numbers in other chunks round differently.
         scale = max(float(np.abs(due).max()), 1.0)

@@ -17,7 +17,6 @@ from eigenstream import (
     StreamPCA,
 )
 from eigenstream.core.storable import CLASSES
-from eigenstream.features import GradientOrientation
 from eigenstream.monitor import Monitor
 from eigenstream.persistence import load, save
 from eigenstream.persistence.codec import encode
@@ -44,27 +43,6 @@ def assert_same(left, right):
         np.testing.assert_allclose(others[name], values, rtol=1e-9, atol=1e-11, err_msg=name)
 
 
-def data_of(member):
-    """The data that a member learns from; class names are text."""
-    X, y = DATA[member.data]
-    if member.data in ("labels", "targets"):
-        y = np.array(["a", "bb", "ccc", "d", "e"])[DATA["labels"][1]]
-    return (X[:, :4] if isinstance(member.estimator, GradientOrientation) else X), y
-
-
-def more(model, part, member):
-    X, y = data_of(member)
-    first = {"classes": np.unique(y)} if member.data == "targets" else {}
-    return model.partial_fit(X[part], None if y is None else y[part], **first)
-
-
-def answer(model, member):
-    X, _ = data_of(member)
-    if member.data == "pairs":
-        return model.pair_distance(X)
-    return (model.predict if hasattr(model, "predict") else model.transform)(X)
-
-
 def again(model, folder):
     save(model, folder / "model.eigs")
     found = load(folder / "model.eigs")
@@ -76,14 +54,16 @@ def again(model, folder):
 @pytest.mark.parametrize("member", keeping(7), ids=lambda one: repr(one.estimator))
 def test_every_member(member, tmp_path):
     again(member.estimator, tmp_path)
-    model = deepcopy(member.estimator).fit(*data_of(member))
-    np.testing.assert_equal(answer(again(model, tmp_path), member), answer(model, member))
+    X, y = member.rows_and_labels
+    if member.data in ("labels", "targets"):  # class names are text
+        y = np.array(["a", "bb", "ccc", "d", "e"])[DATA["labels"][1]]
+    model = deepcopy(member.estimator).fit(X, y)
+    np.testing.assert_equal(member.answer(again(model, tmp_path)), member.answer(model))
     if member.at_once:
         return
-    model = more(deepcopy(member.estimator), slice(0, CUT), member)
-    read = again(model, tmp_path)
-    more(read, slice(CUT, None), member)
-    assert_same(read, more(model, slice(CUT, None), member))
+    model = member.learn(deepcopy(member.estimator), slice(CUT), y)
+    read = member.learn(again(model, tmp_path), slice(CUT, None), y)
+    assert_same(read, member.learn(model, slice(CUT, None), y))
 
 
 def test_every_estimator_is_a_member():

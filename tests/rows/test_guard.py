@@ -9,15 +9,13 @@ from threading import Event, Thread
 import joblib
 import numpy as np
 import pytest
-from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from eigenstream import CompetitiveLearning, OjaNeuron, Sketch, SlowSubspace, StreamPCA
-from eigenstream.features import GradientOrientation
 from eigenstream.online import UnstableStepError
 from eigenstream.rows import BrokenModelError
 from eigenstream.rows.guard import Guarded, changing
-from members import DATA, MEMBERS
+from members import MEMBERS
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -30,37 +28,21 @@ CHUNKS, AT = [slice(0, 40), slice(40, 80), slice(80, 100), slice(100, 120)], 2
 N_INTERRUPTS = 4
 
 
-def continues(member):
-    """True if any chunks of the data may be learned one after the other."""
-    own = clone(member.estimator)
-    return not member.at_once and hasattr(own, "partial_fit")
-
-
 every_member = pytest.mark.parametrize("member", MEMBERS, ids=lambda one: repr(one.estimator))
 growing_member = pytest.mark.parametrize(
-    "member", [*filter(continues, MEMBERS)], ids=lambda one: repr(one.estimator)
+    "member",
+    [one for one in MEMBERS if not one.at_once and hasattr(one.estimator, "partial_fit")],
+    ids=lambda one: repr(one.estimator),
 )
 
 
-def data_of(member):
-    X, y = DATA[member.data]
-    return (X[:, :4] if isinstance(member.estimator, GradientOrientation) else X), y
-
-
 def learn(model, member, k):
-    X, y = data_of(member)
-    more = {} if y is None else {"y": y[CHUNKS[k]]}
-    if member.data == "targets":
-        more["classes"] = np.unique(y)
-    return model.partial_fit(X[CHUNKS[k]], **more)
+    return member.learn(model, CHUNKS[k])
 
 
 def answer(model, member):
-    X, _ = data_of(member)
-    if member.data == "pairs":
-        return model.pair_distance(X[:9])
     try:
-        return model.transform(X[:9]) if hasattr(model, "transform") else model.predict(X)
+        return member.answer(model)
     except NotFittedError:  # rows are collected for a feature map
         return np.zeros(1)
 
@@ -108,9 +90,7 @@ def n_bytecodes(call):
 
 @growing_member
 def test_a_model_is_old_new_or_broken_after_an_interrupt(member):
-    model, models, answers = clone(member.estimator), [], []
-    if "random_state" in model.get_params():
-        model.set_params(random_state=0)
+    model, models, answers = member.seeded(), [], []
     for k in range(len(CHUNKS)):
         learn(model, member, k)
         models.append(deepcopy(model))
@@ -142,11 +122,8 @@ def test_a_model_is_old_new_or_broken_after_an_interrupt(member):
 
 @every_member
 def test_an_interrupted_fit_keeps_the_old_model(member):
-    X, y = data_of(member)
-    model = clone(member.estimator)
-    if "random_state" in model.get_params():
-        model.set_params(random_state=0)
-    model.fit(X, y)
+    X, y = member.rows_and_labels
+    model = member.seeded().fit(X, y)
     rows, new = 1.5 * X[::-1], deepcopy(model)
     n = n_bytecodes(lambda: new.fit(rows, y))
     answers = answer(model, member), answer(new, member)
@@ -232,9 +209,7 @@ def test_readers_see_states_between_chunks(kind):
 
 @growing_member
 def test_a_model_of_read_only_arrays_is_copied_at_its_first_step(member, tmp_path):
-    model = clone(member.estimator)
-    if "random_state" in model.get_params():
-        model.set_params(random_state=0)
+    model = member.seeded()
     learn(model, member, 0)
     joblib.dump(model, tmp_path / "model")
     mapped = joblib.load(tmp_path / "model", mmap_mode="r")
