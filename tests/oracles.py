@@ -3,6 +3,7 @@
 from functools import partial
 
 import numpy as np
+from hypothesis import strategies as st
 
 
 def variance(rows, *, center=True, lag=0, weights=None):
@@ -118,6 +119,16 @@ class PlainGain:
         # (s + 2)! / (s - 1)!: what s^3 is where a recursion with shares 4 / (s + 3) is exact.
         mean = np.average(self.seen, weights=t * (t + 1.0) * (t + 2.0))
         return 1 / np.sqrt(max(len(t) * mean / self.c**2, strength, penalty**2))
+
+
+@st.composite
+def labelled_grids(draw, most):
+    """Small whole-number features, full of ties, with at least one pair of either kind."""
+    n = draw(st.integers(3, most))
+    d = draw(st.integers(1, 3))
+    numbers = draw(st.lists(st.integers(-3, 3), min_size=n * d, max_size=n * d))
+    labels = draw(st.lists(st.integers(0, 3), min_size=n - 3, max_size=n - 3))
+    return np.array(numbers, dtype=float).reshape(n, d), np.array([0, 0, 1, *labels])
 
 
 def with_sample_of(size, kind):

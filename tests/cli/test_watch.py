@@ -69,10 +69,3 @@ def test_a_bad_cell_and_a_dead_sensor_are_no_errors(files):
     watched = run("watch", "m.eigs", "gaps.csv", *OPTIONS)
     assert watched.exit_code == 1
     assert "health: inlet missing in 100% of the rows" in watched.stdout
-
-
-def test_watch_needs_a_whole_window(files):
-    write("short.csv", ROWS[:50])
-    watched = run("watch", "m.eigs", "short.csv", *OPTIONS)
-    assert watched.exit_code == 2
-    assert "fewer rows than the window of 100" in watched.stderr

@@ -3,8 +3,8 @@ from itertools import product
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
+import oracles
 from eigenstream.evaluation import one_shot_error
 
 
@@ -24,16 +24,7 @@ def enumerated(Z, labels):
     return np.mean(errors)
 
 
-@st.composite
-def labelled_grids(draw):
-    n = draw(st.integers(3, 9))
-    d = draw(st.integers(1, 3))
-    numbers = draw(st.lists(st.integers(-3, 3), min_size=n * d, max_size=n * d))
-    labels = draw(st.lists(st.integers(0, 3), min_size=n - 3, max_size=n - 3))
-    return np.array(numbers, dtype=float).reshape(n, d), np.array([0, 0, 1, *labels])
-
-
-@given(labelled_grids())
+@given(oracles.labelled_grids(most=9))
 @settings(max_examples=150, deadline=None)
 def test_counting_equals_enumeration(case):
     Z, labels = case
@@ -43,11 +34,3 @@ def test_counting_equals_enumeration(case):
 def test_ties_are_errors():
     error = one_shot_error(np.zeros((6, 2)), [0, 0, 0, 1, 1, 1])
     assert error == pytest.approx(1.0, abs=1e-15)
-
-
-def test_bad_input():
-    Z = np.arange(8.0).reshape(4, 2)
-    with pytest.raises(ValueError, match="at least two classes"):
-        one_shot_error(Z, [1, 1, 1, 1])
-    with pytest.raises(ValueError, match="Every class has a single example"):
-        one_shot_error(Z, [1, 2, 3, 4])

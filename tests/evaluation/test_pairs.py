@@ -3,9 +3,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from eigenstream.evaluation import balanced_risk, base, pair_roc, scores
+import oracles
+from eigenstream.evaluation import balanced_risk, base, one_shot_error, pair_roc, scores
 from eigenstream.evaluation.pair_risk import risk_curve
 
 
@@ -25,17 +25,7 @@ def blobs(n, d=3, classes=4, gap=1.5, seed=0):
     return rng.normal(size=(n, d)) + gap * rng.normal(size=(classes, d))[labels], labels
 
 
-@st.composite
-def labelled_grids(draw):
-    """Small whole-number features, full of ties, with at least one pair of either kind."""
-    n = draw(st.integers(3, 12))
-    d = draw(st.integers(1, 3))
-    numbers = draw(st.lists(st.integers(-3, 3), min_size=n * d, max_size=n * d))
-    labels = draw(st.lists(st.integers(0, 2), min_size=n - 3, max_size=n - 3))
-    return np.array(numbers, dtype=float).reshape(n, d), np.array([0, 0, 1, *labels])
-
-
-@given(labelled_grids())
+@given(oracles.labelled_grids(most=12))
 @settings(max_examples=100, deadline=None)
 def test_area_counts_every_couple_of_pairs(case):
     Z, labels = case
@@ -48,7 +38,7 @@ def test_area_counts_every_couple_of_pairs(case):
     assert roc.interval[0] <= roc.area <= roc.interval[1]
 
 
-@given(labelled_grids())
+@given(oracles.labelled_grids(most=12))
 @settings(max_examples=100, deadline=None)
 def test_risk_is_the_least_over_all_thresholds(case):
     Z, labels = case
@@ -137,7 +127,7 @@ def test_identical_features_tell_nothing():
     assert balanced_risk(np.ones((6, 2)), [0, 0, 1, 1, 2, 2]).risk == 0.5
 
 
-@pytest.mark.parametrize("measure", [pair_roc, balanced_risk])
+@pytest.mark.parametrize("measure", [pair_roc, balanced_risk, one_shot_error])
 def test_bad_input(measure):
     Z = np.arange(8.0).reshape(4, 2)
     with pytest.raises(ValueError, match="at least two classes, got 1"):

@@ -8,7 +8,6 @@ import pytest
 import scipy.sparse as sp
 
 import eigenstream
-from eigenstream.streams import open_stream
 from members import DATA
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
@@ -38,11 +37,6 @@ def prepared(name):
 def learns_sparse(name):
     model, X, named = prepared(name)
     model.fit(sp.csr_array(X.reshape(len(X), -1)), **named)
-
-
-def learns_stream(name):
-    model, X, named = prepared(name)
-    model.fit(open_stream(X.reshape(len(X), -1)), **named)
 
 
 def learns_weights(name):
@@ -83,9 +77,3 @@ def test_estimators_have_the_abilities_of_the_table_and_no_others(name, ability)
         return
     with pytest.raises((TypeError, ValueError, AttributeError)):
         TRIALS[ability](name)
-
-
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", abilities.NAMES)
-def test_all_estimators_take_streams(name):
-    learns_stream(name)

@@ -76,6 +76,13 @@ def test_refused_data_change_nothing(member):
             refused(call)
             assert state_of(model) == state, f"{name}: a refused call left something behind"
             np.testing.assert_array_equal(answer(), before, err_msg=name)
+        if goes_on(model) and rows is not None:  # a contrast may begin with its background
+            new, classes = clone(member.estimator), {}
+            if member.data == "targets":
+                classes = {"classes": np.unique(y)}
+            refused(lambda new=new, rows=rows, given=classes: new.partial_fit(rows, y, **given))
+            state_of_new = hash_of(clone(member.estimator).__getstate__())
+            assert hash_of(new.__getstate__()) == state_of_new, f"{name}: the first chunk"
     # And it goes on.
     if goes_on(model):
         model.partial_fit(data, y)

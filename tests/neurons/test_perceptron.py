@@ -110,15 +110,3 @@ def test_a_chunk_of_weight_zero_changes_nothing(make):
     model.partial_fit(rows, labels, [0, 1])
     before = pickle.dumps(model)
     assert pickle.dumps(model.partial_fit(rows, labels, sample_weight=zero)) == before
-
-
-@pytest.mark.parametrize("make", [Perceptron, Adaline, MultilayerPerceptron])
-def test_a_refused_first_chunk_leaves_nothing_behind(make):
-    rows, labels = blobs(spread=0.5)
-    spoiled, masked = rows.copy(), np.ma.masked_equal(labels, 1)
-    spoiled[-1, -1] = np.nan
-    for X, y in ((spoiled, labels), (rows, labels + 5), (rows, masked), (rows, labels + np.nan)):
-        model = make()
-        with pytest.raises(ValueError, match=r"NaN at row|none of the classes|masked"):
-            model.partial_fit(X, y, classes=[0, 1])
-        assert model.__getstate__() == make().__getstate__()

@@ -9,47 +9,15 @@ from eigenstream.neurons._steps import (
     OUTPUTS,
     HebbianUnits,
     Network,
-    Units,
-    adaline_steps,
     backpropagation_steps,
     hebbian_steps,
-    perceptron_steps,
 )
 from eigenstream.online.blocks import automatic
 
 N, D = 203, 12
 RNG = np.random.default_rng(0)
 ROWS = RNG.standard_normal((N, D)) + 0.3
-SIGNS = np.sign(ROWS @ RNG.standard_normal(D) + RNG.standard_normal(N))
 GAINS = 1.0 / (5 + np.arange(N))
-
-
-def perceptron(w, x, y, eta):
-    return w + eta * y * x if y * (w @ x) <= 0 else w
-
-
-def adaline(w, x, d, eta):
-    return w + eta * (d - w @ x) * x / (x @ x)
-
-
-def by_hand(rule):
-    w = np.zeros(D + 1)
-    for x, y, eta in zip(ROWS, SIGNS, GAINS, strict=True):
-        w = rule(w, np.append(x, 1.0), y, eta)
-    return w
-
-
-def test_the_loops_take_the_same_steps():
-    order = np.arange(N)
-    rows, weights = np.column_stack([ROWS, np.ones(N)]), np.ones(N)
-    block = SupervisedRows(rows, SIGNS[:, None], weights, 1 / (rows**2).sum(axis=1))
-    units = np.zeros((1, D + 1))
-    done, _ = adaline_steps(units, block, order, GAINS, 1e12)
-    assert done == N
-    np.testing.assert_allclose(units[0], by_hand(adaline), rtol=0, atol=203 * 1e-15)
-    units = Units(np.zeros((1, D + 1)), np.zeros(1, np.int64))
-    perceptron_steps(units, block._replace(factors=GAINS), order)
-    np.testing.assert_allclose(units.weights[0], by_hand(perceptron), rtol=0, atol=203 * 1e-15)
 
 
 def hebbian(start, form, center, power):

@@ -165,6 +165,8 @@ def test_the_grid_by_its_positions(grid):
     left, right = grid.neighbors().T
     near[left, right] = near[right, left] = True
     np.testing.assert_array_equal(grid.adjacent(*np.indices(near.shape)), near)
+    connected = near & ~np.eye(grid.n_units, dtype=bool)
+    np.testing.assert_array_equal(grid.connectivity().toarray(), connected)
     values = np.random.default_rng(0).standard_normal((grid.n_units, 3))
     for neighborhood in NEIGHBORHOODS:
         for radius in (0.0, 0.3, 1.0, 1.5, 4.0):

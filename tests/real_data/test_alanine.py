@@ -52,15 +52,6 @@ def test_held_out_runs_choose_the_automatic_alpha(molecule):
     assert share_of_psi(SlowSubspace(1, lag=5, alpha=best["alpha"]), molecule) > 0.96
 
 
-@pytest.mark.parametrize("lag", [1, 5])
-def test_time_scales_are_those_of_tica(molecule, lag):
-    decomposition = pytest.importorskip("deeptime.decomposition")
-    tica = decomposition.TICA(lagtime=lag, dim=1, epsilon=1e-10).fit_fetch(molecule[0])
-    ours = SlowSubspace(1, criterion="ratio", reversible=True, shrinkage=0, lag=lag)
-    ours.fit(molecule[0])
-    assert ours.timescales_[0] == pytest.approx(tica.timescales()[0], rel=1e-6)
-
-
 def test_a_lag_is_recommended_only_if_it_predicts_its_multiples(data_folder, molecule):
     """At lag 1, phi and psi have several rates; the rare second state of phi has a known scale."""
     with np.load(data_folder / "alanine_dipeptide.npz") as file:

@@ -70,15 +70,10 @@ def test_a_rotation_has_its_decay_and_period(lag):
 def test_equal_to_deeptime(lag):
     decomposition = pytest.importorskip("deeptime.decomposition")
     covariance = pytest.importorskip("deeptime.covariance")
-    train, test = (rotating(1500, seed) for seed in (0, 1))
+    train = rotating(1500)
     dynamic = DynamicSubspace(2, lag=lag).fit(train)
-    vamp, held_out = (
-        decomposition.VAMP(lagtime=lag, dim=2, epsilon=1e-14).fit(rows).fetch_model()
-        for rows in (train, test)
-    )
+    vamp = decomposition.VAMP(lagtime=lag, dim=2, epsilon=1e-14).fit(train).fetch_model()
     assert_allclose(dynamic.singular_values_, vamp.singular_values[:2], atol=1e-8)
-    assert_allclose(dynamic.score(train), vamp.score(2), atol=1e-8)
-    assert_allclose(dynamic.score(test), vamp.score(2, test_model=held_out), atol=1e-8)
     theirs = vamp.transform(train)
     signs = np.sign((theirs * dynamic.transform(train)).sum(axis=0))
     assert_allclose(dynamic.transform(train) * signs, theirs, atol=1e-8)

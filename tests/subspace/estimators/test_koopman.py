@@ -48,18 +48,6 @@ def test_the_answer_is_that_of_weighted_moments():
     assert_allclose(slow.mean_, mean, rtol=1e-9)
 
 
-def test_the_answer_is_that_of_deeptime():
-    covariance = pytest.importorskip("deeptime.covariance")
-    decomposition = pytest.importorskip("deeptime.decomposition")
-    weights = covariance.KoopmanWeightingEstimator(LAG, epsilon=1e-10).fit(RUNS).fetch_model()
-    tica = decomposition.TICA(LAG, dim=3, scaling=None, epsilon=1e-10).fit(RUNS, weights=weights)
-    theirs, slow = tica.fetch_model(), clone(SLOW).fit(RUNS)
-    scales = -LAG / np.log(slow.result_.autocorrelations)
-    assert_allclose(scales, theirs.timescales()[:3], rtol=1e-8)
-    features = slow.transform(RUNS[0])
-    assert_allclose(abs(features), abs(theirs.transform(RUNS[0])), atol=1e-8)
-
-
 def test_pairs_and_streams_give_the_same():
     slow = clone(SLOW).fit(RUNS)
     for rows in PAIRS, open_stream(RUNS, chunk_rows=17):

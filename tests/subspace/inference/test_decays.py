@@ -170,14 +170,6 @@ def test_kinetic_features_are_scaled_by_autocorrelation_and_time_scale(how):
         np.testing.assert_allclose(back, plain.inverse_transform(due), atol=1e-8)
 
 
-def test_kinetic_maps_are_those_of_deeptime_with_its_defaults():
-    decomposition = pytest.importorskip("deeptime.decomposition")
-    tica = decomposition.TICA(lagtime=5, dim=3).fit_fetch(ROWS)
-    ours = SlowSubspace(3, criterion="ratio", reversible=True, shrinkage=0, lag=5, basis="kinetic")
-    ours.fit(ROWS)
-    np.testing.assert_allclose(abs(ours.transform(ROWS)), abs(tica.transform(ROWS)), atol=1e-6)
-
-
 def test_rank_is_the_cut_of_deeptime():
     decomposition = pytest.importorskip("deeptime.decomposition")
     slow = np.random.default_rng(3).standard_normal(len(ROWS)).cumsum() / np.sqrt(len(ROWS))

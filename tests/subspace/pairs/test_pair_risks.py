@@ -105,6 +105,8 @@ class TestRowsInTrueProportions:
             ours, theirs = (
                 pair_risks(model).curve for model in (weighted.fit(rows, labels, weights), repeated)
             )
+            values = weighted.eigenvalues_, repeated.eigenvalues_
+            np.testing.assert_allclose(*values, rtol=1e-9, err_msg=solver)
             assert ours.risk == pytest.approx(theirs.risk, abs=1e-9 if exact else 1e-3)
             assert ours.threshold == pytest.approx(theirs.threshold, rel=1e-3)
             assert (ours.n_same, ours.n_different) == (theirs.n_same, theirs.n_different)

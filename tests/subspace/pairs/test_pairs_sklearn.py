@@ -22,6 +22,7 @@ from eigenstream import (
     sample_pairs,
 )
 from eigenstream.evaluation import one_shot_error
+from eigenstream.subspace import pair_risks
 
 pytestmark = pytest.mark.filterwarnings("ignore:n_components")
 
@@ -52,10 +53,13 @@ class TestWhoTakesPairs:
     )
     def test_from_pairs(self, learner):
         learned = clone(learner).fit(ROWS[PAIRS], Y)
-        scores = -learned.pair_distance(ROWS[PAIRS])
+        scores, Z = -learned.pair_distance(ROWS[PAIRS]), learned.transform(ROWS)[PAIRS]
+        np.testing.assert_allclose(-scores, np.linalg.norm(Z[:, 0] - Z[:, 1], axis=1), rtol=1e-9)
         np.testing.assert_array_equal(learned.decision_function(ROWS[PAIRS]), scores)
         expected = np.where(-scores < learned.threshold_, 1, -1)
         np.testing.assert_array_equal(learned.predict(ROWS[PAIRS]), expected)
+        wrong = [(expected[sign == Y] != sign).mean() for sign in (1, -1)]
+        assert np.mean(wrong) == pytest.approx(pair_risks(learned).risk, abs=1e-9)
         assert learned.score(ROWS[PAIRS], Y) == pytest.approx(roc_auc_score(Y, scores), abs=1e-12)
 
 

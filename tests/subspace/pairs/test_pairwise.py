@@ -174,21 +174,6 @@ class TestLaws:
             assert other.n_samples_seen_ == whole.n_samples_seen_ == n
             np.testing.assert_allclose(other.threshold_, whole.threshold_, rtol=1e-8)
 
-    def test_weights_count_as_repetitions(self):
-        rng = np.random.default_rng(100)
-        weights = rng.integers(0, 4, 71)
-        rows = np.repeat(np.arange(71), weights)
-        for solver in ("dense", "krylov", Kernel("linear")):
-            weighted = ClassSubspace(3, criterion="difference", eta=2.0, solver=solver).fit(
-                X, Y, weights
-            )
-            repeated = ClassSubspace(3, criterion="difference", eta=2.0, solver=solver).fit(
-                X[rows], Y[rows]
-            )
-            np.testing.assert_allclose(
-                weighted.eigenvalues_, repeated.eigenvalues_, rtol=1e-9, err_msg=solver
-            )
-
 
 class TestComponents:
     def test_more_than_there_are_positive_eigenvalues(self):
@@ -254,23 +239,6 @@ class TestRisks:
             pair_risks(learned).margin_risk().risk,
             pair_risks(learned).margin_risk().error,
         ) == (found.risk, found.error)
-
-    def test_threshold_and_decisions(self):
-        learned = PairSubspace(3, criterion="difference", eta=0.5, preprocessor=X).fit(PAIRS, SIGNS)
-        distances = learned.pair_distance(PAIRS)
-        Z = learned.transform(X)
-        expected = np.linalg.norm(Z[PAIRS[:, 0]] - Z[PAIRS[:, 1]], axis=1)
-        np.testing.assert_allclose(distances, expected, rtol=1e-12)
-        np.testing.assert_allclose(learned.pair_distance(X[PAIRS]), expected, rtol=1e-9)
-        np.testing.assert_array_equal(learned.decision_function(PAIRS), -distances)
-        predicted = learned.predict(PAIRS)
-        assert set(predicted.tolist()) == {-1, 1}
-        wrong = [(predicted[s == SIGNS] != s).mean() for s in (1, -1)]
-        assert np.mean(wrong) == pytest.approx(pair_risks(learned).risk, abs=1e-9)
-        pairs_area = learned.score(PAIRS, SIGNS)
-        same, different = distances[SIGNS > 0], distances[SIGNS < 0]
-        area = (same[:, None] < different[None]).mean()
-        assert pairs_area == pytest.approx(area, abs=1e-9)
 
     @pytest.mark.parametrize("rate", [None, 0.1])
     def test_calibration(self, rate):
