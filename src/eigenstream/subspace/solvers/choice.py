@@ -95,8 +95,8 @@ def chosen_solver(
         )
     solver = estimator.solver
     if isinstance(solver, str) and solver == "auto":
-        if any(need.ability == PAIRWISE or need.words.startswith("scale") for need in needs):
-            n_rows = None  # These need all matrices.
+        if any(need.ability == PAIRWISE for need in needs):
+            n_rows = None  # These store all matrices, also of few rows.
         kinds = list(SOLVERS.values())
         if sparse and n_features > SPARSE_COLUMNS and n_rows is not None:
             kinds = [*kinds[1:], Dense]
