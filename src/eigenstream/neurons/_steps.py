@@ -454,7 +454,8 @@ def mean_loss(net: Network, block: SupervisedRows) -> float:
 
     >>> net = Network.zeros((1, 1), "tanh", "identity")
     >>> targets = np.array([[1.0], [3.0]])
-    >>> mean_loss(net, SupervisedRows(np.ones((2, 1)), targets, *np.ones((2, 2))))
+    >>> rows = SupervisedRows(np.ones((2, 1)), targets, *np.ones((2, 2)))
+    >>> mean_loss(net, rows)
     2.5
     """
     n, still = len(block.rows), net.copy()._replace(momentum=0.0)
