@@ -327,7 +327,7 @@ class Ratios(Family[Ratio, Axes]):
     def squared_distances(
         self, sides: Axes, rows: Float64s, pairs: Places
     ) -> Iterator[tuple[list[Ratio], Float64s]]:
-        """Yield the members of each shrinkage and kind of distance, with the squared distances.
+        """Yield the members of each shrinkage, with the squared distances.
 
         With mixing, the distances are those of all components.
         """
@@ -345,13 +345,14 @@ class Ratios(Family[Ratio, Axes]):
             weights, rests = discriminants.weights(mixings)
             weights = np.where(np.arange(weights.shape[1]) < limits, weights - rests, 0.0)
             euclidean = weights @ (apart**2).T + rests * (apart_squares @ whitening)
-            for normalize in self.normalizations:
-                distances = euclidean
-                if normalize:
-                    lengths = weights @ (projected**2).T + rests * (squares @ whitening)
-                    lengths = np.sqrt(np.maximum(lengths, 0.0))
-                    distances = chords(euclidean, lengths[:, first], lengths[:, second])
-                yield [(shrinkage, mixing, k, normalize) for mixing, k in options], distances
+            distances = {False: euclidean}
+            if True in self.normalizations:
+                lengths = weights @ (projected**2).T + rests * (squares @ whitening)
+                lengths = np.sqrt(np.maximum(lengths, 0.0))
+                distances[True] = chords(euclidean, lengths[:, first], lengths[:, second])
+            kinds = self.normalizations
+            members = [(shrinkage, mixing, k, kind) for kind in kinds for mixing, k in options]
+            yield members, np.concatenate([distances[kind] for kind in kinds])
 
     def _options(self, n_discriminants: int) -> list[tuple[float, int | None]]:
         """Return the mixings with the numbers of components to compare at each."""

@@ -112,18 +112,20 @@ def roc_areas(
     """
     order = np.argsort(distances, axis=1)
     ordered = np.take_along_axis(distances, order, axis=1)
-    steps = np.pad(ordered[:, 1:] > ordered[:, :-1], ((0, 0), (1, 1)), constant_values=True)
+    steps = np.ones((len(ordered), len(same) + 1), np.bool_)
+    np.greater(ordered[:, 1:], ordered[:, :-1], out=steps[:, 1:-1])
     far = np.where(same, 0, counts)[order]
     near = np.cumsum(np.where(same, counts, 0)[order], axis=1)
-    below, up_to = _sums_at_ties(near, steps)
-    heights = 0.5 * (below + up_to)
+    heights = near.astype(np.float64)
+    tied = np.flatnonzero(~steps.all(axis=1))
+    below, up_to = _sums_at_ties(near[tied], steps[tied])
+    heights[tied] = 0.5 * (below + up_to)
     if rate < 1.0:  # the ROC curve is linear between ties
         passed = np.cumsum(far, axis=1)
         ends = np.minimum([passed - far, passed], rate * passed[0, -1])
-        first, last = _sums_at_ties(passed, steps)
-        heights = below + (up_to - below) * (ends.mean(axis=0) - first) / np.maximum(
-            last - first, 1
-        )
+        first, last = _sums_at_ties(passed[tied], steps[tied])
+        shares = (ends.mean(axis=0)[tied] - first) / np.maximum(last - first, 1)
+        heights[tied] = below + (up_to - below) * shares
         far = ends[1] - ends[0]
     areas = (far * heights).sum(axis=1) / (near[0, -1] * far[0].sum())
     return np.asarray(areas, np.float64)
@@ -385,7 +387,7 @@ def sampled_pairs(
         return np.asarray(np.minimum(places, len(ends) - 1))
 
     def partners(first: Places, groups: Places) -> Places:
-        bounds = [np.searchsorted(groups, groups[first], side=side) for side in ("left", "right")]
+        bounds = [np.searchsorted(groups, groups, side)[first] for side in ("left", "right")]
         low = np.concatenate([[0.0], ends])
         candidates = drawn(low[bounds[0]], low[bounds[1]])
         return np.asarray(np.clip(candidates, bounds[0], bounds[1] - 1))
