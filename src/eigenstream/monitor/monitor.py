@@ -19,6 +19,7 @@ from eigenstream.monitor.windows import (
     GROUPS,
     Features,
     Geometry,
+    PairwiseSums,
     Window,
     changes_of,
     common_scale,
@@ -27,7 +28,6 @@ from eigenstream.monitor.windows import (
     joined_features,
     least_windows,
     outlying,
-    pairwise_covariance,
     rank_p_value,
     window_of,
 )
@@ -36,7 +36,6 @@ from eigenstream.rows.guard import Guarded, changing, publishes, snapshot
 from eigenstream.rows.prepared import names_of_features, prepared
 from eigenstream.streams import open_stream
 from eigenstream.subspace.estimators.time import TimeEstimator
-from eigenstream.subspace.sums.anchored_sums import AnchoredSums
 
 #: A column is named if its missing or repeated values change by this number of standard deviations.
 LEAST_CHANGE = 3.0
@@ -197,14 +196,14 @@ class Monitor(Guarded):
         weights = self._weights()
         stream = self._stream(X)
         stored = None if stream.rereadable else list(self._blocks(stream))
-        sums, lengths = AnchoredSums(len(weights)), [0]
+        sums, lengths = PairwiseSums(len(weights)), [0]
         for rows, _, begins in self._blocks(stream) if stored is None else stored:
             sums.add(rows)
             lengths += [0] * begins
             lengths[-1] += len(rows)
         if not any(lengths):
             raise ValueError("The reference has no rows. Pass rows without faults.")
-        geometry = geometry_of(sums.mean, pairwise_covariance(sums), weights)
+        geometry = geometry_of(sums.mean, sums.covariance(), weights)
         precision = geometry.precision()
         blocks = self._blocks(stream) if stored is None else stored
         each, ends = [], []

@@ -7,7 +7,6 @@ import numpy as np
 
 from eigenstream.core.linalg import Float64s
 from eigenstream.core.storable import storable
-from eigenstream.subspace.sums.anchored_sums import AnchoredSums
 from eigenstream.subspace.sums.completion import imputed, positive_part, scales
 
 #: The groups of features, in the order of output.
@@ -227,14 +226,45 @@ def log_deviation(variance: Float64s) -> Float64s:
     return np.asarray(np.log(np.maximum(variance, np.finfo(float).tiny)) / 2.0)
 
 
-def pairwise_covariance(sums: AnchoredSums) -> Float64s:
-    """Return the covariance of rows, without the negative eigenvalues that gaps may cause."""
-    covariance = sums.covariance()
-    if sums.weight.min() == sums.weight.max():
-        return covariance
-    scale = scales(covariance)
-    units = np.outer(scale, scale)
-    return positive_part(covariance / units) * units
+class PairwiseSums:
+    """Sums of rows with gaps, over the rows in which each pair of columns is present."""
+
+    def __init__(self, width: int) -> None:
+        #: The mean of the first values of each column, which is subtracted from its values.
+        self.anchor = np.full(width, np.nan)
+        self.product, self.sums, self.weight = np.zeros((3, width, width))
+
+    def add(self, rows: Float64s) -> None:
+        """Add rows."""
+        present = np.isfinite(rows)
+        n = present.sum(axis=0)
+        mean = np.where(present, rows, 0.0).sum(axis=0) / np.maximum(n, 1)
+        self.anchor = np.where(np.isnan(self.anchor) & (n > 0), mean, self.anchor)
+        centred = np.where(present, rows - self.anchor, 0.0)
+        self.product += centred.T @ centred
+        if present.all():
+            self.sums += centred.sum(axis=0)[:, None]
+            self.weight += len(rows)
+        else:
+            counts = present.astype(np.float64)
+            self.sums += centred.T @ counts
+            self.weight += counts.T @ counts
+
+    @property
+    def mean(self) -> Float64s:
+        """The mean of each column, 0 for columns without values."""
+        means = self.anchor + np.diagonal(self.sums) / np.maximum(np.diagonal(self.weight), 1.0)
+        return np.where(np.isnan(means), 0.0, means)
+
+    def covariance(self) -> Float64s:
+        """Return the covariance, without the negative eigenvalues that gaps may cause."""
+        weight = np.maximum(self.weight, 1.0)
+        covariance = (self.product - self.sums * self.sums.T / weight) / weight
+        if self.weight.min() == self.weight.max():
+            return covariance
+        scale = scales(covariance)
+        units = np.outer(scale, scale)
+        return positive_part(covariance / units) * units
 
 
 # ---- scores and ranks ----------------------------------------------------------------------

@@ -107,13 +107,15 @@ def test_the_variance_between_means_merges(sizes, cuts):
             if t in starts and t > first:
                 part.begin()
             part.add(rows[t], 1.0)
-        total.merge(part, new_sequence=first in starts)
+        if first in starts:
+            total.begin()
+        total.merge(part)
     means = np.array([part.mean(axis=0) for part in np.split(rows, edges[:-1])])
     n = np.array(sizes)[:, None]
     mean = (n * means).sum(axis=0) / n.sum()
-    n_runs, between = total.between()
-    assert n_runs == len(sizes)
-    assert_allclose(between, (n * (means - mean) ** 2).sum(axis=0) / n.sum(), atol=1e-12)
+    closed = total.closed()
+    assert closed.n_sequences == len(sizes)
+    assert_allclose(closed.variance, (n * (means - mean) ** 2).sum(axis=0) / n.sum(), atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -157,15 +159,15 @@ def test_merged_models_have_the_means_of_the_sequences(sizes, cuts, lag, weighte
     for border, model in zip(borders[1:], models[1:], strict=False):
         merged = merged.merge(model, new_sequence=border in ends)
     whole = SlowSubspace(1, lag=lag).partial_fit(runs, sample_weight=np.split(weights, ends[:-1]))
-    (n_runs, found), (n_expected, expected) = (
-        model._learner.watchers["runs"].between() for model in (merged, whole)
-    )
-    assert n_runs == n_expected == len(sizes)
-    assert_allclose(found, expected, rtol=1e-9)
+    found, expected = (model._learner.watchers["runs"].closed() for model in (merged, whole))
+    assert found.n_sequences == expected.n_sequences == len(sizes)
+    assert_allclose(found.variance, expected.variance, rtol=1e-9)
     of_terms = [w[lag:] for w in np.split(weights, ends[:-1])]
     means = [
         np.average(run[lag:], axis=0, weights=w) for run, w in zip(runs, of_terms, strict=True)
     ]
     total = [w.sum() for w in of_terms]
     middle = np.average(means, axis=0, weights=total)
-    assert_allclose(found, np.average((means - middle) ** 2, axis=0, weights=total), rtol=1e-9)
+    assert_allclose(
+        found.variance, np.average((means - middle) ** 2, axis=0, weights=total), rtol=1e-9
+    )

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from eigenstream.core.linalg import Float64s, mirrored, rank_update, rounding_of_mean
 from eigenstream.core.storable import storable
-from eigenstream.subspace.sums.anchored_sums import gapped
 from eigenstream.subspace.sums.base import Sums
 from eigenstream.subspace.sums.block import Block, Edges, dense
 from eigenstream.subspace.sums.completion import (
@@ -469,3 +468,13 @@ class GapMoments(Sums):
         unseen = np.flatnonzero(~self.seen)
         B[unseen, unseen] = np.abs(B).sum(axis=0).max(initial=0.0) or 1.0
         return MatrixOperator(A, B, floor=rounding_of_mean(self.mean))
+
+
+def gapped(rows: Float64s) -> Indices:
+    """Return the indices of the rows with NaN.
+
+    >>> gapped(np.array([[1.0, 2.0], [np.nan, 1.0]])).tolist()
+    [1]
+    """
+    # The sum of a row with NaN is NaN, which is cheaper to test than each value.
+    return np.flatnonzero(np.isnan(rows @ np.ones(rows.shape[1])))

@@ -6,12 +6,11 @@ from typing import Self
 import numpy as np
 
 from eigenstream.core.checks import is_sparse
-from eigenstream.core.linalg import Float64s, rounding_of_mean
+from eigenstream.core.linalg import Float64s, mirrored, rank_update, rounding_of_mean
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Matrix
-from eigenstream.subspace.sums.anchored_sums import AnchoredSums
 from eigenstream.subspace.sums.base import Sums
-from eigenstream.subspace.sums.block import Block, Edges, End
+from eigenstream.subspace.sums.block import Block, Edges, End, mean_of
 from eigenstream.subspace.sums.operators import MatrixOperator
 from eigenstream.subspace.sums.propagator import LaggedCovariances
 from eigenstream.subspace.sums.terms import NOTHING, VARIANCE, VELOCITY, Parts, Terms
@@ -20,7 +19,156 @@ from eigenstream.subspace.sums.terms import NOTHING, VARIANCE, VELOCITY, Parts, 
 PAIR = "pair"
 
 
-@storable(n_features="int=W", gaps="bool?", parts="dict[AnchoredSums]", by_sequence="bool")
+@storable(
+    n_sequences="int",
+    n_runs="=n_sequences",
+    weight="number",
+    mean="f8 w",
+    square="f8 w",
+    first="f8 w+1 | None",
+    last="f8 w+1",
+)
+class SequenceMeans:
+    """The weights and the means of sequences, which merge in order."""
+
+    def __init__(self, width: int) -> None:
+        #: The complete sequences: their number, weight, mean, and squares of means about it.
+        self.n_sequences, self.weight = 0, 0.0
+        self.mean, self.square = np.zeros((2, width))
+        #: The weight and the sum of the rows of the first and of the last sequence. Earlier rows
+        #: may extend the first one. It is None while there is a single sequence.
+        self.first: Float64s | None = None
+        self.last = np.zeros(1 + width)
+
+    def add(self, mean: Float64s, weight: float) -> None:
+        """Add the mean of some rows of the last sequence."""
+        self.last = self.last + np.append(weight, weight * mean)
+
+    def begin(self) -> None:
+        """Begin a sequence."""
+        if self.first is None:  # its rows may have no terms yet, which earlier rows can change
+            self.first = self.last
+        else:
+            self._close(self.last)
+        self.last = np.zeros_like(self.last)
+
+    def merge(self, later: "SequenceMeans") -> None:
+        """Add the means of later sequences, the first of which continues the last one."""
+        if later.first is not None:
+            self.last = self.last + later.first
+            self.begin()
+        self._add(later.mean, later.weight, later.square, later.n_sequences)
+        self.last = self.last + later.last
+
+    def forget(self, share: float) -> None:
+        """Multiply all weights by a share."""
+        self.weight, self.square = share * self.weight, share * self.square
+        self.first = None if self.first is None else share * self.first
+        self.last = share * self.last
+
+    def closed(self) -> "SequenceMeans":
+        """Return the means with the first and the last sequence among the complete ones."""
+        closed = copy(self)
+        for sequence in self.open():
+            closed._close(sequence)
+        return closed
+
+    @property
+    def variance(self) -> Float64s:
+        """The variance of the means of the complete sequences."""
+        return self.square / (self.weight or 1.0)
+
+    def open(self) -> list[Float64s]:
+        """Return the weight and the sum of the first and of the last sequence."""
+        return [self.last] if self.first is None else [self.first, self.last]
+
+    def _close(self, sequence: Float64s) -> None:
+        if sequence[0]:
+            self._add(sequence[1:] / sequence[0], float(sequence[0]), 0.0, 1)
+
+    def _add(self, mean: Float64s, weight: float, square: Float64s | float, n: int) -> None:
+        total, step = self.weight + weight, mean - self.mean
+        share = weight / (total or 1.0)
+        self.square = self.square + square + self.weight * share * step**2
+        self.mean, self.weight = self.mean + share * step, total
+        self.n_sequences += n
+
+
+@storable(center="any", product="f8 w w", means="SequenceMeans")
+class CentredSums:
+    """Sums of rows about one mean, about the mean of each sequence, or about zero.
+
+    They merge in order. ``center`` is True, "sequences" or False.
+    """
+
+    def __init__(self, width: int, center: bool | str = True) -> None:
+        self.center = center
+        #: The lower triangle of the product about the means.
+        self.product: Float64s = np.zeros((width, width), order="F")
+        self.means = SequenceMeans(width)
+
+    def add(self, rows: Matrix, weights: Float64s | None = None) -> None:
+        """Add rows to the last sequence."""
+        if weights is not None and not (weights > 0.0).all():
+            rows, weights = rows[weights > 0.0], weights[weights > 0.0]
+        if len(rows) == 0:
+            return
+        mean = mean_of(rows, weights) if self.center else np.zeros(rows.shape[1])
+        centred = np.subtract(rows, mean, dtype=np.float64)
+        if weights is not None:
+            centred *= np.sqrt(weights)[:, None]
+        rank_update(self.product, centred)
+        weight = float(len(rows) if weights is None else weights.sum())
+        self._add_step(mean, weight)
+        self.means.add(mean, weight)
+
+    def _add_step(self, mean: Float64s, weight: float) -> None:
+        """Add the term of the step from the mean of the last sequence to that of more rows."""
+        before = float(self.means.last[0])
+        if self.center and before:
+            step = mean - self.means.last[1:] / before
+            rank_update(self.product, step[None], before * weight / (before + weight))
+
+    def begin_sequence(self) -> None:
+        """Begin a sequence."""
+        if self.center == "sequences":
+            self.means.begin()
+
+    def copied(self) -> "CentredSums":
+        """Return a copy, which may change without changing these sums."""
+        copied = copy(self)
+        copied.product, copied.means = self.product.copy(order="F"), copy(self.means)
+        return copied
+
+    def merge(self, later: "CentredSums") -> None:
+        """Add the sums of later rows, whose first sequence continues the last one."""
+        self.product += later.product
+        first = later.means.open()[0]
+        if first[0]:
+            self._add_step(first[1:] / first[0], float(first[0]))
+        self.means.merge(later.means)
+
+    def forget(self, share: float) -> None:
+        """Multiply all weights by a share."""
+        self.product *= share
+        self.means.forget(share)
+
+    @property
+    def weight(self) -> float:
+        """The weight of all rows."""
+        return self.means.closed().weight
+
+    @property
+    def mean(self) -> Float64s:
+        """The mean of the rows, or zeros without ``center``."""
+        return self.means.closed().mean
+
+    def covariance(self) -> Float64s:
+        """Return the covariance about the means."""
+        return mirrored(self.product) / (self.weight or 1.0)
+
+
+@storable(n_features="int=W", parts="dict[CentredSums]", by_sequence="bool")
 class RowMoments(Sums):
     """Sums of complete rows and of their velocities about the mean of each sequence."""
 
@@ -28,25 +176,18 @@ class RowMoments(Sums):
 
     def __init__(self, n_features: int, center: bool | str, *, lag: int = 0) -> None:
         self.n_features, self.by_sequence = n_features, center == "sequences"
-        self.parts = {VARIANCE: AnchoredSums(n_features, center)}
+        self.parts = {VARIANCE: CentredSums(n_features, center)}
         if lag:
-            self.parts[VELOCITY] = AnchoredSums(n_features, False)
-
-    def _loaded(self) -> None:
-        if self.__dict__.pop("gaps", False):
-            raise ValueError(
-                "The model was saved by a version that learned rows with gaps from pairs of "
-                "columns. Fit it again."
-            )
+            self.parts[VELOCITY] = CentredSums(n_features, False)
 
     @property
-    def _first(self) -> AnchoredSums:
+    def _first(self) -> CentredSums:
         return next(iter(self.parts.values()))
 
     def add(self, block: Block, terms: Terms) -> None:
         """Add the terms of a block of one sequence."""
         for sums in self.parts.values() if block.begins else ():
-            sums.new_run()
+            sums.begin_sequence()
         for edges in block.edges:
             self._add(block, edges)
 
@@ -54,7 +195,7 @@ class RowMoments(Sums):
         rows = _dense_rows(block, edges.now)
         if edges.part == VELOCITY:
             rows = _differences(rows, _dense_rows(block, edges.past))
-        self.parts[str(edges.part)].add(rows, edges.weights, gaps=False)
+        self.parts[str(edges.part)].add(rows, edges.weights)
 
     def copied(self) -> Self:
         """Return a copy, which may change without changing these sums."""
@@ -77,8 +218,7 @@ class RowMoments(Sums):
     @property
     def mean(self) -> Float64s:
         """The mean of each column."""
-        first = self._first
-        return first.mean[: self.n_features] if first.center else np.zeros(self.n_features)
+        return self._first.mean[: self.n_features]
 
     def operator(self, terms: Terms, held_out: Parts = NOTHING) -> MatrixOperator:
         """Return A and B."""
@@ -96,27 +236,23 @@ class PairMoments(RowMoments):
 
     def __init__(self, n_features: int, center: bool | str) -> None:
         self.n_features, self.by_sequence = n_features, center == "sequences"
-        self.parts = {PAIR: AnchoredSums(2 * n_features, center)}
+        self.parts = {PAIR: CentredSums(2 * n_features, center)}
 
     def _add(self, block: Block, edges: Edges) -> None:
         if edges.part != VELOCITY:
             return
         now, past = (_dense_rows(block, end) for end in (edges.now, edges.past))
         rows = np.hstack([past, _differences(now, past)], dtype=np.float64)
-        self.parts[PAIR].add(rows, edges.weights, gaps=False)
+        self.parts[PAIR].add(rows, edges.weights)
 
     def covariances(self, lag: int) -> LaggedCovariances:
         """Return the covariances and means of earlier and later rows."""
         sums, size = self._first, self.n_features
-        covariance, weight = sums.covariance(), float(sums.weight[0, 0])
-        mean = sums.mean if sums.center else np.zeros(2 * size)
-        c00, step, last = (
-            covariance[:size, :size],
-            covariance[:size, size:],
-            covariance[size:, size:],
-        )
+        covariance, mean = sums.covariance(), sums.mean
+        c00, step = covariance[:size, :size], covariance[:size, size:]
+        c11 = c00 + step + step.T + covariance[size:, size:]
         means = mean[:size], mean[:size] + mean[size:]
-        return LaggedCovariances(c00, c00 + step + step.T + last, step, *means, lag, weight)
+        return LaggedCovariances(c00, c11, step, *means, lag, sums.weight)
 
     def take_covariances(self, cov: LaggedCovariances) -> None:
         """Set the sums to those with these covariances."""
@@ -124,9 +260,7 @@ class PairMoments(RowMoments):
         steps = cov.c00 + cov.c11 - cov.c01 - cov.c01.T
         covariance = np.block([[cov.c00, cov.step], [cov.step.T, steps]])
         sums.product = np.asfortranarray(np.tril(cov.weight * covariance))
-        mean = np.r_[cov.mean0, cov.mean1 - cov.mean0]
-        sums.last.fix_anchor(mean)
-        sums.last.add(np.zeros((len(mean), 1)), np.full((1, 1), cov.weight))
+        sums.means.add(np.r_[cov.mean0, cov.mean1 - cov.mean0], cov.weight)
 
     def operator(self, terms: Terms, held_out: Parts = NOTHING) -> MatrixOperator:
         """Return C00 and the second moment of the steps."""

@@ -16,6 +16,7 @@ from eigenstream.subspace.inference.held_out import autocorrelations_of_moments,
 from eigenstream.subspace.sums.block import Block
 from eigenstream.subspace.sums.gap_moments import GapMoments
 from eigenstream.subspace.sums.learner import Learner, Watcher
+from eigenstream.subspace.sums.row_moments import SequenceMeans
 
 #: Nonzero rows must have an entry of this size, because squares of smaller ones underflow.
 SMALLEST_VALUE = 1e-150
@@ -283,22 +284,11 @@ def _named(places: Places, names: Sequence[object] | None) -> str:
 MOST_BETWEEN = 3.0
 
 
-@storable(
-    n_runs="int", weight="number", mean="f8 W", square="f8 W", first="f8 W+1 | None", last="f8 W+1"
-)
-class RunMeans(Watcher):
-    """The variance of the means of sequences, which merges in order."""
+@storable()
+class RunMeans(SequenceMeans, Watcher):
+    """The variance of the means of sequences."""
 
     pairs, of_exact_sums = False, True
-
-    def __init__(self, n_features: int) -> None:
-        #: The complete sequences: their number, weight, mean, and squares of means about it.
-        self.n_runs, self.weight = 0, 0.0
-        self.mean, self.square = np.zeros((2, n_features))
-        #: The weight and the sum of the rows of the first and of the last sequence. Earlier rows
-        #: may extend the first one. It is None while there is a single sequence.
-        self.first: Float64s | None = None
-        self.last = np.zeros(1 + n_features)
 
     def see(self, block: Block, learner: Learner) -> None:
         """Add the mean of a block of one sequence."""
@@ -310,74 +300,26 @@ class RunMeans(Watcher):
     def merged(self, later: "RunMeans", crossing: Block, learner: Learner) -> "RunMeans":
         """Return the means of these sequences and of later ones."""
         merged = copy(self)
-        merged.merge(later, new_sequence=crossing.begins, head=crossing.own)
+        merged.see(crossing, learner)
+        merged.merge(later)
         return merged
 
     def warnings(self, model: Any, learner: Learner, fit: Fit | None) -> Iterator[str]:
         """Yield a warning if the means of the sequences differ by more than the rows in them."""
         if self.first is None:  # a single sequence
             return
-        n_runs, between = self.between()
-        if n_runs < 2:
+        means = self.closed()
+        if means.n_sequences < 2:
             return
         total = learner.sums.variances(learner.terms)
         varies = total > rounding_of_mean(learner.mean)
-        within = np.maximum(total - between, 0.0)[varies] / total[varies]
+        within = np.maximum(total - means.variance, 0.0)[varies] / total[varies]
         ratio = float((1.0 - within).sum() / max(within.sum(), np.finfo(float).tiny))
         if ratio > MOST_BETWEEN:
             yield (
                 f"the variance between sequences is {ratio:.3g} times the variance within. Pass "
                 "center='sequences' if their offsets have no meaning."
             )
-
-    def add(self, mean: Float64s, weight: float) -> None:
-        """Add the mean of some rows of the last sequence."""
-        last = self.last.copy()
-        last[0] += weight
-        last[1:] += weight * mean
-        self.last = last
-
-    def begin(self) -> None:
-        """Begin a sequence."""
-        if self.first is None:  # its rows may have no terms yet, which earlier rows can change
-            self.first = self.last
-        elif self.last[0]:
-            self._close(self.last)
-        self.last = np.zeros_like(self.last)
-
-    def merge(self, later: "RunMeans", *, new_sequence: bool, head: Any = None) -> None:
-        """Add the means of later sequences, the first of which may continue the last one.
-
-        ``head`` is the mean of its first rows, whose velocities cross the border.
-        """
-        if new_sequence:
-            self.begin()
-        if head is not None:
-            self.add(head.mean, head.weight)
-        if later.first is not None:
-            self.last = self.last + later.first
-            self.begin()
-        if later.weight:
-            self._add(later.mean, later.weight, later.square, later.n_runs)
-        self.last = self.last + later.last
-
-    def _close(self, run: Float64s) -> None:
-        self._add(run[1:] / run[0], float(run[0]), 0.0, 1)
-
-    def _add(self, mean: Float64s, weight: float, square: Float64s | float, n_runs: int) -> None:
-        weight_of_both = self.weight + weight
-        step = mean - self.mean
-        self.square = self.square + square + self.weight * weight / weight_of_both * step**2
-        self.mean, self.weight = self.mean + weight / weight_of_both * step, weight_of_both
-        self.n_runs += n_runs
-
-    def between(self) -> tuple[int, Float64s]:
-        """Return the number of sequences, and the variance of their means."""
-        closed = copy(self)
-        for run in (self.first, self.last):
-            if run is not None and run[0]:
-                closed._close(run)
-        return closed.n_runs, closed.square / (closed.weight or 1.0)
 
 
 #: After a fit, the features of the first rows are compared at these multiples of the lag. More rows
