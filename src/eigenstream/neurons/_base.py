@@ -20,7 +20,7 @@ from eigenstream.core.checks import is_sparse
 from eigenstream.core.documented import COUNT, NOT_NEGATIVE
 from eigenstream.core.history import History
 from eigenstream.core.linalg import Float64s
-from eigenstream.core.storable import CLASSES, FITTED, storable
+from eigenstream.core.storable import FITTED, storable
 from eigenstream.core.types import (
     Constraints,
     LabelsLike,
@@ -178,9 +178,6 @@ class SupervisedRows(NamedTuple):
     def chosen(self, places: slice | NDArray[np.int64]) -> "SupervisedRows":
         """Return some of the rows."""
         return SupervisedRows(*(values[places] for values in self))
-
-
-CLASSES["Block"] = SupervisedRows  # the name of the class in older files
 
 
 #: Starts a pass over the rows.

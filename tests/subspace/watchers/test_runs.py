@@ -106,7 +106,7 @@ def test_the_variance_between_means_merges(sizes, cuts):
         for t in range(first, last):
             if t in starts and t > first:
                 part.begin()
-            part.add(rows[t], 1.0)
+            part.add(np.append(1.0, rows[t]))
         if first in starts:
             total.begin()
         total.merge(part)

@@ -89,8 +89,8 @@ class Block:
         self.begins, self.first = False, 0
         #: The half of the rows that new terms belong to.
         self.half = 0
-        #: The running mean of the rows of the block alone, if they are centred.
-        self.own: Center | None = None
+        #: The weight and the sum of the rows of the block, if they are centred.
+        self.own: Float64s | None = None
         self._squares: Float64s | None = None
         #: Indices of rows and their consecutive runs, by the ``id`` of the indices.
         self._runs: dict[int, tuple[Places, Any]] = {}
@@ -344,8 +344,8 @@ class Center:
 
     def add(
         self, block: Block, part: Part, end: End, weights: Float64s | None, n: int
-    ) -> "Center | None":
-        """Add the terms of n rows of a block about the mean, and return their own mean."""
+    ) -> Float64s | None:
+        """Add the terms of n rows of a block about the mean, and return their weight and sum."""
         total = float(n if weights is None else weights.sum())
         if total == 0.0:
             return None
@@ -357,12 +357,7 @@ class Center:
         if n > 1:  # a single row is its own mean
             block.add(part, end, block.row(own.mean), weights)
         self.join(block, part, own)
-        return own
-
-    def mixed(self, other: "Center") -> "Center":
-        """Return the mean of two sets of rows."""
-        weight = self.weight + other.weight
-        return Center(self.mean + other.weight / weight * (other.mean - self.mean), weight)
+        return np.append(total, total * own.mean)
 
     def join(self, block: Block, part: Part, later: "Center") -> None:
         """Merge the mean of other rows, and add the term of the step between the means."""
@@ -373,6 +368,80 @@ class Center:
         if total and not self.fixed:
             self.mean = self.mean + later.weight / total * (later.mean - self.mean)
         self.weight = total
+
+
+@storable(
+    n_sequences="int",
+    weight="number",
+    mean="f8 w",
+    square="f8 w",
+    first="f8 w+1 | None",
+    last="f8 w+1",
+)
+class SequenceMeans:
+    """The weights and the means of sequences, which merge in order."""
+
+    def __init__(self, width: int) -> None:
+        #: The complete sequences: their number, weight, mean, and squares of means about it.
+        self.n_sequences, self.weight = 0, 0.0
+        self.mean, self.square = np.zeros((2, width))
+        #: The weight and the sum of the rows of the first and of the last sequence. Earlier rows
+        #: may extend the first one. It is None while there is a single sequence.
+        self.first: Float64s | None = None
+        self.last = np.zeros(1 + width)
+
+    def add(self, total: Float64s) -> None:
+        """Add the weight and the sum of some rows of the last sequence."""
+        self.last = self.last + total
+
+    def begin(self) -> None:
+        """Begin a sequence."""
+        if self.first is None:  # its rows may have no terms yet, which earlier rows can change
+            self.first = self.last
+        else:
+            self._close(self.last)
+        self.last = np.zeros_like(self.last)
+
+    def merge(self, later: "SequenceMeans") -> None:
+        """Add the means of later sequences, the first of which continues the last one."""
+        if later.first is not None:
+            self.last = self.last + later.first
+            self.begin()
+        self._add(later.mean, later.weight, later.square, later.n_sequences)
+        self.last = self.last + later.last
+
+    def forget(self, share: float) -> None:
+        """Multiply all weights by a share."""
+        self.weight, self.square = share * self.weight, share * self.square
+        self.first = None if self.first is None else share * self.first
+        self.last = share * self.last
+
+    def closed(self) -> "SequenceMeans":
+        """Return the means with the first and the last sequence among the complete ones."""
+        closed = copy(self)
+        for sequence in self.open():
+            closed._close(sequence)
+        return closed
+
+    @property
+    def variance(self) -> Float64s:
+        """The variance of the means of the complete sequences."""
+        return self.square / (self.weight or 1.0)
+
+    def open(self) -> list[Float64s]:
+        """Return the weight and the sum of the first and of the last sequence."""
+        return [self.last] if self.first is None else [self.first, self.last]
+
+    def _close(self, sequence: Float64s) -> None:
+        if sequence[0]:
+            self._add(sequence[1:] / sequence[0], float(sequence[0]), 0.0, 1)
+
+    def _add(self, mean: Float64s, weight: float, square: Float64s | float, n: int) -> None:
+        total, step = self.weight + weight, mean - self.mean
+        share = weight / (total or 1.0)
+        self.square = self.square + square + self.weight * share * step**2
+        self.mean, self.weight = self.mean + share * step, total
+        self.n_sequences += n
 
 
 def _runs(now: Places, past: Places | slice | None) -> list[tuple[slice, slice, slice]] | None:

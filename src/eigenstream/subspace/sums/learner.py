@@ -225,7 +225,8 @@ class Learner:
 
         Without ``turning`` all rows are in one half, and merging fills both.
         """
-        self.halves = Halves(self.terms.copied(), self.sums.copied(), turning=turning)
+        sums = self.sums.copied()
+        self.halves = Halves(self.terms.copied(), sums, turning=turning)
 
     def merge(self, later: "Learner", *, new_sequence: bool = False) -> "Learner":
         """Return a learner of these rows and then the later ones; neither is changed.

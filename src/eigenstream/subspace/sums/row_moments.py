@@ -10,88 +10,13 @@ from eigenstream.core.linalg import Float64s, mirrored, rank_update, rounding_of
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Matrix
 from eigenstream.subspace.sums.base import Sums
-from eigenstream.subspace.sums.block import Block, Edges, End, mean_of
+from eigenstream.subspace.sums.block import Block, Edges, End, SequenceMeans, mean_of
 from eigenstream.subspace.sums.operators import MatrixOperator
 from eigenstream.subspace.sums.propagator import LaggedCovariances
 from eigenstream.subspace.sums.terms import NOTHING, VARIANCE, VELOCITY, Parts, Terms
 
 #: Rows and their steps to the rows ``lag`` later, side by side.
 PAIR = "pair"
-
-
-@storable(
-    n_sequences="int",
-    n_runs="=n_sequences",
-    weight="number",
-    mean="f8 w",
-    square="f8 w",
-    first="f8 w+1 | None",
-    last="f8 w+1",
-)
-class SequenceMeans:
-    """The weights and the means of sequences, which merge in order."""
-
-    def __init__(self, width: int) -> None:
-        #: The complete sequences: their number, weight, mean, and squares of means about it.
-        self.n_sequences, self.weight = 0, 0.0
-        self.mean, self.square = np.zeros((2, width))
-        #: The weight and the sum of the rows of the first and of the last sequence. Earlier rows
-        #: may extend the first one. It is None while there is a single sequence.
-        self.first: Float64s | None = None
-        self.last = np.zeros(1 + width)
-
-    def add(self, mean: Float64s, weight: float) -> None:
-        """Add the mean of some rows of the last sequence."""
-        self.last = self.last + np.append(weight, weight * mean)
-
-    def begin(self) -> None:
-        """Begin a sequence."""
-        if self.first is None:  # its rows may have no terms yet, which earlier rows can change
-            self.first = self.last
-        else:
-            self._close(self.last)
-        self.last = np.zeros_like(self.last)
-
-    def merge(self, later: "SequenceMeans") -> None:
-        """Add the means of later sequences, the first of which continues the last one."""
-        if later.first is not None:
-            self.last = self.last + later.first
-            self.begin()
-        self._add(later.mean, later.weight, later.square, later.n_sequences)
-        self.last = self.last + later.last
-
-    def forget(self, share: float) -> None:
-        """Multiply all weights by a share."""
-        self.weight, self.square = share * self.weight, share * self.square
-        self.first = None if self.first is None else share * self.first
-        self.last = share * self.last
-
-    def closed(self) -> "SequenceMeans":
-        """Return the means with the first and the last sequence among the complete ones."""
-        closed = copy(self)
-        for sequence in self.open():
-            closed._close(sequence)
-        return closed
-
-    @property
-    def variance(self) -> Float64s:
-        """The variance of the means of the complete sequences."""
-        return self.square / (self.weight or 1.0)
-
-    def open(self) -> list[Float64s]:
-        """Return the weight and the sum of the first and of the last sequence."""
-        return [self.last] if self.first is None else [self.first, self.last]
-
-    def _close(self, sequence: Float64s) -> None:
-        if sequence[0]:
-            self._add(sequence[1:] / sequence[0], float(sequence[0]), 0.0, 1)
-
-    def _add(self, mean: Float64s, weight: float, square: Float64s | float, n: int) -> None:
-        total, step = self.weight + weight, mean - self.mean
-        share = weight / (total or 1.0)
-        self.square = self.square + square + self.weight * share * step**2
-        self.mean, self.weight = self.mean + share * step, total
-        self.n_sequences += n
 
 
 @storable(center="any", product="f8 w w", means="SequenceMeans")
@@ -120,7 +45,7 @@ class CentredSums:
         rank_update(self.product, centred)
         weight = float(len(rows) if weights is None else weights.sum())
         self._add_step(mean, weight)
-        self.means.add(mean, weight)
+        self.means.add(np.append(weight, weight * mean))
 
     def _add_step(self, mean: Float64s, weight: float) -> None:
         """Add the term of the step from the mean of the last sequence to that of more rows."""
@@ -260,7 +185,7 @@ class PairMoments(RowMoments):
         steps = cov.c00 + cov.c11 - cov.c01 - cov.c01.T
         covariance = np.block([[cov.c00, cov.step], [cov.step.T, steps]])
         sums.product = np.asfortranarray(np.tril(cov.weight * covariance))
-        sums.means.add(np.r_[cov.mean0, cov.mean1 - cov.mean0], cov.weight)
+        sums.means.add(cov.weight * np.r_[1.0, cov.mean0, cov.mean1 - cov.mean0])
 
     def operator(self, terms: Terms, held_out: Parts = NOTHING) -> MatrixOperator:
         """Return C00 and the second moment of the steps."""

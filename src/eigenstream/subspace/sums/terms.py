@@ -220,7 +220,7 @@ class TimeTerms(Terms):
         weights = None if chunk.weights is None else chunk.weights[now]
         own = self._add_terms(block, (0, as_slice(now)), weights, len(now), velocities)
         if own is not None:
-            block.own = own if block.own is None else own.mixed(block.own)
+            block.own = own if block.own is None else block.own + own
 
     def _add_terms(
         self,
@@ -229,8 +229,8 @@ class TimeTerms(Terms):
         weights: Float64s | None,
         n: int,
         velocities: list[Velocities],
-    ) -> Center | None:
-        """Add the variance terms of rows and some velocities, and return the mean of the rows."""
+    ) -> Float64s | None:
+        """Add the variance terms of rows and velocities; return the weight and sum of the rows."""
         own = None
         if not self.reversible:
             self.n_variances += n if weights is None else int(np.count_nonzero(weights))

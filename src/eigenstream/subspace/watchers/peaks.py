@@ -277,7 +277,9 @@ def _has_long_row(block: Block, groups: list[Edges]) -> bool:
         if group.now[0] or group.weights is not None:
             return True
     rows, squares = block.pieces[0], block.row_squares()
-    mean = block.pieces[groups[0].past[0]] if block.own is None else block.own.mean
+    mean = block.pieces[groups[0].past[0]]
+    if block.own is not None:
+        mean = block.own[1:] / block.own[0]
     if mean @ mean > NEAR * squares.mean():
         squares = squares - 2.0 * (rows @ mean) + mean @ mean
     return bool(squares.max() > LONG * squares.mean())

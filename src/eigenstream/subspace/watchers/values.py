@@ -13,10 +13,9 @@ from eigenstream.core.types import Matrix
 from eigenstream.rows.chunk import Chunk, Places
 from eigenstream.rows.fit import Fit
 from eigenstream.subspace.inference.held_out import autocorrelations_of_moments, implied
-from eigenstream.subspace.sums.block import Block
+from eigenstream.subspace.sums.block import Block, SequenceMeans
 from eigenstream.subspace.sums.gap_moments import GapMoments
 from eigenstream.subspace.sums.learner import Learner, Watcher
-from eigenstream.subspace.sums.row_moments import SequenceMeans
 
 #: Nonzero rows must have an entry of this size, because squares of smaller ones underflow.
 SMALLEST_VALUE = 1e-150
@@ -55,7 +54,7 @@ class RadiusBound(Watcher):
         if block.chunk is None:
             return
         if self.bounded:
-            mean = None if block.own is None else block.own.mean
+            mean = None if block.own is None else block.own[1:] / block.own[0]
             self.add(block.chunk, mean, block.row_squares())
         elif self.first is None and block.chunk.n:
             row = block.chunk.rows[:1]
@@ -295,7 +294,7 @@ class RunMeans(SequenceMeans, Watcher):
         if block.begins:
             self.begin()
         if block.own is not None:
-            self.add(block.own.mean, block.own.weight)
+            self.last = self.last + block.own
 
     def merged(self, later: "RunMeans", crossing: Block, learner: Learner) -> "RunMeans":
         """Return the means of these sequences and of later ones."""
