@@ -263,6 +263,7 @@ def demo_page(demo: Demo) -> Report:
             plotting.runs([watched], ["first principal component", "first slow feature"]),
             "While watching",
             f"One feature of each kind over the first {len(watched)} views.",
+            wide=True,
         ),
         _drawing(
             plotting.spectrum(values, FEATURES),
@@ -299,8 +300,8 @@ def demo_page(demo: Demo) -> Report:
     )
 
 
-def _drawing(ax: Any, title: str, caption: str) -> Drawing:
-    return Drawing(plotting.svg(ax, title.replace(" ", "")), title, caption)
+def _drawing(ax: Any, title: str, caption: str, *, wide: bool = False) -> Drawing:
+    return Drawing(plotting.svg(ax, title.replace(" ", "")), title, caption, wide)
 
 
 def _tiles(images: Any, texts: Any = None) -> list[tuple[str, str]]:

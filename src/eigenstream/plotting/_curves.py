@@ -165,15 +165,12 @@ def distances(model: Estimator, threshold: float | None = None, *, ax: Axes | No
     total = same + different
     far = ends[min(np.searchsorted(total, 0.999 * total[-1]), len(ends) - 1)]
     edges = np.linspace(0.0, max(float(far), 1.1 * threshold) or 1.0, BINS + 1)
+    places = np.searchsorted(ends, edges[1:], side="right")  # a pair at an edge is below it
     ax = canvas.prepared(ax, "Distances of pairs", xlabel="distance", ylabel="pairs of the kind, %")
-    for counted, name, colour in zip(
-        (same, different), ("same", "different"), canvas.COLOURS, strict=False
-    ):
-        # A pair at an edge belongs to the bin below it.
-        places = np.searchsorted(ends, edges[1:], side="right")
-        heights = np.diff(
-            np.append(0.0, 100 * counted / max(counted[-1], 1e-300))[places], prepend=0
-        )
+    kinds = {"same": same, "different": different}
+    for (name, counted), colour in zip(kinds.items(), canvas.COLOURS, strict=False):
+        below = np.append(0.0, counted)[places] / max(counted[-1], 1e-300)
+        heights = np.diff(100.0 * below, prepend=0.0)
         ax.stairs(heights, edges, fill=True, alpha=0.35, color=colour, lw=0)
         ax.stairs(heights, edges, color=colour, lw=1.3, label=name)
     label = f"threshold {threshold:.3g}"

@@ -90,12 +90,12 @@ def spectrum(
     near_zero = max(float(np.median(sizes)), 1e-9 * float(sizes.max(initial=0.0)))
     # Inside one power of ten, a logarithmic axis would have no tick but zero.
     if near_zero > 0 and float(sizes.max()) > 100.0 * near_zero:
+        near_zero = 10.0 ** np.ceil(np.log10(near_zero))  # smaller ticks would touch that of zero
         ax.set_yscale("symlog", linthresh=near_zero)
-        limits = ax.get_ylim()
         ticks = SymmetricalLogLocator(base=10, linthresh=near_zero)
         ticks.set_params(numticks=7)
         ax.yaxis.set_major_locator(ticks)
-        ax.set_ylim(limits)
+        ax.autoscale(axis="y")
     canvas.legend(ax, "upper right")
     return ax
 

@@ -33,9 +33,15 @@ MOST_COLUMNS = 40
 #: The marker of each class, in addition to its colour.
 MARKERS = "os^Dv<>P"
 
-STYLE: Any = {
-    "axes.edgecolor": INK,
-    "axes.labelcolor": INK,
+INKED = (
+    "axes.edgecolor",
+    "axes.labelcolor",
+    "grid.color",
+    "text.color",
+    "xtick.color",
+    "ytick.color",
+)
+STYLE: Any = dict.fromkeys(INKED, INK) | {
     "axes.spines.right": False,
     "axes.spines.top": False,
     "axes.titlesize": 11,
@@ -47,10 +53,6 @@ STYLE: Any = {
     "font.family": "sans-serif",
     "font.size": 10,
     "grid.alpha": 0.15,
-    "grid.color": INK,
-    "text.color": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
     "svg.fonttype": "none",
     "svg.hashsalt": "eigenstream",
 }
@@ -272,9 +274,7 @@ def svg(ax: Axes, name: str) -> str:
     text = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", text)
     # The page sets the size by the inches; the view box keeps the shape.
     inches = f'<svg style="--inches: {figure.get_figwidth():g}"'
-    text = text.replace("<svg", inches, 1)
-    text = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", text, count=1)
-    text = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", text, count=1)
+    text = re.sub(r' (width|height)="[^"]*"', "", text.replace("<svg", inches, 1), count=2)
     return text.replace(INK, "currentColor")
 
 

@@ -14,10 +14,9 @@ from eigenstream.core.linalg import Float64s
 from eigenstream.core.types import Array, Estimator
 from eigenstream.monitor import Monitor, WindowRecord
 from eigenstream.monitor.records import time_text
-from eigenstream.plotting.canvas import MOST_COLUMNS, bars_of_component
-from eigenstream.plotting.canvas import MOST_COMPONENTS as MOST_BARS
+from eigenstream.plotting.canvas import MOST_COLUMNS, MOST_COMPONENTS, bars_of_component
 from eigenstream.prototypes import CompetitiveLearning, SelfOrganizingMap
-from eigenstream.reports.base import Drawing, PageTable, Section
+from eigenstream.reports.base import Drawing, PageTable
 from eigenstream.subspace import pair_risks
 from eigenstream.subspace.estimators.time import TimeEstimator
 from eigenstream.subspace.inference.diagnostics import deviations
@@ -27,7 +26,7 @@ from eigenstream.subspace.pairs.decisions import PairDecisions
 MOST_IMAGES, MOST_PLANES = 60, 24
 #: The most columns for which other alphas are drawn: more take longer than a second.
 WIDEST = 400
-#: Images in a row, narrow panels in a row, and their height in inches.
+#: The most images in a row, narrow panels in a row, and their height in inches.
 ACROSS, PANELS_ACROSS, HEIGHT = 12, 3, 3.2
 
 
@@ -40,9 +39,13 @@ class Panel(NamedTuple):
     #: The height in inches of a panel as wide as its page. Narrow panels have 0.
     wide: float = 0.0
 
-    def drawing(self, name: str) -> Drawing:
+    def block(self, name: str) -> Drawing:
         """Return the block of a page; ``name`` is unique on the page."""
         return Drawing(plotting.svg(self.draw(), name), self.title, self.caption, self.wide > 0)
+
+
+#: Drawings and tables by the titles of their sections.
+Blocks = dict[str, list[Any]]
 
 
 class Vectors(NamedTuple):
@@ -87,12 +90,10 @@ def first_of(shown: int, total: int) -> str:
     return f" The first {shown} of {total:,}." if shown < total else ""
 
 
-def panels_of(estimator: Estimator, shape: tuple[int, int] | None) -> dict[str, list[Panel]]:
-    """Return the drawings of an estimator by the titles of their sections."""
+def panels_of(estimator: Estimator, shape: tuple[int, int] | None) -> Blocks:
+    """Return the drawings of an estimator by the titles of their sections, or raise for none."""
     if isinstance(estimator, SelfOrganizingMap):
         panels = {"Borders and hits": _map_panels(estimator)}
-        if shape is None:
-            return panels | {"Planes": _plane_panels(estimator)}
     elif isinstance(estimator, CompetitiveLearning):
         caption = "From the largest to the smallest. Dead prototypes have another colour."
         draw = partial(plotting.sizes, estimator)
@@ -110,10 +111,15 @@ def panels_of(estimator: Estimator, shape: tuple[int, int] | None) -> dict[str, 
         heaps = partial(plotting.distances, counts, estimator.threshold_)
         curve = Panel("ROC curve", shares, partial(plotting.roc, counts))
         panels["Training pairs"] = [Panel("Distances", below, heaps), curve]
-    shown = learned_vectors(estimator)
-    if shown is not None:
+    if shape is None and isinstance(estimator, SelfOrganizingMap):
+        panels["Planes"] = _plane_panels(estimator)
+    elif (shown := learned_vectors(estimator)) is not None:
         panels[f"{shown.kind.capitalize()}s"] = [_vector_panel(estimator, shown, shape)]
-    return {title: drawn for title, drawn in panels.items() if drawn}
+    panels = {title: drawn for title, drawn in panels.items() if drawn}
+    if not panels:
+        name = type(estimator).__name__
+        raise TypeError(f"A {name} has no components, prototypes or weights to draw.")
+    return panels
 
 
 def _map_panels(som: SelfOrganizingMap) -> list[Panel]:
@@ -179,14 +185,14 @@ def _vector_panel(estimator: Estimator, shown: Vectors, shape: tuple[int, int] |
     if shape is not None and not mapped:
         of_map = isinstance(estimator, SelfOrganizingMap)
         count = total if of_map else min(total, MOST_IMAGES)
-        across = estimator.grid_.columns if of_map else min(ACROSS, count)
+        across = estimator.grid_.columns if of_map else -(-count // -(-count // ACROSS))
         draw = partial(plotting.mosaic, shown.images(shown.rows[:count], shape), columns=across)
         height = 8.6 / across * -(-count // across) * (shape[0] + 1) / (shape[1] + 1)
         signs = shown.images is plotting.signed
         caption = "Blue weights are negative, red ones positive." * signs + first_of(count, total)
         height = float(np.clip(height, 1.6, 14.0))
         return Panel(f"{kind.capitalize()}s as images", caption, draw, height)
-    drawn, scale, units = shown.bars[:MOST_BARS], None, units_of_weights(estimator)
+    drawn, scale, units = shown.bars[:MOST_COMPONENTS], None, units_of_weights(estimator)
     caption = "Weights, up to their sign."
     if kind == "prototype":
         caption = "Differences from the mean, in standard deviations of the prototypes."
@@ -198,8 +204,8 @@ def _vector_panel(estimator: Estimator, shown: Vectors, shape: tuple[int, int] |
     named = attribute(estimator, "feature_names_in_") is not None and not mapped
     options: Any = {"names": column_names(estimator) if named else None, "scale": scale}
     options["labels"] = [f"{kind} {label}" for label in shown.labels]
-    caption += f" Each {kind} has a separate scale." + first_of(MOST_BARS, total)
-    count = min(total, MOST_BARS)
+    caption += f" Each {kind} has a separate scale." + first_of(MOST_COMPONENTS, total)
+    count = min(total, MOST_COMPONENTS)
     height = 0.5 + 0.2 * count * (bars_of_component(count, shown.bars.shape[1]) + 1)
     draw = partial(plotting.loadings, drawn, **options)
     return Panel(f"Columns of each {kind}", caption, draw, height)
@@ -249,13 +255,10 @@ def picture(estimator: Estimator, *, shape: tuple[int, int] | None = None) -> An
         starts = range(0, len(narrow), PANELS_ACROSS)
         rows += [(HEIGHT, narrow[k : k + PANELS_ACROSS]) for k in starts]
         rows += [(panel.wide, [panel]) for panel in panels if panel.wide]
-    name = type(estimator).__name__
-    if not rows:
-        raise TypeError(f"A {name} has no components, prototypes or weights to draw.")
     axes = plotting.panels([len(row) for _, row in rows], [height for height, _ in rows])
     for ax, panel in zip(axes, [panel for _, row in rows for panel in row], strict=True):
         panel.draw(ax=ax)
-    axes[0].set_title(name, loc="left")
+    axes[0].set_title(type(estimator).__name__, loc="left")
     return axes[0]
 
 
@@ -263,9 +266,7 @@ def picture(estimator: Estimator, *, shape: tuple[int, int] | None = None) -> An
 MOST_ALARMS = 9
 
 
-def monitor_sections(
-    monitor: Monitor, records: Sequence[WindowRecord]
-) -> tuple[str, str, list[Section]]:
+def monitor_blocks(monitor: Monitor, records: Sequence[WindowRecord]) -> tuple[str, str, Blocks]:
     """Return the title, the first sentences, the control chart, and the columns of alarms."""
     alarms = [record for record in records if record.alarm]
     caption = "The score grows when the probability has reached its least value."
@@ -278,28 +279,27 @@ def monitor_sections(
     if len(monitor.columns) > MOST_COLUMNS:
         caption += " Columns that no alarm names are left out."
     columns = Panel("Columns", caption, partial(plotting.changes, monitor, records), HEIGHT)
-    sections = [Section("Windows", "", [chart.drawing("chart"), columns.drawing("columns")])]
+    blocks: Blocks = {"Windows": [chart, columns]}
     if alarms:
         shown = alarms[:MOST_ALARMS] + alarms[MOST_ALARMS:][-1:]
         header = ("window ends at", "group", "columns, the first to blame first")
         cells = [(_end(record), record.group, record.finding) for record in shown]
-        text = (
+        caption = (
             "Shifts are in standard deviations of the column. The offset is the distance from the "
             "value that the columns without a change predict."
         )
-        caption = first_of(len(alarms[:MOST_ALARMS]), len(alarms)).strip()
+        caption += first_of(len(alarms[:MOST_ALARMS]), len(alarms))
         caption += " The last line is the latest alarm." * (len(alarms) > MOST_ALARMS)
-        table = PageTable(header, cells, caption=caption, prose=True)
-        sections.append(Section("Alarms", text, [table]))
+        blocks["Alarms"] = [PageTable(header, cells, caption=caption, prose=True)]
     facts = [
         ("model", " ".join(repr(monitor.estimator).split())),
         ("reference", f"{monitor.n_windows_} windows of {monitor.window} rows"),
         ("outlying windows of the reference", ", ".join(map(str, monitor.outliers_)) or "none"),
         ("stated rate of false alarms", f"{monitor.rate:g}"),
     ]
-    sections.append(Section("Reference", "", [PageTable(("", ""), facts, prose=True)]))
+    blocks["Reference"] = [PageTable(("", ""), facts, prose=True)]
     title = f"Monitor: {len(alarms)} alarms in {len(records)} windows"
-    return title, _lead(monitor, records, alarms), sections
+    return title, _lead(monitor, records, alarms), blocks
 
 
 def _lead(monitor: Monitor, records: Sequence[WindowRecord], alarms: Sequence[WindowRecord]) -> str:

@@ -1,9 +1,9 @@
 """The page about a fitted estimator: its facts, its drawings and its tables."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -15,25 +15,34 @@ from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, StratifiedKFold
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream import __version__, neurons, plotting
-from eigenstream.core.checks import check_number, is_sparse, usual_step
+from eigenstream import __version__, plotting
+from eigenstream.core.checks import check_number, usual_step
 from eigenstream.core.files import replacing
 from eigenstream.core.linalg import Float64s
 from eigenstream.core.types import SECONDS, Array, Estimator, LabelsLike, RowsLike, StreamLike
 from eigenstream.evaluation import PairROC, pair_roc
 from eigenstream.monitor import Monitor
-from eigenstream.prototypes import CompetitiveLearning, SelfOrganizingMap
+from eigenstream.prototypes import SelfOrganizingMap
 from eigenstream.reports import _drawings
-from eigenstream.reports._drawings import HEIGHT, Panel, attribute, column_names, first_of
+from eigenstream.reports._drawings import (
+    HEIGHT,
+    Blocks,
+    Panel,
+    attribute,
+    column_names,
+    first_of,
+)
 from eigenstream.reports._summary import summary, warnings_of
 from eigenstream.reports.base import PageTable, Report, Section
+from eigenstream.rows.chunk import Chunk, joined
 from eigenstream.rows.door import is_stream
 from eigenstream.rows.prepared import prepared, without_steps
 from eigenstream.streams import open_stream
-from eigenstream.subspace import ClassSubspace, PairMetric, estimated_share, pair_risks
+from eigenstream.subspace import ClassSubspace, estimated_share, pair_risks
 from eigenstream.subspace.estimators.base import SubspaceEstimator
 from eigenstream.subspace.estimators.time import TimeEstimator
 from eigenstream.subspace.pairs.decisions import FitsPairs, PairDecisions
+from eigenstream.subspace.sums.block import dense
 
 #: Components and columns in a table, features drawn over time, and classes drawn in the plane.
 MOST_LISTED, MOST_FEATURES, MOST_CLASSES = 12, 8, 12
@@ -55,15 +64,15 @@ MEASURES = {
     "inertia, over all rows of fit": "inertia_",
     "bits per row": "bits_per_vector_",
 }
-#: The sentence below a table of time scales.
+#: The sentences below tables of variances and of time scales.
+CHANCE_OF_COMPONENTS = (
+    "Components of each half of the rows are evaluated on the other half. – marks components that "
+    "are not distinguishable from noise."
+)
 CHANCE = (
     "Time scales on other rows are without the part that the selection of the features explains. A "
     "dash marks features that are not distinguishable from chance."
 )
-#: The classes of neurons, and of estimators with a page.
-NEURONS = tuple(getattr(neurons, name) for name in neurons.__all__)
-PROTOTYPES = CompetitiveLearning, SelfOrganizingMap
-REPORTED = (SubspaceEstimator, PairMetric, *PROTOTYPES, Monitor, *NEURONS)
 
 
 def report(
@@ -120,44 +129,48 @@ def report(
     path = Path(path)
     if path.suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"{path} does not end in .html. A report is an HTML page.")
-    if not isinstance(estimator, REPORTED):
-        name = type(estimator).__name__
-        raise TypeError(f"{name} has no report. Draw weights by eigenstream plot -o figure.png.")
     check_is_fitted(estimator)
     if y is not None and X is None:
         raise ValueError("y labels the rows X, which are missing. Pass X, too.")
     if isinstance(estimator, Monitor) and X is None:
         raise ValueError("X lacks the records of watch(). Use eigenstream watch --report.")
-    dt = dt if dt is None else check_number(dt, "dt", above=0)
+    if dt is not None:
+        check_number(dt, "dt", above=0)
     with replacing(path) as file:  # opened first: an error of the path comes before the work
         if isinstance(estimator, Monitor):
-            title, lead, sections = _drawings.monitor_sections(estimator, X)
+            title, lead, blocks = _drawings.monitor_blocks(estimator, X)
         else:
-            title, lead, sections = _sections(estimator, X, y, shape, dt, unit)
+            title, lead, blocks = _blocks(estimator, X, y, shape, dt, unit)
+        numbers = count()
+        sections = [
+            Section(name, "", [part.block(f"drawing{next(numbers)}") for part in parts])
+            for name, parts in blocks.items()
+        ]
         page = Report(title, lead, sections, [("eigenstream", __version__)], command)
         file.write(page.html())
 
 
-def _sections(
+def _blocks(
     estimator: Estimator,
     X: RowsLike,
     y: LabelsLike,
     shape: tuple[int, int] | None,
     dt: float | None,
     unit: str,
-) -> tuple[str, str, list[Section]]:
-    """Return the title, the first sentences, and drawings by their titles, each with its tables."""
+) -> tuple[str, str, Blocks]:
+    """Return the title, the first sentences, and drawings and tables by the titles of sections."""
+    panels = _drawings.panels_of(estimator, _drawings.checked_shape(shape, estimator))
     leading = leading_rows(prepared(estimator, X), y)
-    step = leading.step(unit) if dt is None else dt
+    step = _step(leading, unit) if dt is None else dt
     held_out = _held_out(estimator, leading)
     lead = summary(estimator, step, unit, held_out, _score(estimator, leading))
-    blocks: dict[str, list[Any]] = {}
+    blocks: Blocks = {}
     if warned := [(text,) for text in warnings_of(estimator)]:
         blocks["Warnings of the fit"] = [PageTable(("",), warned, prose=True)]
     blocks["Data"] = [PageTable(("", ""), _facts(estimator, leading), prose=True)]
-    if leading.sequences:
+    if leading.n:
         blocks["Data"].append(_statistics(estimator, leading))
-    blocks |= _drawings.panels_of(estimator, _drawings.checked_shape(shape, estimator))
+    blocks |= panels
     if y is not None and isinstance(estimator, SelfOrganizingMap):
         classes = estimator.class_map(X, y)
         caption = f"The most frequent class of each unit. Purity: {classes.purity:.1%}."
@@ -167,17 +180,12 @@ def _sections(
         blocks["Spectrum"] += _spectrum(estimator, step, unit)
     if held_out is not None:
         draw = partial(plotting.roc, held_out.curves | {"training pairs": estimator})
-        blocks["Held-out classes"] = [Panel("ROC curve", held_out.sentence, draw)]
-    if leading.sequences and isinstance(estimator, SubspaceEstimator):
+        blocks[f"Held-out {held_out.kind}"] = [Panel("ROC curve", held_out.sentence, draw)]
+    if leading.n and isinstance(estimator, SubspaceEstimator):
         blocks |= _features(estimator, leading)
     if attribute(estimator, "result_.uncertainty") is not None:
         blocks["How sure"] = _error_bars(estimator, step, unit)
-    numbers = count()
-    sections = []
-    for name, parts in blocks.items():
-        drawn = [p.drawing(f"drawing{next(numbers)}") if isinstance(p, Panel) else p for p in parts]
-        sections.append(Section(name, "", drawn))
-    return _title(estimator), lead, [section for section in sections if section.blocks]
+    return _title(estimator), lead, blocks
 
 
 def _title(estimator: Estimator) -> str:
@@ -188,10 +196,10 @@ def _title(estimator: Estimator) -> str:
     return f"{type(estimator).__name__}: {n} {kind}{'s' * (n != 1)} of {width} columns"
 
 
-def _facts(estimator: Estimator, leading: "Leading") -> list[tuple[str, str]]:
+def _facts(estimator: Estimator, leading: Chunk) -> list[tuple[str, str]]:
     """Return the data, the parameters and the quality of an estimator."""
     rows, kind = attribute(estimator, "n_samples_seen_"), "rows"
-    if isinstance(estimator, NEURONS):
+    if rows is None:
         rows, kind = attribute(estimator, "n_steps_"), "rows, in all passes"
     elif isinstance(estimator, FitsPairs):
         kind = "pairs"
@@ -203,14 +211,16 @@ def _facts(estimator: Estimator, leading: "Leading") -> list[tuple[str, str]]:
     )
     sources = source.get("sources", ())
     hidden = source.get("n_sources", 0) - 5
+    with np.printoptions(threshold=3, edgeitems=1):
+        parameters = repr(estimator)
     facts: dict[str, Any] = {
         "learned from": None if rows is None else f"{rows:,} {kind}",
         "skipped, with missing values": attribute(estimator, "n_samples_skipped_"),
         "columns": f"{estimator.n_features_in_:,}{listed}",
         "sources": (", ".join(sources[:5]) + f" and {hidden} more" * (hidden > 0)) or None,
         "sequences": source.get("sequences"),
-        "times of the rows shown": leading.span,
-        "parameters": shorten(repr(estimator), MOST_LETTERS, placeholder=" …"),
+        "times of the rows shown": _span(leading),
+        "parameters": shorten(parameters, MOST_LETTERS, placeholder=" …"),
         "preprocessing": ", ".join(map(repr, steps)) if steps else None,
         "solver": attribute(estimator, "solver_"),
     }
@@ -230,66 +240,57 @@ def _facts(estimator: Estimator, leading: "Leading") -> list[tuple[str, str]]:
 
 def _table(
     first: str,
-    columns: Sequence[tuple[str, Any, str]],
+    columns: dict[str, list[str]],
     caption: str = "",
     names: Sequence[str] | None = None,
 ) -> PageTable:
-    """Return a table from columns: a name, values, and their format. Rows have names or numbers."""
-    total = len(columns[0][1])
-    cells = [
-        [cell_text(value, form) for value in values[:MOST_LISTED]] for _, values, form in columns
-    ]
-    heads = names or list(map(str, range(1, total + 1)))
-    rows = list(zip(heads[:MOST_LISTED], *cells, strict=True))
-    header = (first, *(name for name, *_ in columns))
+    """Return a table from columns of text. Rows have names or numbers."""
+    total = len(next(iter(columns.values())))
+    names = names or list(map(str, range(1, total + 1)))
+    rows = list(zip(names, *columns.values(), strict=True))[:MOST_LISTED]
     caption += first_of(len(rows), total)
-    return PageTable(header, rows, caption=caption, wide=len(columns) > 3)
+    return PageTable((first, *columns), rows, caption=caption, wide=len(columns) > 3)
 
 
-def cell_text(value: Any, form: str) -> str:
-    """Return unchanged text, a number in a format, or a dash for NaN.
+def texts(values: Iterable[float], form: str) -> list[str]:
+    """Return numbers in a format, with a dash for NaN.
 
-    >>> [cell_text(value, ",.4g") for value in (1234.5, np.nan, "5 [4, 6]")]
-    ['1,234', '–', '5 [4, 6]']
+    >>> texts((1234.5, np.nan, np.inf), ",.4g")
+    ['1,234', '–', '∞']
     """
-    if isinstance(value, str):
-        return value
-    return "–" if np.isnan(value) else "∞" if np.isinf(value) else format(value, form)
+    return ["–" if np.isnan(v) else "∞" if np.isinf(v) else format(v, form) for v in values]
 
 
 def _spectrum(estimator: Estimator, dt: float, unit: str) -> list[PageTable]:
     """Return the table of eigenvalues with shares or time scales, and that of modes."""
-    columns: list[tuple[str, Any, str]] = [("eigenvalue", estimator.eigenvalues_, ".5g")]
-    share, modes = (attribute(estimator, key) for key in ("explained_variance_ratio_", "periods_"))
+    columns = {"eigenvalue": texts(estimator.eigenvalues_, ".5g")}
     test, caption = attribute(estimator, "result_.held_out"), ""
-    if share is not None:
-        columns.append(("explained variance", share, ".2%"))
-        columns.append(("cumulative", np.cumsum(share), ".2%"))
+    other_half = "on the other half of the rows"
+    if (share := attribute(estimator, "explained_variance_ratio_")) is not None:
+        columns["explained variance"] = texts(share, ".2%")
+        columns["cumulative"] = texts(np.cumsum(share), ".2%")
         if test is not None:
-            others = np.where(test.chance, np.nan, test.other_half)
-            columns.append(("on the other half of the rows", others, ".5g"))
-            caption = (
-                "Components of each half of the rows are evaluated on the other half. – marks "
-                "components that are not distinguishable from noise."
-            )
+            columns[other_half] = texts(np.where(test.chance, np.nan, test.other_half), ".5g")
+            caption = CHANCE_OF_COMPONENTS
     if share is not None or test is None:
         return [_table("component", columns, caption)]
-    lag, tables = dt * estimator.lag, list[PageTable]()
+    lag, modes, tables = dt * estimator.lag, attribute(estimator, "periods_"), list[PageTable]()
     if modes is None:
         kind, rate = "component", "autocorrelation"
-        rho = attribute(estimator, "result_.autocorrelations")
-        columns.append((f"autocorrelation at lag {estimator.lag}", rho, ".4f"))
+        rho = texts(estimator.result_.autocorrelations, ".4f")
+        columns[f"autocorrelation at lag {estimator.lag}"] = rho
     else:
         kind, rate = "mode", "factor"
-        columns.append(("on the other half of the rows", test.singular_values, ".4f"))
+        columns[other_half] = texts(test.singular_values, ".4f")
         tables.append(_table("component", columns))
-        columns = [(f"factor in {lag:g} {unit}", abs(estimator.propagator_eigenvalues_), ".4f")]
+        factors = texts(abs(estimator.propagator_eigenvalues_), ".4f")
+        time = "a row" if (lag, unit) == (1.0, "rows") else f"{lag:g} {unit}"
+        columns = {f"factor in {time}": factors}
     bars, scales = attribute(estimator, "result_.uncertainty.timescales"), estimator.timescales_
-    texts = [scale_text(k, scales, bars, dt) for k in range(len(scales))]
-    columns.append((f"time scale, {unit}", texts, ""))
-    columns.append((f"on other rows, {unit}", dt * test.timescales, ",.4g"))
+    columns[f"time scale, {unit}"] = [scale_text(k, scales, bars, dt) for k in range(len(scales))]
+    columns[f"on other rows, {unit}"] = texts(dt * test.timescales, ",.4g")
     if modes is not None:
-        columns.append((f"period, {unit}", dt * modes, ",.4g"))
+        columns[f"period, {unit}"] = texts(dt * modes, ",.4g")
     caption = f"The time scale is −{lag:.4g} / log({rate}). {CHANCE}"
     caption += " Brackets are 95 % intervals." * (bars is not None)
     return [*tables, _table(kind, columns, caption)]
@@ -302,7 +303,7 @@ def scale_text(k: int, scales: Float64s, bars: Any, dt: float) -> str:
     >>> scale_text(0, scales[0], None, 2.0), scale_text(0, scales[1], None, 1.0)
     ('100', '–')
     """
-    text = cell_text(dt * scales[k], ",.4g")
+    (text,) = texts([dt * scales[k]], ",.4g")
     if np.isnan(scales[k]) or bars is None or k >= len(bars.low) or not np.isfinite(bars.low[k]):
         return text
     return f"{text} [{dt * bars.low[k]:,.4g}, {dt * bars.high[k]:,.4g}]"
@@ -311,140 +312,110 @@ def scale_text(k: int, scales: Float64s, bars: Any, dt: float) -> str:
 # ---- the first rows ------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Leading:
-    """The first rows of the input of ``fit``, an array for each sequence, with times and labels.
+def leading_rows(X: RowsLike, y: LabelsLike = None) -> Chunk:
+    """Return the first rows of the input of ``fit``, with NaN for missing values.
 
-    Missing values are NaN. All are empty for a stream that can be read only once.
-    """
-
-    sequences: list[Float64s]
-    times: list[Array]
-    labels: Array | None
-
-    @property
-    def rows(self) -> Float64s:
-        """All rows."""
-        return np.concatenate(self.sequences)
-
-    @property
-    def steps(self) -> Array:
-        """The time from each row to the next one of its sequence."""
-        return np.concatenate([np.diff(part) for part in self.times] or [np.zeros(0)])
-
-    def step(self, unit: str) -> float:
-        """Return the usual step of dates in a unit of time, or 1 without dates or such a unit."""
-        dates = self.steps.dtype.kind == "m"
-        step = self._usual / SECONDS[unit] if unit in SECONDS and dates else np.nan
-        return step if np.isfinite(step) else 1.0
-
-    @property
-    def _usual(self) -> float:
-        """The usual step, in seconds for dates."""
-        dates = self.steps.dtype.kind == "m"
-        return usual_step(self.steps / np.timedelta64(1, "s") if dates else self.steps)
-
-    @property
-    def span(self) -> str | None:
-        """The first and the last time, and the usual step, or None without times."""
-        if not len(self.steps):
-            return None
-        first, last, unit = self.times[0][0], self.times[-1][-1], ""
-        if first.dtype.kind == "M":
-            first, last, unit = first.astype("M8[s]"), last.astype("M8[s]"), " s"
-        return f"{first} to {last}, usual step {self._usual:g}{unit}"
-
-
-def leading_rows(X: RowsLike, y: LabelsLike = None) -> Leading:
-    """Return the first rows of the input of ``fit``.
+    There are none for a stream that can be read only once.
 
     >>> leading = leading_rows([np.zeros((3, 2)), np.ones((4, 2))])
-    >>> list(map(len, leading.sequences))
+    >>> list(map(len, leading.sequences()))
     [3, 4]
     """
     stream: StreamLike = X if X is None or is_stream(X) else open_stream(X)
     if stream is None or not stream.rereadable:
-        return Leading([], [], None)
+        return Chunk(np.zeros((0, 0)))
     if not stream.preprocessing.steps:
         stream = stream.keeping_holes()
-    parts, times, labels, starts, total = [], [], [], list[int](), 0
+    parts, total, most = list[Chunk](), 0, MOST_ROWS
     with closing(stream.chunks()) as chunks:
         for chunk in chunks:
-            room = min(MOST_ROWS, MOST_BYTES // (8 * chunk.rows.shape[1])) - total
-            rows = chunk.rows[:room]
-            rows = np.array(rows.toarray() if is_sparse(rows) else rows, np.float64)
-            if chunk.weights is not None:
-                rows[chunk.weights[:room] == 0] = np.nan
-            parts.append(rows)
-            if chunk.new_sequence and total:
-                starts.append(total)
-            if chunk.times is not None:
-                dates = chunk.raw_times is not None and chunk.raw_times.dtype.kind not in "biuf"
-                moments = np.asarray(chunk.times[:room], np.float64)
-                times.append((1e3 * moments).astype("M8[ms]") if dates else moments)
-            if chunk.labels is not None:
-                labels.append(np.asarray(chunk.labels)[:room])
-            total += len(rows)
-            if len(rows) == room:
+            most = min(MOST_ROWS, MOST_BYTES // (8 * chunk.rows.shape[1]))
+            part = chunk[: most - total]
+            rows = np.where((part.each_weight() > 0)[:, None], dense(part.rows), np.nan)
+            rows[~np.isfinite(rows)] = np.nan
+            parts.append(replace(part, rows=rows))
+            total += len(part)
+            if total == most:
                 break
-    sequences, clocks = (np.split(np.concatenate(x), starts) if x else [] for x in (parts, times))
-    own = np.concatenate(labels) if labels else None
-    return Leading(sequences, clocks, own if y is None else np.asarray(y)[:total])
+    leading = joined(parts)
+    return leading if y is None else replace(leading, labels=np.asarray(y)[:total])
 
 
-def _statistics(estimator: Estimator, leading: Leading) -> PageTable:
+def _times(rows: Chunk) -> Array | None:
+    """Return the times of rows, dates as such."""
+    dated = rows.raw_times is not None and rows.raw_times.dtype.kind not in "biuf"
+    return (1e3 * rows.times).astype("M8[ms]") if dated and rows.times is not None else rows.times
+
+
+def _usual_step(rows: Chunk) -> float:
+    """Return the usual time from a row to the next one, in seconds for dates, or NaN."""
+    steps = [np.diff(part.times) for part in rows.sequences() if part.times is not None]
+    return usual_step(np.concatenate([np.zeros(0), *steps]))
+
+
+def _step(rows: Chunk, unit: str) -> float:
+    """Return the usual step of dates in a unit of time, or 1 without dates or such a unit."""
+    times = _times(rows)
+    dated = times is not None and times.dtype.kind == "M"
+    step = _usual_step(rows) / SECONDS[unit] if dated and unit in SECONDS else np.nan
+    return step if np.isfinite(step) else 1.0
+
+
+def _span(rows: Chunk) -> str | None:
+    """Return the first and the last time, and the usual step, or None without times."""
+    times = _times(rows)
+    if times is None or len(times) < 2:
+        return None
+    dated = times.dtype.kind == "M"
+    first, last = times[[0, -1]].astype("M8[s]" if dated else np.float64)
+    return f"{first} to {last}, usual step {_usual_step(rows):g}{' s' * dated}"
+
+
+def _statistics(estimator: Estimator, leading: Chunk) -> PageTable:
     """Return the range, the mean, the deviation and the missing values of columns."""
     rows, names = leading.rows, column_names(estimator)
     if rows.shape[1] != len(names):
         names = [f"x{k}" for k in range(rows.shape[1])]
-    rows = np.where(np.isfinite(rows), rows, np.nan)
+    measures: Any = {"min": np.nanmin, "mean": np.nanmean, "max": np.nanmax, "sd": np.nanstd}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # a column without values
-        columns: list[tuple[str, Any, str]] = [
-            ("min", np.nanmin(rows, axis=0), ".4g"),
-            ("mean", np.nanmean(rows, axis=0), ".4g"),
-            ("max", np.nanmax(rows, axis=0), ".4g"),
-            ("sd", np.nanstd(rows, axis=0), ".4g"),
-        ]
-    columns.append(("missing", np.isnan(rows).mean(axis=0), ".2%"))
+        columns = {key: texts(measure(rows, axis=0), ".4g") for key, measure in measures.items()}
+    columns["missing"] = texts(np.isnan(rows).mean(axis=0), ".2%")
     return _table("column", columns, f"Of the first {len(rows):,} rows.", names)
 
 
-def _features(estimator: Estimator, leading: Leading) -> dict[str, list[Panel]]:
+def _features(estimator: Estimator, leading: Chunk) -> dict[str, list[Panel]]:
     """Return the features over time, and two features against each other."""
-    model, total = without_steps(estimator), len(leading.rows)
-    step = -(-total // MOST_POINTS)
+    step = -(-len(leading) // MOST_POINTS)
+    shown = joined([part[::step] for part in leading.sequences()])
     n = min(len(estimator.get_feature_names_out()), MOST_FEATURES)
+    finite = np.isfinite(shown.rows)
     partly = attribute(estimator, "missing") == "available"
-    curves = []
-    for rows in (part[::step] for part in leading.sequences):
-        finite = np.isfinite(rows)
-        mapped = finite.any(axis=1) if partly else finite.all(axis=1)
-        features = np.full((len(rows), n), np.nan)
-        if mapped.any():
-            with warnings.catch_warnings():  # rows here have no names of columns
-                warnings.simplefilter("ignore")
-                features[mapped] = np.asarray(model.transform(rows[mapped]))[:, :n]
-        curves.append(features)
+    mapped = finite.any(axis=1) if partly else finite.all(axis=1)
+    if not mapped.any():
+        return {}
+    features = np.full((len(shown), n), np.nan)
+    with warnings.catch_warnings():  # rows here have no names of columns
+        warnings.simplefilter("ignore")
+        answers = without_steps(estimator).transform(shown.rows[mapped])
+    features[mapped] = np.asarray(answers)[:, :n]
     panels: dict[str, list[Panel]] = {}
     if isinstance(estimator, TimeEstimator):
-        caption = f"Of the first {total:,} rows. Features have separate scales."
+        curves = replace(shown, rows=features).sequences()
+        caption = f"Of the first {len(leading):,} rows. Features have separate scales."
         caption += " Lines separate sequences." * (len(curves) > 1)
-        times = [part[::step] for part in leading.times] or None
-        draw = partial(plotting.runs, curves, times=times, step=step)
+        times = None if shown.times is None else list(map(_times, curves))
+        rows = [part.rows for part in curves]
+        draw = partial(plotting.runs, rows, times=times, step=step)
         panels["Features over time"] = [Panel("Features", caption, draw, HEIGHT)]
-    points = np.concatenate(curves)
-    shown = np.isfinite(points).all(axis=1)
-    if n > 1 and shown.any():
-        marks, colour = np.linspace(0.0, total, len(points)), "row"
-        if leading.labels is not None and leading.labels.ndim == 1:
-            ends = np.cumsum(list(map(len, leading.sequences)))[:-1]
-            parts = np.split(leading.labels, ends)
-            marks, colour = np.concatenate([part[::step] for part in parts]), "class"
+    if n > 1:
+        marks, colour = np.linspace(0.0, len(leading), len(shown)), "row"
+        if shown.labels is not None and shown.labels.ndim == 1:
+            marks, colour = shown.labels, "class"
             classes, counts = np.unique(marks, return_counts=True)
             if marks.dtype.kind != "f":
-                shown &= np.isin(marks, classes[np.argsort(-counts)[:MOST_CLASSES]])
-        draw = partial(plotting.embedding, points[shown], marks[shown], label=colour)
+                mapped &= np.isin(marks, classes[np.argsort(-counts)[:MOST_CLASSES]])
+        draw = partial(plotting.embedding, features[mapped], marks[mapped], label=colour)
         caption = f"Each point is a row, coloured by its {colour}."
         panels["Two features"] = [Panel("Features 1 and 2", caption, draw)]
     return panels
@@ -453,21 +424,21 @@ def _features(estimator: Estimator, leading: Leading) -> dict[str, list[Panel]]:
 # ---- how sure ------------------------------------------------------------------------------
 
 
-class HeldOutClasses(NamedTuple):
-    """The mean ROC curves of classes that were not learned from, learned and of raw rows."""
+class HeldOut(NamedTuple):
+    """The mean ROC curves of classes or rows that were not learned from, learned and raw."""
 
+    kind: str
     curves: dict[str, PairROC]
     sentence: str
 
 
-def _held_out(estimator: Estimator, leading: Leading) -> HeldOutClasses | None:
+def _held_out(estimator: Estimator, leading: Chunk) -> HeldOut | None:
     """Return the ROC curve of distances between rows of classes that were left out of fits."""
     labels = leading.labels
     if not isinstance(estimator, ClassSubspace) or labels is None or labels.ndim != 1:
         return None
-    rows = leading.rows
-    complete = np.isfinite(rows).all(axis=1)
-    rows, labels = rows[complete], labels[complete]
+    complete = np.isfinite(leading.rows).all(axis=1)
+    rows, labels = leading.rows[complete], labels[complete]
     classes, counts = np.unique(labels, return_counts=True)
     if len(classes) >= 4:
         kind, folds = "classes", GroupKFold(min(FOLDS, len(classes) // 2))
@@ -475,30 +446,30 @@ def _held_out(estimator: Estimator, leading: Leading) -> HeldOutClasses | None:
         kind, folds = "rows", StratifiedKFold(FOLDS, shuffle=True, random_state=0)
     else:
         return None
-    learned, raw = [], []
+    parts: dict[str, list[PairROC]] = {"held out": [], "held out, raw": []}
     with warnings.catch_warnings():  # the fit to all rows has warned
         warnings.simplefilter("ignore")
         for train, test in folds.split(rows, labels, labels):
             model = clone(without_steps(estimator)).fit(rows[train], labels[train])
-            learned.append(pair_roc(model.transform(rows[test]), labels[test]))
-            raw.append(pair_roc(rows[test], labels[test]))
-    curves = {"held out": _mean_curve(learned), "held out, raw": _mean_curve(raw)}
-    areas, (mean, plain) = [curve.area for curve in learned], (c.area for c in curves.values())
+            parts["held out"].append(pair_roc(model.transform(rows[test]), labels[test]))
+            parts["held out, raw"].append(pair_roc(rows[test], labels[test]))
+    curves = {name: _mean_curve(part) for name, part in parts.items()}
+    areas, (mean, plain) = [c.area for c in parts["held out"]], (c.area for c in curves.values())
     sentence = (
         f"On held-out {kind} the ROC area is {mean:.3f} ({min(areas):.3f} to {max(areas):.3f} in "
         f"{len(areas)} folds), and that of raw rows {plain:.3f}."
     )
-    return HeldOutClasses(curves, sentence)
+    return HeldOut(kind, curves, sentence)
 
 
-def _mean_curve(curves: Sequence[PairROC]) -> PairROC:
+def _mean_curve(curves: list[PairROC]) -> PairROC:
     across = np.linspace(0.0, 1.0, 201)
     up = [np.interp(across, c.false_positive_rate, c.true_positive_rate) for c in curves]
     area, mean = float(np.mean([curve.area for curve in curves])), np.mean(up, axis=0)
     return replace(curves[0], area=area, false_positive_rate=across, true_positive_rate=mean)
 
 
-def _score(estimator: Estimator, leading: Leading) -> float | None:
+def _score(estimator: Estimator, leading: Chunk) -> float | None:
     """Return the score of neurons on labelled rows."""
     if attribute(estimator, "loss_curve_") is None or leading.labels is None:
         return None

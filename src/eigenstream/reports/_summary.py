@@ -10,7 +10,7 @@ from sklearn.base import is_classifier
 from eigenstream.core.types import Estimator
 from eigenstream.prototypes import CompetitiveLearning, SelfOrganizingMap
 from eigenstream.reports._drawings import attribute, column_names, units_of_weights
-from eigenstream.subspace import ContrastSubspace, pair_risks
+from eigenstream.subspace import ClassSubspace, ContrastSubspace, pair_risks
 from eigenstream.subspace.estimators.base import SubspaceEstimator
 from eigenstream.subspace.pairs.decisions import PairDecisions
 
@@ -75,10 +75,12 @@ def _of_pairs(estimator: Estimator, held_out: Any) -> Iterator[str]:
         f"It decides {pair_risks(estimator).risk:.1%} of the training pairs wrongly, if same and "
         "different pairs weigh equally."
     )
-    if held_out is None:
+    if held_out is not None:
+        yield held_out.sentence
+    elif isinstance(estimator, ClassSubspace):
         yield "Training pairs overestimate the quality: pass rows and labels to report."
     else:
-        yield held_out.sentence
+        yield "Training pairs overestimate the quality: call score on other pairs."
     yield "Set the threshold for a stated rate of errors by calibrate_threshold, on other pairs."
 
 

@@ -23,6 +23,10 @@ class PageTable:
     prose: bool = False
     kind: str = "table"
 
+    def block(self, name: str) -> "PageTable":
+        """Return the table; only drawings have names."""
+        return self
+
 
 @dataclass(frozen=True)
 class Drawing:
