@@ -32,8 +32,7 @@ def one_line_warnings() -> Iterator[None]:
             print(f"  warning: {message}", file=sys.stderr)
         shown.add(kind)
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(action="always"):
         warnings.showwarning = show  # type: ignore[assignment]
         yield
 

@@ -262,8 +262,8 @@ def cascade(seed: int, n: int) -> tuple[Section, dict[str, Any]]:
         steps[name] = [course.when(values, values[-1] / 2) for values in own]
         if name == "equal":
             overlaps = {f"|R{k + 1}{k + 1}|": (times, values) for k, values in enumerate(own)}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # the model warns of exactly this
+    # The model warns of exactly this.
+    with warnings.catch_warnings(action="ignore", category=UserWarning):
         exact = PrincipalDynamics(STRENGTHS[:2], learning_rate=ETA).solve(
             np.full((2, 2), START), np.eye(2), (200.0, 300.0, 500.0)
         )

@@ -104,8 +104,8 @@ def run(effort: Effort, seeds: int, clock: Clock) -> Outcome:
                         network = RBFNetwork(LANDMARKS[effort], gamma=gamma, random_state=0)
                         options["features"] = network
                     learner = PairSubspace(18, criterion="difference", **options)
-                    with warnings.catch_warnings():
-                        warnings.simplefilter("ignore", UserWarning)  # few positive eigenvalues
+                    # Few positive eigenvalues.
+                    with warnings.catch_warnings(action="ignore", category=UserWarning):
                         features = learner.fit(pairs, signs).transform(rows)
                     clock.advance(1)
                 risk = balanced_risk(features, labels).risk

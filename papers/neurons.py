@@ -428,8 +428,7 @@ def run(effort: Effort, seeds: int, clock: Clock) -> Outcome:
     clock.begin("lessons", len(lessons))
     results: dict[str, Lesson] = {}
     for name, lesson in lessons.items():
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
+        with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
             results[name] = lesson()
         clock.advance(1)
     table = PageTable(

@@ -140,8 +140,8 @@ def run(effort: Effort, seeds: int, clock: Clock) -> Outcome:
             rows = np.concatenate([rendered(random_object(rng), turns) for turns in poses])
             labels = np.repeat(np.arange(n_new), n_angles)
             clock.begin(f"seed {seed}, {motion}", 1)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # few positive eigenvalues
+            # Few positive eigenvalues.
+            with warnings.catch_warnings(action="ignore", category=UserWarning):
                 features = learned(frames, shown, effort, seed)
             for name, function in features.items():
                 after = function(rows)

@@ -54,8 +54,7 @@ def test_calibration_reports_the_rate_for_new_classes(tmp_path):
     X, y = drawn(rng, 60, 6), np.repeat(np.arange(60), 6)
     model = ClassSubspace().fit(X[y < 20], y[y < 20])
     new = y >= 20
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         model.calibrate_threshold(X[new], y[new], false_positive_rate=0.05)
     found = false_positive_interval(model, X[new], y[new])
     assert found.rate == pytest.approx(0.05, abs=1e-3)
@@ -81,8 +80,7 @@ def test_pairs_that_share_rows_are_not_held_out(kind):
         model.score(index[300:], signs[300:])
     inside = (y[index] < 12).all(axis=1)
     model.fit(index[inside], signs[inside])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         model.score(index[inside], signs[inside])  # the training pairs themselves
         apart = (y[index] >= 12).all(axis=1)
         model.calibrate_threshold(index[apart], signs[apart])

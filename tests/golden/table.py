@@ -23,8 +23,7 @@ class Case:
 
     def answer(self) -> list[list[float]]:
         """Return the arrays, flat, with 13 digits."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             found = self.call()
         arrays = found if isinstance(found, tuple) else (found,)
         return [

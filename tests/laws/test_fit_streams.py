@@ -167,8 +167,7 @@ def test_names_of_columns_are_compared(tmp_path):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(X, columns=NAMES)
     pca = StreamPCA(1).fit(open_stream(frame))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         list(pca.transform(open_stream(frame)))
     with pytest.raises(ValueError, match="in another order"):
         pca.transform(open_stream(frame[NAMES[::-1]]))

@@ -139,8 +139,7 @@ def test_a_fit_far_from_least_squares_raises_a_warning_with_the_difference():
     model = AdalineRegressor(learning_rate=0.05, random_state=0)
     with pytest.warns(UserWarning, match=r"explain \d+% less of the variance than least sq"):
         model.fit(rows, targets)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         model.fit(StandardScaler().fit_transform(rows), targets)
         model.set_params(learning_rate="adaptive").fit(rows, targets)
     near = rows[:, :1] + 1e-3 * rows  # no standardisation helps
@@ -159,8 +158,7 @@ def test_units_of_columns_do_not_change_the_default(rule, intercept, seed):
     units, shift = 10.0 ** rng.uniform(-1, 1, 4), intercept * rng.uniform(-1e3, 1e3, 4)
     shift *= rows.std(axis=0)
     named = {"rule": rule, "fit_intercept": intercept, "max_iter": 20, "record_every": 50}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         ours = AdalineRegressor(random_state=0, **named).fit(rows, targets)
         other = AdalineRegressor(random_state=0, **named).fit(units * (rows + shift), targets)
     # Shifts of 1,000 deviations lose three digits, and hundreds of steps a few more.

@@ -110,16 +110,15 @@ def test_large_columns_raise_a_warning_and_standardised_columns_learn():
     rows, labels = load_wine(return_X_y=True)
     with pytest.warns(UserWarning, match="Column 12 of X has a root mean square of 810"):
         raw = MultilayerPerceptron(max_iter=50, random_state=0).fit(rows, labels)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", UserWarning)
+    with warnings.catch_warnings(action="error", category=UserWarning):
         warnings.simplefilter("ignore", ConvergenceWarning)
         scaled = make_pipeline(
             StandardScaler(), MultilayerPerceptron(max_iter=50, random_state=0)
         ).fit(rows, labels)
     assert raw.score(rows, labels) < 0.5
     assert scaled.score(rows, labels) > 0.98
-    with warnings.catch_warnings():  # 20 scaled rows are learned by heart
-        warnings.simplefilter("error", UserWarning)
+    # 20 scaled rows are learned by heart.
+    with warnings.catch_warnings(action="error", category=UserWarning):
         warnings.simplefilter("ignore", ConvergenceWarning)
         MultilayerPerceptronRegressor(random_state=0).fit(*load_linnerud(return_X_y=True))
 

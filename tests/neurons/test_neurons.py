@@ -122,8 +122,7 @@ def test_components_far_from_converged_raise_a_warning():
     exact = PCA(5).fit(raw).components_
     assert abs(network.components_[3] @ exact[3]) < 0.5
     scaled = StandardScaler().fit_transform(raw)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", UserWarning)
+    with warnings.catch_warnings(action="error", category=UserWarning):
         SangerNetwork(5, random_state=0).fit(np.random.default_rng(0).permutation(scaled))
         OjaNeuron(random_state=0).fit(np.random.default_rng(0).standard_normal((2000, 20)))
 

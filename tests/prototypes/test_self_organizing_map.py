@@ -106,8 +106,7 @@ def test_scale_needs_all_rows_and_its_lack_is_reported():
         SelfOrganizingMap(scale=True).partial_fit(rows)
     with pytest.warns(UserWarning, match=r"range from .* Pass scale=True"):
         SelfOrganizingMap((3, 3), max_iter=1).fit(rows * [1.0, 1.0, 1e4])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         SelfOrganizingMap((3, 3), max_iter=1).fit(rows)
         SelfOrganizingMap((3, 3), max_iter=1).fit(load_digits().data)  # rare pixels
         SelfOrganizingMap((3, 3), max_iter=1, scale=True).fit(rows * [1.0, 1.0, 1e4])

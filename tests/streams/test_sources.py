@@ -493,8 +493,7 @@ def test_no_handle_stays(tmp_path, ending):
     def run():
         next(iter(open_stream(path, chunk_rows=1)))
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", ResourceWarning)
+    with warnings.catch_warnings(action="error", category=ResourceWarning):
         run()  # libraries open what they keep
         gc.collect()
         before = sorted(os.listdir("/proc/self/fd"))

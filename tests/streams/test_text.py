@@ -72,8 +72,7 @@ def test_a_first_row_of_numbers_is_a_header_unless_told_otherwise(label, tmp_pat
     assert len(told) == 1
     assert stream.feature_names == ("1", "2")
     np.testing.assert_array_equal(rows_of(stream), DUE[1:])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         assert opened(tmp_path, HEADLESS[label], header=0).feature_names == ("1", "2")
         stream = opened(tmp_path, HEADLESS[label], header=None)
     assert stream.feature_names is None
@@ -188,8 +187,7 @@ def test_units_below_the_names_and_values_that_mean_nothing(tmp_path):
 def test_a_repeated_sentinel_far_from_the_rest_is_named(value, count, scale, column):
     rows = np.random.default_rng(count).uniform(-1, 1, (50, 3)) * scale
     rows[:count, column] = value
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as caught:
         for _ in open_stream(rows, chunk_rows=25):
             pass
     assert len(caught) == (count > 1 and scale < 1e5)

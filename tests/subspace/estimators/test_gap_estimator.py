@@ -136,8 +136,7 @@ def test_gaps_that_take_most_of_the_information_are_a_warning(monkeypatch):
     with pytest.warns(UserWarning, match=r"take \d\d % of the information"):
         clone(model).fit(many)
     few = np.where(rng.random(rows.shape) < 0.02, np.nan, rows)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         clone(model).set_params(n_components=1).fit(rows)
         clone(model).set_params(n_components=1).fit(few)
     monkeypatch.setattr("eigenstream.subspace.sums.completion.MOST_STEPS", 2)
@@ -152,8 +151,7 @@ def test_a_column_that_is_mostly_missing_converges():
     rows = sources @ rng.normal(size=(6, 6)) + 0.02 * rng.normal(size=(3000, 6))
     rows[rows[:, 1] < np.quantile(rows[:, 1], 0.8), 2] = np.nan
     rows[rng.random(len(rows)) < 0.1, 4] = np.nan
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         SlowSubspace(2, missing="available").fit(rows)
 
 

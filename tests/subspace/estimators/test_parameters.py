@@ -142,8 +142,7 @@ def test_a_grid_search_warns_once_about_the_same_fault():
     grid = {"alpha": [0.3, 0.4], "n_components": [2, 3]}
     search = GridSearchCV(SlowSubspace(), grid, cv=TimeSeriesSplit(3), refit=False)
     for _ in range(2):
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with warnings.catch_warnings(record=True, action="always") as caught:
             search.fit(rows)
         messages = [str(one.message) for one in caught]
         assert len(messages) == len(set(messages))

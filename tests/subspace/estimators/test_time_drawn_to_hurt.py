@@ -60,8 +60,7 @@ def test_an_alpha_about_zero_is_right_or_told(far):
         rows = rows.astype(np.float64)
         away = np.random.default_rng(seed).standard_normal(rows.shape[1])
         rows = rows + far * rows.std(axis=0) * away
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with warnings.catch_warnings(record=True, action="always") as caught:
             found = SlowSubspace(d, center=False).fit(rows).alpha_
         told = any("below rounding error" in str(one.message) for one in caught)
         assert told or found == pytest.approx(least_alpha(rows, d, center=False), rel=0.01), seed

@@ -19,8 +19,7 @@ def stream(n=3000, width=32, seed=0):
 
 def warned(model, rows):
     """Return the warnings of a fit."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as caught:
         model.fit(rows)
     return " ".join(str(one.message) for one in caught)
 

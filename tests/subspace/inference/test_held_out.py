@@ -48,8 +48,7 @@ def test_a_lag_much_too_long_is_chance():
     "model", [SlowSubspace(1), SlowSubspace(1, criterion="ratio"), DynamicSubspace(1)], ids=repr
 )
 def test_a_clear_feature_gives_no_warning(model):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         assert 15 < model.fit(one_slow(5000)).timescales_[0] < 25
     test = model.result_.held_out
     assert test.in_sample[0] >= test.corrected[0] > 0.94
@@ -195,14 +194,12 @@ def test_features_of_each_half_are_evaluated_one_at_a_time(params, width):
 
 def test_a_late_reading_warns_once():
     rows = np.random.default_rng(0).standard_normal((3000, 140))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         model = SlowSubspace(2).fit(rows)
         model.transform(rows)
     with pytest.warns(UserWarning, match="not distinguishable"):
         assert np.isnan(model.timescales_).all()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         assert np.isnan(model.timescales_).all()
 
 

@@ -146,8 +146,7 @@ def test_few_like_pairs_among_many_others(copies):
     signs = np.repeat([1, -1], [8 * copies, 60_000])
     apart = np.concatenate([np.repeat(apart[:8], copies, axis=0), apart[8:]])
     pairs = np.stack([apart, np.zeros_like(apart)], axis=1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         found = PairMetric(norm=2.0, margin=0.15, max_iter=30).fit(pairs, signs)
     bound = risk_bound(found)
     truth, error = true_risk(found, rng, (np.ones(30), np.ones(30)), 0.5)

@@ -84,8 +84,7 @@ def test_column_names_of_the_preprocessor_are_remembered():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(ROWS, columns=list("vwxyz"))
     for learner in (PairSubspace(2, criterion="difference", eta=1.0), PairMetric()):
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
+        with warnings.catch_warnings(action="error"):
             warnings.filterwarnings("ignore", message="PairMetric stopped")
             learner.set_params(preprocessor=frame).fit(INDEX, SIGNS)
             assert learner.feature_names_in_.tolist() == list("vwxyz")

@@ -186,8 +186,7 @@ def test_degenerate_rows(name, learner):
     data = (rows, np.arange(len(rows)) % 2) if isinstance(learner, ClassSubspace) else (rows,)
     if name == "two rows" and isinstance(learner, ClassSubspace):
         data = (rows[[0, 0, 1, 1]], [0, 0, 1, 1])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         found = clone(learner).set_params(solver="sketch").fit(*data)
         dense = clone(learner).set_params(solver="dense").fit(*data)
     V = found.components_

@@ -74,8 +74,7 @@ def test_an_estimate_equals_its_formula():
 def test_tol_adds_passes_until_the_estimate_holds():
     rows = slow_rows(2000)
     assert estimated_share(sketch().fit(rows)) < 0.98
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         model = sketch(tol=0.02).fit(rows)
     assert estimated_share(model) >= 0.98
 

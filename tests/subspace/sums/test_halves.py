@@ -139,6 +139,5 @@ def test_a_large_fit_has_no_halves(monkeypatch):
     assert model._learner.halves is None
     assert np.isnan(model.result_.held_out.other_half).all()
     noise = np.random.default_rng(0).standard_normal((300, 20))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         assert np.isnan(SlowSubspace(2).fit(noise).timescales_).all()

@@ -22,8 +22,7 @@ NAMES = ["a", "b", "c", "sensor_id"]
 
 
 def messages(call):
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as caught:
         call()
     said = [str(one.message) for one in caught]
     return [one for one in said if one.startswith("Column")]

@@ -21,8 +21,7 @@ MESSAGE = r"row\(s\) (.*) of huge size turn the subspace by (\d+) degrees"
 
 def warned(rows, model=None, blocks=None):
     """Return the rows and the angle of each warning."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as caught:
         (model or SlowSubspace(2)).fit(rows, blocks=blocks)
     found = [re.match(MESSAGE, str(one.message)) for one in caught]
     return [(list(map(int, one[1].split(", "))), int(one[2])) for one in found if one]

@@ -44,8 +44,7 @@ def explained(model):
 def test_the_variance_about_each_mean_finds_the_sources():
     with pytest.warns(UserWarning, match=r"variance between sequences is 6\.6 times"):
         one_mean = SlowSubspace(2, criterion="ratio").fit(RUNS)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         own_means = SlowSubspace(2, criterion="ratio", center="sequences").fit(RUNS)
     assert explained(own_means) > 0.85
     assert explained(own_means) > explained(one_mean) + 0.2
@@ -85,8 +84,7 @@ def test_one_mean_is_kept_by_default_and_cannot_change_later():
         StreamPCA(2).partial_fit(RUNS[0]).set_params(center="sequences").partial_fit(RUNS[1])
     with pytest.raises(ValueError, match="center='sequences' is not supported by solver='krylov'"):
         StreamPCA(2, center="sequences", solver="krylov").fit(RUNS)
-    with warnings.catch_warnings():  # runs of one mean
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):  # runs of one mean
         StreamPCA(2).fit(runs_with_offsets(5, 0.1)[0])
 
 

@@ -47,8 +47,7 @@ def sequences(words, values):
 
 
 def messages(call):
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as caught:
         model = call()
     return model, [str(each.message) for each in caught]
 
