@@ -2,7 +2,6 @@
 
 import re
 import signal
-import subprocess
 import sys
 
 import pytest
@@ -39,48 +38,6 @@ def test_version_and_help():
         assert "demo" in result.stdout
 
 
-#: A demo that is asked to end in the middle; a compiler makes the exception one of its own.
-ENDS = """
-import os, signal, sys, time
-from eigenstream import cli
-from eigenstream import demo
-
-name, how = sys.argv[1:]
-sys.argv = ["eigenstream", "demo", "--out", "page.html"]
-# Under nohup, or in the background, it would start with the signal ignored.
-signal.signal(getattr(signal, name), signal.SIG_DFL)
-
-def run(*_):
-    try:
-        os.kill(os.getpid(), getattr(signal, name))
-        time.sleep(60)
-    except SystemExit:
-        if how == "compiling":
-            raise RuntimeError("no compiled object yet") from None
-        raise
-
-demo.run = run
-cli.main()
-"""
-
-
-@pytest.mark.parametrize(("name", "how"), [("SIGTERM", "compiling")])
-@pytest.mark.slow
-def test_asked_to_end_it_leaves_nothing(name, how, tmp_path):
-    if not hasattr(signal, name):
-        pytest.skip("no such signal here")
-    run = subprocess.run(
-        [sys.executable, "-c", ENDS, name, how],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=100,
-    )
-    number = getattr(signal, name)
-    assert (run.returncode, run.stdout, run.stderr) == (128 + number, "", "")
-    assert list(tmp_path.iterdir()) == []
-
-
 @pytest.mark.parametrize("words", COMMANDS)
 def test_help_of_every_command_has_an_example_of_options_that_it_has(words):
     command = COMMANDS[words]
@@ -104,15 +61,39 @@ def test_warmup_says_whether_it_compiled():
     )
 
 
-def test_an_unexpected_error_is_one_line_and_exit_code_2(tmp_path, monkeypatch, capsys):
-    """Exit code 1 is an alarm of ``watch``."""
+@pytest.fixture
+def exported(tmp_path, monkeypatch):
+    """Return a function that exports a model that another function loads, and the exit code."""
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     monkeypatch.setattr(
         sys, "argv", ["eigenstream", "export", "m.eigs", "-o", str(tmp_path / "x.npy")]
     )
-    monkeypatch.setattr("eigenstream.load", lambda path: {}["x"])
-    monkeypatch.setattr(signal, "signal", lambda *_: None)
-    with pytest.raises(SystemExit) as end:
-        cli.main()
-    assert end.value.code == 2
+
+    def run(load):
+        monkeypatch.setattr("eigenstream.load", load)
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        return end.value.code
+
+    yield run
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_signal_that_a_compiler_turns_into_another_error_ends_a_command(exported, capsys):
+    def interrupted(path):
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        except SystemExit:
+            raise RuntimeError("no compiled object yet") from None
+
+    assert exported(interrupted) == 128 + signal.SIGTERM
+    assert capsys.readouterr() == ("", "")
+
+
+def test_an_unexpected_error_is_one_line_and_exit_code_2(exported, capsys):
+    """Exit code 1 is an alarm of ``watch``."""
+    assert exported(lambda path: {}["x"]) == 2
     told = r"eigenstream: unexpected KeyError: 'x' \(test_cli.py, line \d+\)\. Please report it\.\n"
     assert re.fullmatch(told, capsys.readouterr().err)

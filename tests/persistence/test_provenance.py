@@ -8,25 +8,18 @@ from eigenstream import (
     CompetitiveLearning,
     Perceptron,
     Sketch,
-    SlowSubspace,
     StreamPCA,
     open_stream,
 )
 from eigenstream.persistence import Interrupted, describe, load, save
 from eigenstream.streams import (
-    Differences,
     LagEmbedding,
-    Preprocessing,
-    QuadraticExpansion,
     Standardize,
     UnitNorm,
 )
 from stopping import Stopping
 
 ROWS = np.random.default_rng(0).standard_normal((300, 3)).cumsum(axis=0)
-
-
-STEPS = Standardize(), UnitNorm(), LagEmbedding(2), QuadraticExpansion(), Differences()
 
 
 @pytest.fixture
@@ -36,19 +29,6 @@ def folder(tmp_path):
         body = "\n".join(",".join(map(str, row)) for row in ROWS[150 * k : 150 * (k + 1)])
         (tmp_path / f"run{k}.csv").write_text(head + body + "\n")
     return tmp_path
-
-
-@pytest.mark.parametrize("steps", [(step,) for step in STEPS] + [STEPS], ids=repr)
-def test_steps_are_saved_with_the_model(steps, folder):
-    model = SlowSubspace(1).fit(open_stream(f"{folder}/run*.csv").through(*steps))
-    save(model, folder / "model.eigs")
-    again = load(folder / "model.eigs")
-    assert isinstance(again.preprocessing_, Preprocessing)
-    assert repr(again.preprocessing_) == f"Preprocessing([{', '.join(map(repr, steps))}])"
-    other = ROWS[::-1].copy()
-    expected = model.transform(other)
-    found = again.transform(open_stream(other, chunk_rows=17).prepared(again))
-    np.testing.assert_allclose(np.concatenate([c.rows for c in found]), expected, atol=1e-12)
 
 
 def test_what_a_file_says_about_its_origin(folder):

@@ -7,9 +7,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from scipy.spatial.distance import pdist, squareform
 
-from eigenstream import ClassSubspace, PairSubspace, load, sample_pairs, save
-from eigenstream.evaluation.base import roc_area
-from eigenstream.streams import open_stream
+from eigenstream import ClassSubspace, PairSubspace, sample_pairs
 from eigenstream.subspace.pairs.discriminants import Axes, Scatters
 from eigenstream.subspace.pairs.family import Ratios
 from tests.subspace.pairs.test_discriminants import classes, covariances, metric_of
@@ -105,35 +103,6 @@ def test_held_out_classes_select_the_kind_of_distance():
     assert not ClassSubspace().fit(X, y).result_.normalize
     tasks = np.arange(160) % 2
     assert not ClassSubspace().fit(*directions(), groups=tasks).result_.normalize
-
-
-@pytest.mark.parametrize("kind", ["labels", "pairs"])
-def test_every_way_of_learning_gives_the_same_cosines(tmp_path, kind):
-    X, y = directions(per_class=6)
-    own, data, labels = ClassSubspace, X, y
-    if kind == "pairs":
-        index, labels = sample_pairs(y, 900, random_state=0)
-        own, data = PairSubspace, X[index]
-    whole = own().fit(data, labels)
-    assert whole.result_.normalize
-    stream = open_stream(data.reshape(len(data), -1)).with_labels(labels)
-    half = own().partial_fit(data[::2], labels[::2])
-    save(half, tmp_path / "half.eigs")
-    rest = data[1::2], labels[1::2]
-    parts = load(tmp_path / "half.eigs").partial_fit(*rest)
-    save(whole, tmp_path / "whole.eigs")
-    others = own().fit(stream), parts, half.merge(own().partial_fit(*rest))
-    for model in (*others, load(tmp_path / "whole.eigs")):
-        np.testing.assert_allclose(
-            pdist(model.transform(X)), pdist(whole.transform(X)), rtol=1e-6, atol=1e-9
-        )
-        assert model.threshold_ == pytest.approx(whole.threshold_, rel=1e-6)
-    if kind == "labels":  # the counted training pairs are those of transform
-        assert roc_area(whole._counts()) == pytest.approx(whole.score(X, y), abs=1e-9)
-    euclidean = whole.solved_with(normalize=False)
-    np.testing.assert_allclose(
-        pdist(euclidean.transform(X)), pdist(own(normalize=False).fit(data, labels).transform(X))
-    )
 
 
 def test_few_rows_keep_directions_that_they_do_not_span():

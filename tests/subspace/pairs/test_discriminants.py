@@ -10,6 +10,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from eigenstream import ClassSubspace, Kernel, PairSubspace, load, sample_pairs, save
 from eigenstream.evaluation import pair_roc
+from eigenstream.evaluation.base import roc_area
 from eigenstream.streams import open_stream
 from eigenstream.subspace.pairs.held_out import sampled_pairs
 
@@ -108,7 +109,7 @@ def test_fewer_rows_than_features_are_solved_in_their_span():
 
 @pytest.mark.parametrize("kind", ["labels", "pairs"])
 def test_every_way_of_reading_selects_alike(tmp_path, kind):
-    X, y = classes(seed=3)
+    X, labels = X, y = classes(seed=3)
     if kind == "pairs":
         index, y = sample_pairs(y, 900, random_state=0)
         data, own = X[index], PairSubspace
@@ -117,6 +118,7 @@ def test_every_way_of_reading_selects_alike(tmp_path, kind):
         data, own = X, ClassSubspace
         stream = open_stream(X).with_labels(y)
     whole = own().fit(data, y)
+    assert whole.result_.normalize
     order = np.random.default_rng(0).permutation(len(data))
     parts = own()
     for some in np.array_split(order, 5):
@@ -125,18 +127,23 @@ def test_every_way_of_reading_selects_alike(tmp_path, kind):
     save(half, tmp_path / "half.eigs")
     resumed = load(tmp_path / "half.eigs").partial_fit(data[1::2], y[1::2])
     merged = half.merge(own().partial_fit(data[1::2], y[1::2]))
-    for model in (parts, resumed, merged, own().fit(stream)):
+    save(whole, tmp_path / "whole.eigs")
+    loaded = load(tmp_path / "whole.eigs")
+    for model in (parts, resumed, merged, own().fit(stream), loaded):
         assert member(model) == member(whole)
         np.testing.assert_allclose(
             pdist(model.transform(X)), pdist(whole.transform(X)), rtol=1e-6, atol=1e-9
         )
-    save(whole, tmp_path / "whole.eigs")
-    np.testing.assert_array_equal(
-        load(tmp_path / "whole.eigs").result_.selection.losses, whole.result_.selection.losses
-    )
+        assert model.threshold_ == pytest.approx(whole.threshold_, rel=1e-6)
+    losses = (model.result_.selection.losses for model in (loaded, whole))
+    np.testing.assert_array_equal(*losses)
+    if kind == "labels":  # the counted training pairs are those of transform
+        assert roc_area(whole._counts()) == pytest.approx(whole.score(X, labels), abs=1e-9)
+    euclidean, expected = whole.solved_with(normalize=False), own(normalize=False).fit(data, y)
+    np.testing.assert_allclose(pdist(euclidean.transform(X)), pdist(expected.transform(X)))
     fewer = whole.solved_with(n_components=2)
     assert fewer.result_.mixing == 0.0
-    assert fewer.components_.shape == (2, 20)
+    assert fewer.components_.shape == (2, X.shape[1])
 
 
 def test_tasks_count_alike():

@@ -1,7 +1,5 @@
 """scikit-learn's own checks for what learns from labels; pair-shaped ones for what does not."""
 
-from itertools import product
-
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist, pdist
@@ -21,7 +19,6 @@ from eigenstream import (
     ThresholdClassifier,
     sample_pairs,
 )
-from eigenstream.evaluation import one_shot_error
 from eigenstream.subspace import pair_risks
 
 pytestmark = pytest.mark.filterwarnings("ignore:n_components")
@@ -139,18 +136,6 @@ class TestOneShot:
         names = np.array(["a", "b", "c"], object)
         said = ThresholdClassifier(undecided="none of them").fit(numbers[0], names)
         assert said.predict([[1.0], [8.0]]).tolist() == ["none of them", "c"]
-
-    def test_error_of_one_choice_is_among_all_choices(self):
-        """Enumerating all choices of the examples gives the exact one-shot error."""
-        rng = np.random.default_rng(100)
-        rows = rng.standard_normal((9, 2)) + 2 * np.repeat(np.eye(3)[:, :2], 3, axis=0)
-        labels = np.repeat([0, 1, 2], 3)
-        errors = []
-        for choice in product(range(3), range(3, 6), range(6, 9)):
-            rest = np.setdiff1d(np.arange(9), choice)
-            model = ThresholdClassifier().fit(rows[list(choice)], labels[list(choice)])
-            errors.append((model.predict(rows[rest]) != labels[rest]).mean())
-        assert np.mean(errors) == pytest.approx(one_shot_error(rows, labels), abs=1e-12)
 
 
 def test_a_fold_of_one_class_is_scored_against_learned_rows():

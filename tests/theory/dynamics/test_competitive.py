@@ -6,7 +6,7 @@ from scipy.integrate import quad
 from scipy.special import ndtr
 
 from eigenstream.theory import CompetitiveDynamics
-from simulated import students_with
+from simulated import shares, students_with
 
 #: Of the largest of a few hundred standard normals: passed by chance once in ten thousand.
 SIGMAS = 5.0
@@ -67,15 +67,7 @@ def test_the_drift_is_the_average_of_the_rule(K, M, softness, neighborhood):
     y = centres[cluster] + sd * rng.standard_normal((m, M))
     x = y @ R.T + sd * rng.standard_normal((m, K)) @ np.linalg.cholesky(Q - R @ R.T).T
     h = x - np.diag(Q) / 2
-    if np.ndim(neighborhood) == 2:
-        p = np.take(np.transpose(neighborhood), h.argmax(axis=1), axis=0)
-    elif np.ndim(neighborhood) == 1:
-        p = np.take(neighborhood, np.argsort(np.argsort(-h, axis=1), axis=1))
-    elif softness is None:
-        p = (h == h.max(axis=1, keepdims=True)).astype(float)
-    else:
-        p = np.exp(softness * (h - h.max(axis=1, keepdims=True)))
-        p /= p.sum(axis=1, keepdims=True)
+    p = shares(model, h)
     moved = eta * p[:, :, None] * (y[:, None, :] - R)
     pull = p[:, None, :] * (x[:, :, None] - Q)
     noise = (sd**2)[:, :, None] * p[:, :, None] * p[:, None, :]

@@ -1,4 +1,4 @@
-"""The chain is the rule on vectors; the equations are its limit; the library's network obeys both.
+"""The chain is the rule on vectors, and the equations are its limit.
 
 Means are compared within SIGMAS standard errors: of the few hundred numbers of a test, Student's t
 with some twenty runs passes 5.5 by chance about once in a hundred tests with other seeds. Between
@@ -9,10 +9,9 @@ is half a standard error at N = 20000, where the two are compared.
 import numpy as np
 import pytest
 
-from eigenstream import SangerNetwork
 from eigenstream.schedules import Constant, Power
 from eigenstream.theory import Annealing, CompetitiveDynamics, PrincipalDynamics
-from simulated import students_with
+from simulated import shares, students_with
 
 SIGMAS, BIAS = 5.5, 15.0
 
@@ -39,7 +38,7 @@ def assert_follows(model, R, Q, times, *, n_features, runs, seed=0):
 def competitive_vectors(model, R, Q, times, N, runs, seed=1):
     """The rule itself on vectors of N entries, all runs at once."""
     rng = np.random.default_rng(seed)
-    K, M = R.shape
+    M = R.shape[1]
     B = np.eye(M, N)
     J = np.array([students_with(R, Q, B, random_state=rng) for _ in range(runs)])
     kept = []
@@ -48,14 +47,7 @@ def competitive_vectors(model, R, Q, times, N, runs, seed=1):
         rows = np.sqrt(model.variances[cluster])[:, None] * rng.standard_normal((runs, N))
         rows[:, :M] += model.centres[cluster]
         fields = np.einsum("rkn,rn->rk", J, rows) - np.einsum("rkn,rkn->rk", J, J) / 2
-        if model.neighborhood is not None and model.neighborhood.ndim == 1:
-            p = model.neighborhood[np.argsort(np.argsort(-fields, axis=1), axis=1)]
-        elif model.softness is None:
-            shares = np.eye(K) if model.neighborhood is None else model.neighborhood
-            p = shares.T[fields.argmax(axis=1)]
-        else:
-            p = np.exp(model.softness * (fields - fields.max(axis=1, keepdims=True)))
-            p /= p.sum(axis=1, keepdims=True)
+        p = shares(model, fields)
         J += (model.learning_rate / N * p)[:, :, None] * (rows[:, None, :] - J)
         if step + 1 in np.rint(np.array(times) * N):
             kept.append((J[:, :, :M].copy(), J @ J.transpose(0, 2, 1)))
@@ -139,29 +131,6 @@ THREE = np.array([[0.2, 0.0, 0.1], [0.0, 0.3, 0.0], [-0.1, 0.0, 0.2]])
 )
 def test_the_chain_follows_the_equations(model, R, Q):
     assert_follows(model, R, Q, [1.0, 3.0, 8.0], n_features=20_000, runs=8)
-
-
-def test_the_librarys_network_obeys_the_chain_and_the_equations():
-    """SangerNetwork, by its own engine, on the paper's model."""
-    N, runs, times = 500, 10, np.array([2.0, 5.0])
-    rates, R = np.array([1.0, 0.6]), R2
-    model = PrincipalDynamics([1.0, 0.6], learning_rate=rates)
-    course, B = model.solve(R, UNIT, times), np.eye(2, N)
-    kept = np.empty((runs, len(times), 2, 2))
-    for run in range(runs):
-        rng = np.random.default_rng(run)
-        network = SangerNetwork(
-            2, normalize=True, center=False, unit_rates=rates, learning_rate=Constant(1 / N),
-            init=students_with(R, UNIT, B, random_state=rng),
-        )  # fmt: skip
-        for at, steps in enumerate(np.diff(times, prepend=0.0) * N):
-            rows = rng.standard_normal((round(steps), N))
-            rows[:, :2] *= 1 + model.strengths
-            network.partial_fit(rows)
-            kept[run, at] = network.components_ @ B.T
-    # The chain of the same N leaves no bias to allow for; the equations do.
-    assert_means_agree(kept, model.simulate(R, UNIT, times, n_features=N, runs=4 * runs).R)
-    assert_means_agree(kept, course.R, allowed=BIAS / N, error=True)
 
 
 def test_annealing():
