@@ -32,25 +32,19 @@ def blobs(n=120, seed=0, spread=3.0):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("passes", [1, 7])
-def test_equals_the_rule_and_scikit_learn(passes):
+@pytest.mark.parametrize("weighted", [False, True])
+def test_equals_the_rule_and_scikit_learn(passes, weighted):
     rows, labels = blobs()
-    w, mistakes = twin(rows, 2 * labels - 1, passes)
-    ours = Perceptron(max_iter=passes, shuffle=False).fit(rows, labels)
-    theirs = TheirPerceptron(max_iter=passes, shuffle=False, tol=None).fit(rows, labels)
+    weights = np.random.default_rng(0).integers(1, 4, len(rows)).astype(float)
+    given = {"sample_weight": weights} if weighted else {}
+    w, mistakes = twin(rows, 2 * labels - 1, passes, weights if weighted else None)
+    ours = Perceptron(max_iter=passes, shuffle=False).fit(rows, labels, **given)
+    theirs = TheirPerceptron(max_iter=passes, shuffle=False, tol=None).fit(rows, labels, **given)
     np.testing.assert_array_equal(np.append(ours.coef_, ours.intercept_), w)
     np.testing.assert_array_equal(ours.coef_, theirs.coef_)
     np.testing.assert_array_equal(ours.intercept_, theirs.intercept_)
     assert ours.n_mistakes_.tolist() == [mistakes]
     assert ours.n_steps_ == passes * len(rows)
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_sample_weights_equal_the_rule():
-    rows, labels = blobs()
-    weights = np.random.default_rng(0).integers(1, 4, len(rows)).astype(float)
-    w, _ = twin(rows, 2 * labels - 1, 5, weights)
-    ours = Perceptron(max_iter=5, shuffle=False).fit(rows, labels, weights)
-    np.testing.assert_array_equal(ours._units.weights[0], w)
 
 
 @pytest.mark.parametrize("seed", range(5))

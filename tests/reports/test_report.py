@@ -213,17 +213,6 @@ def test_the_ten_largest_weights_in_deviations_by_name(tmp_path):
     assert f"mostly of s{order[0, 0]}, s{order[0, 1]} and s{order[0, 2]}, has" in text
 
 
-def test_dates_and_their_step_are_on_the_page(tmp_path):
-    dates = np.datetime64("2024-03-01") + np.timedelta64(1, "D") * np.arange(300)
-    frame = pd.DataFrame(ROWS).assign(time=dates.astype(str))
-    frame.to_csv(tmp_path / "rows.csv", index=False)
-    stream = open_stream(tmp_path / "rows.csv", time="time")
-    report(SlowSubspace(2).fit(stream), tmp_path / "page.html", stream)
-    text = Words((tmp_path / "page.html").read_text()).text
-    assert "2024-03-01T00:00:00 to 2024-12-25T00:00:00, usual step 86400 s" in text
-    assert "2024-05" in text  # a tick of the features over time
-
-
 def test_the_page_repeats_the_doubts_of_the_fit(tmp_path):
     noise = np.random.default_rng(0).standard_normal((2000, 5))
     noise[100, :2] = 1e3
@@ -275,15 +264,17 @@ def test_the_first_sentences_are_true(tmp_path):
     assert lead(StreamPCA(2).fit(X), page, X).count(".") > 2
 
 
-def test_dates_give_the_step_of_a_unit(tmp_path):
+def test_dates_and_their_step_are_on_the_page_and_give_that_of_a_unit(tmp_path):
     dates = np.datetime64("2024-03-01") + np.timedelta64(30, "m") * np.arange(300)
     pd.DataFrame(ROWS).assign(time=dates.astype(str)).to_csv(tmp_path / "rows.csv", index=False)
-    stream = open_stream(tmp_path / "rows.csv", time="time")
+    stream, page = open_stream(tmp_path / "rows.csv", time="time"), tmp_path / "page.html"
     slow = SlowSubspace(2).fit(stream)
-    text = lead(slow, tmp_path / "page.html", stream, unit="h")
-    assert f"a time scale of {slow.timescales_[0] / 2:.3g} h at lag 1" in text
-    text = lead(slow, tmp_path / "page.html", stream, unit="h", dt=1.0)
-    assert f"a time scale of {slow.timescales_[0]:.3g} h at lag 1" in text
+    for options, scale in (({}, slow.timescales_[0] / 2), ({"dt": 1.0}, slow.timescales_[0])):
+        text = lead(slow, page, stream, unit="h", **options)
+        assert f"a time scale of {scale:.3g} h at lag 1" in text
+    text = Words(page.read_text()).text
+    assert "2024-03-01T00:00:00 to 2024-03-07T05:30:00, usual step 1800 s" in text
+    assert "03-05" in text  # a tick of the features over time
 
 
 def test_the_first_rows_are_read_in_any_chunks_and_only_once_if_they_can():

@@ -35,7 +35,6 @@ MODELS = {
     "oja": lambda: OjaNeuron(random_state=0),
     "sanger": lambda: SangerNetwork(2, random_state=0),
 }
-every_model = pytest.mark.parametrize("make", MODELS.values(), ids=list(MODELS))
 
 
 @pytest.fixture(autouse=True)
@@ -106,7 +105,7 @@ def test_a_fit_beside_steps_is_not_lost():
         assert model.n_samples_seen_ >= 1200
 
 
-@every_model
+@pytest.mark.parametrize("make", MODELS.values(), ids=list(MODELS))
 def test_steps_of_several_threads_all_count(make):
     model = make().partial_fit(PARTS[0])
     run(*(lambda k=k: grow(model, PARTS[k::4]) for k in range(4)))
@@ -165,25 +164,6 @@ def code_of_child(model):
         time.sleep(0.005)
     os.kill(child, signal.SIGKILL)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-
-
-def state_of(model):
-    return model.prototypes_.copy() if hasattr(model, "prototypes_") else model.transform(ROWS[:20])
-
-
-@every_model
-@pytest.mark.parametrize("learns", ["model", "copy"])
-def test_a_copy_shares_nothing_that_is_learned(make, learns):
-    model = make().partial_fit(PARTS[0])
-    copied = copy(model)
-    grown, other = (model, copied) if learns == "model" else (copied, model)
-    before = state_of(other)
-    grow(grown, [3.0 * part for part in PARTS[1:4]])
-    np.testing.assert_array_equal(state_of(other), before)
-    again = make()
-    for part in (PARTS[0], *(3.0 * part for part in PARTS[1:4])):
-        again.partial_fit(part)
-    np.testing.assert_allclose(state_of(grown), state_of(again), rtol=1e-9, atol=1e-12)
 
 
 def test_a_copy_of_collected_prototypes_shares_no_rows():

@@ -79,16 +79,6 @@ def test_a_first_row_of_numbers_is_a_header_unless_told_otherwise(label, tmp_pat
     np.testing.assert_array_equal(rows_of(stream), DUE)
 
 
-def test_blanks_far_on_and_the_row_of_an_error(tmp_path):
-    lines = "".join(f"{k:8d} {2 * k:9d}\n" for k in range(200_000))
-    stream = opened(tmp_path, "# k  twice\n" + lines, "x.txt")
-    assert stream.feature_names == ("k", "twice")
-    np.testing.assert_array_equal(rows_of(stream)[:, 1], 2.0 * np.arange(200_000))
-    stream = opened(tmp_path, "# k  twice\n" + lines + "5 x\n", "x.txt")
-    with pytest.raises(ValueError, match=r"'x' in row 200000 \(line 200002\) of column 'twice'"):
-        list(stream)
-
-
 @given(
     widths=st.lists(st.lists(st.integers(1, 9), min_size=2, max_size=2), min_size=1, max_size=30),
     size=st.integers(1, 40),

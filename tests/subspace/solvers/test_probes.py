@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracles
-from eigenstream import ClassSubspace, Sketch, SlowSubspace, StreamPCA, load, merge_all, save
+from eigenstream import ClassSubspace, Sketch, SlowSubspace, StreamPCA, merge_all
 from eigenstream.streams import open_stream
 from eigenstream.subspace import estimated_share
 from eigenstream.subspace.solvers.probes import probe_columns, share_of_probes
@@ -83,12 +83,6 @@ def test_rows_that_are_read_once_are_reported():
     rows = slow_rows(2000)
     with pytest.warns(UserWarning, match=r"the sketch reached an estimated \d+% of the optimum"):
         sketch(tol=0.02).fit(open_stream(iter(np.array_split(rows, 5))))
-
-
-def test_a_loaded_sketch_has_its_estimate(tmp_path):
-    model = sketch().fit(slow_rows(3000))
-    save(model, tmp_path / "m.eigs")
-    assert estimated_share(load(tmp_path / "m.eigs")) == pytest.approx(estimated_share(model))
 
 
 def test_exact_solvers_and_labels_have_no_estimate():

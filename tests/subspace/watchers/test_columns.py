@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eigenstream import SlowSubspace, StreamPCA, lag_path, load, open_stream, save
+from eigenstream import SlowSubspace, StreamPCA, lag_path, open_stream
 from eigenstream.features import RBFNetwork
 from eigenstream.rows.chunk import Chunk
 from eigenstream.subspace.sums.block import Block
@@ -188,11 +188,3 @@ def test_any_chunks_and_merges_give_the_same(data, merges):
     constant = ~(rises | falls)[kept]
     assert found.differs[constant].tolist() == differs[kept][constant].tolist()
     assert found.n_rows == len(rows)
-
-
-def test_a_saved_fit_goes_on(tmp_path):
-    clock = np.concatenate(recordings(np.arange(1200.0)))
-    half = SlowSubspace(1, alpha=0.5).partial_fit(clock[:600])
-    save(half, tmp_path / "half.eigs")
-    whole = load(tmp_path / "half.eigs").partial_fit(clock[600:])
-    assert whole._learner.watchers["columns"].steps.tolist() == [1199]
