@@ -20,6 +20,7 @@ from eigenstream import (
     PairSubspace,
     Perceptron,
     RBFNetwork,
+    SangerNetwork,
     SelfOrganizingMap,
     SlowSubspace,
     StreamPCA,
@@ -222,6 +223,8 @@ def test_the_page_repeats_the_doubts_of_the_fit(tmp_path):
     assert "not distinguishable from noise" in text
     assert "row(s) 100 of huge size" in text
     assert "With 95 % intervals." not in text  # no time scale has one
+    report(SlowSubspace(2, alpha=0.01).fit(ROWS), page := tmp_path / "alpha.html")
+    assert "eigenvalues are positive at alpha=0.01" in Words(page.read_text()).text
     page = tmp_path / "slow.html"
     slow = SlowSubspace(2, lag=3).fit(ROWS, blocks=5)
     report(slow, page, ROWS, dt=0.5, unit="s")
@@ -262,6 +265,13 @@ def test_the_first_sentences_are_true(tmp_path):
     network = MultilayerPerceptron(4, max_iter=3, random_state=0).fit(X, y)
     assert f"the accuracy is {network.score(X, y):.3f}." in lead(network, page, X, y)
     assert lead(StreamPCA(2).fit(X), page, X).count(".") > 2
+    sanger = SangerNetwork(2).fit(X)
+    share = sanger.explained_variance_ratio_[0]
+    assert lead(sanger, page).startswith(f"The first component holds {share:.1%} of the variance,")
+    flow = SlowSubspace(2, alpha=0.9, solver="flow").fit(ROWS)
+    assert "fit with solver='dense' and blocks=20" in lead(flow, page)
+    pairs = PairSubspace(2, criterion="difference", eta=1.0).fit(PAIRS, SIGNS)
+    assert "call score on other pairs" in lead(pairs, page)
 
 
 def test_dates_and_their_step_are_on_the_page_and_give_that_of_a_unit(tmp_path):

@@ -1,5 +1,6 @@
 """The first sentences of a page: the result, its doubt and the next step."""
 
+import warnings
 from collections.abc import Iterator
 from itertools import chain
 from typing import Any
@@ -36,6 +37,8 @@ def summary(
         sentences = _of_neurons(estimator, score)
     elif isinstance(estimator, SubspaceEstimator):
         sentences = _of_subspace(estimator, dt, unit)
+    elif attribute(estimator, "components_") is not None:
+        sentences = _of_hebbian(estimator)
     return " ".join(sentences)
 
 
@@ -53,6 +56,8 @@ def _of_prototypes(estimator: CompetitiveLearning) -> Iterator[str]:
     counts, n_dead = estimator.counts_, len(estimator.dead_)
     share = counts.max() / max(counts.sum(), 1e-300)
     yield f"The largest of {len(counts)} prototypes stands for {share:.0%} of the rows."
+    if len(counts) < estimator.n_prototypes:
+        yield f"Too few rows differ for n_prototypes={estimator.n_prototypes}."
     yield f"Prototypes without rows: {n_dead}." if n_dead else "Every prototype has rows."
     yield "Compare the quantisation error with other numbers of prototypes on other rows."
 
@@ -66,6 +71,23 @@ def _of_neurons(estimator: Estimator, score: float | None) -> Iterator[str]:
         kind = "accuracy" if is_classifier(estimator) else "R²"
         yield f"On the rows of this page the {kind} is {score:.3f}."
     yield "Compare the score on rows that were not learned from."
+
+
+def _of_hebbian(estimator: Estimator) -> Iterator[str]:
+    if attribute(estimator, "explained_variance_ratio_") is not None:
+        yield _variance(estimator)
+    else:
+        yield "Call fit to know the variance of the components."
+    yield "The components are not tested on other rows."
+    yield "Compare them with the components of StreamPCA."
+
+
+def _variance(estimator: Estimator) -> str:
+    """Return a sentence about the variance along the components."""
+    columns, share = _columns(estimator), estimator.explained_variance_ratio_
+    named = f", mostly of {columns}," if columns else ""
+    rest = f", and {len(share)} together hold {share.sum():.1%}" * (len(share) > 1)
+    return f"The first component{named} holds {share[0]:.1%} of the variance{rest}."
 
 
 def _of_pairs(estimator: Estimator, held_out: Any) -> Iterator[str]:
@@ -105,10 +127,7 @@ def _of_subspace(estimator: Estimator, dt: float, unit: str) -> Iterator[str]:
         attribute(estimator, "result_.held_out"),
     )
     if share is not None:
-        yield (
-            f"The first component{named} holds {share[0]:.1%} of the variance, and "
-            f"{len(share)} together hold {share.sum():.1%}."
-        )
+        yield _variance(estimator)
         yield "The components are not tested on other rows." if test is None else test.sentence
     elif isinstance(estimator, ContrastSubspace):
         yield (
@@ -140,7 +159,8 @@ def _of_subspace(estimator: Estimator, dt: float, unit: str) -> Iterator[str]:
         listed = ", ".join(map(str, chance[:5])) + ", ..." * (len(chance) > 5)
         yield f"Not distinguishable from noise: feature{'s' * (len(chance) > 1)} {listed}."
     if bars is None:
-        yield "There are no intervals: fit with blocks=20 (--blocks 20) to get them."
+        solver = "solver='dense' and " * (estimator.solver_ != "dense")
+        yield f"There are no intervals: fit with {solver}blocks=20 (--blocks 20) to get them."
     elif bars.warning:
         yield "The intervals are too narrow, because the recording is short: use more rows."
     else:
@@ -165,11 +185,19 @@ def _duration(estimator: Estimator, bars: Any, dt: float, unit: str) -> str:
 
 
 def warnings_of(estimator: Estimator) -> list[str]:
-    """Return the warnings of a fit, also of a model from a file."""
+    """Return the warnings of a fit, also of a model from a file: it is solved again for them."""
     learner = vars(estimator).get("_learner")
     if not isinstance(estimator, SubspaceEstimator) or learner is None:
         return []
     ready = learner.with_all_rows()
+    with warnings.catch_warnings(record=True) as solved:
+        warnings.simplefilter("always")
+        if estimator.solver_ != "krylov":  # it stores no rows
+            estimator._solve(ready)
     each = [watcher.warnings(estimator, ready, None) for watcher in ready.watchers.values()]
     said = [attribute(estimator, f"result_.{name}.warning") for name in ("uncertainty", "held_out")]
-    return [*chain.from_iterable(each), *filter(None, said)]
+    return [
+        *(str(entry.message) for entry in solved),
+        *chain.from_iterable(each),
+        *filter(None, said),
+    ]
