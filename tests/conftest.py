@@ -26,7 +26,7 @@ SLOW = {
         *(f"peers/test_metric_learn_{name}" for name in ("base_metric", "mahalanobis_mixin")),
         *(f"peers/test_metric_learn_{name}" for name in ("pairs_classifiers", "sklearn_compat")),
         *("persistence/test_checkpoints", "persistence/test_kills", "streams/test_resuming"),
-        *(f"reports/test_{name}" for name in ("page", "report")),
+        *("reports/test_report", "test_demo"),
         *("subspace/estimators/test_flow", "subspace/test_devices"),
         *(f"subspace/solvers/test_{name}" for name in ("frame", "probes", "ratio_frame")),
         *(f"subspace/inference/test_{name}" for name in ("decays", "uncertainty")),

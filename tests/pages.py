@@ -1,4 +1,4 @@
-"""What stands on a page: its text, what it refers to, and its names."""
+"""What stands on a page: its text, what it refers to, and its names; it is whole by itself."""
 
 import re
 from html.parser import HTMLParser
@@ -23,3 +23,28 @@ class Words(HTMLParser):
 
     def handle_data(self, data):
         self.words.append(data)
+
+
+#: Names of XML vocabularies look like addresses, but nobody loads them.
+NAMES = {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
+
+
+def whole(page):
+    """The words of a page, after a check that it loads nothing and that references resolve."""
+    words = Words(page)
+    assert all(source.startswith(("data:image/png;base64,", "#")) for source in words.sources)
+    assert "<script" not in page
+    assert not re.search(r"@import|url\((?!#)", page)
+    assert set(re.findall(r"https?://[^\s\"'<]+", page)) <= NAMES
+    assert len(set(words.ids)) == len(words.ids)
+    used = re.findall(r"url\(#([^)]+)\)", page)
+    used += [source[1:] for source in words.sources if source.startswith("#")]
+    assert set(used) <= set(words.ids)
+    return words
+
+
+def seen_whole(page, width, browser):
+    """Raise unless nothing sticks out of a page, it asks for nothing and the browser is content."""
+    shown = browser.open(page, width=width)
+    assert (shown.wider(), shown.complaints(), shown.loaded()) == ([], [], [])
+    shown.close()

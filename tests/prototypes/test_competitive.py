@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits
 
 from eigenstream import CompetitiveLearning, SelfOrganizingMap, load, open_stream, save
 from eigenstream.schedules import Exponential, Power
-from eigenstream.theory import OrderParameters
+from eigenstream.theory import OrderParameters, SymmetricPair
 from members import DEGENERATE
 
 pytestmark = pytest.mark.filterwarnings("ignore:X has .* distinct rows")
@@ -395,4 +395,31 @@ def test_rows_that_are_all_left_out_raise(method):
             clone(model).set_params(missing=missing).fit(given, sample_weight=weights)
 
 
-# ---- real data -----------------------------------------------------------------------------------
+# ---- advice: tests/theory/dynamics has the equations and the rule --------------------------------
+
+
+def clusters(rng, m, width, b):
+    """Rows of the paper's model: two clusters at b B_1 and b B_2, variance 1."""
+    rows = rng.standard_normal((m, width))
+    rows[np.arange(m), rng.integers(2, size=m)] += b
+    return rows
+
+
+def test_advice_is_that_of_the_theory_for_the_separation_of_the_means():
+    N, b, rate = 200, 1.6, 0.008
+    rows = clusters(np.random.default_rng(1), 12_000, N, b) * 2.0 + 1.0
+    means = CompetitiveLearning(2, method="batch", random_state=0).fit(rows)
+    expected = SymmetricPair(b).advise(rate * N, n_features=N)
+    assert means.advise(rate).examples == pytest.approx(expected.examples, rel=0.1)
+
+
+def test_advice_needs_two_prototypes_of_k_means_or_a_separation():
+    rows = clusters(np.random.default_rng(0), 500, 20, 2.0)
+    for model in (CompetitiveLearning(3, method="batch"), CompetitiveLearning(2)):
+        with pytest.raises(ValueError, match=r"method='batch'.*, or pass separation="):
+            model.fit(rows).advise(0.01)
+    given = CompetitiveLearning(2).fit(rows).advise(0.01, separation=2.0 * 2**0.5)
+    assert given.examples == SymmetricPair(2.0).advise(0.2, n_features=20).examples
+    equal = CompetitiveLearning(2, method="batch", random_state=0)
+    with pytest.raises(ValueError, match="so there is no noise"):
+        equal.fit(np.repeat(np.eye(2, 5), 9, axis=0)).advise(0.01)

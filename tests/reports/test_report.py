@@ -25,12 +25,14 @@ from eigenstream import (
     SlowSubspace,
     StreamPCA,
     open_stream,
+    plotting,
     report,
 )
 from eigenstream.evaluation import pair_roc
 from eigenstream.reports._page import MOST_ROWS, leading_rows
+from eigenstream.reports.base import Drawing, PageTable, Report, Section, Tiles
 from eigenstream.subspace import pair_risks
-from pages import Words
+from pages import Words, seen_whole, whole
 
 ROWS = oracles.slow_sources(m=300)
 RUNS = [ROWS[:100], ROWS[100:]]
@@ -167,9 +169,7 @@ def pages(tmp_path_factory):
 
 @pytest.mark.parametrize("name", MADE)
 def test_a_page_is_one_file_with_its_words(pages, name):
-    page = Words(pages[name][1].read_text(encoding="utf-8"))
-    assert all(one.startswith(("data:image/png;base64,", "#")) for one in page.sources)
-    assert len(set(page.ids)) == len(page.ids)
+    page = whole(pages[name][1].read_text(encoding="utf-8"))
     assert "nan" not in page.text.lower().split()
     there, absent = WORDS[name]
     for words in [*there, "Data", "eigenstream fit"]:
@@ -181,9 +181,7 @@ def test_a_page_is_one_file_with_its_words(pages, name):
 @pytest.mark.parametrize("width", [360, 1200])
 @pytest.mark.parametrize("name", ["slow", "slow, all", "dynamic", "pairs", "dead", "map"])
 def test_a_browser_shows_it_whole(pages, name, width, browser):
-    shown = browser.open(pages[name][1], width=width)
-    assert (shown.wider(), shown.complaints(), shown.loaded()) == ([], [], [])
-    shown.close()
+    seen_whole(pages[name][1], width, browser)
 
 
 def test_numbers_of_pages_are_those_of_the_estimators(pages):
@@ -311,3 +309,16 @@ def test_errors_leave_no_file(tmp_path):
     with pytest.raises(TypeError, match="no components, prototypes or weights"):
         report(RBFNetwork(3).fit(ROWS), tmp_path / "page.html")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_text_is_escaped():
+    blocks = [
+        PageTable(("<i>",), [("<b>",)], caption="<u>"),
+        Tiles([("data:,", "<s>")], "<em>", ""),
+        Drawing(plotting.svg(plotting.axes(), "a"), '"quoted"', "c"),
+    ]
+    page = Report("a < b", "x & y", [Section("s", "<script>", blocks)]).html()
+    for tag in ("<script>", "<i>", "<b>", "<u>", "<s>", "<em>"):
+        assert tag not in page
+    assert "a &lt; b" in page
+    assert "&#34;quoted&#34;" in page

@@ -148,3 +148,12 @@ def test_soft_prototypes():
     # beta = 1, small steps: the true centres are stationary, unlike for the winner.
     centres = overlaps_of_pair(1.0, 1.0, 1.0, 1.0)
     assert np.abs(model(1.0, 1e-9, softness=1.0).drift(*centres)[0]).max() < 1e-17
+
+
+def test_a_distance_of_prototypes_tells_the_clusters():
+    for b in (0.3, 1.0, 2.5):
+        state = SymmetricPair(b).specialised(1e-9)[1]
+        distance = np.sqrt(2 * (state[0, 0] - state[0, 1]))
+        assert SymmetricPair.of_distance(distance).b == pytest.approx(b, rel=1e-6)
+    with pytest.raises(ValueError, match="Use prototypes of two separate clusters"):
+        SymmetricPair.of_distance(1.5)

@@ -1,15 +1,27 @@
-from itertools import combinations
+"""Scores of pairs, examples, subspaces and blocks, beside counting one by one."""
+
+from itertools import combinations, pairwise, product
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from scipy.linalg import null_space
 
 import oracles
-from eigenstream.evaluation import balanced_risk, base, one_shot_error, pair_roc, scores
+from eigenstream.evaluation import (
+    balanced_risk,
+    base,
+    captured,
+    one_shot_error,
+    pair_roc,
+    scores,
+    subspace_angles,
+    time_blocks,
+)
 from eigenstream.evaluation.pair_risk import risk_curve
 
 
-def all_pairs(Z, labels):
+def counted_pairs(Z, labels):
     """Distances and kinds of all pairs, one by one."""
     found = [
         (np.sqrt(((Z[i] - Z[j]) ** 2).sum()), labels[i] == labels[j])
@@ -29,7 +41,7 @@ def blobs(n, d=3, classes=4, gap=1.5, seed=0):
 @settings(max_examples=100, deadline=None)
 def test_area_counts_every_couple_of_pairs(case):
     Z, labels = case
-    same, different = all_pairs(Z, labels)
+    same, different = counted_pairs(Z, labels)
     nearer = (same[:, None] < different).mean() + (same[:, None] == different).mean() / 2
     roc = pair_roc(Z, labels)
     assert roc.area == pytest.approx(nearer, abs=1e-12)
@@ -42,7 +54,7 @@ def test_area_counts_every_couple_of_pairs(case):
 @settings(max_examples=100, deadline=None)
 def test_risk_is_the_least_over_all_thresholds(case):
     Z, labels = case
-    same, different = all_pairs(Z, labels)
+    same, different = counted_pairs(Z, labels)
 
     def risk(c):
         return ((same >= c).mean() + (different <= c).mean()) / 2
@@ -128,7 +140,7 @@ def test_identical_features_tell_nothing():
 
 
 @pytest.mark.parametrize("measure", [pair_roc, balanced_risk, one_shot_error])
-def test_bad_input(measure):
+def test_bad_input_of_examples(measure):
     Z = np.arange(8.0).reshape(4, 2)
     with pytest.raises(ValueError, match="at least two classes, got 1"):
         measure(Z, [1, 1, 1, 1])
@@ -147,3 +159,86 @@ def test_bad_input(measure):
         measure(Z, [1, 1, 2, 2])
     with pytest.raises(ValueError, match="level must be a number in"):
         pair_roc(Z[:2], [1, 2], level=1.0)
+
+
+def enumerated(Z, labels):
+    """The mean error over every choice of one example a class, each classified by hand."""
+    classes = np.unique(labels)
+    errors = []
+    for examples in product(*[np.flatnonzero(labels == c) for c in classes]):
+        queries = [q for q in range(len(Z)) if q not in examples]
+        wrong = 0
+        for q in queries:
+            distances = [((Z[q] - Z[e]) ** 2).sum() for e in examples]
+            own = distances[int(np.flatnonzero(classes == labels[q])[0])]
+            others = [d for d, c in zip(distances, classes, strict=True) if c != labels[q]]
+            wrong += not own < min(others)
+        errors.append(wrong / len(queries))
+    return np.mean(errors)
+
+
+@given(oracles.labelled_grids(most=9))
+@settings(max_examples=150, deadline=None)
+def test_one_shot_counting_equals_enumeration(case):
+    Z, labels = case
+    assert one_shot_error(Z, labels) == pytest.approx(enumerated(Z, labels), abs=1e-12)
+
+
+def test_one_shot_ties_are_errors():
+    error = one_shot_error(np.zeros((6, 2)), [0, 0, 0, 1, 1, 1])
+    assert error == pytest.approx(1.0, abs=1e-15)
+
+
+def test_angles_of_known_planes():
+    # e1 is shared; e2 and cos t e2 + sin t e3 stand t apart.
+    t = 0.3
+    left = np.eye(4)[:, :2]
+    right = np.array([[1, 0, 0, 0], [0, np.cos(t), np.sin(t), 0]]).T
+    np.testing.assert_allclose(subspace_angles(left, right), [t, 0.0], atol=1e-7)
+    np.testing.assert_allclose(subspace_angles(left, left @ [[2.0, 1.0], [0.0, 3.0]]), 0, atol=1e-7)
+    np.testing.assert_allclose(subspace_angles(left, null_space(left.T)), np.pi / 2)
+
+
+def test_captured_share():
+    T = np.diag([4.0, 2.0, 1.0, -3.0])
+    assert captured(np.eye(4)[:, :2], T) == pytest.approx(1.0)
+    assert captured(np.eye(4)[:, 1:3], T) == pytest.approx(0.5)
+    assert captured(np.eye(4)[:, 3:], T) == pytest.approx(-0.75)
+    # Only the span counts, not its basis.
+    assert captured(np.eye(4)[:, :2] @ [[1.0, 5.0], [0.0, 2.0]], T) == pytest.approx(1.0)
+
+
+def test_no_subspace_captures_more_than_all():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        T = rng.normal(size=(6, 6))
+        T = T + T.T + 2 * np.eye(6)
+        assert captured(rng.normal(size=(6, 2)), T) <= 1 + 1e-12
+
+
+def test_bad_input_of_subspaces():
+    with pytest.raises(ValueError, match="such as components_"):
+        subspace_angles(np.ones((2, 5)), np.ones((2, 5)))
+    with pytest.raises(ValueError, match="Pass components_"):
+        subspace_angles(np.ones((5, 1)), np.ones((4, 1)))
+    with pytest.raises(ValueError, match="operator has shape"):
+        captured(np.ones((5, 1)), np.eye(4))
+    with pytest.raises(ValueError, match="not positive"):
+        captured(np.eye(3)[:, :1], -np.eye(3))
+    with pytest.raises(ValueError, match="operator contains NaN"):
+        captured(np.eye(3)[:, :1], np.full((3, 3), np.nan))
+
+
+@pytest.mark.parametrize(("n", "n_blocks", "gap"), [(100, 7, 3), (20, 1, 5), (9, 3, 0), (5, 3, 1)])
+def test_blocks_are_equal_and_gap_rows_apart(n, n_blocks, gap):
+    blocks = [block.ravel() for block in time_blocks(np.arange(n)[:, None], n_blocks, gap=gap)]
+    assert len(blocks) == n_blocks
+    assert (blocks[0][0], blocks[-1][-1]) == (0, n - 1)
+    assert np.ptp([len(block) for block in blocks]) <= 1
+    for before, after in pairwise(blocks):
+        assert after[0] - before[-1] == gap + 1
+
+
+def test_too_many_blocks_are_rejected():
+    with pytest.raises(ValueError, match="exceeds the 10 rows"):
+        time_blocks(np.zeros((10, 2)), 4, gap=3)
