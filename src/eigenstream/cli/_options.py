@@ -13,6 +13,7 @@ import typer
 import eigenstream as es
 from eigenstream.cli._output import check_output, printable
 from eigenstream.core.types import Estimator, Facts, StreamLike
+from eigenstream.rows.door import missing_of
 
 # ---- texts and their values --------------------------------------------------------------------
 
@@ -199,10 +200,11 @@ class ReadingOptions:
         self, estimator: Estimator, data: list[str], missing: str | None, **reading: object
     ) -> StreamLike:
         """Return the stream with the columns and the options that a model stores."""
-        fitted = getattr(estimator, "provenance_", {})
+        learned = vars(estimator)
+        fitted = learned.get("provenance_", {})
         names = fitted.get("columns")
         if names is None:
-            names = getattr(estimator, "feature_names_in_", None)
+            names = learned.get("feature_names_in_")
         stream = self.opened(data, **reading)
         names_in_data = stream.feature_names
         stored = dict(fitted.get("reading", {}))
@@ -214,7 +216,7 @@ class ReadingOptions:
         if self.columns is None and names is not None and names_in_data is not None:
             reading["columns"] = list(map(str, names))
         stored = {name: stored[name] for name in stored if vars(self).get(name) is None}
-        stored["missing"] = missing or stored.get("missing", getattr(estimator, "missing", "raise"))
+        stored["missing"] = missing or stored.get("missing", missing_of(estimator))
         if stored["missing"] in ("available", "partial"):  # the estimator reads holes itself
             stored["missing"] = "raise"
         # Opened again, a pipe would lack the bytes of its header.

@@ -12,6 +12,7 @@ from eigenstream.cli._options import Data, Json, MissingAsFitted, ModelFile, Rea
 from eigenstream.cli._output import Watched, check_output, say
 from eigenstream.core.files import replacing
 from eigenstream.core.types import Estimator
+from eigenstream.rows.door import missing_of
 from eigenstream.rows.prepared import without_steps
 from eigenstream.rows.rows import chunk_rows
 
@@ -41,7 +42,7 @@ def transform(
     names = [str(name) for name in estimator.get_feature_names_out()]
     steps = preprocessing_of(estimator).fresh()
     stream = reading.matching(estimator, data, missing)
-    if missing != "raise" and getattr(estimator, "missing", None) in ("partial", "available"):
+    if missing != "raise" and missing_of(estimator) in ("partial", "available"):
         stream = stream.keeping_holes()
     check_output(out, [model, *data, *stream.sources], ENDINGS)
     if out is None and json:

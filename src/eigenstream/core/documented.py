@@ -6,10 +6,12 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from inspect import cleandoc
 from numbers import Integral, Real
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
+
+from eigenstream.core.types import Constraints
 
 __all__ = [
     "COUNT",
@@ -28,9 +30,16 @@ REFERENCE = "https://eigenstream.github.io/eigenstream/reference/generated"
 
 
 class Documented(BaseEstimator):
-    """Base of the estimators. The HTML view of scikit-learn links to their reference pages."""
+    """Base of the estimators, with links to reference pages and constraints of parameters."""
 
     _doc_link_module = "eigenstream"
+    _parameter_constraints: ClassVar[Constraints] = {}
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Add the constraints of the parameters of a class to those of its bases."""
+        super().__init_subclass__(**options)
+        if own := vars(cls).get("_parameter_constraints"):
+            cls._parameter_constraints = super(cls, cls)._parameter_constraints | own
 
     @classmethod
     @cache

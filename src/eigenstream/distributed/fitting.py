@@ -16,12 +16,14 @@ from sklearn.base import BaseEstimator
 from eigenstream.core.types import LabelsLike, Matrix, Parameters, RowsLike, WeightsLike
 from eigenstream.distributed import parts
 from eigenstream.distributed.parts import Cluster, Piece, merged_in_order
+from eigenstream.prototypes.base import PrototypeEstimator
 from eigenstream.rows.chunk import Chunk, Skipped
 from eigenstream.rows.door import check_no_stream_has, errors_name
 from eigenstream.rows.fit import Fit
 from eigenstream.rows.guard import refitting
 from eigenstream.rows.prepared import note_source
 from eigenstream.rows.rows import MapOfRows, Rows
+from eigenstream.subspace.estimators.base import SubspaceEstimator
 from eigenstream.subspace.solvers.base import MERGE, Need
 from eigenstream.subspace.solvers.choice import chosen_solver
 from eigenstream.subspace.solvers.krylov import Krylov
@@ -104,8 +106,8 @@ def fit(
     True
     """
     model: BaseEstimator = estimator
-    prototypes = hasattr(model, "_by_passes")
-    if not hasattr(model, "_learn_all") or (prototypes and not model._by_passes()):
+    by_passes = isinstance(model, PrototypeEstimator) and model._by_passes()
+    if not (by_passes or isinstance(model, SubspaceEstimator)):
         raise TypeError(
             f"{model!r:.200} learns row by row and cannot be spread over workers. Use StreamPCA, "
             "SlowSubspace, ClassSubspace, PairSubspace, ContrastSubspace, "
@@ -138,7 +140,7 @@ def _learn(model: BaseEstimator, X: RowsLike, arguments: Parameters, cluster: Cl
         y = np.ones(len(template), np.int64)
     rows = model._rows(template, **({} if y is None else {"y": y}), reset=True)
     width, stream = rows.width, rows.stream
-    has_solver = hasattr(model, "solver")
+    has_solver = isinstance(model, SubspaceEstimator)
     if stream is not None:
         X = stream
         arguments.pop("y", None)
@@ -194,7 +196,7 @@ class SpreadRows(Rows):
     ) -> None:
         self.estimator, self.width, self.source = estimator, width, source
         self.cluster, self.groups = cluster, groups
-        solver = getattr(estimator, "solver", "krylov")
+        solver = vars(estimator).get("solver", "krylov")
         #: True if there are several passes: the rows then stay in the memory of the workers.
         self.stays = solver == "krylov" or isinstance(solver, Krylov)
         # Learners of all groups are merged then.
@@ -255,7 +257,7 @@ class SpreadRows(Rows):
         if self.tasks:
             return self.tasks
         light = copy(self.estimator)
-        light._map, light._learner, light._answer = feature_map, None, None
+        vars(light).update(_map=feature_map, _learner=None, _answer=None)
         for name in [name for name in vars(light) if name.startswith("_skl")]:
             del vars(light)[name]
         model = dask.delayed(light, traverse=False)

@@ -199,7 +199,7 @@ class SupervisedNeurons(Neurons):
         The mean loss of each pass or chunk, measured before each step.
     """
 
-    _parameter_constraints: ClassVar[Constraints] = Neurons._parameter_constraints | {
+    _parameter_constraints: ClassVar[Constraints] = {
         "shuffle": ["boolean"],
         "learning_rate": "no_validation",
         "n_iter_no_change": [COUNT],

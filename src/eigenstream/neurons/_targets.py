@@ -246,9 +246,7 @@ class LinearUnits(SupervisedNeurons):
         The largest number of passes of ``fit``.
     """
 
-    _parameter_constraints: ClassVar[Constraints] = SupervisedNeurons._parameter_constraints | {
-        "fit_intercept": ["boolean"]
-    }
+    _parameter_constraints: ClassVar[Constraints] = {"fit_intercept": ["boolean"]}
 
     fit_intercept: bool
 

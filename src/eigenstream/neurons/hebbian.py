@@ -121,7 +121,7 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
         again.
     """
 
-    _parameter_constraints: ClassVar[Constraints] = Neurons._parameter_constraints | {
+    _parameter_constraints: ClassVar[Constraints] = {
         "learning_rate": "no_validation",
         "center": ["boolean"],
         "init": [words("random"), "array-like"],
@@ -430,9 +430,7 @@ class OjaNeuron(OnlineNeurons):
 
     AUTO = Auto(c=1.0, averaging=1.0)
 
-    _parameter_constraints: ClassVar[Constraints] = OnlineNeurons._parameter_constraints | {
-        "form": [words(*FORMS)]
-    }
+    _parameter_constraints: ClassVar[Constraints] = {"form": [words(*FORMS)]}
 
     def __init__(
         self,
@@ -507,7 +505,7 @@ class SangerNetwork(OnlineNeurons):
     #: Later units learn from the residual of earlier ones, and need longer steps.
     AUTO = Auto(c=4.0, averaging=1.0)
 
-    _parameter_constraints: ClassVar[Constraints] = OnlineNeurons._parameter_constraints | {
+    _parameter_constraints: ClassVar[Constraints] = {
         "n_components": [COUNT],
         "normalize": ["boolean"],
         "unit_rates": ["array-like", None],

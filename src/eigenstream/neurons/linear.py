@@ -255,9 +255,7 @@ class _WidrowHoff(LinearUnits):
         weights that fit its row.
     """
 
-    _parameter_constraints: ClassVar[Constraints] = LinearUnits._parameter_constraints | {
-        "rule": [words("nlms", "lms")]
-    }
+    _parameter_constraints: ClassVar[Constraints] = {"rule": [words("nlms", "lms")]}
 
     learning_rate: LearningRate
 

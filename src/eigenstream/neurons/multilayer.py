@@ -93,7 +93,7 @@ class _Backpropagating(SupervisedNeurons):
         The number of units of the last layer.
     """
 
-    _parameter_constraints: ClassVar[Constraints] = SupervisedNeurons._parameter_constraints | {
+    _parameter_constraints: ClassVar[Constraints] = {
         "hidden_layer_sizes": "no_validation",
         "activation": [words(*ACTIVATIONS)],
         "batch_size": [COUNT],
@@ -311,9 +311,7 @@ class MultilayerPerceptron(Classifying, _Backpropagating):
     [0, 1, 1, 0]
     """
 
-    _parameter_constraints: ClassVar[Constraints] = _Backpropagating._parameter_constraints | {
-        "loss": [words("log_loss", "squared_error")]
-    }
+    _parameter_constraints: ClassVar[Constraints] = {"loss": [words("log_loss", "squared_error")]}
     _threshold = 0.5
 
     def __init__(

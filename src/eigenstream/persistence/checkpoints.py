@@ -137,7 +137,7 @@ class Checkpoint:
         _check_parameters(estimator)
         remove_leftovers(self.path)
         check_writable(self.path)
-        if (points := getattr(estimator, "preprocessor", None)) is not None:
+        if (points := vars(estimator).get("preprocessor")) is not None:
             settings["preprocessor"] = hash_of(points)
         self.resumed, self.rows_since = False, 0
         self._facts = {"identity": stream.identity(), "settings": settings}
@@ -217,7 +217,7 @@ class Checkpoint:
         stored = learned.get_params(deep=False) | place["settings"]
         for name, value in (estimator.get_params(deep=False) | self._facts["settings"]).items():
             if name in AGAIN:
-                setattr(learned, name, getattr(estimator, name))
+                setattr(learned, name, vars(estimator)[name])
                 if name in self._facts["settings"] and stored.get(name) != value:
                     self._differs(f"{name}= has other rows.", "data")
             elif not _same(stored.get(name), value):
@@ -226,7 +226,7 @@ class Checkpoint:
             if place["identity"].get(name) != value:
                 was = place["identity"].get(name)
                 self._differs(f"{name} was {was}, and is now {value}.", "data")
-        if steps := getattr(learned, "preprocessing_", None):
+        if steps := vars(learned).get("preprocessing_"):
             stream.take_steps(steps)
         self._turn, self._seen = int(place["turn"]), int(place["rows"])
         self.rows, self.passes, self.resumed = self._seen, self._turn, True

@@ -1,11 +1,13 @@
 """Conversion of values to a JSON tree with separate arrays, and back."""
 
+from dataclasses import is_dataclass
 from inspect import Parameter, signature
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, csr_matrix
+from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 
 import eigenstream.features
@@ -15,6 +17,7 @@ import eigenstream.prototypes
 import eigenstream.streams
 import eigenstream.subspace  # noqa: F401  the classes of these packages register themselves
 from eigenstream.core.device import DeviceArray
+from eigenstream.core.documented import Documented
 from eigenstream.core.storable import CLASSES, check_form, layout_of
 from eigenstream.core.types import Array, Facts
 from eigenstream.rows.guard import snapshot
@@ -84,8 +87,9 @@ def encode(value: Any, arrays: Arrays, place: str = "model") -> Any:
 
 def _attributes(value: object) -> Facts:
     """Return the attributes to save."""
-    if hasattr(value, "_asdict"):
-        return cast(dict[str, Any], value._asdict())
+    if isinstance(value, tuple):
+        fields: Any = value
+        return cast(Facts, fields._asdict())
     layout, parameters = layout_of(type(value)), _parameters(type(value))
     attributes = {}
     for name, attribute in vars(value).items():
@@ -98,9 +102,9 @@ def _attributes(value: object) -> Facts:
     return attributes
 
 
-def _parameters(cls: type) -> Facts:
+def _parameters(cls: Any) -> Facts:
     """Return the parameters of a class, which may have none, with their defaults."""
-    names = cls._get_param_names() if hasattr(cls, "_get_param_names") else []
+    names = cls._get_param_names() if issubclass(cls, BaseEstimator) else []
     return {name: signature(cls).parameters[name].default for name in names}
 
 
@@ -193,12 +197,12 @@ def _object(cls: Any, nodes: Any, arrays: Arrays, place: str, around: dict[str, 
         if not begun.keys() <= parameters.keys():
             raise ValueError(f"{place} has parameters that a {cls.__name__} does not have.")
         values["_begun"] = begun and defaults | begun
-    if hasattr(cls, "_fields") or hasattr(cls, "__dataclass_fields__"):
+    if issubclass(cls, tuple) or is_dataclass(cls):
         restored = cls(**values)
     else:
         restored = object.__new__(cls)
         vars(restored).update(values)
-    if hasattr(restored, "_parameter_constraints"):
+    if isinstance(restored, Documented):
         restored._validate_params()
     if hasattr(restored, "_loaded"):
         restored._loaded()

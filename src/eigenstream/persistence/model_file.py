@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
+from sklearn.base import BaseEstimator
 
 from eigenstream import __version__
 from eigenstream.core.files import folder_beside, replacing
@@ -139,10 +140,11 @@ def write(
     estimator = snapshot(estimator)
     arrays: Arrays = {}
     when = datetime.now(UTC) if date is None else date
-    names = getattr(estimator, "feature_names_in_", None)
+    attributes = vars(estimator)
+    names = attributes.get("feature_names_in_")
     provenance: Facts = {"date": str(when), "rows_seen": _rows_seen(estimator)}
-    provenance |= getattr(estimator, "provenance_", None) or {}
-    steps = getattr(estimator, "preprocessing_", None)
+    provenance |= attributes.get("provenance_") or {}
+    steps = attributes.get("preprocessing_")
     if steps is not None:
         provenance["preprocessing"] = [repr(step) for step in steps.steps]
     header = {
@@ -180,7 +182,7 @@ def write(
 
 def _at_defaults(estimator: Estimator, names: Collection[str]) -> Estimator:
     """Return an estimator with some parameters set to their defaults, also of its parts."""
-    if not names or not hasattr(estimator, "get_params"):
+    if not names or not isinstance(estimator, BaseEstimator):
         return estimator
     parameters = signature(type(estimator)).parameters
     defaults = {name: parameters[name].default for name in names if name in parameters}
@@ -189,13 +191,13 @@ def _at_defaults(estimator: Estimator, names: Collection[str]) -> Estimator:
     if isinstance(begun := vars(twin).get("_begun"), dict):
         twin._begun = begun | {name: defaults[name] for name in begun.keys() & defaults}
     for name in vars(twin).keys() & {"solver", "_solver", "estimator"}:
-        setattr(twin, name, _at_defaults(getattr(twin, name), names))
+        setattr(twin, name, _at_defaults(vars(twin)[name], names))
     return twin
 
 
 def _plain_parameters(estimator: Estimator) -> Facts:
     """Return the parameters that are numbers or text, and the ``repr`` of all others."""
-    parameters = estimator.get_params(deep=False) if hasattr(estimator, "get_params") else {}
+    parameters = estimator.get_params(deep=False) if isinstance(estimator, BaseEstimator) else {}
     for name, value in parameters.items():
         value = value.item() if isinstance(value, np.generic) else value
         plain = value is None or type(value) in (bool, int, str)

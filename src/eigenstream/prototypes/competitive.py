@@ -370,20 +370,17 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         self.missing = missing
         self.random_state = random_state
 
-    _parameter_constraints: ClassVar[Constraints] = (
-        PrototypeEstimator._parameter_constraints
-        | {name: [COUNT, None] for name in ("init_size", "reseed", "max_iter", "record_every")}
-        | {
-            "n_prototypes": [COUNT],
-            "assignment": [words(*RULES)],
-            "width": "no_validation",
-            "learning_rate": "no_validation",
-            "init": [words("k-means", "k-means++", "random"), "array-like"],
-            "forgetting": [Interval(Real, 0, 1, closed="neither"), None],
-            "method": [words("sequential", "batch")],
-            "tol": [NOT_NEGATIVE],
-        }
-    )
+    _parameter_constraints: ClassVar[Constraints] = {
+        **{key: [COUNT, None] for key in ("init_size", "reseed", "max_iter", "record_every")},
+        "n_prototypes": [COUNT],
+        "assignment": [words(*RULES)],
+        "width": "no_validation",
+        "learning_rate": "no_validation",
+        "init": [words("k-means", "k-means++", "random"), "array-like"],
+        "forgetting": [Interval(Real, 0, 1, closed="neither"), None],
+        "method": [words("sequential", "batch")],
+        "tol": [NOT_NEGATIVE],
+    }
 
     # ---- parameters --------------------------------------------------------------------------
 

@@ -315,23 +315,19 @@ class SelfOrganizingMap(MapReading):
         *("quantization_error_", "topographic_error_", "_distortion", "_hits"),
     )
 
-    _parameter_constraints: ClassVar[Constraints] = (
-        PrototypeEstimator._parameter_constraints
-        | dict.fromkeys(
-            ("shape", "topology", "periodic", "radius", "learning_rate"), "no_validation"
-        )
-        | {
-            "scale": ["boolean"],
-            "neighborhood": [words(*NEIGHBORHOODS)],
-            "training": [words("sequential", "batch")],
-            "n_steps": [COUNT, None],
-            "init": [words("pca", "random"), "array-like"],
-            "init_size": [COUNT, None],
-            "max_iter": [COUNT],
-            "shuffle": ["boolean"],
-            "missing": [words("raise", "skip", "partial")],
-        }
-    )
+    _parameter_constraints: ClassVar[Constraints] = dict.fromkeys(
+        ("shape", "topology", "periodic", "radius", "learning_rate"), "no_validation"
+    ) | {
+        "scale": ["boolean"],
+        "neighborhood": [words(*NEIGHBORHOODS)],
+        "training": [words("sequential", "batch")],
+        "n_steps": [COUNT, None],
+        "init": [words("pca", "random"), "array-like"],
+        "init_size": [COUNT, None],
+        "max_iter": [COUNT],
+        "shuffle": ["boolean"],
+        "missing": [words("raise", "skip", "partial")],
+    }
 
     # ---- learning ----------------------------------------------------------------------------
 

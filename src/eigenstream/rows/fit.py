@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from dataclasses import dataclass, replace
 from itertools import chain
+from os import PathLike
 from typing import Any, Protocol, TypeVar, cast
 
 from sklearn.base import BaseEstimator
@@ -322,7 +323,7 @@ def keeper_of(checkpoint: Any, every: Any, resume: Any) -> Keeper | None:
             if value is not None:
                 raise ValueError(f"{name}= requires checkpoint=. Pass the path of the checkpoint.")
         return None
-    if hasattr(checkpoint, "begin"):
+    if not isinstance(checkpoint, str | PathLike):
         if every is not None or resume:
             raise ValueError("fit has a Checkpoint. Pass every= and resume= to this Checkpoint.")
         return cast(Keeper, checkpoint)

@@ -417,9 +417,9 @@ def names_of_features(estimator: Any) -> list[str] | None:
     >>> names_of_features(StreamPCA(1, features=RBFNetwork(3)).fit(rows))
     ['feature 0', 'feature 1', 'feature 2']
     """
-    if getattr(estimator, "features", None) is not None:
+    if vars(estimator).get("features") is not None:
         return [f"feature {k}" for k in range(estimator.components_.shape[1])]
-    names = getattr(estimator, "feature_names_in_", None)
+    names = vars(estimator).get("feature_names_in_")
     return None if names is None else list(map(str, names))
 
 

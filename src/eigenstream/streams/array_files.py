@@ -24,6 +24,11 @@ FILLS |= {"u2": 2**16 - 1, "u4": 2**32 - 1, "u8": 2**64 - 2}
 FLOAT_FILL = 9.9692099683868690e36
 
 
+def is_array(node: Handle) -> bool:
+    """Return whether a node of a file is an array, and not a group or an empty dataset."""
+    return getattr(node, "shape", None) is not None
+
+
 def numbers_of(attributes: Facts, *names: str) -> list[float]:
     """Return the numbers in the named attributes as one list."""
     values = [np.ravel(attributes.get(name, ())) for name in names]
@@ -131,7 +136,7 @@ class ArrayFile(SlicedTable):
         """Return the names of the requested arrays."""
         shapes: dict[str, tuple[int, ...] | None] = {}
         with cls.root(file) as root:
-            if hasattr(root, "shape"):  # Zarr may store an array without a group
+            if is_array(root):  # Zarr may store an array without a group
                 return [""]
             for name, data in cls.arrays(root):
                 real = data is not None and np.dtype(data.dtype).kind in "biuf"
@@ -174,14 +179,14 @@ class Hdf5(ArrayFile):
         items: list[tuple[str, Handle]] = []
         root.visititems(lambda path, item: items.append((path, item)))
         for path, item in items:
-            if getattr(item, "shape", None) is not None:
+            if is_array(item):
                 yield path, None if item.attrs.get("CLASS") == b"DIMENSION_SCALE" else item
 
     @classmethod
     def parts(cls, file: File) -> list[str]:
         """Return the names of the requested datasets. A link must be named in full."""
         with cls.root(file) as root:
-            if file.part and hasattr(root.get(file.part), "shape"):
+            if file.part and is_array(root.get(file.part)):
                 return [file.part]
         return super().parts(file)
 
@@ -232,7 +237,7 @@ class Zarr(ArrayFile):
     @staticmethod
     def arrays(root: Handle) -> Iterator[tuple[str, Handle]]:
         """Yield the arrays of a group and of the groups inside it."""
-        yield from ((path, item) for path, item in root.members(None) if hasattr(item, "shape"))
+        yield from ((path, item) for path, item in root.members(None) if is_array(item))
 
     def array_of(self, root: Handle) -> tuple[Handle, Facts]:
         """Return the array and its attributes."""
@@ -300,7 +305,7 @@ class AnnDataFile:
         """Return the requested matrix, by default X."""
         part = file.part.strip("/") or "X"
         with cls.reader.root(file) as root:
-            if part not in root or not (_is_sparse(root[part]) or hasattr(root[part], "dtype")):
+            if part not in root or not (_is_sparse(root[part]) or is_array(root[part])):
                 layers = [f"layers/{name}" for name in root["layers"]] if "layers" in root else []
                 raise StreamError(
                     f"{file.path} has no matrix {part!r}. Pass one of {['X', *layers]} after ::."
@@ -315,7 +320,7 @@ class ZarrAnnData(AnnDataFile):
 
 
 def _is_sparse(node: Handle) -> bool:
-    return not hasattr(node, "dtype") and all(name in node for name in ARRAYS)
+    return not is_array(node) and all(name in node for name in ARRAYS)
 
 
 def holds_sparse(file: File) -> bool:
@@ -332,6 +337,6 @@ def _gene_names(root: Handle) -> tuple[str, ...]:
     if index not in root["var"]:
         return ()
     stored: Handle = root["var"][index]
-    stored = stored if hasattr(stored, "dtype") else stored["values"]  # with a mask
+    stored = stored if is_array(stored) else stored["values"]  # with a mask
     values = stored.asstr()[:] if hasattr(stored, "asstr") else np.asarray(stored[:])
     return tuple(map(str, values))

@@ -258,8 +258,8 @@ def flat(values: Piece) -> Piece:
     >>> flat(np.zeros((5, 2, 3))).shape, flat(np.zeros(4)).shape
     ((5, 6), (4, 1))
     """
-    if not hasattr(values, "reshape"):  # xarray
-        values = np.asarray(values)
+    if not is_sparse(values):
+        values = np.asanyarray(values)  # of xarray; preserves masked arrays
     return values if values.ndim == 2 else values.reshape(len(values), prod(values.shape[1:]))
 
 

@@ -289,12 +289,11 @@ class Stream(RowStream):
         """
         if self._plan.labels:
             raise StreamError(f"{self!r} already has labels in its columns. Omit the other labels.")
-        stream = self.through()
-        stream._labels = Labels(labels.column() if isinstance(labels, Stream) else labels)
+        checked = Labels(labels.column() if isinstance(labels, Stream) else labels)
         counts = self._counts()
         if None not in counts:
-            stream._labels.check(sum(count for count in counts if count is not None))
-        return stream
+            checked.check(sum(count for count in counts if count is not None))
+        return self._changed(_labels=checked)
 
     def mapped(self, function: Callable[[Matrix], Matrix]) -> "Stream":
         """Return the stream of the results of a function of the rows of each chunk.
@@ -311,9 +310,7 @@ class Stream(RowStream):
         Stream
             The stream of results.
         """
-        stream = self.through()
-        stream._answers = (*self._answers, function)
-        return stream
+        return self._changed(_answers=(*self._answers, function))
 
     def keeping_holes(self, missing: str = KEEP) -> "Stream":
         """Return the stream with NaN for missing values, or with another treatment of them.
@@ -335,9 +332,7 @@ class Stream(RowStream):
         if missing == KEEP and not self.preprocessing.keeps_holes:
             advice = "Open the stream with missing='skip' or missing='interpolate'."
             raise StreamError(f"{self.preprocessing!r} needs complete rows. {advice}")
-        stream = self.through()
-        stream._plan = replace(self._plan, missing=missing)
-        return stream
+        return self._changed(_plan=replace(self._plan, missing=missing))
 
     def split(self, n_parts: int) -> list["Stream"]:
         """Return consecutive parts of the stream, which separate processes can read.
@@ -372,11 +367,16 @@ class Stream(RowStream):
             return [self]
         if n_rows is None:
             return [Stream(self.tables[i:j], plan) for i, j in pairwise(cuts)]
-        parts = []
-        for ends in pairwise(cuts):
-            parts.append(self.through())
-            parts[-1].tables, parts[-1]._part = tuple(map(copy, self.tables)), ends
-        return parts
+        return [
+            self._changed(tables=tuple(map(copy, self.tables)), _part=ends)
+            for ends in pairwise(cuts)
+        ]
+
+    def _changed(self, **attributes: object) -> "Stream":
+        """Return the stream with other attributes, and steps without stored rows."""
+        stream = self.through()
+        vars(stream).update(attributes)
+        return stream
 
     # ---- passes ------------------------------------------------------------------------------
 

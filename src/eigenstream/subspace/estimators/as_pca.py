@@ -52,7 +52,7 @@ def to_sklearn(estimator: SubspaceEstimator, preprocessing: bool = True) -> Tran
     if isinstance(estimator, TimeEstimator):
         variances = np.asarray(estimator._variances(), np.float64)
     parts: list[tuple[str, Transformer]] = []
-    steps = getattr(estimator, "preprocessing_", None) if preprocessing else None
+    steps = vars(estimator).get("preprocessing_") if preprocessing else None
     if steps is not None:
         parts += steps.to_sklearn(estimator.n_features_in_)
     if estimator._map is not None:
@@ -66,7 +66,7 @@ def to_sklearn(estimator: SubspaceEstimator, preprocessing: bool = True) -> Tran
     parts.append(("subspace", _pca(estimator, mean, variances)))
     if isinstance(result, PairResult) and result.normalize:
         parts.append(("unit rows", Normalizer()))
-    names = getattr(estimator, "feature_names_in_", None)
+    names = vars(estimator).get("feature_names_in_")
     if steps is not None:
         names = estimator.provenance_.get("columns")
     if names is not None:

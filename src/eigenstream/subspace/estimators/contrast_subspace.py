@@ -109,7 +109,7 @@ class ContrastSubspace(SubspaceEstimator):
     """
 
     _on_devices = True
-    _parameter_constraints: ClassVar[Constraints] = SubspaceEstimator._parameter_constraints | {
+    _parameter_constraints: ClassVar[Constraints] = {
         "alpha": [Interval(Real, 0, None, closed="left")],
         "center": [FLAG],
         "scale": [FLAG],
@@ -185,7 +185,7 @@ class ContrastSubspace(SubspaceEstimator):
         if stream is not None:
             stream.learn_steps()
             note_source(model, stream)
-        if is_dask(background) and hasattr(model, "preprocessing_"):
+        if is_dask(background) and "preprocessing_" in vars(model):
             raise ValueError(
                 f"X has the steps {model.preprocessing_!r}, and the background is a Dask "
                 "collection. Pass the background as a stream."

@@ -131,7 +131,6 @@ class DynamicSubspace(TimeEstimator):
 
     _needs = (Need("DynamicSubspace", PAIRWISE),)
     _parameter_constraints: ClassVar[Constraints] = {
-        **{k: v for k, v in TimeEstimator._parameter_constraints.items() if k != "scale"},
         "n_components": [COUNT, Interval(Real, 0, 1, closed="neither"), None],
         "lag": [COUNT],
         "rank": [COUNT, Interval(Real, 0, 1, closed="neither"), None],

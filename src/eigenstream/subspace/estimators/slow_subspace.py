@@ -183,7 +183,7 @@ class SlowSubspace(TimeEstimator):
     """
 
     _on_devices = True
-    _parameter_constraints: ClassVar[Constraints] = TimeEstimator._parameter_constraints | {
+    _parameter_constraints: ClassVar[Constraints] = {
         "n_components": [COUNT, Interval(Real, 0, 1, closed="neither"), None],
         "alpha": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto", "bound"})],
         "lag": [COUNT],

@@ -110,7 +110,7 @@ class StreamPCA(TimeEstimator):
     """
 
     _on_devices = True
-    _parameter_constraints: ClassVar[Constraints] = TimeEstimator._parameter_constraints | {
+    _parameter_constraints: ClassVar[Constraints] = {
         "n_components": [
             COUNT,
             Interval(Real, 0, 1, closed="neither"),

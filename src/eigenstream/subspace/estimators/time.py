@@ -97,7 +97,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
     scale: bool
     lag: int = 0
 
-    _parameter_constraints: ClassVar[Constraints] = SubspaceEstimator._parameter_constraints | {
+    _parameter_constraints: ClassVar[Constraints] = {
         "center": [FLAG, StrOptions({"sequences"})],
         "missing": [StrOptions({"raise", "skip", "available"})],
         "scale": [FLAG],
@@ -213,7 +213,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
                 f"n_components={n} exceeds the {n_seen} column(s) that have values. Use "
                 f"n_components <= {n_seen}."
             )
-        learner.sums.check_gaps(getattr(self, "feature_names_in_", None), self.lag)
+        learner.sums.check_gaps(vars(self).get("feature_names_in_"), self.lag)
         check_squares(float(np.abs([learner.mean, learner.deviations(0.0)]).max()))
 
     # ---- learning --------------------------------------------------------------------------
@@ -331,7 +331,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
             raise ValueError("The covariances have no weight. Pass LaggedCovariances.of(weight=).")
         self._learner, self._answer, self._map, self._skipped = None, None, None, Skipped()
         self.n_features_in_ = len(cov.mean0)
-        if hasattr(self, "feature_names_in_"):
+        if "feature_names_in_" in vars(self):
             del self.feature_names_in_
         learner = self._begin(len(cov.mean0), None, Need("fit(LaggedCovariances)", MATRIX))
         learner.watchers, learner.halves = {}, None

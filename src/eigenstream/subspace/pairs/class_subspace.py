@@ -134,7 +134,7 @@ class ClassSubspace(PairwiseEstimator):
 
     _on_devices, _examples, _sample = True, LabelledRows, Sample
     _terms = ClassTerms
-    _parameter_constraints: ClassVar[Constraints] = PairwiseEstimator._parameter_constraints | {
+    _parameter_constraints: ClassVar[Constraints] = {
         "scale": [FLAG, StrOptions({"auto", "within"})]
     }
 

@@ -118,7 +118,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
     0.99
     """
 
-    _parameter_constraints: ClassVar[Constraints] = PairwiseEstimator._parameter_constraints | {
+    _parameter_constraints: ClassVar[Constraints] = {
         "scale": [Options(bool, {False}), StrOptions({"auto", "within"})]
     }
 

@@ -107,7 +107,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         The distance below which two rows count as the same class.
     """
 
-    _parameter_constraints: ClassVar[Constraints] = SubspaceEstimator._parameter_constraints | {
+    _parameter_constraints: ClassVar[Constraints] = {
         "eta": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto", "margin_risk"})],
         "n_components": [COUNT, StrOptions({"auto"}), None],
         "criterion": [CRITERION],

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 
 from eigenstream.core.documented import Documented
-from eigenstream.core.types import Constraints, Transformer
+from eigenstream.core.types import Transformer
 from eigenstream.rows.fit import Fit
 from eigenstream.subspace.sums.base import Sums
 from eigenstream.subspace.sums.learner import Learner, Watcher
@@ -71,7 +71,6 @@ class Solver(Documented):
     (True, False)
     """
 
-    _parameter_constraints: ClassVar[Constraints] = {}
     #: The name of the solver with its default parameters.
     name: ClassVar[str]
     #: "add" allows ``partial_fit``, "merge" allows ``merge``, and "matrix" allows other weights of

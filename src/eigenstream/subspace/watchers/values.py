@@ -232,8 +232,8 @@ class SuspectColumns(Watcher):
 
     def warnings(self, model: Any, learner: Learner, fit: Fit | None) -> Iterator[str]:
         """Yield a warning about columns that may be no measurements."""
-        mapped = getattr(model, "features", None) is not None
-        names = None if mapped else getattr(model, "feature_names_in_", None)
+        mapped = vars(model).get("features") is not None
+        names = None if mapped else vars(model).get("feature_names_in_")
         message = self.warning(names)
         yield from () if message is None else (message,)
 
