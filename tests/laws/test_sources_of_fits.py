@@ -237,6 +237,6 @@ def test_dates_out_of_order_and_holes_are_named(kind):
     swapped = [*range(30), 31, 30, *range(32, 60)]
     with pytest.raises(ValueError, match=r"dates of X go back at row 31\."):
         SlowSubspace(2).fit([dated(kind, days), dated(kind, swapped)])
-    with pytest.warns(UserWarning, match="hole before row 30, where the step is 41 times"):
+    with pytest.warns(UserWarning, match="gap before row 30, where the step is 41 times"):
         SlowSubspace(2).fit(dated(kind, np.where(days < 30, days, days + 40)))
     StreamPCA(2).fit(dated(kind, days[::-1]))

@@ -115,5 +115,5 @@ def test_a_fit_counts_rows_in_its_first_pass_only(kind):
     assert fit.learn(Counting(100), None).n == 60
     assert fit.skipped.n_rows == 2
     assert fit.n_sequences == (2 if kind in ("list", "stream") else 1)
-    assert fit.turn == 2
+    assert fit.pass_number == 2
     assert fit.learn(Counting(1)).n < 60 or kind in ("array", "sparse")

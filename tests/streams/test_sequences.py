@@ -191,7 +191,7 @@ def test_times_out_of_order_are_an_error_with_the_place():
 
 def test_a_hole_in_time_is_warned_of_with_the_place():
     days = dated([*range(20), *range(60, 80)])
-    with pytest.warns(UserWarning, match="hole before row 20, where the step is 41 times"):
+    with pytest.warns(UserWarning, match="gap before row 20, where the step is 41 times"):
         list(open_stream(days, time="when"))
     with warnings.catch_warnings(action="error"):
         assert len(list(open_stream(days, time="when", gap=86400))) == 2

@@ -141,7 +141,7 @@ MissingAsFitted = Annotated[
 ]
 Json = Annotated[bool, "Print one JSON object."]
 ImageShape = Annotated[Any, image_size, "Show rows as images of 28x28 pixels, say."]
-Step = Annotated[
+TimeStep = Annotated[
     float | None,
     "The time from one row to the next, in --unit. By default 1, or the step of the dates of "
     "--time if the unit is s, min, h or d.",

@@ -14,7 +14,7 @@ import typer
 import eigenstream as es
 from eigenstream.cli import _options as options
 from eigenstream.cli._commands import Group, command
-from eigenstream.cli._options import Data, FitOptions, LearningOptions, RunOptions, Step, Unit
+from eigenstream.cli._options import Data, FitOptions, LearningOptions, RunOptions, TimeStep, Unit
 from eigenstream.cli._output import Watched, show, waiting
 from eigenstream.cli.evaluate import pairs_of
 from eigenstream.cli.lags import Criterion as SlowCriterion
@@ -65,7 +65,7 @@ def fit_slow(
     reversible: Reversible = False,
     standardize: Standardize = False,
     blocks: Annotated[int | None, "The number of blocks for intervals of time scales."] = None,
-    dt: Step = None,
+    dt: TimeStep = None,
     unit: Unit = "rows",
     learning: LearningOptions,
     run: FitOptions,
@@ -119,7 +119,7 @@ def fit_dynamic(
         Any, options.value, "The principal directions to use: a number, a share as 0.99, or all."
     ] = "all",
     n_components: Annotated[Any, options.value, "The number of features, or all."] = "2",
-    dt: Step = None,
+    dt: TimeStep = None,
     unit: Unit = "rows",
     run: FitOptions,
 ) -> None:

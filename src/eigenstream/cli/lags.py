@@ -11,7 +11,7 @@ import numpy as np
 import eigenstream as es
 from eigenstream.cli import _options as options
 from eigenstream.cli import _output as output
-from eigenstream.cli._options import Data, Json, Missing, ReadingOptions, Step, Unit
+from eigenstream.cli._options import Data, Json, Missing, ReadingOptions, TimeStep, Unit
 from eigenstream.core.types import Estimator, Facts, StreamLike
 from eigenstream.rows.prepared import names_of_features
 
@@ -39,7 +39,7 @@ def lags(
     n_components: Annotated[int, "The number of features, as in fit slow."] = 2,
     criterion: Criterion = "difference",
     reversible: Reversible = False,
-    dt: Step = None,
+    dt: TimeStep = None,
     unit: Unit = "rows",
     blocks: Annotated[int, "The number of blocks for standard errors."] = BLOCKS,
     plot: Annotated[Path | None, "Draw the time scales (.png, .svg)."] = None,

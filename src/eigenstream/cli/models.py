@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 import eigenstream as es
-from eigenstream.cli._options import ImageShape, Json, ModelFile, Step, Unit
+from eigenstream.cli._options import ImageShape, Json, ModelFile, TimeStep, Unit
 from eigenstream.cli._output import FIGURES, check_output, save_figure, say, waiting
 
 
@@ -17,7 +17,7 @@ def plot(
     model: ModelFile,
     out: Annotated[Path, "The figure: .png, .svg or .pdf; or .html, a page."],
     image_shape: ImageShape = None,
-    dt: Step = None,
+    dt: TimeStep = None,
     unit: Unit = "rows",
     json: Json = False,
 ) -> None:

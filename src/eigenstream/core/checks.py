@@ -181,9 +181,9 @@ def check_finite(values: Matrix, *, name: str = "X", first_row: int = 0, members
     raise ValueError(f"{name} contains {what} at {place}. {advice}")
 
 
-#: A step in time of more than this number of usual steps is a hole. Fewer occur in rows at random
+#: A step in time of more than this number of usual steps is a gap. Fewer occur in rows at random
 #: times.
-HOLE = 20.0
+LONG_STEP = 20.0
 
 
 def usual_step(steps: Any) -> float:
@@ -196,15 +196,15 @@ def usual_step(steps: Any) -> float:
     return float(np.median(forward)) if len(forward) else np.nan
 
 
-def first_hole(steps: Any) -> tuple[int, float] | None:
+def first_time_gap(steps: Any) -> tuple[int, float] | None:
     """Return the place of the first step in time that is too long, and its length in usual steps.
 
-    >>> first_hole(np.array([1.0] * 9 + [50.0, 1.0]))
+    >>> first_time_gap(np.array([1.0] * 9 + [50.0, 1.0]))
     (9, 50.0)
     """
     usual = usual_step(steps)
-    holes = np.flatnonzero(steps > HOLE * usual)
-    return (int(holes[0]), float(steps[holes[0]] / usual)) if len(holes) else None
+    gaps = np.flatnonzero(steps > LONG_STEP * usual)
+    return (int(gaps[0]), float(steps[gaps[0]] / usual)) if len(gaps) else None
 
 
 def check_index_pairs(pairs: Array, n_points: int, of: str) -> NDArray[np.intp]:

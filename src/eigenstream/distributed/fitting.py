@@ -227,7 +227,9 @@ class SpreadRows(Rows):
                 "Fit it to some rows, and pass features=FrozenEstimator(map)."
             )
 
-    def learned(self, learner: Any, turn: int | None, feature_map: MapOfRows | None) -> "Learned":
+    def learned(
+        self, learner: Any, pass_number: int | None, feature_map: MapOfRows | None
+    ) -> "Learned":
         """Return a learner of all rows, in one pass on the workers."""
         if isinstance(learner, Learner):
             if learner.forgetting:
@@ -235,12 +237,12 @@ class SpreadRows(Rows):
                     f"forgetting={learner.forgetting:g} needs all rows in one stream. Use "
                     "forgetting=0 for Dask data."
                 )
-            if turn:
+            if pass_number:
                 learner = copy(learner)
                 learner.sums = learner.sums.split(self.n_parts)
         tasks = self._tasks(feature_map)
         # Dask places separate values on separate workers. Those of later passes are large.
-        n_begun = self.n_parts if turn == 0 else 1
+        n_begun = self.n_parts if pass_number == 0 else 1
         begun = [dask.delayed(Learned(learner), traverse=False) for _ in range(n_begun)]
         ends = np.linspace(0, len(tasks), self.n_parts + 1).astype(int).tolist()
         states = []

@@ -199,7 +199,7 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
         elif resumption.complete:
             return self
         while not self.converged_ and self.n_iter_ < self.max_iter:
-            for chunk in fit.learning(fit.turn):
+            for chunk in fit.learning(fit.pass_number):
                 self._learn(chunk.of_positive_weight().rows)
             if not self._steps:
                 raise ValueError(f"{fit.source!r} has no rows. Pass a stream with rows.")

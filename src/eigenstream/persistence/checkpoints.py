@@ -114,7 +114,7 @@ class Checkpoint:
         self.learning = self.resumed = False
         #: The identity of the stream and the settings of the fit.
         self._facts: Facts = {}
-        self._turn = 0
+        self._pass_number = 0
         #: The rows seen in this pass, and since the last checkpoint.
         self._seen = self._since = 0
         self._last, self._cost = monotonic(), 0.0
@@ -157,20 +157,24 @@ class Checkpoint:
         self._write(learned(), complete=False)
 
     def after(
-        self, chunk: Chunk, learned: Callable[[], object], turn: int = 0, at_end: bool = False
+        self,
+        chunk: Chunk,
+        learned: Callable[[], object],
+        pass_number: int = 0,
+        at_end: bool = False,
     ) -> None:
         """Write a checkpoint after a chunk, if one is required.
 
         If ``at_end``, the state changes only at the end of a pass, which is repeated on resume.
         """
         self._seen = 0 if at_end else chunk.end
-        self._since, self._turn = self._since + len(chunk), turn
+        self._since, self._pass_number = self._since + len(chunk), pass_number
         self.rows_since += len(chunk)
         waited = monotonic() - self._last
         late = waited >= max(SECONDS, COSTS * self._cost)
         write_now = self._stopping or (late if self.every is None else self._since >= self.every)
         # If at_end, the state is the same until the end of the pass.
-        if write_now and (turn > self.passes or not at_end):
+        if write_now and (pass_number > self.passes or not at_end):
             self._write(learned(), complete=False)
         if self._stopping:
             state = f"{self.path} contains {self.contents}"
@@ -191,9 +195,9 @@ class Checkpoint:
 
     def _write(self, estimator: Estimator, complete: bool) -> None:
         begun = monotonic()
-        where = {"rows": self._seen, "turn": self._turn, "complete": complete}
+        where = {"rows": self._seen, "passes": self._pass_number, "complete": complete}
         write(estimator, self.path, without=AGAIN, checkpoint=self._facts | where)
-        self.rows, self.passes = self._seen, self._turn
+        self.rows, self.passes = self._seen, self._pass_number
         self._since, self._last = 0, monotonic()
         self._cost = self._last - begun
 
@@ -228,9 +232,9 @@ class Checkpoint:
                 self._differs(f"{name} was {was}, and is now {value}.", "data")
         if steps := vars(learned).get("preprocessing_"):
             stream.take_steps(steps)
-        self._turn, self._seen = int(place["turn"]), int(place["rows"])
-        self.rows, self.passes, self.resumed = self._seen, self._turn, True
-        return Resumption(learned, self._seen, self._turn, bool(place["complete"]))
+        self._pass_number, self._seen = int(place["passes"]), int(place["rows"])
+        self.rows, self.passes, self.resumed = self._seen, self._pass_number, True
+        return Resumption(learned, self._seen, self._pass_number, bool(place["complete"]))
 
     def _differs(self, what: str, other: str = "parameters") -> NoReturn:
         advice = "Use another file, or remove this one to start again."

@@ -55,7 +55,7 @@ PLACE = {
     "identity": "dict",
     "settings": "dict",
     "rows": "int",
-    "turn": "int",
+    "passes": "int",
     "complete": "bool",
 }
 
@@ -161,7 +161,7 @@ def write(
     if checkpoint:
         header["checkpoint"] = {
             "rows": checkpoint["rows"],
-            "passes": checkpoint["turn"],
+            "passes": checkpoint["passes"],
             "complete": checkpoint["complete"],
         }
     text = _as_text(header | {"checksum": _checksum(header, arrays)})

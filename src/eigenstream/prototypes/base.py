@@ -104,7 +104,7 @@ class PrototypeEstimator(
         """Begin a fit, and for batches choose the initial prototypes."""
 
     @abstractmethod
-    def _batch_pass(self, fit: Fit, turn: int) -> bool:
+    def _batch_pass(self, fit: Fit, pass_number: int) -> bool:
         """Learn from all rows at once. Return True if the prototypes have settled."""
 
     @abstractmethod
@@ -172,9 +172,10 @@ class PrototypeEstimator(
         elif self._deviations is not None:
             fit.map = Division(self._deviations)
         fit.skipped.n_rows, units = self._n_skipped, self._units
-        for turn in range(fit.turn, self._passes()):
-            self.n_iter_, converged = turn + 1, fit.at_end and self._batch_pass(fit, turn)
-            for chunk in () if fit.at_end else fit.learning(turn):
+        for pass_number in range(fit.pass_number, self._passes()):
+            self.n_iter_ = pass_number + 1
+            converged = fit.at_end and self._batch_pass(fit, pass_number)
+            for chunk in () if fit.at_end else fit.learning(pass_number):
                 self._n_skipped = fit.skipped.n_rows
                 units.add(chunk)
             self._n_skipped = fit.skipped.n_rows
@@ -182,7 +183,8 @@ class PrototypeEstimator(
                 raise ValueError(NO_ROWS_LEFT)
             if units.weight > 0.0:
                 # The sums of a batch are those of one pass.
-                error, weight = self._pass_ends[-1] if turn > 0 and fit.at_end else (0.0, 0.0)
+                of_earlier = fit.at_end and pass_number > 0
+                error, weight = self._pass_ends[-1] if of_earlier else (0.0, 0.0)
                 ends = error + units.error, weight + units.weight
                 self._pass_ends = [*self._pass_ends, ends]
             if converged:

@@ -414,13 +414,13 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
         if fit.at_end:
             self._place_among(fit, max(self._units.n_first, FIRST_OF_BATCHES))
 
-    def _batch_pass(self, fit: Fit, turn: int) -> bool:
+    def _batch_pass(self, fit: Fit, pass_number: int) -> bool:
         """Replace each prototype by the mean of its rows."""
         shares, units = None, self._units
         if self.assignment != "winner":
-            width = float(units.paces(turn, 1)[1][0])
+            width = float(units.paces(pass_number, 1)[1][0])
             shares = partial(soft if self.assignment == "soft" else ranked, width=width)
-        tally = fit.learn(units.tally(shares), turn)
+        tally = fit.learn(units.tally(shares), pass_number)
         variance = tally.squares / (tally.weight * fit.rows.width or 1.0)
         return bool(units.move(tally) <= self.tol * variance)
 

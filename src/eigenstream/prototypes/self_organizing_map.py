@@ -138,11 +138,11 @@ class MapUnits(Competition):
         if self.plan["training"] == "sequential":
             self.counts += np.bincount(labels, weights, len(self.counts))
 
-    def move(self, tally: Tally, turn: int) -> None:
+    def move(self, tally: Tally, pass_number: int) -> None:
         """Replace each unit by the mean of the rows near it. Units without such rows stay."""
         with blas_threads(1):
             sums, heights = self.take(tally, self.steps)
-            radius = float(self.paces(turn, 1)[1][0])
+            radius = float(self.paces(pass_number, 1)[1][0])
             values = np.hstack([sums, heights])
             table = smooth(values, self.grid, self.plan["neighborhood"], radius)
         sums, heights = np.split(table, [sums.shape[1]], axis=1)
@@ -386,8 +386,8 @@ class SelfOrganizingMap(MapReading):
             units.horizon = last if fit.at_end else self.max_iter * spread.n_rows
             units.follow_plan()
 
-    def _batch_pass(self, fit: Fit, turn: int) -> bool:
-        self._units.move(fit.learn(self._units.tally(), turn), turn)
+    def _batch_pass(self, fit: Fit, pass_number: int) -> bool:
+        self._units.move(fit.learn(self._units.tally(), pass_number), pass_number)
         return False
 
     def _conclude(self, fit: Fit) -> None:

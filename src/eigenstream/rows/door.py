@@ -20,7 +20,7 @@ from sklearn.utils.validation import validate_data
 from eigenstream.core.checks import (
     check_finite,
     check_weights,
-    first_hole,
+    first_time_gap,
     is_sparse,
     unmasked,
     warn_user,
@@ -233,7 +233,7 @@ def opened_arguments(
 
 
 def check_dates(X: Any) -> None:
-    """Raise an error if the dates of rows go back, and warn of a hole.
+    """Raise an error if the dates of rows go back, and warn of a gap.
 
     They are an index of pandas, or the coordinate of a dimension of xarray.
     """
@@ -254,10 +254,10 @@ def check_dates(X: Any) -> None:
                 row = int(np.argmax(steps < 0)) + 1
                 advice = "Sort the rows by time, or pass a list of sequences."
                 raise ValueError(f"The dates of X go back at row {row}. {advice}")
-            if (hole := first_hole(steps)) is not None:
+            if (gap := first_time_gap(steps)) is not None:
                 warn_user(
-                    f"The dates of X have a hole before row {hole[0] + 1}, where the step is "
-                    f"{hole[1]:.3g} times the usual one. Pass a list of sequences, cut there."
+                    f"The dates of X have a gap before row {gap[0] + 1}, where the step is "
+                    f"{gap[1]:.3g} times the usual one. Pass a list of sequences, cut there."
                 )
 
 

@@ -54,7 +54,7 @@ class Resumption:
     #: The number of learned rows of the pass. ``chunks(skip=rows)`` continues after them.
     rows: int
     #: The number of the pass, from 0.
-    turn: int
+    pass_number: int
     #: True if the fit was complete.
     complete: bool
 
@@ -77,7 +77,11 @@ class Keeper(Protocol):
         """Write a checkpoint after work before the first chunk, such as fitting a feature map."""
 
     def after(
-        self, chunk: Chunk, learned: Callable[[], object], turn: int = 0, at_end: bool = False
+        self,
+        chunk: Chunk,
+        learned: Callable[[], object],
+        pass_number: int = 0,
+        at_end: bool = False,
     ) -> None:
         """Note a learned chunk, and write a checkpoint if one is scheduled.
 
@@ -125,7 +129,7 @@ class Fit:
         #: The feature map, which the chunks of every pass go through.
         self.map = feature_map
         #: The number of the next pass that learns, and the rows of it that are learned already.
-        self.turn = self.skip = 0
+        self.pass_number = self.skip = 0
         #: The skipped rows and the sequences of the first pass.
         self.skipped, self.n_sequences = Skipped(), 0
         #: Returns the present state of the estimator, for a checkpoint.
@@ -152,7 +156,7 @@ class Fit:
             params = self.estimator.get_params(deep=False)
             state = {k: v for k, v in vars(resumption.estimator).items() if k not in params}
             vars(self.estimator).update(state)
-            self.skip, self.turn = resumption.rows, resumption.turn
+            self.skip, self.pass_number = resumption.rows, resumption.pass_number
         return resumption
 
     def end(self) -> None:
@@ -199,16 +203,16 @@ class Fit:
         if self.map is not None and self._begun is None:
             self.keeper.began(self.noted)
 
-    def learning(self, turn: int = 0) -> Iterator[Chunk]:
+    def learning(self, pass_number: int = 0) -> Iterator[Chunk]:
         """Start a pass that learns. The first one is reported and counts skipped rows."""
-        skip, self.skip, self.turn = self.skip, 0, turn + 1
+        skip, self.skip, self.pass_number = self.skip, 0, pass_number + 1
         chunks: Iterable[Chunk] = self.rows.chunks(skip)
-        if turn == 0:
+        if pass_number == 0:
             if vars(self.estimator).get("_skl_callbacks"):
                 chunks = reported(self.estimator, chunks, self.rows.n_chunks, self.source)
             chunks = self._counted(chunks)
         if self.keeper is not None:
-            chunks = self._checkpointed(chunks, turn, self.keeper)
+            chunks = self._checkpointed(chunks, pass_number, self.keeper)
         yield from chunks if self.map is None else self._mapped(chunks)
         if self.map is not None and not self.map.ready:
             raise ValueError(
@@ -222,12 +226,14 @@ class Fit:
             self.n_sequences += len(chunk.starts) or int(self.n_sequences == 0)
             yield chunk
 
-    def _checkpointed(self, chunks: Iterable[Chunk], turn: int, keeper: Keeper) -> Iterator[Chunk]:
+    def _checkpointed(
+        self, chunks: Iterable[Chunk], pass_number: int, keeper: Keeper
+    ) -> Iterator[Chunk]:
         """Yield chunks, and write a checkpoint after a learned one if it is required."""
         for chunk in chunks:
             yield chunk
             keeper.learning = True
-            keeper.after(chunk, self.noted, turn, self.at_end)
+            keeper.after(chunk, self.noted, pass_number, self.at_end)
 
     def _mapped(self, chunks: Iterable[Chunk]) -> Iterable[Chunk]:
         return chunks if self.map is None else chain.from_iterable(map(self._map, chunks))
@@ -250,18 +256,18 @@ class Fit:
         """Start a pass that only reads: no callbacks, no counts, no checkpoints."""
         return self._mapped(self.rows.chunks())
 
-    def learn(self, learner: Learner, turn: int | None = 0) -> Learner:
-        """Return a learner of all rows, here or on workers. ``turn=None`` only reads."""
+    def learn(self, learner: Learner, pass_number: int | None = 0) -> Learner:
+        """Return a learner of all rows, here or on workers. ``pass_number=None`` only reads."""
         if self.rows.on_workers:
-            share = self.rows.learned(learner, turn, self.map)
-            if turn == 0:
+            share = self.rows.learned(learner, pass_number, self.map)
+            if pass_number == 0:
                 self.skipped, self.n_sequences = share.skipped, share.n_sequences
             return cast(Learner, share.learner)
         chunks: Iterable[Chunk]
-        if turn is None:
+        if pass_number is None:
             chunks = self.reading()
         else:
-            chunks, self._begun = self._begun or self.learning(turn), None
+            chunks, self._begun = self._begun or self.learning(pass_number), None
         for chunk in chunks:
             learner.add(chunk)
             if learner.stopped:

@@ -122,7 +122,7 @@ class Rows(ABC):
         """Return the complete rows in memory. ``what`` needs them, for errors."""
         raise TypeError(f"{what} cannot keep {self.source!r} in memory. Pass a stream.")
 
-    def learned(self, learner: object, turn: int | None, feature_map: Any) -> Any:
+    def learned(self, learner: object, pass_number: int | None, feature_map: Any) -> Any:
         """Return a learner of rows on workers, and the facts of their pass."""
         raise NotImplementedError
 
@@ -379,7 +379,7 @@ class IndexPairs(Rows):
 
 #: The number of rows of each set to read in turn. With more, the first blocks of a sketch contain
 #: only one set; with fewer, exact sums take longer.
-TURN = 512
+ROWS_OF_A_SET = 512
 
 
 class Sets(Rows):
@@ -396,8 +396,8 @@ class Sets(Rows):
 
     def chunks(self, skip: int = 0) -> Iterator[Chunk]:
         """Start a pass."""
-        turns = [_turns(rows, target) for target, rows in self.sets.items()]
-        yield from filter(None, chain(*zip_longest(*turns)))
+        alternating = [_small_chunks(rows, target) for target, rows in self.sets.items()]
+        yield from filter(None, chain(*zip_longest(*alternating)))
 
     def named(self, name: str, first_row: int) -> None:
         """Set the place of the rows in errors."""
@@ -405,10 +405,10 @@ class Sets(Rows):
             rows.named(name, first_row)
 
 
-def _turns(rows: Rows, target: int) -> Iterator[Chunk]:
+def _small_chunks(rows: Rows, target: int) -> Iterator[Chunk]:
     """Yield rows in small parts."""
     for chunk in rows.chunks():
-        for first in range(0, len(chunk), TURN):
-            part = chunk[first : first + TURN]
+        for first in range(0, len(chunk), ROWS_OF_A_SET):
+            part = chunk[first : first + ROWS_OF_A_SET]
             skipped = NONE_SKIPPED if first else chunk.skipped
             yield replace(part, labels=np.full(len(part), target), skipped=skipped)

@@ -148,7 +148,7 @@ class ArrayFile(SlicedTable):
         """Open the file."""
         return self.root(self.file)
 
-    def part(self, source: Handle, rows: slice) -> Array:
+    def rows_of(self, source: Handle, rows: slice) -> Array:
         """Return copies of some rows, because nothing may point into the closed file."""
         values = self.decoded(np.array(self.array_of(source)[0][rows]))
         if self.cells is None:
@@ -273,7 +273,7 @@ class SparseFile(SlicedTable):
         """Open the file."""
         return self.reader.root(self.file)
 
-    def part(self, source: Handle, rows: slice) -> Matrix:
+    def rows_of(self, source: Handle, rows: slice) -> Matrix:
         """Return some rows as a matrix."""
         group, ends = source[self.file.part], self.ends[rows.start : rows.stop + 1]
         inside = slice(int(ends[0]), int(ends[-1]))

@@ -226,7 +226,7 @@ class SlicedTable(RowTable):
     def opened(self) -> AbstractContextManager[Piece]:
         """Open the source for one pass."""
 
-    def part(self, source: Piece, rows: slice) -> Piece:
+    def rows_of(self, source: Piece, rows: slice) -> Piece:
         """Return some rows of an open source."""
         return source[rows]
 
@@ -243,7 +243,7 @@ class SlicedTable(RowTable):
                 part = numbers[at : at + count]
                 try:
                     last = min(part.stop, self.n_rows)
-                    values = self.part(source, slice(part.start, last, part.step))
+                    values = self.rows_of(source, slice(part.start, last, part.step))
                 except Exception as error:  # each library and codec raises different errors
                     place = f"{self.name} cannot be read at rows {part.start} to {part.stop}"
                     raise StreamError(f"{place}: {one_line(error)}.") from None

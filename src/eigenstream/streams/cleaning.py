@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from eigenstream.core.checks import (
     LARGEST_VALUE,
     check_unmasked,
-    first_hole,
     first_nonfinite,
+    first_time_gap,
     is_sparse,
     largest_value,
     warn_user,
@@ -59,7 +59,7 @@ class Sequences:
         self._time: Any = None
         #: The numbers of steps in time and of those that go back, and the first row behind these.
         self._n_steps = self._n_back = self._first_back = 0
-        self._has_hole = False
+        self._has_gap = False
 
     def new_table(self) -> None:
         """Start the next table."""
@@ -92,7 +92,7 @@ class Sequences:
                 yield replace(block[start:stop], starts=STARTS[starts[start]])
 
     def _check_order(self, steps: Array, block: Chunk) -> None:
-        """Raise an error if time goes back often, and warn of its first hole."""
+        """Raise an error if time goes back often, and warn of its first gap."""
         back = np.flatnonzero(steps < 0)
         if len(back) and not self._n_back:
             self._first_back = block.row(int(back[0]))
@@ -103,13 +103,13 @@ class Sequences:
                 f"{block.source}: the time column {times}, first at row {self._first_back}. Sort "
                 "the rows by time."
             )
-        hole = None if self.gap is not None or self._has_hole else first_hole(steps)
-        if hole is not None:
-            self._has_hole = True
-            row = block.row(hole[0])
+        gap = None if self.gap is not None or self._has_gap else first_time_gap(steps)
+        if gap is not None:
+            self._has_gap = True
+            row = block.row(gap[0])
             warn_user(
-                f"{block.source}: the time column has a hole before row {row}, where the step is "
-                f"{hole[1]:.3g} times the usual one. Pass gap= to begin a new sequence there."
+                f"{block.source}: the time column has a gap before row {row}, where the step is "
+                f"{gap[1]:.3g} times the usual one. Pass gap= to begin a new sequence there."
             )
 
 

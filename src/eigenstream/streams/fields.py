@@ -324,14 +324,14 @@ class Field(SlicedTable):
         """Return the labelled array."""
         return nullcontext(self.source)
 
-    def part(self, source: Labelled, rows: slice) -> Piece:
+    def rows_of(self, source: Labelled, rows: slice) -> Piece:
         """Return some rows as a matrix of features."""
         return self.grid.stacked(source, rows)
 
     def array(self) -> Piece:
         """Return all rows if they are in memory."""
         lazy = any(map(_is_lazy, arrays_of(self.source)))
-        return None if lazy else self.part(self.source, slice(0, self.n_rows))
+        return None if lazy else self.rows_of(self.source, slice(0, self.n_rows))
 
 
 def _is_lazy(array: Labelled) -> bool:

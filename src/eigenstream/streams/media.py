@@ -162,7 +162,7 @@ class Sound(SlicedTable):
         """Open the sound."""
         return self._sound()
 
-    def part(self, source: Handle, rows: slice) -> Piece:
+    def rows_of(self, source: Handle, rows: slice) -> Piece:
         """Return spectra."""
         window, hop = self.window, self.hop
         count = (rows.stop - rows.start - 1) * hop + window

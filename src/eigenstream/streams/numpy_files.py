@@ -86,7 +86,7 @@ class Npy(SlicedTable):
         """Open nothing, because each part has its own memory map."""
         return nullcontext()
 
-    def part(self, source: None, rows: slice) -> Piece:
+    def rows_of(self, source: None, rows: slice) -> Piece:
         """Return some rows of a new memory map, so that its pages are freed with the rows."""
         return np.asarray(np.load(self.file.path, mmap_mode="r"))[rows]
 

@@ -100,7 +100,7 @@ class Stream(RowStream):
         self.preprocessing = Preprocessing()
         self._labels: Labels | None = None
         #: The first row of a part of the stream, and the row after its last one.
-        self._part: tuple[int, int | None] = (0, None)
+        self._bounds: tuple[int, int | None] = (0, None)
         #: The functions of estimators whose results replace the rows.
         self._answers: tuple[Callable[[Matrix], Matrix], ...] = ()
 
@@ -116,8 +116,8 @@ class Stream(RowStream):
     @property
     def n_rows(self) -> int | None:
         """Return the number of rows of all chunks, or None if only a pass can count them."""
-        if self._part[1] is not None:
-            return self._part[1] - self._part[0]
+        if self._bounds[1] is not None:
+            return self._bounds[1] - self._bounds[0]
         lost, plan, lengths = self.preprocessing.lost, self._plan, []
         one_each = plan.sequence is None and plan.time is None and not plan.joined
         for count in self._counts():
@@ -368,7 +368,7 @@ class Stream(RowStream):
         if n_rows is None:
             return [Stream(self.tables[i:j], plan) for i, j in pairwise(cuts)]
         return [
-            self._changed(tables=tuple(map(copy, self.tables)), _part=ends)
+            self._changed(tables=tuple(map(copy, self.tables)), _bounds=ends)
             for ends in pairwise(cuts)
         ]
 
@@ -478,7 +478,7 @@ class Stream(RowStream):
         """Yield the chunks of a pass after the first ``skip`` rows."""
         steps = self.preprocessing.fresh()
         near = not steps.remembers and self._plan.missing != "interpolate"
-        first, stop = self._part
+        first, stop = self._bounds
         skip += first
         start = self._place_of(skip) if near else (0, 0, 0)
         end = start[2]

@@ -95,17 +95,17 @@ class Sketch(Solver):
     def learn(self, learner: Learner, fit: Fit) -> Learner:
         """Learn from all rows, in one pass or several."""
         again = self.passes > 1 or (self.tol is not None and fit.rows.rereadable)
-        if not again or fit.turn == 0:
+        if not again or fit.pass_number == 0:
             learner = super().learn(learner, fit)
         if not isinstance(learner.sums, Frame):
             return learner
         most = (MOST_PASSES if self.tol is not None else self.passes) if again else 1
         missed = learner.missed()
         # A resumed fit may start in a later pass.
-        for turn in range(max(fit.turn, 1), most):
+        for pass_number in range(max(fit.pass_number, 1), most):
             if self.tol is not None and missed is not None and missed <= self.tol:
                 break
-            learner.next_pass = fit.learn(learner.repeat(), turn)
+            learner.next_pass = fit.learn(learner.repeat(), pass_number)
             learner.adopt()
             missed = learner.missed()
         if missed is not None:

@@ -71,7 +71,7 @@ class Peak:
 
 
 @dataclass(frozen=True)
-class Step:
+class Velocity:
     """A velocity, times the root of its weight, and the numbers of its two rows."""
 
     now: int
@@ -108,7 +108,7 @@ class Peaks(Watcher):
     def __init__(self) -> None:
         self.peaks: list[Peak] = []
         #: The velocities of these rows.
-        self.steps: list[Step] = []
+        self.steps: list[Velocity] = []
         #: The sums of squares after the last block that was searched.
         self.squares: Float64s | float = 0.0
 
@@ -216,7 +216,7 @@ class Peaks(Watcher):
                 steps = block.stacked([group])[theirs]
                 weights = np.ones(len(now)) if group.weights is None else group.weights
                 parts = now[theirs].tolist(), past[theirs].tolist(), steps, weights[theirs].tolist()
-                self.steps = [*self.steps, *map(Step, *parts)]
+                self.steps = [*self.steps, *map(Velocity, *parts)]
 
     def _ordinary(self, variances: Float64s, terms: TimeTerms) -> bool:
         """Return whether all noted rows are of ordinary size, by the variances of the columns."""
