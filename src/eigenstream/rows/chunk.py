@@ -217,25 +217,6 @@ class Chunk:
             starts = starts[(starts >= first) & (starts < last)] - first
         return self.chosen(slice(first, last, step), starts, place)
 
-    def between(self, start: int, stop: int, step: int = 1) -> "Chunk":
-        """Return a part of the chunk.
-
-        Parameters
-        ----------
-        start : int
-            The first row, counted within the chunk.
-        stop : int
-            The row after the last one.
-        step : int, default=1
-            The step between two rows.
-
-        Returns
-        -------
-        Chunk
-            The part, with its weights and labels.
-        """
-        return self[start:stop:step]
-
     def chosen(
         self,
         places: slice | Places | NDArray[np.bool_],

@@ -15,7 +15,7 @@ from scipy.io import netcdf_file
 from scipy.sparse import csr_array
 
 from eigenstream.core.types import Array, Facts, Handle, Matrix
-from eigenstream.streams.base import SlicedTable, StreamError, damaged, flat, needed
+from eigenstream.streams.base import SlicedTable, StreamError, flat, naming_errors, needed
 from eigenstream.streams.files import File, chosen
 
 #: Fill values of NetCDF variables without an attribute (NetCDF User's Guide, "Fill Values").
@@ -104,14 +104,9 @@ class ArrayFile(SlicedTable):
     @classmethod
     @contextmanager
     def root(cls, file: File) -> Iterator[Handle]:
-        """Open the file. Errors of its library, which may be of any type, name the file."""
-        try:
-            with cls.library(file) as root:
-                yield root
-        except (PermissionError, StreamError, ModuleNotFoundError):
-            raise
-        except Exception as error:
-            raise damaged(file.path, cls.kind, error) from None
+        """Open the file. Errors of its library name the file."""
+        with naming_errors(file.path, cls.kind), cls.library(file) as root:
+            yield root
 
     @staticmethod
     @abstractmethod

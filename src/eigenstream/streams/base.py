@@ -3,7 +3,7 @@
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from math import prod
@@ -57,9 +57,16 @@ def needed(package: str, what: str) -> Any:
         raise ModuleNotFoundError(required(package, what)) from absent
 
 
-def damaged(name: str, what: str, error: BaseException) -> StreamError:
-    """Return the error for a file that is not of its kind."""
-    return StreamError(f"{name} is not {what}, or it is damaged: {one_line(error)}.")
+@contextmanager
+def naming_errors(name: str, kind: str | None = None) -> Iterator[None]:
+    """Name the file, and its kind, in the errors of a library, which may be of any type."""
+    try:
+        yield
+    except (PermissionError, StreamError, ModuleNotFoundError):
+        raise
+    except Exception as error:
+        problem = "cannot be read" if kind is None else f"is not {kind}, or it is damaged"
+        raise StreamError(f"{name} {problem}: {one_line(error)}.") from None
 
 
 def one_line(error: BaseException | str) -> str:

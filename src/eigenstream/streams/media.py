@@ -17,7 +17,7 @@ from eigenstream.streams.base import (
     SlicedTable,
     StreamError,
     check_width,
-    damaged,
+    naming_errors,
     needed,
 )
 from eigenstream.streams.files import File
@@ -70,21 +70,21 @@ class Images(Pictures):
 
     def _pages(self, file: File) -> Iterator[Piece]:
         """Yield the pages of an image as gray values."""
-        try:
-            # Pillow warns at half of the size at which it raises an error.
-            with warnings.catch_warnings(), file.open() as stream, Image.open(stream) as image:
-                warnings.simplefilter("error", Image.DecompressionBombWarning)
-                for page in ImageSequence.Iterator(image):
-                    # Images of 16 bits and of floats are gray already.
-                    gray = page if page.mode in ("L", "I", "F", "I;16") else page.convert("L")
-                    if self.size is not None:
-                        gray = gray.resize(self.size[::-1], Image.Resampling.BOX)
-                    check_width(gray.width * gray.height * 4, f"{file.name} is large")
-                    yield np.asarray(gray, np.float32)
-        except (PermissionError, StreamError):
-            raise
-        except Exception as error:  # Pillow raises different errors for each format
-            raise damaged(file.name, "an image", error) from None
+        # Pillow warns at half of the size at which it raises an error.
+        with (
+            naming_errors(file.name, "an image"),
+            warnings.catch_warnings(),
+            file.open() as stream,
+            Image.open(stream) as image,
+        ):
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            for page in ImageSequence.Iterator(image):
+                # Images of 16 bits and of floats are gray already.
+                gray = page if page.mode in ("L", "I", "F", "I;16") else page.convert("L")
+                if self.size is not None:
+                    gray = gray.resize(self.size[::-1], Image.Resampling.BOX)
+                check_width(gray.width * gray.height * 4, f"{file.name} is large")
+                yield np.asarray(gray, np.float32)
 
 
 class Video(Pictures):
@@ -97,21 +97,22 @@ class Video(Pictures):
     def pictures(self) -> Iterator[Piece]:
         """Yield the frames as gray values."""
         av = needed("av", "Videos")
-        try:
-            with self.files[0].source() as source, av.open(source, "r") as container:
-                if not container.streams.video:
-                    raise StreamError(f"{self.name} contains no video. Pass another file.")
-                track = container.streams.video[0]
-                track.thread_type = "AUTO"
-                height, width = self.size or (int(track.height), int(track.width))
-                check_width(height * width * 4, f"{self.name} has {height} x {width} pixels")
-                for frame in container.decode(track):
-                    gray = frame.reformat(width=width, height=height, format="gray")
-                    if container.duration and frame.time is not None:
-                        self.share = min(frame.time * av.time_base / container.duration, 1.0)
-                    yield gray.to_ndarray()
-        except av.FFmpegError as error:
-            raise damaged(self.name, "a video", error) from None
+        with (
+            naming_errors(self.name, "a video"),
+            self.files[0].source() as source,
+            av.open(source, "r") as container,
+        ):
+            if not container.streams.video:
+                raise StreamError(f"{self.name} contains no video. Pass another file.")
+            track = container.streams.video[0]
+            track.thread_type = "AUTO"
+            height, width = self.size or (int(track.height), int(track.width))
+            check_width(height * width * 4, f"{self.name} has {height} x {width} pixels")
+            for frame in container.decode(track):
+                gray = frame.reformat(width=width, height=height, format="gray")
+                if container.duration and frame.time is not None:
+                    self.share = min(frame.time * av.time_base / container.duration, 1.0)
+                yield gray.to_ndarray()
 
 
 #: The smallest power, 120 dB below a full-scale sine. It keeps the logarithm of silence finite.
@@ -152,11 +153,12 @@ class Sound(SlicedTable):
     @contextmanager
     def _sound(self) -> Iterator[Handle]:
         soundfile = needed("soundfile", "Sound files")
-        try:
-            with self.file.open() as stream, soundfile.SoundFile(stream) as sound:
-                yield sound
-        except soundfile.SoundFileError as error:
-            raise damaged(self.name, "a sound file", error) from None
+        with (
+            naming_errors(self.name, "a sound file"),
+            self.file.open() as stream,
+            soundfile.SoundFile(stream) as sound,
+        ):
+            yield sound
 
     def opened(self) -> AbstractContextManager[Handle]:
         """Open the sound."""

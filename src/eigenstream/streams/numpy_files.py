@@ -11,7 +11,7 @@ from numpy.lib import format as npy_format
 
 from eigenstream.core.types import DType, Piece
 from eigenstream.rows.chunk import Chunk
-from eigenstream.streams.base import Request, RowTable, SlicedTable, StreamError, damaged
+from eigenstream.streams.base import Request, RowTable, SlicedTable, StreamError, naming_errors
 from eigenstream.streams.files import File, chosen
 
 #: The shape of an array, whether it is stored by columns, and its type.
@@ -28,14 +28,12 @@ def npy_header(stream: IO[bytes], name: str) -> Header:
     >>> npy_header(file, "rows.npy")
     ((3, 2), False, dtype('float64'))
     """
-    try:
+    with naming_errors(name, "an .npy file"):
         read: Any = npy_format.read_array_header_2_0
         if npy_format.read_magic(stream) == (1, 0):
             read = npy_format.read_array_header_1_0
         shape, by_columns, dtype = read(stream)
-        return tuple(map(int, shape)), by_columns, dtype
-    except Exception as error:  # a damaged header may raise anything
-        raise damaged(name, "an .npy file", error) from None
+    return tuple(map(int, shape)), by_columns, dtype
 
 
 def unpacked(stream: IO[bytes], header: Header, name: str, count: int) -> Iterator[Piece]:
@@ -61,10 +59,8 @@ class Npy(SlicedTable):
         self.file, self.files, self.name = file, [file], file.name
         self.rereadable = file.rereadable
         if file.local:
-            try:
+            with naming_errors(self.name, "an .npy file"):
                 rows = np.load(file.path, mmap_mode="r")
-            except Exception as error:  # a damaged header may raise anything
-                raise damaged(self.name, "an .npy file", error) from None
             self.describe(rows.shape, rows.dtype)
             return
         with closing(file.open()) as stream:
@@ -121,10 +117,9 @@ class Npz(RowTable):
 @contextmanager
 def _archive(file: File) -> Iterator[zipfile.ZipFile]:
     """Open an archive. Errors of the archive are raised with the name of the file."""
-    try:
-        with file.open() as stream, zipfile.ZipFile(stream) as archive:
-            yield archive
-    except (PermissionError, StreamError):
-        raise
-    except Exception as error:  # a damaged archive may raise anything
-        raise damaged(file.name, "an .npz file", error) from None
+    with (
+        naming_errors(file.name, "an .npz file"),
+        file.open() as stream,
+        zipfile.ZipFile(stream) as archive,
+    ):
+        yield archive

@@ -18,6 +18,7 @@ from eigenstream.streams.base import (
     RowTable,
     SlicedTable,
     StreamError,
+    naming_errors,
     one_line,
 )
 from eigenstream.streams.files import READERS, File, Remote
@@ -105,9 +106,6 @@ def names_of(piece: Piece) -> list[str]:
     return list(map(str, piece.schema.names if isinstance(piece, TABLES) else piece.columns))
 
 
-#: Errors of reading. A server without range requests raises a plain ValueError.
-ERRORS = (pyarrow.ArrowException, OSError, ValueError)
-
 PARQUET = (".parquet", ".pq")
 
 
@@ -127,15 +125,8 @@ class Arrow(ColumnTable):
             form = "parquet" if parquet else "ipc"
             paths = [part.path for part in parquet or self.files]
             options |= {"partitioning": "hive", "partition_base_dir": file.path}
-        try:
+        with naming_errors(self.name):
             self._set(dataset.dataset(paths, format=form, **options))
-        except StreamError:
-            raise
-        except ERRORS as error:
-            raise self._failed(error) from None
-
-    def _failed(self, error: Exception) -> StreamError:
-        return StreamError(f"{self.name} cannot be read: {one_line(error)}.")
 
     def _set(self, data: Piece) -> None:
         """Set the dataset. The files must have the same columns, and their types are combined."""
@@ -211,7 +202,7 @@ class Arrow(ColumnTable):
         for name in lengths:
             columns[f"length of {name}"] = compute.list_value_length(compute.field(name))
         options = {"batch_size": request.block_rows, "batch_readahead": 2, "fragment_readahead": 1}
-        try:
+        with naming_errors(self.name):
             for batch in self.rest.to_batches(columns=columns, **options):
                 for name, length in lengths.items():
                     unequal = compute.not_equal(batch.column(f"length of {name}"), length)
@@ -220,10 +211,6 @@ class Arrow(ColumnTable):
                         raise StreamError(f"{self.name} has {what}. Omit it with exclude=[...].")
                 if batch.num_rows:
                     yield batch
-        except StreamError:
-            raise
-        except ERRORS as error:
-            raise self._failed(error) from None
 
 
 class ArrowStream(ColumnTable):
@@ -236,11 +223,12 @@ class ArrowStream(ColumnTable):
 
     @contextmanager
     def _reader(self) -> Iterator[Piece]:
-        try:
-            with self.file.open() as stream, pyarrow.ipc.open_stream(stream) as reader:
-                yield reader
-        except ERRORS as error:
-            raise StreamError(f"{self.name} cannot be read: {one_line(error)}.") from None
+        with (
+            naming_errors(self.name),
+            self.file.open() as stream,
+            pyarrow.ipc.open_stream(stream) as reader,
+        ):
+            yield reader
 
     def pieces(self, request: Request) -> Iterator[Piece]:
         """Yield batches of records with the requested columns."""

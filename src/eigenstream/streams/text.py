@@ -16,7 +16,7 @@ import pyarrow.csv
 from eigenstream.core.checks import check_choice, check_whole
 from eigenstream.core.types import Handle, Piece
 from eigenstream.rows.chunk import Chunk
-from eigenstream.streams.base import Request, StreamError, one_line
+from eigenstream.streams.base import Request, StreamError, naming_errors, one_line
 from eigenstream.streams.cleaning import are_times
 from eigenstream.streams.files import PACKINGS, File, Pipe
 from eigenstream.streams.tables import ColumnTable
@@ -200,14 +200,11 @@ class Text(ColumnTable):
             raw, has_rest = self.file.start(LONGEST_LINE, b"\n"), True
             raw += b"" if b"\n" in raw else b"\n"
         else:
-            try:
-                with self._opened() as stream:
-                    raw = piece = stream.read(HEAD_BYTES)
-                    while piece and b"\n" not in raw and len(raw) < LONGEST_LINE:
-                        raw += (piece := stream.read(HEAD_BYTES))
-                    has_rest = bool(stream.read(1))
-            except OSError as error:
-                raise StreamError(f"{self.name} cannot be read: {one_line(error)}.") from None
+            with naming_errors(self.name), self._opened() as stream:
+                raw = piece = stream.read(HEAD_BYTES)
+                while piece and b"\n" not in raw and len(raw) < LONGEST_LINE:
+                    raw += (piece := stream.read(HEAD_BYTES))
+                has_rest = bool(stream.read(1))
         if has_rest:  # the last line may be incomplete
             raw = raw[: raw.rfind(b"\n") + 1]
             if not raw:
@@ -312,10 +309,8 @@ class Text(ColumnTable):
         size, rest, line = max(BLOCK_BYTES, LEAST_BYTES * self.width), b"", 0
         piece = b"\n"
         while piece:
-            try:
+            with naming_errors(self.name):
                 piece = read(size)
-            except (pyarrow.ArrowException, OSError) as error:
-                raise StreamError(f"{self.name} cannot be read: {one_line(error)}.") from None
             end = piece.rfind(b"\n") + 1
             # A view spares a copy of the block.
             text = b"".join([rest, memoryview(piece)[:end]]) if end else b""
