@@ -69,15 +69,13 @@ def evaluate(
 
 def _sample(stream: StreamLike, max_rows: int) -> tuple[Any, Any, int]:
     """Return a random sample of rows with their labels, in order, and the number of all rows."""
-    from eigenstream.subspace.sums.block import dense
-
     rng = np.random.default_rng(0)
     sample: tuple[Any, ...] = ()
     n_rows = 0
     for chunk in stream.chunks():
-        used = slice(None) if chunk.weights is None else chunk.weights > 0
-        part = dense(chunk.rows[used])
-        part_with_keys = part, np.asarray(chunk.labels)[used], rng.random(len(part))
+        chunk = chunk.of_positive_weight()
+        part = np.asarray(chunk.measured_rows(), np.float64)
+        part_with_keys = part, np.asarray(chunk.labels), rng.random(len(part))
         sample = (
             tuple(map(np.concatenate, zip(sample, part_with_keys, strict=True)))
             if sample
@@ -166,13 +164,7 @@ def pairs_of(stream: StreamLike, path: Path) -> tuple[Any, NDArray[np.int64], ND
     from eigenstream.streams import columns_of
 
     first, second, kinds = columns_of(path, 3, "pairs")
-    rows: list[Array] = []
-    for chunk in stream.chunks():
-        part = chunk.rows
-        if chunk.weights is not None:
-            part = np.where(chunk.weights[:, None] > 0, part, np.nan)
-        rows.append(part)
-    items = np.concatenate(rows)
+    items = np.concatenate([chunk.measured_rows() for chunk in stream.chunks()])
     index = np.column_stack([first, second])
     if not np.isin(index, np.arange(len(items))).all():
         raise ValueError(f"{path} has pairs of no items. Use row numbers, 0 to {len(items) - 1}.")

@@ -58,8 +58,6 @@ def info(
 
 def _facts_of_pass(stream: StreamLike) -> tuple[Facts, list[Facts]]:
     """Read all rows, and return the facts that need a pass, of the data and of each column."""
-    from eigenstream.subspace.sums.block import dense
-
     lengths: list[int] = []
     n_missing, first = 0, None
     ranges = [np.full(stream.n_features, end) for end in (np.inf, -np.inf)]
@@ -69,9 +67,7 @@ def _facts_of_pass(stream: StreamLike) -> tuple[Facts, list[Facts]]:
             if chunk.new_sequence or not lengths:
                 lengths.append(0)
             lengths[-1] += len(chunk)
-            rows = dense(chunk.rows)
-            if chunk.weights is not None:
-                rows = np.where(chunk.weights[:, None] > 0, rows, np.nan)
+            rows = chunk.measured_rows()
             lacking = np.isnan(rows)
             absent += lacking.sum(axis=0)
             for bound, smaller in zip(ranges, (np.fmin, np.fmax), strict=True):

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -72,9 +73,8 @@ def _features(
             lost = len(part) - len(prepared)
             features = np.full((lost + len(prepared), width), np.nan, prepared.rows.dtype)
             if len(prepared):
-                features[lost:] = estimator.transform(prepared.rows)
-                if prepared.weights is not None:
-                    features[lost:][prepared.weights == 0] = np.nan
+                answers = replace(prepared, rows=estimator.transform(prepared.rows))
+                features[lost:] = answers.measured_rows()
             yield part.raw_times, features
 
 

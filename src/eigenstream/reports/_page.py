@@ -42,7 +42,6 @@ from eigenstream.subspace import ClassSubspace, estimated_share, pair_risks
 from eigenstream.subspace.estimators.base import SubspaceEstimator
 from eigenstream.subspace.estimators.time import TimeEstimator
 from eigenstream.subspace.pairs.decisions import FitsPairs, PairDecisions
-from eigenstream.subspace.sums.block import dense
 
 #: Components and columns in a table, features drawn over time, and classes drawn in the plane.
 MOST_LISTED, MOST_FEATURES, MOST_CLASSES = 12, 8, 12
@@ -331,7 +330,7 @@ def leading_rows(X: RowsLike, y: LabelsLike = None) -> Chunk:
         for chunk in chunks:
             most = min(MOST_ROWS, MOST_BYTES // (8 * chunk.rows.shape[1]))
             part = chunk[: most - total]
-            rows = np.where((part.each_weight() > 0)[:, None], dense(part.rows), np.nan)
+            rows = np.array(part.measured_rows(), np.float64)
             rows[~np.isfinite(rows)] = np.nan
             parts.append(replace(part, rows=rows))
             total += len(part)

@@ -301,6 +301,20 @@ class Chunk:
         """
         return np.ones(self.n) if self.weights is None else self.weights
 
+    def measured_rows(self) -> Array:
+        """Return dense rows with NaN in the rows of weight zero.
+
+        Returns
+        -------
+        ndarray
+            The rows.
+        """
+        rows = self.rows.toarray() if is_sparse(self.rows) else np.asarray(self.rows)
+        if self.weights is not None and rows.dtype.kind == "f":
+            rows = rows.copy()
+            rows[self.weights == 0] = np.nan
+        return rows
+
     def of_positive_weight(self) -> "Chunk":
         """Return the rows or pairs of positive weight.
 

@@ -356,15 +356,7 @@ def admitted(
         check_no_stream_has(sample_weight=sample_weight)
         stream = labelled_stream(X, y, estimator) if labelled else X
         targets = (lambda labels: labels) if at_once else None
-        if reset:
-            return stream_rows(estimator, stream, targets=targets, sparse=sparse)
-        rows = StreamRows(stream, targets=targets, missing=missing_of(estimator), sparse=sparse)
-        if rows.width != estimator.n_features_in_:
-            raise ValueError(
-                f"rows have {rows.width} features, but the estimator was fitted with "
-                f"{estimator.n_features_in_}. Pass rows of {estimator.n_features_in_} features."
-            )
-        return rows
+        return stream_rows(estimator, stream, reset=reset, targets=targets, sparse=sparse)
     if at_once:
         return RowsInMemory(chunk_of(estimator, X, sample_weight, reset=reset, sparse=sparse), X)
     if isinstance(X, list | tuple) and any(n_axes(part) == 1 for part in X):
@@ -376,11 +368,19 @@ def admitted(
     return ArrayRows(parts, missing=estimator.missing, source=X)
 
 
-def stream_rows(estimator: Estimator, stream: StreamLike, **options: Any) -> StreamRows:
-    """Return the rows of a stream, whose columns the estimator notes."""
+def stream_rows(
+    estimator: Estimator, stream: StreamLike, *, reset: bool, **options: Any
+) -> StreamRows:
+    """Return the rows of a stream, whose columns the estimator notes or has learned from."""
     rows = StreamRows(stream, missing=missing_of(estimator), **options)
-    estimator.n_features_in_ = rows.width
-    name_columns(estimator, stream)
+    if reset:
+        estimator.n_features_in_ = rows.width
+        name_columns(estimator, stream)
+    elif rows.width != estimator.n_features_in_:
+        raise ValueError(
+            f"rows have {rows.width} features, but the estimator was fitted with "
+            f"{estimator.n_features_in_}. Pass rows of {estimator.n_features_in_} features."
+        )
     return rows
 
 

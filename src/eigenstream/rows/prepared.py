@@ -217,13 +217,7 @@ def _answers_of(stream: StreamLike, source: RowsLike, grid: Any) -> Values:
 
     Rows that were skipped give NaN.
     """
-    parts = []
-    for chunk in stream:
-        rows = np.asarray(chunk.rows)
-        if chunk.weights is not None and rows.dtype.kind == "f":
-            rows[chunk.weights == 0] = np.nan
-        parts.append(rows)
-    answers = np.concatenate(parts)
+    answers = np.concatenate([chunk.measured_rows() for chunk in stream])
     return answers if grid is None else grid.series(answers, source)
 
 

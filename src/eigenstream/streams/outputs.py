@@ -174,9 +174,7 @@ def _blocks(stream: StreamLike) -> Generator[tuple[Array, Array | None]]:
     """Yield the times and rows of chunks, with NaN in rows of weight zero."""
     with closing(stream.chunks()) as chunks:
         for chunk in chunks:
-            rows = np.asarray(chunk.rows)
+            rows = chunk.measured_rows()
             if rows.ndim != 2 or rows.dtype.kind not in "fiub":
                 raise StreamError(f"{stream!r} has no rows of numbers. Write its chunks yourself.")
-            if chunk.weights is not None:
-                rows = np.where(chunk.weights[:, None] > 0, rows, np.nan).astype(rows.dtype)
             yield chunk.raw_times, rows

@@ -296,7 +296,8 @@ class ClassSubspace(PairwiseEstimator):
     ) -> Rows:
         of_arrays = {"sample_weight": sample_weight, "groups": groups}
         if (stream := labelled_stream(X, y, self, **of_arrays)) is not None:
-            return stream_rows(self, stream, targets=partial(pair_input.checked_labels, self))
+            checked = partial(pair_input.checked_labels, self)
+            return stream_rows(self, stream, reset=reset, targets=checked)
         if self.preprocessor is not None:
             X = pair_input.rows_of_numbers(X, self.preprocessor)
         rows = validated(self, X, reset=reset)
