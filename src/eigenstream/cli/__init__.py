@@ -31,7 +31,8 @@ def main() -> None:
     """
     asked: list[int] = []
     nothing = Path(os.devnull)  # closed streams are None
-    sys.stdin, sys.stdout = sys.stdin or nothing.open(), sys.stdout or nothing.open("w")
+    sys.stdin = sys.stdin or nothing.open()
+    sys.stdout, sys.stderr = sys.stdout or nothing.open("w"), sys.stderr or nothing.open("w")
 
     def end(number: int, frame: object) -> None:
         asked.append(number)
