@@ -107,10 +107,8 @@ def figure_table(runs: Figures, header: Sequence[str], caption: str = "") -> Pag
     return PageTable(header, rows, caption=caption)
 
 
-def drawing(ax: Any, title: str, caption: str = "", *, wide: bool = False) -> Drawing:
-    """Return axes as a block of a page; the title names its parts inside the page."""
-    name = "".join(letter if letter.isalnum() else "-" for letter in title.lower())
-    return Drawing(plotting.svg(ax, name), title, caption, wide)
+#: Axes as a block of a page.
+drawing = Drawing.of
 
 
 def pictures(images: Any, title: str, caption: str = "", **options: Any) -> Tiles:

@@ -222,14 +222,14 @@ def demo_page(demo: Demo) -> Report:
 
     works = [
         table(demo),
-        _drawing(seen_by(pca), "The digits seen by PCA", "In the first two components."),
-        _drawing(
+        Drawing.of(seen_by(pca), "The digits seen by PCA", "In the first two components."),
+        Drawing.of(
             seen_by(slow),
             "The same digits seen by the slow subspace",
             "In the first two slow features: the less a digit spreads, the less its angle matters.",
         ),
-        _drawing(plotting.roc(curves), "ROC curves", "Over all pairs of test digits."),
-        _drawing(
+        Drawing.of(plotting.roc(curves), "ROC curves", "Over all pairs of test digits."),
+        Drawing.of(
             plotting.courses(
                 {"slow features": (ALPHAS, demo.areas)},
                 marks={"auto": demo.alpha},
@@ -259,13 +259,13 @@ def demo_page(demo: Demo) -> Report:
     features = [
         Tiles(filters(slow), "Slow subspace", "Large variance and small velocity."),
         Tiles(filters(pca), "PCA", "The largest variance of the same views."),
-        _drawing(
+        Drawing.of(
             plotting.runs([watched], ["first principal component", "first slow feature"]),
             "While watching",
             f"One feature of each kind over the first {len(watched)} views.",
             wide=True,
         ),
-        _drawing(
+        Drawing.of(
             plotting.spectrum(values, FEATURES),
             "The spectrum of T",
             f"All {len(values)} eigenvalues of T = alpha A − (1 − alpha) B, with A the variance of "
@@ -298,10 +298,6 @@ def demo_page(demo: Demo) -> Report:
         ),
         command=f"eigenstream demo --views {demo.views} --seed {demo.seed}",
     )
-
-
-def _drawing(ax: Any, title: str, caption: str, *, wide: bool = False) -> Drawing:
-    return Drawing(plotting.svg(ax, title.replace(" ", "")), title, caption, wide)
 
 
 def _tiles(images: Any, texts: Any = None) -> list[tuple[str, str]]:

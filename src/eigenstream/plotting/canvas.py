@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import StringIO
 from typing import Any
+from zlib import crc32
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -231,7 +232,7 @@ def save(ax: Axes, file: Any, kind: str | None = None) -> None:
         figure.savefig(file, format=kind)
 
 
-def svg(ax: Axes, name: str) -> str:
+def svg(ax: Axes, name: str = "") -> str:
     """Return the figure of ``ax`` as SVG in the text colour of a page, and close it.
 
     The title of a new figure is omitted, because pages have their own titles.
@@ -240,8 +241,9 @@ def svg(ax: Axes, name: str) -> str:
     ----------
     ax : Axes
         Any axes of the figure.
-    name : str
-        A unique name on the page, which makes the identifiers unique.
+    name : str, default=""
+        A unique name on the page, which makes the identifiers unique. By default it is made from
+        the drawing.
 
     Returns
     -------
@@ -250,7 +252,7 @@ def svg(ax: Axes, name: str) -> str:
     Examples
     --------
     >>> from eigenstream.plotting import axes
-    >>> picture = svg(axes(), "empty")
+    >>> picture = svg(axes())
     >>> (
     ...     picture[:4],
     ...     "currentColor" in picture,
@@ -271,6 +273,7 @@ def svg(ax: Axes, name: str) -> str:
     text = out.getvalue()
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    name = name or f"drawing{crc32(text.encode()):x}"
     text = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", text)
     # The page sets the size by the inches; the view box keeps the shape.
     inches = f'<svg style="--inches: {figure.get_figwidth():g}"'

@@ -39,9 +39,9 @@ class Panel(NamedTuple):
     #: The height in inches of a panel as wide as its page. Narrow panels have 0.
     wide: float = 0.0
 
-    def block(self, name: str) -> Drawing:
-        """Return the block of a page; ``name`` is unique on the page."""
-        return Drawing(plotting.svg(self.draw(), name), self.title, self.caption, self.wide > 0)
+    def block(self) -> Drawing:
+        """Return the block of a page."""
+        return Drawing.of(self.draw(), self.title, self.caption, wide=self.wide > 0)
 
 
 #: Drawings and tables by the titles of their sections.

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
 from functools import partial
-from itertools import count
 from pathlib import Path
 from textwrap import shorten
 from typing import Any, NamedTuple
@@ -140,9 +139,8 @@ def report(
             title, lead, blocks = _drawings.monitor_blocks(estimator, X)
         else:
             title, lead, blocks = _blocks(estimator, X, y, shape, dt, unit)
-        numbers = count()
         sections = [
-            Section(name, "", [part.block(f"drawing{next(numbers)}") for part in parts])
+            Section(name, "", [part.block() if isinstance(part, Panel) else part for part in parts])
             for name, parts in blocks.items()
         ]
         page = Report(title, lead, sections, [("eigenstream", __version__)], command)

@@ -4,9 +4,11 @@ from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any
+from typing import Any, Self
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from eigenstream import plotting
 
 
 @dataclass(frozen=True)
@@ -23,10 +25,6 @@ class PageTable:
     prose: bool = False
     kind: str = "table"
 
-    def block(self, name: str) -> "PageTable":
-        """Return the table; only drawings have names."""
-        return self
-
 
 @dataclass(frozen=True)
 class Drawing:
@@ -38,6 +36,11 @@ class Drawing:
     #: Whether it takes the whole width of the page; narrow screens scroll it.
     wide: bool = False
     kind: str = "drawing"
+
+    @classmethod
+    def of(cls, ax: Any, title: str, caption: str = "", *, wide: bool = False) -> Self:
+        """Return the figure of axes as a block, and close it."""
+        return cls(plotting.svg(ax), title, caption, wide)
 
 
 @dataclass(frozen=True)
