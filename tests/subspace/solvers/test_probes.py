@@ -61,6 +61,16 @@ def test_the_estimate_is_near_the_true_share(n, passes):
     assert 0.5 < (1 - estimated_share(model)) / (1 - share) < 3.0
 
 
+@pytest.mark.parametrize(("n", "width", "d"), [(4000, 600, 3), (2000, 600, 2), (3000, 800, 10)])
+@pytest.mark.parametrize("passes", [1, 2])
+def test_the_estimate_of_a_flat_spectrum_is_not_above_the_true_share(n, width, d, passes):
+    rows = np.random.default_rng(width).standard_normal((n, width))
+    model = StreamPCA(d, solver=Sketch(passes=passes)).fit(rows)
+    values = np.linalg.eigvalsh(np.cov(rows.T, bias=True))
+    share = np.cov(model.transform(rows).T, bias=True).trace() / values[-d:].sum()
+    assert 1 - 3 * (1 - share) < estimated_share(model) < share
+
+
 def test_an_estimate_equals_its_formula():
     rng = np.random.default_rng(0)
     T = np.diag(np.r_[5.0, 4.0, rng.uniform(0.0, 1.0, 198)])

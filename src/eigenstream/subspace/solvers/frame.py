@@ -46,7 +46,8 @@ EXTRA = 10
 GAP_SHARE = 0.5
 
 #: The error estimate takes gaps to a value from 0 (the mean outside the frame) to 1 (the best
-#: discarded one). With 0, it is below the true error in most runs; with 1, 2 to 6 times it.
+#: discarded one), or larger for a flat spectrum. With 0, the estimate is below the true error in
+#: most runs; with 1, 2 to 6 times it.
 DISCARDED = 0.5
 
 #: The number of blocks between two corrections of the orthonormality of the frame.
@@ -254,9 +255,12 @@ class Frame(Sums):
         d, trace = self.n_components, self.trace(terms.shares(weights))
         n_outside = max(self.n_features - len(operator.basis), 1)
         outside = float(trace - np.trace(matrix)) / n_outside
-        # Errors lie along the best discarded directions more than along others.
+        # Errors lie along the best discarded directions more than along others, and almost only
+        # along them in a flat spectrum, where the best one of all is hardly better.
         discarded = max(float(values[d]) if len(values) > d else outside, outside)
-        middle = DISCARDED * discarded + (1.0 - DISCARDED) * outside
+        flatness = max(discarded, 0.0) / float(values[0]) if values[0] > 0.0 else 0.0
+        share = max(DISCARDED, flatness**2)
+        middle = share * discarded + (1.0 - share) * outside
         return share_of_probes(values[:d], operator.basis.T @ turn[:, :d], middle, image)
 
     def missed(self, terms: Terms) -> float | None:
