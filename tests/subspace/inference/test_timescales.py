@@ -1,6 +1,5 @@
 """Autocorrelations, the time scales that they imply, and several lags from one pass."""
 
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -170,12 +169,21 @@ def test_reversible_averages_weigh_both_rows_of_a_velocity_alike(seed):
 
 
 @pytest.mark.parametrize(("scales", "lag"), [((9.0, 19.0, 40.0), 10), ((9.0, 21.0, 40.0), 3)])
-def test_the_recommended_lag_has_half_of_the_longest_time_scale(scales, lag):
-    lags = np.array([1, 3, 10])
-    rows = np.random.default_rng(0).standard_normal((5000, 2))
-    path = lag_path(SlowSubspace(1), rows, lags)
-    correlations = np.exp(-lags / np.array(scales))[:, None]
-    assert replace(path, autocorrelations=correlations).recommended_lag == lag
+def test_the_recommended_lag_has_half_of_the_longest_time_scale(scales, lag, monkeypatch):
+    path = lag_path(SlowSubspace(1), ROWS, [1, 3, 10])
+    monkeypatch.setattr(type(path), "on_other_rows", np.array(scales)[:, None])
+    assert path.recommended_lag == lag
+
+
+@pytest.mark.filterwarnings("ignore:time scales at")
+def test_time_scales_that_hold_for_the_rows_of_the_fit_only_recommend_no_lag():
+    """Ten columns of a random walk in noise: long lags leave few independent rows."""
+    rng = np.random.default_rng(0)
+    walks = rng.standard_normal((2000, 20)).cumsum(axis=0) + 3 * rng.standard_normal((2000, 20))
+    path = lag_path(SlowSubspace(2), walks)
+    slowest = path.on_other_rows.max(axis=1)
+    expected = path.lags[slowest >= slowest.max() / 2][0]
+    assert path.recommended_lag == expected < path.lags[-1]
 
 
 def test_a_path_of_lags_has_the_time_scales_on_other_rows():

@@ -21,6 +21,7 @@ from eigenstream.rows.prepared import note_source
 from eigenstream.subspace.estimators.results import Answered, SlowResult, answered
 from eigenstream.subspace.estimators.slow_subspace import SlowSubspace
 from eigenstream.subspace.inference.decays import (
+    LEAST_CORRELATION,
     ChapmanKolmogorov,
     Decay,
     decay,
@@ -29,7 +30,7 @@ from eigenstream.subspace.inference.decays import (
     predicted_correlations,
     resolved,
 )
-from eigenstream.subspace.inference.held_out import LEAST_ROWS, HeldOut, implied
+from eigenstream.subspace.inference.held_out import LEAST_ROWS, HeldOut
 from eigenstream.subspace.inference.uncertainty import (
     Estimate,
     RowBlock,
@@ -122,11 +123,11 @@ class LagPath:
 
     @property
     def recommended_lag(self) -> int | None:
-        """The shortest lag whose slowest time scale is at least half of the longest.
+        """The shortest lag whose slowest time scale on other rows is at least half of the longest.
 
-        Noise shortens the time scales at shorter lags. Autocorrelations that selection among the
-        features may explain do not count. With ``blocks``, lags whose ``chapman_kolmogorov`` warns
-        do not count either. None if none remains.
+        Noise shortens the time scales at shorter lags. Time scales that may be chance do not count.
+        With ``blocks``, lags whose ``chapman_kolmogorov`` warns do not count either. None if none
+        remains.
 
         >>> from eigenstream import SlowSubspace
         >>> from eigenstream.processes import Autoregressive
@@ -134,17 +135,12 @@ class LagPath:
         ...     [0.98, 0.5], n_features=5, noise=0.2, random_state=0
         ... )
         >>> lag_path(SlowSubspace(1), process.take(20_000)).recommended_lag
-        10
+        20
         """
-        rho, longest = self.autocorrelations, 1.0 - np.finfo(np.float64).eps
-        scales = np.array(list(map(implied, np.clip(rho, 0.0, longest), self.lags)))
-        terms = [answered(model).learner.terms for model in self.estimators]
-        counts = np.array([[max(of.n_velocities, 1)] for of in terms])
-        # Bartlett's formula for an exponential autocorrelation.
-        spread = scales * (1.0 - rho**2) - 2.0 * self.lags[:, None] * rho**2
-        errors = np.sqrt(np.maximum(spread, 1.0) / counts)
-        clear = resolved(rho, errors, terms[0].n_features, int(counts.max()) + 1)
-        slowest = np.where(clear, scales, 0.0).max(axis=1, initial=0.0)
+        clear = (self.autocorrelations > LEAST_CORRELATION) & ~np.isnan(self.on_other_rows)
+        longest = np.finfo(np.float64).max
+        scales = np.where(clear, np.minimum(self.on_other_rows, longest), 0.0)
+        slowest = scales.max(axis=1, initial=0.0)
         long = self.lags[(slowest > 0.0) & (slowest >= slowest.max() / 2.0)]
         passes = (int(lag) for lag in long if self.curves is None or self._holds(int(lag)))
         return next(passes, None)
