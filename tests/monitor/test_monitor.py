@@ -18,7 +18,7 @@ from eigenstream.monitor.windows import (
 )
 from eigenstream.processes import Autoregressive, HeatExchanger
 from eigenstream.streams import Standardize, open_stream
-from eigenstream.subspace.sums.completion import FILL_LEAST
+from eigenstream.subspace.sums.completion import RIDGE
 
 WINDOW, N_WINDOWS, N_NEW = 200, 99, 4
 CUT = WINDOW * N_WINDOWS
@@ -97,7 +97,7 @@ def test_the_prediction_is_that_of_the_factor_model():
     model = geometry.loadings @ geometry.loadings.T + np.diag(geometry.unexplained)
     np.testing.assert_allclose(geometry.precision() @ model, np.eye(6), atol=1e-9)
     others = np.arange(1, 6)
-    model[others, others] *= 1.0 + FILL_LEAST
+    model[others, others] *= 1.0 + RIDGE
     expected = np.linalg.solve(model[np.ix_(others, others)], model[others, 0])
     row = rows[:1].copy()
     row[0, 0] = np.nan

@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 import oracles
 from eigenstream import RBFNetwork, Sketch, SlowSubspace, StreamPCA, open_stream
 from eigenstream.subspace import autocorrelations, matrices, subspace_bound
-from eigenstream.subspace.sums.completion import FILL_LEAST, imputed
+from eigenstream.subspace.sums.completion import RIDGE, imputed
 from eigenstream.theory import Independent
 
 MODELS = [
@@ -174,7 +174,7 @@ def test_missing_values_of_a_row_are_predicted_from_the_others():
     row = gaps[0]
     here = np.isfinite(row)
     s = np.sqrt(np.diagonal(A))
-    R = A / np.outer(s, s) + FILL_LEAST * np.eye(12)
+    R = A / np.outer(s, s) + RIDGE * np.eye(12)
     known = np.linalg.solve(R[np.ix_(here, here)], ((row - mean) / s)[here])
     prediction = mean + s * ((R - np.diag(np.diagonal(R)))[:, here] @ known)
     assert_allclose(np.where(here, row, prediction), expected[0], atol=1e-10)

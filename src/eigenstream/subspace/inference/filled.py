@@ -13,7 +13,7 @@ from eigenstream.rows.chunk import with_gaps
 from eigenstream.rows.door import each, is_list_of_sequences, is_stream, validated
 from eigenstream.subspace.estimators.results import answered
 from eigenstream.subspace.estimators.time import TimeEstimator
-from eigenstream.subspace.sums.completion import Gaussian, IncompleteRows, positive_part, scales
+from eigenstream.subspace.sums.completion import imputed, positive_part, scales
 from eigenstream.subspace.sums.gap_moments import GapMoments
 from eigenstream.subspace.sums.propagator import LaggedCovariances
 
@@ -106,15 +106,10 @@ def _predicted(
     complete = rows.copy()
     lost = np.flatnonzero(np.isnan(rows[:, seen]).any(axis=1))
     columns = np.tile(seen, len(shifts))
-    middle = slice(width, 2 * width) if lag else slice(width)
-    model = Gaussian(np.tile(mean, len(shifts))[None], covariance)
+    means, covariance = np.tile(mean, len(shifts))[columns], covariance[np.ix_(columns, columns)]
     for first in range(0, len(lost), ROWS):
         places = lost[first : first + ROWS]
         neighbours = np.hstack([padded[places + lag + shift] for shift in shifts])
-        ones, sequences = np.ones(len(places)), np.zeros(len(places), np.intp)
-        incomplete = IncompleteRows(neighbours, ones, sequences, columns)
-        values = incomplete.completed(model)[0][:, middle] + mean
-        has_value = np.isfinite(neighbours[:, columns]).any(axis=1)
-        chosen = np.isnan(rows[places]) & seen & has_value[:, None]
-        complete[places] = np.where(chosen, values, rows[places])
+        values = imputed(neighbours[:, columns], means, covariance)
+        complete[np.ix_(places, seen)] = np.split(values, len(shifts), axis=1)[len(shifts) // 2]
     return complete
