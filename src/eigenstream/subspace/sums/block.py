@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from eigenstream.core.checks import is_sparse
-from eigenstream.core.linalg import Float64s, rank_update, row_squares, weighted_sum
+from eigenstream.core.linalg import Float64s, rank_update, weighted_sum
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Matrix
 from eigenstream.rows.chunk import Chunk, Places
@@ -27,13 +26,6 @@ CANCELS = 16.0
 
 #: Index pairs are summed by a graph Laplacian if there are more than this number per point.
 PAIRS_PER_POINT = 2
-
-#: Columns are compared in rows of about this number of values.
-LONG_ROW = 512
-
-#: Columns are copied before their largest values are computed if the rows have more than this
-#: multiple of their number. Smaller values copy more columns.
-FEW_COLUMNS = 4
 
 #: Rows are copied by slices if the runs of consecutive rows have this mean length. Slices of
 #: shorter runs take longer than a copy by indices.
@@ -91,7 +83,6 @@ class Block:
         self.half = 0
         #: The weight and the sum of the rows of the block, if they are centred.
         self.own: Float64s | None = None
-        self._squares: Float64s | None = None
         #: Indices of rows and their consecutive runs, by the ``id`` of the indices.
         self._runs: dict[int, tuple[Places, Any]] = {}
 
@@ -142,32 +133,6 @@ class Block:
     def vectors(self, part: Part) -> Float64s:
         """Return the differences of a part times the roots of their weights, as a new array."""
         return self.stacked(self.parts[part])
-
-    def row_squares(self) -> Float64s:
-        """Return the squared lengths of the rows that the terms come from."""
-        if self._squares is None:
-            assert self.chunk is not None
-            self._squares = row_squares(self.chunk.rows)
-        return self._squares
-
-    def highest(self, edges: list[Edges], columns: NDArray[np.bool_]) -> Float64s:
-        """Return a bound on the squares of the differences of rows to a single row, by columns.
-
-        It is the largest of all rows of a piece, which has those of all terms, times the largest
-        weight.
-        """
-        piece, places = self.pieces[edges[0].now[0]], np.flatnonzero(columns)
-        pasts = [self.rows(group.past) for group in edges]
-        # A copy of a few columns takes less time than all of them.
-        few = FEW_COLUMNS * len(places) < len(columns)
-        high, low = _extremes(piece.take(places, axis=1) if few else piece)
-        high, low = (high, low) if few else (high[places], low[places])
-        sizes = [np.maximum(high - past[places], past[places] - low) for past in pasts]
-        highest = np.zeros(len(places))
-        for group, size in zip(edges, sizes, strict=True):
-            weight = 1.0 if group.weights is None else float(group.weights.max())
-            highest = np.maximum(highest, weight * size**2)
-        return highest
 
     def stacked(self, edges: list[Edges]) -> Float64s:
         """Return the differences of some terms times the roots of their weights, as a new array."""
@@ -464,18 +429,6 @@ def _runs(now: Places, past: Places | slice | None) -> list[tuple[slice, slice, 
             there = slice(past[first], past[last - 1] + 1)
         runs.append((slice(first, last), here, there))
     return runs
-
-
-def _extremes(rows: Matrix) -> tuple[Float64s, Float64s]:
-    """Return the largest and the smallest value of each column."""
-    n, width = rows.shape
-    step = max(LONG_ROW // width, 1)
-    cut = n - n % step
-    long = rows[:cut].reshape(-1, step * width)
-    parts = [part for part in (long, rows[cut:]) if len(part)]
-    high = np.concatenate([part.max(axis=0).reshape(-1, width) for part in parts]).max(axis=0)
-    low = np.concatenate([part.min(axis=0).reshape(-1, width) for part in parts]).min(axis=0)
-    return np.asarray(high, np.float64), np.asarray(low, np.float64)
 
 
 def dense(rows: Matrix) -> Float64s:

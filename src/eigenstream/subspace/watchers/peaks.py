@@ -21,29 +21,27 @@ from eigenstream.subspace.sums.completion import positive_part
 from eigenstream.subspace.sums.learner import Learner, Watcher
 from eigenstream.subspace.sums.operators import MatrixOperator
 from eigenstream.subspace.sums.terms import NOTHING, VARIANCE, VELOCITY, Parts, Terms, TimeTerms
-from eigenstream.subspace.watchers.values import NEAR
 
 #: Blocks that hold this share of a column's sum of squares are searched. Smaller values take more
 #: time.
-SHARE = 1 / 8
+SHARE = 1 / 4
 
-#: A column is searched unless about SAMPLE rows of a block, or one of LEAST_STEP rows, explain its
-#: sum of squares up to this factor. Factors nearer to 1 take more time, smaller ones miss rows.
-SAMPLE, LEAST_STEP, EXPLAINED = 256, 4, 0.75
+#: A block is searched if the square of a value is this multiple of the mean of its column, and this
+#: share of the sum. Smaller numbers take more time.
+LEAST_SQUARE, LEAST_VALUE = 32.0, 1 / 100
 
-#: A block with a long row is searched only if a value holds this share of its column. Smaller
-#: values take more time.
-LEAST_VALUE = 1 / 100
+#: Columns are compared in rows of about this number of values.
+LONG_ROW = 512
+
+#: Columns are copied before their largest values are computed if the rows have more than this
+#: multiple of their number. Smaller values copy more columns.
+FEW_COLUMNS = 4
 
 #: The number of rows that are noted in a block, and in all.
 N_PEAKS, MOST_PEAKS = 8, 64
 
 #: Blocks of fewer rows are not searched.
 LEAST_BLOCK = 256
-
-#: All columns of the first block are searched if the square of a row is this multiple of the mean.
-#: Smaller values take more time, larger ones miss rows of huge size.
-LONG = 16.0
 
 #: Warn if rows of huge size turn the subspace by more than this angle, in radians, in fits of at
 #: least this number of rows. Rows of fewer, or smaller angles, occur by chance.
@@ -129,12 +127,9 @@ class Peaks(Watcher):
             if self.peaks:
                 noted = np.sum([peak.squares for peak in self.peaks], axis=0)
                 after = np.maximum(after - noted, added)
-            large, explained = added > SHARE * after, _explained(block, edges)
-            unlike = (explained < EXPLAINED * added) | (explained * EXPLAINED > added)
-            if not block.first and large.any() and _has_long_row(block, groups):
-                self._search(block, groups, large, added, after, LEAST_VALUE)
-            elif (unlike & large).any():
-                self._search(block, groups, unlike & large, added, after, HUGE / 4)
+            large = added > SHARE * after
+            if large.any():
+                self._search(block, groups, large, added, after)
         if self.peaks:
             self.follow(block, block.parts.get(VELOCITY, []), block.first)
 
@@ -183,15 +178,15 @@ class Peaks(Watcher):
         columns: NDArray[np.bool_],
         added: Float64s,
         after: Float64s,
-        least: float,
     ) -> None:
-        """Note the largest rows of a block if a value holds the least share of its column.
+        """Note the largest rows of a block if the square of a value is large.
 
         ``added`` and ``after`` are the sums of squares of the block and of all rows.
         """
-        units = reciprocals(added)
-        if (block.highest(groups, columns) * units[columns]).max() < least:
+        least = max(LEAST_VALUE, LEAST_SQUARE / sum(group.n for group in groups))
+        if not (_highest(block, groups, columns) >= least * added[columns]).any():
             return
+        units = reciprocals(added)
         for group in groups:
             squares = block.stacked([group]) ** 2
             shares = squares @ units
@@ -271,37 +266,35 @@ class Peaks(Watcher):
         return np.array([peak.values for peak in self.peaks]) - terms.mean
 
 
-def _has_long_row(block: Block, groups: list[Edges]) -> bool:
-    """Return whether a row is long in all columns together, or may be so."""
+def _highest(block: Block, groups: list[Edges], columns: NDArray[np.bool_]) -> Float64s:
+    """Return a bound on the squares of the differences of rows to a single row, by columns.
+
+    It is the largest of all rows of a piece, which has those of all terms, times the largest
+    weight.
+    """
+    piece, places = block.pieces[groups[0].now[0]], np.flatnonzero(columns)
+    # A copy of a few columns takes less time than all of them.
+    few = FEW_COLUMNS * len(places) < len(columns)
+    high, low = _extremes(piece.take(places, axis=1) if few else piece)
+    high, low = (high, low) if few else (high[places], low[places])
+    highest = np.zeros(len(places))
     for group in groups:
-        if group.now[0] or group.weights is not None:
-            return True
-    rows, squares = block.pieces[0], block.row_squares()
-    mean = block.pieces[groups[0].past[0]]
-    if block.own is not None:
-        mean = block.own[1:] / block.own[0]
-    if mean @ mean > NEAR * squares.mean():
-        squares = squares - 2.0 * (rows @ mean) + mean @ mean
-    return bool(squares.max() > LONG * squares.mean())
+        past = block.pieces[group.past[0]][places]
+        weight = 1.0 if group.weights is None else float(group.weights.max())
+        highest = np.maximum(highest, weight * np.maximum(high - past, past - low) ** 2)
+    return highest
 
 
-def _explained(block: Block, edges: list[Edges]) -> Float64s:
-    """Return the sums of squares of the columns, estimated from a sample of the rows."""
-    total = np.zeros(block.n_features)
-    for group in edges:
-        (k, where), past = group.now, block.pieces[group.past[0]]
-        step, weights = max(group.n // SAMPLE, LEAST_STEP), group.weights
-        if where is None:
-            sample = block.pieces[k][None]
-        elif isinstance(where, slice):
-            sample = block.pieces[k][where.start : where.stop : step]
-        else:
-            sample = block.pieces[k][where[::step]]
-        squares = (sample - past.astype(np.float64)) ** 2
-        if weights is not None:
-            squares *= weights[:: 1 if where is None else step, None]
-        total += group.n / len(squares) * squares.sum(axis=0)
-    return total
+def _extremes(rows: Float64s) -> tuple[Float64s, Float64s]:
+    """Return the largest and the smallest value of each column."""
+    n, width = rows.shape
+    step = max(LONG_ROW // width, 1)
+    cut = n - n % step
+    long = rows[:cut].reshape(-1, step * width)
+    parts = [part for part in (long, rows[cut:]) if len(part)]
+    high = np.concatenate([part.max(axis=0).reshape(-1, width) for part in parts]).max(axis=0)
+    low = np.concatenate([part.min(axis=0).reshape(-1, width) for part in parts]).min(axis=0)
+    return np.asarray(high, np.float64), np.asarray(low, np.float64)
 
 
 def _sizes(squares: Float64s, units: Float64s) -> Float64s:

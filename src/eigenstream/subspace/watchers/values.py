@@ -50,31 +50,23 @@ class RadiusBound(Watcher):
         self.about_first = 0.0
 
     def see(self, block: Block, learner: Learner) -> None:
-        """Include the rows of a block."""
-        if block.chunk is None:
+        """Include the rows of positive weight of a block."""
+        if block.chunk is None or (self.first is not None and not self.bounded):
             return
-        if self.bounded:
-            mean = None if block.own is None else block.own[1:] / block.own[0]
-            self.add(block.chunk, mean, block.row_squares())
-        elif self.first is None and block.chunk.n:
-            row = block.chunk.rows[:1]
-            row = row.toarray() if hasattr(row, "toarray") else row
-            self.first = np.array(row[0], np.float64)
+        self.add(block.chunk, None if block.own is None else block.own[1:] / block.own[0])
 
-    def add(
-        self, chunk: Chunk, mean: Float64s | None = None, squares: Float64s | None = None
-    ) -> None:
-        """Include the rows of positive weight, whose mean and squares are known or None."""
-        weighted_chunk = chunk if chunk.weights is None else chunk.of_positive_weight()
-        rows: Matrix = weighted_chunk.rows
-        if rows.shape[0] == 0 or weighted_chunk.n == 0:
+    def add(self, chunk: Chunk, mean: Float64s | None = None) -> None:
+        """Include the rows of positive weight, whose mean is known or None."""
+        rows: Matrix = chunk.of_positive_weight().rows
+        if chunk.n == 0 or rows.shape[0] == 0:
             return
-        rows = rows.astype(np.float64, copy=False)
         if self.first is None:
             row = rows[:1].toarray() if hasattr(rows, "toarray") else rows[:1]
             self.first = np.array(row[0], np.float64)
-        if squares is None or weighted_chunk is not chunk:
-            squares = row_squares(rows)
+        if not self.bounded:
+            return
+        rows = rows.astype(np.float64, copy=False)
+        squares = row_squares(rows)
         origin = float(np.sqrt(squares.max()))
         if self.about_origin == 0.0 and mean is not None and mean @ mean < NEAR * squares.mean():
             self.about_first = np.inf
