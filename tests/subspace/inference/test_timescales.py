@@ -1,6 +1,5 @@
 """Autocorrelations, the time scales that they imply, and several lags from one pass."""
 
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -121,15 +121,17 @@ class Peaks(Watcher):
         for group in edges:
             if group.now[1] is not None and isinstance(block.pieces[group.now[0]], np.ndarray):
                 groups.append(group)
-        if groups and sum(map(attrgetter("n"), edges)) >= LEAST_BLOCK:
+        n = sum(map(attrgetter("n"), edges))
+        if groups and n >= LEAST_BLOCK:
             after = learner.squares(VARIANCE)
             added, self.squares = after - self.squares, after
             if self.peaks:
                 noted = np.sum([peak.squares for peak in self.peaks], axis=0)
                 after = np.maximum(after - noted, added)
             large = added > SHARE * after
-            if large.any():
-                self._search(block, groups, large, added, after)
+            least = max(LEAST_VALUE, LEAST_SQUARE / n) * added[large]
+            if large.any() and (_highest(block, groups, large) >= least).any():
+                self._search(block, groups, added, after)
         if self.peaks:
             self.follow(block, block.parts.get(VELOCITY, []), block.first)
 
@@ -171,21 +173,11 @@ class Peaks(Watcher):
                 "times as long as the median row, after centring."
             )
 
-    def _search(
-        self,
-        block: Block,
-        groups: list[Edges],
-        columns: NDArray[np.bool_],
-        added: Float64s,
-        after: Float64s,
-    ) -> None:
-        """Note the largest rows of a block if the square of a value is large.
+    def _search(self, block: Block, groups: list[Edges], added: Float64s, after: Float64s) -> None:
+        """Note the largest rows of a block.
 
         ``added`` and ``after`` are the sums of squares of the block and of all rows.
         """
-        least = max(LEAST_VALUE, LEAST_SQUARE / sum(group.n for group in groups))
-        if not (_highest(block, groups, columns) >= least * added[columns]).any():
-            return
         units = reciprocals(added)
         for group in groups:
             squares = block.stacked([group]) ** 2
@@ -288,13 +280,14 @@ def _highest(block: Block, groups: list[Edges], columns: NDArray[np.bool_]) -> F
 def _extremes(rows: Float64s) -> tuple[Float64s, Float64s]:
     """Return the largest and the smallest value of each column."""
     n, width = rows.shape
-    step = max(LONG_ROW // width, 1)
+    step = min(max(LONG_ROW // width, 1), n)
     cut = n - n % step
-    long = rows[:cut].reshape(-1, step * width)
-    parts = [part for part in (long, rows[cut:]) if len(part)]
-    high = np.concatenate([part.max(axis=0).reshape(-1, width) for part in parts]).max(axis=0)
-    low = np.concatenate([part.min(axis=0).reshape(-1, width) for part in parts]).min(axis=0)
-    return np.asarray(high, np.float64), np.asarray(low, np.float64)
+    long, rest = rows[:cut].reshape(-1, step * width), rows[cut:]
+    high = long.max(axis=0).reshape(-1, width).max(axis=0)
+    low = long.min(axis=0).reshape(-1, width).min(axis=0)
+    if len(rest):
+        high, low = np.maximum(high, rest.max(axis=0)), np.minimum(low, rest.min(axis=0))
+    return high.astype(np.float64), low.astype(np.float64)
 
 
 def _sizes(squares: Float64s, units: Float64s) -> Float64s:
