@@ -12,8 +12,6 @@ import pytest
 from eigenstream import SlowSubspace, StreamPCA, open_stream
 from eigenstream.distributed import fit
 
-distributed = pytest.importorskip("distributed")
-
 ROWS = np.random.default_rng(0).standard_normal((400, 5)).cumsum(axis=0)
 
 #: The memory limit of a worker, over twice that of a worker without rows. Dask stops a worker
@@ -24,6 +22,7 @@ LIMIT = 1_000_000_000
 @pytest.fixture(scope="module")
 def client(tmp_path_factory):
     """A client of two worker processes, which leave nothing behind."""
+    distributed = pytest.importorskip("distributed")
     place = tmp_path_factory.mktemp("workers")
     how = {"dashboard_address": ":0", "local_directory": str(place), "memory_limit": LIMIT}
     with (

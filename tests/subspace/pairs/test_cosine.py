@@ -10,7 +10,12 @@ from scipy.spatial.distance import pdist, squareform
 from eigenstream import ClassSubspace, PairSubspace, sample_pairs
 from eigenstream.subspace.pairs.discriminants import Axes, Scatters
 from eigenstream.subspace.pairs.family import Ratios
-from tests.subspace.pairs.test_discriminants import classes, covariances, metric_of
+from tests.subspace.pairs.test_discriminants import (
+    classes,
+    covariances,
+    metric_of,
+    pair_covariances,
+)
 
 WIDTH = 9
 
@@ -39,12 +44,9 @@ def test_distances_are_cosines_about_the_mean(shrinkage, mixing, seed):
     expected = cosine_distances(X, X.mean(0), metric_of(*covariances(X, y), shrinkage, mixing))
     np.testing.assert_allclose(squareform(pdist(model.transform(X))), expected, atol=1e-6)
     pairs, signs = sample_pairs(y, 400, random_state=seed)
-    apart = X[pairs[:, 0]] - X[pairs[:, 1]]
-    like, unlike = (
-        apart[signs == s].T @ apart[signs == s] / (2 * (signs == s).sum()) for s in (1, -1)
-    )
+    both = pair_covariances(X, pairs, signs)
     model = PairSubspace(None, preprocessor=X, **fixed).fit(pairs, signs)
-    metric = metric_of(like, unlike - like, shrinkage, mixing)
+    metric = metric_of(*both, shrinkage, mixing)
     expected = cosine_distances(X, X[pairs].mean((0, 1)), metric)[tuple(pairs.T)]
     np.testing.assert_allclose(model.pair_distance(pairs), expected, atol=1e-6)
 

@@ -63,6 +63,15 @@ def covariances(X, y, weights=None):
     return within / free, between / (total - squares / total)
 
 
+def pair_covariances(X, pairs, signs):
+    """Return the covariances within and between classes that pairs tell, by definition."""
+    apart = X[pairs[:, 0]] - X[pairs[:, 1]]
+    like, unlike = (
+        part.T @ part / (2 * len(part)) for part in (apart[signs > 0], apart[signs < 0])
+    )
+    return like, unlike - like
+
+
 def is_metric(model, metric):
     ours = model.components_
     scale = 1.0 if model.scale_ is None else model.scale_
@@ -82,12 +91,9 @@ def test_the_metric_is_that_of_the_definition(shrinkage, mixing, seed):
         values = np.diag(spread)
         np.testing.assert_allclose(spread, np.diag(values), atol=0.1 * values.max())
     pairs, signs = sample_pairs(y, 400, random_state=seed)
-    apart = X[pairs[:, 0]] - X[pairs[:, 1]]
-    like, unlike = (
-        apart[signs == s].T @ apart[signs == s] / (2 * (signs == s).sum()) for s in (1, -1)
-    )
+    both = pair_covariances(X, pairs, signs)
     model = PairSubspace(None, shrinkage=shrinkage, mixing=mixing, preprocessor=X)
-    is_metric(model.fit(pairs, signs), metric_of(like, unlike - like, shrinkage, mixing))
+    is_metric(model.fit(pairs, signs), metric_of(*both, shrinkage, mixing))
 
 
 def test_the_corners_are_raw_distance_and_discriminants():

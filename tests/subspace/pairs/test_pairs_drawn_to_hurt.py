@@ -40,10 +40,12 @@ def fitted(kind, solver, rows, problem, n_components, eta):
     """An estimator that has learned, and the matrix T by definition."""
     _, y, index, signs = problem
     if kind == "pairs":
+        numbered = {"preprocessor": rows} if len(rows[0]) > 3 else {}
         estimator = PairSubspace(
-            n_components, criterion="difference", eta=eta, preprocessor=rows, solver=solver
+            n_components, criterion="difference", eta=eta, solver=solver, **numbered
         )
-        return estimator.fit(index, signs), scatters(rows, index, signs)
+        data = index if numbered else rows[index]
+        return estimator.fit(data, signs), scatters(rows, index, signs)
     every = np.column_stack(np.triu_indices(len(y), 1))
     same = np.where(y[every[:, 0]] == y[every[:, 1]], 1, -1)
     estimator = ClassSubspace(n_components, criterion="difference", eta=eta, solver=solver).fit(

@@ -16,7 +16,6 @@ from eigenstream.core.linalg import principal_angles
 from eigenstream.evaluation import balanced_risk, pair_risk, pair_roc
 from eigenstream.subspace import n_positive, pair_risks, risk_bound
 from eigenstream.theory import balanced_pair_bound, pair_bound
-from eigenstream.theory.pair_bounds import margin_risks
 from laws.checks import chunked
 
 # Fewer positive eigenvalues than components is no news on data as small as these.
@@ -36,11 +35,6 @@ INSIDE = TASKS[PAIRS[:, 0]] == TASKS[PAIRS[:, 1]]
 TOLERANCE = 1e-10
 
 
-def member(model):
-    """Return the member of the family that a fit has chosen."""
-    return model.result_.shrinkage, model.result_.mixing
-
-
 def mean_clipped(q, t, margin):
     """The mean over q of clip(1 - (t - q) / margin, 0, 1), for each t."""
     q = np.sort(q)
@@ -50,58 +44,29 @@ def mean_clipped(q, t, margin):
     return (len(q) - high + inside) / len(q)
 
 
-def smallest_margin_risk(q, labels, margin):
-    """Return the smallest margin risk of a threshold of q, and the threshold.
-
-    The risk is piecewise linear in the threshold, so its minimum is at a corner.
-    """
-    corners = np.concatenate([q, q[labels > 0] + margin, q[labels < 0] - margin, [0.0, 1.0]])
-    corners = np.unique(np.clip(corners, 0.0, 1.0))
-    order = np.argsort(q)
-    both = ((labels[order] == sign) / len(q) for sign in (1, -1))
-    risks = margin_risks(q[order], *both, corners, margin)
-    best = int(np.argmin(risks))
-    return risks[best], corners[best]
+def least_margin_risk(q, alike, margin, shares):
+    """The smallest margin risk of all thresholds of q: it is linear between their corners."""
+    t = np.clip(np.concatenate([q, q + margin, q - margin, [0.0, 1.0]]), 0.0, 1.0)
+    wrong = shares[0] * mean_clipped(q[alike], t, margin)
+    return (wrong + shares[1] * mean_clipped(-q[~alike], -t, margin)).min()
 
 
-def operator(eta, pairs=PAIRS, signs=SIGNS, *, balanced=True, weights=None):
+def operator(eta, pairs=PAIRS, signs=SIGNS, weights=None):
     """T by brute force over all pairs."""
-    reward, penalty, n_different, n_same = oracles.pair_scatters(X, pairs, signs, weights)
-    share = (0.5, 0.5)
-    if not balanced:
-        share = n_different / (n_same + n_different), n_same / (n_same + n_different)
-    return share[0] * eta * reward - share[1] * penalty
-
-
-def agrees(estimator, matrix, d=3):
-    values, vectors = oracles.top(matrix, d)
-    scale = np.abs(np.linalg.eigvalsh(matrix)).max()
-    np.testing.assert_allclose(estimator.eigenvalues_, values, atol=TOLERANCE * scale)
-    assert principal_angles(estimator.components_.T, vectors).max() < 1e-6
+    reward, penalty, *_ = oracles.pair_scatters(X, pairs, signs, weights)
+    return (eta * reward - penalty) / 2.0
 
 
 @pytest.mark.parametrize("solver", ["dense", "krylov", Kernel("linear")])
-@pytest.mark.parametrize("tasks", [None, TASKS], ids=["one task", "tasks"])
-class TestAgainstBruteForce:
-    def test_labels(self, solver, tasks):
-        inside, weights = slice(None), None
-        if tasks is not None:
-            inside = INSIDE
-            weights = oracles.weights_by_task(tasks, PAIRS[inside])
-        learned = ClassSubspace(3, criterion="difference", eta=2.0, solver=solver)
-        learned.fit(X, Y, groups=tasks)
-        how = {"weights": weights}
-        agrees(learned, operator(2.0, PAIRS[inside], SIGNS[inside], **how))
-
-    def test_pairs(self, solver, tasks):
-        inside = np.arange(0, len(PAIRS), 7)
-        if tasks is not None:
-            inside = inside[INSIDE[inside]]
-        learned = PairSubspace(3, criterion="difference", eta=2.0, solver=solver)
-        expected = operator(2.0, PAIRS[inside], SIGNS[inside])
-        agrees(learned.fit(X[PAIRS[inside]], SIGNS[inside]), expected)
-        learned.set_params(preprocessor=X).fit(PAIRS[inside], SIGNS[inside])
-        agrees(learned, expected)
+def test_tasks_are_pairs_inside_them_by_brute_force(solver):
+    learned = ClassSubspace(3, criterion="difference", eta=2.0, solver=solver)
+    learned.fit(X, Y, groups=TASKS)
+    weights = oracles.weights_by_task(TASKS, PAIRS[INSIDE])
+    matrix = operator(2.0, PAIRS[INSIDE], SIGNS[INSIDE], weights)
+    values, vectors = oracles.top(matrix, 3)
+    scale = np.abs(np.linalg.eigvalsh(matrix)).max()
+    np.testing.assert_allclose(learned.eigenvalues_, values, atol=TOLERANCE * scale)
+    assert principal_angles(learned.components_.T, vectors).max() < 1e-6
 
 
 def test_kernels_against_the_papers_generalised_problem():
@@ -229,9 +194,7 @@ class TestRisks:
         Z = learned.transform(rows) / pair_risks(learned).diameter
         q = ((Z[first] - Z[second]) ** 2).sum(axis=1)
         alike = labels[first] == labels[second]
-        t = np.clip(np.concatenate([q, q + 0.01, q - 0.01]), 0, 1)
-        wrong = mean_clipped(q[alike], t, 0.01) + mean_clipped(-q[~alike], -t, 0.01)
-        best = wrong.min() / 2
+        best = least_margin_risk(q, alike, 0.01, (0.5, 0.5))
         found = pair_risk.margin_risk(counts, 0.01, pair_risks(learned).diameter)
         assert abs(found.risk - best) <= found.error + 1e-9
         assert found.error <= (1e-12 if exact else 5e-3)
@@ -315,8 +278,8 @@ class TestRisks:
         # The empirical risk is that of every pair of rows, each weighing the same.
         Z = learned.transform(X) / pair_risks(learned).diameter
         q = np.array([((a - b) ** 2).sum() for a, b in combinations(Z, 2)])
-        signs = np.array([1 if a == b else -1 for a, b in combinations(Y, 2)])
-        risk = smallest_margin_risk(q, signs, 0.2)[0]
+        shares = (SIGNS > 0).mean(), (SIGNS < 0).mean()
+        risk = least_margin_risk(q, SIGNS > 0, 0.2, shares)
         assert bound.empirical_risk == pytest.approx(risk, abs=1e-9)
         pairs = PairSubspace(3, criterion="difference", eta=2.0, preprocessor=X).fit(PAIRS, SIGNS)
         bound = risk_bound(pairs)
