@@ -20,6 +20,7 @@ from eigenstream import (
     lag_path,
     plotting,
 )
+from eigenstream.plotting import canvas
 from eigenstream.processes import Autoregressive, letter_set
 from eigenstream.theory import Geometric, Independent, MixingProfile
 
@@ -155,6 +156,9 @@ def make_objects() -> None:
     save(figure, "objects")
 
 
+#: The page of several estimators that share a box.
+NEURONS = "../explanation/neurons.html"
+
 #: The tree of ``which-estimator``: for each kind of data, an estimator for each goal.
 CHOICES = {
     "rows in\ntime order": {
@@ -177,28 +181,33 @@ CHOICES = {
 
 
 def make_which_estimator() -> None:
-    """A tree from kinds of data over goals to estimators."""
-    figure = Figure(figsize=(8.4, 5.8))
-    ax = figure.add_axes((0, 0, 1, 1))
+    """A tree from kinds of data over goals to estimators, which link their pages."""
+    ax = plotting.axes(8.4, 5.8)
     rows = sum(map(len, CHOICES.values()))
     ax.set(xlim=(0, 10), ylim=(rows - 0.3, -1.2))
     ax.axis("off")
     heads = ((0.2, "You have ..."), (2.9, "You want ..."), (7.2, "Use"))
     for x, text in heads:
-        ax.text(x, -0.85, text, fontsize=12, color=SOFT, va="center")
+        ax.text(x, -0.85, text, fontsize=12, color=canvas.GREY, va="center")
     line = 0
     for data, goals in CHOICES.items():
         middle = line + (len(goals) - 1) / 2
-        box = {"boxstyle": "round,pad=0.5", "facecolor": "#eef3f7", "edgecolor": "#c4d0da"}
-        ax.text(0.25, middle, data, fontsize=11, va="center", bbox=box, zorder=3)
+        box = {"boxstyle": "round,pad=0.5", "facecolor": "none", "edgecolor": canvas.GREY}
+        ax.text(0.25, middle, data, fontsize=11, color=canvas.INK, va="center", bbox=box)
         for goal, estimator in goals.items():
-            ax.plot((1.0, 2.1, 2.75), (middle, line, line), color="#9aa7b3", lw=1.2)
-            ax.text(2.9, line, goal, fontsize=11, va="center")
-            ax.plot((6.2, 7.0), (line, line), color="#9aa7b3", lw=1.2)
+            ax.plot((1.9, 2.3, 2.75), (middle, line, line), color=canvas.GREY, lw=1.2)
+            ax.text(2.9, line, goal, fontsize=11, color=canvas.INK, va="center")
+            ax.plot((6.4, 7.0), (line, line), color=canvas.GREY, lw=1.2)
             named = {"boxstyle": "round,pad=0.4", "facecolor": "#0072b2", "edgecolor": "none"}
-            ax.text(7.2, line, estimator, fontsize=11, va="center", color="white", bbox=named)
+            drawn = ax.text(
+                7.2, line, estimator, fontsize=11, va="center", color="white", bbox=named
+            )
+            page = f"../reference/generated/eigenstream.{estimator}.html"
+            drawn.set_url(NEURONS if "," in estimator else page)
             line += 1
-    save(figure, "which-estimator")
+    (HERE / "which-estimator.html").write_text(
+        f'<div class="choices">{plotting.svg(ax, "choices")}</div>\n', encoding="utf-8"
+    )
 
 
 #: Pages whose code draws their pictures.

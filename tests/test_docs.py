@@ -138,7 +138,13 @@ CUT = """[...document.querySelectorAll('pre')].filter(e => e.scrollWidth > e.cli
 
 #: Pages that are measured in a browser, one of each kind.
 PAGES = (
-    *("index", "gallery/index", "tutorials/heat-exchanger", "tutorials/sensor-drift"),
+    *(
+        "index",
+        "get-started/which-estimator",
+        "gallery/index",
+        "tutorials/heat-exchanger",
+        "tutorials/sensor-drift",
+    ),
     *("tutorials/perceptron-to-backpropagation", "tutorials/molecule", "explanation/prototypes"),
     *("how-to/files-and-streams", "how-to/command-line", "how-to/missing-values"),
     *("how-to/reports-and-drawings", "reference/index", "explanation/glossary"),
@@ -228,6 +234,14 @@ def check_samples(out):
     assert all((page.parent / link).read_text("utf-8").count("<section>") for link in links)
 
 
+def check_chooser(out):
+    """Check that each estimator in the tree of estimators leads to a page."""
+    page = out / "get-started" / "which-estimator.html"
+    links = re.findall(r'xlink:href="([^"#]+)"', page.read_text(encoding="utf-8"))
+    assert len(links) == 11  # one for each line of text
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
 def check_class_pages(out):
     """Check that pages of estimators link the gallery and related classes."""
     for name in ("SlowSubspace", "SelfOrganizingMap", "Monitor", "MultilayerPerceptron"):
@@ -295,6 +309,7 @@ def test_the_site(tmp_path, request):
     check_network(tmp_path)
     check_search(tmp_path)
     check_samples(tmp_path)
+    check_chooser(tmp_path)
     check_class_pages(tmp_path)
     if browsers.found() is not None:
         browser = request.getfixturevalue("browser")

@@ -12,10 +12,9 @@ from eigenstream.theory import FiniteMemory, slow_bound
 # %%
 # The bound for three memories
 # ----------------------------
+# Rows further apart than the memory are independent.
 
-memories = {
-    f"memory of {rows} rows": FiniteMemory(rows) for rows in (1, 10, 100)
-}
+memories = {f"memory {rows}": FiniteMemory(rows) for rows in (1, 10, 100)}
 values = {
     name: slow_bound(10**8, 10, 0.05, memory).value
     for name, memory in memories.items()
@@ -25,6 +24,6 @@ print({name: f"{value:.3f}" for name, value in values.items()})
 # %%
 # Draw the bound against the number of rows
 # -----------------------------------------
-# Above the dotted line, the bound says nothing.
+# Above the dotted line, the bound is vacuous.
 
 ax = plotting.bounds(memories, d=10)
