@@ -1,32 +1,38 @@
 """Families of distances between rows, of which held-out pairs select a member.
 
-``Ratios`` lie between raw distance and discriminant analysis, and ``Differences`` have a weight of
+``Ratios`` lie between raw distance and discriminant analysis, and ``Projections`` have a weight of
 negative pairs. The loss of a member is one minus the ROC area of the pairs that are held out.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby, product
+from functools import partial
+from itertools import product
 from numbers import Integral
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eigenstream.core.checks import warn_user
-from eigenstream.core.linalg import Float64s
+from eigenstream.core.linalg import Eigenpairs, Float64s
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Setting
 from eigenstream.evaluation.pair_risk import margin_risk
 from eigenstream.rows.chunk import Places
 from eigenstream.subspace.estimators.results import PairResult
 from eigenstream.subspace.pairs.discriminants import Axes, components_of
-from eigenstream.subspace.pairs.held_out import RAW, REGION_SHRINKAGE, Examples, Folds, roc_areas
+from eigenstream.subspace.pairs.held_out import (
+    RAW,
+    REGION_SHRINKAGE,
+    Examples,
+    Fold,
+    Folds,
+    roc_areas,
+)
 from eigenstream.subspace.pairs.risks import PAPER_MARGIN
-from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.operators import MatrixOperator
-from eigenstream.subspace.sums.terms import NOTHING, Parts, Weights
+from eigenstream.subspace.sums.terms import Weights
 
 #: The weights of negative pairs that "auto" compares, descending. Positive pairs have the weight 1.
 ETAS = (10.0, 3.2, 1.0, 0.56, 0.32, 0.18, 0.1, 0.056, 0.032, 0.018, 0.01, 0.0032)
@@ -46,42 +52,23 @@ ENERGY = 0.99
 Ratio = tuple[float, float, int | None, bool]
 
 Member = TypeVar("Member")
-Sides = TypeVar("Sides")
+
+#: Members of a family, and the squared distances of the test pairs of a fold for each of them.
+Distances = Iterator[tuple[Sequence[Member], Float64s]]
 
 
-class Family(ABC, Generic[Member, Sides]):
-    """The distances of a criterion, which depend on the two sums of squares of pairs."""
-
-    #: The largest false-positive rate that the loss counts.
-    rate = 1.0
-
-    @abstractmethod
-    def sides(
-        self, examples: Examples, learner: Learner, held_out: Sequence[Parts]
-    ) -> Iterator[Sides]:
-        """Yield the sums of a learner without each set of held-out parts."""
-
-    @abstractmethod
-    def squared_distances(
-        self, sides: Sides, rows: Float64s, pairs: Places
-    ) -> Iterator[tuple[Sequence[Member], Float64s]]:
-        """Yield members, and the squared distances of pairs of centred rows for each of them."""
-
-    def losses(self, examples: Examples, folds: Folds) -> list[dict[Member, float]]:
-        """Return the losses of the members on each fold."""
-        losses = []
-        for _, group in groupby(folds.folds, key=lambda fold: id(fold.learner)):
-            of_learner = [*group]
-            left_out = [fold.left_out for fold in of_learner]
-            sides_of_folds = self.sides(examples, of_learner[0].learner, left_out)
-            for fold, sides in zip(of_learner, sides_of_folds, strict=True):
-                rows = fold.rows if examples.scale is None else fold.rows / examples.scale
-                of_fold: dict[Member, float] = {}
-                for members, squares in self.squared_distances(sides, rows, fold.pairs):
-                    areas = roc_areas(squares, fold.same, fold.counts, self.rate)
-                    of_fold |= dict(zip(members, (1.0 - areas).tolist(), strict=True))
-                losses.append(of_fold)
-        return losses
+def losses_on(
+    folds: Folds, rate: float, distances: Callable[[Fold], Distances[Member]]
+) -> list[dict[Member, float]]:
+    """Return the losses of the members on each fold, at false-positive rates up to ``rate``."""
+    losses = []
+    for fold in folds.folds:
+        of_fold: dict[Member, float] = {}
+        for members, squares in distances(fold):
+            areas = roc_areas(squares, fold.same, fold.counts, rate)
+            of_fold |= dict(zip(members, (1.0 - areas).tolist(), strict=True))
+        losses.append(of_fold)
+    return losses
 
 
 # ---- differences ---------------------------------------------------------------------------
@@ -102,61 +89,59 @@ def weights_at(eta: float, totals: Weights = (1.0, 1.0)) -> Weights:
     return 0.5 * eta * (totals[0] > 0.0), 0.5 * (totals[1] > 0.0)
 
 
-class Differences(Family[float, MatrixOperator]):
+@dataclass(frozen=True)
+class Projections:
     """Projections on the largest eigenvectors of ``T = eta/2 A - 1/2 B``.
 
     There are up to ``n_components`` of ``width`` directions, or all of positive eigenvalues for
     None. ``diameter`` is the unit of the margin for eta="margin_risk".
     """
 
-    def __init__(
-        self, n_components: int | None, width: int, eta: Setting, rate: float, diameter: float
-    ) -> None:
-        self.n_components, self.eta, self.rate, self.diameter = n_components, eta, rate, diameter
-        self.n_directions = width if n_components is None else min(n_components, width)
+    n_components: int | None
+    width: int
+    eta: Setting
+    rate: float
+    diameter: float
 
-    def sides(
-        self, examples: Examples, learner: Learner, held_out: Sequence[Parts]
-    ) -> Iterator[MatrixOperator]:
-        """Yield A and B without each set of held-out parts."""
-        return (self._operator(examples, learner, parts) for parts in held_out)
+    def _solved(self, operator: MatrixOperator, weights: Weights) -> tuple[Eigenpairs, int]:
+        """Return the largest eigenpairs of T, and how many are positive beyond rounding."""
+        n = self.width if self.n_components is None else min(self.n_components, self.width)
+        pairs = operator.largest(weights, n)
+        if hasattr(operator, "cut"):
+            least = operator.cut(weights)
+        else:
+            size = float(np.abs(pairs.values).max(initial=0.0))
+            least = max(1e-12 * size, operator.floor * sum(weights))
+        return pairs, int((pairs.values > least).sum())
 
-    def _operator(
-        self, examples: Examples, learner: Learner, held_out: Parts = NOTHING
-    ) -> MatrixOperator:
-        operator: MatrixOperator = learner.operator(held_out)
-        scale = examples.scale
-        return operator if scale is None else operator.scaled(scale, learner.terms.mean)
-
-    def squared_distances(
-        self, sides: MatrixOperator, rows: Float64s, pairs: Places
-    ) -> Iterator[tuple[Sequence[float], Float64s]]:
-        """Yield all etas, and the squared distances of pairs of rows for each of them."""
-        differences, squares = rows[pairs[:, 0]] - rows[pairs[:, 1]], []
+    def distances(self, examples: Examples, fold: Fold) -> Distances[float]:
+        """Yield all etas, and the squared distances of the test pairs for each of them."""
+        operator = examples.operator(fold.learner, fold.left_out)
+        rows = examples.divided(fold.rows)
+        differences = rows[fold.pairs[:, 0]] - rows[fold.pairs[:, 1]]
+        squares = []
         for eta in ETAS:
-            weights = weights_at(eta)
-            largest = sides.largest(weights, self.n_directions)
-            columns = largest.vectors[:, largest.values > sides.cut(weights)]
-            squares.append(((differences @ columns) ** 2).sum(axis=1))
+            pairs, n = self._solved(operator, weights_at(eta))
+            squares.append(((differences @ pairs.vectors[:, :n]) ** 2).sum(axis=1))
         yield ETAS, np.array(squares)
 
     def choose(self, examples: Examples) -> Choice:
         """Return the eta of the least loss on held-out pairs, or of the least risk on all pairs."""
         if self.eta == "auto":
-            losses = [[*each.values()] for each in self.losses(examples, examples.folds())]
+            distances = partial(self.distances, examples)
+            losses = losses_on(examples.folds(), self.rate, distances)
             if not losses:
                 return Choice(1.0, np.array(ETAS), np.ones(len(ETAS)))
-            table = np.array(losses)
+            table = np.array([[*of_fold.values()] for of_fold in losses])
             return Choice(ETAS[round(_place(table))], np.array(ETAS), table.mean(axis=0))
-        operator = self._operator(examples, examples.inside)
+        operator = examples.operator(examples.inside)
         totals = examples.learner.terms.totals()
 
         def risk(eta: float) -> float:
-            pairs = operator.largest(weights_at(eta, totals), self.n_directions)
-            columns = pairs.first(int((pairs.values > 0).sum())).vectors
-            columns = columns if examples.scale is None else columns / examples.scale[:, None]
+            pairs, n = self._solved(operator, weights_at(eta, totals))
+            columns = pairs.first(n).vectors
             columns = columns if examples.basis is None else examples.basis @ columns
-            counts = examples.training(lambda rows: rows @ columns).counts
+            counts = examples.training(lambda rows: examples.divided(rows) @ columns).counts
             return margin_risk(counts, PAPER_MARGIN, self.diameter).risk
 
         risks = np.array([risk(eta) for eta in ETAS])
@@ -175,26 +160,17 @@ class Differences(Family[float, MatrixOperator]):
             choice = self.choose(examples)
             eta = choice.eta
         weights = weights_at(eta, totals)
-        operator = self._operator(examples, examples.inside)
-        pairs = operator.largest(weights, self.n_directions)
-        if hasattr(operator, "cut"):
-            least = operator.cut(weights)
-        else:
-            size = float(np.abs(pairs.values).max(initial=0.0))
-            least = max(1e-12 * size, operator.floor * sum(weights))
-        positive = int((pairs.values > least).sum())
-        if positive < (self.n_components or 1):
+        pairs, n = self._solved(examples.operator(examples.inside), weights)
+        if n < (self.n_components or 1):
             warn_user(
-                f"n_components={self.n_components}, but only {positive} eigenvalue(s) of T are "
+                f"n_components={self.n_components}, but only {n} eigenvalue(s) of T are "
                 f"positive at eta={eta:.3g}. Other directions do not separate the pairs. Raise eta "
                 "for more."
             )
-        pairs = pairs.first(positive)
+        pairs = pairs.first(n)
         if examples.basis is not None:
             pairs = examples.outside(pairs)
-        return PairResult(
-            pairs, mean, examples.scale, eta, choice, n_positive=positive, weights=weights
-        )
+        return PairResult(pairs, mean, examples.scale, eta, choice, n_positive=n, weights=weights)
 
 
 def _place(losses: Float64s) -> float:
@@ -263,7 +239,7 @@ class Selection:
 
 
 @dataclass(frozen=True)
-class Ratios(Family[Ratio, Axes]):
+class Ratios:
     """Weighted discriminants, with Euclidean or cosine distance after the map.
 
     A number of components of None stands for all of them.
@@ -317,25 +293,21 @@ class Ratios(Family[Ratio, Axes]):
         energy = ENERGY if n_components == "auto" else 1.0
         return cls(shrinkages, mixings, numbers, normalizations, rate, energy)
 
-    def sides(
-        self, examples: Examples, learner: Learner, held_out: Sequence[Parts] = (NOTHING,)
-    ) -> Iterator[Axes]:
-        """Yield the axes without each set of held-out parts."""
-        for scatters in examples.scatters(learner, held_out):
-            yield Axes(scatters.scaled(examples.scale, learner.terms.mean))
+    def distances(self, examples: Examples, fold: Fold) -> Distances[Ratio]:
+        """Yield members, and the squared distances of the test pairs for each of them."""
+        axes = examples.axes_of(fold.learner, fold.left_out)
+        return self.squared_distances(axes, examples.divided(fold.rows), fold.pairs)
 
-    def squared_distances(
-        self, sides: Axes, rows: Float64s, pairs: Places
-    ) -> Iterator[tuple[list[Ratio], Float64s]]:
-        """Yield the members of each shrinkage, with the squared distances.
+    def squared_distances(self, axes: Axes, rows: Float64s, pairs: Places) -> Distances[Ratio]:
+        """Yield the members of each shrinkage, with the squared distances of centred rows.
 
         With mixing, the distances are those of all components.
         """
         first, second = pairs.T
-        along = rows @ sides.vectors
+        along = rows @ axes.vectors
         squares, apart_squares = along**2, (along[first] - along[second]) ** 2
         for shrinkage in self.shrinkages:
-            discriminants = sides.discriminants(shrinkage)
+            discriminants = axes.discriminants(shrinkage)
             whitening = discriminants.scales**2
             projected = along @ (discriminants.scales[:, None] * discriminants.vectors)
             apart = np.take(projected, first, axis=0) - np.take(projected, second, axis=0)
@@ -417,7 +389,8 @@ class Ratios(Family[Ratio, Axes]):
         ((shrinkage, mixing, n, normalize), *others), selection = [*product(*self._grids)], None
         if others:
             folds = examples.folds()
-            selection = self.select(self.losses(examples, folds), folds)
+            losses = losses_on(folds, self.rate, partial(self.distances, examples))
+            selection = self.select(losses, folds)
             shrinkage, mixing, n = selection.shrinkage, selection.mixing, selection.n_components
             normalize = selection.normalize
         energy = (1.0 if normalize else self.energy) if spanned else None

@@ -4,7 +4,7 @@ A fold is a learner, the parts of its sums that are left out, and sampled pairs 
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -27,6 +27,7 @@ from eigenstream.subspace.solvers.ratio_frame import RatioFrame
 from eigenstream.subspace.sums.accumulators import Moments
 from eigenstream.subspace.sums.block import dense, mean_of
 from eigenstream.subspace.sums.learner import Learner
+from eigenstream.subspace.sums.operators import MatrixOperator
 from eigenstream.subspace.sums.terms import NOTHING, Parts, Terms
 
 #: The number of sets of classes, or of regions of pairs. A fold holds out two of them.
@@ -171,8 +172,8 @@ class Examples(ABC):
         self.scale: Float64s | None = None
 
     @abstractmethod
-    def scatters(self, learner: Learner, held_out: Sequence[Parts] = (NOTHING,)) -> list[Scatters]:
-        """Return the covariances within and between classes, without each set of parts."""
+    def scatters(self, learner: Learner, held_out: Parts = NOTHING) -> Scatters:
+        """Return the covariances within and between classes, without held-out parts."""
 
     @abstractmethod
     def folds(self) -> Folds:
@@ -209,19 +210,30 @@ class Examples(ABC):
 
     def axes(self) -> Axes:
         """Return the axes of all examples, and note the basis of a sketch."""
-        learner, n_features = self.learner, self.learner.n_features
-        if self.sketched:
-            sides = learner.operator()
-            self.basis, trace = sides.basis.T, sides.penalty_trace
-            return Axes(Scatters(sides.penalty, sides.reward, n_features, trace=trace))
-        (scatters,) = self.scatters(self.inside)
+        if not self.sketched:
+            return self.axes_of(self.inside)
+        sides = self.learner.operator()
+        self.basis, trace = sides.basis.T, sides.penalty_trace
+        return Axes(Scatters(sides.penalty, sides.reward, self.learner.n_features, trace=trace))
+
+    def axes_of(self, learner: Learner, held_out: Parts = NOTHING) -> Axes:
+        """Return the axes of divided features, without held-out parts."""
+        scatters = self.scatters(learner, held_out)
         return Axes(scatters.scaled(self.scale, learner.terms.mean))
+
+    def operator(self, learner: Learner, held_out: Parts = NOTHING) -> MatrixOperator:
+        """Return A and B of divided features, without held-out parts."""
+        operator: MatrixOperator = learner.operator(held_out)
+        return operator if self.scale is None else operator.scaled(self.scale, learner.terms.mean)
+
+    def divided(self, rows: Matrix) -> Matrix:
+        """Return rows with divided features."""
+        return rows if self.scale is None else dense(rows) / self.scale
 
     def divide(self, scale: bool | str) -> None:
         """Divide the features by their deviations within classes, for "within"."""
         if scale == "within":
-            (scatters,) = self.scatters(self.learner)
-            self.scale = scatters.deviations(self.learner.terms.mean)
+            self.scale = self.scatters(self.learner).deviations(self.learner.terms.mean)
 
     def enter_row_span(self) -> None:
         """Continue in the span of the rows, if these are fewer than the features."""
@@ -243,20 +255,17 @@ class LabelledRows(Examples):
     def _terms(self) -> ClassTerms:
         return cast(ClassTerms, self.learner.terms)
 
-    def scatters(self, learner: Learner, held_out: Sequence[Parts] = (NOTHING,)) -> list[Scatters]:
-        """Return the covariances within and between classes, without each set of classes."""
-        terms, n_features = cast(ClassTerms, learner.terms), self.learner.n_features
-        shares, betweens = zip(*map(terms.covariances, held_out), strict=True)
-        return [
-            Scatters(within, between, n_features, terms.floor, factored=True)
-            for within, between in zip(learner.sums.combined(*shares), betweens, strict=True)
-        ]
+    def scatters(self, learner: Learner, held_out: Parts = NOTHING) -> Scatters:
+        """Return the covariances within and between classes, without held-out classes."""
+        terms = cast(ClassTerms, learner.terms)
+        shares, between = terms.covariances(held_out)
+        within = learner.sums.symmetric(shares)
+        return Scatters(within, between, self.learner.n_features, terms.floor, factored=True)
 
     def folds(self) -> Folds:
         """Return folds of classes, tasks or rows."""
         rows = self.sample.chunk
-        scaled = rows.rows if self.scale is None else dense(rows.rows) / self.scale
-        rows = rows.chosen(fixed_order(scaled))
+        rows = rows.chosen(fixed_order(self.divided(rows.rows)))
         rows = rows if self.basis is None else replace(rows, rows=rows.rows @ self.basis)
         return folds_of_classes(self.inside, rows)
 
@@ -416,18 +425,18 @@ class SignedPairs(Examples):
         """The graph of the sampled pairs."""
         return PairGraph.of(self.sample.chunk)
 
-    def scatters(self, learner: Learner, held_out: Sequence[Parts] = (NOTHING,)) -> list[Scatters]:
+    def scatters(self, learner: Learner, held_out: Parts = NOTHING) -> Scatters:
         """Return the covariances within and between classes."""
         operator = learner.operator()
         within, n_features = operator.penalty / 2.0, self.learner.n_features
-        return [Scatters(within, operator.reward / 2.0 - within, n_features, operator.floor)]
+        return Scatters(within, operator.reward / 2.0 - within, n_features, operator.floor)
 
     def folds(self) -> Folds:
         """Return folds of regions."""
         graph, basis = self.graph, self.basis
         if basis is not None:
             graph = replace(graph, chunk=replace(graph.chunk, rows=graph.chunk.rows @ basis))
-        return folds_of_pairs(graph, *self.scatters(self.inside))
+        return folds_of_pairs(graph, self.scatters(self.inside))
 
     def training(self, project: Project) -> TrainingPairs:
         """Return the sampled pairs after projection."""

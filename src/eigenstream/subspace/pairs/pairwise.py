@@ -33,7 +33,7 @@ from eigenstream.subspace.inference.uncertainty import (
     check_blocks,
 )
 from eigenstream.subspace.pairs.decisions import PairDecisions
-from eigenstream.subspace.pairs.family import Differences, Ratios
+from eigenstream.subspace.pairs.family import Projections, Ratios
 from eigenstream.subspace.pairs.held_out import RATES, Examples
 from eigenstream.subspace.pairs.risks import Lazy, TrainingPairs, TrainingRows
 from eigenstream.subspace.pairs.terms import PairSample, Sample
@@ -222,7 +222,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
                 examples.enter_row_span()
             diameter = self._diameter(learner) if self.eta == "margin_risk" else 1.0
             size = examples.inside.terms.n_features
-            return Differences(n_components, size, self.eta, rate, diameter).result(examples)
+            return Projections(n_components, size, self.eta, rate, diameter).result(examples)
         in_kernel = self._kernel is not None
         spanned = scale in (True, "within") or in_kernel or examples.spanning
         if not spanned and width > WIDEST:

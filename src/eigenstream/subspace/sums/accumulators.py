@@ -241,23 +241,6 @@ class Moments(Sums):
                 inside._sum(part)._add_vectors(coordinates[id(vectors)])
         return inside
 
-    def combined(self, *shares: Shares) -> list[Float64s]:
-        """Return the sum of all parts for each of several sets of shares.
-
-        Parts whose shares are equal in each set are added once.
-        """
-        groups: dict[tuple[float, ...], dict[Part, float]] = {}
-        for part in self.sums:
-            values = tuple(each.get(part, 0.0) for each in shares)
-            groups.setdefault(values, {})[part] = 1.0
-        totals = [np.zeros((self.n_features, self.n_features), order="F") for _ in shares]
-        for values, parts in groups.items():
-            if any(values):
-                group = self._lower(parts)
-                for total, share in zip(totals, values, strict=True):
-                    total += share * group
-        return [mirrored(totals.pop(0)) for _ in shares]  # frees each triangle
-
     def product(
         self,
         columns: Float64s,
