@@ -113,7 +113,7 @@ def checked_pairs(
 
 def learned_pairs(
     estimator: Any, pairs: PairsLike, y: LabelsLike, sample_weight: WeightsLike, *, reset: bool
-) -> CheckedPairs:
+) -> Rows:
     """Return checked pairs to learn from; with ``reset``, the estimator notes their columns."""
     if y is None:
         raise ValueError(
@@ -121,24 +121,19 @@ def learned_pairs(
             "+1 and -1."
         )
     width, points = None if reset else int(estimator.n_features_in_), estimator.preprocessor
-    raw = checked_pairs(pairs, y, points, sample_weight, width)
-    estimator._learned_pairs = (raw.pairs, points) if reset and raw.pairs is not None else None
+    rows, weights, signs, index = checked_pairs(pairs, y, points, sample_weight, width)
+    indexed = index is not None
+    estimator._learned_pairs = (index, points) if reset and indexed else None
     if reset:
-        estimator.n_features_in_ = raw.rows.shape[1] // (1 if raw.pairs is not None else 2)
+        estimator.n_features_in_ = rows.shape[1] // (1 if indexed else 2)
         _check_feature_names(estimator, np.empty((0, 0)), reset=True)
-        if raw.pairs is not None and hasattr(points, "columns"):
+        if indexed and hasattr(points, "columns"):
             _check_feature_names(estimator, points, reset=True)
-    return raw
-
-
-def rows_of_pairs(estimator: BaseEstimator, raw: CheckedPairs, source: RowsLike = None) -> Rows:
-    """Return checked pairs, chunk by chunk."""
-    rows, missing = raw.rows if raw.pairs is None else raw.pairs, estimator.missing
-    parts = [Chunk(rows, raw.weights, labels=raw.signs, place=Place("pairs"))]
-    if raw.pairs is None:
-        return ArrayRows(parts, missing=missing, members=2, source=source)
-    numbers = ArrayRows(parts, source=source)
-    return IndexPairs(numbers, raw.rows, index_pairs_of, missing=missing)
+    chunk = Chunk(index if indexed else rows, weights, labels=signs, place=Place("pairs"))
+    if not indexed:
+        return ArrayRows([chunk], missing=estimator.missing, members=2, source=pairs)
+    numbers = ArrayRows([chunk], source=pairs)
+    return IndexPairs(numbers, rows, index_pairs_of, missing=estimator.missing)
 
 
 def checked_signs(y: LabelsLike, n_pairs: int) -> NDArray[np.int64]:

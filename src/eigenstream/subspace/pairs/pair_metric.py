@@ -179,8 +179,8 @@ class PairMetric(
         stream = labelled_stream(pairs, y, self)
         if stream is not None:
             pairs, y = pair_input.pairs_of_stream(self, stream)
-        raw = pair_input.learned_pairs(self, pairs, y, sample_weight, reset=True)
-        chunks = [*pair_input.rows_of_pairs(self, raw).chunks()]
+        rows = pair_input.learned_pairs(self, pairs, y, sample_weight, reset=True)
+        chunks = [*rows.chunks()]
         every, skipped = joined(chunks), Skipped()
         for chunk in chunks:
             skipped.merge(chunk.skipped)

@@ -274,8 +274,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         stream = labelled_stream(pairs, y, self, sample_weight=sample_weight)
         if stream is not None:
             return self._stream_rows(stream)
-        raw = pair_input.learned_pairs(self, pairs, y, sample_weight, reset=reset)
-        return pair_input.rows_of_pairs(self, raw, pairs)
+        return pair_input.learned_pairs(self, pairs, y, sample_weight, reset=reset)
 
     def _with_negatives(self, learner: Learner) -> Learner:
         """Return the learner, with random negative pairs for ratios without any."""
