@@ -146,14 +146,6 @@ class Monitor(Guarded):
         "outliers": [StrOptions({"report", "exclude"})],
     }
 
-    n_features_in_: int
-    n_windows_: int
-    outliers_: tuple[int, ...]
-    scores_: Float64s
-    geometry_: Geometry
-    reference_: Features
-    _pending: Float64s
-    _n_rows: int
     #: The reference as attributions need it, from the first record on.
     _baseline: Baseline | None = None
 

@@ -152,14 +152,13 @@ def geometry_of(mean: Float64s, covariance: Float64s, weights: Float64s) -> Geom
 
 @dataclass(frozen=True)
 class Window:
-    """The features of one window, and the offset and spread of each column.
+    """The features of one window, and the spread of each column.
 
-    ``offset`` and ``spread`` are the mean and the standard deviation of a column's distance from
-    its prediction, in units of the reference's standard deviation.
+    ``spread`` is the standard deviation of a column's distance from its prediction, in units of the
+    reference's standard deviation.
     """
 
     features: Features
-    offset: Float64s
     spread: Float64s
 
 
@@ -184,7 +183,7 @@ def window_of(rows: Float64s, geometry: Geometry, precision: Float64s) -> Window
         np.concatenate([missing, repeated])[None],
         (present * own_features(centred / geometry.scale())).ravel()[None],
     )
-    return Window(features, distances.mean(axis=0), distances.std(axis=0))
+    return Window(features, distances.std(axis=0))
 
 
 def own_features(values: Float64s) -> Float64s:
@@ -197,7 +196,7 @@ def own_features(values: Float64s) -> Float64s:
     [[0.5], [-0.69], [-3.8]]
     """
     middle = np.median(values, axis=0)
-    centred = np.clip(values - middle, -MOST_DEVIATIONS, MOST_DEVIATIONS)
+    centred = clipped(values - middle)
     mean = middle + centred.mean(axis=0)
     centred = centred - centred.mean(axis=0)
     variance = np.maximum((centred**2).mean(axis=0), 1e-12)

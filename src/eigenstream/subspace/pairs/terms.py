@@ -33,8 +33,8 @@ def chunk_keys(chunk: Chunk) -> tuple[list[tuple[object, object]], Places]:
     labels, of_label = np.unique(targets[:, 0].tolist(), return_inverse=True)
     tasks, of_task = np.unique(targets[:, 1].tolist(), return_inverse=True)
     numbers, codes = np.unique(of_task * len(labels) + of_label, return_inverse=True)
-    names, groups = labels.tolist(), tasks.tolist()
-    keys = [(groups[k // len(names)], names[k % len(names)]) for k in numbers.tolist()]
+    names, task_names = labels.tolist(), tasks.tolist()
+    keys = [(task_names[k // len(names)], names[k % len(names)]) for k in numbers.tolist()]
     return keys, codes.astype(np.intp)
 
 
@@ -378,7 +378,7 @@ def hashes_of(chunk: Chunk) -> NDArray[np.uint64]:
         return hashes
     keys, codes = chunk_keys(chunk)
     of_keys = np.array([crc32(repr(key).encode()) for key in keys], np.uint64)
-    return mixed(hashes + of_keys[codes])
+    return scrambled(hashes + of_keys[codes])
 
 
 def row_hashes(rows: Matrix) -> NDArray[np.uint64]:
@@ -395,17 +395,17 @@ def row_hashes(rows: Matrix) -> NDArray[np.uint64]:
         bits = np.ascontiguousarray(part + 0.0, np.float64).view(np.uint64)
         bits = (bits + np.uint64(1 << 28)) >> np.uint64(29)
         (bits * odd).sum(axis=1, dtype=np.uint64, out=sums[first : first + step])
-    return mixed(sums)
+    return scrambled(sums)
 
 
 def pair_hashes(chunk: Chunk) -> NDArray[np.uint64]:
     """Return a hash of the values of each pair, which does not depend on the order in it."""
     assert chunk.pairs is not None
     hashes = row_hashes(chunk.rows)[chunk.pairs]
-    return mixed(hashes[:, 0] + hashes[:, 1])
+    return scrambled(hashes[:, 0] + hashes[:, 1])
 
 
-def mixed(h: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def scrambled(h: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return hashes in which each bit depends on all input bits (splitmix64)."""
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
         h = (h ^ (h >> np.uint64(shift))) * np.uint64(factor)
