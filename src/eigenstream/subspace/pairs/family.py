@@ -125,7 +125,7 @@ class Projections:
             squares.append(((differences @ pairs.vectors[:, :n]) ** 2).sum(axis=1))
         yield ETAS, np.array(squares)
 
-    def choose(self, examples: Examples) -> Choice:
+    def choose(self, examples: Examples, operator: MatrixOperator) -> Choice:
         """Return the eta of the least loss on held-out pairs, or of the least risk on all pairs."""
         if self.eta == "auto":
             distances = partial(self.distances, examples)
@@ -134,7 +134,6 @@ class Projections:
                 return Choice(1.0, np.array(ETAS), np.ones(len(ETAS)))
             table = np.array([[*of_fold.values()] for of_fold in losses])
             return Choice(ETAS[round(_place(table))], np.array(ETAS), table.mean(axis=0))
-        operator = examples.operator(examples.inside)
         totals = examples.learner.terms.totals()
 
         def risk(eta: float) -> float:
@@ -150,17 +149,18 @@ class Projections:
 
     def result(self, examples: Examples) -> PairResult:
         """Return the components at the selected eta."""
-        terms, choice = examples.learner.terms, None
+        operator, choice = examples.operator(examples.inside), None
+        terms = examples.learner.terms
         totals, mean = terms.totals(), terms.mean
         if not isinstance(self.eta, str):
             eta = float(self.eta)
         elif totals[1] == 0.0:
             eta = 1.0  # without positive pairs the weight has no effect
         else:
-            choice = self.choose(examples)
+            choice = self.choose(examples, operator)
             eta = choice.eta
         weights = weights_at(eta, totals)
-        pairs, n = self._solved(examples.operator(examples.inside), weights)
+        pairs, n = self._solved(operator, weights)
         if n < (self.n_components or 1):
             warn_user(
                 f"n_components={self.n_components}, but only {n} eigenvalue(s) of T are "

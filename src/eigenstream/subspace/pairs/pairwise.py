@@ -214,11 +214,13 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
     def _solve(self, learner: Learner) -> PairResult:
         self._forget_counts()
         width, scale, rate = learner.n_features, self.scale, RATES[self.selection]
+        with_negatives = self._with_negatives(learner)
         n_components = self._wanted(width)
-        examples = self._examples(self._with_negatives(learner))
+        examples = self._examples(with_negatives)
         if self.criterion == "difference":
-            examples.divide(scale)
-            if examples.scale is None:
+            if scale in (True, "within"):
+                examples.divide(scale)
+            else:
                 examples.enter_row_span()
             diameter = self._diameter(learner) if self.eta == "margin_risk" else 1.0
             size = examples.inside.terms.n_features
