@@ -36,15 +36,15 @@ def test_losses_within_one_standard_error_of_independent_folds_are_equal(n_class
 
 @pytest.mark.parametrize(("n_wrong", "chains"), [(1, True), (4, False)])
 def test_chains_of_positive_pairs_count_unless_signs_contradict_them(n_wrong, chains):
-    """More than 1 % of the negative pairs inside groups mean that signs are wrong."""
+    """More than 1 % of the negative pairs inside components mean that signs are wrong."""
     rows = np.random.default_rng(0).standard_normal((40, 2))
     inside = [(i, i + 1) for first in (0, 20) for i in range(first, first + 19)]
     across = [(i, 20 + j) for i in range(20) for j in range(10)][:200]
     wrong = [(i, i + 2) for i in range(n_wrong)]
     pairs = np.array(inside + across + wrong)
     signs = np.r_[np.ones(len(inside)), -np.ones(len(across) + n_wrong)]
-    groups = PairGraph.of(Chunk(rows, labels=signs, pairs=pairs)).groups
-    assert len(np.unique(groups)) == (2 if chains else 40)
+    component = PairGraph.of(Chunk(rows, labels=signs, pairs=pairs)).component
+    assert len(np.unique(component)) == (2 if chains else 40)
 
 
 def test_the_place_of_a_weight_is_the_mean_of_the_good_ones():

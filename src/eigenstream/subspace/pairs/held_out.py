@@ -52,20 +52,20 @@ Preferred = dict[bool, tuple[float, float]]
 PREFERRED: Preferred = {True: (1.0, 0.6), False: (0.3, 0.6)}
 RAW: Preferred = {False: (1.0, 1.0), True: (1.0, 1.0)}
 
-#: Groups of this number of rows on average count as identities: regions are sets of whole groups.
-#: Smaller groups are clustered.
+#: Connected components of this number of rows on average count as identities: regions are sets of
+#: them. Smaller components are clustered.
 COMPLETE = 5.0
-#: The shrinkage of the coordinates in which groups are clustered.
+#: The shrinkage of the coordinates in which components are clustered.
 REGION_SHRINKAGE = 0.3
-#: If the two largest groups contain this share of the rows of positive pairs, there are few
+#: If the two largest components contain this share of the rows of positive pairs, there are few
 #: identities, and random rows are held out. Five equal identities reach 0.4.
 SHARE_OF_TWO = 0.5
-#: There are fewer than 10 identities if two groups exceed the expected size by this factor.
+#: There are fewer than 10 identities if two components exceed the expected size by this factor.
 MARGIN_OF_SIZE = 1.3
 #: The number of random pairs that stand for negative pairs if there are none. More lower the noise,
 #: but about 1 in n_identities of them is positive.
 RANDOM_UNLIKE = 2000
-#: If a larger share of the negative pairs lies inside groups, signs are wrong, and chains of
+#: If a larger share of the negative pairs lies inside components, signs are wrong, and chains of
 #: positive pairs are ignored.
 CONTRADICTIONS = 0.01
 
@@ -251,10 +251,6 @@ class Examples(ABC):
 class LabelledRows(Examples):
     """The sums and the sample of labelled rows."""
 
-    @property
-    def _terms(self) -> ClassTerms:
-        return cast(ClassTerms, self.learner.terms)
-
     def scatters(self, learner: Learner, held_out: Parts = NOTHING) -> Scatters:
         """Return the covariances within and between classes, without held-out classes."""
         terms = cast(ClassTerms, learner.terms)
@@ -276,12 +272,12 @@ class LabelledRows(Examples):
     @property
     def mean(self) -> Float64s:
         """The mean of all rows."""
-        return self._terms.mean
+        return cast(ClassTerms, self.learner.terms).mean
 
     @property
     def few(self) -> bool:
         """True if there are fewer than 5 classes, or tasks, and more rows than features."""
-        few = len(_units(self._terms, {})) < FEWEST_CLASSES
+        few = len(_units(self.learner.terms, {})) < FEWEST_CLASSES
         return few and bool(self.sample.n_distinct >= self.learner.n_features)
 
     @property
@@ -292,15 +288,15 @@ class LabelledRows(Examples):
     @property
     def several_tasks(self) -> bool:
         """True if pairs are formed within several tasks."""
-        keys: Any = self._terms.centers
-        return len({task for task, _ in keys}) > 1
+        terms: Any = self.learner.terms
+        return len({task for task, _ in terms.centers}) > 1
 
     def divide(self, scale: bool | str) -> None:
         """Divide the features by their deviations, which are those within classes for "within"."""
         if scale is not True:
             super().divide(scale)
             return
-        operator, (unlike, like) = self.learner.operator(), self._terms.totals()
+        operator, (unlike, like) = self.learner.operator(), self.learner.terms.totals()
         squares = np.diagonal(operator.reward) * unlike + np.diagonal(operator.penalty) * like
         squares = squares / max(2.0 * (unlike + like), 1.0)
         self.scale = deviations_of(squares, self.mean)
@@ -362,7 +358,7 @@ def folds_of_classes(learner: Learner, rows: Chunk) -> Folds:
     return Folds(folds, float(slack), PREFERRED)
 
 
-def _units(terms: ClassTerms, first_rows: dict[Hashable, int]) -> list[list[Hashable]]:
+def _units(terms: Any, first_rows: dict[Hashable, int]) -> list[list[Hashable]]:
     """Return sets of classes to hold out together, by weight and then by their first rows."""
     last = len(terms.centers) + max(first_rows.values(), default=0)
 
@@ -395,23 +391,23 @@ def sampled_pairs(
         places = np.searchsorted(ends, low + rng.random(4 * n) * (high - low), side="right")
         return np.asarray(np.minimum(places, len(ends) - 1))
 
-    def partners(first: Places, groups: Places) -> Places:
-        bounds = [np.searchsorted(groups, groups, side)[first] for side in ("left", "right")]
+    def partners(first: Places, sets: Places) -> Places:
+        bounds = [np.searchsorted(sets, sets, side)[first] for side in ("left", "right")]
         low = np.concatenate([[0.0], ends])
         candidates = drawn(low[bounds[0]], low[bounds[1]])
         return np.asarray(np.clip(candidates, bounds[0], bounds[1] - 1))
 
     # The classes of a task are adjacent: number them in this order.
-    groups = np.cumsum(np.concatenate([[0], (np.diff(codes) != 0) | (np.diff(tasks) != 0)]))
+    classes = np.cumsum(np.concatenate([[0], (np.diff(codes) != 0) | (np.diff(tasks) != 0)]))
     first, other = drawn(0.0, ends[-1]), drawn(0.0, ends[-1])
-    second, partner = partners(first, tasks), partners(other, groups)
-    different = np.flatnonzero(groups[first] != groups[second])[:n]
+    second, partner = partners(first, tasks), partners(other, classes)
+    different = np.flatnonzero(classes[first] != classes[second])[:n]
     same_class = np.flatnonzero(partner != other)[:n]
     left = np.append(other[same_class], first[different])
     draws = np.sort([left, np.append(partner[same_class], second[different])], axis=0)
     distinct, counts = np.unique(draws[0] * len(codes) + draws[1], return_counts=True)
     left, right = np.divmod(distinct, len(codes))
-    return np.column_stack([order[left], order[right]]), groups[left] == groups[right], counts
+    return np.column_stack([order[left], order[right]]), classes[left] == classes[right], counts
 
 
 # ---- pairs ---------------------------------------------------------------------------------
@@ -461,13 +457,13 @@ class SignedPairs(Examples):
 
 @dataclass(frozen=True)
 class PairGraph:
-    """Sampled pairs of distinct rows, and the group of each row.
+    """Sampled pairs of distinct rows, and the connected component of each row.
 
-    Rows that chains of positive pairs connect are one group.
+    Rows that chains of positive pairs connect are one component.
     """
 
     chunk: Chunk
-    groups: Places
+    component: Places
 
     @classmethod
     def of(cls, chunk: Chunk) -> "PairGraph":
@@ -480,11 +476,11 @@ class PairGraph:
         chunk, pairs = replace(chunk, rows=rows, pairs=pairs).chosen(in_order), pairs[in_order]
         alike, n = np.asarray(chunk.labels) > 0, len(first)
         links = coo_array((np.ones(int(alike.sum())), tuple(pairs[alike].T)), shape=(n, n))
-        groups = connected_components(links, directed=False)[1].astype(np.intp)
-        inside = groups[pairs[~alike]]
+        component = connected_components(links, directed=False)[1].astype(np.intp)
+        inside = component[pairs[~alike]]
         if len(inside) and (inside[:, 0] == inside[:, 1]).mean() > CONTRADICTIONS:
-            groups = np.arange(n)
-        return cls(chunk, groups)
+            component = np.arange(n)
+        return cls(chunk, component)
 
     @property
     def _alike(self) -> NDArray[np.bool_]:
@@ -492,10 +488,10 @@ class PairGraph:
 
     @property
     def sizes(self) -> Places:
-        """The numbers of rows of positive pairs in each group, descending."""
+        """The numbers of rows of positive pairs in each component, descending."""
         assert self.chunk.pairs is not None
         rows = np.unique(self.chunk.pairs[self._alike])
-        sizes = np.sort(np.bincount(self.groups[rows]))[::-1]
+        sizes = np.sort(np.bincount(self.component[rows]))[::-1]
         return np.asarray(sizes[sizes > 0])
 
     @property
@@ -505,14 +501,14 @@ class PairGraph:
 
     @property
     def below_ten(self) -> bool:
-        """True if two groups are larger than those of 10 equal identities would be.
+        """True if two components are larger than those of 10 equal identities would be.
 
         Positive pairs form a random graph on the rows of each identity. Above one pair for two
-        rows, a share of these rows is one group.
+        rows, a share of these rows is one component.
         """
         links = max(2.0 * int(self._alike.sum()) / float(self.sizes.sum()), 1.0 + 1e-9)
         degree = share = links
-        # The mean number of pairs of a row, and the share of the largest group.
+        # The mean number of pairs of a row, and the share of the largest component.
         for _ in range(200):
             degree = links * (1.0 - np.exp(-degree))
             share = 1.0 - np.exp(-degree * share)
@@ -521,29 +517,29 @@ class PairGraph:
         return len(self.sizes) > 1 and bool(self.sizes[1] > MARGIN_OF_SIZE * expected)
 
     def unlike(self, n: int) -> Chunk:
-        """Return up to ``n`` random pairs of rows of different groups, as negative pairs."""
+        """Return up to ``n`` random pairs of rows of different components, as negative pairs."""
         rng = np.random.default_rng(0)
-        draws = rng.integers(len(self.groups), size=(20 * n, 2))
-        apart = np.flatnonzero(self.groups[draws[:, 0]] != self.groups[draws[:, 1]])[:n]
+        draws = rng.integers(len(self.component), size=(20 * n, 2))
+        apart = np.flatnonzero(self.component[draws[:, 0]] != self.component[draws[:, 1]])[:n]
         signs = np.full(len(apart), -1)
         return Chunk(self.chunk.rows, labels=signs, pairs=draws[apart].astype(np.intp))
 
     def regions(self, scatters: Scatters) -> Places:
-        """Return the region of each row: groups, or clusters of their means after whitening."""
+        """Return the region of each row: components, or clusters of their means after whitening."""
         assert self.chunk.pairs is not None
         rows = np.unique(self.chunk.pairs[self._alike])
-        names, sizes = np.unique(self.groups[rows], return_counts=True)
+        names, sizes = np.unique(self.component[rows], return_counts=True)
         if len(names) >= BUCKETS and sizes.mean() >= COMPLETE:
-            region = np.full(int(self.groups.max()) + 1, -1)
+            region = np.full(int(self.component.max()) + 1, -1)
             region[names[np.argsort(-sizes, kind="stable")]] = np.arange(len(names)) % BUCKETS
-            return np.asarray(region[self.groups])
+            return np.asarray(region[self.component])
         axes = Axes(scatters)
         white = dense(self.chunk.rows @ axes.vectors) * axes.scales(REGION_SHRINKAGE)
-        means = np.zeros((int(self.groups.max()) + 1, white.shape[1]))
-        np.add.at(means, self.groups, white)
-        means /= np.bincount(self.groups)[:, None]
+        means = np.zeros((int(self.component.max()) + 1, white.shape[1]))
+        np.add.at(means, self.component, white)
+        means /= np.bincount(self.component)[:, None]
         clusters = KMeans(min(BUCKETS, len(means)), n_init=1, max_iter=10, random_state=0)
-        return np.asarray(clusters.fit_predict(means)[self.groups], np.intp)
+        return np.asarray(clusters.fit_predict(means)[self.component], np.intp)
 
 
 def folds_of_pairs(graph: PairGraph, scatters: Scatters) -> Folds:
@@ -555,7 +551,7 @@ def folds_of_pairs(graph: PairGraph, scatters: Scatters) -> Folds:
     pairs, rng = graph.chunk, np.random.default_rng(0)
     assert pairs.pairs is not None
     if graph.few:
-        part = rng.permutation(len(graph.groups)) % BUCKETS
+        part = rng.permutation(len(graph.component)) % BUCKETS
         couples: Any = [(k, k + BUCKETS // 2) for k in range(BUCKETS // 2)]
     elif graph.below_ten:
         return Folds([], NEAR, RAW)
@@ -568,7 +564,7 @@ def folds_of_pairs(graph: PairGraph, scatters: Scatters) -> Folds:
     for couple in couples:
         tested = np.isin(part[pairs.pairs], couple).any(axis=1)
         train, test = (pairs.chosen(np.flatnonzero(chosen)) for chosen in (~tested, tested))
-        if min(_fewest(train), _fewest(test)) < 2:
+        if min(np.count_nonzero(c.labels == sign) for c in (train, test) for sign in (1, -1)) < 2:
             continue
         test = _at_most(test, rng)
         chosen = test.copied()
@@ -587,11 +583,6 @@ def mean_of_members(pairs: Chunk) -> Float64s:
     weights = np.repeat(pairs.each_weight(), 2)
     of_rows = np.bincount(pairs.pairs.ravel(), weights, pairs.rows.shape[0])
     return mean_of(pairs.rows, np.asarray(of_rows, np.float64))
-
-
-def _fewest(pairs: Chunk) -> int:
-    alike = int((np.asarray(pairs.labels) > 0).sum())
-    return min(alike, len(pairs) - alike)
 
 
 def _at_most(pairs: Chunk, rng: np.random.Generator) -> Chunk:

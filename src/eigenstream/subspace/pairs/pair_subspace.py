@@ -86,7 +86,7 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
     pairs share rows. Euclidean distance is used only if it is better than cosine by more than one
     standard error. A region is a set of rows that chains of positive pairs connect, or a cluster
     of them. Without negative pairs, 2000 random pairs of rows that are not connected replace them.
-    If groups of connected rows show 5 to 9 identities, raw distance is used, because discriminants
+    If sets of connected rows show 5 to 9 identities, raw distance is used, because discriminants
     of so few do not suit new identities. With less than about one positive pair for two rows this
     is not visible, and raw distance can be better, by .01 to .1 on images of five digits. For new
     pairs of the same identities, pass ``shrinkage=0.1, mixing=0``.
