@@ -185,11 +185,10 @@ class ReadingOptions:
 
     def opened(self, data: list[str], **reading: object) -> StreamLike:
         """Return the stream of names of data, or of the tables of an open stream."""
-        import pyarrow
-
         from eigenstream.streams import open_stream
+        from eigenstream.streams.tables import use_own_signals
 
-        pyarrow.enable_signal_handlers(False)  # they lose some signals at the end of a block
+        use_own_signals()
         options = {field.name: vars(self)[field.name] for field in fields(ReadingOptions)} | reading
         # Only some formats know some of these, so that they are passed only if they are given.
         options = {name: value for name, value in options.items() if value is not None}

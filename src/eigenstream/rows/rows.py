@@ -138,42 +138,44 @@ class ArrayRows(Rows):
 
     def __init__(
         self,
-        parts: list[Chunk],
+        sequences: list[Chunk],
         *,
         missing: str = "raise",
         members: int = 1,
         source: RowsLike = None,
     ) -> None:
-        self.parts, self.missing, self.members, self.source = parts, missing, members, source
-        self.width = int(parts[0].rows.shape[1]) // members
+        self.sequences, self.missing = sequences, missing
+        self.members, self.source = members, source
+        self.width = int(sequences[0].rows.shape[1]) // members
         self.steps, self.n_rows, self.n_chunks = [], 0, 0
-        for part in parts:
-            n, step = part.rows.shape[0], _step(part.rows)
+        for sequence in sequences:
+            n, step = sequence.rows.shape[0], _step(sequence.rows)
             self.steps.append(step)
             self.n_rows += n
             self.n_chunks += -(-n // step)
-            self.sparse = self.sparse or is_sparse(part.rows)
+            self.sparse = self.sparse or is_sparse(sequence.rows)
 
     def chunks(self, skip: int = 0) -> Iterator[Chunk]:
         """Start a pass."""
         end = 0
-        for part, step in zip(self.parts, self.steps, strict=True):
-            n = part.rows.shape[0]
+        for sequence, step in zip(self.sequences, self.steps, strict=True):
+            n = sequence.rows.shape[0]
             for first in range(0, n, step):
-                chunk = part if n <= step else part[first : first + step]
+                chunk = sequence if n <= step else sequence[first : first + step]
                 end += min(step, n - first)
                 if end > skip:
                     yield checked_chunk(chunk, members=self.members, missing=self.missing, end=end)
 
     def first(self, most: int) -> Iterator[Chunk]:
         """Return the first rows of the first sequence, which a pass has checked for NaN."""
-        part, missing = self.parts[0], "checked" if self.missing == "raise" else self.missing
-        cut = Chunk(part.rows[: most * self.members], starts=part.starts, place=part.place)
+        first, missing = self.sequences[0], "checked" if self.missing == "raise" else self.missing
+        cut = Chunk(first.rows[: most * self.members], starts=first.starts, place=first.place)
         return iter([checked_chunk(cut, members=self.members, missing=missing)])
 
     def named(self, name: str, first_row: int) -> None:
         """Set the place of the rows in errors."""
-        self.parts = [part.placed(name=name, first_row=first_row) for part in self.parts]
+        place: dict[str, str | int] = {"name": name, "first_row": first_row}
+        self.sequences = [sequence.placed(**place) for sequence in self.sequences]
 
 
 def _step(rows: Matrix) -> int:

@@ -28,6 +28,11 @@ TABLES = pyarrow.Table | pyarrow.RecordBatch | dataset.Dataset
 FILES = dataset.FileSystemDataset
 
 
+def use_own_signals() -> None:
+    """Turn off the signal handlers of Arrow, which lose some signals at the end of a block."""
+    pyarrow.enable_signal_handlers(False)
+
+
 def of_records(records: Any, request: Request, name: str) -> Chunk:
     """Return a chunk of Arrow records that have the requested columns. Nulls become NaN."""
     order = {place: at for at, place in enumerate(request.places)}
@@ -147,17 +152,17 @@ class Arrow(ColumnTable):
         """Return a schema in which lists of numbers are columns, one for each element."""
         fields: list[Any] = []
         #: The expression of each column, and its list and the length of that.
-        self.parts: dict[str, Any] = {}
+        self.expressions: dict[str, Any] = {}
         self.lists: dict[str, tuple[str, int]] = {}
         for field in schema:
             column, length = compute.field(field.name), self._length(field)
             if length == 0:
                 fields.append(field)
-                self.parts[field.name] = column
+                self.expressions[field.name] = column
             for k in range(length):
                 name = f"{field.name}.{k}"
                 fields.append(pyarrow.field(name, field.type.value_type))
-                self.parts[name] = compute.list_element(column, k)
+                self.expressions[name] = compute.list_element(column, k)
                 self.lists[name] = field.name, length
         return pyarrow.schema(fields)
 
@@ -198,7 +203,7 @@ class Arrow(ColumnTable):
         """Yield batches of records with the requested columns."""
         names = [self.columns[number] for number in request.places]
         lengths = dict(self.lists[name] for name in names if name in self.lists)
-        columns = {name: self.parts[name] for name in names}
+        columns = {name: self.expressions[name] for name in names}
         for name in lengths:
             columns[f"length of {name}"] = compute.list_value_length(compute.field(name))
         options = {"batch_size": request.block_rows, "batch_readahead": 2, "fragment_readahead": 1}

@@ -404,7 +404,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
             return self._pairs(X, sample_weight, reset=reset)
         rows = admitted(self, X, None, sample_weight, reset=reset)
         if isinstance(rows, ArrayRows):
-            self._check_lengths(rows.parts)
+            self._check_lengths(rows.sequences)
         return rows
 
     def _pairs(self, X: Matrix, sample_weight: WeightsLike, *, reset: bool) -> ArrayRows:
