@@ -418,14 +418,10 @@ class SubspaceEstimator(Projection):
     def _with_learner(self, learner: Learner) -> Self:
         """Return a copy with other sums, which is solved with the present parameters."""
         model = copy(self)
-        model._adopt(learner)
+        model._learner = learner
+        model._forget()
+        model._check_step()
         return model
-
-    def _adopt(self, learner: Learner) -> None:
-        """Replace the sums."""
-        self._learner = learner
-        self._forget()
-        self._check_step()
 
     def _parameters(self) -> Parameters:
         """Return a copy of the parameters that must not change while learning continues."""

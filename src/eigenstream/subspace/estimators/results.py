@@ -173,7 +173,7 @@ class PairResult(Result):
         return {name: vars(self)[name] for name in names}
 
 
-@storable(covariance="f8 W W", noise="any?", unseen="i8 k")
+@storable(covariance="f8 W W", unseen="i8 k")
 @dataclass(frozen=True, repr=False)
 class Gaps:
     """The numbers that complete rows with gaps.

@@ -224,7 +224,7 @@ def estimated_share(model: SubspaceEstimator) -> float:
     True
     """
     learner = answered(model).learner
-    share = learner.estimated_share()
+    share: float | None = learner.sums.estimated_share(learner.terms)
     if share is None:
         why = "It is exact."
         if isinstance(learner.sums, Frame):

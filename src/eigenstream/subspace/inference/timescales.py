@@ -14,7 +14,6 @@ from sklearn.base import clone
 from eigenstream.core.checks import check_lags, check_number, warn_user
 from eigenstream.core.linalg import Float64s
 from eigenstream.core.types import BlockCount, RowsLike
-from eigenstream.evaluation.sums import without_each
 from eigenstream.rows.door import is_pairs, opened
 from eigenstream.rows.fit import Fit
 from eigenstream.rows.prepared import note_source
@@ -35,6 +34,7 @@ from eigenstream.subspace.inference.uncertainty import (
     Estimate,
     RowBlock,
     Uncertainty,
+    blocks_without_each,
     check_blocks,
     expect,
     for_blocks,
@@ -435,10 +435,7 @@ def _curves(
         rho = np.array([of_learner(learner, columns) for learner in learners])
         return rho.reshape(n, n, n_features).swapaxes(0, 1)
 
-    without = []
-    for neighbours in without_each(parts, merged_blocks):
-        rest = merged_blocks([part for part in neighbours if part is not None], gap=True)
-        without.append(curves(rest.learners[:n]))
+    without = [curves(rest.learners[:n]) for rest in blocks_without_each(parts)]
     return curves(answer.learner for answer in answers), np.array(without)
 
 

@@ -318,7 +318,7 @@ def jackknife(
         )
     with warnings.catch_warnings():  # the fit to all rows has warned
         warnings.simplefilter("ignore", UserWarning)
-        others = [answered(solve(learner)) for learner in learners_without_each(parts)]
+        others = [answered(solve(rest.learners[0])) for rest in blocks_without_each(parts)]
     answers = [fitted, *others]
     d = min(len(answer.result.pairs.values) for answer in answers)
     inflation = _inflation(fitted)
@@ -341,11 +341,10 @@ def jackknife(
     )
 
 
-def learners_without_each(parts: Sequence[RowBlock]) -> Iterator[Learner]:
-    """Yield the first learners of all blocks but one. No velocity crosses the block left out."""
+def blocks_without_each(parts: Sequence[RowBlock]) -> Iterator[RowBlock]:
+    """Yield the merge of all blocks but one. No velocity crosses the block left out."""
     for before, after in without_each(parts, merged_blocks):
-        rest = [block for block in (before, after) if block is not None]
-        yield merged_blocks(rest, gap=True).learners[0]
+        yield merged_blocks([block for block in (before, after) if block is not None], gap=True)
 
 
 def expect(fitted: Answered, parts: list[RowBlock], place: int = 0) -> None:

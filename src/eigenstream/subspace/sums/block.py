@@ -83,8 +83,6 @@ class Block:
         self.half = 0
         #: The weight and the sum of the rows of the block, if they are centred.
         self.own: Float64s | None = None
-        #: Indices of rows and their consecutive runs, by the ``id`` of the indices.
-        self._runs: dict[int, tuple[Places, Any]] = {}
 
     def row(self, row: Float64s) -> End:
         """Add a single row, and return it as an end of terms."""
@@ -145,8 +143,7 @@ class Block:
             piece, before = self.pieces[k], self.pieces[j]
             runs = None
             if isinstance(places, np.ndarray) and isinstance(piece, np.ndarray):
-                noted_runs = self._runs.get(id(places)) if places_before is None else None
-                runs = _runs(places, places_before) if noted_runs is None else noted_runs[1]
+                runs = _runs(places, places_before)
             if runs is not None and isinstance(before, np.ndarray):  # slices need no copies
                 for part, of_now, of_past in runs:
                     np.subtract(piece[of_now], before[of_past], out=here[part], dtype=np.float64)
@@ -233,7 +230,6 @@ class Block:
         piece, where = self.pieces[end[0]], end[1]
         in_place = isinstance(piece, np.ndarray) and isinstance(where, np.ndarray)
         if weights is None and in_place and (runs := _runs(where, None)) is not None:
-            self._runs[id(where)] = where, runs
             total = np.zeros(self.n_features)
             for _, here, _ in runs:
                 total += np.add.reduce(piece[here], axis=0, dtype=np.float64)

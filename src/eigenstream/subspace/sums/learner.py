@@ -282,12 +282,6 @@ class Learner:
         ready = self.with_all_rows()
         return ready.sums.operator(ready.terms, held_out)
 
-    def estimated_share(self) -> float | None:
-        """Return the estimated share of the optimum of a sketch, or None if there is none."""
-        ready = self.with_all_rows()
-        share: float | None = ready.sums.estimated_share(ready.terms)
-        return share
-
     def missed(self) -> float | None:
         """Return the estimated error of a sketch after a pass, or None."""
         ready = self.with_all_rows()

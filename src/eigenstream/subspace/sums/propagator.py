@@ -12,7 +12,7 @@ so eigenvalues near 1 keep their digits. With gaps, sums of ``[past, now]`` use 
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.linalg import eig, eigh, svd
+from numpy.linalg import eig, svd
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 
@@ -22,6 +22,7 @@ from eigenstream.core.linalg import (
     brief,
     canonical_signs,
     deviations_of,
+    principal_directions,
     rounding_of_mean,
     whitener,
 )
@@ -229,15 +230,10 @@ def principal(matrix: Float64s, rank: int | float | None, mean: Float64s) -> Flo
         unit = deviations_of(np.diagonal(matrix), mean, np.inf)
         correlation = matrix / unit / unit[:, None]
         return whitener(correlation, RANK_CUT, rounding_of_mean(mean / unit)) / unit[:, None]
-    floor = rounding_of_mean(mean)
-    values, vectors = eigh(matrix)
-    values, vectors = values[::-1], vectors[:, ::-1]
-    n = int((values > max(RANK_CUT * values[0], floor)).sum())
-    if isinstance(rank, float):
-        shares = np.cumsum(np.maximum(values, 0.0)) / np.maximum(values, 0.0).sum()
-        rank = int(np.searchsorted(shares, rank, side="right")) + 1
-    n = min(n, int(rank))
-    return np.asarray(vectors[:, :n] / np.sqrt(values[:n]))
+    directions = principal_directions(matrix, rank)[:, ::-1]
+    values = (directions * (matrix @ directions)).sum(axis=0)
+    varies = values > max(RANK_CUT * values[0], rounding_of_mean(mean))
+    return np.asarray(directions[:, varies] / np.sqrt(values[varies]))
 
 
 def singular(
