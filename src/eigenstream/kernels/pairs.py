@@ -4,6 +4,7 @@ Points are columns (features x examples), so that the inner loop vectorises over
 Distances are sums of squared differences, so duplicates have distance 0 and ties are exact.
 """
 
+from math import ceil, sqrt
 from typing import Any
 
 import numpy as np
@@ -17,28 +18,33 @@ STRIP = 128
 
 
 @njit(cache=True, nogil=True)
-def tile_distances(
-    points: NDArray[Any], first: int, last: int, start: int, stop: int, out: NDArray[Any]
+def tile_bins(
+    points: NDArray[Any],
+    ends: tuple[int, int, int, int],
+    per_unit: float,
+    n_bins: int,
+    room: NDArray[Any],
+    out: NDArray[Any],
 ) -> None:
-    """Write the distances between the points [first, last) and the points [start, stop)."""
-    out[:] = 0.0
+    """Write the bins of the distances between the points [first, last) and [start, stop).
+
+    ``ends`` has these four numbers. Bin b holds distances in (b - 1, b] / per_unit.
+    """
+    first, last, start, stop = ends
+    for k in range(last - first):
+        for j in range(stop - start):
+            room[k, j] = 0.0
     for f in range(points.shape[0]):
         others = points[f, start:stop]
-        for k in range(first, last):
-            here = points[f, k]
-            total = out[k - first, : stop - start]
+        for k in range(last - first):
+            here, total = points[f, first + k], room[k]
             for j in range(stop - start):
                 gap = others[j] - here
                 total[j] += gap * gap
-    np.sqrt(out, out)
-
-
-@njit(cache=True, nogil=True)
-def bins_of(distances: NDArray[Any], per_unit: float, last: int, out: NDArray[Any]) -> None:
-    """Write the bins of distances: bin b holds distances in (b - 1, b] / per_unit."""
-    for k in range(distances.shape[0]):
-        for j in range(distances.shape[1]):
-            out[k, j] = min(np.int32(np.ceil(distances[k, j] * per_unit)), last)
+    for k in range(last - first):
+        for j in range(stop - start):
+            place = ceil(sqrt(room[k, j]) * per_unit)
+            out[k, j] = place if place < n_bins else n_bins - 1
 
 
 @njit(cache=True, nogil=True)
@@ -56,15 +62,15 @@ def pair_histogram(
     The first point of a pair is in [begin, end). The second one is any later point.
     """
     n = points.shape[1]
-    tile, bins = np.zeros((TILE, STRIP)), np.empty((TILE, STRIP), np.int32)
+    room, bins = np.empty((TILE, STRIP)), np.empty((TILE, STRIP), np.int32)
     for first in range(begin, end, TILE):
-        last = min(first + TILE, end)
+        last = first + TILE if first + TILE < end else end
         for start in range(first, n, STRIP):
-            stop = min(start + STRIP, n)
-            tile_distances(points, first, last, start, stop, tile)
-            bins_of(tile, per_unit, counts.shape[1] - 1, bins)
+            stop = start + STRIP if start + STRIP < n else n
+            ends = first, last, start, stop
+            tile_bins(points, ends, per_unit, counts.shape[1], room, bins)
             for i in range(first, last):
-                for j in range(max(start, i + 1), stop):
+                for j in range(start if start > i else i + 1, stop):
                     kind = 0 if codes[j] == codes[i] else 1
                     counts[kind, bins[i - first, j - start]] += weights[i] * weights[j]
 
@@ -84,15 +90,15 @@ def pair_sums(
     The pairs are those of ``pair_histogram``.
     """
     n = points.shape[1]
-    tile, bins = np.zeros((TILE, STRIP)), np.empty((TILE, STRIP), np.int32)
+    room, bins = np.empty((TILE, STRIP)), np.empty((TILE, STRIP), np.int32)
     for first in range(begin, end, TILE):
-        last = min(first + TILE, end)
+        last = first + TILE if first + TILE < end else end
         for start in range(first, n, STRIP):
-            stop = min(start + STRIP, n)
-            tile_distances(points, first, last, start, stop, tile)
-            bins_of(tile, per_unit, table.shape[1] - 1, bins)
+            stop = start + STRIP if start + STRIP < n else n
+            ends = first, last, start, stop
+            tile_bins(points, ends, per_unit, table.shape[1], room, bins)
             for i in range(first, last):
-                for j in range(max(start, i + 1), stop):
+                for j in range(start if start > i else i + 1, stop):
                     kind = 0 if codes[j] == codes[i] else 1
                     value = table[kind, bins[i - first, j - start]]
                     out[i] += value
@@ -115,7 +121,9 @@ def one_shot_misses(
     for k in range(distances.shape[0]):
         row = distances[k]
         own = row[starts[codes[k]] + 1 : starts[codes[k] + 1]]
-        chance = np.ones(own.shape[0])
+        chance = np.empty(own.shape[0])
+        for p in range(own.shape[0]):
+            chance[p] = 1.0
         for c in range(n_classes):
             if c == codes[k]:
                 continue
@@ -126,4 +134,6 @@ def one_shot_misses(
                 while near < others.shape[0] and others[near] <= own[p]:
                     near += 1
                 chance[p] *= 1.0 - near / others.shape[0]
-        misses[k] = (1.0 - chance).sum()
+        misses[k] = 0.0
+        for p in range(own.shape[0]):
+            misses[k] += 1.0 - chance[p]
