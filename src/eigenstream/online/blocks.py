@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from eigenstream.kernels.base import njit, types
-from eigenstream.online.rules import inner, loops
+from eigenstream.online.rules import inner, loops, zeros
 
 __all__ = ["advance_loop", "automatic", "mean_shares", "next_rate", "pointer"]
 
@@ -39,12 +39,6 @@ STEP = types.void(TABLE, TABLE, TABLE, TABLE, LINE, LINE)
 def automatic(factor: float, keep: float) -> Any:
     """Return the numbers of the automatic learning rate; factor 0 is for given rates."""
     return np.array([0.0, factor, keep, 0.0, 0.0])
-
-
-@inner
-def _room(n, m):
-    """Return a table of zeros: numba compiles each call of ``np.zeros`` again."""
-    return np.zeros((n, m))
 
 
 @inner
@@ -94,7 +88,7 @@ def _rule_tables(inner, own, half, gram, r, renew, W, U):
     makes an orthonormal frame of it.
     """
     d, slots = len(W), len(U)
-    before, products = _room(d, d), _room(d, slots + 1)
+    before, products = zeros(d, d), zeros(d, slots + 1)
     for k in range(d):
         before[k, k] = 1.0
         for j in range(d if renew else 0):
@@ -162,7 +156,7 @@ def _strength(gram, responses, signs):
 def _take_steps(step, W, U, Y, gram, limit, signs, rates, adapt):
     """Take the steps of a block in order. Return how many were sound."""
     d, (steps, r) = len(W), signs.shape
-    G, responses, eta = _room(r, r), _room(r, r), np.empty(d)
+    G, responses, eta = zeros(r, r), zeros(r, r), zeros(1, d)[0]
     for t in range(steps):
         penalty, at, sound = 0.0, r * t, True
         for i in range(at, at + r):
@@ -205,7 +199,7 @@ def _products(z, w, frame, rows, first, last, mean, begin):
                 z[w + i, j] = frame[i, j]
             else:
                 z[w + i, j] = rows[first + i - d, j] - mean[j] if i < d + n else 0.0
-    out, part = _room(height, height), _room(height - begin, height)
+    out, part = zeros(height, height), zeros(height - begin, height)
     _multiply_transposed(z[begin:], z, part)
     for i in range(height - begin):
         for k in range(height):
@@ -219,11 +213,11 @@ def _lift(W, now, past, shares, shift, z, frame):
     """Write the new weights, and last the change of the mean, to the frame."""
     d, r, height = len(W), 1 + (len(past) > 0), len(z)
     slots = r * len(now)
-    unit, inputs, lift = _room(height, height), _room(slots + 1, height), _room(d + 1, height)
+    unit, inputs, lift = zeros(height, height), zeros(slots + 1, height), zeros(d + 1, height)
     for i in range(height):
         unit[i, i] = 1.0
     _inputs(unit, now, past, shares, shift, len(unit) == 0, inputs)
-    own = _room(d, slots)
+    own = zeros(d, slots)
     for k in range(d):
         for i in range(slots):
             own[k, i] = W[k, d + i]
@@ -251,7 +245,7 @@ def _advance(step, size, z, frame, watched, mean, adapt, rows, terms, out):
     for i in range(w):
         for j in range(len(mean)):
             z[i, j] = watched[i, j]
-    strain, changed = STRAIN, np.empty(len(adapt))
+    strain, changed = STRAIN, zeros(1, len(adapt))[0]
     for start in range(0, total, size):
         stop = start + size if start + size < total else total
         renew = strain >= STRAIN
@@ -261,12 +255,12 @@ def _advance(step, size, z, frame, watched, mean, adapt, rows, terms, out):
         here, there, part = now[start:stop], past[start:stop], shares[start:stop]
         inner = _products(z[:height], w, frame, rows, first, last, mean, w if renew else w + d)
         shift, slots = w + d - first, r * (stop - start)
-        half, gram = _room(height, slots + 1), _room(slots + 1, slots + 1)
+        half, gram = zeros(height, slots + 1), zeros(slots + 1, slots + 1)
         turned = total > 0  # not a constant, for which numba would compile a second time
         _inputs(inner, here, there, part, shift, turned, half)
         _inputs(half, here, there, part, shift, not turned, gram)
         width = (d + slots + 15) // 16 * 16  # whole registers
-        W, U = _room(d, width), _room(slots, width)
+        W, U = zeros(d, width), zeros(slots, width)
         _rule_tables(inner, w, half, gram, r, renew, W, U)
         y, c, eta = Y[r * start : r * stop], signs[start:stop], rates[start:stop]
         for i in range(len(adapt)):

@@ -20,6 +20,7 @@ __all__ = [
     "UnstableStepError",
     "inner",
     "loops",
+    "zeros",
 ]
 
 #: The decorator of the compiled loops of the rules and of the engine.
@@ -78,6 +79,12 @@ class UnstableStepError(ArithmeticError):
 
 
 @inner
+def zeros(n, m):
+    """Return a table of zeros: numba compiles each call of ``np.zeros`` again."""
+    return np.zeros((n, m))
+
+
+@inner
 def _combine(y, rows, out):
     """Write y @ rows to ``out``, four rows at a time: one product is too little work for BLAS."""
     for j in range(len(out)):
@@ -114,13 +121,15 @@ def _oja_flow(W, U, Y, G, c, eta):
         k12 += two * Y[0, k] * Y[last, k]
         k22 += two * Y[last, k] * Y[last, k]
     # S is positive semidefinite up to rounding: keep it so. The square of eta may overflow.
-    s11, s22 = c1 * (c1 * max(g11 - k11, 0.0)), c2 * (c2 * max(g22 - k22, 0.0))
-    most = sqrt(s11) * sqrt(s22)
-    s12 = min(max(c1 * (c2 * (g12 - k12)), -most), most)
+    s11 = c1 * (c1 * (g11 - k11)) if g11 > k11 else 0.0
+    s22 = c2 * (c2 * (g22 - k22)) if g22 > k22 else 0.0
+    s12, most = c1 * (c2 * (g12 - k12)), sqrt(s11) * sqrt(s22)
+    s12 = most if s12 > most else -most if s12 < -most else s12
     # B = I + S K, R = (B + det^(1/2) I) / (tr B + 2 det^(1/2))^(1/2), and R (R + I) = B + R.
     b11, b12 = 1.0 + s11 * k11 + s12 * k12, s11 * k12 + s12 * k22
     b21, b22 = s12 * k11 + s22 * k12, 1.0 + s12 * k12 + s22 * k22
-    det = sqrt(max(b11 * b22 - b12 * b21, 1.0))
+    det = b11 * b22 - b12 * b21
+    det = sqrt(det) if det > 1.0 else 1.0
     root = sqrt(b11 + b22 + 2.0 * det)
     b11, b12 = b11 + (b11 + det) / root, b12 + b12 / root
     b21, b22 = b21 + b21 / root, b22 + (b22 + det) / root
@@ -129,7 +138,7 @@ def _oja_flow(W, U, Y, G, c, eta):
     m21, m22 = (b21 * s11 - b11 * s12) / det, (b21 * s12 - b11 * s22) / det
     n11, n12 = c1 * (1.0 + k11 * m11 + k12 * m21), c1 * (k11 * m12 + k12 * m22)
     n21, n22 = c2 * (k12 * m11 + k22 * m21), c2 * (1.0 + k12 * m12 + k22 * m22)
-    change = np.empty((last + 1, W.shape[1]))
+    change = zeros(last + 1, W.shape[1])
     p, q, u, v = change[0], change[last], U[0], U[last]
     for i in range(last + 1):
         _combine(Y[i], W, change[i])
