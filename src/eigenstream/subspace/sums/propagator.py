@@ -272,7 +272,7 @@ def vamp_score(
 def correlations(cov: LaggedCovariances, left: Float64s, right: Float64s) -> Float64s:
     """Return the correlation of each left function with its right function ``lag`` rows later."""
     forms = (left, cov.c00, left), (right, cov.c11, right), (left, cov.c01, right)
-    first, second, crossed = (np.einsum("ij,ik,kj->j", a, c, b, optimize=True) for a, c, b in forms)
+    first, second, crossed = ((a * (c @ b)).sum(axis=0) for a, c, b in forms)
     sizes = np.sqrt(np.maximum(first * second, 0.0))
     return np.asarray(np.where(sizes > 0.0, crossed / np.where(sizes > 0.0, sizes, 1.0), 0.0))
 
