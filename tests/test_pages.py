@@ -10,6 +10,8 @@ import pytest
 import eigenstream
 from benchmarks.pages import filled
 from eigenstream.subspace.solvers.choice import SOLVERS
+from test_architecture import FLOORS
+from test_public_names import public_members
 
 PACKAGE = Path(eigenstream.__file__).parent
 ROOT = Path(__file__).parent.parent
@@ -69,6 +71,20 @@ def test_the_table_of_abilities_is_that_of_the_solvers():
         solver, *marks = [cell.strip() for cell in row.strip("|").split("|")]
         found[solver] = {name for name, mark in zip(names, marks, strict=True) if mark == "+"}
     assert found == {name: kind.abilities for name, kind in SOLVERS.items()}
+
+
+def test_the_table_of_floors_is_that_of_the_imports():
+    rows = re.findall(r"^\| (\d+) \| (`.*) \|$", ARCHITECTURE, re.M)
+    floors = {name: int(floor) for floor, text in rows for name in re.findall(r"`(\w+)`", text)}
+    assert floors == {name: floor for name, floor in FLOORS.items() if name != "__main__"}
+
+
+def test_the_table_of_public_members_is_that_of_the_classes():
+    rows = re.findall(r"^\| `(\w+)` \| \d+ \| (\d+) \|$", ARCHITECTURE, re.M)
+    kinds = {name: getattr(eigenstream, name) for name, _ in rows}
+    counts = {name: len(public_members(kind)) for name, kind in kinds.items()}
+    assert len(rows) == 4
+    assert counts == {name: int(count) for name, count in rows}
 
 
 #: Folders of pages for users, and the most words of prose in them: more are not read.

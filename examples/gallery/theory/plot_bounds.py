@@ -12,7 +12,7 @@ from eigenstream.theory import FiniteMemory, slow_bound
 # %%
 # The bound for three memories
 # ----------------------------
-# Rows further apart than the memory are independent.
+# With memory 10, rows that are 10 or more steps apart are independent.
 
 memories = {f"memory {rows}": FiniteMemory(rows) for rows in (1, 10, 100)}
 values = {
