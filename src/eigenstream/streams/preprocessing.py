@@ -260,26 +260,25 @@ class Preprocessing:
     def transform(self, rows: Matrix) -> Matrix:
         """Return the result for one complete sequence, by the fitted steps.
 
-                Parameters
-                ----------
-                rows : array-like of shape (n, n_features)
-                    The rows of one sequence.
+        Parameters
+        ----------
+        rows : array-like of shape (n, n_features)
+            The rows of one sequence.
 
-                Returns
-                -------
-                array of shape (m, n_outputs)
-                    The results. Steps that look back return fewer rows.
+        Returns
+        -------
+        array of shape (m, n_outputs)
+            The results. Steps that look back return fewer rows.
 
-                Examples
-                --------
-                >>> import numpy as np
-        from sklearn.base import BaseEstimator
-                >>> from eigenstream import SlowSubspace, open_stream
-                >>> from eigenstream.streams import Standardize
-                >>> X = np.random.default_rng(0).standard_normal((500, 3)).cumsum(axis=0)
-                >>> model = SlowSubspace(2).fit(open_stream(X).through(Standardize()))
-                >>> model.preprocessing_.transform(X).std(axis=0).round(1)
-                array([1., 1., 1.])
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eigenstream import SlowSubspace, open_stream
+        >>> from eigenstream.streams import Standardize
+        >>> X = np.random.default_rng(0).standard_normal((500, 3)).cumsum(axis=0)
+        >>> model = SlowSubspace(2).fit(open_stream(X).through(Standardize()))
+        >>> model.preprocessing_.transform(X).std(axis=0).round(1)
+        array([1., 1., 1.])
         """
         if any(step.learns_first for step in self.steps):
             raise StreamError("a step is not fitted. Read a stream through it first.")
@@ -294,27 +293,26 @@ class Preprocessing:
     def inverse_transform(self, rows: Matrix) -> Matrix:
         """Undo the steps, the last one first. A step without an inverse raises an error.
 
-                Parameters
-                ----------
-                rows : array of shape (n, n_outputs)
-                    Results of the last step.
+        Parameters
+        ----------
+        rows : array of shape (n, n_outputs)
+            Results of the last step.
 
-                Returns
-                -------
-                array of shape (n, n_features)
-                    The rows before the first step.
+        Returns
+        -------
+        array of shape (n, n_features)
+            The rows before the first step.
 
-                Examples
-                --------
-                >>> import numpy as np
-        from sklearn.base import BaseEstimator
-                >>> from eigenstream import SlowSubspace, open_stream
-                >>> from eigenstream.streams import Standardize
-                >>> X = np.random.default_rng(0).standard_normal((500, 3)).cumsum(axis=0)
-                >>> stream = open_stream(X).through(Standardize())
-                >>> steps = SlowSubspace(2).fit(stream).preprocessing_
-                >>> np.allclose(steps.inverse_transform(steps.transform(X)), X)
-                True
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eigenstream import SlowSubspace, open_stream
+        >>> from eigenstream.streams import Standardize
+        >>> X = np.random.default_rng(0).standard_normal((500, 3)).cumsum(axis=0)
+        >>> stream = open_stream(X).through(Standardize())
+        >>> steps = SlowSubspace(2).fit(stream).preprocessing_
+        >>> np.allclose(steps.inverse_transform(steps.transform(X)), X)
+        True
         """
         for step in self.steps[::-1]:
             rows = step.inverse_transform(rows)
