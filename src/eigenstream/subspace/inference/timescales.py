@@ -114,7 +114,8 @@ class LagPath:
     def on_other_rows(self) -> Float64s:
         """The time scales on rows that the features were not learned from, NaN for chance.
 
-        They are in ``unit``, and estimated as in ``SlowResult.held_out``.
+        They are in ``unit``, and estimated as in ``SlowResult.held_out``. If the path has
+        ``blocks``, each half of the rows consists of whole blocks, so the values differ.
         """
         n = self.timescales.shape[1]
         tests = [model.result_.held_out for model in self.estimators]
