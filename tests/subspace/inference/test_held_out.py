@@ -16,6 +16,7 @@ from eigenstream.subspace.inference.decays import of_operator
 from eigenstream.subspace.inference.held_out import (
     corrected,
     directed_edge,
+    slow_ratios,
     slowest_first,
     white_edge,
 )
@@ -149,7 +150,8 @@ def solved_like(model, answer, operator, units):
     """Return the features of A and B by the methods that solve a fit."""
     n, weights = len(answer.pairs.values), answer.weights
     if weights is None:
-        return model._ratios(operator, n, int(np.isfinite(units).sum())).vectors
+        n_varying = int(np.isfinite(units).sum())
+        return slow_ratios(operator, n, model.shrinkage, n_varying, model.rank).vectors
     operator = operator if model.rank is None else operator.principal(model.rank)
     vectors = operator.largest(weights, n).vectors
     if not answer.sorted:

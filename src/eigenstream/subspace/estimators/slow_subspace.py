@@ -30,6 +30,7 @@ from eigenstream.subspace.inference.held_out import (
     noise_factors,
     on_halves,
     slow_features,
+    slow_ratios,
     slowest_first,
 )
 from eigenstream.subspace.solvers.base import COUNT, CRITERION, FLAG, Problem, Solver
@@ -399,31 +400,22 @@ class SlowSubspace(TimeEstimator):
         else:
             units = learner.deviations(np.inf)
             operator = learner.thin_operator(self._wanted(learner.n_features), units)
-        pairs = self._ratios(operator, n, int(np.isfinite(units).sum()))
+        n_varying = int(np.isfinite(units).sum())
+        pairs = slow_ratios(operator, n, float(self.shrinkage), n_varying, self.rank)
+        n_spanned = len(pairs.values)
         if isinstance(self.n_components, float):
             variance, velocity = operator.forms(pairs.vectors)
             kinetic = np.cumsum(np.diagonal(variance - velocity / 2.0) ** 2)
             least = self.n_components * kinetic[-1:].sum()
             pairs = pairs.first(int(np.searchsorted(kinetic, least)) + 1)
-        forms = self._forms(operator, pairs)
-        return replace(pairs, vectors=pairs.vectors / units[:, None]), forms
-
-    def _ratios(self, operator: MatrixOperator, n: int, n_varying: int | None) -> Eigenpairs:
-        """Return the largest ratios of variance to velocity; vectors have unit variance."""
-        shrunk = operator.shrunk(float(self.shrinkage), n_varying)
-        shrunk = shrunk if self.rank is None else shrunk.principal(self.rank)
-        pairs = shrunk.ratios(n)
-        variance = operator.moments(pairs.vectors)[0]
-        noise = operator.rounding * operator.trace + operator.floor
-        varies = variance > noise * (pairs.vectors**2).sum(axis=0)
-        if varies.sum() < n and isinstance(self.n_components, Integral):
+        elif n_spanned < n and self.n_components is not None:
             kind = "rows" if self.shrinkage or self.rank is not None else "velocities"
             warn_user(
-                f"The {kind} span {varies.sum()} directions only, so n_components={n} gives "
-                f"{varies.sum()}."
+                f"The {kind} span {n_spanned} directions only, so n_components={n} gives "
+                f"{n_spanned}."
             )
-        vectors = pairs.vectors[:, varies] / np.sqrt(variance[varies])
-        return Eigenpairs(pairs.values[varies], vectors)
+        forms = self._forms(operator, pairs)
+        return replace(pairs, vectors=pairs.vectors / units[:, None]), forms
 
     # ---- results ---------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.linalg import eigh
 from numpy.typing import NDArray
 
-from eigenstream.core.linalg import Float64s, largest, principal_directions, whitener
+from eigenstream.core.linalg import Eigenpairs, Float64s, largest, principal_directions
 from eigenstream.core.storable import storable
 from eigenstream.subspace.sums.operators import MatrixOperator
 from eigenstream.subspace.sums.terms import Weights
@@ -301,6 +301,26 @@ def held_out(
     return HeldOut(in_sample, other, better, chance, lag)
 
 
+def slow_ratios(
+    operator: MatrixOperator,
+    n: int,
+    shrinkage: float,
+    n_varying: int | None,
+    rank: int | float | None,
+) -> Eigenpairs:
+    """Return the largest ratios of variance to velocity; vectors have unit variance.
+
+    Directions whose variance may be rounding are left out.
+    """
+    shrunk = operator.shrunk(shrinkage, n_varying)
+    shrunk = shrunk if rank is None else shrunk.principal(rank)
+    pairs = shrunk.ratios(n)
+    variance = operator.moments(pairs.vectors)[0]
+    noise = operator.rounding * operator.trace + operator.floor
+    varies = variance > noise * (pairs.vectors**2).sum(axis=0)
+    return Eigenpairs(pairs.values[varies], pairs.vectors[:, varies] / np.sqrt(variance[varies]))
+
+
 def slow_features(
     half: MatrixOperator,
     n: int,
@@ -322,27 +342,20 @@ def slow_features(
     """
     A, B = half.reward, half.penalty
     if weights is None:
-        level = shrinkage * float(np.trace(B)) / max(n_varying, 1)
-        B = (1.0 - shrinkage) * B + level * np.eye(len(B))
-    inside, first = A, None
+        inside = MatrixOperator(A, B, floor=half.floor)
+        return slow_ratios(inside, n, shrinkage, n_varying, rank).vectors
+    first = None
     if rank is not None:
         first = principal_directions(A, rank)
-        inside, B = first.T @ A @ first, first.T @ B @ first
-    if weights is None:
-        white = whitener(B, half.rounding)
-        columns = white @ largest(white.T @ inside @ white, min(n, white.shape[1])).vectors
-        columns = columns if first is None else first @ columns
-        variances = (columns * (A @ columns)).sum(axis=0)
-        least = (half.rounding * half.trace + half.floor) * (columns**2).sum(axis=0)
-        return np.asarray(columns[:, variances > least])
-    pairs = largest(weights[0] * inside - weights[1] * B, n)
+        A, B = first.T @ A @ first, first.T @ B @ first
+    pairs = largest(weights[0] * A - weights[1] * B, n)
     columns = pairs.vectors
     if half.basis is not None and first is None and n <= len(A):
         n_outside = half.basis.shape[1] - len(A)
         n_zero = min(int(np.count_nonzero(pairs.values < 0.0)), n_outside)
         columns[:, n - n_zero :] = 0.0
     if uncorrelated:
-        moments = columns.T @ inside @ columns, columns.T @ B @ columns
+        moments = columns.T @ A @ columns, columns.T @ B @ columns
         columns = columns @ slowest_first(*moments, half.floor)
     return columns if first is None else first @ columns
 
