@@ -11,7 +11,6 @@ from inspect import signature
 from math import isfinite
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
@@ -43,9 +42,6 @@ HEADER = {
     "model": "dict",
     "place": "dict",
 }
-
-#: The most levels of a header, through which reading recurses. Files of this library have about 15.
-MOST_LEVELS = 200
 
 #: The parts that ``describe`` leaves out.
 HIDDEN = ("checksum", "model", "place")
@@ -338,7 +334,6 @@ def _header(path: Path, file: Handle) -> Facts:
     try:
         text = (file.metadata() or {})["eigenstream"]
         header: Facts = json.loads(text)
-        _check_levels(header)
         if header["format_version"] != VERSION:
             raise ValueError(f"it has format {header['format_version']!r:.20}, not {VERSION}.")
         for name, form in HEADER.items():
@@ -349,17 +344,6 @@ def _header(path: Path, file: Handle) -> Facts:
     except Exception as error:
         raise _wrong(path, error) from None
     return header
-
-
-def _check_levels(header: Any) -> None:
-    """Raise if a tree of dicts and lists is deeper than MOST_LEVELS."""
-    nodes, levels = [header], 0
-    while nodes:
-        levels += 1
-        if levels > MOST_LEVELS:
-            raise ValueError(f"its header has more than {MOST_LEVELS} levels.")
-        parts = (part for node in nodes for part in (node.values() if type(node) is dict else node))
-        nodes = [part for part in parts if type(part) in (dict, list)]
 
 
 def _read(path: str | PathLike[str]) -> tuple[Facts, Arrays]:
