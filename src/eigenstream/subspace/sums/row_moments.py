@@ -98,12 +98,18 @@ class RowMoments(Sums):
     """Sums of complete rows and of their velocities about the mean of each sequence."""
 
     sparse, has_mean = False, True
+    #: The part that all sums of the class have.
+    rows_part = VARIANCE
 
     def __init__(self, n_features: int, center: bool | str, *, lag: int = 0) -> None:
         self.n_features, self.by_sequence = n_features, center == "sequences"
         self.parts = {VARIANCE: CentredSums(n_features, center)}
         if lag:
             self.parts[VELOCITY] = CentredSums(n_features, False)
+
+    def _loaded(self) -> None:
+        if self.rows_part not in self.parts:
+            raise ValueError(f"the sums have no part {self.rows_part!r}.")
 
     @property
     def _first(self) -> CentredSums:
@@ -158,6 +164,8 @@ class PairMoments(RowMoments):
 
     They keep the direction of time.
     """
+
+    rows_part = PAIR
 
     def __init__(self, n_features: int, center: bool | str) -> None:
         self.n_features, self.by_sequence = n_features, center == "sequences"
