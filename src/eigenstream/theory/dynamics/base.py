@@ -303,7 +303,6 @@ class Dynamics(ABC):
             The error at this state.
         """
 
-    @abstractmethod
     def solve(self, R: ArrayLike, Q: ArrayLike, t: ArrayLike) -> Trajectory:
         """Integrate from R and Q at t = 0 and return the states at the given times.
 
@@ -330,6 +329,15 @@ class Dynamics(ABC):
         >>> course.R[:, 0, 0].round(1)
         array([0.1, 0.9, 0.9, 0.9, 0.9])
         """
+        R, Q = self._state(R, Q)
+        grid = check_times(t)
+        states = self._course(R, Q, grid)
+        errors = [self.error(*state) for state in zip(*states, strict=True)]
+        return Trajectory(grid, *states, np.array(errors), self)
+
+    @abstractmethod
+    def _course(self, R: Float64s, Q: Float64s, grid: Float64s) -> tuple[Float64s, Float64s]:
+        """Integrate from a checked state at t = 0, and return the states at the times."""
 
     @abstractmethod
     def _walk(
@@ -482,10 +490,6 @@ class Dynamics(ABC):
     @abstractmethod
     def _speed(self, R: Float64s, Q: Float64s, factor: float) -> tuple[Float64s, Float64s]:
         """Return the drift at an unchecked state."""
-
-    def _trajectory(self, t: Float64s, R: Float64s, Q: Float64s) -> Trajectory:
-        errors = [self.error(*state) for state in zip(R, Q, strict=True)]
-        return Trajectory(t, R, Q, np.array(errors), self)
 
 
 def check_times(t: ArrayLike) -> Float64s:

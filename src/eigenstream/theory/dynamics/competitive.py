@@ -13,9 +13,7 @@ from eigenstream.theory.dynamics._loops import competitive_chain
 from eigenstream.theory.dynamics.base import (
     Annealing,
     Dynamics,
-    Trajectory,
     check_annealing,
-    check_times,
 )
 from eigenstream.theory.mixing import Float64s
 
@@ -62,6 +60,9 @@ class CompetitiveDynamics(Dynamics):
 
     Notes
     -----
+    In an exactly symmetric state with R_11 - R_21 = R_22 - R_12 = 0, two prototypes never
+    specialise. At finite N noise breaks the symmetry. Start with a difference of about 1 / sqrt(N).
+
     The equations close on R_km = J_k.B_m and Q_kl = J_k.J_l ([1]_ eq. 2.6), for any numbers of
     prototypes and clusters. Averages are exact to rounding for up to three winners and two soft
     prototypes. More prototypes use fixed quasi-random sets, with an error of about 3e-4 for six
@@ -163,37 +164,8 @@ class CompetitiveDynamics(Dynamics):
         share, _, pulls = self._pulls(R, Q, P, slopes_of_ties(A))
         return float(-0.5 * share @ np.diag(Q) - np.trace(pulls))
 
-    def solve(self, R: ArrayLike, Q: ArrayLike, t: ArrayLike) -> Trajectory:
-        """Integrate from R and Q at t = 0 by LSODA, and return the states at ``t``.
-
-        In an exactly symmetric state with R_11 - R_21 = R_22 - R_12 = 0, two prototypes never
-        specialise. At finite N noise breaks the symmetry. Start with a difference of about
-        1 / sqrt(N).
-
-        Parameters
-        ----------
-        R : array-like of shape (n_students, n_directions)
-            The overlaps of the students with the directions.
-        Q : array-like of shape (n_students, n_students)
-            The products of the students.
-        t : array-like of shape (n_times,)
-            Times in steps over N.
-
-        Returns
-        -------
-        Trajectory
-            The states and errors at these times.
-
-        Examples
-        --------
-        >>> model = CompetitiveDynamics(np.eye(2), learning_rate=0.5)
-        >>> R, Q = np.eye(2) * 0.5, np.eye(2) * 0.3
-        >>> course = model.solve(R, Q, np.linspace(0, 100, 201))
-        >>> course.R.shape, round(course.when(course.R[:, 0, 0], 0.9), 2)
-        ((201, 2, 2), 4.33)
-        """
-        R, Q = self._state(R, Q)
-        grid = check_times(t)
+    def _course(self, R: Float64s, Q: Float64s, grid: Float64s) -> tuple[Float64s, Float64s]:
+        """Integrate by LSODA."""
         # The integrator is accurate relative to each variable. Prototypes specialise from a small
         # difference. In a basis of means and contrasts this difference is a separate variable.
         K, M = R.shape
@@ -218,7 +190,7 @@ class CompetitiveDynamics(Dynamics):
                 f"LSODA failed before t = {times[-1]:g}: {report['message']} "
                 "Use a smaller learning rate, or end earlier."
             )
-        return self._trajectory(grid, *turned_back(course[len(times) - len(grid) :]))
+        return turned_back(course[len(times) - len(grid) :])
 
     def _state(self, R: ArrayLike, Q: ArrayLike) -> tuple[Float64s, Float64s]:
         """Return a checked state; without softness, coinciding prototypes raise ValueError."""

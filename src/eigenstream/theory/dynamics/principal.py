@@ -11,9 +11,7 @@ from eigenstream.theory.dynamics._loops import lawson, principal_chain, principa
 from eigenstream.theory.dynamics.base import (
     Annealing,
     Dynamics,
-    Trajectory,
     check_annealing,
-    check_times,
 )
 from eigenstream.theory.mixing import Float64s
 
@@ -53,6 +51,12 @@ class PrincipalDynamics(Dynamics):
     ----------
     excess : array of shape (n_directions,)
         The beta_j.
+
+    Notes
+    -----
+    Plateaus depend on the linear dependence of the overlaps, which ``solve`` preserves to rounding.
+    From exactly dependent overlaps, rounding ends a plateau after about 36 / gamma_k. Later states
+    are artefacts, and ``solve`` warns.
 
     References
     ----------
@@ -152,37 +156,8 @@ class PrincipalDynamics(Dynamics):
         C = Q + (R * self.excess) @ R.T
         return float(-np.trace(C) + 0.5 * (Q * C).sum())
 
-    def solve(self, R: ArrayLike, Q: ArrayLike, t: ArrayLike) -> Trajectory:
-        """Integrate from R and Q at t = 0 by Lawson's method, and return the states.
-
-        Plateaus depend on the linear dependence of the overlaps, which the method preserves to
-        rounding. From exactly dependent overlaps, rounding ends a plateau after about 36 / gamma_k.
-        Later states are artefacts, and the method warns.
-
-        Parameters
-        ----------
-        R : array-like of shape (n_students, n_directions)
-            The overlaps of the students with the directions.
-        Q : array-like of shape (n_students, n_students)
-            The products of the students.
-        t : array-like of shape (n_times,)
-            Times in steps over N.
-
-        Returns
-        -------
-        Trajectory
-            The states and errors at these times.
-
-        Examples
-        --------
-        >>> model = PrincipalDynamics([0.6, 0.4], learning_rate=0.1)
-        >>> start = [[0.06, 0.06], [0.06, 0.06 + 1e-10 / 0.06]]  # X = 1e-10
-        >>> course = model.solve(start, np.eye(2), np.linspace(0, 400, 801))
-        >>> bool(200 < course.when(np.abs(course.R[:, 1, 1]), 0.5) < 230)
-        True
-        """
-        R, Q = self._state(R, Q)
-        grid = check_times(t)
+    def _course(self, R: Float64s, Q: Float64s, grid: Float64s) -> tuple[Float64s, Float64s]:
+        """Integrate by Lawson's method."""
         self._warn_of_rounding(R, float(grid[-1]))
         M, m = R.shape
         states = np.empty((len(grid), M, m)), np.empty((len(grid), M, M))
@@ -191,7 +166,7 @@ class PrincipalDynamics(Dynamics):
             while now < end:
                 now = self._advance(R, Q, now, end)
             states[0][at], states[1][at] = R, Q
-        return self._trajectory(grid, *states)
+        return states
 
     def _advance(self, R: Float64s, Q: Float64s, now: float, end: float) -> float:
         """Take up to LOOK steps towards ``end`` in place, and return the time reached."""

@@ -74,6 +74,11 @@ def _s(lr: float) -> float:
     return sqrt(1.0 + pi * lr / 2)
 
 
+def _ratio(rho: float) -> float:
+    """Return erf(rho) / rho."""
+    return float(erf(rho)) / rho if rho > NEAR_ZERO else 2 / sqrt(pi)
+
+
 @dataclass(frozen=True)
 class SymmetricPair:
     """Winner-takes-all learning of two clusters at centres b B_1 and b B_2 ([1]_ section 2).
@@ -239,13 +244,11 @@ class SymmetricPair:
 
     def _root_at(self, rho: float) -> float:
         """Return sqrt(Q-) of the specialised state with this rho."""
-        ratio = erf(rho) / rho if rho > NEAR_ZERO else 2 / sqrt(pi)
-        return float(self.b**2 * ratio / 2 + 2 / sqrt(pi) * exp(-(rho**2)))
+        return self.b**2 * _ratio(rho) / 2 + 2 / sqrt(pi) * exp(-(rho**2))
 
     def _rate_at(self, rho: float) -> float:
         """Return the learning rate at which the specialised state has this rho."""
-        ratio = erf(rho) / rho if rho > NEAR_ZERO else 2 / sqrt(pi)
-        return float(self._root_at(rho) * (self.b**2 - 4 * rho**2) * ratio)
+        return self._root_at(rho) * (self.b**2 - 4 * rho**2) * _ratio(rho)
 
     def drift(self, R_minus: float, Q_minus: float, learning_rate: float) -> tuple[float, float]:
         """Return dR-/dt and dQ-/dt.
