@@ -136,11 +136,15 @@ def estimate_mixing(sequence: ArrayLike, lags: Sequence[int] = range(1, 21)) -> 
     return EstimatedMixing(asked, raw, floor, len(rows))
 
 
+def _steps(codes: NDArray[np.int64], gap: int, size: int) -> NDArray[np.int64]:
+    """Return how often each of ``size`` codes comes ``gap`` steps before each."""
+    pairs = codes[:-gap] * size + codes[gap:]
+    return np.bincount(pairs, minlength=size * size).reshape(size, size)
+
+
 def _dependence(codes: NDArray[np.int64], gap: int, cells: int) -> float:
     """Return the estimate at one lag: half the sum of absolute differences."""
-    past, future = codes[:-gap], codes[gap:]
-    joint = np.bincount(past * cells + future, minlength=cells * cells).reshape(cells, cells)
-    share = joint / past.size
+    share = _steps(codes, gap, cells) / (codes.size - gap)
     return 0.5 * float(np.abs(share - np.outer(share.sum(axis=1), share.sum(axis=0))).sum())
 
 
@@ -239,10 +243,7 @@ def class_continuity(cells: ArrayLike, classes: ArrayLike, *, blocks: int = 20) 
     used, states = np.unique(numbers[1] * width + numbers[0], return_inverse=True)
     size = len(used)
     of_class = used // width
-    counts = [
-        np.bincount(part[:-1] * size + part[1:], minlength=size * size).reshape(size, size)
-        for part in _stretches(states, blocks)
-    ]
+    counts = [_steps(part, 1, size) for part in _stretches(states, blocks)]
     total = np.sum(counts, axis=0)
     excess = _excess(total)
     # The jackknife: the variance of the result if one part is left out.
