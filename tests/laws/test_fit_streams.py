@@ -3,7 +3,6 @@
 ``tests/streams`` tests the readers. Here streams are of arrays and small files.
 """
 
-import tracemalloc
 import warnings
 
 import numpy as np
@@ -34,6 +33,7 @@ from eigenstream.neurons import _base
 from eigenstream.rows import rows as rows_module
 from eigenstream.streams import LagEmbedding, open_stream
 from members import MEMBERS, SLOW, TIMES
+from watched import measured
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -273,9 +273,7 @@ def test_memory_does_not_grow_with_the_stream(own, y, tmp_path, monkeypatch):
         np.save(tmp_path / "rows.npy", np.tile(X, (copies, 1)))
         stream = open_stream(tmp_path / "rows.npy", chunk_rows=100)
         labelled = stream if y is None else stream.with_labels(np.tile(y, copies))
-        tracemalloc.start()
-        clone(own).set_params(random_state=0).fit(labelled)
-        peaks.append(tracemalloc.get_traced_memory()[1])
-        tracemalloc.stop()
+        model = clone(own).set_params(random_state=0)
+        peaks.append(measured(lambda: model.fit(labelled))[1])  # noqa: B023
     # All rows would take 6 times the memory.
     assert peaks[1] < 2 * peaks[0]

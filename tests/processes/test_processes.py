@@ -1,6 +1,6 @@
 """Every process: the same rows however they are read, and the law that it states."""
 
-import tracemalloc
+from collections import deque
 
 import numpy as np
 import pytest
@@ -12,6 +12,7 @@ from eigenstream.processes import (
     SpikedGaussian,
 )
 from members import IMAGE, PROCESSES
+from watched import measured
 
 every_process = pytest.mark.parametrize(
     "make", PROCESSES.values(), ids=[kind.__name__ for kind in PROCESSES]
@@ -37,13 +38,7 @@ def test_memory_does_not_grow_with_the_stream():
     walk = ImageWalk(IMAGE, size=28, random_state=0)
     row = 28 * 28 * 8
     walk.take(1)  # loads the compiled loops
-    tracemalloc.start()
-    try:
-        for _ in walk.chunks(8000, rows=100):
-            pass
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+    _, peak = measured(lambda: deque(walk.chunks(8000, rows=100), maxlen=0))
     # Two blocks of 1024 views, the chunk, and a megabyte for the rest; the stream is 50 MB.
     assert peak < (2 * 1024 + 2 * 100) * row + 2**20
 

@@ -6,7 +6,7 @@ No code in them is executed, and memory is not allocated for rows that a header 
 import io
 import os
 import re
-import tracemalloc
+from collections import deque
 from importlib import import_module
 from inspect import signature
 
@@ -16,6 +16,7 @@ import pytest
 from bad_sources import CASES, ROWS
 from eigenstream.streams import OmitOutliers, Standardize, open_stream
 from eigenstream.streams.files import READERS
+from watched import measured
 
 #: The most bytes that an error may allocate. Some headers promise 2^60 bytes.
 MEMORY = 100 << 20
@@ -29,15 +30,13 @@ def test_is_refused_in_one_line(label, tmp_path):
     source = make(tmp_path)
     os.environ.pop("EIGENSTREAM_TEST_BOMB", None)
     before = sorted(os.listdir(tmp_path))
-    tracemalloc.start()
-    try:
+
+    def read():
         with pytest.raises((ValueError, OSError), match=f"(?s){words}") as caught:
-            for _ in open_stream(source, **options):
-                pass
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    message = str(caught.value)
+            deque(open_stream(source, **options), maxlen=0)
+        return str(caught.value)
+
+    message, peak = measured(read)
     assert "\n" not in message
     assert 20 < len(message) < 700
     place = str(tmp_path)

@@ -1,7 +1,5 @@
 """Parameters: checked whenever they are read, and rejected where nothing would read them."""
 
-import warnings
-
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -20,6 +18,7 @@ from eigenstream import (
     StreamPCA,
 )
 from eigenstream.subspace import matrices, pair_risks
+from watched import messages
 
 ROWS = np.random.default_rng(0).standard_normal((60, 5)).cumsum(axis=0)
 LABELS = np.repeat(np.arange(6), 10)
@@ -142,11 +141,9 @@ def test_a_grid_search_warns_once_about_the_same_fault():
     grid = {"alpha": [0.3, 0.4], "n_components": [2, 3]}
     search = GridSearchCV(SlowSubspace(), grid, cv=TimeSeriesSplit(3), refit=False)
     for _ in range(2):
-        with warnings.catch_warnings(record=True, action="always") as caught:
-            search.fit(rows)
-        messages = [str(one.message) for one in caught]
-        assert len(messages) == len(set(messages))
-        assert sum(message.startswith("only") for message in messages) == 1
+        said = messages(lambda: search.fit(rows))
+        assert len(said) == len(set(said))
+        assert sum(message.startswith("only") for message in said) == 1
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,11 @@
 """Solvers that only estimate the eigenvalues report what is wrong with their answer."""
 
-import warnings
-
 import numpy as np
 import pytest
 
 import oracles
 from eigenstream import SlowSubspace, StreamPCA
+from watched import messages
 
 
 def stream(n=3000, width=32, seed=0):
@@ -19,9 +18,7 @@ def stream(n=3000, width=32, seed=0):
 
 def warned(model, rows):
     """Return the warnings of a fit."""
-    with warnings.catch_warnings(record=True, action="always") as caught:
-        model.fit(rows)
-    return " ".join(str(one.message) for one in caught)
+    return " ".join(messages(lambda: model.fit(rows)))
 
 
 @pytest.mark.parametrize("solver", ["dense", "krylov", "sketch", "flow"])

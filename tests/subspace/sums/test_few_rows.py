@@ -1,7 +1,5 @@
 """Fewer rows than columns: solved in the span of the rows, equal to the D x D matrices."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -26,6 +24,7 @@ from eigenstream.subspace.solvers import dense
 from eigenstream.subspace.sums.accumulators import Moments
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.watchers import peaks
+from watched import measured
 
 ROWS = np.random.default_rng(0).standard_normal((40, 90)).cumsum(axis=0) + 3.0
 MODELS = [
@@ -116,7 +115,7 @@ def test_no_matrix_of_all_columns_is_made(model, tmp_path):
         save(fitted, tmp_path / "model.safetensors")
         load(tmp_path / "model.safetensors").transform(rows)
 
-    assert peak_memory(fit_transform_and_save) < 25 * rows.nbytes < 8 * 6000**2
+    assert measured(fit_transform_and_save)[1] < 25 * rows.nbytes < 8 * 6000**2
     assert (tmp_path / "model.safetensors").stat().st_size < 3 * rows.nbytes
 
 
@@ -126,7 +125,7 @@ def test_the_search_for_huge_rows_makes_no_matrix(model, monkeypatch):
     rows = np.random.default_rng(1).standard_normal((300, 6000))
     rows[250] *= 50.0
     with pytest.warns(UserWarning, match="250.* of huge size"):
-        assert peak_memory(lambda: fit(model, rows)) < 8 * 6000**2
+        assert measured(lambda: fit(model, rows))[1] < 8 * 6000**2
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
@@ -138,7 +137,7 @@ def test_sparse_rows_make_no_matrix_of_more_than_1000_columns(model, shape):
     slow = np.sin([[0.1], [0.2]] * np.arange(shape[0])).T + 2.0
     noise = random_array((shape[0], shape[1] - 2), density=0.005, rng=np.random.default_rng(0))
     rows = hstack([csr_array(slow), noise], format="csr")
-    assert peak_memory(lambda: fit(model, rows)) < 4 * shape[1] ** 2
+    assert measured(lambda: fit(model, rows))[1] < 4 * shape[1] ** 2
     dense = clone(model).set_params(solver="dense").fit(rows[:, :500])
     narrow = clone(model).set_params(solver="krylov").fit(rows[:, :500])
     if model.get_params().get("alpha") == "auto":  # iterations converge slowly for few rows
@@ -159,14 +158,6 @@ def test_the_automatic_alpha_of_passes_is_that_of_matrices_in_any_units(width):
         for solver in ("dense", "krylov")
     ]
     np.testing.assert_allclose(alphas, alphas[0], rtol=1e-4)
-
-
-def peak_memory(call):
-    tracemalloc.start()
-    call()
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return peak
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

@@ -1,7 +1,6 @@
 """Columns that are no measurements: a fit in time names clocks and constants of a sequence."""
 
 import itertools
-import warnings
 
 import dask.array as da
 import numpy as np
@@ -15,17 +14,16 @@ from eigenstream.features import RBFNetwork
 from eigenstream.rows.chunk import Chunk
 from eigenstream.subspace.sums.block import Block
 from eigenstream.subspace.watchers.values import STEPS, SuspectColumns
+from watched import messages
 
 RANDOM = np.random.default_rng(0)
 SLOW = np.sin(np.arange(1200) / 150)
 NAMES = ["a", "b", "c", "sensor_id"]
 
 
-def messages(call):
-    with warnings.catch_warnings(record=True, action="always") as caught:
-        call()
-    said = [str(one.message) for one in caught]
-    return [one for one in said if one.startswith("Column")]
+def named(call):
+    """The warnings of columns."""
+    return [one for one in messages(call) if one.startswith("Column")]
 
 
 def recordings(*columns):
@@ -56,7 +54,7 @@ def test_a_constant_of_each_sequence_is_named_once(how, tmp_path):
         "flow": lambda: SlowSubspace(1, alpha=0.5, solver="flow").fit(stream),
         "dask": lambda: slow.fit([da.from_array(part, chunks=(70, 4)) for part in parts]),
     }
-    (message,) = messages(calls[how])
+    (message,) = named(calls[how])
     name = "3" if how in ("lists", "dask") else "'sensor_id'"
     assert message.startswith(f"Column {name} changes only between the 4 sequences.")
     assert "exclude=[...]" in message
@@ -74,16 +72,16 @@ CLOCKS = {
 def test_a_clock_is_named(name):
     rows = np.concatenate(recordings(CLOCKS[name]))
     for X in (rows, rows.astype(np.float64)[::-1], open_stream(rows, chunk_rows=7)):
-        (message,) = messages(lambda X=X: SlowSubspace(2).fit(X))
+        (message,) = named(lambda X=X: SlowSubspace(2).fit(X))
         assert message.startswith("Column 3 changes in one direction only")
     # It begins again in each sequence.
-    (message,) = messages(lambda: SlowSubspace(2).fit([rows, rows]))
+    (message,) = named(lambda: SlowSubspace(2).fit([rows, rows]))
     assert message.startswith("Column 3 changes in one direction only")
 
 
 def test_columns_of_both_kinds_in_one_warning():
     parts = recordings(IDS, np.arange(1200), np.arange(1200) ** 2)
-    (message,) = messages(lambda: SlowSubspace(1).fit(parts))
+    (message,) = named(lambda: SlowSubspace(1).fit(parts))
     assert "Columns 4 and 5 change in one direction only" in message
     assert "Column 3 changes only between the 4 sequences" in message
 
@@ -110,27 +108,27 @@ def test_measurements_are_not_named(name, seed):
     column = HONEST[name](np.random.default_rng(seed))
     parts = recordings(column)
     for X in (parts, np.concatenate(parts)) if name != "up, then down" else [np.concatenate(parts)]:
-        assert messages(lambda X=X: SlowSubspace(2).fit(X)) == []
+        assert named(lambda X=X: SlowSubspace(2).fit(X)) == []
 
 
 def test_few_rows_are_not_named():
     for n in (2, 3, 5, 50, STEPS):
-        assert messages(lambda n=n: SlowSubspace(1).fit(np.c_[np.arange(n), np.eye(n)[0]])) == []
+        assert named(lambda n=n: SlowSubspace(1).fit(np.c_[np.arange(n), np.eye(n)[0]])) == []
     short = [np.c_[[0.0, 1.0], RANDOM.standard_normal((2, 2)) + k % 3] for k in range(300)]
-    assert messages(lambda: SlowSubspace(1).fit(short)) == []
+    assert named(lambda: SlowSubspace(1).fit(short)) == []
 
 
 def test_heating_and_cooling_are_no_clock():
     ramp = np.linspace(0, 1, 300)
     parts = recordings(np.concatenate([ramp, ramp[::-1], ramp, ramp[::-1]]))
-    assert messages(lambda: SlowSubspace(1).fit(parts)) == []
+    assert named(lambda: SlowSubspace(1).fit(parts)) == []
 
 
 def test_only_fits_in_time_warn_and_only_about_columns():
     rows = np.concatenate(recordings(np.arange(1200.0)))
-    assert messages(lambda: StreamPCA(2).fit(rows)) == []
+    assert named(lambda: StreamPCA(2).fit(rows)) == []
     mapped = SlowSubspace(1, features=RBFNetwork(5, random_state=0))
-    assert messages(lambda: mapped.fit(rows)) == []
+    assert named(lambda: mapped.fit(rows)) == []
 
 
 # ---- any chunks ----------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 import pickle
 import re
-import warnings
 from functools import partial
 
 import numpy as np
@@ -15,15 +14,15 @@ from eigenstream import SlowSubspace, StreamPCA, load, save
 from eigenstream.processes import Autoregressive
 from eigenstream.streams import open_stream
 from eigenstream.subspace.watchers.peaks import MOST_PEAKS
+from watched import messages
 
 MESSAGE = r"row\(s\) (.*) of huge size turn the subspace by (\d+) degrees"
 
 
 def warned(rows, model=None, blocks=None):
     """Return the rows and the angle of each warning."""
-    with warnings.catch_warnings(record=True, action="always") as caught:
-        (model or SlowSubspace(2)).fit(rows, blocks=blocks)
-    found = [re.match(MESSAGE, str(one.message)) for one in caught]
+    said = messages(lambda: (model or SlowSubspace(2)).fit(rows, blocks=blocks))
+    found = [re.match(MESSAGE, one) for one in said]
     return [(list(map(int, one[1].split(", "))), int(one[2])) for one in found if one]
 
 
@@ -139,13 +138,15 @@ def test_an_irrelevant_column_of_spikes_gives_no_warning(process):
     assert not warned(rows, StreamPCA(2))
 
 
-def test_merged_fits_number_the_rows_from_the_first():
+def test_merged_and_resumed_fits_number_the_rows_from_the_first(tmp_path):
     rows = Autoregressive([0.9, 0.5, 0.4], random_state=0).take(9000)
     rows[[4500, 8000]] += 1e3 * np.random.default_rng(0).standard_normal((2, 3))
     parts = [SlowSubspace(2).partial_fit(rows[k : k + 3000]) for k in (0, 3000, 6000)]
-    merged = parts[0].merge(parts[1]).merge(parts[2])
-    rest = [peak.row for peak in merged._learner.watchers["peaks"].peaks if peak.share > 0.1]
-    assert sorted(rest) == [4500, 8000]
+    save(parts[0], tmp_path / "part.eigs")
+    resumed = load(tmp_path / "part.eigs").partial_fit(rows[3000:])
+    for model in (parts[0].merge(parts[1]).merge(parts[2]), resumed):
+        rest = [peak.row for peak in model._learner.watchers["peaks"].peaks if peak.share > 0.1]
+        assert sorted(rest) == [4500, 8000]
 
 
 def test_merged_fits_hold_a_bounded_number_of_rows():
@@ -176,26 +177,6 @@ def test_rows_of_any_unit(process, unit):
     if unit in (1e-3, 1e100):
         ((named, _),) = warned(rows * unit, StreamPCA(2))
         assert named == [50, 900]
-
-
-@pytest.mark.filterwarnings("ignore:row.s. 5000 of huge size")
-def test_a_resumed_fit_numbers_the_rows_from_the_first(tmp_path):
-    rows = Autoregressive([0.9, 0.5, 0.4], random_state=0).take(6000)
-    rows[5000] += 1e3
-    stream, path = open_stream(rows, chunk_rows=1000), tmp_path / "checkpoint"
-    whole = warned(stream)
-    model = SlowSubspace(2).fit(stream, checkpoint=path, every=2000)
-    learner = model._learner
-    assert learner.n_rows == 6000
-    half = save_and_load(SlowSubspace(2).partial_fit(rows[:3000]), tmp_path)
-    half.partial_fit(rows[3000:])
-    (largest,) = [peak.row for peak in half._learner.watchers["peaks"].peaks if peak.share > 0.1]
-    assert largest == whole[0][0][0] == 5000
-
-
-def save_and_load(model, folder):
-    save(model, folder / "model.eigs")
-    return load(folder / "model.eigs")
 
 
 @pytest.mark.parametrize("lag", [1, 3])

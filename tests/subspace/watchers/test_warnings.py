@@ -1,7 +1,6 @@
 """Warnings of watchers: once, in ``fit`` and in ``partial_fit``, in any unit of the weights."""
 
 import re
-import warnings
 
 import numpy as np
 import pytest
@@ -9,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eigenstream import SlowSubspace, StreamPCA
+from watched import messages
 
 N = 6000
 
@@ -46,12 +46,6 @@ def sequences(words, values):
     return np.split(values, 10) if "sequences" in words else values
 
 
-def messages(call):
-    with warnings.catch_warnings(record=True, action="always") as caught:
-        model = call()
-    return model, [str(each.message) for each in caught]
-
-
 def told(words, found):
     """Return the warnings of a kind, or all of them, without numbers."""
     return [re.sub(r"\d[\d.e+-]*", "#", each) for each in found if words in each]
@@ -59,7 +53,7 @@ def told(words, found):
 
 @pytest.mark.parametrize("words", CASES)
 def test_each_case_has_its_warning(words):
-    found = messages(lambda: SlowSubspace(1).fit(sequences(words, CASES[words])))[1]
+    found = messages(lambda: SlowSubspace(1).fit(sequences(words, CASES[words])))
     assert len(told(words, found)) == bool(words)
 
 
@@ -78,7 +72,7 @@ def test_the_unit_of_sample_weight_changes_no_warning(words, exponent, equal, se
             lambda unit=unit: SlowSubspace(1).fit(
                 rows, sample_weight=sequences(words, unit * weights)
             )
-        )[1]
+        )
         for unit in (1.0, 10.0**exponent)
     ]
     assert told(words, found[0]) == told(words, found[1])
@@ -90,12 +84,12 @@ def test_partial_fit_warns_once_when_a_result_is_read(words):
     model = SlowSubspace(1)
     for part in parts:
         model.partial_fit(part, new_sequence="sequences" in words)
-    found = messages(lambda: model.components_)[1]
+    found = messages(lambda: model.components_)
     assert len(told(words, found)) == bool(words)
     # More rows of the same kind, and more results, do not repeat the warning.
     for part in parts * 3:
         model.partial_fit(part, new_sequence=True)
-    assert not told(words, messages(lambda: model.components_)[1])
+    assert not told(words, messages(lambda: model.components_))
 
 
 def test_small_chunks_make_few_reports(monkeypatch):
@@ -115,6 +109,6 @@ def test_small_chunks_make_few_reports(monkeypatch):
 def test_merged_models_warn_once():
     clock = CASES["in one direction only"]
     first, second = (SlowSubspace(1).partial_fit(part) for part in np.split(clock, 2))
-    assert len(messages(lambda: first.components_)[1]) == 1
+    assert len(messages(lambda: first.components_)) == 1
     merged = first.merge(second)
-    assert not messages(lambda: merged.components_)[1]
+    assert not messages(lambda: merged.components_)
