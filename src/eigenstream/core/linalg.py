@@ -191,6 +191,16 @@ def orthonormalized(columns: Floats) -> Floats:
     return basis
 
 
+def newton_schulz(rows: Float64s) -> Float64s:
+    """Return nearly (V V^T)^(-1/2) V for rows V that are orthonormal but for small errors.
+
+    >>> newton_schulz(np.array([[1.001, 0.0], [0.0, 1.0]])).round(5)
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    return (1.5 * np.eye(len(rows)) - 0.5 * (rows @ rows.T)) @ rows
+
+
 #: A row is first taken for a combination of others if its squared distance from their span is
 #: below this share of its square. Smaller values lose digits of the factor.
 DEPENDENT = 1e-12

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenstream.core.linalg import Float64s, Floats
+from eigenstream.core.linalg import Float64s, Floats, newton_schulz
 from eigenstream.core.storable import storable
 
 __all__ = ["ProjectorAverage", "RunningAnswer"]
@@ -144,7 +144,7 @@ class RunningAnswer:
         if len(turn.T) == d:
             # The old average's estimate, turned as the average turned: a Newton step towards the
             # nearest rotation, which is nearer than its angle cubed.
-            turn = 1.5 * turn - 0.5 * turn @ turn.T @ turn
+            turn = newton_schulz(turn)
             self.seen = turn @ self.seen @ turn.T
         else:  # nothing was averaged before
             turn = self.watched @ frame.T @ self.top.T

@@ -17,6 +17,7 @@ from eigenstream.core.linalg import (
     Floats,
     blas_threads,
     canonical,
+    newton_schulz,
     orthonormalized,
     principal_angles,
     rounding_of_mean,
@@ -463,8 +464,7 @@ class FlowSums(Sums):
                 f"The square of one row is {share * now.steps:.0f} times the mean, so the "
                 "result may follow this row. Remove outliers, or use solver='dense'."
             )
-        vectors = np.asarray(now.answer.vectors(now), np.float64).T
-        vectors = vectors @ (1.5 * np.eye(vectors.shape[1]) - 0.5 * (vectors.T @ vectors))
+        vectors = newton_schulz(now.answer.vectors(now)).T
         values, rotation = np.linalg.eigh(now.answer.estimate())
         return FlowOperator(
             canonical(values, vectors @ rotation),

@@ -22,7 +22,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.linalg import block_diag, lapack, qr, solve_triangular
 
-from eigenstream.core.linalg import Float64s, reciprocals
+from eigenstream.core.linalg import Float64s, columns_outside, newton_schulz, reciprocals
 from eigenstream.core.storable import storable
 from eigenstream.subspace.solvers.probes import Probes, share_of_probes
 from eigenstream.subspace.sums.base import Sums
@@ -141,7 +141,7 @@ class Frame(Sums):
             del self.sums[part], self.forms[part], self.traces[part]
         self.n_blocks += 1
         if self.n_blocks < FULL_BLOCKS or self.n_blocks % CORRECT_EVERY == 0:
-            self.basis = corrected(self.basis)
+            self.basis = newton_schulz(self.basis)
 
     def merge(self, later: "Frame") -> None:
         """Add another accumulator in the span of both frames, which the next block cuts."""
@@ -220,8 +220,11 @@ class Frame(Sums):
         if closing is not None:
             new, _ = self._widen(Block(self.n_features), closing, terms, full=True)
             self.basis = np.concatenate([self.basis, new])
-        self.basis = corrected(self.basis)
-        self._pad()
+        self.basis = newton_schulz(self.basis)
+        # Directions outside the frame may have larger eigenvalues than those inside.
+        n_new = min(self.n_components, self.n_features - len(self.basis))
+        self._extend({name: self.outside(name) for name in self.forms}, n_new)
+        self.basis = np.concatenate([self.basis, columns_outside(self.basis.T, n_new).T])
         shares, penalised = self._sides(terms, held_out)
         reward = self.combined(self.of_sums(shares))
         penalty = self.combined(self.of_sums(penalised))
@@ -270,16 +273,6 @@ class Frame(Sums):
 
     def _weights_of(self, operator: MatrixOperator) -> Weights:
         return self.weights
-
-    def _pad(self) -> None:
-        """Add directions outside the frame, whose eigenvalues may be larger than those inside."""
-        r, outer = len(self.basis), {name: self.outside(name) for name in self.forms}
-        extra = min(self.n_components, self.n_features - r)
-        rest = np.eye(r + extra, self.n_features)
-        rest -= (rest @ self.basis.T) @ self.basis
-        new = np.linalg.svd(rest, full_matrices=False)[2][:extra]
-        self._extend(outer, extra)
-        self.basis = np.concatenate([self.basis, new])
 
     # ---- one block -------------------------------------------------------------------------
 
@@ -501,12 +494,6 @@ class TermRows:
         size = np.maximum(inner.diagonal(), 1e-290)
         along = ((inner**2).sum(axis=1) / size - size).sum() / (n - 1)
         return float(max((basis.shape[1] - len(basis)) * along / size.sum(), 1.0)), n
-
-
-def corrected(basis: Float64s) -> Float64s:
-    """Return nearly (U U^T)^(-1/2) U, which removes rounding errors of orthonormal rows."""
-    near = 1.5 * np.eye(len(basis)) - 0.5 * (basis @ basis.T)
-    return near @ basis
 
 
 def _orthonormal(G: Float64s, most: int) -> Float64s:

@@ -20,7 +20,13 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.linalg import qr
 
-from eigenstream.core.linalg import Float64s, deviations_of, largest, rounding_of_mean
+from eigenstream.core.linalg import (
+    Float64s,
+    deviations_of,
+    largest,
+    newton_schulz,
+    rounding_of_mean,
+)
 from eigenstream.core.storable import storable
 from eigenstream.subspace.solvers import frame
 from eigenstream.subspace.solvers.frame import BEFORE, START, Frame
@@ -252,7 +258,7 @@ class RatioFrame(Frame):
         Q, triangle, _ = qr(np.concatenate(kinds, axis=1), mode="economic", pivoting=True)
         self._turn(Q[:, np.abs(triangle.diagonal()) > frame.INSIDE], new)
         if len(last):  # means near the frame lose digits
-            self.basis = frame.corrected(self.basis)
+            self.basis = newton_schulz(self.basis)
 
 
 def _last(values: Float64s, n: int) -> float:
