@@ -39,6 +39,9 @@ ROUNDING = 1e-9
 
 EVERY = slice(None)
 
+#: The attributes of ``GapMoments`` that are added when sums are merged.
+ADDED = ("replaced", "together", "edges", "closed", "closed_mean", "closed_steps")
+
 
 @storable(
     n_features="int=W",
@@ -126,14 +129,10 @@ class GapMoments(Sums):
         if self.lag:
             rows = np.hstack([dense(block.rows(edges.past)), rows])
         weights = np.ones(len(rows)) if edges.weights is None else edges.weights
-        used = weights > 0.0
+        used = (weights > 0.0) & np.isfinite(rows).any(axis=1)
         if not used.all():
             rows, weights = rows[used], weights[used]
         lost = gapped(rows)
-        empty = lost[~np.isfinite(rows[lost]).any(axis=1)]
-        if len(empty):
-            rows, weights = np.delete(rows, empty, axis=0), np.delete(weights, empty)
-            lost = gapped(rows)
         most = max(STORED_VALUES // rows.shape[1], 2)
         first = 0
         while len(lost) >= most - self.n_stored:
@@ -149,8 +148,7 @@ class GapMoments(Sums):
         if len(lost):
             sequences = np.full(len(lost), len(self.weights) - 1.0)
             self._store(np.column_stack([rows[lost], weights[lost], sequences]))
-            complete = np.isfinite(rows @ np.ones(rows.shape[1]))
-            rows, weights = rows[complete], weights[complete]
+            rows, weights = np.delete(rows, lost, axis=0), np.delete(weights, lost)
         if not len(rows):
             return
         total = float(weights.sum())
@@ -210,7 +208,7 @@ class GapMoments(Sums):
         rows = later.stored[: later.n_stored].copy()
         rows[:, -1] += last
         self._store(rows)
-        for name in ("replaced", "together", "edges", "closed", "closed_mean", "closed_steps"):
+        for name in ADDED:
             setattr(self, name, getattr(self, name) + getattr(later, name))
         most = max(STORED_VALUES // self.rows.shape[1], 2)
         while self.n_stored >= most:
@@ -221,9 +219,7 @@ class GapMoments(Sums):
         self.model = self.incomplete = None
         self.stored = self.stored.copy()
         self.stored[:, -2] *= share
-        for name in ("weights", "product", "replaced", "together", "edges"):
-            setattr(self, name, share * getattr(self, name))
-        for name in ("closed", "closed_mean", "closed_steps"):
+        for name in ("weights", "product", *ADDED):
             setattr(self, name, share * getattr(self, name))
         self.product = np.asfortranarray(self.product)
 
