@@ -126,10 +126,9 @@ MOST_NAMED = 5
 @storable(
     n_features="int=W",
     places="i8 k",
-    rises="bool k",
-    falls="bool k",
+    rises="i8 k",
+    falls="i8 k",
     differs="bool k",
-    steps="i8 k",
     first="f8 k",
     last="f8 k",
     n_rows="int",
@@ -148,9 +147,9 @@ class SuspectColumns(Watcher):
         self.n_features = n_features
         #: The numbers of the columns.
         self.places: Places = np.arange(n_features)
-        self.rises, self.falls, self.differs = np.zeros((3, n_features), bool)
-        #: The number of steps to another value within a sequence, of each column.
-        self.steps = np.zeros(n_features, np.int64)
+        #: The numbers of steps up and down within sequences, and if values differ between these.
+        self.rises, self.falls = np.zeros((2, n_features), np.int64)
+        self.differs = np.zeros(n_features, bool)
         #: The first and the last row.
         self.first = self.last = np.zeros(n_features)
         self.n_rows = self.n_sequences = 0
@@ -195,12 +194,11 @@ class SuspectColumns(Watcher):
         rest._keep(np.isin(rest.places, merged.places))
         merged._compare(rest.first[:, None], np.array([crossing.begins]))
         rest._keep(np.isin(rest.places, merged.places))
-        for name in "rises", "falls", "differs":
-            setattr(merged, name, getattr(merged, name) | getattr(rest, name))
-        merged.steps, merged.last = merged.steps + rest.steps, rest.last
+        merged.rises, merged.falls = merged.rises + rest.rises, merged.falls + rest.falls
+        merged.differs, merged.last = merged.differs | rest.differs, rest.last
         merged.n_rows += rest.n_rows
         merged.n_sequences += rest.n_sequences - (not crossing.begins)
-        merged._keep(~(merged.rises & merged.falls))
+        merged._keep((merged.rises == 0) | (merged.falls == 0))
         return merged
 
     def _compare(self, columns: Float64s, begins: NDArray[np.bool_]) -> None:
@@ -211,31 +209,24 @@ class SuspectColumns(Watcher):
         if begins.any():
             self.differs = self.differs | ((rises | falls) & begins).any(axis=1)
             rises, falls = rises & ~begins, falls & ~begins
-        n_rises, n_falls = np.count_nonzero(rises, axis=1), np.count_nonzero(falls, axis=1)
-        self.rises, self.falls = self.rises | (n_rises > 0), self.falls | (n_falls > 0)
-        self.steps, self.last = self.steps + n_rises + n_falls, columns[:, -1]
-        self._keep(~(self.rises & self.falls))
+        self.rises = self.rises + np.count_nonzero(rises, axis=1)
+        self.falls = self.falls + np.count_nonzero(falls, axis=1)
+        self.last = columns[:, -1]
+        self._keep((self.rises == 0) | (self.falls == 0))
 
     def _keep(self, kept: NDArray[np.bool_]) -> None:
         if kept.all():
             return
-        for name in "places", "rises", "falls", "differs", "steps", "first", "last":
+        for name in "places", "rises", "falls", "differs", "first", "last":
             setattr(self, name, getattr(self, name)[kept])
 
     def warnings(self, model: Any, learner: Learner, fit: Fit | None) -> Iterator[str]:
         """Yield a warning about columns that may be no measurements."""
         mapped = vars(model).get("features") is not None
         names = None if mapped else vars(model).get("feature_names_in_")
-        message = self.warning(names)
-        yield from () if message is None else (message,)
-
-    def warning(self, names: Sequence[object] | None = None) -> str | None:
-        """Return a warning about clocks and about constants of several sequences, or None."""
-        n = self.n_sequences
-        if not len(self.places):
-            return None
-        clocks = (self.rises | self.falls) & (self.steps >= STEPS * n)
-        constants = ~(self.rises | self.falls) & self.differs & (self.n_rows >= STEPS + n)
+        n, steps = self.n_sequences, self.rises + self.falls
+        clocks = steps >= STEPS * max(n, 1)
+        constants = (steps == 0) & self.differs & (self.n_rows >= STEPS + n)
         sentences = [
             f"{_named(self.places[which], names)} {what}"
             for which, what in (
@@ -244,13 +235,13 @@ class SuspectColumns(Watcher):
             )
             if which.any()
         ]
-        if not sentences:
-            return None
-        meter = " Replace a cumulated meter by its differences." if clocks.any() else ""
-        return (
-            f"{'. '.join(sentences)}. The slowest features follow such a column. If it is no "
-            "measurement, omit it with exclude=[...] or columns=[...], or drop it from X." + meter
-        )
+        if sentences:
+            meter = " Replace a cumulated meter by its differences." if clocks.any() else ""
+            yield (
+                f"{'. '.join(sentences)}. The slowest features follow such a column. If it is no "
+                "measurement, omit it with exclude=[...] or columns=[...], or drop it from X."
+                f"{meter}"
+            )
 
 
 def _named(places: Places, names: Sequence[object] | None) -> str:
