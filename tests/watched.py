@@ -1,4 +1,4 @@
-"""What a call says and takes: its warnings, and its memory."""
+"""The warnings of a call, and its memory."""
 
 import tracemalloc
 import warnings

@@ -1,4 +1,4 @@
-"""Scores of pairs, examples, subspaces and blocks, beside counting one by one."""
+"""Scores of pairs, examples, subspaces and blocks are compared with counting one by one."""
 
 from itertools import combinations, pairwise, product
 

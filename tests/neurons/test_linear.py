@@ -1,4 +1,4 @@
-"""Adaline and Perceptron beside loops in plain NumPy."""
+"""Adaline and Perceptron are compared with loops in plain NumPy."""
 
 import pickle
 import warnings
@@ -228,7 +228,7 @@ def test_mistakes_stay_within_novikoffs_bound(seed):
     assert unit.converged_
     assert unit.separable_
     assert (unit.predict(rows) == signs).all()
-    # Without an intercept of its own: pairs (x, 1, +) and (-x, -1, -) are symmetric about zero.
+    # The machine has no intercept: pairs (x, 1, +) and (-x, -1, -) are symmetric about zero.
     both = np.column_stack([rows, np.ones(len(rows))]) * signs[:, None]
     best = SVC(kernel="linear", C=1e6, tol=1e-6)
     best.fit(np.concatenate([both, -both]), np.repeat([1, -1], len(both)))
@@ -251,7 +251,7 @@ def test_inseparable_rows_are_said_to_be():
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("power", [-12, -8, -3, 0, 3, 8, 12])
 def test_separable_rows_are_so_in_any_units(power):
-    """What is said of the rows does not depend on their unit, with an intercept or without."""
+    """The answer does not depend on the unit of the rows, with an intercept or without."""
     rng = np.random.default_rng(power + 12)
     rows = rng.standard_normal((100, 3)) + 2
     for offset in (0.0, 3.0):
