@@ -5,36 +5,22 @@ import pytest
 from sklearn.decomposition import PCA
 
 from eigenstream import StreamPCA
-from eigenstream.core.linalg import principal_angles
 from watched import measured
 
 rng = np.random.default_rng(0)
 ROWS = rng.standard_normal((400, 10)) @ np.diag(np.linspace(5, 1, 10)) + rng.standard_normal(10)
 
 
-@pytest.mark.parametrize("d", [1, 4, 9, 10])
-def test_agrees_with_scikit_learn(d):
-    ours, theirs = StreamPCA(d).fit(ROWS), PCA(d, svd_solver="full").fit(ROWS)
-    assert principal_angles(ours.components_.T, theirs.components_.T).max() < 1e-10
-    for k in range(d):
-        one = principal_angles(ours.components_[k : k + 1].T, theirs.components_[k : k + 1].T)
-        assert one.max() < 1e-10
-    for name in ("explained_variance_", "explained_variance_ratio_", "noise_variance_", "mean_"):
-        np.testing.assert_allclose(
-            getattr(ours, name), getattr(theirs, name), atol=1e-12, rtol=1e-10
-        )
-    np.testing.assert_allclose(ours.score(ROWS), theirs.score(ROWS), rtol=1e-10)
-    np.testing.assert_allclose(ours.score_samples(ROWS), theirs.score_samples(ROWS), rtol=1e-9)
-
-
 @pytest.mark.parametrize("whiten", [False, True])
-@pytest.mark.parametrize("n", [None, 0.2, 0.5, 0.8, 0.999, "mle", 3])
+@pytest.mark.parametrize("n", [None, 0.2, 0.5, 0.8, 0.999, "mle", 1, 3, 9])
 def test_whitening_and_the_model_of_the_rows_are_those_of_scikit_learn(n, whiten):
     rows = ROWS.copy()
     rows[:, 3] = rows[:, 4] + rows[:, 5]
     ours, theirs = StreamPCA(n, whiten=whiten).fit(rows), PCA(n, whiten=whiten).fit(rows)
     assert ours.n_components_ == theirs.n_components_
     known = theirs.explained_variance_ > 1e-12
+    for name in ("explained_variance_", "explained_variance_ratio_", "noise_variance_", "mean_"):
+        np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), atol=1e-12)
     features, other = ours.transform(rows)[:, known], theirs.transform(rows)[:, known]
     np.testing.assert_allclose(abs(features), abs(other), rtol=1e-8, atol=1e-8)
     back = ours.inverse_transform(ours.transform(rows))
@@ -42,9 +28,11 @@ def test_whitening_and_the_model_of_the_rows_are_those_of_scikit_learn(n, whiten
     np.testing.assert_allclose(ours.singular_values_[known], theirs.singular_values_[known])
     unwhitened = theirs.set_params(whiten=False)  # with it, its covariance is another one
     np.testing.assert_allclose(ours.get_covariance(), unwhitened.get_covariance(), atol=1e-10)
-    if n in (3, 0.8):
+    if n in (1, 3, 0.8):
         np.testing.assert_allclose(ours.get_precision(), unwhitened.get_precision(), rtol=1e-8)
-        np.testing.assert_allclose(ours.score(rows), unwhitened.score(rows), rtol=1e-10)
+        samples = ours.score_samples(rows)
+        np.testing.assert_allclose(samples, unwhitened.score_samples(rows), rtol=1e-9)
+        assert ours.score(rows) == pytest.approx(samples.mean(), rel=1e-12)
 
 
 def test_the_covariance_of_all_components_is_that_of_scaled_rows():
