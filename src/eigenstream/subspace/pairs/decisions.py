@@ -113,8 +113,8 @@ class PairDecisions(Guarded):
         else:
             points = prepared(self, points)
         width = self.n_features_in_
-        raw = _pair_input.checked_pairs(pairs, None, points, n_features=width)
-        return without_steps(self)._distances(raw.rows, raw.pairs)
+        chunk = _pair_input.checked_pairs(pairs, None, points, n_features=width)
+        return without_steps(self)._distances(chunk.rows, chunk.pairs)
 
     def get_mahalanobis_matrix(self) -> Float64s:
         """Return the matrix M of the learned distance, as metric-learn does.

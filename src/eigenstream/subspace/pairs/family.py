@@ -270,25 +270,18 @@ class Ratios:
         several_tasks: bool,
     ) -> "Ratios":
         """Return the members to compare, where "auto" stands for several values."""
-        shrinkages = SHRINKAGES if isinstance(shrinkage, str) else (float(shrinkage),)
-        mixings: tuple[float, ...] = MIXINGS
-        if not isinstance(mixing, str):
-            mixings = (float(mixing),)
-        elif isinstance(n_components, Integral):
+        shrinkages, mixings = _grid(shrinkage, SHRINKAGES), _grid(mixing, MIXINGS)
+        normalizations = _grid(normalize, (False, True))
+        fixed_number = isinstance(n_components, Integral)
+        if fixed_number and mixing == "auto":
             # Discriminants are nested. More components than these need other directions.
             few = n_components <= len(axes.discriminants(REGION_SHRINKAGE).variances)
             mixings = MIXINGS[:1] if few else MIXINGS[1:]
         numbers: tuple[Any, ...] = (n_components,)
         if n_components == "auto":
             numbers = (None,) if min(mixings) > 0.0 else (*NUMBERS, None)
-        normalizations: tuple[bool, ...] = (False, True)
-        if not isinstance(normalize, str):
-            normalizations = (bool(normalize),)
-        elif (
-            isinstance(n_components, Integral)
-            or several_tasks
-            or len(shrinkages) == len(mixings) == 1
-        ):
+        no_choice = len(shrinkages) == len(mixings) == 1
+        if normalize == "auto" and (fixed_number or several_tasks or no_choice):
             normalizations = (False,)
         energy = ENERGY if n_components == "auto" else 1.0
         return cls(shrinkages, mixings, numbers, normalizations, rate, energy)
@@ -438,6 +431,11 @@ def near_best(losses: Float64s, slack: float) -> NDArray[np.intp]:
     worse = losses - losses[:, [int(losses.mean(axis=0).argmin())]]
     spread = worse.std(axis=0, ddof=1) if len(losses) > 1 else np.zeros(losses.shape[1])
     return np.flatnonzero(worse.mean(axis=0) <= slack * spread + 1e-12)
+
+
+def _grid(value: Any, candidates: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the candidates for "auto", else the value, in their type."""
+    return candidates if isinstance(value, str) else (type(candidates[0])(value),)
 
 
 def _grid_steps(values: tuple[float, ...], preferred: float) -> dict[float, int]:

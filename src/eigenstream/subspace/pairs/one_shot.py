@@ -6,15 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from eigenstream.core.checks import check_finite, check_number, check_unmasked, unmasked
+from eigenstream.core.checks import check_finite, check_number
 from eigenstream.core.documented import Documented
 from eigenstream.core.linalg import Float64s
 from eigenstream.core.storable import FITTED, storable
 from eigenstream.core.types import Array, LabelsLike, RowsLike
-from eigenstream.rows.door import all_rows, check_is_rows, labelled_stream, name_columns
+from eigenstream.rows.door import all_rows, labelled_stream, name_columns, validated
 from eigenstream.rows.guard import publishes
 from eigenstream.rows.prepared import (
     fits_dask,
@@ -22,6 +21,7 @@ from eigenstream.rows.prepared import (
     maps_streams,
     note_source,
 )
+from eigenstream.subspace.pairs.pair_input import checked_labels
 
 
 @storable(**FITTED, examples_="f8 n D?", classes_="names c?", _codes="i8 n?")
@@ -103,13 +103,9 @@ class ThresholdClassifier(ClassifierMixin, Documented):
             name_columns(self, stream)
             note_source(self, stream)
             return self
-        check_is_rows(X)
-        check_unmasked(y, "y")
-        rows, labels = validate_data(self, unmasked(X), y, dtype=np.float64)
-        check_classification_targets(labels)
-        check_finite(rows)
+        self.examples_ = self._finite_rows(X, reset=True)
+        labels = checked_labels(self, y, len(self.examples_))
         self._check_undecided(labels)
-        self.examples_ = rows
         self.classes_, self._codes = np.unique(labels, return_inverse=True)
         return self
 
@@ -128,9 +124,7 @@ class ThresholdClassifier(ClassifierMixin, Documented):
             The distances. The order of the columns is that of ``classes_``.
         """
         check_is_fitted(self)
-        check_is_rows(X)
-        rows = validate_data(self, unmasked(X), reset=False, dtype=np.float64)
-        check_finite(rows)
+        rows = self._finite_rows(X, reset=False)
         nearest = np.full((len(rows), len(self.classes_)), np.inf)
         step = max((1 << 22) // len(self.examples_), 1)
         for start in range(0, len(rows), step):
@@ -200,6 +194,11 @@ class ThresholdClassifier(ClassifierMixin, Documented):
         undecided |= smallest >= self._limit()
         kind = np.result_type(names.dtype, np.asarray(self.undecided).dtype)
         return np.where(undecided, np.asarray(self.undecided, kind), names.astype(kind))
+
+    def _finite_rows(self, X: RowsLike, *, reset: bool) -> Float64s:
+        rows = np.asarray(validated(self, X, reset=reset, sparse=False), np.float64)
+        check_finite(rows)
+        return rows
 
     def _limit(self) -> float:
         """Return the checked threshold, infinite by default."""

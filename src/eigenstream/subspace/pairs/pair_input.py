@@ -1,6 +1,7 @@
 """Checks of pairs of rows and of labelled rows."""
 
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,6 @@ from eigenstream.core.checks import (
     unmasked,
 )
 from eigenstream.core.device import on_host
-from eigenstream.core.linalg import Float64s
 from eigenstream.core.types import (
     Array,
     LabelsLike,
@@ -28,7 +28,7 @@ from eigenstream.core.types import (
     StreamLike,
     WeightsLike,
 )
-from eigenstream.rows.chunk import Chunk, Place, Places
+from eigenstream.rows.chunk import Chunk, Place
 from eigenstream.rows.door import (
     FLOATS,
     all_rows,
@@ -38,15 +38,6 @@ from eigenstream.rows.door import (
 )
 from eigenstream.rows.prepared import steps_of_stream
 from eigenstream.rows.rows import ArrayRows, IndexPairs, Rows
-
-
-class CheckedPairs(NamedTuple):
-    """The rows of pairs side by side, or rows and pairs of their numbers; weights and signs."""
-
-    rows: Matrix
-    weights: Float64s | None
-    signs: Array | None
-    pairs: Places | None
 
 
 def pair_tags(tags: Tags, preprocessor: RowsLike) -> Tags:
@@ -77,11 +68,11 @@ def checked_pairs(
     preprocessor: RowsLike,
     sample_weight: WeightsLike = None,
     n_features: int | None = None,
-) -> CheckedPairs:
+) -> Chunk:
     """Return checked pairs with their signs, which are all positive without ``y``.
 
-    The rows are those of the preprocessor, or the two members of each pair side by side. With ``y``
-    they may still contain NaN.
+    The rows are those of the preprocessor, or the two members of each pair side by side, without
+    ``pairs``. With ``y`` they may still contain NaN.
     """
     check_is_rows(pairs, "pairs")
     points = None if preprocessor is None else checked_points(preprocessor)
@@ -108,7 +99,7 @@ def checked_pairs(
         )
     if y is None:
         check_finite(rows, name="pairs" if index is None else "preprocessor")
-    return CheckedPairs(rows, weights, signs, index)
+    return Chunk(rows, weights, labels=signs, pairs=index, place=Place("pairs"))
 
 
 def learned_pairs(
@@ -121,18 +112,17 @@ def learned_pairs(
             "+1 and -1."
         )
     width, points = None if reset else int(estimator.n_features_in_), estimator.preprocessor
-    rows, weights, signs, index = checked_pairs(pairs, y, points, sample_weight, width)
-    indexed = index is not None
-    estimator._learned_pairs = (index, points) if reset and indexed else None
+    chunk = checked_pairs(pairs, y, points, sample_weight, width)
+    rows, index = chunk.rows, chunk.pairs
+    estimator._learned_pairs = (index, points) if reset and index is not None else None
     if reset:
-        estimator.n_features_in_ = rows.shape[1] // (1 if indexed else 2)
+        estimator.n_features_in_ = rows.shape[1] // (2 if index is None else 1)
         _check_feature_names(estimator, np.empty((0, 0)), reset=True)
-        if indexed and hasattr(points, "columns"):
+        if index is not None and hasattr(points, "columns"):
             _check_feature_names(estimator, points, reset=True)
-    chunk = Chunk(index if indexed else rows, weights, labels=signs, place=Place("pairs"))
-    if not indexed:
+    if index is None:
         return ArrayRows([chunk], missing=estimator.missing, members=2, source=pairs)
-    numbers = ArrayRows([chunk], source=pairs)
+    numbers = ArrayRows([replace(chunk, rows=index, pairs=None)], source=pairs)
     return IndexPairs(numbers, rows, index_pairs_of, missing=estimator.missing)
 
 
