@@ -13,7 +13,7 @@ from eigenstream.core.checks import is_sparse, warn_user
 from eigenstream.core.linalg import Float64s
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Constraints, Estimator, LabelsLike, RowsLike, StreamLike
-from eigenstream.monitor.attribution import KINDS, MOST_NAMED, Baseline, attributed
+from eigenstream.monitor.attribution import KINDS, MOST_NAMED, Attribution, Baseline, attributed
 from eigenstream.monitor.records import Contribution, WindowRecord
 from eigenstream.monitor.windows import (
     GROUPS,
@@ -356,15 +356,22 @@ class Monitor(Guarded):
             yield self._record(*window)
 
     def _record(self, rows: Float64s, n_rows: int, time: Any) -> WindowRecord:
-        window = window_of(rows, self.geometry_, self.geometry_.precision())
-        pool = joined_features([self.reference_, window.features])
-        total, groups, changes = self._scores(pool)
+        precision = self.geometry_.precision()
+        window = window_of(rows, self.geometry_, precision)
+        total, groups, changes = self._scores(joined_features([self.reference_, window.features]))
         p = rank_p_value(total)
         alarm = p <= self.rate * (1.0 + 1e-9)
-        own = pool.own.reshape(len(pool), 3, self.n_features_in_)
-        shifts = np.nan_to_num(own[-1, 0] - own[:-1, 0].mean(axis=0))
-        latest = {name: changes[name][-1] for name in GROUPS}
-        contributions, n_moved = self._contributions(window, latest, own, shifts, alarm)
+        if self._baseline is None:
+            own = self.reference_.own.reshape(-1, len(KINDS) - 1, self.n_features_in_)
+            self._baseline = Baseline(own, self.geometry_.correlation())
+        # A change of the spread of column i adds at most its own share to any column's measure.
+        excess = np.nan_to_num(np.abs(window.spread**2 - 1.0))
+        excess *= self.geometry_.deviations**2 * np.diagonal(precision)
+        now = window.features.own.reshape(-1, self.n_features_in_)
+        blame = attributed(self._baseline, now, changes["spread"][-1], excess, alarm)
+        shifts, log_ratio = np.nan_to_num(now - self._baseline.mean)[:2]
+        health = np.abs(changes["health"][-1]).reshape(2, -1).max(axis=0)
+        contributions = self._contributions(window, blame, health, shifts, np.exp(log_ratio))
         first = contributions[0] if contributions else None
         return WindowRecord(
             rows=n_rows,
@@ -377,7 +384,7 @@ class Monitor(Guarded):
             score=float(total[-1]),
             groups={name: rank_p_value(groups[name]) for name in GROUPS},
             contributions=tuple(contributions),
-            n_moved=n_moved,
+            n_moved=blame.n_moved,
             shifts=tuple(shifts.tolist()),
         )
 
@@ -392,28 +399,16 @@ class Monitor(Guarded):
     def _contributions(
         self,
         window: Window,
-        changes: dict[str, Float64s],
-        own: Float64s,
+        blame: Attribution,
+        health: Float64s,
         shifts: Float64s,
-        alarm: bool,
-    ) -> tuple[list[Contribution], int]:
-        """Return the columns that changed, and the number of columns that moved.
-
-        Columns that moved by themselves come first, then those that disagree with the others.
-        """
-        width, features, geometry = self.n_features_in_, window.features, self.geometry_
-        missing, repeated = features.health[0, :width], features.health[0, width:]
-        health = np.abs(changes["health"]).reshape(2, width).max(axis=0)
-        # A change of the spread of column i adds at most its own share to any column's measure.
-        excess = np.nan_to_num(np.abs(window.spread**2 - 1.0))
-        excess = excess * geometry.deviations**2 * np.diagonal(geometry.precision())
-        if self._baseline is None:
-            self._baseline = Baseline(own[:-1], geometry.correlation())
-        blame = attributed(self._baseline, own[-1], changes["spread"], excess, alarm)
+        ratio: Float64s,
+    ) -> list[Contribution]:
+        """Return the columns that changed: those that moved, then those that disagree."""
+        missing, repeated = window.features.health.reshape(2, -1)
         unhealthy = health > LEAST_CHANGE
         order = [*np.flatnonzero(unhealthy), *(k for k in blame.order if not unhealthy[k])]
-        ratio = np.nan_to_num(np.exp(own[-1, 1] - own[:-1, 1].mean(axis=0)), nan=1.0)
-        names, scale = self.columns, geometry.scale()
+        names, scale = self.columns, self.geometry_.scale()
         contributions = []
         for k in order[:MOST_NAMED]:
             kind = KINDS[blame.kind[k]]
@@ -432,7 +427,7 @@ class Monitor(Guarded):
                     names[blame.rivals[k]] if k in blame.rivals else None,
                 )
             )
-        return contributions, blame.n_moved
+        return contributions
 
     @property
     def columns(self) -> list[str]:

@@ -158,11 +158,14 @@ def fixed_order(rows: Matrix) -> Places:
     return np.lexsort((row_hashes(rows), np.round(squares / unit, 9)))
 
 
-class Examples(ABC):
+class ExamplesBase(ABC):
     """The sums and the samples that a family is selected and solved from.
 
     ``inside`` is the learner along the columns of ``basis``, or the learner itself. No rows wait.
     """
+
+    #: True if pairs are formed within several tasks.
+    several_tasks = False
 
     def __init__(self, learner: Learner) -> None:
         self.learner = self.inside = learner
@@ -174,34 +177,6 @@ class Examples(ABC):
     @abstractmethod
     def scatters(self, learner: Learner, held_out: Parts = NOTHING) -> Scatters:
         """Return the covariances within and between classes, without held-out parts."""
-
-    @abstractmethod
-    def folds(self) -> Folds:
-        """Return the folds of sampled rows or pairs."""
-
-    @abstractmethod
-    def training(self, project: Project) -> TrainingPairs | TrainingRows:
-        """Return the sample after projection."""
-
-    @property
-    @abstractmethod
-    def mean(self) -> Float64s:
-        """The mean about which cosines are taken."""
-
-    @property
-    @abstractmethod
-    def few(self) -> bool:
-        """True if features should be divided by their deviations within the few classes."""
-
-    @property
-    @abstractmethod
-    def spanning(self) -> bool:
-        """True if there are enough distinct rows or pairs to span all features."""
-
-    @property
-    def several_tasks(self) -> bool:
-        """True if pairs are formed within several tasks."""
-        return False
 
     @property
     def sketched(self) -> bool:
@@ -248,8 +223,13 @@ class Examples(ABC):
 # ---- labelled rows -------------------------------------------------------------------------
 
 
-class LabelledRows(Examples):
+class LabelledRows(ExamplesBase):
     """The sums and the sample of labelled rows."""
+
+    def __init__(self, learner: Learner) -> None:
+        super().__init__(learner)
+        terms: Any = learner.terms
+        self.several_tasks = len({task for task, _ in terms.centers}) > 1
 
     def scatters(self, learner: Learner, held_out: Parts = NOTHING) -> Scatters:
         """Return the covariances within and between classes, without held-out classes."""
@@ -271,7 +251,7 @@ class LabelledRows(Examples):
 
     @property
     def mean(self) -> Float64s:
-        """The mean of all rows."""
+        """The mean of all rows, about which cosines are taken."""
         return cast(ClassTerms, self.learner.terms).mean
 
     @property
@@ -284,12 +264,6 @@ class LabelledRows(Examples):
     def spanning(self) -> bool:
         """True if there are more distinct rows than features."""
         return bool(self.sample.n_distinct > self.learner.n_features)
-
-    @property
-    def several_tasks(self) -> bool:
-        """True if pairs are formed within several tasks."""
-        terms: Any = self.learner.terms
-        return len({task for task, _ in terms.centers}) > 1
 
     def divide(self, scale: bool | str) -> None:
         """Divide the features by their deviations, which are those within classes for "within"."""
@@ -413,7 +387,7 @@ def sampled_pairs(
 # ---- pairs ---------------------------------------------------------------------------------
 
 
-class SignedPairs(Examples):
+class SignedPairs(ExamplesBase):
     """The sums and the sample of positive and negative pairs."""
 
     @cached_property
@@ -440,7 +414,7 @@ class SignedPairs(Examples):
 
     @property
     def mean(self) -> Float64s:
-        """The mean of the members of the sampled pairs."""
+        """The mean of the members of the sampled pairs, about which cosines are taken."""
         return mean_of_members(self.sample.chunk)
 
     @property
@@ -453,6 +427,9 @@ class SignedPairs(Examples):
         """True if the number of distinct pairs is at least that of features."""
         n_distinct = sum(sample.n_distinct for sample in self.sample.signs.values())
         return bool(n_distinct >= self.learner.n_features)
+
+
+Examples = LabelledRows | SignedPairs
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ from eigenstream.subspace.inference.uncertainty import (
 )
 from eigenstream.subspace.pairs.decisions import PairDecisions
 from eigenstream.subspace.pairs.family import Projections, Ratios
-from eigenstream.subspace.pairs.held_out import RATES, Examples
+from eigenstream.subspace.pairs.held_out import RATES, LabelledRows, SignedPairs
 from eigenstream.subspace.pairs.risks import Lazy, TrainingPairs, TrainingRows
 from eigenstream.subspace.pairs.terms import PairSample, Sample
 from eigenstream.subspace.solvers.base import COUNT, CRITERION, FLAG, Problem, Solver
@@ -118,7 +118,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
     }
 
     #: The sums and the sample of a learner, as a family needs them.
-    _examples: ClassVar[type[Examples]]
+    _examples: ClassVar[type[LabelledRows] | type[SignedPairs]]
     #: An empty sample that errors are counted on, for rows of a width.
     _sample: ClassVar[type[Sample] | type[PairSample]]
     #: All training pairs of a fit after projection, or None if a sample stands for them.

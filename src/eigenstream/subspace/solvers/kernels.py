@@ -97,7 +97,7 @@ def strips_of(factor: Float64s) -> list[Float64s]:
     rows_="any?",
     gamma_="number?",
     order_="i8 r?",
-    strips_="f8 r r | list[ndarray]?",
+    strips_="list[ndarray]?",
     n_rows_="int?",
     _hashes="-",
     _by_hash="-",
@@ -137,9 +137,6 @@ class KernelMap(TransformerMixin, BaseEstimator):
 
     def _loaded(self) -> None:
         """Sort the hashes of the training rows."""
-        stored: Float64s | list[Float64s] = self.strips_
-        if isinstance(stored, np.ndarray):  # the whole factor, from an older file
-            self.strips_ = strips_of(stored)
         ends = [strip.shape[1] for strip in self.strips_]
         if ends != np.cumsum([*map(len, self.strips_)]).tolist() or [len(self.order_)] != ends[-1:]:
             raise ValueError("the strips of a kernel do not form a triangle.")
