@@ -108,11 +108,15 @@ class PairCounts:
         return self.width == 0.0
 
     @property
+    def totals(self) -> tuple[float, float]:
+        """The weights of all same and of all different pairs."""
+        return float(self.same[-1:].sum()), float(self.different[-1:].sum())
+
+    @property
     def shares(self) -> tuple[Float64s, Float64s]:
         """The shares of same and of different pairs up to each distance."""
-        return tuple(  # type: ignore[return-value]
-            kind / kind[-1] if kind[-1] > 0 else kind for kind in (self.same, self.different)
-        )
+        n_same, n_different = self.totals
+        return self.same / (n_same or 1.0), self.different / (n_different or 1.0)
 
 
 def distances_of(Z: Float64s, index: NDArray[np.intp]) -> Float64s:

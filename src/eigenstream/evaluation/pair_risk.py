@@ -103,13 +103,13 @@ def risk_at(counts: PairCounts, threshold: float) -> float:
     """Return the balanced risk of one threshold: pairs below it are predicted to be the same."""
     place = int(np.searchsorted(counts.ends, threshold, side="right"))
     near, fooled = (share[place - 1] if place else 0.0 for share in counts.shares)
-    return float((1.0 - near) * (counts.same[-1] > 0) + fooled) / 2.0
+    return float((1.0 - near) * (counts.totals[0] > 0.0) + fooled) / 2.0
 
 
 def risk_curve(counts: PairCounts) -> BalancedRisk:
     """Return the balanced risk of every threshold."""
     near, fooled = (np.concatenate([[0.0], share]) for share in counts.shares)
-    missed = (1.0 - near) if counts.same[-1] > 0 else np.zeros_like(near)
+    missed = (1.0 - near) * (counts.totals[0] > 0.0)
     risks, ends = (missed + fooled) / 2.0, counts.ends
     bound = 0.0
     if counts.exact:
@@ -128,8 +128,8 @@ def risk_curve(counts: PairCounts) -> BalancedRisk:
         threshold=float(between[best]),
         thresholds=between,
         risks=risks,
-        n_same=int(counts.same[-1]),
-        n_different=int(counts.different[-1]),
+        n_same=int(counts.totals[0]),
+        n_different=int(counts.totals[1]),
     )
 
 
@@ -203,7 +203,7 @@ def margin_risk(
         corners = np.linspace(0.0, largest, MARGIN_THRESHOLDS + 1)
         spacing = largest / MARGIN_THRESHOLDS
     t = np.unique(np.clip(corners, 0.0, largest))
-    n_same, n_different = counts.same[-1], counts.different[-1]
+    n_same, n_different = counts.totals
     share = n_same / (n_same + n_different)
     if balanced and 0.0 < share < 1.0:
         share = 0.5

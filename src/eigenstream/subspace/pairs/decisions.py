@@ -282,10 +282,9 @@ class PairDecisions(Guarded):
         self._calibrated = threshold
         return self
 
-    def _check_rate(self, Z: Float64s, labels: Array, threshold: float) -> None:
+    def _check_rate(self, Z: Float64s, names: Array, codes: Places, threshold: float) -> None:
         """Warn if the false-positive rate at a threshold may be wrong for new classes."""
-        names, codes = np.unique(labels, return_inverse=True)
-        rate = rate_interval(Z, codes.astype(np.intp), threshold)
+        rate = rate_interval(Z, codes, threshold)
         learned = self._learned_classes().intersection(names.tolist())
         if learned:
             warn_user(
@@ -338,8 +337,8 @@ class PairDecisions(Guarded):
         *,
         both_kinds: bool = True,
         learned: bool = False,
-    ) -> tuple[PairCounts, tuple[Float64s, Array] | None]:
-        """Return the counted distances of pairs, and the features and labels of labelled rows.
+    ) -> tuple[PairCounts, tuple[Float64s, Array, Places] | None]:
+        """Return the counted distances of pairs, and the features and classes of labelled rows.
 
         With ``learned``, rows that imply one kind of pair only are paired with learned rows, too.
         """
@@ -356,20 +355,20 @@ class PairDecisions(Guarded):
         indexed = points is not None and np.shape(X)[1] == 2 and np.asarray(X).dtype.kind in "iu"
         if np.ndim(X) == 2 and not indexed:
             labels = _pair_input.checked_labels(self, y, np.shape(X)[0])
-            codes = np.unique(labels, return_inverse=True)[1].astype(np.intp)
-            Z = np.asarray(self.transform(X), np.float64)
-            counts, labelled = counts_of_classes(Z, codes, np.zeros(len(Z), np.intp)), (Z, labels)
-            lacking = min(counts.same[-1:].sum(), counts.different[-1:].sum()) == 0.0
-            if learned and lacking and (rows := self._learned_rows()) is not None:
+            names, codes = np.unique(labels, return_inverse=True)
+            Z, codes = np.asarray(self.transform(X), np.float64), codes.astype(np.intp)
+            counts, labelled = counts_of_classes(Z, codes, np.zeros_like(codes)), (Z, names, codes)
+            if learned and 0.0 in counts.totals and (rows := self._learned_rows()) is not None:
                 counts = _counts_with(Z, labels, *rows)
         else:
             distances = self.pair_distance(X, preprocessor=points)
             counts = counts_of_pairs(distances, _pair_input.checked_signs(y, len(distances)))
             if np.ndim(X) == 2 and points is self.preprocessor:
                 self._check_shared_rows(X)
-        for kind, total in ("different classes", counts.different), ("the same class", counts.same):
-            if (both_kinds or total is counts.different) and (len(total) == 0 or total[-1] == 0.0):
-                raise ValueError(f"y implies no pair of {kind}. Pass rows or pairs of both kinds.")
+        n_same, n_different = counts.totals
+        if n_different == 0.0 or (both_kinds and n_same == 0.0):
+            kind = "different classes" if n_different == 0.0 else "the same class"
+            raise ValueError(f"y implies no pair of {kind}. Pass rows or pairs of both kinds.")
         return counts, labelled
 
     def _learned_rows(self) -> tuple[Float64s, Array, Float64s] | None:

@@ -306,8 +306,7 @@ def false_positive_interval(model: "PairDecisions", X: ArrayLike, y: ArrayLike) 
     _, labelled = model._measured(X, y)
     if labelled is None:
         raise ValueError("X contains pairs. Pass labelled rows, whose classes can be counted.")
-    features, labels = labelled
-    codes = np.unique(labels, return_inverse=True)[1].astype(np.intp)
+    features, _, codes = labelled
     return rate_interval(features, codes, model.threshold_)
 
 
@@ -367,7 +366,7 @@ def bound_of_rows(rows: TrainingRows, margin: float, delta: float, diameter: flo
             "one task."
         )
     apart, every = rows.counted(repeats=0.0), rows.counts
-    pairs, n_pairs = (float(c.same[-1] + c.different[-1]) for c in (apart, every))
+    pairs, n_pairs = sum(apart.totals), sum(every.totals)
     risk = _empirical(apart, margin, diameter, balanced=False) + 1.0 - pairs / n_pairs
     d, weights = rows.Z.shape[1], rows.weights
     sampled = float(weights.sum() / weights.max())
