@@ -164,9 +164,6 @@ class ExamplesBase(ABC):
     ``inside`` is the learner along the columns of ``basis``, or the learner itself. No rows wait.
     """
 
-    #: True if pairs are formed within several tasks.
-    several_tasks = False
-
     def __init__(self, learner: Learner) -> None:
         self.learner = self.inside = learner
         self.sample: Any = learner.sample
@@ -226,11 +223,6 @@ class ExamplesBase(ABC):
 class LabelledRows(ExamplesBase):
     """The sums and the sample of labelled rows."""
 
-    def __init__(self, learner: Learner) -> None:
-        super().__init__(learner)
-        terms: Any = learner.terms
-        self.several_tasks = len({task for task, _ in terms.centers}) > 1
-
     def scatters(self, learner: Learner, held_out: Parts = NOTHING) -> Scatters:
         """Return the covariances within and between classes, without held-out classes."""
         terms = cast(ClassTerms, learner.terms)
@@ -264,6 +256,12 @@ class LabelledRows(ExamplesBase):
     def spanning(self) -> bool:
         """True if there are more distinct rows than features."""
         return bool(self.sample.n_distinct > self.learner.n_features)
+
+    @property
+    def several_tasks(self) -> bool:
+        """True if pairs are formed within several tasks."""
+        terms: Any = self.learner.terms
+        return len({task for task, _ in terms.centers}) > 1
 
     def divide(self, scale: bool | str) -> None:
         """Divide the features by their deviations, which are those within classes for "within"."""
@@ -389,6 +387,8 @@ def sampled_pairs(
 
 class SignedPairs(ExamplesBase):
     """The sums and the sample of positive and negative pairs."""
+
+    several_tasks = False
 
     @cached_property
     def graph(self) -> "PairGraph":
