@@ -1,7 +1,7 @@
 """The page about a fitted estimator: its facts, its drawings and its tables."""
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import closing, suppress
 from dataclasses import replace
 from functools import partial
@@ -235,18 +235,11 @@ def _facts(estimator: Estimator, leading: Chunk) -> list[tuple[str, str]]:
     return [(name, shown[name]) for name in facts if facts[name] is not None]
 
 
-def _table(
-    first: str,
-    columns: dict[str, list[str]],
-    caption: str = "",
-    names: Sequence[str] | None = None,
-) -> PageTable:
-    """Return a table from columns of text. Rows have names or numbers."""
-    total = len(next(iter(columns.values())))
-    names = names or list(map(str, range(1, total + 1)))
-    rows = list(zip(names, *columns.values(), strict=True))[:MOST_LISTED]
-    caption += first_of(len(rows), total)
-    return PageTable((first, *columns), rows, caption=caption, wide=len(columns) > 3)
+def _table(columns: dict[str, list[str]], caption: str = "") -> PageTable:
+    """Return a table from columns of text, the first of which names the rows."""
+    cells = list(zip(*columns.values(), strict=True))
+    caption += first_of(min(len(cells), MOST_LISTED), len(cells))
+    return PageTable(tuple(columns), cells[:MOST_LISTED], caption=caption, wide=len(columns) > 4)
 
 
 def texts(values: Iterable[float], form: str) -> list[str]:
@@ -260,7 +253,9 @@ def texts(values: Iterable[float], form: str) -> list[str]:
 
 def _spectrum(estimator: Estimator, dt: float, unit: str) -> list[PageTable]:
     """Return the table of eigenvalues with shares or time scales, and that of modes."""
-    columns = {"eigenvalue": texts(estimator.eigenvalues_, ".5g")}
+    values = estimator.eigenvalues_
+    numbers = texts(range(1, len(values) + 1), "d")
+    columns = {"component": numbers, "eigenvalue": texts(values, ".5g")}
     test, caption = attribute(estimator, "result_.held_out"), ""
     other_half = "on the other half of the rows"
     if (share := attribute(estimator, "explained_variance_ratio_")) is not None:
@@ -270,19 +265,19 @@ def _spectrum(estimator: Estimator, dt: float, unit: str) -> list[PageTable]:
             columns[other_half] = texts(np.where(test.chance, np.nan, test.other_half), ".5g")
             caption = CHANCE_OF_COMPONENTS
     if share is not None or test is None:
-        return [_table("component", columns, caption)]
+        return [_table(columns, caption)]
     lag, modes, tables = dt * estimator.lag, attribute(estimator, "periods_"), list[PageTable]()
     if modes is None:
-        kind, rate = "component", "autocorrelation"
+        rate = "autocorrelation"
         rho = texts(estimator.result_.autocorrelations, ".4f")
         columns[f"autocorrelation at lag {estimator.lag}"] = rho
     else:
-        kind, rate = "mode", "factor"
+        rate = "factor"
         columns[other_half] = texts(test.singular_values, ".4f")
-        tables.append(_table("component", columns))
+        tables.append(_table(columns))
         factors = texts(abs(estimator.propagator_eigenvalues_), ".4f")
         time = "a row" if (lag, unit) == (1.0, "rows") else f"{lag:g} {unit}"
-        columns = {f"factor in {time}": factors}
+        columns = {"mode": numbers, f"factor in {time}": factors}
     bars, scales = attribute(estimator, "result_.uncertainty.timescales"), estimator.timescales_
     columns[f"time scale, {unit}"] = [scale_text(k, scales, bars, dt) for k in range(len(scales))]
     columns[f"on other rows, {unit}"] = texts(dt * test.timescales, ",.4g")
@@ -290,7 +285,7 @@ def _spectrum(estimator: Estimator, dt: float, unit: str) -> list[PageTable]:
         columns[f"period, {unit}"] = texts(dt * modes, ",.4g")
     caption = f"The time scale is −{lag:.4g} / log({rate}). {CHANCE}"
     caption += " Brackets are 95 % intervals." * (bars is not None)
-    return [*tables, _table(kind, columns, caption)]
+    return [*tables, _table(columns, caption)]
 
 
 def scale_text(k: int, scales: Float64s, bars: Any, dt: float) -> str:
@@ -312,7 +307,7 @@ def scale_text(k: int, scales: Float64s, bars: Any, dt: float) -> str:
 def leading_rows(X: RowsLike, y: LabelsLike = None) -> Chunk:
     """Return the first rows of the input of ``fit``, with NaN for missing values.
 
-    There are none for a stream that can be read only once.
+    A stream that can be read only once gives no rows.
 
     >>> leading = leading_rows([np.zeros((3, 2)), np.ones((4, 2))])
     >>> list(map(len, leading.sequences()))
@@ -338,34 +333,31 @@ def leading_rows(X: RowsLike, y: LabelsLike = None) -> Chunk:
     return leading if y is None else replace(leading, labels=np.asarray(y)[:total])
 
 
-def _times(rows: Chunk) -> Array | None:
-    """Return the times of rows, dates as such."""
-    dated = rows.raw_times is not None and rows.raw_times.dtype.kind not in "biuf"
-    return (1e3 * rows.times).astype("M8[ms]") if dated and rows.times is not None else rows.times
-
-
-def _usual_step(rows: Chunk) -> float:
-    """Return the usual time from a row to the next one, in seconds for dates, or NaN."""
+def _clock(rows: Chunk) -> tuple[Array | None, float]:
+    """Return the times of rows, dates as such, and the usual step, in seconds for dates, or NaN."""
+    if rows.times is None:
+        return None, np.nan
     steps = [np.diff(part.times) for part in rows.sequences() if part.times is not None]
-    return usual_step(np.concatenate([np.zeros(0), *steps]))
+    dated = rows.raw_times is not None and rows.raw_times.dtype.kind not in "biuf"
+    times = (1e3 * rows.times).astype("M8[ms]") if dated else rows.times
+    return times, usual_step(np.concatenate(steps))
 
 
 def _step(rows: Chunk, unit: str) -> float:
     """Return the usual step of dates in a unit of time, or 1 without dates or such a unit."""
-    times = _times(rows)
+    times, step = _clock(rows)
     dated = times is not None and times.dtype.kind == "M"
-    step = _usual_step(rows) / SECONDS[unit] if dated and unit in SECONDS else np.nan
-    return step if np.isfinite(step) else 1.0
+    return step / SECONDS[unit] if dated and unit in SECONDS and np.isfinite(step) else 1.0
 
 
 def _span(rows: Chunk) -> str | None:
     """Return the first and the last time, and the usual step, or None without times."""
-    times = _times(rows)
+    times, step = _clock(rows)
     if times is None or len(times) < 2:
         return None
     dated = times.dtype.kind == "M"
     first, last = times[[0, -1]].astype("M8[s]" if dated else np.float64)
-    return f"{first} to {last}, usual step {_usual_step(rows):g}{' s' * dated}"
+    return f"{first} to {last}, usual step {step:g}{' s' * dated}"
 
 
 def _statistics(estimator: Estimator, leading: Chunk) -> PageTable:
@@ -377,8 +369,9 @@ def _statistics(estimator: Estimator, leading: Chunk) -> PageTable:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # a column without values
         columns = {key: texts(measure(rows, axis=0), ".4g") for key, measure in measures.items()}
+    columns = {"column": names} | columns
     columns["missing"] = texts(np.isnan(rows).mean(axis=0), ".2%")
-    return _table("column", columns, f"Of the first {len(rows):,} rows.", names)
+    return _table(columns, f"Of the first {len(rows):,} rows.")
 
 
 def _features(estimator: Estimator, leading: Chunk) -> dict[str, list[Panel]]:
@@ -401,7 +394,7 @@ def _features(estimator: Estimator, leading: Chunk) -> dict[str, list[Panel]]:
         curves = replace(shown, rows=features).sequences()
         caption = f"Of the first {len(leading):,} rows. Features have separate scales."
         caption += " Lines separate sequences." * (len(curves) > 1)
-        times = None if shown.times is None else list(map(_times, curves))
+        times = None if shown.times is None else [_clock(part)[0] for part in curves]
         rows = [part.rows for part in curves]
         draw = partial(plotting.runs, rows, times=times, step=step)
         panels["Features over time"] = [Panel("Features", caption, draw, HEIGHT)]
