@@ -3,16 +3,14 @@
 Cases on real data need the folder EIGENSTREAM_DATA.
 """
 
-import os
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks._tools import distances, stored_data, stored_images
 from eigenstream import Flow, SlowSubspace, StreamPCA
 
 SEEDS = (0, 1, 2)
@@ -62,31 +60,18 @@ def repeated(seed: int) -> Any:
     return np.concatenate([np.repeat(rows[:1], 500, axis=0), rows])
 
 
-def path(name: str) -> Path:
-    return Path(os.environ.get("EIGENSTREAM_DATA", "")) / name
-
-
-def at_hand(name: str) -> bool:
-    return path(name).is_file()
-
-
-def data(name: str) -> Any:
-    return np.load(path(name))
-
-
 def alanine(runs: int, seed: int) -> Any:
     """Return the distances of the heavy atoms in some runs of a molecule's trajectory."""
-    with data("alanine_dipeptide.npz") as file:
-        heavy = file["xyz_pm"][:, :, file["elements"] != "H"].astype(float) / 1000.0
-    one, other = np.array(list(combinations(range(heavy.shape[2]), 2))).T
-    distances = np.linalg.norm(heavy[:, :, one] - heavy[:, :, other], axis=-1)
-    return list(distances[np.random.default_rng(seed).permutation(len(distances))[:runs]])
+    stored = stored_data("alanine_dipeptide")
+    assert stored is not None
+    chosen = np.random.default_rng(seed).permutation(len(stored["xyz_pm"]))[:runs]
+    return list(distances(stored["xyz_pm"][chosen][:, :, stored["elements"] != "H"] / 1000.0))
 
 
 def digits(n: int, seed: int) -> Any:
-    with data("mnist.npz") as file:
-        images = file["images"].reshape(-1, 784) / 255.0
-    return images[np.random.default_rng(seed).permutation(len(images))[:n]]
+    stored = stored_images("mnist")
+    assert stored is not None
+    return stored[0][np.random.default_rng(seed).permutation(len(stored[0]))[:n]]
 
 
 @dataclass(frozen=True)
@@ -101,8 +86,8 @@ class Case:
     file: str | None = None  # of real data
 
 
-MNIST = {"d": 50, "alpha": 1.0, "file": "mnist.npz"}
-ALANINE = {"d": 2, "alpha": 0.5, "file": "alanine_dipeptide.npz"}
+MNIST = {"d": 50, "alpha": 1.0, "file": "mnist"}
+ALANINE = {"d": 2, "alpha": 0.5, "file": "alanine_dipeptide"}
 CASES = [
     Case("D=50, d=5, noise 2, n=1000", lambda k: mixed(1000, k), 0.0),
     Case("n=2000", lambda k: mixed(2000, k), 0.95),

@@ -81,3 +81,22 @@ def stored_data(name: str) -> dict[str, Any] | None:
                 return dict(arrays)
     console.print(f"{name}: set EIGENSTREAM_DATA to the folder of {name}.npz")
     return None
+
+
+def stored_images(name: str) -> tuple[Any, Any] | None:
+    """Return the images of ``NAME.npz`` as rows from 0 to 1 and their labels, or None."""
+    if (stored := stored_data(name)) is None:
+        return None
+    images = stored["images"]
+    return images.reshape(len(images), -1) / 255.0, stored["labels"]
+
+
+def distances(atoms: Any) -> Any:
+    """Return the distances between all pairs of atoms, whose places are (..., atoms, 3)."""
+    first, last = np.triu_indices(atoms.shape[-2], 1)
+    return np.linalg.norm(atoms[..., first, :] - atoms[..., last, :], axis=-1)
+
+
+def rate_and_error(rate: float, n: int) -> str:
+    """Return a rate of n trials with its standard error."""
+    return f"{rate:.3f} ± {np.sqrt(max(rate * (1.0 - rate), 0.25 / n) / n):.3f}"

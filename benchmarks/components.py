@@ -4,17 +4,15 @@ The test is that of ``result_.held_out``. A number of components is good if prob
 other rows a high likelihood.
 """
 
-import os
 import warnings
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.signal import lfilter
 from sklearn.datasets import load_breast_cancer, load_digits
 
-from benchmarks._tools import show
+from benchmarks._tools import distances, rate_and_error, show, stored_data
 from eigenstream import StreamPCA
 
 #: Draws of each kind, and their seed: no draw of this seed has chosen the rule.
@@ -66,19 +64,15 @@ def real_sets() -> Iterator[tuple[str, Any, Any]]:
         rows = rows[:, rows.std(axis=0) > 0.2 * rows.std()] if name == "digits" else rows
         rows = rng.permutation(rows / rows.std(axis=0))
         yield name, rows[: len(rows) // 2], rows[len(rows) // 2 :]
-    folder = Path(os.environ.get("EIGENSTREAM_DATA", "."))
-    if (folder / "nyc_weather.npz").is_file():
-        rows = np.load(folder / "nyc_weather.npz")["values"][0]
+    if weather := stored_data("nyc_weather"):
+        rows = weather["values"][0]
         rows = rows[:, np.isfinite(rows).mean(axis=0) > 0.9]
         rows = rows[np.isfinite(rows).all(axis=1)]
         rows = rows / rows.std(axis=0)
         yield "weather", rows[: len(rows) // 2], rows[len(rows) // 2 :]
-    if (folder / "alanine_dipeptide.npz").is_file():
-        with np.load(folder / "alanine_dipeptide.npz") as file:
-            atoms = file["xyz_pm"][:, :, file["elements"] != "H"] / 1000.0
-        one, other = np.triu_indices(atoms.shape[2], 1)
-        rows = np.linalg.norm(atoms[:, :, one] - atoms[:, :, other], axis=-1)
-        yield "alanine", rows[:4].reshape(-1, len(one)), rows[30:].reshape(-1, len(one))
+    if molecule := stored_data("alanine_dipeptide"):
+        runs = distances(molecule["xyz_pm"][:, :, molecule["elements"] != "H"] / 1000.0)
+        yield "alanine", np.concatenate(runs[:4]), np.concatenate(runs[30:])
 
 
 def held_out(rows: Any) -> float:
@@ -131,8 +125,7 @@ def rate(above: Any) -> str:
     """Return the share of components above chance with its standard error."""
     if not above.size:
         return "-"
-    share = above.mean()
-    return f"{share:.3f} ± {np.sqrt(max(share * (1.0 - share), 0.25 / DRAWS) / DRAWS):.3f}"
+    return rate_and_error(above.mean(), DRAWS)
 
 
 def main() -> None:

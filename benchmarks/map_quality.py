@@ -1,15 +1,13 @@
 """Errors of maps compared with MiniSom, for equal rows and steps: digits, MNIST, letters."""
 
-import os
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.datasets import load_digits
 
-from benchmarks._tools import console, show
+from benchmarks._tools import console, show, stored_images
 from eigenstream import SelfOrganizingMap
 from eigenstream.schedules import Power
 
@@ -29,12 +27,8 @@ def images(name: str) -> Any:
     """Return images as rows from 0 to 1; None where there are none."""
     if name == "digits":
         return load_digits(return_X_y=True)[0] / 16.0
-    place = Path(os.environ.get("EIGENSTREAM_DATA", "/nowhere")) / f"{name}.npz"
-    if not place.exists():
-        return None
-    with np.load(place) as held:
-        pixels = held["images"]
-    return pixels.reshape(len(pixels), -1) / float(pixels.max())
+    stored = stored_images(name)
+    return None if stored is None else stored[0]
 
 
 def theirs(rows: Any, steps: int, seed: int, sigma: float, plane: bool) -> tuple[float, float]:
@@ -99,7 +93,6 @@ def main() -> None:
     for name, n, passes, sigmas in SETS:
         data = images(name)
         if data is None:
-            console.print(f"{name}: set EIGENSTREAM_DATA to the folder of {name}.npz")
             continue
         draws = [np.random.default_rng(seed).permutation(data)[:n] for seed in SEEDS]
         table = []

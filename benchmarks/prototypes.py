@@ -1,9 +1,7 @@
 """Prototypes compared with k-means of scikit-learn, river and faiss: one pass, one thread."""
 
-import os
 import tracemalloc
 from importlib.util import find_spec
-from pathlib import Path
 from time import process_time
 from typing import Any
 
@@ -12,7 +10,7 @@ from sklearn.base import clone
 from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.datasets import load_digits
 
-from benchmarks._tools import console, race, show
+from benchmarks._tools import console, race, show, stored_images
 from eigenstream import CompetitiveLearning
 from eigenstream.prototypes._steps import WINNER, learn
 
@@ -180,12 +178,9 @@ def shares(name: str, rows: Any, n_prototypes: int) -> list[str]:
 
 def quality() -> None:
     sets = [("digits", load_digits().data, 10), ("digits", load_digits().data, 50)]
-    place = os.environ.get("EIGENSTREAM_DATA")
     for name, count in (("mnist", 10), ("mnist", 100), ("letters", 26), ("letters", 100)):
-        if place and (Path(place) / f"{name}.npz").exists():
-            with np.load(Path(place) / f"{name}.npz") as held:
-                pixels = held["images"]
-            sets.append((name, pixels.reshape(len(pixels), -1).astype(np.float32), count))
+        if stored := stored_images(name):
+            sets.append((name, stored[0].astype(np.float32), count))
     show(
         "Inertia after one pass, divided by that of KMeans(n_init=1), three seeds",
         ["", "prototypes", "init='k-means'", "'k-means++'"],
@@ -195,13 +190,10 @@ def quality() -> None:
 
 def merging() -> None:
     """Measure the inertia of parts learned apart and merged, over that of one pass."""
-    place = Path(os.environ.get("EIGENSTREAM_DATA", "")) / "mnist.npz"
-    if not place.is_file():
-        console.print("merging is measured on MNIST: EIGENSTREAM_DATA has none.")
+    stored = stored_images("mnist")
+    if stored is None:
         return
-    with np.load(place) as held:
-        pixels = held["images"]
-    rows = pixels.reshape(len(pixels), -1).astype(np.float32)
+    rows = stored[0].astype(np.float32)
     table = []
     for count, parts in ((10, 2), (10, 4), (10, 8), (100, 2), (100, 4)):
         found = []

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.ndimage import gaussian_filter
 from scipy.signal import lfilter
 
-from benchmarks._tools import show, stored_data
+from benchmarks._tools import distances, show, stored_data
 from benchmarks.sure import pair
 from eigenstream import DynamicSubspace, SlowSubspace
 from eigenstream.subspace import autocorrelations
@@ -88,9 +88,7 @@ def windows() -> Iterator[tuple[str, int, Any, Any]]:
     molecule, airports = stored_data("alanine_dipeptide"), stored_data("nyc_weather")
     if molecule is None or airports is None:
         return
-    atoms = molecule["xyz_pm"].astype(np.float64)
-    first, last = np.triu_indices(atoms.shape[2], 1)
-    runs = [np.linalg.norm(run[:, first] - run[:, last], axis=2) for run in atoms]
+    runs = [distances(run) for run in molecule["xyz_pm"].astype(np.float64)]
     for k in rng.permutation(len(runs))[:DRAWS]:
         yield "alanine, 501 x 231", 5, runs[k], runs[:k] + runs[k + 1 :]
     hours = airports["values"].astype(np.float64)

@@ -16,7 +16,7 @@ from sklearn.decomposition import IncrementalPCA
 
 from benchmarks import _streams as streams
 from benchmarks._streams import Case, best_of
-from benchmarks._tools import console, show
+from benchmarks._tools import console, show, stored_data, stored_images
 from eigenstream import (
     ClassSubspace,
     Dense,
@@ -135,10 +135,10 @@ def regimes(seed: int) -> Any:
 
 def weather(seed: int) -> Any:
     """Return a year of an airport's weather, every hour with the 23 before it."""
-    with streams.data("nyc_weather.npz") as file:
-        hours = file["values"][seed].astype(float)
-    known = np.isfinite(hours)
-    hours = np.where(known, hours, np.nanmean(hours, axis=0))
+    stored = stored_data("nyc_weather")
+    assert stored is not None
+    hours = stored["values"][seed].astype(float)
+    hours = np.where(np.isfinite(hours), hours, np.nanmean(hours, axis=0))
     hours = (hours - hours.mean(axis=0)) / np.maximum(hours.std(axis=0), 1e-9)
     return np.lib.stride_tricks.sliding_window_view(hours, 24, axis=0).reshape(len(hours) - 23, -1)
 
@@ -173,7 +173,7 @@ STREAMS = [
     Case("eight sines, D=200, d=8", sines, 0.98, d=8, alpha=0.5),
     Case("sources in bursts, D=200", bursts, 0.98),
     Case("scale changes hundredfold, D=200", regimes, 0.98),
-    Case("weather, 24 hours a row, d=4", weather, 0.99, d=4, alpha=0.8, file="nyc_weather.npz"),
+    Case("weather, 24 hours a row, d=4", weather, 0.99, d=4, alpha=0.8, file="nyc_weather"),
 ]
 
 
@@ -236,9 +236,10 @@ def of_drift(angle: float, seed: int) -> Problem:
     return Problem(T, float(np.linalg.eigvalsh(T)[-5:].sum()), 5, learned)
 
 
-def images(name: str) -> tuple[Any, Any]:
-    with streams.data(name) as file:
-        return file["images"].reshape(-1, 784) / 255.0, file["labels"]
+def letters() -> tuple[Any, Any]:
+    stored = stored_images("letters")
+    assert stored is not None
+    return stored
 
 
 def positive_sum(T: Any, d: int) -> float:
@@ -248,7 +249,7 @@ def positive_sum(T: Any, d: int) -> float:
 
 def of_labels(eta: float, seed: int) -> Problem:
     """Return all pairs of letters. Only directions with positive eigenvalues count."""
-    X, y = images("letters.npz")
+    X, y = letters()
     operator = matrices(
         ClassSubspace(10, criterion="difference", eta=eta, solver="dense").fit(X, y)
     )
@@ -264,7 +265,7 @@ def of_labels(eta: float, seed: int) -> Problem:
 
 def of_pairs(eta: float, n: int, seed: int) -> Problem:
     """Return n couples of pairs of letters."""
-    X, y = images("letters.npz")
+    X, y = letters()
     pairs, signs = sample_pairs(y, 2 * n, random_state=seed)
     pairs = X[pairs]
     operator = matrices(
@@ -290,11 +291,11 @@ def problems() -> Iterator[tuple[str, str | None, Callable[[int], Problem]]]:
     yield "forgetting 1/2000, turning 1 rad", None, lambda k: of_drift(1.0, k)
     for eta in (0.3, 0.5, 1.0):
         name = f"letters, all pairs, eta={eta:g}"
-        yield name, "letters.npz", lambda k, eta=eta: of_labels(eta, k)  # type: ignore[misc]
+        yield name, "letters", lambda k, eta=eta: of_labels(eta, k)  # type: ignore[misc]
     for eta, of in (("0.3", 0.3), ("3/7", 3 / 7)):
         for n in (5000, 20_000):
             name = f"letters, {n} couples, eta={eta}"
-            yield name, "letters.npz", lambda k, n=n, of=of: of_pairs(of, n, k)  # type: ignore[misc]
+            yield name, "letters", lambda k, n=n, of=of: of_pairs(of, n, k)  # type: ignore[misc]
 
 
 def shares(problem: Problem, ways: list[str]) -> list[float]:
@@ -316,10 +317,9 @@ def shares(problem: Problem, ways: list[str]) -> list[float]:
 
 def main() -> None:
     """Print the shares of every way in every case."""
-    ways, lines, missing = [*WAYS, PEER], [], set()
+    ways, lines = [*WAYS, PEER], []
     for name, file, made in problems():
-        if file and not streams.at_hand(file):
-            missing.add(file)
+        if file and stored_data(file) is None:
             continue
         found = np.array([shares(made(seed), ways) for seed in SEEDS])
         columns = zip(found.mean(axis=0), found.min(axis=0), strict=True)
@@ -327,5 +327,3 @@ def main() -> None:
         console.print(" | ".join([name, *line]), soft_wrap=True)
         lines.append([name, *line])
     show("Share of the batch optimum: mean (worst) of three seeds", ["", *ways], lines)
-    if missing:
-        console.print(f"left out: no {', '.join(sorted(missing))} in EIGENSTREAM_DATA")

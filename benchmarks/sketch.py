@@ -14,7 +14,7 @@ from scipy.linalg import eigvalsh
 from sklearn.decomposition import IncrementalPCA
 
 from benchmarks import _streams as streams
-from benchmarks._tools import console, race, show, stored_data
+from benchmarks._tools import console, race, show, stored_data, stored_images
 from benchmarks.shares import fast_channels, turning_walk, walk
 from eigenstream import ClassSubspace, Sketch, SlowSubspace, StreamPCA
 from eigenstream.subspace import matrices
@@ -139,11 +139,10 @@ def classes() -> None:
         "52 classes, D=600, n=6000": labelled(600, 52, 6000),
         "100 classes, D=800, n=6000": labelled(800, 100, 6000),
     }
-    if (letters := stored_data("letters")) is not None:
-        images = letters["images"].reshape(len(letters["images"]), -1) / 255.0
-        order = np.random.default_rng(0).permutation(len(images))
-        data["letters, 52 classes, D=784"] = images[order], letters["labels"][order]
-        data["letters, sorted by class"] = images, letters["labels"]
+    if letters := stored_images("letters"):
+        order = np.random.default_rng(0).permutation(len(letters[0]))
+        data["letters, 52 classes, D=784"] = letters[0][order], letters[1][order]
+        data["letters, sorted by class"] = letters
     if (faces := stored_data("orl_faces")) is not None:
         small = faces["images"].reshape(-1, 28, 4, 23, 4).mean(axis=(2, 4)).reshape(-1, 644)
         data["faces, 40 classes, D=644, n=400"] = small / 255.0, faces["subject"]

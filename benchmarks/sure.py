@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.signal import lfilter
 
-from benchmarks._tools import console, show
+from benchmarks._tools import console, rate_and_error, show
 from eigenstream import DynamicSubspace, SlowSubspace
 
 #: Draws of each kind, and their seed: no draw of this seed has chosen the rule.
@@ -118,7 +118,7 @@ def cell(rate: float, n: int) -> str:
     """Return a rate with its standard error."""
     if n < 20:
         return "few"
-    return f"{rate:.3f} ± {np.sqrt(max(rate * (1.0 - rate), 0.25 / n) / n):.3f}"
+    return rate_and_error(rate, n)
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ from sklearn import datasets
 from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 
-from benchmarks._tools import console, stored_data
+from benchmarks._tools import console, stored_data, stored_images
 from benchmarks.defaults import Trial
 from eigenstream import SelfOrganizingMap
 from eigenstream.prototypes.grids import Grid
@@ -49,9 +49,8 @@ def data_sets() -> Iterator[tuple[str, Any, Any]]:
         hours = weather["values"][0].astype(float)
         yield "weather", standardised(hours[np.isfinite(hours).all(axis=1)]), None
     for name, n_components in (("letters", 40), ("mnist", 60)):
-        if images := stored_data(name):
-            pixels = images["images"].reshape(len(images["images"]), -1) / 255
-            yield name, PCA(n_components, random_state=0).fit_transform(pixels), images["labels"]
+        if stored := stored_images(name):
+            yield name, PCA(n_components, random_state=0).fit_transform(stored[0]), stored[1]
 
 
 def minisom(sigma: float) -> Callable[[Any, int, int], Any]:

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.signal import lfilter
 from sklearn.decomposition import PCA
 
-from benchmarks._tools import console, stored_data
+from benchmarks._tools import console, distances, stored_data
 from benchmarks.defaults import Trial
 from eigenstream import SlowSubspace
 from eigenstream.evaluation import pair_roc, subspace_angles
@@ -104,9 +104,7 @@ def molecule(lag: int, d: int) -> list[Series]:
     stored = stored_data("alanine_dipeptide")
     if stored is None:
         return []
-    places = stored["xyz_pm"][:, :, stored["elements"] != "H"] / 1000.0
-    one, other = np.triu_indices(places.shape[2], 1)
-    runs = list(np.linalg.norm(places[:, :, one] - places[:, :, other], axis=-1))
+    runs = list(distances(stored["xyz_pm"][:, :, stored["elements"] != "H"] / 1000.0))
     psi = np.dstack([np.cos(stored["psi"]), np.sin(stored["psi"])])
     split = [(runs[k::2], runs[1 - k :: 2], psi[1 - k :: 2].reshape(-1, 2)) for k in (0, 1)]
     return [Series(*parts, lag, d) for parts in split]
