@@ -161,6 +161,15 @@ def without_text(stream: StreamLike) -> StreamLike:
     return readable
 
 
+def with_labels(open_data: Callable[..., StreamLike], labels: str) -> StreamLike:
+    """Return the opened data with labels: those of a column, or of a file of labels."""
+    from eigenstream.streams import labels_of
+
+    if Path(labels).is_file():
+        return open_data().with_labels(labels_of(labels))
+    return open_data(labels=column(labels))
+
+
 @dataclass
 class ReadingOptions:
     """Options for reading data, by the names that open_stream has for them."""

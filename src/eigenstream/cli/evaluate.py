@@ -1,13 +1,21 @@
 """``eigenstream evaluate``: measures of the features of a model on labelled rows."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from eigenstream.cli._options import Data, Json, MissingAsFitted, ModelFile, ReadingOptions, column
+from eigenstream.cli._options import (
+    Data,
+    Json,
+    MissingAsFitted,
+    ModelFile,
+    ReadingOptions,
+    with_labels,
+)
 from eigenstream.cli._output import Watched, show, waiting
 from eigenstream.cli.transform import feature_model
 from eigenstream.core.checks import check_whole
@@ -43,18 +51,13 @@ def evaluate(
     neighbour if one example of each class is known. R*: the least balanced risk of a distance
     threshold. ROC area: the chance that two rows of a class are nearer than two of different ones.
     """
-    from eigenstream.streams import labels_of
-
     if (labels is None) == (pairs is None) or (pairs and false_positive_rate is not None):
         raise ValueError("Pass --labels, or --pairs without --false-positive-rate.")
     check_whole(max_rows, "max_rows")
     estimator = feature_model(model)
-    file = labels if labels is not None and Path(labels).is_file() else None
-    options = {"labels": column(labels)} if labels is not None and file is None else {}
+    open_data = partial(reading.matching, estimator, data, missing)
     # Labels pass through the steps with their rows.
-    stream = reading.matching(estimator, data, missing, **options).prepared(estimator)
-    if file is not None:
-        stream = stream.with_labels(labels_of(file))
+    stream = (open_data() if labels is None else with_labels(open_data, labels)).prepared(estimator)
     if pairs is not None and stream.preprocessing.lost:
         raise ValueError(f"{stream.preprocessing!r} changes the numbers of rows. Use --labels.")
     measure: Any = _measures_of_labels if pairs is None else _measures_of_pairs

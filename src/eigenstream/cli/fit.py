@@ -4,6 +4,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -150,12 +151,7 @@ def fit_classes(
     run: FitOptions,
 ) -> None:
     """Find the features that tell classes apart by distance, from labelled rows."""
-    from eigenstream.streams import labels_of
-
-    if Path(labels).is_file():
-        stream = run.started(data, labels).with_labels(labels_of(labels))
-    else:
-        stream = run.started(data, labels=options.column(labels))
+    stream = options.with_labels(partial(run.started, data, labels), labels)
     weight = _weight(criterion, eta) | {"scale": standardize or "auto"}
     estimator = learning.estimator(es.ClassSubspace, run, **weight)
     fitted(estimator, stream, run)

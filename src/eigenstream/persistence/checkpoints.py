@@ -157,11 +157,7 @@ class Checkpoint:
         self._write(learned(), complete=False)
 
     def after(
-        self,
-        chunk: Chunk,
-        learned: Callable[[], object],
-        pass_number: int = 0,
-        at_end: bool = False,
+        self, chunk: Chunk, learned: Callable[[], object], pass_number: int, at_end: bool
     ) -> None:
         """Write a checkpoint after a chunk, if one is required.
 

@@ -77,11 +77,7 @@ class Keeper(Protocol):
         """Write a checkpoint after work before the first chunk, such as fitting a feature map."""
 
     def after(
-        self,
-        chunk: Chunk,
-        learned: Callable[[], object],
-        pass_number: int = 0,
-        at_end: bool = False,
+        self, chunk: Chunk, learned: Callable[[], object], pass_number: int, at_end: bool
     ) -> None:
         """Note a learned chunk, and write a checkpoint if one is scheduled.
 

@@ -52,8 +52,7 @@ class Standardize(Step):
 
     def learn(self, rows: Chunk) -> None:
         """Add rows of the preparatory pass."""
-        values = dense_rows(rows, self).astype(np.float64, copy=False)
-        values = values if rows.weights is None else values[rows.weights > 0]
+        values = dense_rows(rows.of_positive_weight(), self).astype(np.float64, copy=False)
         if len(values) == 0:
             return
         if self._n == 0:
@@ -355,8 +354,7 @@ class OmitOutliers(Step):
 
     def learn(self, rows: Chunk) -> bool:
         """Add rows of the preparatory pass, and return whether they suffice."""
-        values = dense_rows(rows, self)
-        values = values if rows.weights is None else values[rows.weights > 0]
+        values = dense_rows(rows.of_positive_weight(), self)
         missing = FIRST_ROWS - sum(map(len, self._rows))
         self._rows = (*self._rows, np.array(values[:missing], np.float64))
         return len(values) >= missing
