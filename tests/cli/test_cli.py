@@ -2,6 +2,7 @@
 
 import re
 import signal
+import subprocess
 import sys
 
 import pytest
@@ -36,6 +37,13 @@ def test_version_and_help():
         result = run(*arguments)
         assert result.exit_code == 0
         assert "demo" in result.stdout
+
+
+def test_help_needs_no_library_of_learning():
+    """Importing them takes ten times as long as the rest of the command line."""
+    code = "import sys, eigenstream.cli; print({'sklearn', 'pyarrow', 'numba'} & {*sys.modules})"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.stdout == "set()\n"
 
 
 @pytest.mark.parametrize("words", COMMANDS)

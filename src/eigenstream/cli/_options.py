@@ -13,7 +13,6 @@ import typer
 import eigenstream as es
 from eigenstream.cli._output import check_output, printable
 from eigenstream.core.types import Estimator, Facts, StreamLike
-from eigenstream.rows.door import missing_of
 
 # ---- texts and their values --------------------------------------------------------------------
 
@@ -211,6 +210,8 @@ class ReadingOptions:
         self, estimator: Estimator, data: list[str], missing: str | None, **reading: object
     ) -> StreamLike:
         """Return the stream with the columns and the options that a model stores."""
+        from eigenstream.rows.door import missing_of
+
         learned = vars(estimator)
         fitted = learned.get("provenance_", {})
         names = fitted.get("columns")

@@ -18,9 +18,7 @@ from eigenstream.cli._options import (
 )
 from eigenstream.cli._output import Watched, show, waiting
 from eigenstream.cli.transform import feature_model
-from eigenstream.core.checks import check_whole
 from eigenstream.core.types import Array, Estimator, Facts, Matrix, StreamLike
-from eigenstream.rows.prepared import without_steps
 
 if TYPE_CHECKING:
     from eigenstream.evaluation.base import PairCounts
@@ -51,6 +49,8 @@ def evaluate(
     neighbour if one example of each class is known. R*: the least balanced risk of a distance
     threshold. ROC area: the chance that two rows of a class are nearer than two of different ones.
     """
+    from eigenstream.core.checks import check_whole
+
     if (labels is None) == (pairs is None) or (pairs and false_positive_rate is not None):
         raise ValueError("Pass --labels, or --pairs without --false-positive-rate.")
     check_whole(max_rows, "max_rows")
@@ -145,6 +145,8 @@ def _of_features_and_columns(
     estimator: Estimator, rows: Matrix, measured: Callable[..., Facts]
 ) -> Facts:
     """Return the measures of the features and of the columns."""
+    from eigenstream.rows.prepared import without_steps
+
     features = without_steps(estimator).transform(rows)  # the stream has applied them
     threshold = getattr(estimator, "threshold_", None)
     return {"features": measured(features, threshold), "columns": measured(rows, None)}

@@ -13,7 +13,6 @@ from eigenstream.cli import _options as options
 from eigenstream.cli import _output as output
 from eigenstream.cli._options import Data, Json, Missing, ReadingOptions, TimeStep, Unit
 from eigenstream.core.types import Estimator, Facts, StreamLike
-from eigenstream.rows.prepared import names_of_features
 
 #: Columns that are named for each feature, and features that are printed.
 MOST_COLUMNS, MOST_FEATURES = 3, 10
@@ -139,6 +138,7 @@ def slow_features(estimator: Estimator, dt: float) -> list[Facts]:
     """
     if not hasattr(estimator, "timescales_"):
         return []
+    from eigenstream.rows.prepared import names_of_features
     from eigenstream.subspace.inference.diagnostics import deviations
 
     weights, names = estimator.components_ * deviations(estimator), names_of_features(estimator)

@@ -13,9 +13,6 @@ from eigenstream.cli._options import Data, Json, MissingAsFitted, ModelFile, Rea
 from eigenstream.cli._output import Watched, check_output, say
 from eigenstream.core.files import replacing
 from eigenstream.core.types import Estimator
-from eigenstream.rows.door import missing_of
-from eigenstream.rows.prepared import without_steps
-from eigenstream.rows.rows import chunk_rows
 
 
 def transform(
@@ -36,6 +33,8 @@ def transform(
     leaves out, and those that delays and differences use up. The column of --time comes first,
     except in .npy. Options of reading that are not given are those of the fit.
     """
+    from eigenstream.rows.door import missing_of
+    from eigenstream.rows.prepared import without_steps
     from eigenstream.streams import preprocessing_of
     from eigenstream.streams.outputs import ENDINGS, write_rows
 
@@ -63,6 +62,8 @@ def _features(
     estimator: Estimator, steps: Any, chunks: Iterator[Any], width: int
 ) -> Iterator[tuple[Any, Any]]:
     """Yield the times and features of blocks of rows, NaN for rows that have no features."""
+    from eigenstream.rows.rows import chunk_rows
+
     for chunk in chunks:
         size = len(chunk)
         if steps.steps:  # steps may make rows wider

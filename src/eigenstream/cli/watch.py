@@ -11,7 +11,6 @@ import typer
 import eigenstream as es
 from eigenstream.cli._options import Data, Json, ModelFile, ReadingOptions
 from eigenstream.cli._output import Watched, check_output, print_json, printable
-from eigenstream.monitor.records import time_text
 
 #: The keys of a line of --json.
 KEYS = "rows", "time", "p", "group", "column", "offset", "alarm"
@@ -104,6 +103,8 @@ class BadCells:
 
 def line(record: Any) -> str:
     """Return a record as a line of text."""
+    from eigenstream.monitor.records import time_text
+
     text = f"{record.rows:12,} {time_text(record.time):>22} {record.p:8.2g}"
     if not record.alarm:
         return text

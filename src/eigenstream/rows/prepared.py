@@ -16,8 +16,8 @@ that they call do not apply the steps again.
 """
 
 import warnings
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from functools import partial, wraps
 from inspect import signature
 from typing import Any, TypeVar, cast
@@ -46,6 +46,14 @@ from eigenstream.rows.rows import chunk_rows, with_missing
 Model = TypeVar("Model")
 Learner = TypeVar("Learner")
 Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+@contextmanager
+def without_warnings_of_names() -> Iterator[None]:
+    """Ignore the warning about rows without names, whose columns have been compared."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        yield
 
 
 def without_steps(model: Model) -> Model:
@@ -127,8 +135,7 @@ def learns_rows(method: Method) -> Method:
         if "background" in options:
             options["background"] = prepared(self, options["background"])
         rows = prepared(self, X)
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        with without_warnings_of_names():
             return method(self, rows, *rest, **options)
 
     learn.applies_steps = True  # type: ignore[attr-defined]
@@ -168,8 +175,7 @@ def maps_streams(method: Method) -> Method:
             stream = with_missing(prepared(self, X), door.missing_of(self))
 
             def answers(rows: RowsLike) -> Values:
-                with warnings.catch_warnings():  # the column names have been compared
-                    warnings.filterwarnings("ignore", message="X does not have valid feature names")
+                with without_warnings_of_names():
                     return answer(self, rows, *rest, **options)
 
             results = stream.mapped(answers)

@@ -1,5 +1,6 @@
 """Contrastive principal component analysis."""
 
+from contextlib import nullcontext
 from numbers import Real
 from typing import Any, ClassVar, Self, cast
 
@@ -12,6 +13,7 @@ from eigenstream.core.types import Constraints, Count, LabelsLike, RowsLike, Str
 from eigenstream.rows.door import (
     admitted,
     all_rows,
+    errors_name,
     is_dask,
     is_list_of_sequences,
     is_stream,
@@ -234,11 +236,8 @@ class ContrastSubspace(SubspaceEstimator):
             if rows is not None:
                 if reset and sets:
                     rows = self._background_after(sets[0].stream, rows)
-                try:
+                with nullcontext() if name == "X" else errors_name(name):
                     sets[target] = self._set(rows, name, reset=reset and not sets)
-                except (ValueError, TypeError) as error:
-                    place = f"{name}: " if name != "X" else ""
-                    raise type(error)(f"{place}{error}") from error
         if not sets:
             raise ValueError(
                 "Neither X nor a background was given. Pass X, the background, or both."
