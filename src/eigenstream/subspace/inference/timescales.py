@@ -184,7 +184,7 @@ class LagPath:
         ... )
         (46.1, 50.4, 0.31)
         """
-        place, curves, without = self._followed(lag)
+        place, curves, without = self._curves_at(lag)
         # The lag that selected the features overestimates their autocorrelation.
         others = np.arange(len(self.lags))
         if len(others) > 2:
@@ -240,7 +240,7 @@ class LagPath:
 
     def _compared(self, lag: int) -> ChapmanKolmogorov | None:
         """Return the comparison of a lag with its multiples, or None if it has none."""
-        place, curves, without = self._followed(lag)
+        place, curves, without = self._curves_at(lag)
         later = np.flatnonzero((self.lags > lag) & (self.lags % lag == 0))
         if not len(later):
             return None
@@ -253,7 +253,7 @@ class LagPath:
             lag, self.lags[later], expected, curves[place, later], jackknife_error(spread)
         )
 
-    def _followed(self, lag: int) -> tuple[int, Float64s, Float64s]:
+    def _curves_at(self, lag: int) -> tuple[int, Float64s, Float64s]:
         """Return the place of a lag, and the curves of all features."""
         if self.curves is None or self.curves_without is None:
             raise ValueError("This path has no blocks. Call lag_path(..., blocks=20).")

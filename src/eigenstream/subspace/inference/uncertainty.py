@@ -264,7 +264,7 @@ def for_blocks(*learners: Learner) -> tuple[Learner, ...]:
                 "for error bars."
             )
         if learner.halves is not None:
-            learner.halve(turning=False)  # blocks take turns when they are merged
+            learner.halve(alternating=False)  # merged blocks alternate
     return learners
 
 

@@ -40,7 +40,7 @@ ROUNDING = 1e-9
 EVERY = slice(None)
 
 #: The attributes of ``GapMoments`` that are added when sums are merged.
-ADDED = ("replaced", "together", "edges", "closed", "closed_mean", "closed_steps")
+ADDED = ("replaced", "together", "end_rows", "closed", "closed_mean", "closed_steps")
 
 
 @storable(
@@ -56,7 +56,7 @@ ADDED = ("replaced", "together", "edges", "closed", "closed_mean", "closed_steps
     n_stored="int",
     replaced="number",
     together="f8 c c",
-    edges="f8 d d",
+    end_rows="f8 d d",
     closed="number",
     closed_mean="f8 c",
     closed_steps="f8 d d",
@@ -102,8 +102,8 @@ class GapMoments(Sums):
         #: The weight of the rows with gaps that were replaced by their expected products. For each
         #: pair of columns, the negative weight of the replaced rows that lacked either column.
         self.replaced, self.together = 0.0, np.zeros((width, width))
-        #: The correction of the replaced rows in the difference of the products of both halves.
-        self.edges = np.zeros((n_features, n_features))
+        #: The replaced rows in the difference of the products of earlier and of later rows.
+        self.end_rows = np.zeros((n_features, n_features))
         #: The weight of sequences that no rows will follow, and the sum of their means by weight.
         #: Then the weighted squares of the differences between the means of later and earlier rows.
         self.closed, self.closed_mean = 0.0, np.zeros(width)
@@ -309,7 +309,7 @@ class GapMoments(Sums):
             size = self.n_features
             second = (u.T * w) @ u + extra
             alone = self._alone(model, rows)[1]
-            self.edges += alone - second[:size, :size] + second[size:, size:]
+            self.end_rows += alone - second[:size, :size] + second[size:, size:]
         self.stored = self.stored[n_rows : self.n_stored]
         self.n_stored -= n_rows
         self._close()
@@ -405,8 +405,8 @@ class GapMoments(Sums):
         values = np.where(rows.present, rows.rows, np.nan)
         weights = np.r_[rows.weights, -rows.weights]
         sequences = np.r_[rows.sequences, rows.sequences]
-        halves = np.vstack([values[:, :size], values[:, size:]])
-        single = IncompleteRows(halves, weights, sequences, np.ones(size, bool))
+        both_rows = np.vstack([values[:, :size], values[:, size:]])
+        single = IncompleteRows(both_rows, weights, sequences, np.ones(size, bool))
         u, extra, _ = single.completed(middle)
         weighted = weights[:, None] * u
         n, sums = len(rows.weights), np.zeros((len(model.means), size))
@@ -432,7 +432,7 @@ class GapMoments(Sums):
         sums, alone = self._alone(model, rows)
         sums_of_pairs, second = complete.about(np.hstack([middle, middle]))
         total = max(self.total, np.finfo(np.float64).tiny)
-        edges = (second[:size, :size] - second[size:, size:] + alone + self.edges) / total
+        ends = (second[:size, :size] - second[size:, size:] + alone + self.end_rows) / total
         sums += sums_of_pairs[:, :size] - sums_of_pairs[:, size:]
         weights = self.weights + np.bincount(
             self.row_sequences, self.row_weights, len(self.weights)
@@ -446,7 +446,7 @@ class GapMoments(Sums):
         mean = weights @ middle + (self.closed_mean[:size] + self.closed_mean[size:]) / 2.0
         mean, step = mean / total, step / total
         average = (c00 + c11) / 2.0
-        c00, c11 = average + edges / 2.0, average - edges / 2.0
+        c00, c11 = average + ends / 2.0, average - ends / 2.0
         means = mean + step / 2.0, mean - step / 2.0
         return LaggedCovariances(c00, c11, c01 - c00, *means, self.lag, float(total)), squares
 

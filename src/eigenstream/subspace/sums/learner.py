@@ -106,7 +106,7 @@ class Learner:
     returns a learner of all rows.
     """
 
-    #: The half of the rows that waits for its turn, and the learner of both halves.
+    #: The half of the rows that waits, and the learner of both halves.
     halves: Halves | None = None
     joint: "Learner | None" = None
     #: The span of the terms, if it was read. False if there are more terms than features.
@@ -220,13 +220,13 @@ class Learner:
         self.next_pass._finish()
         self.sums, self.next_pass = self.next_pass.sums, None
 
-    def halve(self, *, turning: bool = True) -> None:
+    def halve(self, *, alternating: bool = True) -> None:
         """Learn two halves of the rows from here, before any row.
 
-        Without ``turning`` all rows are in one half, and merging fills both.
+        Without ``alternating`` all rows are in one half, and merging fills both.
         """
         sums = self.sums.copied()
-        self.halves = Halves(self.terms.copied(), sums, turning=turning)
+        self.halves = Halves(self.terms.copied(), sums, alternating=alternating)
 
     def merge(self, later: "Learner", *, new_sequence: bool = False) -> "Learner":
         """Return a learner of these rows and then the later ones; neither is changed.
@@ -471,8 +471,8 @@ class Learner:
         cuts = halves.cuts(chunk, n_rows, age, by_sequence=by_sequence)
         if cuts[:1] == [0]:
             cuts = cuts[1:]
-            self._turn()
-        block = self.terms.take_in_turn(chunk, cuts, halves.terms)
+            self._change_half()
+        block = self.terms.take_for_halves(chunk, cuts, halves.terms)
         if cuts:
             first, second = block.of_half(0), block.of_half(1)
             self.sums.add(first, self.terms)
@@ -480,10 +480,10 @@ class Learner:
         else:
             self.sums.add(block, self.terms)
         if len(cuts) % 2:
-            self._turn()
+            self._change_half()
         return block
 
-    def _turn(self) -> None:
+    def _change_half(self) -> None:
         """Continue with the other half of the rows."""
         assert self.halves is not None
         self.terms, self.sums = self.halves.change(self.terms, self.sums)
@@ -495,7 +495,7 @@ class Learner:
             return self.terms, self.sums
         terms = halves.terms.copied()
         step = terms.join(self.terms, new_sequence=True)
-        terms.follow(self.terms)
+        terms.continue_from(self.terms)
         sums = halves.sums.copied()
         sums.add(step, terms)
         sums.merge(self.sums)
@@ -518,15 +518,15 @@ class Learner:
         excesses = self.terms.n_rows - own.terms.n_rows, first[0].n_rows - rest[0].n_rows
         # Sums of sequences must not cut the sequence at the border.
         if excesses[0] * excesses[1] > 0 and (new_sequence or not self.sums.by_sequence):
-            self._turn()
+            self._change_half()
         leading = copy(first[0])
-        leading.follow(terms)
+        leading.continue_from(terms)
         crossing = self._absorb_sums(leading, first[1], new_sequence)
-        self._turn()
+        self._change_half()
         if rest[0].n_rows:
             self._absorb_sums(rest[0], rest[1], new_sequence=True)
-            self.terms.follow(own.terms)
+            self.terms.continue_from(own.terms)
         if not other.leads:
-            self._turn()
+            self._change_half()
         own.begin(self.n_rows)
         return crossing

@@ -153,9 +153,9 @@ class TimeTerms(Terms):
         #: The number of rows of the current sequence, and True while it is the first one.
         self.age, self.unbroken = 0, True
 
-    def take_in_turn(self, chunk: Chunk, cuts: list[int], other: "TimeTerms") -> Block:
+    def take_for_halves(self, chunk: Chunk, cuts: list[int], other: "TimeTerms") -> Block:
         """Return the terms of the next rows. At each cut the halves of the rows change."""
-        other.follow(self)
+        other.continue_from(self)
         block = self._take(chunk, cuts, other)
         block.chunk = chunk
         sizes = np.diff([0, *cuts, chunk.n])
@@ -285,7 +285,7 @@ class TimeTerms(Terms):
         copied.center = copy(self.center)
         return copied
 
-    def follow(self, before: "TimeTerms") -> None:
+    def continue_from(self, before: "TimeTerms") -> None:
         """Continue the sequence of other terms."""
         self.head, self.tail = before.head, before.tail
         self.age, self.unbroken = before.age, before.unbroken
@@ -358,9 +358,9 @@ FIRST_TERMS = 32
 LONGEST = 1024
 
 
-@storable(terms="TimeTerms", sums="any", begun="int", turn="int | None", leads="bool")
+@storable(terms="TimeTerms", sums="any", begun="int", end="int | None", leads="bool")
 class Halves:
-    """The half of the rows that waits for its turn, and the row at which it is next.
+    """The half of the rows that waits, and the row at which it continues.
 
     Features of one half of a time series can be tested on the other one. Both halves have their own
     terms and sums, and the sums of all rows are the merge of both.
@@ -371,12 +371,12 @@ class Halves:
     in a block ends in it, unless it is longer than the block.
     """
 
-    def __init__(self, terms: TimeTerms, sums: Any, *, turning: bool = True) -> None:
+    def __init__(self, terms: TimeTerms, sums: Any, *, alternating: bool = True) -> None:
         #: The terms and the sums of the half that waits.
         self.terms, self.sums = terms, sums
         #: The rows at which the present block begins and ends; None if it never ends.
         self.begun = 0
-        self.turn: int | None = terms.lag + max(FIRST_TERMS, terms.lag) if turning else None
+        self.end: int | None = terms.lag + max(FIRST_TERMS, terms.lag) if alternating else None
         #: True if the half that waits has the first rows.
         self.leads = False
 
@@ -388,33 +388,33 @@ class Halves:
         """
         places: list[int] = []
         starts, in_pairs, lag = chunk.starts, chunk.pairs is not None, self.terms.lag
-        while self.turn is not None and self.turn < n_rows + chunk.n:
-            place = max(self.turn - n_rows, 0)
+        while self.end is not None and self.end < n_rows + chunk.n:
+            place = max(self.end - n_rows, 0)
             first, end = -age, chunk.n
             if len(starts):
                 first = int(starts[starts <= place].max(initial=first))
                 end = int(starts[starts > place].min(initial=end))
             if not in_pairs and first != place:
-                longest = self.turn - self.begun if first + n_rows > self.begun else 0
+                longest = self.end - self.begun if first + n_rows > self.begun else 0
                 place = end if by_sequence else min(end, max(place, first + longest))
                 if place == chunk.n:
                     break
             places.append(place)
             self.begun = n_rows + place
             length = max((self.begun - lag) // 2, FIRST_TERMS // 2, lag)
-            self.turn = self.begun + (length if lag else min(length, LONGEST))
+            self.end = self.begun + (length if lag else min(length, LONGEST))
         return places
 
     def begin(self, n_rows: int) -> None:
         """Begin a block after ``n_rows`` rows."""
         self.begun, lag = n_rows, self.terms.lag
-        if self.turn is not None:
+        if self.end is not None:
             length = max((n_rows - lag) // 2, FIRST_TERMS // 2, lag)
-            self.turn = n_rows + (length if lag else min(length, LONGEST))
+            self.end = n_rows + (length if lag else min(length, LONGEST))
 
     def change(self, terms: TimeTerms, sums: Any) -> tuple[TimeTerms, Any]:
         """Store another half, and return this one, which continues the sequence."""
-        self.terms.follow(terms)
+        self.terms.continue_from(terms)
         present = self.terms, self.sums
         self.terms, self.sums = terms, sums
         self.leads = not self.leads

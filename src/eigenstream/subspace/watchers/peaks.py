@@ -133,12 +133,12 @@ class Peaks(Watcher):
             if large.any() and (_highest(block, groups, large) >= least).any():
                 self._search(block, groups, added, after)
         if self.peaks:
-            self.follow(block, block.parts.get(VELOCITY, []), block.first)
+            self.note_steps(block, block.parts.get(VELOCITY, []), block.first)
 
     def merged(self, later: "Peaks", crossing: Block, learner: Learner) -> "Peaks":
         """Return the rows of both."""
         merged, n_rows = copy(self), crossing.first
-        merged.follow(crossing, crossing.parts.get(VELOCITY, []), n_rows)
+        merged.note_steps(crossing, crossing.parts.get(VELOCITY, []), n_rows)
         merged.steps = merged.steps + [
             replace(step, now=step.now + n_rows, past=step.past + n_rows) for step in later.steps
         ]
@@ -191,7 +191,7 @@ class Peaks(Watcher):
                 self.peaks.append(Peak(int(numbers[i]), *of_row))
         self._keep(self.peaks)
 
-    def follow(self, block: Block, edges: list[Edges], n_rows: int) -> None:
+    def note_steps(self, block: Block, edges: list[Edges], n_rows: int) -> None:
         """Note the velocities of the noted rows in a block that follows ``n_rows`` rows."""
         rows = np.array([peak.row for peak in self.peaks], np.intp)
         for group in edges if len(rows) else ():
