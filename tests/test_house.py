@@ -13,7 +13,7 @@ BOUNDS = {
     "getattr and hasattr": 3.4,
     "private names of other objects": 4.3,
     "percent of annotations that are Any": 13.8,
-    "modules": 194,
+    "modules": 193,
     "lines of the longest module": 600,
     "floors": 11,
 }
