@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-#: Names that do not say what their value is.
+#: Names that hide what their value is.
 BANNED = {
     *("ahead", "away", "both", "due", "found", "further", "given", "goes_on", "heavy", "held"),
     *("home", "how", "known", "made", "mine", "more", "one", "settled", "some", "told", "whole"),
