@@ -1,7 +1,9 @@
 """Requests that the solver has no ability for raise, as the table of abilities states."""
 
 import itertools
+import re
 
+import numpy as np
 import pytest
 
 from eigenstream import ClassSubspace, ContrastSubspace, SlowSubspace, StreamPCA
@@ -55,3 +57,13 @@ def test_calls_need_methods(method, able):
         else:
             with pytest.raises(ValueError, match="this call is not supported"):
                 chosen_solver(model, 5, None, Need("this call", method))
+
+
+@pytest.mark.parametrize("solver", set(SOLVERS) - {"dense"})
+def test_the_advice_for_error_bars_can_be_followed(solver):
+    """Blocks are merged, and solved again: each suggested solver does both."""
+    X = np.random.default_rng(0).standard_normal((200, 3)).cumsum(0)
+    with pytest.raises(ValueError, match=f"blocks= is not supported by solver='{solver}'") as error:
+        StreamPCA(1, solver=solver).fit(X, blocks=10)
+    for name in re.findall(r"(\w+)\(\)", str(error.value)):
+        assert StreamPCA(1, solver=name.lower()).fit(X, blocks=10).result_.uncertainty

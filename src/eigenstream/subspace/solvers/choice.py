@@ -114,11 +114,12 @@ def chosen_solver(
     solver = SOLVERS[solver]() if isinstance(solver, str) else solver
     solver._validate_params()
     for need in lacking(solver, needs):
+        needed = {other.ability for other in needs}
         passes = "passes=2" if need.ability in (RATIOS, ALPHA) else ""
         able = [
             f"{kind.__name__}({passes if kind is Sketch else ''})"
             for kind in SOLVERS.values()
-            if need.ability in kind.abilities
+            if needed <= kind.abilities
         ]
         raise ValueError(
             f"{need.words} is not supported by solver={solver.name!r}. "
