@@ -156,7 +156,7 @@ def _strength(gram, responses, signs):
 def _take_steps(step, W, U, Y, gram, limit, signs, rates, adapt):
     """Take the steps of a block in order. Return how many were sound."""
     d, (steps, r) = len(W), signs.shape
-    G, responses, eta = zeros(r, r), zeros(r, r), zeros(1, d)[0]
+    G, responses, eta = zeros(r, r), zeros(r, r), zeros(r, d)[0]
     for t in range(steps):
         penalty, at, sound = 0.0, r * t, True
         for i in range(at, at + r):
@@ -245,7 +245,7 @@ def _advance(step, size, z, frame, watched, mean, adapt, rows, terms, out):
     for i in range(w):
         for j in range(len(mean)):
             z[i, j] = watched[i, j]
-    strain, changed = STRAIN, zeros(1, len(adapt))[0]
+    strain, changed = STRAIN, zeros(r, len(adapt))[0]
     for start in range(0, total, size):
         stop = start + size if start + size < total else total
         renew = strain >= STRAIN
