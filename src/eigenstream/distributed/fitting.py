@@ -13,7 +13,7 @@ import dask
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from eigenstream.core.types import LabelsLike, Matrix, Parameters, RowsLike, WeightsLike
+from eigenstream.core.types import LabelsLike, Parameters, RowsLike, WeightsLike
 from eigenstream.distributed import parts
 from eigenstream.distributed.parts import Cluster, Piece, merged_in_order
 from eigenstream.prototypes.base import PrototypeEstimator
@@ -214,10 +214,6 @@ class SpreadRows(Rows):
     def first(self, most: int) -> Iterator[Chunk]:
         """Bring no rows to this process."""
         return iter(())
-
-    def first_row(self) -> Matrix:
-        """Return one row."""
-        return np.zeros((1, self.width))
 
     def fit_map(self, feature_map: Any) -> None:
         """Check that a feature map is fitted."""

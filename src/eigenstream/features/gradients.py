@@ -122,7 +122,7 @@ class GradientOrientation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Doc
         rows, columns = self._grid()
         self._validate_params()
         fit = fit_of(self, X)
-        self.shape_ = self._shape_of(fit.rows.first_row().shape[1])
+        self.shape_ = self._shape_of(fit.rows.width)
         self._n_features_out = rows * columns * self.orientations
         fit.end()
         return self

@@ -7,6 +7,7 @@ from itertools import chain
 from os import PathLike
 from typing import Any, Protocol, TypeVar, cast
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
 from eigenstream.core.types import Estimator, LabelsLike, Matrix, RowsLike, StreamLike, WeightsLike
@@ -187,7 +188,8 @@ class Fit:
         if self.map is None:
             return rows.width, n_rows
         if self.map.ready and rows.rereadable:
-            return int(self.map.transformer.transform(rows.first_row()).shape[1]), n_rows
+            mapped = self.map.transformer.transform(np.ones((1, rows.width)))
+            return int(mapped.shape[1]), n_rows
         passing = self.learning()
         first = next(passing)
         self._begun = chain([first], passing)

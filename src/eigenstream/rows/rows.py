@@ -106,10 +106,6 @@ class Rows(ABC):
         """Start a pass that may end after this number of rows."""
         return self.chunks()
 
-    def first_row(self) -> Matrix:
-        """Return one row."""
-        return next(self.chunks()).rows[:1]
-
     def fit_map(self, feature_map: MapOfRows) -> None:
         """Fit a feature map to all rows, in a separate pass if there may be one."""
         if self.rereadable:
