@@ -42,3 +42,9 @@ def test_iterations_that_miss_an_eigenvalue_count_as_failed(monkeypatch):
     )
     assert linalg.by_lanczos(lambda v: matrix @ v, SIZE, 2, 1.0) is None
     assert not found
+
+
+def test_iterations_converge_if_all_other_eigenvalues_are_near_zero():
+    values = np.r_[6.0, 5.0, 4.0, 3.0, 2.0, 1.0, -np.geomspace(1e-14, 1e-2, 1000)]
+    pairs = linalg.by_lanczos(lambda v: values * v, len(values), 6, 1.0)
+    np.testing.assert_allclose(pairs.values, values[:6], rtol=1e-12)

@@ -368,15 +368,17 @@ def canonical(values: Float64s, vectors: Float64s) -> Eigenpairs:
     )
 
 
-def largest(matrix: Float64s, n_components: int) -> Eigenpairs:
+def largest(matrix: Float64s, n_components: int, *, lanczos: bool = True) -> Eigenpairs:
     """Return the eigenpairs of the largest algebraic eigenvalues of a symmetric matrix.
+
+    Few eigenpairs of a large matrix are computed by Lanczos iterations, if these converge.
 
     >>> largest(np.diag([1.0, -5.0, 3.0]), 2).values
     array([3., 1.])
     """
     size = len(matrix)
     unit = power_of_two(float(np.abs(matrix).max(initial=0.0)))
-    if size >= LANCZOS_SIZE and n_components <= LANCZOS_SHARE * size:
+    if lanczos and size >= LANCZOS_SIZE and n_components <= LANCZOS_SHARE * size:
         pairs = by_lanczos(lambda columns: matrix @ columns, size, n_components, unit)
         if pairs is not None:
             return pairs
@@ -406,13 +408,17 @@ def by_lanczos(
         values, vectors = iterated(
             lambda v: product(v) / unit, n_components, ncv=n_components + BESIDE
         )
-        # Iterations from one vector may miss multiple eigenvalues: look for more of them.
+        # Iterations from one vector may miss multiple eigenvalues: look for more of them. The shift
+        # makes the error relative to the eigenvalues found, as many of the rest may be near 0.
+        shift = max(values.min(), 0.0)
         rest = iterated(
-            lambda v: product(v) / unit - vectors @ (values * (vectors.T @ v)), 1, tol=ROUGH
+            lambda v: product(v) / unit - vectors @ (values * (vectors.T @ v)) + shift * v,
+            1,
+            tol=ROUGH,
         )[0]
     except (ArpackNoConvergence, ArpackError):
         return None
-    if rest[0] > values.min() + SAME * np.abs(values).max():
+    if rest[0] - shift > values.min() + SAME * np.abs(values).max():
         return None
     return canonical(values * unit, vectors)
 

@@ -266,13 +266,15 @@ class VectorOperator(MatrixOperator):
 
     def largest(self, weights: Weights, n_components: int) -> Eigenpairs:
         """Return the largest eigenpairs of T, by products for few components."""
-        pairs = None
-        if self.basis is None and n_components <= LANCZOS_SHARE * self.size:
-            unit = power_of_two(self._norm(weights))
-            pairs = by_lanczos(
-                lambda columns: self.product(columns, weights), self.size, n_components, unit
-            )
-        return super().largest(weights, n_components) if pairs is None else pairs
+        if self.basis is not None or n_components > LANCZOS_SHARE * self.size:
+            return super().largest(weights, n_components)
+        unit = power_of_two(self._norm(weights))
+        pairs = by_lanczos(
+            lambda columns: self.product(columns, weights), self.size, n_components, unit
+        )
+        if pairs is None:  # the iterations would not converge with the matrix either
+            return largest(self.matrix(weights), n_components, lanczos=False)
+        return pairs
 
     def cut(self, weights: Weights) -> float:
         """Return the size below which eigenvalues of T may be rounding errors."""
