@@ -175,7 +175,8 @@ def test_auto_is_dense_for_few_rows_of_any_width(monkeypatch):
     for model in (StreamPCA(2), SlowSubspace(2, criterion="ratio"), ClassSubspace(2), *scaled):
         assert fit(model, rows).solver_ == "dense"
     assert fit(StreamPCA(2), np.tile(rows, (5, 1))).solver_ == "krylov"
-    for model in (DynamicSubspace(2), SlowSubspace(2, center="sequences")):
+    sequences, labels = SlowSubspace(2, center="sequences"), ClassSubspace(2, scale=True)
+    for model in (DynamicSubspace(2), sequences, labels):
         with pytest.raises(ValueError, match="do not fit in memory"):
             fit(model, rows)
 

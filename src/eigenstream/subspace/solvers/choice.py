@@ -95,8 +95,9 @@ def chosen_solver(
         )
     solver = estimator.solver
     if isinstance(solver, str) and solver == "auto":
-        if any(need.ability == PAIRWISE for need in needs):
-            n_rows = None  # These store all matrices, also of few rows.
+        of_classes = hasattr(estimator, "mixing") and estimator.scale in (True, "within")
+        if of_classes or any(need.ability == PAIRWISE for need in needs):
+            n_rows = None  # These form all matrices, also of few rows.
         kinds = list(SOLVERS.values())
         if sparse and n_features > SPARSE_COLUMNS and n_rows is not None:
             kinds = [*kinds[1:], Dense]
