@@ -14,7 +14,7 @@ import eigenstream
 from commands import answer, run
 from eigenstream import SlowSubspace, StreamPCA
 from eigenstream.cli import _output
-from eigenstream.cli._output import Watched, progress_bar, waiting
+from eigenstream.cli._output import Watched, waiting
 from eigenstream.processes import Autoregressive
 from eigenstream.streams import open_stream
 
@@ -249,16 +249,19 @@ def test_the_page_of_the_documentation_runs(files):
 def test_progress_shows_rows_and_rate_of_long_passes(quiet, files, monkeypatch):
     monkeypatch.setattr(_output, "QUIET_SECONDS", quiet)
     shown = io.StringIO()
-    bar = progress_bar(_output.ROWS, Console(file=shown, force_terminal=True, width=100))
-    with Watched(open_stream("all.npy", chunk_rows=100), progress=bar) as watched:
+    terminal = Console(file=shown, force_terminal=True, width=100)
+    monkeypatch.setattr(_output, "terminal", lambda: terminal)
+    with Watched(open_stream("all.npy", chunk_rows=100)) as watched:
         assert sum(len(chunk) for chunk in watched.chunks()) == watched.rows == 600
     assert (" rows" in shown.getvalue()) == (quiet == 0)
     assert ("rows/s" in shown.getvalue()) == (quiet == 0)
 
 
-def test_waiting_is_shown_on_a_terminal_and_leaves_no_trace():
+def test_waiting_is_shown_on_a_terminal_and_leaves_no_trace(monkeypatch):
     shown = io.StringIO()
-    with waiting("merging", Console(file=shown, force_terminal=True, width=60)):
+    terminal = Console(file=shown, force_terminal=True, width=60)
+    monkeypatch.setattr(_output, "terminal", lambda: terminal)
+    with waiting("merging"):
         end = time.monotonic() + 60
         while "merging" not in shown.getvalue() and time.monotonic() < end:
             time.sleep(0.01)

@@ -158,15 +158,15 @@ def terminal() -> Console:
     return Console(stderr=True, quiet=not sys.stderr.isatty())
 
 
-def waiting(what: str, console: Console | None = None) -> Any:
+def waiting(what: str) -> Any:
     """Show on a terminal what is being done."""
-    return (console or terminal()).status(what)
+    return terminal().status(what)
 
 
-def progress_bar(text: str = "{task.description}", console: Console | None = None) -> Progress:
+def progress_bar(text: str = "{task.description}") -> Progress:
     """Return a progress bar on standard error, with a text in front."""
     columns = TextColumn(text), BarColumn(24), TimeRemainingColumn(elapsed_when_finished=True)
-    return Progress(*columns, console=console or terminal(), transient=True)
+    return Progress(*columns, console=terminal(), transient=True)
 
 
 class Times:
@@ -219,9 +219,8 @@ class Watched(RowStream):
     #: The times of the rows of the last complete pass.
     times: Times
 
-    def __init__(self, stream: Any, progress: Progress | None = None) -> None:
-        self._stream = stream
-        self._progress = progress or progress_bar(ROWS)
+    def __init__(self, stream: Any) -> None:
+        self._stream, self._progress = stream, progress_bar(ROWS)
         self._task = self._progress.add_task("")
         self.times = Times()
         self._begin(0)
