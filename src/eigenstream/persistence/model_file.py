@@ -27,7 +27,7 @@ from eigenstream.rows.guard import snapshot
 __all__ = ["ModelError", "describe", "load", "read", "read_header", "save", "write"]
 
 #: The format of the files.
-VERSION = 4
+VERSION = 5
 
 #: Half of the header size that safetensors reads, because quotes are escaped inside its header.
 MOST_HEADER = 50_000_000
