@@ -408,8 +408,8 @@ def by_lanczos(
         values, vectors = iterated(
             lambda v: product(v) / unit, n_components, ncv=n_components + BESIDE
         )
-        # Iterations from one vector may miss multiple eigenvalues: look for more of them. The shift
-        # makes the error relative to the eigenvalues found, as many of the rest may be near 0.
+        # Iterations from one vector may miss multiple eigenvalues: look for more of them. Without
+        # the shift, a dense set of eigenvalues near 0 would not converge.
         shift = max(values.min(), 0.0)
         rest = iterated(
             lambda v: product(v) / unit - vectors @ (values * (vectors.T @ v)) + shift * v,

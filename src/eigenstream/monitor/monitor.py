@@ -233,7 +233,10 @@ class Monitor(Guarded):
     def _check_enough(
         self, n_left: int, n_windows: int, lengths: list[int], geometry: Geometry
     ) -> None:
-        """Raise if too few windows are left of all windows of sequences of these lengths."""
+        """Raise if a reference of sequences of these lengths has too few windows without outliers.
+
+        ``n_left`` is the number of its ``n_windows`` that are no outliers.
+        """
         least_of_any_rate = geometry.inside.shape[1] + 3
         least = max(least_windows(self.rate), least_of_any_rate)
         if n_left >= least:
