@@ -375,12 +375,14 @@ class SelfOrganizingMap(MapReading):
                 f"X has {spread.n_rows} rows, fewer than the {units.grid.n_units} units of the "
                 "map. Use a smaller shape."
             )
-        rows = fit.rows
-        if fit.array is not None and self.shuffle:
-            fit.rows = ShuffledRows(fit.array, fit.source, units.seed)
+        rows, array = fit.rows, fit.array if self.shuffle else None
+        if array is not None:
+            fit.rows = ShuffledRows(array, fit.source, units.seed)
         self._place_among(fit, units.n_first)
         if fit.at_end:  # sums do not depend on the order
             fit.rows = rows
+        elif array is not None:  # the first pass has the order of the placement
+            fit.rows = ShuffledRows(array, fit.source, units.seed)
         if self.n_steps is None:  # the last pass of a batch map has the last radius
             last = max(self.max_iter - 1, 1)
             units.horizon = last if fit.at_end else self.max_iter * spread.n_rows
