@@ -59,7 +59,7 @@ def test_calls_need_methods(method, able):
                 chosen_solver(model, 5, None, Need("this call", method))
 
 
-@pytest.mark.parametrize("solver", set(SOLVERS) - {"dense"})
+@pytest.mark.parametrize("solver", sorted(set(SOLVERS) - {"dense"}))
 def test_the_advice_for_error_bars_can_be_followed(solver):
     """Blocks are merged, and solved again: each suggested solver does both."""
     X = np.random.default_rng(0).standard_normal((200, 3)).cumsum(0)
