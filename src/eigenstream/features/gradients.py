@@ -122,7 +122,8 @@ class GradientOrientation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Doc
         rows, columns = self._grid()
         self._validate_params()
         fit = fit_of(self, X)
-        self.shape_ = self._shape_of(fit.rows.width)
+        # The steps of a stream learn from its first chunk.
+        self.shape_ = self._shape_of(next(fit.rows.chunks()).rows.shape[1])
         self._n_features_out = rows * columns * self.orientations
         fit.end()
         return self
