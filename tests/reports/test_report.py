@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_wine
+from sklearn.decomposition import PCA
 
 import oracles
 from eigenstream import (
@@ -308,6 +309,8 @@ def test_errors_leave_no_file(tmp_path):
         report(pca, tmp_path / "page.pdf")
     with pytest.raises(TypeError, match="no components, prototypes or weights"):
         report(RBFNetwork(3).fit(ROWS), tmp_path / "page.html")
+    with pytest.raises(TypeError, match="PCA is not an estimator of eigenstream"):
+        report(PCA(2).fit(ROWS), tmp_path / "page.html")
     assert list(tmp_path.iterdir()) == []
 
 

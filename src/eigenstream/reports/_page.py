@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenstream import __version__, plotting
 from eigenstream.core.checks import check_number, usual_step
+from eigenstream.core.documented import Documented
 from eigenstream.core.files import replacing
 from eigenstream.core.linalg import Float64s
 from eigenstream.core.types import SECONDS, Array, Estimator, LabelsLike, RowsLike, StreamLike
@@ -127,6 +128,9 @@ def report(
     path = Path(path)
     if path.suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"{path} does not end in .html. A report is an HTML page.")
+    if not isinstance(estimator, Documented):
+        name = type(estimator).__name__
+        raise TypeError(f"{name} is not an estimator of eigenstream. Pass one, like StreamPCA.")
     check_is_fitted(estimator)
     if y is not None and X is None:
         raise ValueError("y labels the rows X, which are missing. Pass X, too.")

@@ -65,7 +65,7 @@ def needs_of(estimator: BaseEstimator) -> list[Need]:
     if params.get("rank") is not None:
         needs.append(Need(f"rank={params['rank']!r}", MATRIX))
     if params.get("reversible") == "koopman" and params["criterion"] == "ratio":
-        needs.append(Need(KOOPMAN, MATRIX))
+        needs.append(Need(KOOPMAN, PAIRWISE))
     return needs
 
 
