@@ -194,9 +194,9 @@ class ReadingOptions:
     def opened(self, data: list[str], **reading: object) -> StreamLike:
         """Return the stream of names of data, or of the tables of an open stream."""
         from eigenstream.streams import open_stream
-        from eigenstream.streams.tables import use_own_signals
+        from eigenstream.streams.tables import turn_off_signal_handlers
 
-        use_own_signals()
+        turn_off_signal_handlers()
         options = {field.name: vars(self)[field.name] for field in fields(ReadingOptions)} | reading
         # Only some formats know some of these, so that they are passed only if they are given.
         options = {name: value for name, value in options.items() if value is not None}

@@ -28,7 +28,7 @@ TABLES = pyarrow.Table | pyarrow.RecordBatch | dataset.Dataset
 FILES = dataset.FileSystemDataset
 
 
-def use_own_signals() -> None:
+def turn_off_signal_handlers() -> None:
     """Turn off the signal handlers of Arrow, which lose some signals at the end of a block."""
     pyarrow.enable_signal_handlers(False)
 
