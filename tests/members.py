@@ -490,8 +490,6 @@ MADE_BY_USERS = {
     theory.Geometric: [lambda: theory.Geometric(1, 2)],
     theory.Algebraic: [lambda: theory.Algebraic(1, -1)],
     theory.Table: [lambda: theory.Table([2.0, 3.0])],
-    theory.Sum: [lambda: theory.Sum(())],
-    theory.Extent: [lambda: theory.Extent(0.0), lambda: theory.Extent(1.0, 1.0, product=2.0)],
     theory.MarkovMixing: [lambda: theory.markov_mixing([[0.5, 0.1], [0.5, 0.5]])],
     theory.Annealing: [lambda: theory.Annealing(schedules.Auto(), 10)],
     theory.CompetitiveDynamics: [

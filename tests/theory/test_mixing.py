@@ -21,7 +21,6 @@ PROFILES = [
     Algebraic(2, 0.5),
     Table([0.9, 0.5, 0.0]),
     Table([0.5, 0.25], lags=[3, 7]),
-    Geometric(0.5, 0.9) + Algebraic(0.5, 2),
     markov_mixing(CHAIN),
     estimate_mixing(np.random.default_rng(0).normal(size=2000), lags=[1, 2, 5]),
 ]

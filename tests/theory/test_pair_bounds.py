@@ -3,7 +3,7 @@ from math import log, sqrt
 import numpy as np
 import pytest
 
-from eigenstream.theory import balanced_pair_bound, operator_bound, pair_bound, pair_samples
+from eigenstream.theory import balanced_pair_bound, operator_bound, pair_bound
 from eigenstream.theory.pair_bounds import margin_risks
 
 
@@ -36,10 +36,3 @@ def test_theorem_1_is_theorem_3_is_theorem_2():
     ):
         assert result.gap == pytest.approx(expected, rel=1e-14)
         assert result.value == pytest.approx(0.1 + expected, rel=1e-14)
-
-
-@pytest.mark.parametrize("precision", [0.01, 0.1, 0.5, 3.0, 100.0])
-def test_pair_questions_turned_round_agree(precision):
-    result = pair_samples(precision, 10, 0.1, 0.05)
-    assert result.gap <= precision * (1 + 1e-12)
-    assert result.m == 1 or pair_bound(result.m - 1, 10, 0.1, 0.05).gap > precision

@@ -5,7 +5,6 @@ import pytest
 
 from eigenstream.theory import (
     Algebraic,
-    Extent,
     FiniteMemory,
     Geometric,
     Independent,
@@ -13,7 +12,6 @@ from eigenstream.theory import (
     markov_mixing,
     mean_bound,
     metric_rule_error,
-    process_bound,
     slow_bound,
     slow_samples,
 )
@@ -26,7 +24,7 @@ PROFILES = [
     Algebraic(0.5, 2.5),
     Table([0.001, 0.0005, 0.0001, 0.0]),
     Table([0.3, 0.0001, 0.0], lags=[2, 15, 90]),
-    Geometric(0.1, 0.7) + FiniteMemory(3),
+    FiniteMemory(3),
     markov_mixing([[0.9, 0.1], [0.3, 0.7]]),
 ]
 
@@ -84,7 +82,7 @@ def test_theorem_2_takes_beta_one_step_earlier():
     assert (result.leak, result.blocks) == (0.0, 500)
     with pytest.raises(ValueError, match=r"l\*beta\(a-1\) < delta/2: 555 is not below 0.025"):
         slow_bound(10_000, 1, 0.05, FiniteMemory(9), a=9)
-    assert process_bound(10_000, Extent(1), 0.05, FiniteMemory(9), a=9).leak == 0.0
+    assert mean_bound(10_000, 1, 0.05, FiniteMemory(9), a=9).leak == 0.0
 
 
 def test_the_leak_must_stay_strictly_below_half_of_delta():
@@ -97,18 +95,17 @@ def test_the_leak_must_stay_strictly_below_half_of_delta():
 
 def test_statements_agree_with_each_other():
     mixing = Geometric(1, 0.9)
-    # Theorem 2 is Theorem 4 for terms of norm 1 and projectors, about the mean (Corollary 2).
-    slow = slow_bound(50_000, 7, 0.1, mixing, lag=0)
-    general = process_bound(50_000, Extent(1, sqrt(7), 1), 0.1, mixing)
-    assert slow.value == pytest.approx(2 * general.value, rel=1e-14)
-    assert (slow.largest, general.largest) == (1.0, 1.0)
-    # Corollary 1 is Theorem 4 for the unit ball.
+    # Theorem 2 for one dimension is Corollary 1 for terms of norm 1, about the mean (Corollary 2).
+    slow = slow_bound(50_000, 1, 0.1, mixing, lag=0)
+    ball = mean_bound(50_000, 1, 0.1, mixing)
+    assert slow.value == pytest.approx(2 * ball.value, rel=1e-14)
+    assert (slow.largest, ball.largest) == (1.0, 1.0)
     ball = mean_bound(50_000, 0.5, 0.1, mixing)
-    assert ball.value == process_bound(50_000, Extent(0.5), 0.1, mixing).value
     assert ball.value == pytest.approx(
         1 / sqrt(ball.blocks) * (1 + sqrt(log(1 / (0.05 - ball.leak)) / 2)), rel=1e-14
     )
     # The tight form is below the printed one, and above half of it.
+    slow = slow_bound(50_000, 7, 0.1, mixing, lag=0)
     tight = slow_bound(50_000, 7, 0.1, mixing, lag=0, tight=True)
     assert slow.value / 2 < tight.value < slow.value
 
@@ -139,11 +136,6 @@ def test_a_known_alpha_shrinks_the_terms():
         (lambda: slow_bound(1000, 1, 0.05, Table([0.1])), "breaks the condition"),
         (lambda: slow_samples(0.1, 1, 0.05, Table([0.1])), "No m up to 1e18"),
         (lambda: slow_samples(0.0, 1, 0.05, Independent()), "precision must be a number"),
-        (
-            lambda: process_bound(99, Extent(1, 1, 2), 0.05, Independent()),
-            "product must be a number in",
-        ),
-        (lambda: process_bound(99, 1.0, 0.05, Independent()), "is not an Extent"),
         (lambda: mean_bound(99, 0, 0.05, Independent()), "v_norm must be a number in"),
         (lambda: metric_rule_error(0.3, 0.5, 0.1), r"objective must be a number in \[-0.5, 0.12"),
     ],

@@ -1,4 +1,4 @@
-"""Mixing profiles: formulas, tables, exact coefficients of some processes, and combinations."""
+"""Mixing profiles: formulas, tables and exact coefficients of Markov chains."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -17,7 +17,6 @@ __all__ = [
     "Independent",
     "MarkovMixing",
     "MixingProfile",
-    "Sum",
     "Table",
     "markov_mixing",
 ]
@@ -34,8 +33,7 @@ class MixingProfile(ABC):
     It lies in [0, 1] and does not increase with k. beta(0) is 1 for every process with a density,
     because past and future share an observation.
 
-    Call a profile with one lag or with an array of lags. ``p + q`` is the profile of two
-    independent processes observed together. A new profile defines ``_beta``.
+    Call a profile with one lag or with an array of lags. A new profile defines ``_beta``.
 
     References
     ----------
@@ -46,12 +44,12 @@ class MixingProfile(ABC):
 
     Examples
     --------
-    >>> from eigenstream.theory import Geometric, FiniteMemory
-    >>> profile = Geometric(c=1, rho=0.5) + FiniteMemory(3)
+    >>> from eigenstream.theory import Geometric
+    >>> profile = Geometric(c=1, rho=0.5)
     >>> profile(3)
     0.125
     >>> profile([0, 2, 4])
-    array([1.    , 1.    , 0.0625])
+    array([1.    , 0.25  , 0.0625])
     """
 
     @abstractmethod
@@ -68,59 +66,6 @@ class MixingProfile(ABC):
         flat = lags.ravel().astype(np.int64)
         beta = np.clip(self._beta(flat), 0.0, 1.0).reshape(lags.shape)
         return float(beta) if beta.ndim == 0 else beta
-
-    def __add__(self, other: "MixingProfile") -> "Sum":
-        """Return the profile of two independent processes observed together."""
-        return Sum((*_parts(self), *_parts(other)))
-
-
-@dataclass(frozen=True, repr=False)
-class Sum(MixingProfile):
-    """The sum of profiles, clipped at 1: independent processes observed together.
-
-    The coefficients of the joint process are at most the sum of the coefficients of its parts
-    ([1]_ Theorem 5.1). The same bound holds for every function of the parts, such as their sum.
-
-    Parameters
-    ----------
-    parts : tuple of MixingProfile
-        The profiles of the parts.
-
-    References
-    ----------
-    .. [1] R. C. Bradley, "Basic Properties of Strong Mixing Conditions. A Survey and Some Open
-           Questions", Probability Surveys 2, 2005.
-
-    Examples
-    --------
-    >>> from eigenstream.theory import Geometric
-    >>> both = Geometric(0.5, 0.5) + Geometric(0.25, 0.5)
-    >>> both
-    Geometric(c=0.5, rho=0.5) + Geometric(c=0.25, rho=0.5)
-    >>> both(1)
-    0.375
-    """
-
-    parts: tuple[MixingProfile, ...]
-
-    def __post_init__(self) -> None:
-        """Check the parts."""
-        if not self.parts:
-            raise ValueError("parts is empty. Pass at least one profile.")
-        for part in self.parts:
-            check_profile(part)
-
-    def _beta(self, lags: Int64s) -> Float64s:
-        return np.asarray(np.sum([part(lags) for part in self.parts], axis=0), np.float64)
-
-    def __repr__(self) -> str:
-        """Return the parts with plus signs."""
-        return " + ".join(map(repr, self.parts))
-
-
-def _parts(profile: MixingProfile) -> tuple[MixingProfile, ...]:
-    """Flatten (p + q) + r into three parts."""
-    return profile.parts if isinstance(profile, Sum) else (profile,)
 
 
 def check_profile(mixing: object) -> MixingProfile:

@@ -7,7 +7,7 @@ risks give each kind of pairs half of the weight.
 """
 
 from dataclasses import dataclass
-from math import ceil, log, sqrt
+from math import log, sqrt
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from eigenstream.core.checks import check_number, check_whole
 from eigenstream.theory.blocks import statement
 from eigenstream.theory.mixing import Float64s
 
-__all__ = ["RiskBound", "balanced_pair_bound", "operator_bound", "pair_bound", "pair_samples"]
+__all__ = ["RiskBound", "balanced_pair_bound", "operator_bound", "pair_bound"]
 
 
 def margin_risks(
@@ -180,44 +180,6 @@ def balanced_pair_bound(
     check_number(empirical_risk, "empirical_risk", least=0, most=1)
     parts = [pair_bound(m, d, margin, delta / 2).gap for m in (m_like, m_unlike)]
     return RiskBound(empirical_risk, sum(parts) / 2, delta, m_like + m_unlike)
-
-
-def pair_samples(
-    precision: float, d: int, margin: float, delta: float, *, empirical_risk: float = 0.0
-) -> RiskBound:
-    """Return the smallest m for which the gap of ``pair_bound`` is at most ``precision``.
-
-    Parameters
-    ----------
-    precision : float
-        The largest acceptable gap.
-    d : int
-        The dimension of the projections.
-    margin : float
-        The margin, in (0, 1), chosen before seeing the data.
-    delta : float
-        The probability of failure, in (0, 1).
-    empirical_risk : float, default=0.0
-        The margin risk on the data. 0 returns the gap alone.
-
-    Returns
-    -------
-    RiskBound
-        ``m`` is the number of pairs.
-
-    See Also
-    --------
-    pair_bound : The bound and its assumptions.
-
-    Examples
-    --------
-    >>> pair_samples(0.1, 10, 0.1, 0.05).m
-    713...
-    """
-    precision = check_number(precision, "precision", above=0)
-    gap = pair_bound(1, d, margin, delta).gap
-    m = ceil((gap / precision) ** 2)
-    return pair_bound(m, d, margin, delta, empirical_risk=empirical_risk)
 
 
 def operator_bound(

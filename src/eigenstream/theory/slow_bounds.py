@@ -5,7 +5,6 @@ smallest bound. ``tight=True`` omits the last rounding step of the proof, which 
 1 + 1/sqrt(l) by 2. The bound is then smaller and still valid.
 """
 
-from dataclasses import dataclass
 from math import sqrt
 
 from eigenstream.core.checks import check_flag, check_number, check_whole
@@ -13,10 +12,8 @@ from eigenstream.theory.blocks import Blocking, Deviation
 from eigenstream.theory.mixing import MixingProfile
 
 __all__ = [
-    "Extent",
     "mean_bound",
     "metric_rule_error",
-    "process_bound",
     "slow_bound",
     "slow_samples",
 ]
@@ -162,116 +159,6 @@ def slow_samples(
     return _slow(d, lag, tight, alpha).samples(precision, delta, mixing)
 
 
-@dataclass(frozen=True)
-class Extent:
-    """The sizes of the set V of the values of a process and of the set W of their multipliers.
-
-    Parameters
-    ----------
-    v : float
-        The largest norm in V.
-    w : float, default=1.0
-        The largest norm in W.
-    product : float, default=None
-        The largest |<v, w>|. By default the product of the norms.
-
-    Examples
-    --------
-    >>> Extent(1.0, 2.0, product=2.5)
-    Traceback (most recent call last):
-        ...
-    ValueError: product must be a number in (0, 2], got 2.5.
-    """
-
-    v: float
-    w: float = 1.0
-    product: float | None = None
-
-    def __post_init__(self) -> None:
-        most = check_number(self.v, "v", above=0) * check_number(self.w, "w", above=0)
-        if self.product is not None:  # rounding by the caller may exceed Cauchy-Schwarz
-            check_number(self.product, "product", above=0, most=most * (1 + 1e-12))
-
-    @property
-    def radius(self) -> float:
-        """Return |V| |W|."""
-        return self.v * self.w
-
-    @property
-    def width(self) -> float:
-        """Return |<V, W>|, at most |V| |W|."""
-        return self.radius if self.product is None else self.product
-
-
-def process_bound(
-    m: int,
-    extent: Extent,
-    delta: float,
-    mixing: MixingProfile,
-    *,
-    tight: bool = False,
-    a: int | None = None,
-) -> Deviation:
-    """Bound the mean of a vector process, multiplied by any w in W ([1]_ Theorem 4).
-
-    Parameters
-    ----------
-    m : int
-        The number of terms in the average.
-    extent : Extent
-        The sizes of V and W.
-    delta : float
-        The probability of failure, in (0, 1).
-    mixing : MixingProfile
-        An upper bound on the mixing coefficients of the process.
-    tight : bool, default=False
-        Omit the last rounding step of the proof. The bound is smaller and still valid.
-    a : int, default=None
-        The block length. By default the one with the smallest bound.
-
-    Returns
-    -------
-    Deviation
-        A bound on the largest |mean of <w, X_i>| over w in W.
-
-    Raises
-    ------
-    ValueError
-        If no block length meets the conditions.
-
-    Notes
-    -----
-    With probability > 1 - delta the value is at most
-
-        2/sqrt(l) ( |V| |W| + |<V, W>| sqrt(1/2 ln(1 / (delta/2 - l beta(a)))) ).
-
-    The theorem holds for a stationary process with mean zero whose coefficients are at most
-    ``mixing``. It requires a < m/2 and l beta(a) < delta/2. For another mean, twice the value
-    bounds the deviation from the expectation ([1]_ Corollary 2).
-
-    References
-    ----------
-    .. [1] A. Maurer, "Unsupervised Slow Subspace-Learning from Stationary Processes", Algorithmic
-           Learning Theory, 2006.
-
-    Examples
-    --------
-    >>> from eigenstream.theory import FiniteMemory
-    >>> round(
-    ...     process_bound(
-    ...         10_000, Extent(1.0, 2.0, 1.0), 0.05, FiniteMemory(5)
-    ...     ).value,
-    ...     3,
-    ... )
-    0.212
-    """
-    if not isinstance(extent, Extent):
-        raise TypeError(f"extent={extent!r} is not an Extent. Pass Extent(v, w, product).")
-    tight, width = check_flag(tight, "tight"), extent.width
-    blocking = Blocking(extent.radius, width, 1, 0, tight, largest=width)
-    return blocking.deviation(m, delta, mixing, a)
-
-
 def mean_bound(
     m: int,
     v_norm: float,
@@ -309,7 +196,8 @@ def mean_bound(
 
         2 |V| / sqrt(l) (1 + sqrt(1/2 ln(1 / (delta/2 - l beta(a))))).
 
-    The assumptions are those of ``process_bound``, with |X_t| <= ``v_norm``.
+    The corollary holds for a stationary process with mean zero and |X_t| <= ``v_norm`` whose
+    coefficients are at most ``mixing``. It requires a < m/2 and l beta(a) < delta/2.
 
     References
     ----------
@@ -322,8 +210,9 @@ def mean_bound(
     >>> round(mean_bound(10_000, 0.5, 0.05, Independent()).value, 4)
     0.0333
     """
-    ball = Extent(check_number(v_norm, "v_norm", above=0))
-    return process_bound(m, ball, delta, mixing, tight=tight, a=a)
+    size = check_number(v_norm, "v_norm", above=0)
+    ball = Blocking(size, size, 1, 0, check_flag(tight, "tight"), largest=size)
+    return ball.deviation(m, delta, mixing, a)
 
 
 def metric_rule_error(objective: float, alpha: float, same_class: float) -> float:
