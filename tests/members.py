@@ -37,7 +37,6 @@ from eigenstream import (
     StreamPCA,
     TemporalPairs,
     ThresholdClassifier,
-    online,
     persistence,
     processes,
     prototypes,
@@ -45,7 +44,6 @@ from eigenstream import (
     streams,
     theory,
 )
-from eigenstream.core.linalg import orthonormalized
 from eigenstream.core.storable import storable
 from eigenstream.features import GradientOrientation
 from eigenstream.subspace import FlowMonitor
@@ -92,21 +90,23 @@ def spoiled(rows, value=np.nan):
     return rows
 
 
-#: What is no rows of any learner.
+NO_FILE = "not rows. Pass open_stream"
+SHAPE = r"has shape \(.*Reshape your data|must be numbers of shape"
+#: What is no rows of any learner, and words of the error.
 NO_ROWS = {
-    "NaN": spoiled(ROWS),
-    "infinity": spoiled(ROWS, np.inf),
-    "squares overflow": spoiled(ROWS, 1e200),
-    "another width, and NaN": spoiled(ROWS[:, :9]),
-    "text": np.full((60, 16), "a"),
-    "complex": ROWS + 1j,
-    "one dimension": ROWS[0],
-    "three dimensions": ROWS[None],
-    "no rows": ROWS[:0],
-    "a file": "rows.npy",
-    "a stream": (row for row in ROWS),
-    "a function": lambda: iter([ROWS]),
-    "nothing": None,
+    "NaN": (spoiled(ROWS), r"NaN at (row|pair) \d+,.* column 15.*'skip'"),
+    "infinity": (spoiled(ROWS, np.inf), r"infinity at (row|pair) \d+,.* column 15"),
+    "squares overflow": (spoiled(ROWS, 1e200), r"up to 1e\+200, whose squares overflow"),
+    "another width, and NaN": (spoiled(ROWS[:, :9]), "9 features, but|NaN at .* column 8"),
+    "text": (np.full((60, 16), "a"), "arrays of bytes/strings|must be numbers"),
+    "complex": (ROWS + 1j, "has complex numbers"),
+    "one dimension": (ROWS[0], SHAPE),
+    "three dimensions": (ROWS[None], SHAPE),
+    "no rows": (ROWS[:0], r"0 sample\(s\)|of shape \(0, 2, 16\)"),
+    "a file": ("rows.npy", f"a str, {NO_FILE}"),
+    "a stream": ((row for row in ROWS), f"a generator, {NO_FILE}"),
+    "a function": (lambda: iter([ROWS]), f"a function, {NO_FILE}"),
+    "nothing": (None, "Expected 2D|must be numbers|No complete row of X|Neither X nor"),
 }
 
 # ---- estimators, neurons, feature maps -----------------------------------------------------------
@@ -381,17 +381,6 @@ def keeping(law):
     """The members on which a law is checked."""
     return [member for member in MEMBERS if law in member.laws]
 
-
-# ---- rules ---------------------------------------------------------------------------------------
-
-
-def oja_flow(W, x, eta):
-    y = W @ x
-    return orthonormalized((W + (eta * y)[:, None] * (x - y @ W)).T).T
-
-
-#: The rule of the flow, and its step as a textbook writes it.
-RULES = {online.OJA_FLOW: oja_flow}
 
 # ---- processes -----------------------------------------------------------------------------------
 

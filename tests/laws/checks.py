@@ -12,10 +12,12 @@
    nothing.
 
 Each check takes an estimator and data, and raises AssertionError if the results differ.
-``test_laws.py`` runs the checks on every estimator, with random chunkings.
+``test_laws.py`` runs the checks on every estimator, with random chunkings. Law 3 is in
+``tests/online/test_blocks.py``, law 7 in ``tests/persistence/test_round_trip.py``, and law 8 in
+``test_refusals.py``.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from copy import deepcopy
 from functools import reduce
 from itertools import pairwise
@@ -23,10 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenstream.core.linalg import orthonormalized, principal_angles
-from eigenstream.online import Plan, Rule
-from eigenstream.rows.chunk import Chunk
-from eigenstream.subspace.solvers.flow import FlowSums
+from eigenstream.core.linalg import principal_angles
 
 #: The relative error of sums in another order. A smaller value makes correct estimators fail.
 ROUNDING = 500 * float(np.finfo(np.float64).eps)
@@ -100,23 +99,6 @@ def check_solver(estimator: Any, X: Any, angle: float = 1e-6, y: Any = None) -> 
     np.testing.assert_allclose(found.eigenvalues_, exact.eigenvalues_, atol=near)
     angles = principal_angles(found.components_.T, exact.components_.T)
     assert angles.max() <= angle, f"subspaces differ by {angles.max():.3g} rad"
-
-
-def check_rule(rule: Rule, step: Callable[..., Any], rows: Any, weights: Any, gains: Any) -> None:
-    """Check law 3: the engine takes the steps of the plain sequential rule, to the same span."""
-    expected = weights = orthonormalized(weights.T).T
-    for row, gain in zip(rows, gains, strict=True):
-        expected = step(expected, row, gain)
-    plan = Plan(
-        len(weights), center=False, init=weights, learning_rate=lambda t: np.asarray(gains)[t]
-    )
-    learner = FlowSums(rows.shape[1], rule, plan).learner()
-    learner.add(Chunk(rows))
-    found = learner.sums.vectors
-    found, expected = found.T @ found, expected.T @ expected
-    # The tolerance is 64 rounding errors for each step.
-    near = 64 * len(rows) * float(np.finfo(np.float64).eps) * np.abs(expected).max()
-    np.testing.assert_allclose(found, expected, rtol=0, atol=near)
 
 
 def check_transform(fitted: Any, X: Any) -> None:

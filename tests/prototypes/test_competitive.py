@@ -351,13 +351,11 @@ def test_what_cannot_be_merged():
 BAD = [
     ({"learning_rate": 1.5}, r"learning_rate must be a number in \(0, 1\]"),
     ({"learning_rate": "fast"}, "learning_rate must be 'count', a number"),
-    ({"learning_rate": object()}, "learning_rate must be 'count', a number"),
     ({"learning_rate": lambda t: 0.5 + t}, "learning rate is 1.5 at step 1. Use rates"),
     ({"n_prototypes": 10**12}, "GiB, but this machine has"),
     ({"assignment": "soft", "width": -1}, "width must be a number"),
     ({"assignment": "soft", "width": lambda t: np.nan}, "gave the width nan at step 0"),
     ({"init": "far"}, "'init' parameter .* must be a str among .*'k-means'.* or an array-like"),
-    ({"init": object()}, "'init' parameter .* must be a str among"),
     ({"init": np.zeros((3, 4))}, r"init must have shape \(8, n_features\), got \(3, 4\)"),
     ({"init": np.zeros((8, 4))}, r"init must have shape \(8, 30\), got \(8, 4\)"),
     ({"init": np.full((8, 30), np.inf)}, "init contains infinity at row 0"),

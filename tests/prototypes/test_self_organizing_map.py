@@ -287,11 +287,8 @@ BAD = {
     "rows": [{"shape": (3, 4), "topology": "hexagonal", "periodic": True}],
     "radius": [{"radius": -1.0}, {"radius": (1.0, 3.0)}, {"radius": "wide"}, {"radius": (1, 2, 3)}],
     "learning_rate": [{"learning_rate": 1.5}, {"learning_rate": 0.0}, {"learning_rate": (0.1, 1)}],
-    "training": [{"training": "online"}],
-    "neighborhood": [{"neighborhood": "mexican hat"}],
     "init": [{"init": "zeros"}, {"init": np.zeros((3, 3))}, {"init": np.full((400, 4), np.nan)}],
     "Use rates of at most 1": [{"learning_rate": Constant(1.5)}],
-    "must be a str among .* or an array-like": [{"init": object()}],
     "gave the radius nan at step 0": [{"radius": lambda t: np.nan}],
     "gave values of the radius of shape": [{"radius": lambda t: np.ones((2, 2))}],
 }
