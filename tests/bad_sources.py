@@ -108,18 +108,16 @@ FILES = {
     "csv: Latin-1": ("x.csv", "größe,b\n1,2\n".encode("latin1"), "not text in UTF-8"),
     "csv: an endless line": ("x.csv", b"1" * (1 << 20), "no end|field larger"),
     "csv: endless far on": ("x.csv", b"a,b\n" * 20_000 + b"1" * (9 << 20), "block|'a'"),
-    "csv: NaN": ("x.csv", b"a,b\n1,2\n3,\n", r"NaN \(or nothing\) at row 1, column 1 \('b'\)"),
+    "csv: NaN": ("x.csv", b"a,b\n1,2\n3,\n", r"contains NaN at row 1, column 1 \('b'\)"),
     "csv: twice a name": ("x.csv", b"a,a\n1,2\n", "two columns called 'a'.*header=None"),
     "gz: cut off": ("x.csv.gz", gzip.compress(LONG)[:-500], "cannot be read"),
     "gz: bomb": ("x.csv.gz", gzip.compress(b"1" * (120 << 20), 1), "first line has no end"),
     "parquet: cut off": ("x.parquet", b"PAR1junkjunk", "cannot be read"),
     "arrow: junk": ("x.arrows", b"junkjunk", "cannot be read"),
-    "netcdf: junk": ("x.nc", b"CDF\x01" + b"\xff" * 30, "not a NetCDF file"),
-    "netcdf: version 5": ("x.nc", b"CDF\x05" + b"\0" * 30, "not NetCDF 3 or 4"),
+    "netcdf: classic": ("x.nc", b"CDF\x01" + b"\0" * 30, "is classic NetCDF. Pass xarray"),
     "video: junk": ("x.mp4", b"\0\0\0\x18ftypmp42" + b"junk" * 40, "not a video, or it is damaged"),
     "sound: junk": ("x.wav", b"RIFF" + b"\xff" * 50, "not a sound file, or it is damaged"),
     "sound: empty": ("x.wav", wav(0), "has 0 samples"),
-    "sound: cut off": ("x.wav", wav(9000)[:5000], "is cut off: it has 4956 bytes"),
     "png: junk": ("x.png", b"junk", "not an image"),
     "pickle": ("x.pkl", pickle.dumps(Bomb()), "unknown format"),
 }
@@ -260,7 +258,7 @@ def other_names(tmp):
     return tmp
 
 
-@case(r"run1.npy has infinity at row 3, column 2")
+@case(r"run1.npy contains infinity at row 3, column 2")
 def infinity_in_file_1(tmp):
     bad = ROWS.copy()
     bad[3, 2] = np.inf
@@ -269,7 +267,7 @@ def infinity_in_file_1(tmp):
     return tmp
 
 
-@case("run0.npy holds values as large as 1e\\+200 between rows 0 and 7")
+@case("run0.npy contains values up to 1e\\+200")
 def too_large(tmp):
     np.save(tmp / "run0.npy", ROWS + 1e200)
     return tmp

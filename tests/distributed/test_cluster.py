@@ -95,7 +95,7 @@ def test_files_are_read_by_the_workers_and_a_bad_one_is_named(client, tmp_path):
     bad[7, 3] = np.nan
     np.savetxt(tmp_path / "part4.csv", bad, delimiter=",")
     before = model._learner
-    with pytest.raises(ValueError, match=r"part4\.csv has NaN .* row 7, column 3"):
+    with pytest.raises(ValueError, match=r"part4\.csv contains NaN .* row 7, column 3"):
         fit(model, open_stream(tmp_path / "*.csv", header=None, sequence=False), client=client)
     assert model._learner is before
 

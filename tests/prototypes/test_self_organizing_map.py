@@ -224,7 +224,7 @@ def test_a_stream_with_holes_is_learned_as_its_array(training, tmp_path):
     np.testing.assert_array_equal(resumed.prototypes_, found.prototypes_)
     with pytest.raises(ValueError, match=r"Standardize.* needs complete rows"):
         clone(som).fit(stream.through(Standardize()))
-    with pytest.raises(ValueError, match="has NaN"):
+    with pytest.raises(ValueError, match="contains NaN"):
         clone(som).set_params(missing="raise").fit(stream)
 
 

@@ -15,7 +15,6 @@ import pytest
 import scipy.sparse as sp
 from PIL import Image
 from pyarrow import feather, parquet
-from scipy.io import netcdf_file
 
 from eigenstream.streams import StreamError, open_stream
 
@@ -117,19 +116,6 @@ def zarr_array(folder):
     return pytest.importorskip("zarr").create_array(folder / "y.zarr", data=ROWS, chunks=(9, 2))
 
 
-def netcdf(folder, rows, **attributes):
-    """Write NetCDF 3, with an axis of times."""
-    with netcdf_file(folder / "3.nc", "w") as file:
-        for name, size in (("time", len(rows)), ("place", rows.shape[1])):
-            file.createDimension(name, size)
-        file.createVariable("time", "f8", ("time",))[:] = np.arange(len(rows))
-        heat = file.createVariable("heat", rows.dtype, ("time", "place"))
-        heat[:] = rows
-        for name, value in attributes.items():
-            setattr(heat, name, value)
-    return folder / "3.nc"
-
-
 def url(path):
     """Copy a file or a folder to the file system in memory."""
     system = pytest.importorskip("fsspec").filesystem("memory")
@@ -150,12 +136,10 @@ SOURCES = {
     "zarr part": lambda folder: f"{written(folder, 'zarr')}::runs/X",
     "zarr array": lambda folder: (zarr_array(folder), folder / "y.zarr")[1],
     "open zarr array": zarr_array,
-    "netcdf": lambda folder: netcdf(folder, ROWS),
     "url": lambda folder: url(written(folder, "npy")),
     "glob of urls": lambda folder: url(written(folder, "npz")).replace("x.", "?."),
     "url of a table": lambda folder: url(written(folder, "parquet")),
     "url of hdf5": lambda folder: url(written(folder, "h5")),
-    "url of netcdf": lambda folder: url(netcdf(folder, ROWS)),
     "url of zarr": lambda folder: url(written(folder, "zarr")),
     "list": lambda folder: ROWS.tolist(),
     "by columns": lambda folder: np.asfortranarray(ROWS),
@@ -240,21 +224,17 @@ def test_several_arrays_of_a_file(tmp_path):
 def test_fill_values_are_missing_and_scales_are_applied(tmp_path, ending, kind, hole, attributes):
     h5py, zarr = pytest.importorskip("h5py"), pytest.importorskip("zarr")
     rows, path = np.array([[1, 2], [3, hole], [5, 6]], kind), f"{tmp_path}/x.{ending}"
-    paths = [path]
     if ending == "zarr":
         zarr.create_array(path, data=rows, attributes=attributes)
     else:
         with h5py.File(path, "w") as file:
             file["heat"] = rows
             file["heat"].attrs.update(attributes)
-    if ending == "nc" and kind != "u8":
-        paths.append(netcdf(tmp_path, rows, **attributes))
     scaled = "scale_factor" in attributes
     expected = np.array([[1, 2], [3, 4], [5, 6]]) / (2 if scaled else 1) + scaled
-    for source in paths:
-        stream = open_stream(source, missing="interpolate")
-        assert stream.dtype == ("f4" if kind == "f4" else "f8")
-        np.testing.assert_array_equal(read(stream), expected)
+    stream = open_stream(path, missing="interpolate")
+    assert stream.dtype == ("f4" if kind == "f4" else "f8")
+    np.testing.assert_array_equal(read(stream), expected)
 
 
 # ---- tables -----------------------------------------------------------------------------------
@@ -507,10 +487,8 @@ def test_cells_of_a_file_without_values_are_no_columns(tmp_path):
     """They are land: a labelled array has the same rows."""
     rows = np.random.default_rng(0).standard_normal((9, 2, 3))
     rows[:, 0, 1] = np.nan
-    with netcdf_file(tmp_path / "sea.nc", "w") as file:
-        for name, size in zip(("time", "lat", "lon"), rows.shape, strict=True):
-            file.createDimension(name, size)
-        file.createVariable("heat", "f8", ("time", "lat", "lon"))[:] = rows
+    with pytest.importorskip("h5py").File(tmp_path / "sea.nc", "w") as file:
+        file["heat"] = rows
     stream = open_stream(tmp_path / "sea.nc", chunk_rows=4)
     expected = np.delete(rows.reshape(9, 6), 1, axis=1)
     assert stream.n_features == 5

@@ -35,8 +35,8 @@ def watch(
     The model is one of pca, slow or dynamic, or a monitor that -o has saved. A line a window shows
     its probability without a change, and for an alarm the group of features and the column that
     changed. The exit code is 1 after an alarm, 0 without one, and 2 after an error. --json prints
-    one object a line. Cells of text that are no numbers are reported and count as missing. Lines
-    that lack cells or a time are reported and left out.
+    one object a line. Cells of text that are no numbers count as missing. Lines that lack cells or
+    a time are left out.
     """
     monitor = es.load(model)
     is_monitor = isinstance(monitor, es.Monitor)
@@ -47,9 +47,8 @@ def watch(
         monitor = es.Monitor(monitor, window=window, rate=rate)
     infinite = [*(reading.na_values or ()), inf, -inf]
     new = reading.matching(monitor.estimator, data, "raise", na_values=infinite)
-    bad_cells = BadCells()
     for table in new.tables:
-        table.report = bad_cells.report
+        table.n_bad = 0
     inputs = [model, *data, *new.sources]
     check_output(out, inputs, (".eigs",))
     check_output(report, inputs, (".html",))
@@ -59,7 +58,7 @@ def watch(
     if out is not None:
         es.save(monitor, out)
     records: list[Any] = []
-    with Watched(new) as watched, bad_cells:
+    with Watched(new) as watched:
         for record in monitor.watch(watched):
             if not (records or json):
                 print(f"{'rows':>12} {'time':>22} {'p':>8}")
@@ -69,6 +68,10 @@ def watch(
             else:
                 print(line(record))
             sys.stdout.flush()
+    if n_bad := sum(table.n_bad or 0 for table in new.tables):
+        print(
+            f"eigenstream: {n_bad:,} cells or lines without numbers are missing.", file=sys.stderr
+        )
     if not records:
         few = f"The data have fewer rows than the window of {monitor.window}"
         raise ValueError(f"{few}. Use a shorter --window.")
@@ -79,26 +82,6 @@ def watch(
         print(f"{n_alarms} alarms in {len(records)} windows of {monitor.window} rows.")
     if n_alarms:
         raise typer.Exit(1)
-
-
-class BadCells:
-    """Prints the first bad cell of each block, and at the end the number of all of them."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def report(self, count: int, problem: str) -> None:
-        """Print the first bad cell of a block."""
-        self.count += count
-        unprinted = f" And {count - 1} more." if count > 1 else ""
-        print(f"eigenstream: {printable(problem.partition('. ')[0])}.{unprinted}", file=sys.stderr)
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *_: object) -> None:
-        if self.count:
-            print(f"eigenstream: {self.count:,} bad cells or lines.", file=sys.stderr)
 
 
 def line(record: Any) -> str:

@@ -1,4 +1,4 @@
-"""Readers of HDF5, NetCDF and Zarr files: arrays, their missing values, and AnnData.
+"""Readers of HDF5, NetCDF 4 and Zarr files: arrays, their missing values, and AnnData.
 
 A sparse CSR matrix is a group of the arrays ``data``, ``indices`` and ``indptr``. Its shape is an
 attribute (https://anndata.readthedocs.io/en/latest/fileformat-prose.html).
@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.io import netcdf_file
 from scipy.sparse import csr_array
 
 from eigenstream.core.types import Array, Facts, Handle, Matrix
@@ -86,7 +85,6 @@ class ArrayFile(SlicedTable):
             self._find_cells(data)
             chunks = getattr(data, "chunks", None)
             self.grain = int(chunks[0]) if chunks else 1
-            del data  # SciPy cannot close a file while its arrays exist
         self.dtype = self.decoded(np.zeros(1, self.dtype)).dtype
 
     def _find_cells(self, data: Handle) -> None:
@@ -136,7 +134,6 @@ class ArrayFile(SlicedTable):
             for name, data in cls.arrays(root):
                 real = data is not None and np.dtype(data.dtype).kind in "biuf"
                 shapes[name] = tuple(data.shape) if real else None
-                del data
         return chosen(file, shapes)
 
     def opened(self) -> AbstractContextManager[Handle]:
@@ -165,6 +162,8 @@ class Hdf5(ArrayFile):
     def library(file: File) -> Iterator[Handle]:
         """Open the file."""
         h5py = needed("h5py", "HDF5 files")
+        if file.start(3) == b"CDF":
+            raise StreamError(f"{file.path} is classic NetCDF. Pass xarray.open_dataset(path).")
         with file.source() as source, h5py.File(source, "r") as root:
             yield root
 
@@ -189,33 +188,6 @@ class Hdf5(ArrayFile):
         """Return the dataset and its attributes."""
         self.netcdf = self.file.suffix in (".nc", ".nc4", ".cdf") or "_NCProperties" in root.attrs
         return root[self.file.part], dict(root[self.file.part].attrs)
-
-
-class NetCdf(ArrayFile):
-    """The rows of one variable of NetCDF 3."""
-
-    netcdf = True
-    kind = "a NetCDF file"
-
-    @staticmethod
-    @contextmanager
-    def library(file: File) -> Iterator[Handle]:
-        """Open the file."""
-        if file.start(4) not in (b"CDF\x01", b"CDF\x02"):
-            raise StreamError(f"{file.path} is not NetCDF 3 or 4. Convert it with nccopy -k nc4.")
-        with file.source() as source, netcdf_file(source, mmap=file.local) as root:
-            yield root
-
-    @staticmethod
-    def arrays(root: Handle) -> Iterator[tuple[str, Handle]]:
-        """Yield the variables. A variable that is named as a dimension is an axis."""
-        for name, variable in root.variables.items():
-            yield name, None if name in root.dimensions else variable.data
-
-    def array_of(self, root: Handle) -> tuple[Handle, Facts]:
-        """Return the variable and its attributes."""
-        variable = root.variables[self.file.part]
-        return variable.data, dict(variable._attributes)
 
 
 class Zarr(ArrayFile):

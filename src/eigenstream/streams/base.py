@@ -44,8 +44,8 @@ class StreamError(ValueError):
     >>> list(open_stream([[0.0, 1.0], [2.0, float("nan")]]))
     Traceback (most recent call last):
         ...
-    eigenstream.streams.base.StreamError: the source has NaN (or nothing) at row 1, column 1. Fix
-    it, or pass missing='skip' or missing='interpolate'.
+    eigenstream.streams.base.StreamError: the source contains NaN at row 1, column 1. Fix it, or
+    pass missing='skip' or missing='interpolate'.
     """
 
 
@@ -151,8 +151,8 @@ class RowTable(ABC):
     factors: Any = None
     #: True if the first row was read as names although it holds only numbers.
     doubtful: bool = False
-    #: Called with the number of bad cells of a block and the first error. None raises the error.
-    report: Callable[[int, str], object] | None = None
+    #: The number of cells and lines of text without numbers so far. None raises an error for them.
+    n_bad: int | None = None
     #: The options of ``open_stream`` for this reader.
     options: ClassVar[tuple[str, ...]] = ()
 

@@ -13,9 +13,8 @@ import pyarrow
 from numpy.typing import ArrayLike, NDArray
 
 from eigenstream.core.checks import (
-    LARGEST_VALUE,
+    check_finite,
     check_unmasked,
-    first_nonfinite,
     first_time_gap,
     is_sparse,
     largest_value,
@@ -238,9 +237,16 @@ def cleaned(
         elif holes and not is_sparse(values):
             chunk = _weighed(chunk, ~np.isnan(chunk.rows).all(axis=1))
             values = np.where(np.isnan(chunk.rows), 0.0, chunk.rows)
-        if not (largest := largest_value(values)) <= LARGEST_VALUE:
-            raise StreamError(_described(replace(chunk, rows=values), largest, names))
-        if largest >= abs(SENTINELS[0]) and not warned:
+        check_finite(
+            values,
+            name=chunk.source,
+            first_row=chunk.first_row,
+            stride=chunk.stride,
+            columns=names,
+            advice="Fix it, or pass missing='skip' or missing='interpolate'.",
+            kind=StreamError,
+        )
+        if not warned and largest_value(values) >= abs(SENTINELS[0]):
             warned = _warn_of_sentinels(chunk, names)
         yield chunk
 
@@ -264,24 +270,6 @@ def _warn_of_sentinels(chunk: Chunk, names: Sequence[str] | None) -> bool:
                 )
                 return True
     return False
-
-
-def _described(chunk: Chunk, largest: float, names: Sequence[str] | None) -> str:
-    """Return the error message for the first value that is not finite or too large."""
-    rows = chunk.rows
-    where = first_nonfinite(rows)
-    if where is None:
-        return (
-            f"{chunk.source} holds values as large as {largest:.3g} between rows {chunk.first_row} "
-            f"and {chunk.row(len(chunk) - 1)}, whose squares overflow. Rescale it."
-        )
-    row, column = where
-    what = "NaN (or nothing)" if np.isnan(rows[row, column]) else "infinity"
-    named = "" if names is None else f" ({names[column]!r})"
-    return (
-        f"{chunk.source} has {what} at row {chunk.row(row)}, column "
-        f"{column}{named}. Fix it, or pass missing='skip' or missing='interpolate'."
-    )
 
 
 def _weighed(chunk: Chunk, complete: NDArray[np.bool_]) -> Chunk:

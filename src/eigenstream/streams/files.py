@@ -24,8 +24,7 @@ READERS = {
     "text.Text": ".csv .tsv .txt .dat",
     "tables.Arrow": ".parquet .pq .arrow .arrows .feather .ipc",
     "array_files.AnnDataFile": ".h5ad",
-    "array_files.Hdf5": ".h5 .hdf5 .hdf .he5",
-    "array_files.NetCdf": ".nc .cdf .nc4",
+    "array_files.Hdf5": ".h5 .hdf5 .hdf .he5 .nc .nc4 .cdf",
     "array_files.Zarr": ".zarr",
     "media.Video": ".mp4 .avi .mov .mkv .webm .m4v .mpg .mpeg .gif",
     "media.Sound": ".wav .flac .ogg .opus .aiff .aif .mp3 .au .caf .w64",
@@ -318,8 +317,6 @@ def reader_of_file(file: File) -> str | None:
     if isinstance(file, Pipe):
         return "numpy_files.Npy" if file.start(6) == b"\x93NUMPY" else "text.Text"
     kind = BY_ENDING.get(file.suffix)
-    if kind == "array_files.NetCdf" and file.start(4) == b"\x89HDF":  # version 4
-        kind = "array_files.Hdf5"
     if kind == "tables.Arrow" and not file.is_folder and file.start(4) == b"\xff\xff\xff\xff":
         kind = "tables.ArrowStream"
     if kind == "array_files.Zarr" and file.holds(f"{file.part.strip('/') or 'X'}/indptr"):

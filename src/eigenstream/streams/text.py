@@ -3,7 +3,7 @@
 import csv
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from io import StringIO
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow
 import pyarrow.csv
+from pyarrow import compute
 
 from eigenstream.core.checks import check_choice, check_whole
 from eigenstream.core.types import Handle, Piece
@@ -36,6 +37,9 @@ LONGEST_LINE = 16 << 20
 #: The cells that mean a missing value.
 NOTHING = ("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "-", "?", "#N/A", "n/a")
 
+
+#: A number in the text of a cell.
+NUMBER = r"^-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
 #: Arrow's message for a cell that is not a number: its column, line and text.
 NO_NUMBER = re.compile(
@@ -240,8 +244,9 @@ class Text(ColumnTable):
             strings_can_be_null=True,
             decimal_point=self.decimal,
         )
-        if self.report is not None:
-            parse.invalid_row_handler = self._left_out
+        if self.n_bad is not None:
+            parse.invalid_row_handler = self._skip
+            convert.column_types = dict.fromkeys(types, pyarrow.string())
         names = [str(place) for place in range(self.width)]
         with self._opened() as stream:
             # Arrow's own threads would wait for a pipe where no signal interrupts them.
@@ -252,54 +257,35 @@ class Text(ColumnTable):
                 try:
                     table = _parsed(text, read, parse, convert)
                 except pyarrow.ArrowException as error:
-                    problem = self._problem(error, line)
-                    if self.report is None:
-                        raise StreamError(problem) from None
-                    table = self._lenient(text, read, parse, convert, problem)
-                if self.report is not None and request.time is not None:
-                    table = self._timed(table, str(request.time))
+                    raise StreamError(self._problem(error, line)) from None
+                if self.n_bad is not None:
+                    table = self._counted(table, types, request.time)
                 yield from table.to_batches()
 
-    def _left_out(self, line: Any) -> str:
-        """Report a line of another number of cells, and leave it out."""
-        assert self.report is not None
-        cells = f"{line.actual_columns} cells, not {line.expected_columns}"
-        self.report(1, f"{self.name} has {cells}, in the line {line.text!r:.60}. ")
+    def _skip(self, line: Any) -> str:
+        """Count a line of another number of cells, and leave it out."""
+        self.n_bad = (self.n_bad or 0) + 1
         return "skip"
 
-    def _lenient(self, text: bytes, read: Any, parse: Any, convert: Any, problem: str) -> Piece:
-        """Return a table with missing values for cells that are no numbers, and report them."""
-        kinds, handler, n_bad = convert.column_types, parse.invalid_row_handler, 0
-        convert.column_types = dict.fromkeys(kinds, pyarrow.string())
-        parse.invalid_row_handler = lambda line: "skip"  # it is reported already
-        table = _parsed(text, read, parse, convert)
-        convert.column_types, parse.invalid_row_handler = kinds, handler
-        for place, name in enumerate(table.column_names):
-            if kinds[name] != pyarrow.string():
-                cells = table.column(place).to_pylist()
-                numbers = [None if cell is None else self._number(cell) for cell in cells]
-                n_bad += numbers.count(None) - cells.count(None)
-                table = table.set_column(place, name, pyarrow.array(numbers, kinds[name]))
-        assert self.report is not None
-        self.report(n_bad, problem)
+    def _counted(self, table: Piece, kinds: Mapping[str, Any], time: int | None) -> Piece:
+        """Return text as numbers, missing where it is none, without the rows that lack a time."""
+        n_bad = self.n_bad or 0
+        for place, name in enumerate(kinds):
+            cells = table.column(place)
+            if kinds[name] == pyarrow.float64():
+                text = compute.utf8_trim_whitespace(cells)
+                text = compute.replace_substring(text, self.decimal, ".")
+                is_number = compute.match_substring_regex(text, NUMBER)
+                numbers = compute.if_else(is_number, text, None).cast(kinds[name])
+                n_bad += numbers.null_count - cells.null_count
+                table = table.set_column(place, name, numbers)
+        times = np.array([] if time is None else table.column(str(time)).to_pylist(), object)
+        if not are_times(times):
+            has_time = [are_times(times[k : k + 1]) for k in range(len(times))]
+            n_bad += has_time.count(False)
+            table = table.filter(pyarrow.array(has_time))
+        self.n_bad = n_bad
         return table
-
-    def _timed(self, table: Piece, column: str) -> Piece:
-        """Return the rows of a table that have a time, and report the others."""
-        times = np.array(table.column(column).to_pylist(), object)
-        if are_times(times):
-            return table
-        has_time = [are_times(times[k : k + 1]) for k in range(len(times))]
-        assert self.report is not None
-        word = times[has_time.index(False)]
-        self.report(has_time.count(False), f"{self.name} has {word!r:.60} in the column of times. ")
-        return table.filter(pyarrow.array(has_time))
-
-    def _number(self, cell: str) -> float | None:
-        try:
-            return float(cell.replace(self.decimal, "."))
-        except ValueError:
-            return None
 
     def _lines(self, read: Callable[[int], bytes]) -> Iterator[tuple[int, bytes]]:
         """Yield the text after the names in pieces of whole lines, and the line before each.
