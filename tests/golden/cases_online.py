@@ -68,12 +68,16 @@ def clusters(part=slice(None), **parameters):
 for assignment in ("winner", "soft", "rank"):
     quality(
         f"prototypes/default, {assignment}",
-        lambda assignment=assignment: -clusters(assignment=assignment).distortion(CLUSTERED),
+        lambda assignment=assignment: (
+            clusters(assignment=assignment).score(CLUSTERED) / len(CLUSTERED)
+        ),
         0.25,
     )
 quality(
     "prototypes/merged",
-    lambda: -clusters(slice(200)).merge(clusters(slice(200, None))).distortion(CLUSTERED),
+    lambda: (
+        clusters(slice(200)).merge(clusters(slice(200, None))).score(CLUSTERED) / len(CLUSTERED)
+    ),
     0.25,
 )
 DIGITS, DIGIT = (part[:600] for part in load_digits(return_X_y=True))

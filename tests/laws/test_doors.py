@@ -99,7 +99,7 @@ OF_EACH = (
     "score_samples",
 )
 OF_ALL = ("score", "objective", "autocorrelations", "timescales")
-OF_ARRAYS = ("distortion", "positions")
+OF_ARRAYS = ("positions",)
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 

@@ -187,9 +187,9 @@ def test_law_4_any_chunking_gives_the_same(neuron):
 NAN, ONES = np.full(150, np.nan), np.ones(150, int)
 BAD = [
     (OjaNeuron(init=np.eye(2, 4)), {}, r"\(1, 4\)"),
-    (OjaNeuron(init=np.zeros((1, 4))), {}, "row 0 of init is zero"),
+    (OjaNeuron(init=np.zeros((1, 4))), {}, "1 of the 1 rows of init are zero"),
     (SangerNetwork(6), {}, "Use n_components <= 4"),
-    (SangerNetwork(2, unit_rates=[1.0]), {}, "Pass 2 non-negative factors"),
+    (SangerNetwork(2, unit_rates=[1.0, -1.0]), {}, "unit_rates .* at index 1"),
     (SangerNetwork(2, learning_rate=-1.0), {}, "learning_rate must be a number in"),
     (AdalineRegressor(learning_rate="auto"), {}, "Hebbian"),
     (AdalineRegressor(learning_rate="0.1"), {}, "a number, .*'0.1'"),

@@ -83,11 +83,11 @@ def backpropagation(net, batches, targets, gains, weights):
         for W, b in layers[:-1]:
             x.append(phi(x[-1] @ W + b))
         z = x[-1] @ layers[-1][0] + layers[-1][1]
-        y = PHI["logistic"][0](z) if output.startswith("logistic") else z
+        y = PHI["logistic"][0](z) if output == "logistic" else z
         y = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True) if output == "softmax" else y
         loss = -(d * np.log(y)) if output in ("softmax", "logistic") else (d - y) ** 2 / 2
         total += (c * (loss - (output == "logistic") * (1 - d) * np.log(1 - y))).sum()
-        delta = c * (d - y) * (y * (1 - y) if output == "logistic_squared" else 1)
+        delta = c * (d - y)
         change = []
         for (W, _), before in zip(layers[::-1], x[::-1], strict=True):
             change = [*(before.T @ delta).ravel(), *delta.sum(axis=0), *change]

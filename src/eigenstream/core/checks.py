@@ -397,6 +397,25 @@ def check_numbers(
     return numbers
 
 
+def check_vectors(
+    value: object, name: str, n: int | None = None, n_features: int | None = None
+) -> NDArray[np.float64]:
+    """Return finite vectors, one in each row; None allows any size.
+
+    >>> check_vectors([[1, 2]], "init", n_features=3)
+    Traceback (most recent call last):
+        ...
+    ValueError: init must have shape (m, 3), got (1, 2).
+    """
+    vectors = real_array(value, name).astype(np.float64)
+    shape = vectors.shape
+    if len(shape) != 2 or shape != (n or shape[0], n_features or shape[1]):
+        expected = f"({n or 'm'}, {n_features or 'n_features'})"
+        raise ValueError(f"{name} must have shape {expected}, got {shape}.")
+    check_finite(vectors, name=name)
+    return vectors
+
+
 def check_pair(value: Any, name: str, ends: str = "(low, high)") -> tuple[Any, Any]:
     """Return the two members of a pair, such as the ends of an interval.
 
@@ -455,13 +474,14 @@ def same_value(new: object, old: object) -> bool:
 
 
 def check_weights(weights: WeightsLike, n_rows: int) -> NDArray[np.float64]:
-    """Return finite, non-negative sample weights as float64, one for each row.
+    """Return finite, non-negative sample weights as float64, one for each row; 1 by default.
 
     >>> check_weights([1.0, -2.0], 2)
     Traceback (most recent call last):
         ...
     ValueError: sample_weight must not be negative, got -2.0 at row 1.
     """
+    weights = 1.0 if weights is None else weights
     w = real_array(weights, "sample_weight").astype(np.float64, copy=False)
     if w.ndim == 0:
         w = np.full(n_rows, float(w))

@@ -10,11 +10,7 @@ from scipy.stats import t as student
 from eigenstream.core.checks import check_whole
 from eigenstream.core.linalg import Float64s, brief
 from eigenstream.core.storable import storable
-from eigenstream.evaluation.base import (
-    PairCounts,
-    all_pairs,
-    labelled,
-)
+from eigenstream.evaluation.base import PairCounts, all_pairs, labelled
 from eigenstream.theory.pair_bounds import margin_risks
 
 #: The largest number of corners for an exact margin risk. Above it, a grid of this size is used.

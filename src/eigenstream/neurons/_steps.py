@@ -1,11 +1,12 @@
 """The units of the neurons, and the compiled loops that take their steps."""
 
+from functools import partial
 from itertools import pairwise
 from math import exp, log, sqrt, tanh
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, softmax
 
 from eigenstream.core.linalg import Float64s
 from eigenstream.core.storable import storable
@@ -156,9 +157,9 @@ def adaline_steps(units: Any, block: SupervisedRows, order: Any, gains: Any, lim
 
 #: Activation functions of the hidden units.
 ACTIVATIONS = ("logistic", "tanh", "relu")
-#: Activation functions of the last layer. The first two have the cross-entropy as loss, the others
-#: half the squared error.
-OUTPUTS = ("softmax", "logistic", "identity", "logistic_squared")
+#: Activation functions of the last layer. The first two have the cross-entropy as loss, the last
+#: one half the squared error.
+OUTPUTS = ("softmax", "logistic", "identity")
 
 #: Shares are clipped this far from 0 and 1 before their logarithm, as in scikit-learn.
 LEAST = float(np.finfo(np.float64).eps)
@@ -235,7 +236,10 @@ READ = 1024
 
 #: Codes of the functions of a layer: the entries of ACTIVATIONS, and of OUTPUTS for the last one.
 LOGISTIC, TANH, RELU, SOFTMAX, IDENTITY = range(5)
-LAST = (SOFTMAX, LOGISTIC, IDENTITY, LOGISTIC)
+LAST = (SOFTMAX, LOGISTIC, IDENTITY)
+
+#: The same functions of the fields of rows, by their codes.
+FUNCTIONS = expit, np.tanh, partial(np.maximum, 0.0), partial(softmax, axis=1), np.asarray
 
 
 @_inner
@@ -315,8 +319,7 @@ def _respond(values, weights, at, kind):
 def _compare(answers, targets, weights, order, first, kind, deltas):
     """Return the sum of the losses; write the local gradients; both times the rows' weights.
 
-    The gradient is e = d - y for the cross-entropies and linear answers. For the squared error of
-    logistic answers it is e phi'(v) ([BACKPROP]).
+    The gradient is d - y for the cross-entropies and linear answers ([BACKPROP]).
     """
     total = 0.0
     for t in range(answers.shape[0]):
@@ -324,15 +327,13 @@ def _compare(answers, targets, weights, order, first, kind, deltas):
         for j in range(answers.shape[1]):
             d, y, loss = targets[i, j], answers[t, j], 0.0
             e = d - y
-            if kind >= 2:
+            if kind == 2:
                 loss = 0.5 * e * e
             else:
                 share = LEAST if y < LEAST else 1.0 - LEAST if y > 1.0 - LEAST else y
                 loss = -d * log(share)
                 if kind == 1:
                     loss -= (1.0 - d) * log(1.0 - share)
-            if kind == 3:
-                e *= y * (1.0 - y)
             total += loss * weights[i]
             deltas[t, j] = e * weights[i]
     return total
@@ -473,17 +474,8 @@ def network_answers(net: Network, rows: Any) -> Float64s:
     ... )
     array([[0.5]])
     """
-    layers, kind = net.layers(), net.activation
+    layers = net.layers()
     for k, (coefs, intercepts) in enumerate(layers):
-        rows = rows @ coefs + intercepts
         kind = net.activation if k < len(layers) - 1 else LAST[net.output]
-        if kind == LOGISTIC:
-            rows = expit(rows)
-        elif kind == TANH:
-            rows = np.tanh(rows)
-        elif kind == RELU:
-            rows = np.maximum(rows, 0.0)
-        elif kind == SOFTMAX:
-            rows = np.exp(rows - rows.max(axis=1, keepdims=True))
-            rows /= rows.sum(axis=1, keepdims=True)
+        rows = FUNCTIONS[kind](rows @ coefs + intercepts)
     return np.asarray(rows)

@@ -9,7 +9,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream.core.checks import real_array, warn_user
+from eigenstream.core.checks import check_numbers, warn_user
 from eigenstream.core.documented import COUNT, documented, documented_by, words
 from eigenstream.core.linalg import Float64s, orthonormalized
 from eigenstream.core.storable import storable
@@ -25,7 +25,7 @@ from eigenstream.core.types import (
 from eigenstream.neurons._base import Neurons
 from eigenstream.neurons._steps import HebbianUnits, hebbian_steps
 from eigenstream.online.blocks import automatic
-from eigenstream.online.plan import Plan, check_start
+from eigenstream.online.plan import check_start
 from eigenstream.rows.chunk import Chunk
 from eigenstream.rows.door import as_floats, chunk_of, validated
 from eigenstream.rows.fit import KEEPING, Fit, fit_of, keeper_of
@@ -265,8 +265,7 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
 
     def _begin(self, n_features: int) -> None:
         """Set units that have learned nothing."""
-        plan = Plan(self.n_components, init=self.init)
-        check_start(plan, n_features, orthonormal=False)
+        check_start(self.init, self.n_components, n_features, orthonormal=False)
         random = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         if isinstance(self.init, str):
             normal = random.standard_normal((n_features, self.n_components))
@@ -543,10 +542,4 @@ class SangerNetwork(OnlineNeurons):
     def _factors(self) -> Float64s:
         if self.unit_rates is None:
             return super()._factors()
-        rates = real_array(self.unit_rates, "unit_rates").astype(np.float64)
-        if rates.shape != (self.n_components,) or not (np.isfinite(rates) & (rates >= 0)).all():
-            raise ValueError(
-                f"unit_rates={self.unit_rates!r} is invalid. Pass {self.n_components} "
-                "non-negative factors, one for each unit."
-            )
-        return rates
+        return check_numbers(self.unit_rates, "unit_rates", count=self.n_components, least=0)

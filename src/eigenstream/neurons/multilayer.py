@@ -17,7 +17,6 @@ from eigenstream.core.types import Constraints, RandomState, RowsLike
 from eigenstream.neurons._base import Start, SupervisedNeurons, SupervisedRows, stalled
 from eigenstream.neurons._steps import (
     ACTIVATIONS,
-    OUTPUTS,
     Network,
     backpropagation_steps,
     mean_loss,
@@ -40,8 +39,6 @@ HELD_OUT = 0.1
 
 
 @storable(
-    n_layers_="int",
-    n_outputs_="int",
     loss_="number?",
     validation_losses_="list[number]?",
     _units="Network",
@@ -87,10 +84,6 @@ class _Backpropagating(SupervisedNeurons):
         The last entry of ``loss_curve_``.
     validation_losses_ : list of float
         The mean loss of the held-out rows after each pass of ``fit`` with ``early_stopping``.
-    n_layers_ : int
-        The number of layers, with the inputs.
-    n_outputs_ : int
-        The number of units of the last layer.
     """
 
     _parameter_constraints: ClassVar[Constraints] = {
@@ -153,7 +146,7 @@ class _Backpropagating(SupervisedNeurons):
     def _new_units(self, random: np.random.RandomState) -> Network:
         """Draw the weights within the bounds of Glorot and Bengio, in scikit-learn's order."""
         sizes = self.n_features_in_, *self._hidden(), self._n_units
-        self.n_layers_, self.n_outputs_, self._waiting = len(sizes), self._n_units, None
+        self._waiting = None
         net = Network.zeros(sizes, self.activation, self._output(), self.momentum)
         for coefs, intercepts in net.layers():
             bound = np.sqrt((2.0 if self.activation == "logistic" else 6.0) / sum(coefs.shape))
@@ -276,16 +269,14 @@ class MultilayerPerceptron(Classifying, _Backpropagating):
     """Layers of units that learn classes by backpropagation [1]_.
 
     Unit j answers y_j = phi(v_j) to the input v_j = sum_i w_ji y_i. A step is dw_ji = lr delta_j
-    y_i. The last layer has delta = d - y. Hidden units have delta_j = phi'(v_j) sum_k delta_k w_kj.
-    scikit-learn's ``MLPClassifier`` with ``solver="sgd"``, ``alpha=l2`` and the same parameters and
-    ``random_state`` finds the same weights.
+    y_i. The last layer is a softmax, or one logistic unit for two classes, and has delta = d - y.
+    Hidden units have delta_j = phi'(v_j) sum_k delta_k w_kj. scikit-learn's ``MLPClassifier``
+    with ``solver="sgd"``, ``alpha=l2`` and the same parameters and ``random_state`` finds the same
+    weights.
 
     Parameters
     ----------
     <hidden_layer_sizes, activation>
-    loss : {"log_loss", "squared_error"}, default="log_loss"
-        With "log_loss" the last layer is a softmax, or one logistic unit for two classes. With
-        "squared_error" it has logistic units with delta = (d - y) phi'(v).
     <batch_size, learning_rate, momentum, l2, early_stopping>
     <max_iter, shuffle, tol, n_iter_no_change, record_every, random_state>
 
@@ -293,7 +284,7 @@ class MultilayerPerceptron(Classifying, _Backpropagating):
     ----------
     <classes_>
     <coefs_, intercepts_, loss_curve_, loss_, validation_losses_, converged_, n_iter_, n_steps_,
-    n_layers_, n_outputs_, history_>
+    history_>
 
     References
     ----------
@@ -311,37 +302,11 @@ class MultilayerPerceptron(Classifying, _Backpropagating):
     [0, 1, 1, 0]
     """
 
-    _parameter_constraints: ClassVar[Constraints] = {"loss": [words("log_loss", "squared_error")]}
     _threshold = 0.5
-
-    def __init__(
-        self,
-        hidden_layer_sizes: int | Sequence[int] = (32,),
-        activation: str = "tanh",
-        *,
-        loss: str = "log_loss",
-        batch_size: int = 1,
-        learning_rate: LearningRate = 0.01,
-        momentum: float = 0.0,
-        l2: float = 0.0,
-        early_stopping: bool | float = False,
-        max_iter: int = 200,
-        shuffle: bool = True,
-        tol: float = 1e-4,
-        n_iter_no_change: int = 10,
-        record_every: int | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        values = locals()
-        shared = {name: values[name] for name in _Backpropagating._get_param_names()}
-        super().__init__(**shared)
-        self.loss = loss
 
     @maps_streams
     def predict_proba(self, X: RowsLike) -> Float64s:
         """Return the shares of the classes.
-
-        With ``loss="squared_error"`` they are the responses of the units, divided by their sum.
 
         Parameters
         ----------
@@ -363,13 +328,7 @@ class MultilayerPerceptron(Classifying, _Backpropagating):
         np.float64(1.0)
         """
         answers = self._answers(X)
-        if answers.shape[1] == 1:
-            return np.hstack([1.0 - answers, answers])
-        if OUTPUTS[self._units.output] != "logistic_squared":
-            return answers
-        total = answers.sum(axis=1, keepdims=True)
-        even = np.full_like(answers, 1.0 / answers.shape[1])
-        return np.asarray(np.divide(answers, total, out=even, where=total > 0), np.float64)
+        return np.hstack([1.0 - answers, answers]) if answers.shape[1] == 1 else answers
 
     @maps_streams
     def decision_function(self, X: RowsLike) -> Float64s:
@@ -398,8 +357,6 @@ class MultilayerPerceptron(Classifying, _Backpropagating):
         return logs[:, 1] - logs[:, 0] if logs.shape[1] == 2 else logs
 
     def _output(self) -> str:
-        if self.loss == "squared_error":
-            return "logistic_squared"
         return "logistic" if len(self.classes_) == 2 else "softmax"
 
 
@@ -423,7 +380,7 @@ class MultilayerPerceptronRegressor(Regressing, _Backpropagating):
     Attributes
     ----------
     <coefs_, intercepts_, loss_curve_, loss_, validation_losses_, converged_, n_iter_, n_steps_,
-    n_layers_, n_outputs_, history_>
+    history_>
 
     References
     ----------

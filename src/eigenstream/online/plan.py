@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eigenstream.core.checks import check_choice, real_array
+from eigenstream.core.checks import check_vectors
 from eigenstream.core.linalg import brief
 from eigenstream.core.storable import storable
 from eigenstream.schedules import LearningRate, as_schedule
 
-__all__ = ["Plan", "Progress", "check_init", "check_start"]
+__all__ = ["Plan", "Progress", "check_start"]
 
 
 @dataclass(frozen=True)
@@ -92,55 +92,28 @@ class Plan:
 
     def __post_init__(self) -> None:
         as_schedule(self.learning_rate)
-        check_init(self.init)
 
 
-def check_init(init: ArrayLike) -> None:
-    """Check initial weights as far as they do not depend on the data.
-
-    >>> check_init("pca")
-    Traceback (most recent call last):
-        ...
-    ValueError: init must be ...
-    """
-    if isinstance(init, str):
-        check_choice(init, "init", ("data", "random"))
-        return
-    vectors = real_array(init, "init")
-    if vectors.ndim != 2 or not np.isfinite(vectors).all():
-        raise ValueError(
-            "init must be 'data', 'random' or a finite array of shape (n_components, "
-            f"n_features), got {init!r}."
-        )
-
-
-def check_start(plan: Plan, n_features: int, *, orthonormal: bool) -> None:
+def check_start(init: ArrayLike, d: int, n_features: int, *, orthonormal: bool) -> None:
     """Check the number of components and the initial weights for rows of this width.
 
-    >>> check_start(Plan(1, init=np.zeros((1, 3))), 3, orthonormal=True)
+    >>> check_start(np.zeros((1, 3)), 1, 3, orthonormal=True)
     Traceback (most recent call last):
         ...
-    ValueError: row 0 of init is zero. Give a direction, or init='random'.
+    ValueError: 1 of the 1 rows of init are zero or depend on the others. Give other directions, or
+    init='random'.
     """
-    d = plan.n_components
     if d > n_features:
         raise ValueError(
             f"n_components={d} exceeds the {n_features} input features. "
             f"Use n_components <= {n_features}."
         )
-    if isinstance(plan.init, str):
+    if isinstance(init, str):
         return
-    vectors = real_array(plan.init, "init").astype(np.float64)
-    if vectors.shape != (d, n_features):
+    vectors = check_vectors(init, "init", d, n_features)
+    rank = np.linalg.matrix_rank(vectors) if orthonormal else vectors.any(axis=1).sum()
+    if rank < d:
         raise ValueError(
-            f"init must have shape (n_components, n_features) = ({d}, {n_features}), got shape "
-            f"{vectors.shape}."
-        )
-    zero = np.flatnonzero(~vectors.any(axis=1))
-    if zero.size:
-        raise ValueError(f"row {zero[0]} of init is zero. Give a direction, or init='random'.")
-    if orthonormal and np.linalg.matrix_rank(vectors) < d:
-        raise ValueError(
-            f"the {d} rows of init span fewer than {d} directions. Give rows that are linearly "
-            "independent, or init='random'."
+            f"{d - rank} of the {d} rows of init are zero or depend on the others. Give other "
+            "directions, or init='random'."
         )

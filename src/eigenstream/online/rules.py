@@ -13,15 +13,7 @@ import numpy as np
 
 from eigenstream.kernels.base import njit
 
-__all__ = [
-    "OJA_FLOW",
-    "RULES",
-    "Rule",
-    "UnstableStepError",
-    "inner",
-    "loops",
-    "zeros",
-]
+__all__ = ["OJA_FLOW", "RULES", "Rule", "UnstableStepError", "inner", "loops", "zeros"]
 
 #: The decorator of the compiled loops of the rules and of the engine.
 loops = njit(cache=True, error_model="numpy", fastmath={"contract"})

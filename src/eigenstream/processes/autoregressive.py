@@ -10,13 +10,7 @@ from numpy.typing import ArrayLike
 from eigenstream.core.checks import check_number, check_numbers, check_whole
 from eigenstream.core.linalg import Float64s, Floats
 from eigenstream.core.types import DType, RandomState
-from eigenstream.processes.base import (
-    BLOCK,
-    Process,
-    generators,
-    random_basis,
-    seed_sequence,
-)
+from eigenstream.processes.base import BLOCK, Process, generators, random_basis, seed_sequence
 
 
 class Autoregressive(Process):

@@ -12,14 +12,7 @@ from numpy.typing import NDArray
 from eigenstream.core.checks import check_choice, check_number, check_pair, check_whole
 from eigenstream.core.linalg import Float64s
 from eigenstream.core.types import Facts, RandomState
-from eigenstream.processes._drawing import (
-    FONT,
-    STYLE,
-    Poses,
-    Style,
-    drawn,
-    faces_of,
-)
+from eigenstream.processes._drawing import FONT, STYLE, Poses, Style, drawn, faces_of
 from eigenstream.processes.base import generators, seed_sequence
 
 Invariance = Literal["rotation", "scale", "both"]

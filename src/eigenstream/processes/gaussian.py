@@ -15,13 +15,7 @@ from eigenstream.core.checks import (
 )
 from eigenstream.core.linalg import Floats
 from eigenstream.core.types import DType, RandomState
-from eigenstream.processes.base import (
-    BLOCK,
-    Process,
-    generators,
-    random_basis,
-    seed_sequence,
-)
+from eigenstream.processes.base import BLOCK, Process, generators, random_basis, seed_sequence
 
 
 class GaussianMixture(Process):
@@ -55,11 +49,7 @@ class GaussianMixture(Process):
     """
 
     def __init__(
-        self,
-        means: ArrayLike,
-        *,
-        spread: float = 1.0,
-        random_state: RandomState = None,
+        self, means: ArrayLike, *, spread: float = 1.0, random_state: RandomState = None
     ) -> None:
         self.means = real_array(means, "means").astype(np.float64)
         if self.means.ndim != 2 or not self.means.size:

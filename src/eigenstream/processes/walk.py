@@ -12,14 +12,7 @@ from eigenstream.core.checks import check_finite, check_number, check_whole, rea
 from eigenstream.core.linalg import Float64s, Floats, brief
 from eigenstream.core.types import Array, DType, RandomState
 from eigenstream.kernels.views import bounded_walk, sample_views
-from eigenstream.processes.base import (
-    BLOCK,
-    Process,
-    check_dtype,
-    fill,
-    generators,
-    seed_sequence,
-)
+from eigenstream.processes.base import BLOCK, Process, check_dtype, fill, generators, seed_sequence
 
 #: The smallest and the largest scale of a view.
 SCALES = (0.5, 1.5)
@@ -156,11 +149,7 @@ class ImageViews(ViewProcess):
     """
 
     def __init__(
-        self,
-        image: ArrayLike,
-        *,
-        size: int = 28,
-        random_state: RandomState = None,
+        self, image: ArrayLike, *, size: int = 28, random_state: RandomState = None
     ) -> None:
         super().__init__(image, size, random_state)
 
@@ -242,9 +231,7 @@ class ImageWalk(ViewProcess):
         margin = self._margin
         seed = np.random.SeedSequence(self._seed.entropy, spawn_key=(*self._seed.spawn_key, 3))
         return ImageViews(
-            self._padded[margin:-margin, margin:-margin],
-            size=self.size,
-            random_state=seed,
+            self._padded[margin:-margin, margin:-margin], size=self.size, random_state=seed
         )
 
     def _state_blocks(self) -> Iterator[Float64s]:

@@ -12,12 +12,11 @@ from sklearn.metrics import pairwise_distances
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream.core.checks import check_names, check_whole
+from eigenstream.core.checks import check_names, check_weights, check_whole
 from eigenstream.core.linalg import Float64s, brief
 from eigenstream.core.types import Array, LabelsLike, Matrix, RowsLike, WeightsLike
 from eigenstream.prototypes._nearest import nearest, nearest_units
-from eigenstream.prototypes._quantiser import NO_ROWS, weights_of
-from eigenstream.prototypes.base import PrototypeEstimator
+from eigenstream.prototypes.base import NO_ROWS, PrototypeEstimator
 from eigenstream.prototypes.grids import Grid
 from eigenstream.rows.chunk import Chunk
 from eigenstream.rows.door import labelled_stream
@@ -281,7 +280,7 @@ class MapReading(PrototypeEstimator):
         -3
         """
         rows, units = self._rows_to_read(X)
-        weights = weights_of(sample_weight, len(rows))
+        weights = check_weights(sample_weight, len(rows))
         if not weights.any():
             raise ValueError(NO_ROWS)
         K, D = units.shape

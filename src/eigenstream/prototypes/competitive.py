@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval
 from threadpoolctl import threadpool_limits
 
 from eigenstream import theory
-from eigenstream.core.checks import check_number, same_value, warn_user
+from eigenstream.core.checks import check_number, check_vectors, same_value, warn_user
 from eigenstream.core.documented import COUNT, NOT_NEGATIVE, words
 from eigenstream.core.linalg import Float64s, blas_threads, check_fits
 from eigenstream.core.storable import storable
@@ -21,7 +21,7 @@ from eigenstream.core.types import Constraints, RandomState
 from eigenstream.prototypes._competition import Competition, Tally, ranked, soft
 from eigenstream.prototypes._nearest import nearest
 from eigenstream.prototypes._steps import RULES, Pace, as_pace
-from eigenstream.prototypes.base import PrototypeEstimator, vectors_of
+from eigenstream.prototypes.base import PrototypeEstimator
 from eigenstream.rows.chunk import Chunk
 from eigenstream.rows.fit import Fit
 from eigenstream.rows.guard import reads, snapshot
@@ -114,7 +114,7 @@ class Centers(Competition):
         """Return the initial prototypes: all distinct rows if there are too few of them."""
         K, init = self.plan["n_prototypes"], self.plan["init"]
         if not isinstance(init, str):
-            return vectors_of(init, "init", K, None) - self.mean
+            return check_vectors(init, "init", K) - self.mean
         distinct = np.sort(np.unique(rows, axis=0, return_index=True)[1])
         rows, random = rows[distinct], np.random.RandomState(self.seed)
         if len(rows) <= K:
@@ -218,9 +218,7 @@ class Centers(Competition):
         return merged
 
 
-@storable(
-    _units="Centers",
-)
+@storable(_units="Centers")
 class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
     """Prototypes that compete for rows: online k-means, soft competition and neural gas.
 
@@ -387,7 +385,7 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
     def _check_parameters(self) -> None:
         self._validate_params()
         if not isinstance(self.init, str):
-            vectors_of(self.init, "init", self.n_prototypes, None)
+            check_vectors(self.init, "init", self.n_prototypes)
         as_pace(self.width, "width", "auto")
         as_pace(self.learning_rate, "learning_rate", "count", most=1.0)
 
@@ -398,7 +396,7 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
             "Use fewer prototypes.",
         )
         if not isinstance(self.init, str):
-            vectors_of(self.init, "init", self.n_prototypes, n_features)
+            check_vectors(self.init, "init", self.n_prototypes, n_features)
         return Centers(self._begun, n_features, seed)
 
     def _passes(self) -> int:

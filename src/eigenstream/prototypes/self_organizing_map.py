@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eigenstream.core.checks import warn_user
+from eigenstream.core.checks import check_vectors, warn_user
 from eigenstream.core.documented import COUNT, words
 from eigenstream.core.linalg import Float64s, blas_threads, canonical_signs
 from eigenstream.core.storable import storable
@@ -19,15 +19,10 @@ from eigenstream.core.types import (
     RowsLike,
     WeightsLike,
 )
-from eigenstream.prototypes._competition import (
-    Competition,
-    Division,
-    Spread,
-    Tally,
-)
+from eigenstream.prototypes._competition import Competition, Division, Spread, Tally
 from eigenstream.prototypes._map_reading import MapReading
 from eigenstream.prototypes._steps import MAP, Pace, as_pace
-from eigenstream.prototypes.base import NO_ROWS_LEFT, PrototypeEstimator, vectors_of
+from eigenstream.prototypes.base import NO_ROWS_LEFT, PrototypeEstimator
 from eigenstream.prototypes.grids import NEIGHBORHOODS, Grid, as_grid, smooth
 from eigenstream.rows.chunk import Chunk
 from eigenstream.rows.fit import Fit
@@ -337,7 +332,7 @@ class SelfOrganizingMap(MapReading):
         as_pace(self.radius, "radius", "auto", zero=True)
         as_pace(self.learning_rate, "learning_rate", "auto", most=1.0)
         if not isinstance(self.init, str):
-            vectors_of(self.init, "init", None if is_auto(self.shape) else grid.n_units, None)
+            check_vectors(self.init, "init", None if is_auto(self.shape) else grid.n_units)
             if is_auto(self.shape):
                 raise ValueError("shape='auto' does not fit an array as init. Pass the shape.")
 
@@ -357,7 +352,7 @@ class SelfOrganizingMap(MapReading):
         side = automatic_side(n_rows, self.periodic and self.topology == "hexagonal")
         if not isinstance(self.init, str):
             n_units = grid_of(plan, side).n_units
-            plan["init"] = self._divided(vectors_of(self.init, "init", n_units, n_features))
+            plan["init"] = self._divided(check_vectors(self.init, "init", n_units, n_features))
         return MapUnits(plan, n_features, seed, side)
 
     def _prepare(self, fit: Fit) -> None:

@@ -24,14 +24,7 @@ from eigenstream.evaluation import PairROC, pair_roc
 from eigenstream.monitor import Monitor
 from eigenstream.prototypes import SelfOrganizingMap
 from eigenstream.reports import _drawings
-from eigenstream.reports._drawings import (
-    HEIGHT,
-    Blocks,
-    Panel,
-    attribute,
-    column_names,
-    first_of,
-)
+from eigenstream.reports._drawings import HEIGHT, Blocks, Panel, attribute, column_names, first_of
 from eigenstream.reports._summary import summary, warnings_of
 from eigenstream.reports.base import PageTable, Report, Section
 from eigenstream.rows.chunk import Chunk, joined

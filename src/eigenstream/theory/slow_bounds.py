@@ -11,12 +11,7 @@ from eigenstream.core.checks import check_flag, check_number, check_whole
 from eigenstream.theory.blocks import Blocking, Deviation
 from eigenstream.theory.mixing import MixingProfile
 
-__all__ = [
-    "mean_bound",
-    "metric_rule_error",
-    "slow_bound",
-    "slow_samples",
-]
+__all__ = ["mean_bound", "metric_rule_error", "slow_bound", "slow_samples"]
 
 
 def _slow(d: int, lag: int, tight: bool, alpha: float | None) -> Blocking:

@@ -27,7 +27,7 @@ from eigenstream.core.types import Constraints, Matrix, RandomState
 from eigenstream.online import OJA_FLOW, RULES, Plan, Progress, Rule, UnstableStepError
 from eigenstream.online.averages import RunningAnswer
 from eigenstream.online.blocks import advance_loop, automatic, mean_shares, pointer
-from eigenstream.online.plan import check_init, check_start
+from eigenstream.online.plan import check_start
 from eigenstream.schedules import Auto, LearningRate, Schedule, as_schedule
 from eigenstream.subspace.solvers.base import ADD, FRACTION, POSITIVE, Problem, Solver
 from eigenstream.subspace.sums.accumulators import Moments
@@ -225,7 +225,7 @@ class FlowSums(Sums):
 
     def _follow_plan(self) -> None:
         """Set the attributes that the plan determines, and those that need not be saved."""
-        check_start(self.plan, self.n_features, orthonormal=True)
+        check_start(self.plan.init, self.plan.n_components, self.n_features, orthonormal=True)
         self.rule = RULES[self._rule]
         self.rate = as_schedule(self.plan.learning_rate)
         self._keep, self.has_mean = 1.0 - (self.plan.forgetting or 0.0), self.plan.center
@@ -546,6 +546,7 @@ class Flow(Solver):
     abilities, estimates = frozenset({ADD}), True
     _parameter_constraints: ClassVar[Constraints] = {
         "learning_rate": [POSITIVE, StrOptions({"auto"}), Schedule, callable],
+        "init": [StrOptions({"data", "random"}), "array-like"],
         "forgetting": [FRACTION],
         "hook": [callable, None],
     }
@@ -565,7 +566,6 @@ class Flow(Solver):
     def _validate_params(self) -> None:
         super()._validate_params()
         as_schedule(self.learning_rate, "learning_rate")
-        check_init(self.init)
 
     def begin(self, problem: Problem) -> Learner:
         """Return a learner that has seen nothing."""

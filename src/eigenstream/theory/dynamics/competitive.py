@@ -7,14 +7,16 @@ from numpy.typing import ArrayLike
 from scipy.integrate import odeint
 from scipy.linalg import block_diag, helmert
 
-from eigenstream.core.checks import check_number, check_numbers, check_whole, real_array
+from eigenstream.core.checks import (
+    check_number,
+    check_numbers,
+    check_vectors,
+    check_whole,
+    real_array,
+)
 from eigenstream.theory.dynamics._averages import rank_averages, soft_pair, soft_several, winners
 from eigenstream.theory.dynamics._loops import competitive_chain
-from eigenstream.theory.dynamics.base import (
-    Annealing,
-    Dynamics,
-    check_annealing,
-)
+from eigenstream.theory.dynamics.base import Annealing, Dynamics, check_annealing
 from eigenstream.theory.mixing import Float64s
 
 __all__ = ["CompetitiveDynamics"]
@@ -110,12 +112,7 @@ class CompetitiveDynamics(Dynamics):
         neighborhood: Any = None,
         annealing: Annealing | None = None,
     ) -> None:
-        self.centres = real_array(centres, "centres").astype(np.float64)
-        if self.centres.ndim != 2 or not self.centres.size or not np.isfinite(self.centres).all():
-            raise ValueError(
-                f"centres has shape {self.centres.shape} or holds NaN or infinity. "
-                "Pass a finite row for each cluster."
-            )
+        self.centres = check_vectors(centres, "centres")
         clusters, self.n_directions = self.centres.shape
         self.learning_rate = check_number(learning_rate, "learning_rate", above=0)
         self.n_students = clusters

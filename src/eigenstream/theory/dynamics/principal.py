@@ -8,11 +8,7 @@ from numpy.typing import ArrayLike
 from eigenstream.core.checks import check_number, check_numbers, check_whole, warn_user
 from eigenstream.theory.dynamics._advice import Advice, unit_advice
 from eigenstream.theory.dynamics._loops import lawson, principal_chain, principal_drift
-from eigenstream.theory.dynamics.base import (
-    Annealing,
-    Dynamics,
-    check_annealing,
-)
+from eigenstream.theory.dynamics.base import Annealing, Dynamics, check_annealing
 from eigenstream.theory.mixing import Float64s
 
 __all__ = ["PrincipalDynamics"]
