@@ -225,7 +225,7 @@ def mend(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[
 #: Classes that solve related problems: each page links the others.
 RELATED = (
     "StreamPCA SlowSubspace DynamicSubspace ContrastSubspace",
-    "ClassSubspace PairSubspace PairMetric ThresholdClassifier",
+    "ClassSubspace PairSubspace PairMetric",
     "CompetitiveLearning SelfOrganizingMap Grid ClassMap MapQuality",
     "OjaNeuron SangerNetwork StreamPCA",
     "Perceptron Adaline AdalineRegressor MultilayerPerceptron MultilayerPerceptronRegressor",

@@ -101,8 +101,7 @@ DAILY = {
 #: Methods with the example of ``fit``, or with scikit-learn's meaning of a classifier's method.
 AS_FIT = {
     *("GradientOrientation.transform", "QuadraticMap.transform", "RBFNetwork.transform"),
-    *("QuadraticMap.partial_fit", "ThresholdClassifier.predict"),
-    "ThresholdClassifier.decision_function",
+    "QuadraticMap.partial_fit",
 }
 
 

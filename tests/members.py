@@ -36,7 +36,6 @@ from eigenstream import (
     SlowSubspace,
     StreamPCA,
     TemporalPairs,
-    ThresholdClassifier,
     persistence,
     processes,
     prototypes,
@@ -287,8 +286,6 @@ ESTIMATORS = [
     Member(Against(2, solver=Kernel("linear")), "rows", (2, 7), at_once=True),
     Member(Against(2, solver="sketch"), "rows", (*STREAMS, 7, 8)),
     Member(PairMetric(max_iter=20), "pairs", (7, 8), at_once=True),
-    Member(ThresholdClassifier(), "targets", (SCIKIT_LEARN, 8)),
-    Member(ThresholdClassifier(3.0), "targets", (7, 8), at_once=True),
 ]
 
 FEATURES = [

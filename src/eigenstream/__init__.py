@@ -40,7 +40,6 @@ if TYPE_CHECKING:
         SlowSubspace,
         StreamPCA,
         SubspaceBound,
-        ThresholdClassifier,
         Uncertainty,
         lag_path,
     )
@@ -78,7 +77,6 @@ __all__ = [
     "StreamPCA",
     "SubspaceBound",
     "TemporalPairs",
-    "ThresholdClassifier",
     "Uncertainty",
     "__version__",
     "lag_path",

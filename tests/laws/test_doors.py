@@ -25,7 +25,6 @@ from eigenstream import (
     SelfOrganizingMap,
     SlowSubspace,
     StreamPCA,
-    ThresholdClassifier,
     load,
     open_stream,
     save,
@@ -89,7 +88,6 @@ MODELS = {
     "regressor": AdalineRegressor(random_state=0),
     "network": MultilayerPerceptron(3, max_iter=3, random_state=0),
     "rbf": RBFNetwork(5, random_state=0),
-    "threshold": ThresholdClassifier(),
     "gradients": GradientOrientation(1, shape=(2, 2)),
 }
 

@@ -27,7 +27,6 @@ from eigenstream import (
     SelfOrganizingMap,
     SlowSubspace,
     StreamPCA,
-    ThresholdClassifier,
 )
 from eigenstream.neurons import _base
 from eigenstream.rows import rows as rows_module
@@ -190,7 +189,6 @@ def with_holes():
 LEARNERS = [
     ClassSubspace(2, criterion="difference", eta=2.0),
     Perceptron(random_state=0, max_iter=5),
-    ThresholdClassifier(),
 ]
 
 

@@ -37,7 +37,6 @@ from eigenstream.subspace.inference.slow_bounds import (
 from eigenstream.subspace.inference.timescales import LagPath, lag_path
 from eigenstream.subspace.inference.uncertainty import Estimate, Uncertainty
 from eigenstream.subspace.pairs.class_subspace import ClassSubspace
-from eigenstream.subspace.pairs.one_shot import ThresholdClassifier
 from eigenstream.subspace.pairs.pair_metric import PairMetric
 from eigenstream.subspace.pairs.pair_subspace import PairSubspace
 from eigenstream.subspace.pairs.risks import (
@@ -88,7 +87,6 @@ __all__ = [
     "Solver",
     "StreamPCA",
     "SubspaceBound",
-    "ThresholdClassifier",
     "Uncertainty",
     "VarianceResult",
     "autocorrelations",

@@ -16,7 +16,6 @@ from eigenstream import (
     Kernel,
     PairMetric,
     PairSubspace,
-    ThresholdClassifier,
     sample_pairs,
 )
 from eigenstream.subspace import pair_risks
@@ -100,7 +99,7 @@ def test_what_was_learned_from_pairs_stands_before_classifiers_too(judge):
     frozen = FrozenEstimator(clone(judge).fit(ROWS[PAIRS], Y))
     fresh = rng.permutation(120)
     train, test = fresh[:80], fresh[80:]
-    for classifier in (KNeighborsClassifier(1), SVC(), ThresholdClassifier()):
+    for classifier in (KNeighborsClassifier(1), SVC()):
         model = make_pipeline(frozen, classifier).fit(ROWS[train], LABELS[train])
         raw = clone(classifier).fit(ROWS[train], LABELS[train])
         assert model.score(ROWS[test], LABELS[test]) > raw.score(ROWS[test], LABELS[test])
@@ -113,29 +112,6 @@ def test_a_grid_search_over_the_weight():
     pairs = GridSearchCV(PairSubspace(2, criterion="difference"), {"eta": [3.0, 0.3]}, cv=3)
     pairs.fit(ROWS[PAIRS], Y)
     assert pairs.best_params_ == {"eta": 0.3}
-
-
-class TestOneShot:
-    def test_decisions_by_hand(self):
-        model = ThresholdClassifier(2.0, undecided="?").fit([[0.0], [10.0]], ["a", "b"])
-        assert model.decide([[0.0], [2.0], [5.0]]).tolist() == [[1, -1], [0, -1], [-1, -1]]
-        assert model.predict([[1.0], [2.0], [5.0], [9.0]]).tolist() == ["a", "?", "?", "b"]
-        near = ThresholdClassifier(2.0).fit([[0.0], [10.0]], ["a", "b"])
-        assert near.predict([[2.0], [6.0]]).tolist() == ["a", "b"]
-
-    def test_labels_stay_what_they_are(self):
-        numbers = [[0.0], [2.0], [9.0]], [3, 4, 5]
-        for undecided in ("?", ["?"], [-1]):
-            with pytest.raises(ValueError, match="labels, which are numbers"):
-                ThresholdClassifier(undecided=undecided).fit(*numbers)
-        with pytest.raises(ValueError, match="labels, which are text"):
-            ThresholdClassifier(undecided=-1).fit(numbers[0], ["a", "b", "c"])
-        said = ThresholdClassifier(undecided=-1).fit(*numbers).predict([[1.0], [8.0]])
-        assert said.tolist() == [-1, 5]
-        assert said.dtype.kind == "i"
-        names = np.array(["a", "b", "c"], object)
-        said = ThresholdClassifier(undecided="none of them").fit(numbers[0], names)
-        assert said.predict([[1.0], [8.0]]).tolist() == ["none of them", "c"]
 
 
 def test_a_fold_of_one_class_is_scored_against_learned_rows():

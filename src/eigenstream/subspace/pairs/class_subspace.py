@@ -84,7 +84,6 @@ class ClassSubspace(PairwiseEstimator):
     PairSubspace : The same method for given pairs.
     eigenstream.subspace.pair_risks : Risks of a threshold on the training pairs.
     eigenstream.subspace.risk_bound : A bound on the risk on new pairs.
-    ThresholdClassifier : Classification from one example of each class.
 
     Notes
     -----
