@@ -11,10 +11,8 @@ from sklearn.utils._param_validation import StrOptions
 
 from eigenstream.core.checks import check_weights, offered_if
 from eigenstream.core.documented import documented, documented_by
-from eigenstream.core.linalg import Float64s
 from eigenstream.core.storable import storable
 from eigenstream.core.types import (
-    Array,
     Checkpoint,
     Constraints,
     LabelsLike,
@@ -33,11 +31,9 @@ from eigenstream.subspace.pairs import pair_input
 from eigenstream.subspace.pairs.decisions import signs_below
 from eigenstream.subspace.pairs.held_out import LabelledRows
 from eigenstream.subspace.pairs.pairwise import PairwiseEstimator, continues
-from eigenstream.subspace.pairs.risks import TrainingRows, bound_of_rows
-from eigenstream.subspace.pairs.terms import ClassTerms, Sample, chunk_keys
+from eigenstream.subspace.pairs.terms import ClassTerms, Sample
 from eigenstream.subspace.solvers.base import FLAG
 from eigenstream.subspace.sums.learner import Learner
-from eigenstream.theory import RiskBound
 
 
 @storable()
@@ -210,38 +206,6 @@ class ClassSubspace(PairwiseEstimator):
         """
         return self._continued(X, y, sample_weight, groups)
 
-    def merge(self, other: Self) -> Self:
-        """Return an estimator that has learned from the rows of both.
-
-        Neither estimator is changed. With solver="dense" the result is exact and includes the pairs
-        of one row from each.
-
-        Parameters
-        ----------
-        other : ClassSubspace
-            A fitted estimator with equal parameters and the same number of features.
-
-        Returns
-        -------
-        self : object
-            A new fitted estimator.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from eigenstream import ClassSubspace
-        >>> X, y = load_iris(return_X_y=True)
-        >>> left, right = (
-        ...     ClassSubspace(2).fit(X[k::2], y[k::2]) for k in range(2)
-        ... )
-        >>> left.merge(right).n_samples_seen_
-        150
-        """
-        sample = getattr(getattr(other, "_learner", None), "sample", None)
-        if sample is not None and sample.chunk is not None:
-            self._check_kinds(sample.chunk.labels)
-        return self._merged(other)
-
     _block_word = "classes"
 
     def uncertainty(
@@ -303,19 +267,10 @@ class ClassSubspace(PairwiseEstimator):
         n = rows.shape[0]
         targets = pair_input.targets_of(self, y, groups, n)
         if not reset and self._learner is not None:
-            self._check_kinds(targets)
+            self._learner.terms.check_kinds(*np.atleast_1d(targets[0]))
         weights = None if sample_weight is None else check_weights(sample_weight, n)
         part = Chunk(rows, weights, labels=targets)
         return ArrayRows([part], missing=self.missing, source=X)
-
-    def _check_kinds(self, targets: Array) -> None:
-        """Raise if labels or groups change from text to numbers, or from numbers to text."""
-        earlier: Any = self._fitted_learner().sample.chunk  # type: ignore[union-attr]
-        if earlier is not None and _kinds(targets) != _kinds(earlier.labels):
-            raise ValueError(
-                f"y and groups contain {_kinds(targets)}, but earlier rows had "
-                f"{_kinds(earlier.labels)}. Use one kind of label in all calls."
-            )
 
     def _check_enough(self, learner: Learner) -> None:
         terms: Any = learner.terms
@@ -368,30 +323,8 @@ class ClassSubspace(PairwiseEstimator):
         terms: Any = self._fitted_learner().terms
         return {label for _, label in terms.centers}
 
-    def _learned_rows(self) -> tuple[Float64s, Array, Float64s]:
-        trained = self._training()
-        assert isinstance(trained, TrainingRows)
-        sample: Any = self._fitted_learner().with_all_rows().sample
-        keys = chunk_keys(sample.chunk)[0]
-        return trained.Z, np.array([name for _, name in keys])[trained.codes], trained.weights
-
-    def _subspace_bound(self, margin: float, delta: float, diameter: float) -> RiskBound:
-        if self.scale_ is not None:
-            raise ValueError(
-                "The bound does not hold for scale=True, where the divisors are estimated from the "
-                "same data. Fit with scale=False, on data scaled by constants."
-            )
-        trained = self._training()
-        assert isinstance(trained, TrainingRows)
-        return bound_of_rows(trained, margin, delta, diameter)
-
     def __sklearn_tags__(self) -> Tags:
         """Describe the estimator to scikit-learn."""
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
-
-
-def _kinds(targets: Array) -> list[str]:
-    """Return "text" or "numbers" for the labels, and for the groups if there are any."""
-    return ["text" if isinstance(name, str) else "numbers" for name in np.atleast_1d(targets[0])]

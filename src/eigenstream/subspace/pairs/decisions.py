@@ -358,8 +358,9 @@ class PairDecisions(Guarded):
             names, codes = np.unique(labels, return_inverse=True)
             Z, codes = np.asarray(self.transform(X), np.float64), codes.astype(np.intp)
             counts, labelled = counts_of_classes(Z, codes, np.zeros_like(codes)), (Z, names, codes)
-            if learned and 0.0 in counts.totals and (rows := self._learned_rows()) is not None:
-                counts = _counts_with(Z, labels, *rows)
+            trained = self._training() if learned and 0.0 in counts.totals else None
+            if isinstance(trained, TrainingRows):
+                counts = _counts_with(Z, labels, trained)
         else:
             distances = self.pair_distance(X, preprocessor=points)
             counts = counts_of_pairs(distances, _pair_input.checked_signs(y, len(distances)))
@@ -370,10 +371,6 @@ class PairDecisions(Guarded):
             kind = "different classes" if n_different == 0.0 else "the same class"
             raise ValueError(f"y implies no pair of {kind}. Pass rows or pairs of both kinds.")
         return counts, labelled
-
-    def _learned_rows(self) -> tuple[Float64s, Array, Float64s] | None:
-        """Return mapped rows that were learned from, their labels and weights, if known."""
-        return None
 
     def _check_shared_rows(self, pairs: PairsLike) -> None:
         """Warn if index pairs share rows with the different ones that were learned from."""
@@ -389,19 +386,17 @@ class PairDecisions(Guarded):
             )
 
 
-def _counts_with(
-    Z: Float64s, labels: Array, learned: Float64s, learned_labels: Array, weights: Float64s
-) -> PairCounts:
+def _counts_with(Z: Float64s, labels: Array, learned: TrainingRows) -> PairCounts:
     """Return the counted pairs of mapped rows, and of these with learned rows.
 
     Beyond MOST_COMPARED rows of each kind, every k-th row is used.
     """
-    chosen, others = (slice(None, None, len(rows) // MOST_COMPARED + 1) for rows in (Z, learned))
+    chosen, others = (slice(None, None, len(rows) // MOST_COMPARED + 1) for rows in (Z, learned.Z))
     Z, labels = Z[chosen], labels[chosen]
     first, second = np.triu_indices(len(Z), 1)
-    same = [labels[first] == labels[second], (labels[:, None] == learned_labels[others]).ravel()]
-    distances = [pdist(Z), cdist(Z, learned[others]).ravel()]
-    counts = [np.ones(len(first)), np.tile(weights[others], len(Z))]
+    same = [labels[first] == labels[second], (labels[:, None] == learned.labels[others]).ravel()]
+    distances = [pdist(Z), cdist(Z, learned.Z[others]).ravel()]
+    counts = [np.ones(len(first)), np.tile(learned.weights[others], len(Z))]
     return counts_of_pairs(
         np.concatenate(distances), np.where(np.concatenate(same), 1, -1), np.concatenate(counts)
     )

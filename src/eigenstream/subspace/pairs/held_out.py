@@ -226,9 +226,11 @@ class LabelledRows(ExamplesBase):
     def scatters(self, learner: Learner, held_out: Parts = NOTHING) -> Scatters:
         """Return the covariances within and between classes, without held-out classes."""
         terms = cast(ClassTerms, learner.terms)
-        shares, between = terms.covariances(held_out)
-        within = learner.sums.symmetric(shares)
-        return Scatters(within, between, self.learner.n_features, terms.floor, factored=True)
+        (between, _), (within, _) = terms.sides(held_out)
+        steps = terms.closing(held_out)
+        rows = np.concatenate([np.sqrt(w) * steps.vectors(part) for part, w in between.items()])
+        covariance = learner.sums.symmetric(within)
+        return Scatters(covariance, rows, self.learner.n_features, terms.floor, factored=True)
 
     def folds(self) -> Folds:
         """Return folds of classes, tasks or rows."""

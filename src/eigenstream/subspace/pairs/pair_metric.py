@@ -18,7 +18,7 @@ from eigenstream.rows.guard import publishes
 from eigenstream.rows.prepared import maps_streams
 from eigenstream.subspace.pairs import pair_input
 from eigenstream.subspace.pairs.decisions import FitsPairs
-from eigenstream.subspace.pairs.risks import TrainingPairs, bound_of_pairs
+from eigenstream.subspace.pairs.risks import TrainingPairs
 from eigenstream.theory import RiskBound
 
 #: Steps between two computations of the duality gap. More take longer to notice the end.
@@ -263,7 +263,7 @@ class PairMetric(
     def _risk_bound(self, margin: float, delta: float, diameter: float | None) -> RiskBound:
         # |M^(1/2) u|^2 for differences of at most unit length: no further scaling.
         norm, margin = self._begun
-        return bound_of_pairs(self._trained, (norm, norm), margin, delta, 1.0)
+        return self._training().bound((norm, norm), margin, delta, 1.0)
 
     def _unit(self) -> float:
         return self.diameter_

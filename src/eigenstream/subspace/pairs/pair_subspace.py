@@ -2,7 +2,6 @@
 
 from typing import ClassVar, Self
 
-import numpy as np
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Options, StrOptions
 
@@ -29,10 +28,9 @@ from eigenstream.subspace.pairs import pair_input
 from eigenstream.subspace.pairs.decisions import FitsPairs
 from eigenstream.subspace.pairs.held_out import RANDOM_UNLIKE, SignedPairs, learner_of
 from eigenstream.subspace.pairs.pairwise import PairwiseEstimator, continues
-from eigenstream.subspace.pairs.risks import TrainingPairs, bound_of_pairs
+from eigenstream.subspace.pairs.risks import TrainingPairs
 from eigenstream.subspace.pairs.terms import PairSample, PairTerms
 from eigenstream.subspace.sums.learner import Learner
-from eigenstream.theory import RiskBound
 
 
 @storable(_learned_pairs="-")
@@ -310,12 +308,6 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         learner.check_size()
 
     # ---- results ---------------------------------------------------------------------------
-
-    def _subspace_bound(self, margin: float, delta: float, diameter: float) -> RiskBound:
-        norms = float(np.sqrt(self.n_components_)), 1.0
-        trained = self._training()
-        assert isinstance(trained, TrainingPairs)
-        return bound_of_pairs(trained, norms, margin, delta, diameter)
 
     def __sklearn_tags__(self) -> Tags:
         """Describe the estimator to scikit-learn."""

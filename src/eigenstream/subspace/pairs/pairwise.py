@@ -1,6 +1,5 @@
 """Base of the estimators that learn from pairs and from labels."""
 
-from abc import abstractmethod
 from numbers import Real
 from typing import Any, ClassVar, Self, cast
 
@@ -155,10 +154,6 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         self.preprocessor = preprocessor
         self.missing = missing
 
-    @abstractmethod
-    def _subspace_bound(self, margin: float, delta: float, diameter: float) -> RiskBound:
-        """Return the bound of an orthogonal projection."""
-
     # ---- learning --------------------------------------------------------------------------
 
     def _forget_counts(self) -> None:
@@ -312,7 +307,13 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
                 "The bound holds only for orthogonal projections, not for criterion='ratio'. Use "
                 "criterion='difference' or PairMetric."
             )
-        return self._subspace_bound(margin, delta, diameter or self._unit())
+        if self.scale_ is not None:
+            raise ValueError(
+                "The bound does not hold for divided features, since the divisors are estimated "
+                "from the same data. Fit with scale=False, on data scaled by constants."
+            )
+        norms = float(np.sqrt(self.n_components_)), 1.0
+        return self._training().bound(norms, margin, delta, diameter or self._unit())
 
 
 def continues(estimator: SubspaceEstimator) -> None:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from eigenstream.core.checks import check_number
 from eigenstream.core.linalg import Float64s, brief
 from eigenstream.core.storable import storable
-from eigenstream.core.types import Matrix
+from eigenstream.core.types import Array, Matrix
 from eigenstream.evaluation import pair_risk
 from eigenstream.evaluation.base import (
     PairCounts,
@@ -74,6 +74,19 @@ class TrainingPairs:
             numbers.append(float(sums.sum() ** 2 / (float((sums**2).sum()) or 1.0)))
         return cls(counts_of_pairs(lengths, signs, weights), (numbers[0], numbers[1]))
 
+    def bound(
+        self, norms: tuple[float, float], margin: float, delta: float, unit: float
+    ) -> RiskBound:
+        """Bound the balanced risk from independent pairs ([HPCA] Theorem 3).
+
+        ``norms`` are the largest Hilbert-Schmidt and operator norm of the class. With pairs of both
+        signs, it is a union bound with half of delta for each sign.
+        """
+        risk = _empirical(self.counts, margin, unit, balanced=True, largest=norms[1])
+        m = [_n_pairs(number) for number in self.numbers if number > 0.0]
+        gaps = [operator_bound(n, *norms, margin, delta / len(m)).gap for n in m]
+        return RiskBound(risk, sum(gaps) / len(m), delta, sum(m))
+
 
 @dataclass(frozen=True)
 class TrainingRows:
@@ -84,6 +97,8 @@ class TrainingRows:
     """
 
     Z: Float64s
+    #: The label, the class and the task of each row.
+    labels: Array
     codes: Places
     tasks: Places
     weights: Float64s
@@ -99,8 +114,9 @@ class TrainingRows:
         keys, codes = chunk_keys(rows)
         numbers: dict[object, int] = {}
         tasks = np.array([numbers.setdefault(key[0], len(numbers)) for key in keys], np.intp)
-        weights, of_sample = rows.each_weight(), (sample.total, sample.complete, sample.n_distinct)
-        return cls(project(rows.rows), codes, tasks[codes], weights, *of_sample)
+        labels = np.array([label for _, label in keys])
+        of_rows = project(rows.rows), labels[codes], codes, tasks[codes], rows.each_weight()
+        return cls(*of_rows, sample.total, sample.complete, sample.n_distinct)
 
     @cached_property
     def counts(self) -> PairCounts:
@@ -111,6 +127,41 @@ class TrainingRows:
         """Return the counts of the pairs; see ``counts_of_classes``."""
         share = 1.0 if self.complete else float(self.weights.sum()) / self.total
         return counts_of_classes(self.Z, self.codes, self.tasks, self.weights, repeats * share)
+
+    def bound(
+        self, norms: tuple[float, float], margin: float, delta: float, unit: float
+    ) -> RiskBound:
+        """Bound the risk on pairs of new rows from all pairs of n independent rows of one task.
+
+        The mean over all pairs is a mean over all partitions of the rows into n // 2 disjoint pairs
+        (Hoeffding). It is therefore as accurate as n // 2 independent pairs. The bound is not
+        balanced, since the numbers of same and of different pairs are dependent.
+
+        The bound also holds for repeated rows, whether they are copies or frequent values. A mean
+        with weights w is a mean over random subsets that contain row i with probability w_i / max
+        w. The bound therefore counts sum(w) / max(w) rows. It excludes pairs of a row with its own
+        copies, and adds their share to the risk.
+        """
+        if len(np.unique(self.tasks)) > 1:
+            raise ValueError(
+                "The bound assumes rows of one distribution, but there are several tasks (groups). "
+                "Fit one task."
+            )
+        apart, n_pairs, weights = self.counted(repeats=0.0), sum(self.counts.totals), self.weights
+        own_pairs = 1.0 - sum(apart.totals) / n_pairs
+        risk = min(_empirical(apart, margin, unit, balanced=False) + own_pairs, 1.0)
+
+        def of_rows(n: float, delta: float) -> RiskBound:
+            return pair_bound(_n_pairs(n / 2), self.Z.shape[1], margin, delta, empirical_risk=risk)
+
+        bound = of_rows(float(weights.sum() / weights.max()), delta)
+        n_all = None if self.complete else all_alike(weights, self.total, self.n_distinct)
+        if n_all is not None:
+            part = of_rows(n_all, delta / 2)
+            gap = part.gap + sampling_price(len(weights), 2.0, delta / 2)
+            if gap < bound.gap:
+                return replace(part, gap=gap, delta=delta)
+        return bound
 
 
 @dataclass
@@ -313,20 +364,6 @@ def false_positive_interval(model: "PairDecisions", X: ArrayLike, y: ArrayLike) 
 # ---- bounds ----------------------------------------------------------------------------------
 
 
-def bound_of_pairs(
-    pairs: TrainingPairs, norms: tuple[float, float], margin: float, delta: float, unit: float
-) -> RiskBound:
-    """Bound the balanced risk from independent pairs ([HPCA] Theorem 3).
-
-    ``norms`` are the largest Hilbert-Schmidt and operator norm of the class. With pairs of both
-    signs, it is a union bound with half of delta for each sign.
-    """
-    risk = _empirical(pairs.counts, margin, unit, balanced=True, largest=norms[1])
-    m = [_n_pairs(number) for number in pairs.numbers if number > 0.0]
-    gaps = [operator_bound(n, *norms, margin, delta / len(m)).gap for n in m]
-    return RiskBound(risk, sum(gaps) / len(m), delta, sum(m))
-
-
 def _empirical(
     counts: PairCounts, margin: float, unit: float, *, balanced: bool, largest: float = 1.0
 ) -> float:
@@ -346,38 +383,6 @@ def sampling_price(n_sampled: int, change: float, delta: float) -> float:
     """
     places = ceil(sqrt(n_sampled))
     return change * sqrt(log(places / delta) / (2 * n_sampled)) + 1.0 / places
-
-
-def bound_of_rows(rows: TrainingRows, margin: float, delta: float, diameter: float) -> RiskBound:
-    """Bound the risk on pairs of new rows from all pairs of n independent rows of one task.
-
-    The mean over all pairs is a mean over all partitions of the rows into n // 2 disjoint pairs
-    (Hoeffding). It is therefore as accurate as n // 2 independent pairs. The bound is not balanced,
-    since the numbers of same and of different pairs are dependent.
-
-    The bound also holds for repeated rows, whether they are copies or frequent values. A mean with
-    weights w is a mean over random subsets that contain row i with probability w_i / max w. The
-    bound therefore counts sum(w) / max(w) rows. It excludes pairs of a row with its own copies, and
-    adds their share to the risk.
-    """
-    if len(np.unique(rows.tasks)) > 1:
-        raise ValueError(
-            "The bound assumes rows of one distribution, but there are several tasks (groups). Fit "
-            "one task."
-        )
-    apart, every = rows.counted(repeats=0.0), rows.counts
-    pairs, n_pairs = sum(apart.totals), sum(every.totals)
-    risk = _empirical(apart, margin, diameter, balanced=False) + 1.0 - pairs / n_pairs
-    d, weights = rows.Z.shape[1], rows.weights
-    sampled = float(weights.sum() / weights.max())
-    bound = pair_bound(_n_pairs(sampled / 2), d, margin, delta, empirical_risk=min(risk, 1.0))
-    n_all = None if rows.complete else all_alike(weights, rows.total, rows.n_distinct)
-    if n_all is not None:
-        part = pair_bound(_n_pairs(n_all / 2), d, margin, delta / 2, empirical_risk=min(risk, 1.0))
-        gap = part.gap + sampling_price(len(weights), 2.0, delta / 2)
-        if gap < bound.gap:
-            return replace(part, gap=gap, delta=delta)
-    return bound
 
 
 def _n_pairs(m: float) -> int:

@@ -6,11 +6,13 @@ A sample does not depend on the order, the chunking or the merging of the rows.
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from operator import itemgetter
+from typing import Any
 from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
+from eigenstream.core.checks import is_sparse
 from eigenstream.core.device import on_host
 from eigenstream.core.linalg import Float64s, row_squares
 from eigenstream.core.storable import storable
@@ -20,8 +22,11 @@ from eigenstream.rows.chunk import Chunk, Places, joined
 from eigenstream.subspace.sums.block import Block, Center, Part, Shares, mean_of
 from eigenstream.subspace.sums.terms import NOTHING, Parts, Sides, Terms, Weights
 
+#: The task and the label of a class.
+ClassKey = tuple[Hashable, Hashable]
 
-def chunk_keys(chunk: Chunk) -> tuple[list[tuple[object, object]], Places]:
+
+def chunk_keys(chunk: Chunk) -> tuple[list[ClassKey], Places]:
     """Return the (task, label) classes of a chunk, and the index of each row's class.
 
     Targets are labels of shape (n,), or labels and tasks of shape (n, 2).
@@ -127,10 +132,11 @@ class ClassTerms(Terms):
 
     def __init__(self, n_features: int) -> None:
         super().__init__(n_features)
-        self.centers: dict[Part, Center] = {}
+        self.centers: dict[ClassKey, Center] = {}
 
     def _loaded(self) -> None:
-        if not all(isinstance(key, tuple) and len(key) == 2 for key in self.centers):
+        keys: list[Any] = [*self.centers]
+        if not all(isinstance(key, tuple) and len(key) == 2 for key in keys):
             raise ValueError("the terms have classes that are no pairs of a task and a class.")
 
     def _take(self, chunk: Chunk) -> Block:
@@ -148,26 +154,41 @@ class ClassTerms(Terms):
     def _join(self, later: "ClassTerms", new_sequence: bool) -> Block:
         block = Block(self.n_features)
         keys = [*later.centers]
+        for task, label in keys[:1]:
+            self.check_kinds(label, task)
         for key, center in zip(keys, self._centers_of(keys), strict=True):
             center.join(block, key, later.centers[key])
         return block
 
-    def _centers_of(self, keys: Sequence[Part]) -> list[Center]:
+    def check_kinds(self, label: object, task: object = None) -> None:
+        """Raise if labels or tasks change from text to numbers, or from numbers to text."""
+        for earlier_task, earlier_label in [*self.centers][:1]:
+            now, before = (
+                ["text" if isinstance(key, str) else "numbers" for key in names if key is not None]
+                for names in ((label, task), (earlier_label, earlier_task))
+            )
+            if now != before:
+                raise ValueError(
+                    f"y and groups contain {now}, but earlier rows had {before}. Use one kind of "
+                    "label in all calls."
+                )
+
+    def _centers_of(self, keys: Sequence[ClassKey]) -> list[Center]:
         """Return the centers of classes, which are new for new classes."""
         for key in keys:
             if key not in self.centers:
                 self.centers[key] = Center(np.zeros(self.n_features))
         return [*map(self.centers.__getitem__, keys)]
 
-    def _tasks(self, held_out: Parts) -> dict[Hashable, dict[Part, float]]:
+    def _tasks(self, held_out: Parts) -> dict[Hashable, dict[ClassKey, float]]:
         """Return the weights of the classes of each task."""
-        tasks: dict[Hashable, dict[Part, float]] = {}
+        tasks: dict[Hashable, dict[ClassKey, float]] = {}
         for key, center in self.centers.items():
             if key not in held_out and center.weight > 0.0:
-                tasks.setdefault(key[0], {})[key] = center.weight  # type: ignore[index]
+                tasks.setdefault(key[0], {})[key] = center.weight
         return tasks
 
-    def _pairs(self, held_out: Parts) -> list[tuple[dict[Part, float], float, float, float]]:
+    def _pairs(self, held_out: Parts) -> list[tuple[dict[ClassKey, float], float, float, float]]:
         """Return the weights of the classes of each task, of a pair, and of both kinds of pairs.
 
         All tasks have equal weights, which sum to the number of all pairs.
@@ -197,7 +218,8 @@ class ClassTerms(Terms):
 
     def shares(self, weights: Weights, held_out: Parts = NOTHING) -> Shares:
         """Return the share of each part in T."""
-        pairs, shares = self._pairs(held_out), {}
+        pairs = self._pairs(held_out)
+        shares: dict[Part, float] = {}
         reward = weights[0] / (sum(map(itemgetter(2), pairs)) or 1.0)
         penalty = weights[1] / (sum(map(itemgetter(3), pairs)) or 1.0)
         for sizes, each, _, _ in pairs:
@@ -205,38 +227,28 @@ class ClassTerms(Terms):
             for key, size in sizes.items():
                 # A class of weight 1 or less has no pairs.
                 shares[key] = each * (reward * (total - size) - penalty * size * (size > 1.0))
-            shares[BETWEEN, key[0]] = each * reward * total  # type: ignore[index]
+            shares[BETWEEN, key[0]] = each * reward * total
         return shares
 
-    def covariances(self, held_out: Parts = NOTHING) -> tuple[Shares, Float64s]:
-        """Return the share of each class in the covariance within classes, and rows R.
-
-        The covariance between classes is R^T R. All tasks have the same weight.
-        """
-        shares: dict[Part, float] = {}
-        rows, degrees, impurity = [np.zeros((1, self.n_features))], 0.0, 0.0
-        for sizes in self._tasks(held_out).values():
-            m = np.array([*sizes.values()])
-            each = 1.0 / m.sum()
-            means = np.array([self.centers[key].mean for key in sizes])
-            rows.append(np.sqrt(each * m)[:, None] * (means - each * m @ means))
-            # A class of weight 1 or less has no pairs.
-            shares |= {key: each * (size > 1.0) for key, size in sizes.items()}
-            degrees += each * float(np.maximum(m - 1.0, 0.0).sum())
-            impurity += 1.0 - float((each * m) @ (each * m))
-        between = np.concatenate(rows) / np.sqrt(impurity or 1.0)
-        return {key: share / (degrees or 1.0) for key, share in shares.items()}, between
-
     def sides(self, held_out: Parts = NOTHING) -> Sides:
-        """Return the shares of the parts in the covariances between and within classes."""
-        sizes = {task: np.array([*m.values()]) for task, m in self._tasks(held_out).items()}
-        totals = {task: float(m.sum()) for task, m in sizes.items()}
-        impurity = sum(1.0 - float(m @ m) / totals[task] ** 2 for task, m in sizes.items()) or 1.0
-        between: Shares = {
-            (BETWEEN, task): 1.0 / (impurity * total) for task, total in totals.items()
-        }
-        n = float(sum(totals.values()))
-        return [(between, n), (self.covariances(held_out)[0], n)]
+        """Return the shares of the parts in the covariances between and within classes.
+
+        All tasks have the same weight.
+        """
+        between: dict[Part, float] = {}
+        within: dict[Part, float] = {}
+        impurity = degrees = n = 0.0
+        for task, sizes in self._tasks(held_out).items():
+            m = np.array([*sizes.values()])
+            total = float(m.sum())
+            between[BETWEEN, task] = 1.0 / total
+            # A class of weight 1 or less has no pairs.
+            within |= {key: (size > 1.0) / total for key, size in sizes.items()}
+            impurity += 1.0 - float(m @ m) / total**2
+            degrees += float(np.maximum(m - 1.0, 0.0).sum()) / total
+            n += total
+        units = (between, impurity or 1.0), (within, degrees or 1.0)
+        return [({part: w / unit for part, w in side.items()}, n) for side, unit in units]
 
     def along(self, basis: Float64s) -> "ClassTerms":
         """Return the state in coordinates along orthonormal columns."""
@@ -246,7 +258,7 @@ class ClassTerms(Terms):
         }
         return inside
 
-    def closing(self, held_out: Parts = NOTHING) -> Block | None:
+    def closing(self, held_out: Parts = NOTHING) -> Block:
         """Return the terms between the class means and the means of their tasks."""
         block = Block(self.n_features)
         for task, sizes in self._tasks(held_out).items():
@@ -391,7 +403,7 @@ def row_hashes(rows: Matrix) -> NDArray[np.uint64]:
     sums, step = np.empty(n, np.uint64), max(BLOCK_VALUES // width, 1)
     for first in range(0, n, step):
         part = rows[first : first + step]
-        part = part.toarray() if hasattr(part, "toarray") else part
+        part = part.toarray() if is_sparse(part) else part
         bits = np.ascontiguousarray(part + 0.0, np.float64).view(np.uint64)
         bits = (bits + np.uint64(1 << 28)) >> np.uint64(29)
         (bits * odd).sum(axis=1, dtype=np.uint64, out=sums[first : first + step])
