@@ -28,16 +28,17 @@ from eigenstream.core.types import (
     StreamLike,
     WeightsLike,
 )
-from eigenstream.rows.chunk import Chunk, Place
+from eigenstream.rows.chunk import Chunk, Place, Places
 from eigenstream.rows.door import (
     FLOATS,
-    all_rows,
     check_columns_are_numbers,
     check_is_rows,
+    labelled_stream,
+    name_columns,
     numbers,
 )
 from eigenstream.rows.prepared import steps_of_stream
-from eigenstream.rows.rows import ArrayRows, IndexPairs, Rows
+from eigenstream.rows.rows import ArrayRows, IndexPairs, Rows, StreamRows
 
 
 def pair_tags(tags: Tags, preprocessor: RowsLike) -> Tags:
@@ -106,6 +107,9 @@ def learned_pairs(
     estimator: Any, pairs: PairsLike, y: LabelsLike, sample_weight: WeightsLike, *, reset: bool
 ) -> Rows:
     """Return checked pairs to learn from; with ``reset``, the estimator notes their columns."""
+    stream = labelled_stream(pairs, y, estimator, sample_weight=sample_weight)
+    if stream is not None:
+        return pairs_of_stream(estimator, stream)
     if y is None:
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None. Pass "
@@ -149,28 +153,31 @@ def checked_signs(y: LabelsLike, n_pairs: int) -> NDArray[np.int64]:
     return signs.astype(np.int64, copy=False)
 
 
-def check_stream_of_pairs(stream: StreamLike, *, indexed: bool) -> None:
-    """Reject steps, which would apply to two rows side by side, and an odd number of columns."""
+def pairs_of_stream(estimator: Any, stream: StreamLike) -> Rows:
+    """Return the pairs of a stream: two rows side by side, or two row numbers."""
     if steps_of_stream(stream):
         raise ValueError(
             f"{stream!r} has pairs, and {stream.preprocessing!r} would apply to two rows side by "
             "side. Prepare the rows first, and pass index pairs with preprocessor=rows."
         )
-    width = stream.n_features
-    if not indexed and width is not None and width % 2:
+    members = 2 if estimator.preprocessor is None else 1
+    numbers = StreamRows(stream, members=members, targets=lambda y: checked_signs(y, len(y)))
+    if numbers.columns % members:
         raise ValueError(
-            f"The stream has {width} columns, but two rows side by side need an even number. Use "
-            "open_stream(..., columns=...), or pass index pairs with a preprocessor."
+            f"The stream has {numbers.columns} columns, but two rows side by side need an even "
+            "number. Use open_stream(..., columns=...), or pass index pairs with a preprocessor."
         )
+    rows: Rows = numbers
+    if members == 1:
+        points = checked_points(estimator.preprocessor)
 
+        def pairs(rows: Matrix) -> Places:
+            return check_index_pairs(index_pairs_of(rows), points.shape[0], "the preprocessor")
 
-def pairs_of_stream(estimator: Any, stream: StreamLike) -> tuple[PairsLike, LabelsLike]:
-    """Return all pairs of a stream, and their signs."""
-    indexed = estimator.preprocessor is not None
-    check_stream_of_pairs(stream, indexed=indexed)
-    chunk = all_rows(stream, f"fit of {type(estimator).__name__}")
-    rows = index_pairs_of(chunk.rows) if indexed else chunk.rows.reshape(len(chunk.rows), 2, -1)
-    return rows, chunk.labels
+        rows = IndexPairs(numbers, points, pairs, missing=estimator.missing)
+    estimator.n_features_in_ = rows.width
+    name_columns(estimator, stream)
+    return rows
 
 
 def index_pairs_of(rows: Matrix) -> Matrix:

@@ -12,8 +12,9 @@ from eigenstream.core.checks import check_choice, check_number, check_whole, war
 from eigenstream.core.linalg import Float64s, canonical_signs
 from eigenstream.core.storable import FITTED, storable
 from eigenstream.core.types import LabelsLike, Matrix, PairsLike, RowsLike, WeightsLike
-from eigenstream.rows.chunk import FIRST, Skipped, joined
-from eigenstream.rows.door import as_floats, labelled_stream, validated
+from eigenstream.rows.chunk import FIRST, joined
+from eigenstream.rows.door import as_floats, validated
+from eigenstream.rows.fit import Fit
 from eigenstream.rows.guard import publishes
 from eigenstream.rows.prepared import maps_streams
 from eigenstream.subspace.pairs import pair_input
@@ -176,14 +177,11 @@ class PairMetric(
             check_number(self.diameter, "diameter", above=0)
         most = check_whole(self.max_iter, "max_iter")
         check_choice(self.missing, "missing", ("raise", "skip"))
-        stream = labelled_stream(pairs, y, self)
-        if stream is not None:
-            pairs, y = pair_input.pairs_of_stream(self, stream)
         rows = pair_input.learned_pairs(self, pairs, y, sample_weight, reset=True)
-        chunks = [*rows.chunks()]
-        every, skipped = joined(chunks), Skipped()
-        for chunk in chunks:
-            skipped.merge(chunk.skipped)
+        if rows.stream is not None:
+            rows = rows.in_memory("fit of PairMetric")
+        fit = Fit(self, rows)
+        every = joined([*fit.learning()])
         weighted = every.of_positive_weight()
         weights, signs = weighted.each_weight().copy(), weighted.labels
         assert signs is not None
@@ -211,8 +209,8 @@ class PairMetric(
             warn_user(
                 f"PairMetric did not converge in max_iter={most} steps. Raise max_iter or tol."
             )
-        self._skipped, self._calibrated = skipped, None
-        skipped.warn(self, len(every), "pair", FIRST)
+        self._skipped, self._calibrated = fit.skipped, None
+        fit.skipped.warn(self, len(every), "pair", FIRST)
         self.metric_ = metric / unit**2
         self.diameter_ = unit
         values, vectors = eigh(self.metric_)

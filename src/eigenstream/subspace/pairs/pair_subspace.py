@@ -5,24 +5,20 @@ from typing import ClassVar, Self
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Options, StrOptions
 
-from eigenstream.core.checks import check_index_pairs, offered_if
+from eigenstream.core.checks import offered_if
 from eigenstream.core.documented import documented, documented_by
 from eigenstream.core.storable import storable
 from eigenstream.core.types import (
-    Array,
     Checkpoint,
     Constraints,
     LabelsLike,
-    Matrix,
     PairsLike,
-    StreamLike,
     WeightsLike,
 )
-from eigenstream.rows.door import labelled_stream, name_columns
 from eigenstream.rows.fit import KEEPING, keeper_of
 from eigenstream.rows.guard import publishes
 from eigenstream.rows.prepared import fits_dask
-from eigenstream.rows.rows import IndexPairs, Rows, StreamRows
+from eigenstream.rows.rows import Rows
 from eigenstream.subspace.inference.uncertainty import Uncertainty, parts_in_time
 from eigenstream.subspace.pairs import pair_input
 from eigenstream.subspace.pairs.decisions import FitsPairs
@@ -174,28 +170,6 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
             self._trained = TrainingPairs.of(fit.reading(), self._features_of)
         return self
 
-    def _stream_rows(self, stream: StreamLike) -> Rows:
-        """Return the pairs of a stream: two rows side by side, or two row numbers."""
-
-        def signs(labels: LabelsLike) -> Array:
-            return pair_input.checked_signs(labels, len(labels))
-
-        pair_input.check_stream_of_pairs(stream, indexed=self.preprocessor is not None)
-        if self.preprocessor is None:
-            rows: Rows = StreamRows(stream, members=2, targets=signs)
-        else:
-            points = pair_input.checked_points(self.preprocessor)
-
-            def pairs(rows: Matrix) -> PairsLike:
-                index = pair_input.index_pairs_of(rows)
-                return check_index_pairs(index, points.shape[0], "the preprocessor")
-
-            numbers = StreamRows(stream, targets=signs)
-            rows = IndexPairs(numbers, points, pairs, missing=self.missing)
-        self.n_features_in_ = rows.width
-        name_columns(self, stream)
-        return rows
-
     @offered_if(continues)
     def partial_fit(
         self, pairs: PairsLike, y: LabelsLike, sample_weight: WeightsLike = None
@@ -269,9 +243,6 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         *,
         reset: bool,
     ) -> Rows:
-        stream = labelled_stream(pairs, y, self, sample_weight=sample_weight)
-        if stream is not None:
-            return self._stream_rows(stream)
         return pair_input.learned_pairs(self, pairs, y, sample_weight, reset=reset)
 
     def _with_negatives(self, learner: Learner) -> Learner:
