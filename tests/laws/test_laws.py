@@ -72,6 +72,7 @@ def test_law_2_every_way_finds_the_dense_subspace(member):
 
 
 @on(4)
+@settings(max_examples=25)
 @given(cuts=cuttings)
 def test_law_4_any_chunking_learns_the_same(member, cuts):
     X, y = DATA[member.data]

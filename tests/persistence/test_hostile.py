@@ -136,7 +136,7 @@ def test_forged_files(files, seed, tmp_path):
     random = np.random.default_rng(seed)
     parts = {path: taken_apart(path) for path in files}
     path, paths, refused = tmp_path / "forged.eigs", list(files), 0
-    for _ in range(600):
+    for _ in range(400):
         source = any_of(random, paths)
         header, arrays = deepcopy(parts[source])
         spoil(random, header, arrays)
@@ -145,7 +145,7 @@ def test_forged_files(files, seed, tmp_path):
         refused += model is None
         if type(model).__name__ in CLASSES:
             use(model, files[source])
-    assert refused > 250
+    assert refused > 165
 
 
 def use(model, X):
@@ -281,22 +281,20 @@ def test_headers_with_a_right_checksum(files, tmp_path):
             read(path)
 
 
-def test_a_file_that_is_older_than_a_parameter_has_its_default(files, tmp_path):
+def test_a_file_that_is_older_than_parameters_has_their_defaults(files, tmp_path):
     path = tmp_path / "older.eigs"
     for good in files:
-        model = load(good)
-        header, arrays = taken_apart(good)
+        model, (header, arrays) = load(good), taken_apart(good)
         nodes = header["model"]["of"]
+        begun = nodes.get("_begun", {})
+        begun = begun if begun.get("is") == "dict" else {}
         for name, parameter in signature(type(model)).parameters.items():
             value, default = getattr(model, name), parameter.default
-            if type(value) is type(default) and value == default and name in nodes:
-                older = deepcopy(header)
-                del older["model"]["of"][name]
-                begun = older["model"]["of"].get("_begun", {})
-                if begun.get("is") == "dict":
-                    begun["of"] = [pair for pair in begun["of"] if pair[0] != name]
-                forge(path, older, arrays)
-                assert repr(load(path)) == repr(model)
+            if name in nodes and type(value) is type(default) and value == default:
+                del nodes[name]
+                begun["of"] = [pair for pair in begun.get("of", ()) if pair[0] != name]
+        forge(path, header, arrays)
+        assert repr(load(path)) == repr(model)
 
 
 def test_no_memory_is_taken(tmp_path):
