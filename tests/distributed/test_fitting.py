@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
 from eigenstream import (
     ClassSubspace,
     CompetitiveLearning,
     ContrastSubspace,
-    DynamicSubspace,
     OjaNeuron,
     PairSubspace,
     RBFNetwork,
@@ -148,16 +148,25 @@ def test_frames_of_unknown_lengths_and_delayed_chunks():
     assert_equal_sums(SlowSubspace(2).fit(ROWS), SlowSubspace(2).fit(chunks))
 
 
-def test_blocks_of_columns_are_joined():
-    found = StreamPCA(2).fit(da.from_array(ROWS, chunks=(50, 2)))
-    assert_equal_sums(StreamPCA(2).fit(ROWS), found)
+RUNS = [ROWS[:100] + 50.0, ROWS[100:] - 50.0]
+MAP = FrozenEstimator(RBFNetwork(8, random_state=0).fit(ROWS))
 
 
-def test_sequences_have_their_own_means():
-    runs, model = [ROWS[:100] + 50.0, ROWS[100:] - 50.0], DynamicSubspace(2, center="sequences")
-    whole = model.fit(runs).components_
-    found = model.fit([cut(run, (17, 0, len(run) - 17)) for run in runs])
-    np.testing.assert_allclose(found.components_, whole, atol=1e-8)
+@pytest.mark.parametrize(
+    ("model", "rows", "blocks"),
+    [
+        (StreamPCA(2), ROWS, da.from_array(ROWS, chunks=(50, 2))),  # blocks of columns
+        (SlowSubspace(2, features=MAP), ROWS, cut(ROWS, (3, 100, 137))),
+        (
+            SlowSubspace(2, center="sequences"),
+            RUNS,
+            [cut(run, (17, 0, len(run) - 17)) for run in RUNS],
+        ),
+    ],
+    ids=repr,
+)
+def test_blocks_of_columns_maps_and_means_of_sequences(model, rows, blocks):
+    assert_equal_sums(clone(model).fit(rows), clone(model).fit(blocks))
 
 
 @pytest.mark.parametrize("assignment", ["winner", "soft", "rank"])
@@ -226,12 +235,6 @@ def test_nothing_is_lost_by_errors():
         with pytest.raises(TypeError, match=r"row by row .*Use StreamPCA.*method='batch'"):
             sequential.fit(X)
     assert model._learner is before
-
-
-def test_a_fitted_map_comes_first():
-    features = FrozenEstimator(RBFNetwork(8, random_state=0).fit(ROWS))
-    whole = SlowSubspace(2, features=features).fit(ROWS)
-    assert_equal_sums(whole, SlowSubspace(2, features=features).fit(cut(ROWS, (3, 100, 137))))
 
 
 def test_results_are_lazy():

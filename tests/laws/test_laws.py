@@ -4,9 +4,10 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
 
 from laws.checks import (
     assert_same_answer,
@@ -74,15 +75,10 @@ def test_law_2_every_way_finds_the_dense_subspace(member):
 @on(4)
 @settings(max_examples=25)
 @given(cuts=cuttings)
+@example(cuts=list(range(120)))
 def test_law_4_any_chunking_learns_the_same(member, cuts):
     X, y = DATA[member.data]
     check_streaming(clone(member.estimator), X, cuts, y=y)
-
-
-@on(4)
-def test_law_4_one_row_a_call_from_the_first_call(member):
-    X, y = DATA[member.data]
-    check_streaming(clone(member.estimator), X, range(120), y=y)
 
 
 @on(4)
@@ -90,6 +86,30 @@ def test_law_4_one_row_a_call_from_the_first_call(member):
 def test_law_4_transform_is_pure(member, dtype):
     X, y = DATA[member.data]
     check_transform(clone(member.estimator).fit(X, y), DATA["rows"][0].astype(dtype))
+
+
+WEIGHTED = [
+    member
+    for member in MEMBERS
+    if has_fit_parameter(member.estimator, "sample_weight")
+    and not member.at_once
+    and hasattr(member.estimator, "partial_fit")
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("member", WEIGHTED, ids=lambda one: repr(one.estimator))
+def test_law_4_a_chunk_of_weight_zero_changes_nothing(member):
+    (X, y), new = member.rows_and_labels, member.seeded()
+    named = {"classes": np.unique(y)} if member.data == "targets" else {}
+    new.partial_fit(X, y, sample_weight=np.zeros(len(X)), **named)
+    model = member.learn(member.seeded(), slice(None))
+    expected, n_steps = member.answer(model), getattr(model, "n_steps_", None)
+    model.partial_fit(X, y, sample_weight=np.zeros(len(X)))
+    # Rows of weight zero are the past of those that follow them in time.
+    for found in [model] if member.data == "time" else [model, member.learn(new, slice(None))]:
+        np.testing.assert_allclose(member.answer(found), expected, rtol=1e-9, atol=1e-12)
+        assert getattr(found, "n_steps_", None) == n_steps
 
 
 @on(5)

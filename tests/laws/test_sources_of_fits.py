@@ -7,7 +7,6 @@ from scipy.sparse import random as sparse_random
 from eigenstream import (
     ClassSubspace,
     CompetitiveLearning,
-    ContrastSubspace,
     OjaNeuron,
     SelfOrganizingMap,
     SlowSubspace,
@@ -17,7 +16,6 @@ from eigenstream import (
 from eigenstream.streams import StreamError
 
 ROWS = np.random.default_rng(0).standard_normal((60, 3)).cumsum(axis=0)
-OTHER = np.random.default_rng(1).standard_normal((60, 3))
 
 
 class Query:
@@ -188,21 +186,6 @@ def test_frames_of_a_trajectory_are_rows(kind):
     slow = SlowSubspace(1).fit(open_stream([source, source]))  # one sequence per trajectory
     expected = SlowSubspace(1).fit([frames.reshape(30, 6)] * 2)
     np.testing.assert_allclose(slow.components_, expected.components_, atol=1e-9)
-
-
-def test_both_sets_of_a_contrast_from_lazy_frames():
-    found = ContrastSubspace(1).fit(lazy_frame(), background=lazy_frame())
-    expected = ContrastSubspace(1).fit(ROWS, background=ROWS)
-    np.testing.assert_allclose(found.eigenvalues_, expected.eigenvalues_, atol=1e-9)
-
-
-def test_lists_of_sequences_of_both_sets():
-    parts = [ROWS[:20], ROWS[20:]]
-    found = ContrastSubspace(1).fit(parts, background=[OTHER[:30], OTHER[30:]])
-    expected = ContrastSubspace(1).fit(ROWS, background=OTHER)
-    np.testing.assert_allclose(found.components_, expected.components_, atol=1e-9)
-    with pytest.raises(ValueError, match=r"sequence 1: .*2 features"):
-        ContrastSubspace(1).fit([ROWS, ROWS[:, :2]], background=ROWS)
 
 
 @pytest.mark.parametrize("model", [CompetitiveLearning(3), SelfOrganizingMap((2, 3))])

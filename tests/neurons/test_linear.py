@@ -7,18 +7,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.sparse import csr_array
-from sklearn.datasets import load_diabetes, load_iris, load_linnerud, load_wine, make_blobs
+from sklearn.datasets import load_diabetes, load_iris, load_linnerud, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LinearRegression
 from sklearn.linear_model import Perceptron as TheirPerceptron
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from eigenstream import Adaline, AdalineRegressor, MultilayerPerceptron, Perceptron
+from eigenstream import Adaline, AdalineRegressor, Perceptron
 from eigenstream.online import UnstableStepError
 from eigenstream.schedules import Power
-from eigenstream.streams import open_stream
 
 
 def delta_rule(rows, targets, rates, rule, weights=None):
@@ -169,19 +167,6 @@ def test_units_of_columns_do_not_change_the_default(rule, intercept, seed):
     np.testing.assert_allclose(next(recorded) * units, next(recorded), atol=1e-7)
 
 
-def test_raw_columns_with_offsets_reach_least_squares():
-    rows, _ = load_wine(return_X_y=True)
-    rows, targets = np.delete(rows, 9, axis=1), rows[:, 9]
-    stream = open_stream(np.column_stack([rows, targets]), labels=12, chunk_rows=50)
-    model = AdalineRegressor(rule="lms", random_state=0).fit(rows, targets)
-    best = LinearRegression().fit(rows, targets).score(rows, targets)
-    assert model.score(rows, targets) > best - 0.005
-    expected = model.predict(rows)
-    np.testing.assert_allclose(model.fit(stream).predict(rows), expected)
-    sparse = csr_array(rows)
-    np.testing.assert_allclose(model.fit(sparse, targets).predict(sparse), expected)
-
-
 def mistakes_rule(rows, signs, passes, weights=None):
     """The perceptron's rule as one would write it, and the number of mistakes."""
     rows = np.column_stack([rows, np.ones(len(rows))])
@@ -262,15 +247,3 @@ def test_separable_rows_are_so_in_any_units(power):
             assert unit.separable_ is not False
     noise = rng.integers(0, 2, 100)
     assert Perceptron(max_iter=5).fit(rows * 10.0**power, noise).separable_ is False
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("make", [Perceptron, Adaline, MultilayerPerceptron])
-def test_a_chunk_of_weight_zero_changes_nothing(make):
-    rows, labels = blobs(spread=0.5)
-    zero = np.zeros(len(rows))
-    model = make(random_state=0).partial_fit(rows, labels, [0, 1], zero)
-    assert vars(model) == vars(make(random_state=0))
-    model.partial_fit(rows, labels, [0, 1])
-    before = pickle.dumps(model)
-    assert pickle.dumps(model.partial_fit(rows, labels, sample_weight=zero)) == before

@@ -142,17 +142,6 @@ def test_any_chunking_is_one_pass(model, width, tmp_path):
         np.testing.assert_allclose(found, expected, atol=near(rows))
 
 
-def test_a_chunk_whose_rows_all_weigh_zero_changes_nothing():
-    rows = blobs()
-    model = CompetitiveLearning(3, random_state=0)
-    assert not model.partial_fit(rows, sample_weight=np.zeros(300)).__sklearn_is_fitted__()
-    before = model.partial_fit(rows).prototypes_
-    np.testing.assert_array_equal(model.partial_fit(rows, sample_weight=0.0).prototypes_, before)
-    assert model.n_steps_ == 300
-    with pytest.raises(ValueError, match="must not be negative"):
-        model.partial_fit(rows, sample_weight=-np.ones(300))
-
-
 def test_memory_does_not_grow_with_the_stream():
     model = CompetitiveLearning(6, init_size=100, random_state=0)
     sizes = [len(pickle.dumps(model.partial_fit(blobs(150, seed=k)))) for k in range(12)]

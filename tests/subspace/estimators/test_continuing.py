@@ -23,6 +23,8 @@ FLOW = {"solver": "flow"}
 RATE = {"learning_rate": Power(1, 10)}
 CHANGES = [
     (SlowSubspace(2, alpha=0.9), {"lag": 3}),
+    (StreamPCA(2), {"missing": "available"}),
+    (StreamPCA(2), {"center": "sequences"}),
     (StreamPCA(2), {"features": RBFNetwork(4, gamma=0.1)}),
     (StreamPCA(2, **FLOW), {"n_components": 3}),
     (StreamPCA(2, **FLOW), {"solver": Flow(Power(1, 10))}),

@@ -89,17 +89,19 @@ def test_none_keeps_the_positive_directions():
     assert_top(found, values[values > 0], top(int((values > 0).sum()), 1.5)[1])
 
 
-def test_streams_sparse_rows_and_frames():
+def test_sources_of_both_sets():
     whole = ContrastSubspace(2).fit(X, background=BACKGROUND)
     streams = [open_stream(rows, chunk_rows=37) for rows in (X, BACKGROUND)]
     once = open_stream(iter(np.array_split(X, 5)))
     for rows, background in (streams, (X, streams[1]), (once, BACKGROUND)):
         found = ContrastSubspace(2).fit(rows, background=background)
         assert_top(found, whole.eigenvalues_, whole.components_.T)
-    pd = pytest.importorskip("pandas")
-    for kind in (sp.csr_array, pd.DataFrame):
+    pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    for kind in (sp.csr_array, pd.DataFrame, pl.LazyFrame, lambda rows: np.array_split(rows, 3)):
         found = ContrastSubspace(2).fit(kind(X), background=kind(BACKGROUND))
         assert_top(found, whole.eigenvalues_, whole.components_.T)
+    with pytest.raises(ValueError, match=r"sequence 1: .*2 features"):
+        ContrastSubspace(2).fit([X, X[:, :2]], background=X)
 
 
 def test_incomplete_rows_are_skipped():

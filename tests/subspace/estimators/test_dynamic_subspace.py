@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.base import clone
 
 from eigenstream import DynamicSubspace, SlowSubspace, open_stream
 
@@ -139,24 +138,9 @@ def test_error_bars_of_decay_times_and_periods():
     assert "period" in repr(bars)
 
 
-def test_parameters():
-    with pytest.raises(ValueError, match="DynamicSubspace is not supported by solver='sketch'"):
-        DynamicSubspace(2, solver="sketch").fit(ROWS)
+def test_a_share_of_the_variance_as_rank():
     with pytest.raises(ValueError, match="'rank' parameter"):
         DynamicSubspace(2, rank=1.5).fit(ROWS)
-    with pytest.raises(ValueError, match="exceeds the number of features"):
-        DynamicSubspace(4).fit(ROWS)
     some = DynamicSubspace(None, rank=0.9).fit(ROWS)
     assert some.n_components_ < 3
     assert some.solved_with(rank=None).n_components_ == 3
-    with pytest.raises(ValueError, match="fitted with lag"):
-        DynamicSubspace(2).fit(ROWS).merge(DynamicSubspace(2, lag=2).fit(ROWS))
-
-
-def test_sequences_are_merged_or_listed():
-    model, parts = DynamicSubspace(3, lag=2), [ROWS[:600], ROWS[600:]]
-    listed = clone(model).fit(parts)
-    merged = clone(model).fit(parts[0]).merge(clone(model).fit(parts[1]), new_sequence=True)
-    assert_allclose(merged.propagator_eigenvalues_, listed.propagator_eigenvalues_, atol=1e-9)
-    weighted = clone(model).fit(parts, sample_weight=[np.full(len(part), 2.0) for part in parts])
-    assert_allclose(weighted.predict(ROWS), listed.predict(ROWS), atol=1e-9)

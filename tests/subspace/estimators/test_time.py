@@ -28,6 +28,8 @@ LEARNERS = [
     SlowSubspace(3, criterion="ratio"),
 ]
 every_learner = pytest.mark.parametrize("learner", LEARNERS, ids=repr)
+FLOW = SlowSubspace(2, alpha=0.4, solver="flow")
+with_flow = pytest.mark.parametrize("learner", [*LEARNERS, FLOW], ids=repr)
 
 
 RANKS = {"constant": 0, "zero": 0, "rank one": 1, "one moving column": 1, "tiny": 5, "huge": 5}
@@ -50,7 +52,7 @@ def test_scale_changes_nothing_but_the_eigenvalues(learner, scale):
         assert scaled.alpha_ == pytest.approx(plain.alpha_, rel=1e-9)
 
 
-@every_learner
+@with_flow
 def test_missing_rows_are_skipped_with_both_velocities(learner):
     spoiled = ROWS.copy()
     spoiled[40, 2], spoiled[77] = np.nan, np.inf
@@ -90,7 +92,7 @@ def test_callbacks_follow_the_fit():
     StreamPCA(2).set_callbacks(callback.ProgressBar()).fit(ROWS)
 
 
-@every_learner
+@with_flow
 def test_lists_go_where_fit_takes_lists(learner):
     parts = [ROWS[:30], ROWS[30:70], ROWS[70:]]
     whole = clone(learner).fit(parts)

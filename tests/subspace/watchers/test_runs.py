@@ -13,7 +13,6 @@ from sklearn.base import clone
 from eigenstream import DynamicSubspace, SlowSubspace, StreamPCA, open_stream
 from eigenstream.subspace import autocorrelations
 from eigenstream.subspace.watchers import values
-from eigenstream.subspace.watchers.values import RunMeans
 
 
 def runs_with_offsets(n_runs=20, offset=3.0):
@@ -86,34 +85,6 @@ def test_one_mean_is_kept_by_default_and_cannot_change_later():
         StreamPCA(2, center="sequences", solver="krylov").fit(RUNS)
     with warnings.catch_warnings(action="error"):  # runs of one mean
         StreamPCA(2).fit(runs_with_offsets(5, 0.1)[0])
-
-
-@settings(max_examples=20, deadline=None)
-@given(
-    sizes=st.lists(st.integers(1, 5), min_size=1, max_size=6),
-    cuts=st.sets(st.integers(1, 29), max_size=4),
-)
-def test_the_variance_between_means_merges(sizes, cuts):
-    rng, edges = np.random.default_rng(0), np.cumsum(sizes)
-    rows = rng.normal(size=(edges[-1], 2)) + 10.0
-    starts = {0, *edges[:-1].tolist()}
-    cuts = sorted(cut for cut in cuts if cut < len(rows))
-    total = RunMeans(2)
-    for first, last in zip([0, *cuts], [*cuts, len(rows)], strict=True):
-        part = RunMeans(2)
-        for t in range(first, last):
-            if t in starts and t > first:
-                part.begin()
-            part.add(np.append(1.0, rows[t]))
-        if first in starts:
-            total.begin()
-        total.merge(part)
-    means = np.array([part.mean(axis=0) for part in np.split(rows, edges[:-1])])
-    n = np.array(sizes)[:, None]
-    mean = (n * means).sum(axis=0) / n.sum()
-    closed = total.closed()
-    assert closed.n_sequences == len(sizes)
-    assert_allclose(closed.variance, (n * (means - mean) ** 2).sum(axis=0) / n.sum(), atol=1e-12)
 
 
 @pytest.mark.parametrize(
