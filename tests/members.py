@@ -91,7 +91,7 @@ def spoiled(rows, value=np.nan):
 
 NO_FILE = "not rows. Pass open_stream"
 SHAPE = r"has shape \(.*Reshape your data|must be numbers of shape"
-#: What is no rows of any learner, and words of the error.
+#: Values that every learner rejects, and words of the error.
 NO_ROWS = {
     "NaN": (spoiled(ROWS), r"NaN at (row|pair) \d+,.* column 15.*'skip'"),
     "infinity": (spoiled(ROWS, np.inf), r"infinity at (row|pair) \d+,.* column 15"),
