@@ -171,7 +171,7 @@ def check_finite(
         if values.within(LARGEST_VALUE):
             return
         values = values.toarray()
-    if not np.issubdtype(values.dtype, np.floating):
+    if values.dtype.kind != "f":
         return
     largest = largest_value(values)
     if largest <= LARGEST_VALUE:

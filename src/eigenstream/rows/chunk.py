@@ -18,6 +18,9 @@ Places = NDArray[np.intp]
 
 NO_PLACES: Places = np.empty(0, np.intp)
 
+#: The types of the values of rows.
+FLOATS = frozenset({np.dtype(np.float64), np.dtype(np.float32)})
+
 #: Warn if this share of the rows is skipped, after at least FIRST rows.
 MUCH, FIRST = 0.1, 10
 
@@ -404,8 +407,9 @@ def checked_chunk(
     and gives rows without any value the weight 0. With ``members=2`` a row contains the two rows of
     a pair side by side. ``end`` is the number of rows of the pass up to the end of the chunk.
     """
-    rows, weights, (name, first_row, known_end, stride) = chunk.rows, chunk.weights, chunk.place
-    if rows.dtype not in (np.float32, np.float64):
+    rows, weights, place = chunk.rows, chunk.weights, chunk.place
+    name, first_row, known_end, stride = place
+    if rows.dtype not in FLOATS:
         rows = rows.astype(np.float64)
     skipped = NONE_SKIPPED
     if missing == "skip":
@@ -430,7 +434,10 @@ def checked_chunk(
     if members == 2:
         n = len(rows)
         rows, pairs, starts = rows.reshape(2 * n, -1), np.arange(2 * n).reshape(n, 2), NO_PLACES
-    place = Place(name, first_row, known_end if end is None else end, stride)
+    if end is not None and end != known_end:
+        place = Place(name, first_row, end, stride)
+    if rows is chunk.rows and weights is chunk.weights and place is chunk.place:
+        return chunk
     return Chunk(rows, weights, starts, chunk.labels, pairs, place, skipped)
 
 

@@ -35,7 +35,7 @@ from eigenstream.core.types import (
     StreamLike,
     WeightsLike,
 )
-from eigenstream.rows.chunk import NO_PLACES, STARTS, Chunk, Place, checked_chunk, joined
+from eigenstream.rows.chunk import FLOATS, NO_PLACES, STARTS, Chunk, Place, checked_chunk, joined
 from eigenstream.rows.rows import ArrayRows, Rows, RowsInMemory, StreamRows, with_missing
 
 # ---- kinds of sources -----------------------------------------------------------------------
@@ -462,7 +462,7 @@ def sequences_of(
     if not is_list_of_sequences(X):
         rows = validated(estimator, X, reset=reset, sparse=sparse)
         weights = None if sample_weight is None else check_weights(sample_weight, rows.shape[0])
-        return [Chunk(rows, weights, STARTS[begins])]
+        return [Chunk(rows, weights, STARTS[begins], place=Place(end=rows.shape[0]))]
     sequences = []
     for index, part in enumerate(X):
         with errors_name(f"sequence {index}"):
@@ -510,8 +510,6 @@ def is_list_of_sequences(X: RowsLike) -> bool:
 
 
 # ---- values --------------------------------------------------------------------------------
-
-FLOATS = frozenset({np.dtype(np.float64), np.dtype(np.float32)})
 
 
 def known_rows(estimator: object, X: RowsLike) -> bool:

@@ -256,20 +256,15 @@ class SubspaceEstimator(Projection):
             self._map = None if self.features is None else FeatureMap(self.features)
             if self._map is not None and rows.maps_first:
                 rows.fit_map(self._map)
-        chunks = list(rows.chunks())  # check all rows before learning any
-        self._skipped = copy(self._skipped)
-        for chunk in chunks:
-            self._skipped.merge(chunk.skipped)
+        chunks = mapped = list(rows.chunks())  # check all rows before learning any
         if self._map is not None:
             self._map = deepcopy(self._map)
-            chunks = [mapped for chunk in chunks for mapped in self._map.mapped(chunk)]
-        if begins:
-            if not chunks:  # the feature map needs more rows
-                return
-            width = chunks[0].rows.shape[1]
+            mapped = [each for chunk in chunks for each in self._map.mapped(chunk)]
+        if begins and mapped:  # else the feature map needs more rows
+            width = mapped[0].rows.shape[1]
             self._learner = self._begin(width, None, Need("partial_fit", ADD))
-        assert self._learner is not None
-        if isinstance(self._learner.sums, RatioFrame):
+        learner: Any = self._learner
+        if learner is not None and isinstance(learner.sums, RatioFrame):
             raise ValueError(
                 "A sketch of ratios or of alpha='auto' needs several passes, and partial_fit makes "
                 "only one. Use fit, or solver='dense'."
@@ -277,7 +272,9 @@ class SubspaceEstimator(Projection):
         self._forget()
         self._guard.mark()
         for chunk in chunks:
-            self._learner.add(chunk)
+            self._skipped.merge(chunk.skipped)
+        for chunk in mapped:
+            learner.add(chunk)
 
     def _continued(self, *rows: RowsLike, **named: Any) -> Self:
         """Learn from more rows, or change nothing if that fails."""

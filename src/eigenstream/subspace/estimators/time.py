@@ -186,9 +186,10 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         reset: bool,
         new_sequence: bool = False,
     ) -> Rows:
-        """Return the rows of a stream, of one sequence or of several."""
+        """Return the rows of one sequence or of several, or pairs."""
         if is_pairs(X):
             return self._pairs(X, sample_weight, reset=reset)
+        check_is_rows(X)
         rows = admitted(self, X, None, sample_weight, reset=reset, begins=reset or new_sequence)
         if new_sequence and self._learner is not None:
             age = self._learner.with_all_rows().terms.age
@@ -313,8 +314,6 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         4
         """
         check_flag(new_sequence, "new_sequence")
-        if not is_pairs(X):
-            check_is_rows(X)
         return self._continued(X, sample_weight, new_sequence=new_sequence)
 
     def _learn_covariances(self, cov: LaggedCovariances) -> None:

@@ -5,7 +5,7 @@ from copy import copy
 from dataclasses import dataclass
 from itertools import pairwise
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -47,8 +47,7 @@ def negative(part: Part) -> Part:
     return f"negative {part}"
 
 
-@dataclass(frozen=True)
-class Edges:
+class Edges(NamedTuple):
     """Terms of one part: the rows ``now`` minus the rows ``past``, with optional weights."""
 
     part: Part
@@ -81,18 +80,16 @@ class Block:
         self.begins, self.first = False, 0
         #: The half of the rows that new terms belong to.
         self.half = 0
-        #: The weight and the sum of the rows of the block, if they are centred.
-        self.own: Float64s | None = None
+        #: The weights and the means of the rows of the block, if they are centred.
+        self.own: list[Center] = []
 
     def row(self, row: Float64s) -> End:
         """Add a single row, and return it as an end of terms."""
         self.pieces.append(row)
         return len(self.pieces) - 1, None
 
-    def add(self, part: Part, now: End, past: End, weights: Float64s | float | None = None) -> None:
+    def add(self, part: Part, now: End, past: End, weights: Float64s | None = None) -> None:
         """Add terms. Those of negative weight are in the part ``negative(part)``."""
-        if isinstance(weights, int | float | np.number):
-            weights = np.array([weights], np.float64)
         if weights is not None and weights.min(initial=0.0) < 0.0:
             for place, here in ((part, weights >= 0.0), (negative(part), weights < 0.0)):
                 ends = [
@@ -108,9 +105,16 @@ class Block:
             n = len(range(*where.indices(self.pieces[k].shape[0])))
         elif where is not None:
             n = len(where)
-        edges = Edges(part, now, past, weights, n, sparse, self.half)
+        self._append(Edges(part, now, past, weights, n, sparse, self.half))
+
+    def add_step(self, part: Part, now: Float64s, past: Float64s, weight: float) -> None:
+        """Add the term of a step between two means."""
+        part, size = part if weight >= 0.0 else negative(part), np.array([abs(weight)])
+        self._append(Edges(part, self.row(now), self.row(past), size, 1, False, self.half))
+
+    def _append(self, edges: Edges) -> None:
         self.edges.append(edges)
-        self.parts.setdefault(part, []).append(edges)
+        self.parts.setdefault(edges.part, []).append(edges)
 
     def of_half(self, half: int) -> "Block":
         """Return the terms of one half of the rows."""
@@ -118,8 +122,7 @@ class Block:
         block.edges, block.parts = [], {}
         for edges in self.edges:
             if edges.half == half:
-                block.edges.append(edges)
-                block.parts.setdefault(edges.part, []).append(edges)
+                block._append(edges)
         return block
 
     def scaled(self, units: Float64s) -> "Block":
@@ -305,27 +308,27 @@ class Center:
 
     def add(
         self, block: Block, part: Part, end: End, weights: Float64s | None, n: int
-    ) -> Float64s | None:
-        """Add the terms of n rows of a block about the mean, and return their weight and sum."""
+    ) -> list["Center"]:
+        """Add the terms of n rows of a block about the mean, and return that of these rows."""
         total = float(n if weights is None else weights.sum())
         if total == 0.0:
-            return None
+            return []
         if self.fixed:
             self.weight += total
             block.add(part, end, block.row(self.mean), weights)
-            return None
+            return []
         own = Center(block.mean(end, weights), total)
         if n > 1:  # a single row is its own mean
             block.add(part, end, block.row(own.mean), weights)
         self.join(block, part, own)
-        return np.append(total, total * own.mean)
+        return [own]
 
     def join(self, block: Block, part: Part, later: "Center") -> None:
         """Merge the mean of other rows, and add the term of the step between the means."""
         total = self.weight + later.weight
         if self.weight and later.weight and not self.fixed:
             between = self.weight * later.weight / total
-            block.add(part, block.row(later.mean), block.row(self.mean), between)
+            block.add_step(part, later.mean, self.mean, between)
         if total and not self.fixed:
             self.mean = self.mean + later.weight / total * (later.mean - self.mean)
         self.weight = total
@@ -351,9 +354,11 @@ class SequenceMeans:
         self.first: Float64s | None = None
         self.last = np.zeros(1 + width)
 
-    def add(self, total: Float64s) -> None:
-        """Add the weight and the sum of some rows of the last sequence."""
-        self.last = self.last + total
+    def add(self, weight: float, mean: Float64s) -> None:
+        """Add some rows of the last sequence."""
+        self.last = self.last.copy()
+        self.last[0] += weight
+        self.last[1:] += weight * mean
 
     def begin(self) -> None:
         """Begin a sequence."""
@@ -439,6 +444,8 @@ def indices(where: Places | slice, n: int) -> Places:
 
 def mean_of(rows: Matrix, weights: Float64s | None) -> Float64s:
     """Return the weighted mean of rows, dense or sparse, in float64."""
+    if weights is None and isinstance(rows, np.ndarray):
+        return np.add.reduce(rows, axis=0, dtype=np.float64) / len(rows)
     if weights is None and not is_sparse(rows):
         return np.asarray(rows.mean(axis=0, dtype=np.float64)).ravel()
     # The mean of a sparse matrix of float32 is summed in float32, whatever its dtype.

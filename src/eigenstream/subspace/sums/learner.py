@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 #: The number of values in a block (8 MB). Larger blocks do not fit in the cache.
 BLOCK_VALUES = 1 << 20
 
-#: The number of columns up to which BLAS uses one thread. Threads that share a narrow product wait
-#: for each other on a busy machine.
+#: The number of columns up to which BLAS uses one thread for more rows. Threads that share a narrow
+#: product wait for each other on a busy machine. Of fewer rows, BLAS shares none.
 NARROW = 64
 
 
 def rows_in_cache(n_features: int) -> int:
     """Return the number of rows in a block of exact sums."""
-    return int(np.clip(BLOCK_VALUES // max(n_features, 1), 256, 8192))
+    return min(max(BLOCK_VALUES // max(n_features, 1), 256), 8192)
 
 
 @storable(warned="bool?")
@@ -446,7 +446,7 @@ class Learner:
             block = block.faded(keep)
             self.terms.forget(keep**block.n)
             self.sums.forget(keep**block.n)
-        narrow = self.terms.n_features <= NARROW
+        narrow = self.terms.n_features <= NARROW < block.n
         with blas_threads(1) if narrow else nullcontext():
             for part in block.sequences() if self.sums.by_sequence else [block]:
                 n_rows = self.n_rows
@@ -472,7 +472,7 @@ class Learner:
         if cuts[:1] == [0]:
             cuts = cuts[1:]
             self._change_half()
-        block = self.terms.take_for_halves(chunk, cuts, halves.terms)
+        block = self.terms.take(chunk, cuts, halves.terms)
         if cuts:
             first, second = block.of_half(0), block.of_half(1)
             self.sums.add(first, self.terms)

@@ -38,9 +38,9 @@ class Terms(ABC):
     def __init__(self, n_features: int) -> None:
         self.n_features, self.n_rows = n_features, 0
 
-    def take(self, chunk: Chunk) -> Block:
-        """Return the terms of the next rows."""
-        block = self._take(chunk)
+    def take(self, chunk: Chunk, *halves: Any) -> Block:
+        """Return the terms of the next rows. ``halves`` are the cuts, and the other terms."""
+        block = self._take(chunk, *halves)
         block.chunk, block.first = chunk, self.n_rows
         self.n_rows += chunk.n
         return block
@@ -153,39 +153,35 @@ class TimeTerms(Terms):
         #: The number of rows of the current sequence, and True while it is the first one.
         self.age, self.unbroken = 0, True
 
-    def take_for_halves(self, chunk: Chunk, cuts: list[int], other: "TimeTerms") -> Block:
-        """Return the terms of the next rows. At each cut the halves of the rows change."""
-        other.continue_from(self)
-        block = self._take(chunk, cuts, other)
-        block.chunk = chunk
-        sizes = np.diff([0, *cuts, chunk.n])
-        self.n_rows += int(sizes[::2].sum())
-        other.n_rows += int(sizes[1::2].sum())
-        return block
-
     def _take(
         self, chunk: Chunk, cuts: Sequence[int] = (), other: "TimeTerms | None" = None
     ) -> Block:
-        halves = [self, other or self]
+        """Return the terms of the next rows. At each cut the halves of the rows change."""
+        halves, begun = [self, other or self], self.n_rows > 0 or self.age > 0  # also by others
+        for first, last in zip(cuts[::2], [*cuts[1::2], chunk.n], strict=False):
+            self.n_rows -= last - first  # ``take`` adds all rows to this half
+            halves[1].n_rows += last - first
         if chunk.pairs is not None:
             return self._take_pairs(chunk, chunk.pairs, cuts, halves)
         n, breaks = chunk.n, chunk.starts
-        if not self.n_rows and not self.age:  # not begun, also by other terms
+        if not begun:
             breaks = breaks[breaks > 0]
-        ages = np.arange(n) + self.age
+        # The first ``lag`` rows of each sequence have no terms.
+        has_terms = np.ones(n, bool)
+        has_terms[: max(self.lag - self.age, 0)] = False
         for start in breaks:
-            ages[start:] = np.arange(n - start)
+            has_terms[start : start + self.lag] = False
         if self.unbroken and self.head.n < self.lag:
             end = min(int(breaks[0]) if len(breaks) else n, self.lag - self.head.n)
             first_rows = chunk[:end].copied()
             self.head = joined([self.head, first_rows]) if self.head.n else first_rows
         block = Block(self.n_features, chunk.rows, self.tail.rows)
-        block.begins = 0 in breaks
-        for block.half, now in enumerate(_by_half(np.flatnonzero(ages >= self.lag), cuts)):
-            halves[block.half]._add(block, chunk, now)
-        self.age = int(ages[-1]) + 1 if n else self.age
+        block.begins = len(breaks) > 0 and int(breaks[0]) == 0
+        for block.half, now in enumerate(_by_half(np.flatnonzero(has_terms), cuts)):
+            halves[block.half]._add(block, chunk, now, self.tail)
+        self.age = n - int(breaks[-1]) if len(breaks) else self.age + n
         self.unbroken = self.unbroken and len(breaks) == 0
-        if self.lag and n:
+        if self.lag:
             self._remember(chunk)
         return block
 
@@ -203,24 +199,22 @@ class TimeTerms(Terms):
         self.age, self.unbroken = 0, False
         return block
 
-    def _add(self, block: Block, chunk: Chunk, now: Places) -> None:
-        """Add the terms of some rows of a chunk."""
+    def _add(self, block: Block, chunk: Chunk, now: Places, tail: Chunk) -> None:
+        """Add the terms of some rows of a chunk that follows a tail."""
         velocities: list[Velocities] = []
-        # The earlier rows are in the chunk from this place on.
-        first = int(np.searchsorted(now, self.lag)) if self.lag else len(now)
-        for k, here, earlier, past in (
-            (0, now[first:], chunk, now[first:] - self.lag),
-            (1, now[:first], self.tail, now[:first] - self.lag + self.tail.n),
-        ):
-            if len(here) and self.lag:
-                weights = None
-                if chunk.weights is not None or earlier.weights is not None:
-                    weights = _pair_weights(chunk, here, earlier, past)
-                velocities.append(((0, as_slice(here)), (k, as_slice(past)), weights, len(here)))
+        if self.lag:
+            # The earlier rows are in the chunk from this place on.
+            first = int(np.searchsorted(now, self.lag))
+            pieces = (0, now[first:], chunk, 0), (1, now[:first], tail, tail.n)
+            for k, here, earlier, shift in pieces:
+                if len(here):
+                    weights, past = None, here - (self.lag - shift)
+                    if chunk.weights is not None or earlier.weights is not None:
+                        weights = _pair_weights(chunk, here, earlier, past)
+                    ends = (0, as_slice(here)), (k, as_slice(past))
+                    velocities.append((*ends, weights, len(here)))
         weights = None if chunk.weights is None else chunk.weights[now]
-        own = self._add_terms(block, (0, as_slice(now)), weights, len(now), velocities)
-        if own is not None:
-            block.own = own if block.own is None else block.own + own
+        block.own += self._add_terms(block, (0, as_slice(now)), weights, len(now), velocities)
 
     def _add_terms(
         self,
@@ -229,9 +223,9 @@ class TimeTerms(Terms):
         weights: Float64s | None,
         n: int,
         velocities: list[Velocities],
-    ) -> Float64s | None:
-        """Add the variance terms of rows and velocities; return the weight and sum of the rows."""
-        own = None
+    ) -> list[Center]:
+        """Add the variance terms of rows and velocities; return the mean of the rows."""
+        own: list[Center] = []
         if not self.reversible:
             self.n_variances += n if weights is None else int(np.count_nonzero(weights))
             own = self.center.add(block, VARIANCE, end, weights, n)
@@ -249,8 +243,9 @@ class TimeTerms(Terms):
         """Store the last rows of the current sequence."""
         keep = min(self.lag, self.age)
         recent = chunk if chunk.n >= keep else joined([self.tail, chunk.copied()])
-        last = recent.chosen(slice(recent.n - keep, recent.n))
-        self.tail = last.copied()
+        first, weights = recent.n - keep, recent.weights
+        weights = None if weights is None else weights[first:]
+        self.tail = Chunk(recent.rows[first:].copy(), weights)
 
     def _join(self, later: "TimeTerms", new_sequence: bool) -> Block:
         head, begun = later.head, self.n_rows > 0 or self.age > 0
@@ -259,8 +254,8 @@ class TimeTerms(Terms):
         block.begins = meets and new_sequence
         follows = meets and not new_sequence and self.lag > 0
         if follows:
-            ages = np.arange(head.n) + self.age
-            self._add(block, head, np.flatnonzero(ages >= self.lag))
+            now = np.arange(max(self.lag - self.age, 0), head.n)
+            self._add(block, head, now, self.tail)
         self.center.join(block, VARIANCE, later.center)
         self.velocity += later.velocity
         self.n_variances += later.n_variances

@@ -13,7 +13,7 @@ from eigenstream.core.types import Matrix
 from eigenstream.rows.chunk import Chunk, Places
 from eigenstream.rows.fit import Fit
 from eigenstream.subspace.inference.held_out import autocorrelations_of_moments, implied
-from eigenstream.subspace.sums.block import Block, SequenceMeans
+from eigenstream.subspace.sums.block import Block, Center, SequenceMeans
 from eigenstream.subspace.sums.gap_moments import GapMoments
 from eigenstream.subspace.sums.learner import Learner, Watcher
 
@@ -53,10 +53,10 @@ class RadiusBound(Watcher):
         """Include the rows of positive weight of a block."""
         if block.chunk is None or (self.first is not None and not self.bounded):
             return
-        self.add(block.chunk, None if block.own is None else block.own[1:] / block.own[0])
+        self.add(block.chunk, block.own)
 
-    def add(self, chunk: Chunk, mean: Float64s | None = None) -> None:
-        """Include the rows of positive weight, whose mean is known or None."""
+    def add(self, chunk: Chunk, own: Sequence[Center] = ()) -> None:
+        """Include the rows of positive weight. Their parts have the means ``own``."""
         rows: Matrix = chunk.of_positive_weight().rows
         if chunk.n == 0 or rows.shape[0] == 0:
             return
@@ -68,8 +68,10 @@ class RadiusBound(Watcher):
         rows = rows.astype(np.float64, copy=False)
         squares = row_squares(rows)
         origin = float(np.sqrt(squares.max()))
-        if self.about_origin == 0.0 and mean is not None and mean @ mean < NEAR * squares.mean():
-            self.about_first = np.inf
+        if self.about_origin == 0.0 and own:
+            mean = np.average([c.mean for c in own], axis=0, weights=[c.weight for c in own])
+            if mean @ mean < NEAR * squares.mean():
+                self.about_first = np.inf
         self.about_origin = max(self.about_origin, origin)
         if self.about_first == np.inf:
             return
@@ -276,8 +278,8 @@ class RunMeans(SequenceMeans, Watcher):
         """Add the mean of a block of one sequence."""
         if block.begins:
             self.begin()
-        if block.own is not None:
-            self.last = self.last + block.own
+        for rows in block.own:
+            self.add(rows.weight, rows.mean)
 
     def merged(self, later: "RunMeans", crossing: Block, learner: Learner) -> "RunMeans":
         """Return the means of these sequences and of later ones."""
