@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
+from operator import itemgetter
 from typing import Any, Self
 
 import numpy as np
@@ -116,7 +117,7 @@ class Competition(ABC):
     @property
     def n_seen(self) -> int:
         """The number of rows that were learned or that wait."""
-        return self.steps + sum(len(rows) for rows, _ in self.waiting)
+        return self.steps + sum(map(len, map(itemgetter(0), self.waiting)))
 
     def paces(self, first: int, n: int) -> Paces:
         """Return the rates and widths of ``n`` steps, or passes."""

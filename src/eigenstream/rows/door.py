@@ -352,7 +352,7 @@ def admitted(
     labels. If ``labelled``, a stream needs labels, its own or ``y``. An estimator checks the labels
     of an array itself.
     """
-    if is_stream(X):
+    if isinstance(X, RowStream):
         check_no_stream_has(sample_weight=sample_weight)
         stream = labelled_stream(X, y, estimator) if labelled else X
         targets = (lambda labels: labels) if at_once else None

@@ -211,10 +211,13 @@ class Fit:
             chunks = self._counted(chunks)
         if self.keeper is not None:
             chunks = self._checkpointed(chunks, pass_number, self.keeper)
-        yield from chunks if self.map is None else self._mapped(chunks)
-        if self.map is not None and not self.map.ready:
+        return iter(chunks) if self.map is None else self._mapped_to_end(chunks, self.map)
+
+    def _mapped_to_end(self, chunks: Iterable[Chunk], stage: Stage) -> Iterator[Chunk]:
+        yield from self._mapped(chunks)
+        if not stage.ready:
             raise ValueError(
-                f"{self.source!r} has too few rows to fit {self.map.transformer!r}. Fit the map "
+                f"{self.source!r} has too few rows to fit {stage.transformer!r}. Fit the map "
                 "first, or pass more rows."
             )
 

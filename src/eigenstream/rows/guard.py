@@ -196,8 +196,9 @@ def _publish(estimator: object, before: dict[str, Any], changed: object) -> None
     own, after = vars(estimator), vars(changed)
     new = {k: v for k, v in after.items() if k not in before or v is not before[k]}
     new.pop("_guard", None)
-    removed = before.keys() - after.keys()
-    steps = [partial(own.update, new), *(partial(own.pop, name, None) for name in removed)]
+    steps: list[Any] = [partial(own.update, new)]
+    for name in before.keys() - after.keys():
+        steps.append(partial(own.pop, name, None))
     deque(map(call, steps), maxlen=0)
 
 
@@ -235,25 +236,20 @@ def changing(estimator: Model) -> Iterator[Model]:
 @contextmanager
 def refitting(estimator: Estimator) -> Iterator[Estimator]:
     """Yield a copy to fit. If that succeeds, its new attributes are published."""
-    before, fitted = dict(vars(estimator)), twin(estimator)
+    before, fitted, keeps = dict(vars(estimator)), twin(estimator), False
     vars(fitted)["_guard"] = Guard()
     try:
         yield fitted
+        keeps = True
     except BaseException as error:
-        if getattr(error, "keeps", False):  # keep the result of a fit that stopped early
-            _publish_fit(estimator, before, fitted)
+        keeps = getattr(error, "keeps", False)  # the result of a fit that stopped early
         raise
-    _publish_fit(estimator, before, fitted)
-
-
-def _publish_fit(estimator: object, before: dict[str, Any], fitted: object) -> None:
-    if not isinstance(estimator, Guarded):
-        _publish(estimator, before, fitted)
-        return
-    guard = estimator._guard
-    with guard.lock:
-        _publish(estimator, before, fitted)
-        guard.broken = False
+    finally:
+        if keeps:
+            guard = estimator._guard if isinstance(estimator, Guarded) else Guard()
+            with guard.lock:
+                _publish(estimator, before, fitted)
+                guard.broken = False
 
 
 def publishes(fit: Method) -> Method:

@@ -219,7 +219,7 @@ class RowsInMemory(Rows):
         for first in range(skip, self.chunk.n if order is None else len(order), step):
             here = slice(first, first + step)
             chunk = self.chunk.chosen(here if order is None else order[here])
-            yield replace(chunk, skipped=skipped)
+            yield replace(chunk, skipped=skipped) if skipped.n_rows else chunk
             skipped = NONE_SKIPPED
 
 

@@ -28,9 +28,8 @@ from eigenstream.core.types import (
     StreamLike,
     WeightsLike,
 )
-from eigenstream.rows.chunk import Chunk, Place, Places
+from eigenstream.rows.chunk import FLOATS, Chunk, Place, Places
 from eigenstream.rows.door import (
-    FLOATS,
     check_columns_are_numbers,
     check_is_rows,
     labelled_stream,

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from copy import copy, deepcopy
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
@@ -121,7 +122,7 @@ class Inputs:
         rows, tail = (piece.toarray() if is_sparse(piece) else piece for piece in block.pieces[:2])
         first, n = len(tail), len(tail) + len(rows)
         weights, lighter, past = np.zeros(n), np.zeros(n), np.zeros(n, np.int64)
-        for edges in block.edges:
+        for edges in chain.from_iterable(block.parts.values()):
             now = indices(edges.now[1], len(rows)) + first
             w = 1.0 if edges.weights is None else edges.weights
             if edges.part == VARIANCE:

@@ -17,6 +17,7 @@ then turns faster, and errors of the early blocks decay as 1 / n^2.
 
 from collections.abc import Callable
 from copy import copy, deepcopy
+from itertools import chain
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -131,7 +132,7 @@ class Frame(Sums):
         """Add the terms of a block, and keep the ends of the spectrum of T."""
         most = self.highest + self.lowest + MOST_CLOSING
         merged = self.basis is not None and len(self.basis) > most
-        if not block.edges and not merged:
+        if not block.parts and not merged:
             return
         self.probes.add(block)
         closing = terms.closing()
@@ -298,7 +299,7 @@ class Frame(Sums):
             G, Y = np.concatenate([first, second]), np.concatenate([Y, rows.values @ second.T], 1)
         T = _orthonormal(G, self.n_features - len(basis))
         C = np.concatenate([K, Y @ T.T], axis=1)
-        self._extend(self._starting_values(rows, K, terms, learns=bool(block.edges)), len(T))
+        self._extend(self._starting_values(rows, K, terms, learns=bool(block.parts)), len(T))
         last: list[Float64s] = [np.zeros((0, C.shape[1]))]
         for part, places, closes in rows.terms:
             along = C[places]
@@ -446,7 +447,7 @@ class TermRows:
         self.terms: list[_Terms] = []
         stacked, n = [np.empty((0, blocks[0].n_features))], 0
         for k, block in enumerate(blocks):
-            for edges in block.edges:
+            for edges in chain.from_iterable(block.parts.values()):
                 stacked.append(block.stacked([edges]))
                 self.terms.append(_Terms(edges.part, slice(n, n + len(stacked[-1])), k > 0))
                 n += len(stacked[-1])

@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -71,8 +71,7 @@ class Block:
     def __init__(self, n_features: int, *pieces: Matrix) -> None:
         self.n_features = n_features
         self.pieces = list(pieces)
-        self.edges: list[Edges] = []
-        #: The same terms by part.
+        #: The terms by part.
         self.parts: dict[Part, list[Edges]] = {}
         #: The rows that the terms come from, or None for terms between blocks.
         self.chunk: Chunk | None = None
@@ -105,24 +104,23 @@ class Block:
             n = len(range(*where.indices(self.pieces[k].shape[0])))
         elif where is not None:
             n = len(where)
-        self._append(Edges(part, now, past, weights, n, sparse, self.half))
+        edges = Edges(part, now, past, weights, n, sparse, self.half)
+        self.parts.setdefault(part, []).append(edges)
 
     def add_step(self, part: Part, now: Float64s, past: Float64s, weight: float) -> None:
         """Add the term of a step between two means."""
-        part, size = part if weight >= 0.0 else negative(part), np.array([abs(weight)])
-        self._append(Edges(part, self.row(now), self.row(past), size, 1, False, self.half))
-
-    def _append(self, edges: Edges) -> None:
-        self.edges.append(edges)
-        self.parts.setdefault(edges.part, []).append(edges)
+        part, k, size = part if weight >= 0.0 else negative(part), len(self.pieces), abs(weight)
+        self.pieces += [now, past]
+        edges = Edges(part, (k, None), (k + 1, None), np.array([size]), 1, False, self.half)
+        self.parts.setdefault(part, []).append(edges)
 
     def of_half(self, half: int) -> "Block":
         """Return the terms of one half of the rows."""
         block = copy(self)
-        block.edges, block.parts = [], {}
-        for edges in self.edges:
-            if edges.half == half:
-                block._append(edges)
+        block.parts = {}
+        for part, edges in self.parts.items():
+            if own := [group for group in edges if group.half == half]:
+                block.parts[part] = own
         return block
 
     def scaled(self, units: Float64s) -> "Block":
@@ -185,7 +183,7 @@ class Block:
         """Return T @ columns for the given shares of the parts in T."""
         products = [np.asarray(piece @ columns) for piece in self.pieces]
         taken: list[Any] = [None] * len(products)
-        for group in self.edges:
+        for group in chain.from_iterable(self.parts.values()):
             share = shares.get(group.part, 0.0)
             if share == 0.0:
                 continue
@@ -215,7 +213,7 @@ class Block:
     def diagonal(self, shares: Shares) -> Float64s:
         """Return the diagonal of T."""
         total = np.zeros(self.n_features)
-        for group in self.edges:
+        for group in chain.from_iterable(self.parts.values()):
             for part in self._in_steps(group) if shares.get(group.part, 0.0) else ():
                 vectors = self.stacked([part])
                 total += shares[group.part] * np.einsum("ij,ij->j", vectors, vectors)
@@ -354,11 +352,9 @@ class SequenceMeans:
         self.first: Float64s | None = None
         self.last = np.zeros(1 + width)
 
-    def add(self, weight: float, mean: Float64s) -> None:
-        """Add some rows of the last sequence."""
-        self.last = self.last.copy()
-        self.last[0] += weight
-        self.last[1:] += weight * mean
+    def add(self, total: Float64s) -> None:
+        """Add the weight and the sum of some rows of the last sequence."""
+        self.last = self.last + total
 
     def begin(self) -> None:
         """Begin a sequence."""
@@ -445,7 +441,7 @@ def indices(where: Places | slice, n: int) -> Places:
 def mean_of(rows: Matrix, weights: Float64s | None) -> Float64s:
     """Return the weighted mean of rows, dense or sparse, in float64."""
     if weights is None and isinstance(rows, np.ndarray):
-        return np.add.reduce(rows, axis=0, dtype=np.float64) / len(rows)
+        return np.asarray(np.add.reduce(rows, axis=0, dtype=np.float64) / len(rows))
     if weights is None and not is_sparse(rows):
         return np.asarray(rows.mean(axis=0, dtype=np.float64)).ravel()
     # The mean of a sparse matrix of float32 is summed in float32, whatever its dtype.

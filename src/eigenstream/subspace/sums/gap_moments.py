@@ -119,7 +119,7 @@ class GapMoments(Sums):
             if self.means.size > STORED_VALUES:
                 self._close()
         part = VELOCITY if self.lag else VARIANCE
-        parts = [edges for edges in block.edges if edges.part == part]
+        parts = block.parts.get(part, [])
         # Velocities across the border of two chunks come last in a block, but first in time.
         for edges in sorted(parts, key=lambda edges: edges.past[0] == 0):
             self._add(block, edges)

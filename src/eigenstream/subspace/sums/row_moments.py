@@ -1,6 +1,7 @@
 """Exact sums of rows in time that subtract means themselves: of sequences, or with a direction."""
 
 from copy import copy
+from itertools import chain
 from typing import Self
 
 import numpy as np
@@ -45,7 +46,7 @@ class CentredSums:
         rank_update(self.product, centred)
         weight = float(len(rows) if weights is None else weights.sum())
         self._add_step(mean, weight)
-        self.means.add(weight, mean)
+        self.means.add(np.append(weight, weight * mean))
 
     def _add_step(self, mean: Float64s, weight: float) -> None:
         """Add the term of the step from the mean of the last sequence to that of more rows."""
@@ -119,7 +120,7 @@ class RowMoments(Sums):
         """Add the terms of a block of one sequence."""
         for sums in self.parts.values() if block.begins else ():
             sums.begin_sequence()
-        for edges in block.edges:
+        for edges in chain.from_iterable(block.parts.values()):
             self._add(block, edges)
 
     def _add(self, block: Block, edges: Edges) -> None:
@@ -193,7 +194,7 @@ class PairMoments(RowMoments):
         steps = cov.c00 + cov.c11 - cov.c01 - cov.c01.T
         covariance = np.block([[cov.c00, cov.step], [cov.step.T, steps]])
         sums.product = np.asfortranarray(np.tril(cov.weight * covariance))
-        sums.means.add(cov.weight, np.append(cov.mean0, cov.mean1 - cov.mean0))
+        sums.means.add(cov.weight * np.r_[1.0, cov.mean0, cov.mean1 - cov.mean0])
 
     def operator(self, terms: Terms, held_out: Parts = NOTHING) -> MatrixOperator:
         """Return C00 and the second moment of the steps."""

@@ -173,7 +173,7 @@ class TimeTerms(Terms):
             has_terms[start : start + self.lag] = False
         if self.unbroken and self.head.n < self.lag:
             end = min(int(breaks[0]) if len(breaks) else n, self.lag - self.head.n)
-            first_rows = chunk[:end].copied()
+            first_rows = _copied(chunk, slice(end))
             self.head = joined([self.head, first_rows]) if self.head.n else first_rows
         block = Block(self.n_features, chunk.rows, self.tail.rows)
         block.begins = len(breaks) > 0 and int(breaks[0]) == 0
@@ -243,9 +243,7 @@ class TimeTerms(Terms):
         """Store the last rows of the current sequence."""
         keep = min(self.lag, self.age)
         recent = chunk if chunk.n >= keep else joined([self.tail, chunk.copied()])
-        first, weights = recent.n - keep, recent.weights
-        weights = None if weights is None else weights[first:]
-        self.tail = Chunk(recent.rows[first:].copy(), weights)
+        self.tail = _copied(recent, slice(recent.n - keep, recent.n))
 
     def _join(self, later: "TimeTerms", new_sequence: bool) -> Block:
         head, begun = later.head, self.n_rows > 0 or self.age > 0
@@ -473,6 +471,11 @@ class ContrastTerms(Terms):
     def mean(self) -> Float64s:
         """The mean of the rows."""
         return self.centers[REWARDED].mean
+
+
+def _copied(chunk: Chunk, part: slice) -> Chunk:
+    """Return a copy of some rows and their weights, since callers may reuse the memory."""
+    return Chunk(chunk.rows[part].copy(), None if chunk.weights is None else chunk.weights[part])
 
 
 def _by_half(places: Places, cuts: Sequence[int]) -> list[Places]:
