@@ -90,7 +90,7 @@ def spoiled(rows, value=np.nan):
 
 
 NO_FILE = "not rows. Pass open_stream"
-SHAPE = r"has shape \(.*Reshape your data|must be numbers of shape"
+SHAPE = r"(?s)Expected 2D array.*Reshape your data|dim <= 2|must be numbers of shape"
 #: Values that every learner rejects, and words of the error.
 NO_ROWS = {
     "NaN": (spoiled(ROWS), r"NaN at (row|pair) \d+,.* column 15.*'skip'"),
@@ -98,7 +98,7 @@ NO_ROWS = {
     "squares overflow": (spoiled(ROWS, 1e200), r"up to 1e\+200, whose squares overflow"),
     "another width, and NaN": (spoiled(ROWS[:, :9]), "9 features, but|NaN at .* column 8"),
     "text": (np.full((60, 16), "a"), "arrays of bytes/strings|must be numbers"),
-    "complex": (ROWS + 1j, "has complex numbers"),
+    "complex": (ROWS + 1j, "Complex data not supported|must be numbers of shape"),
     "one dimension": (ROWS[0], SHAPE),
     "three dimensions": (ROWS[None], SHAPE),
     "no rows": (ROWS[:0], r"0 sample\(s\)|of shape \(0, 2, 16\)"),

@@ -211,10 +211,6 @@ class SpreadRows(Rows):
         for (part,) in self._tasks(None):
             yield from (chunk for chunk in self.cluster.run(part) if len(chunk))
 
-    def first(self, most: int) -> Iterator[Chunk]:
-        """Bring no rows to this process."""
-        return iter(())
-
     def fit_map(self, feature_map: Any) -> None:
         """Check that a feature map is fitted."""
         if not feature_map.ready:

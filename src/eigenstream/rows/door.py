@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
 from importlib import import_module
-from numbers import Real
 from os import PathLike
 from typing import Any, NoReturn, cast
 
@@ -275,29 +274,17 @@ def check_is_rows(values: RowsLike, name: str = "X") -> None:
         ...
     TypeError: X is a generator, not rows. Pass open_stream(X) to fit, or the rows of each chunk.
     """
-    if type(values) is np.ndarray and values.ndim == 2 and values.dtype in FLOATS:
+    if type(values) is np.ndarray:
         return
     kinds = kinds_of(values)
-    if "array" in kinds and str(values.dtype).startswith("complex"):
-        # scikit-learn's message would print the whole array
-        raise ValueError(f"Complex data not supported: {name} has complex numbers. Pass real ones.")
-    listed = isinstance(values, list | tuple) and len(values) > 0 and name in ("X", "pairs")
-    first = values[0] if listed else values
     loader = kinds & {"iterable", "indexed"} == {"iterable"}  # also that of torch
     source = loader or isinstance(values, Mapping) or callable(values)
     source = source and "convertible" not in kinds and not is_sparse(values)
-    named = isinstance(first, str | bytes | PathLike)
+    named = isinstance(_first_item(values), str | bytes | PathLike)
     if is_labelled(values) or source or named or is_stream(values):
         raise TypeError(
             f"{name} is a {type(values).__name__}, not rows. Pass open_stream({name}) to fit, or "
             "the rows of each chunk."
-        )
-    shape = (len(values),) if listed and isinstance(first, Real) else ()
-    shape = tuple(values.shape) if "shaped" in kinds else shape
-    if name == "X" and len(shape) not in (0, 2):
-        raise ValueError(
-            f"X has shape {shape}, not (n_rows, n_features). Reshape your data, or pass "
-            "list(X) if each X[k] is a sequence."
         )
 
 
@@ -469,17 +456,15 @@ def sequences_of(
             first = reset and index == 0
             sequences.append(validated(estimator, part, reset=first, sparse=sparse))
     lengths = [rows.shape[0] for rows in sequences]
-    weights_of: list[Any] = [None] * len(sequences)
-    if sample_weight is not None:
-        if isinstance(sample_weight, list | tuple) and len(sample_weight) == len(sequences):
-            weights_of = list(sample_weight)
-        else:
-            flat = check_weights(sample_weight, sum(lengths))
-            weights_of = np.split(flat, np.cumsum(lengths)[:-1])
-        weights_of = [check_weights(part, n) for part, n in zip(weights_of, lengths, strict=True)]
+    row_weights: Any = sample_weight
+    parts: list[Any] = [None] * len(sequences)
+    if row_weights is not None:
+        listed = isinstance(row_weights, list | tuple) and np.ndim(row_weights[0]) == 1
+        flat = check_weights(np.concatenate(row_weights) if listed else row_weights, sum(lengths))
+        parts = np.split(flat, np.cumsum(lengths)[:-1])
     return [
-        Chunk(rows, weights, STARTS[begins or k > 0], place=Place(f"sequence {k}"))
-        for k, (rows, weights) in enumerate(zip(sequences, weights_of, strict=True))
+        Chunk(rows, part, STARTS[begins or k > 0], place=Place(f"sequence {k}"))
+        for k, (rows, part) in enumerate(zip(sequences, parts, strict=True))
     ]
 
 

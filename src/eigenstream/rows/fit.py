@@ -248,11 +248,6 @@ class Fit:
             self._points = chunk.rows, next(self.map.mapped(chunk)).rows
         return [replace(chunk, rows=self._points[1])]
 
-    def first(self, most: int) -> Iterable[Chunk]:
-        """Start a pass that only reads, and may end after this number of rows."""
-        rows = self.rows.first(most)
-        return rows if self.map is None else self._mapped(rows)
-
     def reading(self) -> Iterable[Chunk]:
         """Start a pass that only reads: no callbacks, no counts, no checkpoints."""
         return self._mapped(self.rows.chunks())

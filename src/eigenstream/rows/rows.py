@@ -102,10 +102,6 @@ class Rows(ABC):
     def chunks(self, skip: int = 0) -> Iterator[Chunk]:
         """Start a pass of checked chunks, after the first ``skip`` rows."""
 
-    def first(self, most: int) -> Iterator[Chunk]:
-        """Start a pass that may end after this number of rows."""
-        return self.chunks()
-
     def fit_map(self, feature_map: MapOfRows) -> None:
         """Fit a feature map to all rows, in a separate pass if there may be one."""
         if self.rereadable:
@@ -161,12 +157,6 @@ class ArrayRows(Rows):
                 end += min(step, n - first)
                 if end > skip:
                     yield checked_chunk(chunk, members=self.members, missing=self.missing, end=end)
-
-    def first(self, most: int) -> Iterator[Chunk]:
-        """Return the first rows of the first sequence, which a pass has checked for NaN."""
-        first, missing = self.sequences[0], "checked" if self.missing == "raise" else self.missing
-        cut = Chunk(first.rows[: most * self.members], starts=first.starts, place=first.place)
-        return iter([checked_chunk(cut, members=self.members, missing=missing)])
 
     def named(self, name: str, first_row: int) -> None:
         """Set the place of the rows in errors."""

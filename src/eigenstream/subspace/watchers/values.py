@@ -333,7 +333,7 @@ class ShortLag(Watcher):
 
     def warnings(self, model: Any, learner: Learner, fit: Fit | None) -> Iterator[str]:
         """Yield a warning if a feature forgets faster at the lag than at later ones."""
-        if fit is None or not fit.rows.rereadable:
+        if fit is None or fit.rows.on_workers or not fit.rows.rereadable:
             return
         answer = model._answer
         columns = answer.columns[:, :MOST_FEATURES]
@@ -341,7 +341,7 @@ class ShortLag(Watcher):
         parts: list[Float64s] = []
         n_rows, most = 0, max(int(CHECKED_SHARE * learner.terms.n_rows), LEAST_CHECKED)
         most = min(most, MOST_CHECKED)
-        for chunk in fit.first(most):
+        for chunk in fit.reading():
             if chunk.weights is not None or chunk.pairs is not None:
                 return
             later = chunk.starts if parts else chunk.starts[chunk.starts > 0]
