@@ -402,6 +402,7 @@ def checked_chunk(
 ) -> Chunk:
     """Return a chunk of finite floats. ``missing="skip"`` gives rows with NaN the weight 0.
 
+    ``missing="checked"`` is for rows that are known to be finite.
     ``missing="available"`` leaves NaN in place. ``missing="partial"`` leaves NaN, but not infinity,
     and gives rows without any value the weight 0. With ``members=2`` a row contains the two rows of
     a pair side by side. ``end`` is the number of rows of the pass up to the end of the chunk.
@@ -427,7 +428,7 @@ def checked_chunk(
         if empty.any():
             skipped = Skipped(int(empty.sum()))
             weights = (np.ones(len(empty)) if weights is None else weights) * ~empty
-    else:
+    elif missing != "checked":
         check_finite(rows, name=name, first_row=first_row, members=members)
     pairs, starts = None, chunk.starts
     if members == 2:

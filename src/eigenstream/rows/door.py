@@ -214,7 +214,7 @@ def opened_arguments(
     ``first`` is the key of the rows. The second value is the stream of rows that are now arrays, or
     None. The third is True for Dask collections.
     """
-    if "lag" in vars(estimator):
+    if "lag" in vars(estimator) and type(passed.get(first)) is not np.ndarray:
         check_dates(passed.get(first))
     values, noted, lazy = dict(passed), None, False
     for name, value in passed.items():
@@ -236,8 +236,6 @@ def check_dates(X: Any) -> None:
 
     They are an index of pandas, or the coordinate of a dimension of xarray.
     """
-    if type(X) is np.ndarray:
-        return
     for part in X if isinstance(X, list | tuple) else (X,):
         axes: list[Any] = []
         if is_field(part):

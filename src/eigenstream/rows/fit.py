@@ -237,7 +237,7 @@ class Fit:
             keeper.after(chunk, self.noted, pass_number, self.at_end)
 
     def _mapped(self, chunks: Iterable[Chunk]) -> Iterable[Chunk]:
-        return chunks if self.map is None else chain.from_iterable(map(self._map, chunks))
+        return chain.from_iterable(map(self._map, chunks))
 
     def _map(self, chunk: Chunk) -> Iterable[Chunk]:
         """Return mapped chunks. The rows that index pairs refer to are mapped only once."""
@@ -250,7 +250,8 @@ class Fit:
 
     def reading(self) -> Iterable[Chunk]:
         """Start a pass that only reads: no callbacks, no counts, no checkpoints."""
-        return self._mapped(self.rows.chunks())
+        chunks = self.rows.chunks()
+        return chunks if self.map is None else self._mapped(chunks)
 
     def learn(self, learner: Learner, pass_number: int | None = 0) -> Learner:
         """Return a learner of all rows, here or on workers. ``pass_number=None`` only reads."""

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from functools import partial, wraps
 from inspect import signature
+from types import NoneType
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -442,8 +443,10 @@ def fits_dask(method: Method) -> Method:
                 f"fit of {type(self).__name__} does not support checkpoints. Omit checkpoint=."
             )
         X = 0 if rest else first
-        passed: dict[Any, Any] = dict(enumerate(rest))
-        values, stream, lazy = door.opened_arguments(self, passed | named, X)
+        passed: dict[Any, Any] = dict(enumerate(rest)) | named
+        if {*map(type, passed.values())} <= {np.ndarray, NoneType}:
+            return method(self, *rest, **named)
+        values, stream, lazy = door.opened_arguments(self, passed, X)
         rest = tuple(map(values.get, range(len(rest))))
         named = dict(zip(named, map(values.get, named), strict=True))
         if not lazy:

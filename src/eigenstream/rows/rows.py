@@ -157,6 +157,8 @@ class ArrayRows(Rows):
                 end += min(step, n - first)
                 if end > skip:
                     yield checked_chunk(chunk, members=self.members, missing=self.missing, end=end)
+        if self.missing == "raise" and not skip:
+            self.missing = "checked"
 
     def named(self, name: str, first_row: int) -> None:
         """Set the place of the rows in errors."""
