@@ -381,7 +381,7 @@ def keeping(law):
 
 # ---- processes -----------------------------------------------------------------------------------
 
-IMAGE = processes.noise_image(40, random_state=0)
+IMAGE = processes.page_image(40, random_state=0)
 
 #: Makers by a seed.
 PROCESSES = {

@@ -3,9 +3,9 @@ from math import cos, floor, pi, sin
 import numpy as np
 import pytest
 
-from eigenstream.processes import ImageViews, ImageWalk, ViewStates, noise_image
+from eigenstream.processes import ImageViews, ImageWalk, ViewStates
 
-IMAGE = noise_image(48, random_state=1)[:, :40].copy()
+IMAGE = np.random.default_rng(1).random((48, 40))
 
 
 def slow_view(image, position, angle, scale, size):

@@ -6,7 +6,7 @@ from eigenstream.processes.base import Process
 from eigenstream.processes.characters import characters, digit_set, letter_set
 from eigenstream.processes.gaussian import GaussianMixture, SpikedGaussian
 from eigenstream.processes.heat_exchanger import HeatExchanger
-from eigenstream.processes.images import noise_image, page_image
+from eigenstream.processes.images import page_image
 from eigenstream.processes.walk import ImageViews, ImageWalk, ViewStates
 
 __all__ = [
@@ -22,6 +22,5 @@ __all__ = [
     "characters",
     "digit_set",
     "letter_set",
-    "noise_image",
     "page_image",
 ]

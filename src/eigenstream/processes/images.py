@@ -1,4 +1,4 @@
-"""Periodic gray images for walks: a page of letters, and 1/f noise."""
+"""A page of letters, a periodic gray image for walks."""
 
 from string import ascii_letters
 
@@ -71,35 +71,3 @@ def page_image(size: int = 512, *, random_state: RandomState = None) -> Float64s
     # Divided before the mean, as the stored answers of the papers are.
     page: Float64s = 1.0 - (fine / 255.0).mean(axis=(1, 3))
     return page
-
-
-def noise_image(size: int = 512, *, random_state: RandomState = None) -> Float64s:
-    """Draw periodic noise with an amplitude proportional to 1/frequency, as in natural images.
-
-    Parameters
-    ----------
-    size : int, default=512
-        The image has ``size`` x ``size`` pixels.
-    random_state : int, generator or None, default=None
-        The seed.
-
-    Returns
-    -------
-    array of shape (size, size)
-        Gray values from 0 to 1.
-
-    Examples
-    --------
-    >>> image = noise_image(32, random_state=0)
-    >>> image.shape, float(image.min()), float(image.max())
-    ((32, 32), 0.0, 1.0)
-    """
-    size = check_whole(size, "size", least=2)
-    (rng,) = generators(seed_sequence(random_state), 1)
-    frequency = np.hypot(np.fft.fftfreq(size)[:, None], np.fft.rfftfreq(size))
-    frequency[0, 0] = np.inf  # no constant part
-    spectrum = np.fft.rfft2(rng.normal(size=(size, size))) / frequency
-    field: Float64s = np.fft.irfft2(spectrum, s=(size, size))
-    field -= field.min()
-    field /= field.max()
-    return field

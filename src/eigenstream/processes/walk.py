@@ -140,10 +140,9 @@ class ImageViews(ViewProcess):
 
     Examples
     --------
-    >>> from eigenstream.processes import noise_image
-    >>> views = ImageViews(
-    ...     noise_image(64, random_state=0), size=8, random_state=0
-    ... )
+    >>> from eigenstream.processes import page_image
+    >>> page = page_image(64, random_state=0)
+    >>> views = ImageViews(page, size=8, random_state=0)
     >>> np.linalg.norm(views.take(5), axis=1)
     array([1., 1., 1., 1., 1.])
     """
@@ -187,10 +186,9 @@ class ImageWalk(ViewProcess):
 
     Examples
     --------
-    >>> from eigenstream.processes import noise_image
-    >>> walk = ImageWalk(
-    ...     noise_image(64, random_state=0), size=8, random_state=0
-    ... )
+    >>> from eigenstream.processes import page_image
+    >>> page = page_image(64, random_state=0)
+    >>> walk = ImageWalk(page, size=8, random_state=0)
     >>> walk.take(1000).shape
     (1000, 64)
     >>> [chunk.shape for chunk in walk.chunks(10, rows=4)]

@@ -269,15 +269,11 @@ class MarkovMixing(MixingProfile):
         distinct, where = np.unique(lags, return_inverse=True)
         # P^k - 1 pi = (P - 1 pi)^k for k >= 1. Powers of the deviation have no cancellation.
         power = self.transition - self.stationary
-        deviation = np.tile(np.eye(self.stationary.size), (distinct.size, 1, 1))
-        for bit in range(int(distinct.max(initial=0)).bit_length()):
-            chosen = (distinct >> bit) & 1 == 1
-            deviation[chosen] = deviation[chosen] @ power
-            power = power @ power
-        deviation[distinct == 0] -= self.stationary
-        variation = 0.5 * np.abs(deviation).sum(axis=2)  # of each start, from the stationary law
-        beta: Float64s = (variation @ self.stationary)[where]
-        return beta
+        deviations = [
+            np.linalg.matrix_power(power, k) - (k == 0) * self.stationary for k in distinct.tolist()
+        ]
+        variation = 0.5 * np.abs(deviations).sum(axis=2)  # of each start, from the stationary law
+        return np.asarray((variation @ self.stationary)[where], np.float64)
 
     def __repr__(self) -> str:
         """Return a short text with the number of states."""

@@ -40,12 +40,6 @@ TINY = 1e-300
 def winners(mean: Float64s, covariance: Float64s) -> tuple[Float64s, Float64s]:
     """Return P and A, exactly for up to three prototypes."""
     K = len(mean)
-    if K == 2:  # the closed form
-        (a, c), (_, b) = covariance
-        scale = np.sqrt(max(a - 2 * c + b, TINY))
-        t = (mean[0] - mean[1]) / scale
-        tie = np.exp(-0.5 * t * t) / np.sqrt(2 * np.pi) / scale
-        return ndtr([t, -t]), np.array([[0.0, tie], [tie, 0.0]])
     P, A = np.ones(K), np.zeros((K, K))
     for k in range(K):
         rivals = [j for j in range(K) if j != k]
