@@ -53,7 +53,7 @@ def members(cls: type) -> Iterator[tuple[str, Any, bool]]:
 
 def fields(value: Any) -> list[str]:
     """Return the public fields of a result: a data class or a named tuple."""
-    if dataclasses.is_dataclass(value):
+    if dataclasses.is_dataclass(value) and not issubclass(value, BaseEstimator):
         return [one.name for one in dataclasses.fields(value) if not one.name.startswith("_")]
     return list(getattr(value, "_fields", ()))
 

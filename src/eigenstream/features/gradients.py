@@ -1,5 +1,6 @@
 """Histograms of gradient orientations of images."""
 
+from dataclasses import KW_ONLY, dataclass
 from math import isqrt
 from numbers import Integral
 from typing import ClassVar, Self
@@ -27,6 +28,7 @@ VALUES = 2**23
 
 
 @storable(**FITTED, shape_="tuple[int]", _n_features_out="int")
+@dataclass(eq=False, repr=False)
 class GradientOrientation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Documented):
     """Histograms of the gradient orientations of images.
 
@@ -81,18 +83,11 @@ class GradientOrientation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Doc
         "shape": "no_validation",
     }
 
-    def __init__(
-        self,
-        cells: ArrayLike = 7,
-        *,
-        orientations: int = 8,
-        power: float = 0.5,
-        shape: tuple[int, int] | None = None,
-    ) -> None:
-        self.cells = cells
-        self.orientations = orientations
-        self.power = power
-        self.shape = shape
+    cells: ArrayLike = 7
+    _: KW_ONLY
+    orientations: int = 8
+    power: float = 0.5
+    shape: tuple[int, int] | None = None
 
     @fits_dask
     @publishes

@@ -249,6 +249,8 @@ class LinearUnits(SupervisedNeurons):
     _parameter_constraints: ClassVar[Constraints] = {"fit_intercept": ["boolean"]}
 
     fit_intercept: bool
+    #: The means and deviations of the columns that the fit of an Adaline has standardised, or None.
+    _columns: Float64s | None = None
 
     def _weights(self) -> Float64s:
         """Return a copy of the weights of the rows, one unit in each row, intercepts last."""

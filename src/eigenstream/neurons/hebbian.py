@@ -1,6 +1,7 @@
 """Hebbian neurons that find principal components: Oja's unit and Sanger's network."""
 
 from abc import abstractmethod
+from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, Self
 
 import numpy as np
@@ -392,6 +393,7 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
 
 @storable()
 @documented
+@dataclass(eq=False, repr=False)
 class OjaNeuron(OnlineNeurons):
     """One linear neuron that learns the first principal component [1]_.
 
@@ -431,26 +433,15 @@ class OjaNeuron(OnlineNeurons):
 
     _parameter_constraints: ClassVar[Constraints] = {"form": [words(*FORMS)]}
 
-    def __init__(
-        self,
-        *,
-        form: str = "normalized",
-        learning_rate: LearningRate = "auto",
-        center: bool = True,
-        init: ArrayLike = "random",
-        max_iter: int = 10,
-        tol: float = 1e-2,
-        record_every: int | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.form = form
-        self.learning_rate = learning_rate
-        self.center = center
-        self.init = init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.record_every = record_every
-        self.random_state = random_state
+    _: KW_ONLY
+    form: str = "normalized"
+    learning_rate: LearningRate = "auto"
+    center: bool = True
+    init: ArrayLike = "random"
+    max_iter: int = 10
+    tol: float = 1e-2
+    record_every: int | None = None
+    random_state: RandomState = None
 
     @property
     def _form(self) -> tuple[bool, bool]:
@@ -459,6 +450,7 @@ class OjaNeuron(OnlineNeurons):
 
 @storable()
 @documented
+@dataclass(eq=False, repr=False)
 class SangerNetwork(OnlineNeurons):
     """Layer of linear units that learns the principal components in order [1]_.
 
@@ -510,30 +502,17 @@ class SangerNetwork(OnlineNeurons):
         "unit_rates": ["array-like", None],
     }
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        normalize: bool = False,
-        learning_rate: LearningRate = "auto",
-        unit_rates: ArrayLike | None = None,
-        center: bool = True,
-        init: ArrayLike = "random",
-        max_iter: int = 10,
-        tol: float = 1e-2,
-        record_every: int | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.n_components = n_components
-        self.normalize = normalize
-        self.learning_rate = learning_rate
-        self.unit_rates = unit_rates
-        self.center = center
-        self.init = init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.record_every = record_every
-        self.random_state = random_state
+    n_components: int = 2
+    _: KW_ONLY
+    normalize: bool = False
+    learning_rate: LearningRate = "auto"
+    unit_rates: ArrayLike | None = None
+    center: bool = True
+    init: ArrayLike = "random"
+    max_iter: int = 10
+    tol: float = 1e-2
+    record_every: int | None = None
+    random_state: RandomState = None
 
     @property
     def _form(self) -> tuple[bool, bool]:

@@ -1,5 +1,6 @@
 """Single-layer neurons: Rosenblatt's perceptron and Adaline."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -57,6 +58,7 @@ STREAM_RATE = 0.1
     separable_="bool | None?",
 )
 @documented
+@dataclass(eq=False, repr=False)
 class Perceptron(LinearClassifying):
     """Rosenblatt's perceptron: threshold units that learn from their mistakes [1]_.
 
@@ -118,20 +120,12 @@ class Perceptron(LinearClassifying):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        fit_intercept: bool = True,
-        max_iter: int = 1000,
-        shuffle: bool = True,
-        record_every: int | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.record_every = record_every
-        self.random_state = random_state
+    _: KW_ONLY
+    fit_intercept: bool = True
+    max_iter: int = 1000
+    shuffle: bool = True
+    record_every: int | None = None
+    random_state: RandomState = None
 
     def _new_units(self, random: np.random.RandomState) -> Units:
         weights = np.zeros((self._n_units, self.n_features_in_ + 1))
@@ -224,6 +218,7 @@ def _inseparable(rows: Float64s, signs: Float64s, intercept: bool) -> bool:
     _first_pass="int?",
     _columns="f8 2 D | None?",
 )
+@dataclass(eq=False, repr=False)
 class _WidrowHoff(LinearUnits):
     """Base of the Adalines: w += lr e x / |x|^2, or w += lr e x, with e = d - <w, x> - b.
 
@@ -257,35 +252,18 @@ class _WidrowHoff(LinearUnits):
 
     _parameter_constraints: ClassVar[Constraints] = {"rule": [words("nlms", "lms")]}
 
-    learning_rate: LearningRate
-
     #: The present "adaptive" rate, and the number of passes before it.
     _rate, _first_pass = STREAM_RATE, 0
-    #: The means and deviations of the columns that ``fit`` has standardised, or None.
-    _columns: Float64s | None = None
-
-    def __init__(
-        self,
-        *,
-        learning_rate: LearningRate = "adaptive",
-        rule: str = "nlms",
-        fit_intercept: bool = True,
-        max_iter: int = 1000,
-        tol: float = 1e-3,
-        n_iter_no_change: int = 5,
-        shuffle: bool = True,
-        record_every: int | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.learning_rate = learning_rate
-        self.rule = rule
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.shuffle = shuffle
-        self.record_every = record_every
-        self.random_state = random_state
+    _: KW_ONLY
+    learning_rate: LearningRate = "adaptive"
+    rule: str = "nlms"
+    fit_intercept: bool = True
+    max_iter: int = 1000
+    tol: float = 1e-3
+    n_iter_no_change: int = 5
+    shuffle: bool = True
+    record_every: int | None = None
+    random_state: RandomState = None
 
     def _new_units(self, random: np.random.RandomState) -> Float64s:
         return np.zeros((self._n_units, self.n_features_in_ + 1))

@@ -1,6 +1,7 @@
 """Multilayer perceptrons: layers of units that learn by backpropagation."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -44,6 +45,7 @@ HELD_OUT = 0.1
     _units="Network",
     _waiting="SupervisedRows | None",
 )
+@dataclass(eq=False, repr=False)
 class _Backpropagating(SupervisedNeurons):
     """Base of the multilayer perceptrons.
 
@@ -95,39 +97,20 @@ class _Backpropagating(SupervisedNeurons):
         "early_stopping": ["boolean", Interval(Real, 0, 1, closed="neither")],
     }
 
-    #: The rows kept for the next batch.
-    _waiting: SupervisedRows | None
-
-    def __init__(
-        self,
-        hidden_layer_sizes: int | Sequence[int] = (32,),
-        activation: str = "tanh",
-        *,
-        batch_size: int = 1,
-        learning_rate: LearningRate = 0.01,
-        momentum: float = 0.0,
-        l2: float = 0.0,
-        early_stopping: bool | float = False,
-        max_iter: int = 200,
-        shuffle: bool = True,
-        tol: float = 1e-4,
-        n_iter_no_change: int = 10,
-        record_every: int | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.hidden_layer_sizes = hidden_layer_sizes
-        self.activation = activation
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.momentum = momentum
-        self.l2 = l2
-        self.early_stopping = early_stopping
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.record_every = record_every
-        self.random_state = random_state
+    hidden_layer_sizes: int | Sequence[int] = (32,)
+    activation: str = "tanh"
+    _: KW_ONLY
+    batch_size: int = 1
+    learning_rate: LearningRate = 0.01
+    momentum: float = 0.0
+    l2: float = 0.0
+    early_stopping: bool | float = False
+    max_iter: int = 200
+    shuffle: bool = True
+    tol: float = 1e-4
+    n_iter_no_change: int = 10
+    record_every: int | None = None
+    random_state: RandomState = None
 
     def _output(self) -> str:
         """Return the answers of the last layer, one of ``OUTPUTS``."""
@@ -146,7 +129,7 @@ class _Backpropagating(SupervisedNeurons):
     def _new_units(self, random: np.random.RandomState) -> Network:
         """Draw the weights within the bounds of Glorot and Bengio, in scikit-learn's order."""
         sizes = self.n_features_in_, *self._hidden(), self._n_units
-        self._waiting = None
+        self._waiting: SupervisedRows | None = None  # the rows kept for the next batch
         net = Network.zeros(sizes, self.activation, self._output(), self.momentum)
         for coefs, intercepts in net.layers():
             bound = np.sqrt((2.0 if self.activation == "logistic" else 6.0) / sum(coefs.shape))

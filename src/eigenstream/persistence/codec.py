@@ -197,7 +197,7 @@ def _object(cls: Any, nodes: Any, arrays: Arrays, place: str, around: dict[str, 
         if not begun.keys() <= parameters.keys():
             raise ValueError(f"{place} has parameters that a {cls.__name__} does not have.")
         values["_begun"] = begun and defaults | begun
-    if issubclass(cls, tuple) or is_dataclass(cls):
+    if not issubclass(cls, Documented) and (issubclass(cls, tuple) or is_dataclass(cls)):
         restored = cls(**values)
     else:
         restored = object.__new__(cls)

@@ -1,6 +1,7 @@
 """Competitive learning: online k-means, soft competition and neural gas."""
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from numbers import Real
 from typing import Any, ClassVar, Self
@@ -219,6 +220,7 @@ class Centers(Competition):
 
 
 @storable(_units="Centers")
+@dataclass(eq=False, repr=False)
 class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
     """Prototypes that compete for rows: online k-means, soft competition and neural gas.
 
@@ -335,38 +337,21 @@ class CompetitiveLearning(ClusterMixin, PrototypeEstimator):
     array([0., 9.])
     """
 
-    def __init__(
-        self,
-        n_prototypes: int = 8,
-        *,
-        assignment: str = "winner",
-        width: ArrayLike = "auto",
-        learning_rate: LearningRate = "count",
-        init: ArrayLike = "k-means",
-        init_size: int | None = None,
-        forgetting: float | None = None,
-        reseed: int | None = None,
-        method: str = "sequential",
-        max_iter: int | None = None,
-        tol: float = 1e-4,
-        record_every: int | None = None,
-        missing: str = "raise",
-        random_state: RandomState = None,
-    ) -> None:
-        self.n_prototypes = n_prototypes
-        self.assignment = assignment
-        self.width = width
-        self.learning_rate = learning_rate
-        self.init = init
-        self.init_size = init_size
-        self.forgetting = forgetting
-        self.reseed = reseed
-        self.method = method
-        self.max_iter = max_iter
-        self.tol = tol
-        self.record_every = record_every
-        self.missing = missing
-        self.random_state = random_state
+    n_prototypes: int = 8
+    _: KW_ONLY
+    assignment: str = "winner"
+    width: ArrayLike = "auto"
+    learning_rate: LearningRate = "count"
+    init: ArrayLike = "k-means"
+    init_size: int | None = None
+    forgetting: float | None = None
+    reseed: int | None = None
+    method: str = "sequential"
+    max_iter: int | None = None
+    tol: float = 1e-4
+    record_every: int | None = None
+    missing: str = "raise"
+    random_state: RandomState = None
 
     _parameter_constraints: ClassVar[Constraints] = {
         **{key: [COUNT, None] for key in ("init_size", "reseed", "max_iter", "record_every")},

@@ -1,6 +1,7 @@
 """The self-organising map: prototypes on a grid, whose neighbours learn together."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass
 from math import isqrt
 from typing import Any, ClassVar
 
@@ -163,6 +164,7 @@ def grid_of(plan: Mapping[str, Any], side: int) -> Grid:
     _distortion="number?",
     _hits="f8 units?",
 )
+@dataclass(eq=False, repr=False)
 class SelfOrganizingMap(MapReading):
     """Self-organising map: units on a grid that represent rows, neighbours for similar rows.
 
@@ -270,40 +272,22 @@ class SelfOrganizingMap(MapReading):
     ((8, 8), 2000)
     """
 
-    def __init__(
-        self,
-        shape: ArrayLike = "auto",
-        *,
-        scale: bool = False,
-        topology: str = "rectangular",
-        periodic: bool = False,
-        neighborhood: str = "gaussian",
-        training: str = "sequential",
-        radius: ArrayLike = "auto",
-        learning_rate: LearningRate = "auto",
-        n_steps: int | None = None,
-        init: ArrayLike = "pca",
-        init_size: int | None = None,
-        max_iter: int = 10,
-        shuffle: bool = True,
-        missing: str = "raise",
-        random_state: RandomState = None,
-    ) -> None:
-        self.shape = shape
-        self.scale = scale
-        self.topology = topology
-        self.periodic = periodic
-        self.neighborhood = neighborhood
-        self.training = training
-        self.radius = radius
-        self.learning_rate = learning_rate
-        self.n_steps = n_steps
-        self.init = init
-        self.init_size = init_size
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.missing = missing
-        self.random_state = random_state
+    shape: ArrayLike = "auto"
+    _: KW_ONLY
+    scale: bool = False
+    topology: str = "rectangular"
+    periodic: bool = False
+    neighborhood: str = "gaussian"
+    training: str = "sequential"
+    radius: ArrayLike = "auto"
+    learning_rate: LearningRate = "auto"
+    n_steps: int | None = None
+    init: ArrayLike = "pca"
+    init_size: int | None = None
+    max_iter: int = 10
+    shuffle: bool = True
+    missing: str = "raise"
+    random_state: RandomState = None
 
     _of_rows = (
         *PrototypeEstimator._of_rows,
