@@ -386,7 +386,8 @@ def largest(matrix: Float64s, n_components: int, *, lanczos: bool = True) -> Eig
         values, vectors = np.linalg.eigh(matrix / unit)
         return canonical(values[-n_components:] * unit, vectors[:, -n_components:])
     first = size - n_components
-    values, vectors = eigh(matrix / unit, check_finite=False, subset_by_index=(first, size - 1))
+    options: Any = {"overwrite_a": True, "check_finite": False}
+    values, vectors = eigh(matrix.T / unit, subset_by_index=(first, size - 1), **options)
     return canonical(values * unit, vectors)
 
 

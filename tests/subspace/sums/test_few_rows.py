@@ -21,6 +21,7 @@ from eigenstream import (
 from eigenstream.core import linalg
 from eigenstream.core.linalg import OUTSIDE, principal_angles, span_of_rows
 from eigenstream.subspace.solvers import dense
+from eigenstream.subspace.sums import accumulators
 from eigenstream.subspace.sums.accumulators import Moments
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.watchers import peaks
@@ -181,16 +182,21 @@ def test_auto_is_dense_for_few_rows_of_any_width(monkeypatch):
             fit(model, rows)
 
 
-def test_a_kernel_forms_no_matrix_of_its_terms(monkeypatch):
+@pytest.mark.filterwarnings("ignore:n_components=9, but only 5 eigenvalue")
+@pytest.mark.parametrize("balanced", [True, False])
+@pytest.mark.parametrize("n_components", [5, 9])
+def test_a_kernel_forms_no_matrix_of_its_terms(n_components, balanced, monkeypatch):
     rng = np.random.default_rng(2)
-    labels = rng.integers(0, 6, 1600)
-    rows = rng.standard_normal((1600, 20)) + rng.standard_normal((6, 20))[labels]
+    labels = np.arange(1602) % 6 if balanced else rng.integers(0, 6, 1602)
+    rows = rng.standard_normal((1602, 20)) + rng.standard_normal((6, 20))[labels]
     rows[100] = rows[7]
-    model = ClassSubspace(5, criterion="difference", eta=1.0, solver=Kernel())
+    model = ClassSubspace(n_components, criterion="difference", eta=1.0, solver=Kernel())
     with monkeypatch.context() as without:
         without.setattr(Moments, "_lower", None)
         model.fit(rows, labels)
+    assert len(model.eigenvalues_) == (5 if balanced else n_components)
     monkeypatch.setattr(linalg, "LANCZOS_SIZE", 10_000)
+    monkeypatch.setattr(accumulators, "LANCZOS_SIZE", 10_000)
     dense_twin = clone(model).fit(rows, labels)
     np.testing.assert_allclose(model.eigenvalues_, dense_twin.eigenvalues_, rtol=1e-10)
     features = dense_twin.transform(rows)

@@ -31,7 +31,7 @@ from eigenstream.subspace.pairs.held_out import (
     roc_areas,
 )
 from eigenstream.subspace.pairs.risks import PAPER_MARGIN
-from eigenstream.subspace.sums.operators import MatrixOperator
+from eigenstream.subspace.sums.operators import MatrixOperator, VectorOperator
 from eigenstream.subspace.sums.terms import Weights
 
 #: The weights of negative pairs that "auto" compares, descending. Positive pairs have the weight 1.
@@ -106,6 +106,8 @@ class Projections:
     def _solved(self, operator: MatrixOperator, weights: Weights) -> tuple[Eigenpairs, int]:
         """Return the largest eigenpairs of T, and how many are positive beyond rounding."""
         n = self.width if self.n_components is None else min(self.n_components, self.width)
+        if isinstance(operator, VectorOperator):  # the other eigenvalues would converge slowly
+            n = max(operator.most_positive(weights, n), 1)
         pairs = operator.largest(weights, n)
         if hasattr(operator, "cut"):
             least = operator.cut(weights)

@@ -90,7 +90,10 @@ def strips_of(factor: Float64s) -> list[Float64s]:
     [(256, 256), (256, 512), (88, 600)]
     """
     firsts = range(0, len(factor), STRIP)
-    return [np.tril(factor[first : first + STRIP, : first + STRIP], first) for first in firsts]
+    strips = [factor[first : first + STRIP, : first + STRIP].copy() for first in firsts]
+    for first, strip in zip(firsts, strips, strict=True):
+        strip[:, first:] = np.tril(strip[:, first:])
+    return strips
 
 
 @storable(
@@ -124,13 +127,17 @@ class KernelMap(TransformerMixin, BaseEstimator):
         self.gamma_ = self.gamma or (GOOD_PRODUCT / median if median > 0 else 1.0)
         if self.gamma is not None:
             check_sharpness(self.gamma, median)
-        gram = self._values(self.rows_)
+        n = self.rows_.shape[0]
+        gram, step = np.empty((n, n)), max(GRAM_VALUES // n, 1)
+        for last in range(step, n + step, step):  # the upper triangle is not used
+            rows = self.rows_[last - step : last]
+            gram[last - step : last, :last] = self._values(rows, last)
         # LAPACK sees the transpose, so an upper factor there is a lower one of contiguous rows.
         upper, order, rank, _ = lapack.dpstrf(gram.T, lower=0, tol=RANK_TOLERANCE, overwrite_a=1)
         del gram
         self.order_ = (order - 1)[:rank].astype(np.intp)
         self.strips_ = strips_of(upper[:rank, :rank].T)
-        self.n_rows_ = self.rows_.shape[0]
+        self.n_rows_ = n
         self.rows_ = self.rows_[self.order_]
         self._loaded()
         return self
@@ -187,9 +194,10 @@ class KernelMap(TransformerMixin, BaseEstimator):
         out[self.order_] = columns
         return out
 
-    def _values(self, X: RowsLike) -> Float64s:
+    def _values(self, X: RowsLike, last: int | None = None) -> Float64s:
+        """Return the kernel of rows and of the training rows, or of those before ``last``."""
         mean = self.rows_.mean(axis=0)  # subtracted to limit cancellation
-        return np.asarray(rbf_kernel(dense(X) - mean, self.rows_ - mean, gamma=self.gamma_))
+        return np.asarray(rbf_kernel(dense(X) - mean, self.rows_[:last] - mean, gamma=self.gamma_))
 
 
 @storable(basis_="f8 r D?", roots_="f8 n r?")

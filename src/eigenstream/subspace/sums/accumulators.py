@@ -5,7 +5,6 @@ An accumulator does not depend on means, lags, pairs or labels. ``Moments`` is e
 """
 
 from copy import copy
-from functools import partial
 
 import numpy as np
 
@@ -16,10 +15,10 @@ from eigenstream.core.types import Values
 from eigenstream.subspace.sums.base import Sums
 from eigenstream.subspace.sums.block import Block, Edges, Part, Shares
 from eigenstream.subspace.sums.operators import MatrixOperator, VectorOperator
-from eigenstream.subspace.sums.terms import NOTHING, Parts, Terms, Weights
+from eigenstream.subspace.sums.terms import NOTHING, Parts, Terms
 
-#: The weights of A alone and of B alone.
-REWARD, PENALTY = (1.0, 0.0), (0.0, 1.0)
+#: The weights at which T is A, and at which it is B.
+REWARD, PENALTY = (1.0, 0.0), (0.0, -1.0)
 
 #: Vectors of a part are buffered up to this number. Smaller values update the D x D matrix more
 #: often; larger values take more memory.
@@ -208,17 +207,12 @@ class Moments(Sums):
     def operator(self, terms: Terms, held_out: Parts = NOTHING) -> MatrixOperator:
         """Return A and B, without the held-out parts."""
         closing, mean = terms.closing(held_out), terms.mean
-        shares = terms.shares(REWARD, held_out), terms.shares(PENALTY, held_out)
+        sides = terms.shares(REWARD, held_out), terms.shares(PENALTY, held_out)
         few = self.n_features >= LANCZOS_SIZE
         if few and all(p.total is None and p.on_device is None for p in self.sums.values()):
-            moments = self.copied()  # later rows do not change the operator
-            forms = {
-                "reward": partial(moments.symmetric, shares[0], closing),
-                "penalty": partial(moments.symmetric, shares[1], closing, -1.0),
-            }
-            product = partial(moments.product, sides=shares, closing=closing)
-            return VectorOperator(forms, product, self.n_features, rounding_of_mean(mean))
-        reward, penalty = self._lower(shares[0], closing), self._lower(shares[1], closing, -1.0)
+            # Later rows do not change the copy.
+            return VectorOperator(self.copied(), sides, closing, rounding_of_mean(mean))
+        reward, penalty = self._lower(sides[0], closing), self._lower(sides[1], closing)
         return MatrixOperator(mirrored(reward), mirrored(penalty), floor=rounding_of_mean(mean))
 
     def few_terms(self, terms: Terms) -> list[Float64s]:
@@ -241,54 +235,30 @@ class Moments(Sums):
                 inside._sum(part)._add_vectors(coordinates[id(vectors)])
         return inside
 
-    def product(
-        self,
-        columns: Float64s,
-        weights: Weights,
-        sides: tuple[Shares, Shares],
-        closing: Block | None,
-    ) -> Float64s:
-        """Return T @ columns by the vectors of all parts, without a matrix."""
-        parts = {part: sums.vectors for part, sums in self.sums.items()}
-        if closing is not None:
-            for part in closing.parts:
-                parts[part] = [*parts.get(part, []), closing.vectors(part)]
-        total = np.zeros_like(columns)
-        for part, pieces in parts.items():
-            share = weights[0] * sides[0].get(part, 0.0) + weights[1] * sides[1].get(part, 0.0)
-            for vectors in pieces if share else ():
-                total += vectors.T @ (share * (vectors @ columns))
-        return total
+    def symmetric(self, shares: Shares, closing: Block | None = None) -> Float64s:
+        """Return the sum of all parts by their shares."""
+        return mirrored(self._lower(shares, closing))
 
-    def symmetric(
-        self, shares: Shares, closing: Block | None = None, sign: float = 1.0
-    ) -> Float64s:
-        """Return the sum of all parts by their shares, times the sign."""
-        return mirrored(self._lower(shares, closing, sign))
-
-    def _lower(self, shares: Shares, closing: Block | None = None, sign: float = 1.0) -> Float64s:
-        """Return the lower triangle of the sum of all parts by their shares, times the sign."""
+    def _lower(self, shares: Shares, closing: Block | None = None) -> Float64s:
+        """Return the lower triangle of the sum of all parts by their shares."""
         size = self.n_features
         total = np.zeros((size, size), order="F")
         signed: dict[float, list[Float64s]] = {1.0: [], -1.0: []}
         for part, sums in self.sums.items():
-            share = sign * shares.get(part, 0.0)
+            share = shares.get(part, 0.0)
             if share and sums.total is not None:
                 total += share * sums.total
             if share and sums.on_device is not None:
                 total += share * np.tril(on_host(sums.on_device))
-            if share and sums.vectors:
-                own = np.concatenate(sums.vectors)
-                own *= np.sqrt(abs(share))
-                signed[np.sign(share)].append(own)
+            for vectors in sums.vectors if share else ():
+                signed[np.sign(share)].append(np.sqrt(abs(share)) * vectors)
         if closing is not None:
             for part in closing.parts:
-                share = sign * shares.get(part, 0.0)
-                if share:
+                if share := shares.get(part, 0.0):
                     signed[np.sign(share)].append(np.sqrt(abs(share)) * closing.vectors(part))
-        for side, vectors in signed.items():
-            if vectors:
-                rank_update(total, np.concatenate(vectors), side)
+        for side, scaled in signed.items():
+            if scaled:
+                rank_update(total, np.concatenate(scaled), side)
         return total
 
     def _sum(self, part: Part) -> PartSum:

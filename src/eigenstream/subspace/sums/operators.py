@@ -3,7 +3,7 @@
 import math
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from inspect import signature
 from operator import methodcaller
@@ -37,7 +37,7 @@ from eigenstream.core.storable import storable
 from eigenstream.core.types import Parameters, Values
 from eigenstream.rows.fit import Fit
 from eigenstream.subspace.sums.base import Sums
-from eigenstream.subspace.sums.block import Block
+from eigenstream.subspace.sums.block import Block, Part, Shares
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.terms import NOTHING, Parts, Terms, Weights
 
@@ -238,25 +238,28 @@ class MatrixOperator(Operator):
 
 
 class VectorOperator(MatrixOperator):
-    """A and B of terms that multiply columns. The matrices are formed when they are needed.
+    """A and B of vectors, which multiply columns. The matrices are formed when they are needed.
 
-    ``forms`` are the functions that form them, and ``product`` multiplies T by columns.
+    ``sums`` holds the vectors of each part, and ``sides`` the shares of the parts in A and B.
     """
 
     def __init__(
-        self,
-        forms: Mapping[str, Callable[[], Float64s]],
-        product: Callable[[Float64s, Weights], Float64s],
-        size: int,
-        floor: float,
+        self, sums: Any, sides: tuple[Shares, Shares], closing: Block | None, floor: float
     ) -> None:
-        self.forms_of, self.product, self.size, self.floor = forms, product, size, floor
-        self.rounding = (size + 100) * float(np.finfo(np.float64).eps)
+        self.sums, self.sides, self.closing, self.floor = sums, sides, closing, floor
+        self.size = sums.n_features
+        self.rounding = (self.size + 100) * float(np.finfo(np.float64).eps)
+        #: The vectors of each part.
+        self.pieces = [(part, rows) for part, own in sums.sums.items() for rows in own.vectors]
+        if closing is not None:
+            self.pieces += [(part, closing.vectors(part)) for part in closing.parts]
 
     def __getattr__(self, name: str) -> Any:
         """Form A, B or their traces. ``cached_property`` keeps its lock after an interrupt."""
+        value: Any
         if name in ("reward", "penalty"):
-            value = self.forms_of[name]()
+            side = self.sides[0 if name == "reward" else 1]
+            value = self.sums.symmetric(side, self.closing)
         elif name in ("trace", "penalty_trace"):
             value = np.trace(self.reward if name == "trace" else self.penalty).item()
         else:
@@ -264,14 +267,48 @@ class VectorOperator(MatrixOperator):
         setattr(self, name, value)
         return value
 
+    def _shares(self, weights: Weights) -> dict[Part, float]:
+        """Return the share of each part in T."""
+        reward, penalty = self.sides
+        return {
+            part: weights[0] * reward.get(part, 0.0) - weights[1] * penalty.get(part, 0.0)
+            for part, _ in self.pieces
+        }
+
+    def matrix(self, weights: Weights | None = None) -> Float64s:
+        """Return T, by default at the weights in use."""
+        weights = self.weights if weights is None else weights
+        assert weights is not None
+        matrix: Float64s = self.sums.symmetric(self._shares(weights), self.closing)
+        return matrix
+
+    def product(self, columns: Float64s, weights: Weights) -> Float64s:
+        """Return T @ columns."""
+        shares, total = self._shares(weights), np.zeros_like(columns)
+        for part, vectors in self.pieces:
+            if share := shares[part]:
+                total += vectors.T @ (share * (vectors @ columns))
+        return total
+
+    def most_positive(self, weights: Weights, n: int) -> int:
+        """Return a bound on the number of positive eigenvalues of T, which is at most ``n``.
+
+        T less its terms of negative share has no fewer of them.
+        """
+        shares = self._shares(weights)
+        pieces = [(shares[part], rows) for part, rows in self.pieces if shares[part] > 0.0]
+        if sum(len(rows) for _, rows in pieces) > 2 * n:  # they span more than n directions
+            return n
+        scaled = [math.sqrt(share) * rows for share, rows in pieces]
+        rows = np.concatenate([np.zeros((1, self.size)), *scaled])
+        return min(n, int((eigenvalues_of(rows @ rows.T) > self.cut(weights)).sum()))
+
     def largest(self, weights: Weights, n_components: int) -> Eigenpairs:
         """Return the largest eigenpairs of T, by products for few components."""
         if self.basis is not None or n_components > LANCZOS_SHARE * self.size:
             return super().largest(weights, n_components)
-        unit = power_of_two(self._norm(weights))
-        pairs = by_lanczos(
-            lambda columns: self.product(columns, weights), self.size, n_components, unit
-        )
+        product, unit = partial(self.product, weights=weights), power_of_two(self._norm(weights))
+        pairs = by_lanczos(product, self.size, n_components, unit)
         if pairs is None:  # the iterations would not converge with the matrix either
             return largest(self.matrix(weights), n_components, lanczos=False)
         return pairs
