@@ -241,7 +241,7 @@ def learned(task: Task, way: Way, column: Column, effort: Effort) -> tuple[Any, 
     best: tuple[float, Any, Any] = (np.inf, None, None)
     for gamma in gammas:
         fitted = estimator(gamma, way.rule).fit(task.rows[searched], task.labels[searched])
-        loss = float(fitted.result_.choice.losses.min())
+        loss = float(fitted.result_.selection.losses.min())
         if loss < best[0] - 1e-9:
             best = loss, gamma, fitted
     loss, gamma, model = best

@@ -27,7 +27,7 @@ def test_the_choice_serves_classes_never_seen(seed):
     found = ClassSubspace(6, criterion="difference").fit(rows[old], labels[old])
     scores = [
         found.solved_with(eta=eta).score(rows[fresh], labels[fresh])
-        for eta in found.result_.choice.etas
+        for (eta,) in found.result_.selection.candidates
     ]
     assert found.score(rows[fresh], labels[fresh]) > max(scores) - 0.02
 

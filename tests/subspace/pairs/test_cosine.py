@@ -59,8 +59,8 @@ def test_the_family_compares_the_distances_of_the_definition(seed):
     within, between = covariances(X, y)
     rows, pairs = rng.standard_normal((30, WIDTH)), rng.integers(30, size=(50, 2))
     rows[0] = 0.0
-    family = Ratios(shrinkages=(0.1, 0.6))
     axes = Axes(Scatters(within, between, WIDTH))
+    family = Ratios(None, axes, shrinkages=(0.1, 0.6))
     distances = {
         member: squares
         for members, table in family.squared_distances(axes, rows, pairs)

@@ -91,6 +91,5 @@ def test_low_false_positives_have_the_larger_loss(criterion):
         losses = []
         for selection in ("area", "low false positives"):
             result = kind(2, criterion=criterion, selection=selection).fit(*data).result_
-            choice = result.choice if criterion == "difference" else result.selection
-            losses.append(choice.losses)
+            losses.append(result.selection.losses)
         assert (losses[1] > losses[0]).mean() > 0.9

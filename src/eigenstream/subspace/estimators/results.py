@@ -120,7 +120,6 @@ class Result:
 
 @storable(
     eta="number | None",
-    choice="Choice | None",
     shrinkage="number | None",
     mixing="number | None",
     normalize="bool?",
@@ -138,8 +137,6 @@ class PairResult(Result):
         As in ``Result``.
     eta : float or None
         The weight of negative pairs. None with ``criterion="ratio"``.
-    choice : Choice or None
-        The compared etas and their losses.
     shrinkage, mixing : float or None
         The member of the family. None with ``criterion="difference"``.
     normalize : bool
@@ -153,7 +150,6 @@ class PairResult(Result):
     """
 
     eta: float | None = None
-    choice: Any = None
     shrinkage: float | None = None
     mixing: float | None = None
     selection: Any = None

@@ -4,9 +4,9 @@
 negative pairs. The loss of a member is one minus the ROC area of the pairs that are held out.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import product
 from numbers import Integral
 from typing import Any, TypeVar
@@ -31,7 +31,7 @@ from eigenstream.subspace.pairs.held_out import (
     roc_areas,
 )
 from eigenstream.subspace.pairs.risks import PAPER_MARGIN
-from eigenstream.subspace.sums.operators import MatrixOperator, VectorOperator
+from eigenstream.subspace.sums.operators import MatrixOperator, PassOperator, VectorOperator
 from eigenstream.subspace.sums.terms import Weights
 
 #: The weights of negative pairs that "auto" compares, descending. Positive pairs have the weight 1.
@@ -49,6 +49,7 @@ NUMBERS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 ENERGY = 0.99
 
 #: Shrinkage, mixing, number of components and ``normalize`` of a member of the ratios.
+NAMES = ("shrinkage", "mixing", "n_components", "normalize")
 Ratio = tuple[float, float, int | None, bool]
 
 Member = TypeVar("Member")
@@ -57,31 +58,56 @@ Member = TypeVar("Member")
 Distances = Iterator[tuple[Sequence[Member], Float64s]]
 
 
-def losses_on(
-    folds: Folds, rate: float, distances: Callable[[Fold], Distances[Member]]
-) -> list[dict[Member, float]]:
-    """Return the losses of the members on each fold, at false-positive rates up to ``rate``."""
-    losses = []
-    for fold in folds.folds:
-        of_fold: dict[Member, float] = {}
-        for members, squares in distances(fold):
-            areas = roc_areas(squares, fold.same, fold.counts, rate)
-            of_fold |= dict(zip(members, (1.0 - areas).tolist(), strict=True))
-        losses.append(of_fold)
-    return losses
+@storable(names="tuple[str]", candidates="f8 c p", losses="f8 c", n_folds="int")
+@dataclass(frozen=True)
+class Selection:
+    """The compared members of a family.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The parameters that differ between members.
+    candidates : array of shape (n_candidates, n_parameters)
+        Their values. A number of components of 0 stands for all.
+    losses : array of shape (n_candidates,)
+        The mean loss of each candidate on held-out pairs, or the risks for eta="margin_risk".
+    n_folds : int
+        The number of folds. Without folds, all losses are 1.
+    """
+
+    names: tuple[str, ...]
+    candidates: Float64s
+    losses: Float64s
+    n_folds: int
+
+
+class Family(ABC):
+    """Distances of which held-out pairs select one."""
+
+    examples: Examples
+    rate: float
+
+    @abstractmethod
+    def distances(self, fold: Fold) -> Distances[Any]:
+        """Yield members, and the squared distances of the test pairs for each of them."""
+
+    @abstractmethod
+    def result(self) -> PairResult:
+        """Return the components of the selected member."""
+
+    def losses(self, folds: Folds) -> list[dict[Any, float]]:
+        """Return the losses of the members on each fold."""
+        losses = []
+        for fold in folds.folds:
+            of_fold: dict[Any, float] = {}
+            for members, squares in self.distances(fold):
+                areas = roc_areas(squares, fold.same, fold.counts, self.rate)
+                of_fold |= dict(zip(members, (1.0 - areas).tolist(), strict=True))
+            losses.append(of_fold)
+        return losses
 
 
 # ---- differences ---------------------------------------------------------------------------
-
-
-@storable(eta="number", etas="f8 e", losses="f8 e")
-@dataclass(frozen=True)
-class Choice:
-    """The selected weight, the weights compared, and the mean loss of each."""
-
-    eta: float
-    etas: Float64s
-    losses: Float64s
 
 
 def weights_at(eta: float, totals: Weights = (1.0, 1.0)) -> Weights:
@@ -90,36 +116,39 @@ def weights_at(eta: float, totals: Weights = (1.0, 1.0)) -> Weights:
 
 
 @dataclass(frozen=True)
-class Projections:
+class Projections(Family):
     """Projections on the largest eigenvectors of ``T = eta/2 A - 1/2 B``.
 
-    There are up to ``n_components`` of ``width`` directions, or all of positive eigenvalues for
-    None. ``diameter`` is the unit of the margin for eta="margin_risk".
+    There are up to ``n_components`` directions, or all of positive eigenvalues for None.
+    ``diameter`` is the unit of the margin for eta="margin_risk".
     """
 
+    examples: Examples
     n_components: int | None
-    width: int
     eta: Setting
     rate: float
     diameter: float
 
-    def _solved(self, operator: MatrixOperator, weights: Weights) -> tuple[Eigenpairs, int]:
+    def _solved(
+        self, operator: MatrixOperator | PassOperator, weights: Weights
+    ) -> tuple[Eigenpairs, int]:
         """Return the largest eigenpairs of T, and how many are positive beyond rounding."""
-        n = self.width if self.n_components is None else min(self.n_components, self.width)
+        width = self.examples.inside.terms.n_features
+        n = min(self.n_components or width, width)
         if isinstance(operator, VectorOperator):  # the other eigenvalues would converge slowly
             n = max(operator.most_positive(weights, n), 1)
         pairs = operator.largest(weights, n)
-        if hasattr(operator, "cut"):
+        if isinstance(operator, MatrixOperator):
             least = operator.cut(weights)
         else:
             size = float(np.abs(pairs.values).max(initial=0.0))
             least = max(1e-12 * size, operator.floor * sum(weights))
         return pairs, int((pairs.values > least).sum())
 
-    def distances(self, examples: Examples, fold: Fold) -> Distances[float]:
+    def distances(self, fold: Fold) -> Distances[float]:
         """Yield all etas, and the squared distances of the test pairs for each of them."""
-        operator = examples.operator(fold.learner, fold.left_out)
-        rows = examples.divided(fold.rows)
+        operator = self.examples.operator(fold.learner, fold.left_out)
+        rows = self.examples.divided(fold.rows)
         differences = rows[fold.pairs[:, 0]] - rows[fold.pairs[:, 1]]
         squares = []
         for eta in ETAS:
@@ -127,40 +156,38 @@ class Projections:
             squares.append(((differences @ pairs.vectors[:, :n]) ** 2).sum(axis=1))
         yield ETAS, np.array(squares)
 
-    def choose(self, examples: Examples, operator: MatrixOperator) -> Choice:
+    def _risk(self, pairs: Eigenpairs) -> float:
+        """Return the training risk of a projection at the margin of the paper."""
+        columns, examples = self.examples.outside(pairs).vectors, self.examples
+        counts = examples.training(lambda rows: examples.divided(rows) @ columns).counts
+        return margin_risk(counts, PAPER_MARGIN, self.diameter).risk
+
+    def select(self, operator: MatrixOperator, totals: Weights) -> tuple[float, Selection]:
         """Return the eta of the least loss on held-out pairs, or of the least risk on all pairs."""
         if self.eta == "auto":
-            distances = partial(self.distances, examples)
-            losses = losses_on(examples.folds(), self.rate, distances)
-            if not losses:
-                return Choice(1.0, np.array(ETAS), np.ones(len(ETAS)))
-            table = np.array([[*of_fold.values()] for of_fold in losses])
-            return Choice(ETAS[round(_place(table))], np.array(ETAS), table.mean(axis=0))
-        totals = examples.learner.terms.totals()
+            table = np.array([[*losses.values()] for losses in self.losses(self.examples.folds())])
+            n_folds, losses = len(table), np.ones(len(ETAS))
+            eta = 1.0
+            if n_folds:
+                losses, eta = table.mean(axis=0), ETAS[round(_place(table))]
+        else:
+            solved = (self._solved(operator, weights_at(eta, totals)) for eta in ETAS)
+            n_folds, losses = 0, np.array([self._risk(pairs.first(n)) for pairs, n in solved])
+            close = np.flatnonzero(losses <= losses.min() + 1e-12)
+            eta = ETAS[close[len(close) // 2]]
+        return eta, Selection(("eta",), np.array(ETAS)[:, None], losses, n_folds)
 
-        def risk(eta: float) -> float:
-            pairs, n = self._solved(operator, weights_at(eta, totals))
-            columns = pairs.first(n).vectors
-            columns = columns if examples.basis is None else examples.basis @ columns
-            counts = examples.training(lambda rows: examples.divided(rows) @ columns).counts
-            return margin_risk(counts, PAPER_MARGIN, self.diameter).risk
-
-        risks = np.array([risk(eta) for eta in ETAS])
-        close = np.flatnonzero(risks <= risks.min() + 1e-12)
-        return Choice(ETAS[close[len(close) // 2]], np.array(ETAS), risks)
-
-    def result(self, examples: Examples) -> PairResult:
+    def result(self) -> PairResult:
         """Return the components at the selected eta."""
-        operator, choice = examples.operator(examples.inside), None
-        terms = examples.learner.terms
-        totals, mean = terms.totals(), terms.mean
+        examples, selection = self.examples, None
+        operator, terms = examples.operator(examples.inside), examples.learner.terms
+        totals = terms.totals()
         if not isinstance(self.eta, str):
             eta = float(self.eta)
         elif totals[1] == 0.0:
             eta = 1.0  # without positive pairs the weight has no effect
         else:
-            choice = self.choose(examples, operator)
-            eta = choice.eta
+            eta, selection = self.select(operator, totals)
         weights = weights_at(eta, totals)
         pairs, n = self._solved(operator, weights)
         if n < (self.n_components or 1):
@@ -169,10 +196,15 @@ class Projections:
                 f"positive at eta={eta:.3g}. Other directions do not separate the pairs. Raise eta "
                 "for more."
             )
-        pairs = pairs.first(n)
-        if examples.basis is not None:
-            pairs = examples.outside(pairs)
-        return PairResult(pairs, mean, examples.scale, eta, choice, n_positive=n, weights=weights)
+        return PairResult(
+            examples.outside(pairs.first(n)),
+            terms.mean,
+            examples.scale,
+            eta=eta,
+            selection=selection,
+            n_positive=n,
+            weights=weights,
+        )
 
 
 def _place(losses: Float64s) -> float:
@@ -197,81 +229,41 @@ def _place(losses: Float64s) -> float:
 # ---- ratios --------------------------------------------------------------------------------
 
 
-@storable(
-    shrinkage="number",
-    mixing="number",
-    n_components="int | None",
-    shrinkages="f8 c",
-    mixings="f8 c",
-    numbers="f8 c",
-    losses="f8 c",
-    n_folds="int",
-    normalize="bool?",
-    normalizations="bool c?",
-)
 @dataclass(frozen=True)
-class Selection:
-    """The selected member of the ratios, and the mean loss of each candidate.
-
-    Attributes
-    ----------
-    shrinkage, mixing, n_components : float, float, int or None
-        The selected values. None stands for all components.
-    shrinkages, mixings, numbers, losses : arrays of shape (n_candidates,)
-        The candidates and their mean losses on held-out pairs, which ``selection`` names. A number
-        of components of 0 stands for all.
-    n_folds : int
-        The number of folds.
-    normalize : bool
-        True if cosine distance is selected.
-    normalizations : array of shape (n_candidates,)
-        True for candidates with cosine distance.
-    """
-
-    shrinkage: float
-    mixing: float
-    n_components: int | None
-    shrinkages: Float64s
-    mixings: Float64s
-    numbers: Float64s
-    losses: Float64s
-    n_folds: int
-    normalize: bool = False
-    normalizations: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
-
-
-@dataclass(frozen=True)
-class Ratios:
+class Ratios(Family):
     """Weighted discriminants, with Euclidean or cosine distance after the map.
 
     A number of components of None stands for all of them.
     """
 
+    examples: Examples
+    axes: Axes
+    rate: float = 1.0
     shrinkages: tuple[float, ...] = SHRINKAGES
     mixings: tuple[float, ...] = MIXINGS
     numbers: tuple[int | None, ...] = (*NUMBERS, None)
     normalizations: tuple[bool, ...] = (False, True)
-    rate: float = 1.0
-    #: The share of the mean squared distance that components keep, without ``normalize``.
-    energy: float = 1.0
-
-    @property
-    def _grids(self) -> tuple[tuple[Any, ...], ...]:
-        return self.shrinkages, self.mixings, self.numbers, self.normalizations
+    #: The share of the mean squared distance that components keep, without ``normalize``. None
+    #: keeps all directions.
+    energy: float | None = 1.0
 
     @classmethod
     def of(
         cls,
+        examples: Examples,
+        axes: Axes,
+        rate: float,
         n_components: Any,
         shrinkage: Setting,
         mixing: Setting,
         normalize: bool | str,
-        axes: Axes,
-        rate: float,
         *,
-        several_tasks: bool,
+        spanned: bool,
     ) -> "Ratios":
-        """Return the members to compare, where "auto" stands for several values."""
+        """Return the members to compare, where "auto" stands for several values.
+
+        All directions are kept unless the features are ``spanned`` by rows.
+        """
         shrinkages, mixings = _grid(shrinkage, SHRINKAGES), _grid(mixing, MIXINGS)
         normalizations = _grid(normalize, (False, True))
         fixed_number = isinstance(n_components, Integral)
@@ -283,15 +275,15 @@ class Ratios:
         if n_components == "auto":
             numbers = (None,) if min(mixings) > 0.0 else (*NUMBERS, None)
         no_choice = len(shrinkages) == len(mixings) == 1
-        if normalize == "auto" and (fixed_number or several_tasks or no_choice):
+        if normalize == "auto" and (fixed_number or examples.several_tasks or no_choice):
             normalizations = (False,)
-        energy = ENERGY if n_components == "auto" else 1.0
-        return cls(shrinkages, mixings, numbers, normalizations, rate, energy)
+        energy = None if not spanned else ENERGY if n_components == "auto" else 1.0
+        return cls(examples, axes, rate, shrinkages, mixings, numbers, normalizations, energy)
 
-    def distances(self, examples: Examples, fold: Fold) -> Distances[Ratio]:
+    def distances(self, fold: Fold) -> Distances[Ratio]:
         """Yield members, and the squared distances of the test pairs for each of them."""
-        axes = examples.axes_of(fold.learner, fold.left_out)
-        return self.squared_distances(axes, examples.divided(fold.rows), fold.pairs)
+        axes = self.examples.axes_of(fold.learner, fold.left_out)
+        return self.squared_distances(axes, self.examples.divided(fold.rows), fold.pairs)
 
     def squared_distances(self, axes: Axes, rows: Float64s, pairs: Places) -> Distances[Ratio]:
         """Yield the members of each shrinkage, with the squared distances of centred rows.
@@ -333,7 +325,7 @@ class Ratios:
             options += [(mixing, k) for k in numbers]
         return options
 
-    def select(self, losses: list[dict[Ratio, float]], folds: Folds) -> Selection:
+    def select(self, losses: list[dict[Ratio, float]], folds: Folds) -> tuple[Ratio, Selection]:
         """Return the candidate nearest to the preferred one, of those near the best.
 
         Its kind of distance is the first of ``folds.preferred``, unless the best candidate of the
@@ -343,8 +335,7 @@ class Ratios:
         if not losses:
             first = self.shrinkages, self.mixings, self.numbers[-1:], self.normalizations[:1]
             losses = [dict.fromkeys(product(*first), 1.0)]
-        common = set(losses[0]).intersection(*losses)
-        members = [member for member in losses[0] if member in common]
+        members = [member for member in losses[0] if all(member in fold for fold in losses)]
         table = np.array([[fold[member] for member in members] for fold in losses])
         kinds = {kind: np.flatnonzero([m[3] == kind for m in members]) for kind in preferred}
         kinds = {kind: places for kind, places in kinds.items() if len(places)}
@@ -354,44 +345,26 @@ class Ratios:
         mixing_steps = _grid_steps(self.mixings, preferred[normalize][0])
         shrinkage_steps = _grid_steps(self.shrinkages, preferred[normalize][1])
 
-        def steps(place: int) -> tuple[int, float, int]:
-            shrinkage, mixing, number, _ = members[place]
+        def steps(member: Ratio) -> tuple[int, float, int]:
+            shrinkage, mixing, number, _ = member
             return mixing_steps[mixing], -(number or np.inf), shrinkage_steps[shrinkage]
 
         near = of_kind[near_best(table[:, of_kind], folds.slack)].tolist()
-        shrinkage, mixing, number, _ = members[min(near, key=steps)]
-        shrinkages, mixings, numbers, units = np.array(
-            [[s, m, k or 0, unit] for s, m, k, unit in members], np.float64
-        ).T
-        return Selection(
-            shrinkage,
-            mixing,
-            number,
-            shrinkages,
-            mixings,
-            numbers,
-            table.mean(axis=0),
-            n_folds,
-            normalize,
-            units > 0.0,
-        )
+        chosen = min((members[place] for place in near), key=steps)
+        values = np.array([[s, m, k or 0, unit] for s, m, k, unit in members], np.float64)
+        return chosen, Selection(NAMES, values, table.mean(axis=0), n_folds)
 
-    def result(self, examples: Examples, axes: Axes, *, spanned: bool) -> PairResult:
-        """Return the components of the selected member.
-
-        All directions are kept unless the features are ``spanned`` by rows.
-        """
-        ((shrinkage, mixing, n, normalize), *others), selection = [*product(*self._grids)], None
+    def result(self) -> PairResult:
+        """Return the components of the selected member."""
+        axes, examples, selection = self.axes, self.examples, None
+        grids = self.shrinkages, self.mixings, self.numbers, self.normalizations
+        member, *others = product(*grids)
         if others:
             folds = examples.folds()
-            losses = losses_on(folds, self.rate, partial(self.distances, examples))
-            selection = self.select(losses, folds)
-            shrinkage, mixing, n = selection.shrinkage, selection.mixing, selection.n_components
-            normalize = selection.normalize
-        energy = (1.0 if normalize else self.energy) if spanned else None
-        pairs = components_of(axes, shrinkage, mixing, n, energy)
-        if examples.basis is not None:
-            pairs = examples.outside(pairs)
+            member, selection = self.select(self.losses(folds), folds)
+        shrinkage, mixing, n, normalize = member
+        energy = 1.0 if normalize and self.energy is not None else self.energy
+        pairs = examples.outside(components_of(axes, shrinkage, mixing, n, energy))
         if n is not None and len(pairs.values) < n:
             warn_user(
                 f"n_components={n}, but only {len(pairs.values)} directions separate the classes "

@@ -212,8 +212,9 @@ class ExamplesBase(ABC):
         self.inside, self.basis = self.learner.in_row_span()
 
     def outside(self, pairs: Eigenpairs) -> Eigenpairs:
-        """Return eigenpairs in all directions, of those along the basis."""
-        assert self.basis is not None
+        """Return eigenpairs in all directions, of those along the basis if there is one."""
+        if self.basis is None:
+            return pairs
         return canonical(pairs.values, self.basis @ pairs.vectors)
 
 

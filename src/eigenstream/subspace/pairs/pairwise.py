@@ -100,8 +100,8 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
     eta_ : float or None
         The weight in use. None with ``criterion="ratio"``.
     result_ : PairResult
-        The result: ``shrinkage``, ``mixing`` and ``normalize`` of "ratio" and their ``selection``,
-        or the ``choice`` of eta.
+        The result: ``shrinkage``, ``mixing`` and ``normalize`` of "ratio", or ``eta``, and the
+        compared values in ``selection``.
     threshold_ : float
         The distance below which two rows count as the same class.
     """
@@ -218,8 +218,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
             else:
                 examples.enter_row_span()
             diameter = self._diameter(learner) if self.eta == "margin_risk" else 1.0
-            size = examples.inside.terms.n_features
-            return Projections(n_components, size, self.eta, rate, diameter).result(examples)
+            return Projections(examples, n_components, self.eta, rate, diameter).result()
         in_kernel = self._kernel is not None
         spanned = scale in (True, "within") or in_kernel or examples.spanning
         if not spanned and width > WIDEST:
@@ -233,9 +232,8 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
                 "criterion='ratio' divides by the scatter of positive pairs, but all positive "
                 "pairs have equal rows. Use criterion='difference'."
             )
-        candidates = n_components, self.shrinkage, self.mixing, self.normalize
-        family = Ratios.of(*candidates, axes, rate, several_tasks=examples.several_tasks)
-        return family.result(examples, axes, spanned=spanned)
+        settings = n_components, self.shrinkage, self.mixing, self.normalize
+        return Ratios.of(examples, axes, rate, *settings, spanned=spanned).result()
 
     def _uncertainty(
         self, data: Matrix, y: LabelsLike, blocks: int, cut: BlockCut, **of_rows: LabelsLike
