@@ -78,7 +78,7 @@ class Identity(Surface, BaseEstimator):
     def __sklearn_is_fitted__(self):
         return True
 
-    _training = _unit = _risk_bound = None
+    _affine = _training = _unit = _risk_bound = None
 
 
 class Classes(ClassSubspace):

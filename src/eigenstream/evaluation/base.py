@@ -51,17 +51,6 @@ class Labelled:
     #: The workers of a cluster share the pairs of Dask data.
     spread: Spread = in_this_process
 
-    @property
-    def n_same(self) -> int:
-        """Return the number of pairs inside the classes."""
-        return int((self.sizes * (self.sizes - 1)).sum()) // 2
-
-    @property
-    def n_different(self) -> int:
-        """Return the number of pairs across classes."""
-        n = len(self.codes)
-        return n * (n - 1) // 2 - self.n_same
-
 
 def labelled(Z: ArrayLike, labels: ArrayLike) -> Labelled:
     """Check features and labels; raise if the labels have no pair of either kind."""

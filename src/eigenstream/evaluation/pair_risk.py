@@ -144,19 +144,16 @@ def best_threshold(counts: PairCounts, strategy: str, min_rate: float, beta: flo
     1.5
     """
     same, different = (np.concatenate([[0.0], kind]) for kind in (counts.same, counts.different))
-    right, rates = (
-        different[-1] - different,
-        [kind / max(kind[-1], 1.0) for kind in (same, different)],
-    )
+    right = different[-1] - different
     if strategy == "accuracy":
         scores = same + right
     elif strategy == "f_beta":
         predicted = beta**2 * same[-1] + same + different
         scores = same / np.where(predicted > 0.0, predicted, 1.0)
     elif strategy == "max_tpr":
-        scores = np.where(1.0 - rates[1] >= min_rate, same, -1.0)
+        scores = np.where(1.0 - different / max(different[-1], 1.0) >= min_rate, same, -1.0)
     else:
-        scores = np.where(rates[0] >= min_rate, right, -1.0)
+        scores = np.where(same / max(same[-1], 1.0) >= min_rate, right, -1.0)
     return _threshold_at(counts.ends, int(scores.argmax()))
 
 

@@ -110,7 +110,7 @@ def pair_roc(Z: ArrayLike, labels: ArrayLike, *, level: float = 0.95) -> PairROC
     level = check_number(level, "level", above=0, below=1)
     data = labelled(Z, labels)
     counts = binned = all_pairs(data, exact_pairs=0, bins=CURVE_BINS)
-    if data.n_same + data.n_different <= EXACT_PAIRS:
+    if sum(binned.totals) <= EXACT_PAIRS:
         counts = all_pairs(data)
     positives, negatives = (np.concatenate([[0.0], share]) for share in counts.shares)
     area = roc_area(counts)
@@ -127,8 +127,8 @@ def pair_roc(Z: ArrayLike, labels: ArrayLike, *, level: float = 0.95) -> PairROC
         thresholds=np.concatenate([[-np.inf], counts.ends * data.scale]),
         false_positive_rate=negatives,
         true_positive_rate=positives,
-        n_same=data.n_same,
-        n_different=data.n_different,
+        n_same=int(counts.totals[0]),
+        n_different=int(counts.totals[1]),
     )
 
 
@@ -140,7 +140,7 @@ def _standard_error(data: Labelled, binned: PairCounts) -> float:
     the product of the total weights of both kinds of pairs. The derivative by w_i at w = 1 is a
     sum over the pairs of example i.
     """
-    n_same, n_different = data.n_same, data.n_different
+    n_same, n_different = binned.totals
     same, different = (np.diff(kind, prepend=0.0) for kind in (binned.same, binned.different))
     below = np.cumsum(same) - same / 2  # ties are pairs in one bin and count one half
     above = n_different - np.cumsum(different) + different / 2

@@ -3,7 +3,7 @@
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Hashable
-from typing import Any, ClassVar, Self, cast
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -60,6 +60,10 @@ class PairDecisions(Guarded):
     @abstractmethod
     def transform(self, X: RowsLike) -> Matrix:
         """Map rows to the space in which distances are taken."""
+
+    @abstractmethod
+    def _affine(self) -> tuple[Float64s, Float64s | float, bool]:
+        """Return the matrix and the mean of the map, and True if mapped rows have norm 1."""
 
     @abstractmethod
     def _training(self) -> TrainingPairs | TrainingRows:
@@ -139,23 +143,10 @@ class PairDecisions(Guarded):
         >>> np.allclose(np.sqrt(apart @ M @ apart), distance)
         True
         """
-        if self._cosine:
+        columns, _, cosine = self._affine()
+        if cosine:
             raise ValueError("Cosine distance has no matrix. Fit with normalize=False.")
-        columns = self._linear_map()
         return np.asarray(columns @ columns.T, np.float64)
-
-    @property
-    def _cosine(self) -> bool:
-        """True if mapped rows are divided by their norm."""
-        return False
-
-    def _linear_map(self) -> Float64s:
-        """Return the matrix by which rows are multiplied."""
-        check_is_fitted(self)
-        learned: Any = self
-        columns = learned.components_.T
-        scale = getattr(learned, "scale_", None)
-        return np.asarray(columns if scale is None else columns / scale[:, None])
 
     def get_metric(self) -> Callable[..., float]:
         """Return the learned distance as a function of two rows, as metric-learn does.
@@ -178,8 +169,7 @@ class PairDecisions(Guarded):
         >>> knn.score(X[1::2], y[1::2])
         0.96
         """
-        columns, cosine, learned = self._linear_map(), self._cosine, cast(Any, self)
-        mean = learned.mean_ if cosine else np.zeros(len(columns))
+        columns, mean, cosine = self._affine()
 
         def metric(first: ArrayLike, second: ArrayLike, squared: bool = False) -> float:
             rows = np.array([np.ravel(first), np.ravel(second)], np.float64)
@@ -344,25 +334,23 @@ class PairDecisions(Guarded):
         """
         check_is_fitted(self)
         points = self.preprocessor if preprocessor is None else preprocessor
+        labelled, model = None, self
         if is_stream(X):
             chunk = all_rows(labelled_stream(prepared(self, X), y, self), "score")
-            return without_steps(self)._measured(
-                chunk.rows, chunk.labels, both_kinds=both_kinds, learned=learned
-            )
-        labelled = None
+            X, y, model = chunk.rows, chunk.labels, without_steps(self)
         if points is not None:
             X = _pair_input.rows_of_numbers(X, points)
         indexed = points is not None and np.shape(X)[1] == 2 and np.asarray(X).dtype.kind in "iu"
         if np.ndim(X) == 2 and not indexed:
             labels = _pair_input.checked_labels(self, y, np.shape(X)[0])
             names, codes = np.unique(labels, return_inverse=True)
-            Z, codes = np.asarray(self.transform(X), np.float64), codes.astype(np.intp)
+            Z, codes = np.asarray(model.transform(X), np.float64), codes.astype(np.intp)
             counts, labelled = counts_of_classes(Z, codes, np.zeros_like(codes)), (Z, names, codes)
             trained = self._training() if learned and 0.0 in counts.totals else None
             if isinstance(trained, TrainingRows):
                 counts = _counts_with(Z, labels, trained)
         else:
-            distances = self.pair_distance(X, preprocessor=points)
+            distances = model.pair_distance(X, preprocessor=points)
             counts = counts_of_pairs(distances, _pair_input.checked_signs(y, len(distances)))
             if np.ndim(X) == 2 and points is self.preprocessor:
                 self._check_shared_rows(X)

@@ -263,6 +263,10 @@ class PairMetric(
         norm, margin = self._begun
         return self._training().bound((norm, norm), margin, delta, 1.0)
 
+    def _affine(self) -> tuple[Float64s, Float64s | float, bool]:
+        check_is_fitted(self)
+        return np.asarray(self.components_.T, np.float64), 0.0, False
+
     def _unit(self) -> float:
         return self.diameter_
 

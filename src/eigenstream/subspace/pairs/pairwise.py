@@ -275,11 +275,11 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
 
     def _projected(self, rows: Matrix, mean: Float64s, columns: Float64s) -> Matrix:
         features = super()._projected(rows, mean, columns)
-        return unit_rows(features) if self._cosine else features
+        return unit_rows(features) if self.result_.normalize else features
 
-    @property
-    def _cosine(self) -> bool:
-        return self.result_.normalize
+    def _affine(self) -> tuple[Float64s, Float64s | float, bool]:
+        result = self.result_
+        return result.unscaled(self.components_.T), result.mean, result.normalize
 
     def _features_of(self, rows: Matrix) -> Float64s:
         """Return the features of learned rows, after the feature map, in float64."""

@@ -147,9 +147,9 @@ class TrainingRows:
                 "The bound assumes rows of one distribution, but there are several tasks (groups). "
                 "Fit one task."
             )
-        apart, n_pairs, weights = self.counted(repeats=0.0), sum(self.counts.totals), self.weights
-        own_pairs = 1.0 - sum(apart.totals) / n_pairs
-        risk = min(_empirical(apart, margin, unit, balanced=False) + own_pairs, 1.0)
+        apart, weights = self.counted(repeats=0.0), self.weights
+        risk = _empirical(apart, margin, unit, balanced=False)
+        risk = min(risk + 1.0 - sum(apart.totals) / sum(self.counts.totals), 1.0)
 
         def of_rows(n: float, delta: float) -> RiskBound:
             return pair_bound(_n_pairs(n / 2), self.Z.shape[1], margin, delta, empirical_risk=risk)

@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from eigenstream.core.checks import (
-    check_finite,
     check_flag,
     check_lags,
     check_names,
@@ -15,6 +14,7 @@ from eigenstream.core.checks import (
 )
 from eigenstream.core.linalg import check_fits
 from eigenstream.core.types import Array, RandomState
+from eigenstream.rows.door import as_floats
 
 __all__ = ["TemporalPairs", "sample_pairs"]
 
@@ -199,12 +199,10 @@ class TemporalPairs:
 
 def _checked(chunk: ArrayLike, before: Array | None, first_row: int) -> Array:
     """Return the next rows of a stream as a float array."""
-    rows = real_array(chunk, "a chunk")
+    rows: Array = real_array(chunk, "a chunk")
     if rows.ndim != 2:
         raise ValueError(f"a chunk has shape {rows.shape}. Pass rows, (n, n_features).")
-    if rows.dtype.kind != "f":
-        rows = rows.astype(np.float64)  # differences of small integers would overflow
-    check_finite(rows, first_row=first_row)
+    rows = as_floats(rows, first_row)
     if before is not None and rows.shape[1] != before.shape[1]:
         raise ValueError(
             f"a chunk has {rows.shape[1]} features. The first chunk has {before.shape[1]}."
