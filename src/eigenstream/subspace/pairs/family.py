@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eigenstream.core.checks import warn_user
-from eigenstream.core.linalg import Eigenpairs, Float64s
+from eigenstream.core.linalg import Eigenpairs, Float64s, canonical
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Setting
 from eigenstream.evaluation.pair_risk import margin_risk
@@ -31,8 +31,9 @@ from eigenstream.subspace.pairs.held_out import (
     roc_areas,
 )
 from eigenstream.subspace.pairs.risks import PAPER_MARGIN
+from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.operators import MatrixOperator, PassOperator, VectorOperator
-from eigenstream.subspace.sums.terms import Weights
+from eigenstream.subspace.sums.terms import NOTHING, Parts, Weights
 
 #: The weights of negative pairs that "auto" compares, descending. Positive pairs have the weight 1.
 ETAS = (10.0, 3.2, 1.0, 0.56, 0.32, 0.18, 0.1, 0.056, 0.032, 0.018, 0.01, 0.0032)
@@ -106,6 +107,11 @@ class Family(ABC):
             losses.append(of_fold)
         return losses
 
+    def _outside(self, pairs: Eigenpairs) -> Eigenpairs:
+        """Return eigenpairs in all directions, of those along the basis if there is one."""
+        basis = self.examples.basis
+        return pairs if basis is None else canonical(pairs.values, basis @ pairs.vectors)
+
 
 # ---- differences ---------------------------------------------------------------------------
 
@@ -129,6 +135,12 @@ class Projections(Family):
     rate: float
     diameter: float
 
+    def _operator(self, learner: Learner, held_out: Parts = NOTHING) -> MatrixOperator:
+        """Return A and B of divided features, without held-out parts."""
+        operator: MatrixOperator = learner.operator(held_out)
+        scale = self.examples.scale
+        return operator if scale is None else operator.scaled(scale, learner.terms.mean)
+
     def _solved(
         self, operator: MatrixOperator | PassOperator, weights: Weights
     ) -> tuple[Eigenpairs, int]:
@@ -147,7 +159,7 @@ class Projections(Family):
 
     def distances(self, fold: Fold) -> Distances[float]:
         """Yield all etas, and the squared distances of the test pairs for each of them."""
-        operator = self.examples.operator(fold.learner, fold.left_out)
+        operator = self._operator(fold.learner, fold.left_out)
         rows = self.examples.divided(fold.rows)
         differences = rows[fold.pairs[:, 0]] - rows[fold.pairs[:, 1]]
         squares = []
@@ -158,7 +170,7 @@ class Projections(Family):
 
     def _risk(self, pairs: Eigenpairs) -> float:
         """Return the training risk of a projection at the margin of the paper."""
-        columns, examples = self.examples.outside(pairs).vectors, self.examples
+        columns, examples = self._outside(pairs).vectors, self.examples
         counts = examples.training(lambda rows: examples.divided(rows) @ columns).counts
         return margin_risk(counts, PAPER_MARGIN, self.diameter).risk
 
@@ -180,8 +192,8 @@ class Projections(Family):
     def result(self) -> PairResult:
         """Return the components at the selected eta."""
         examples, selection = self.examples, None
-        operator, terms = examples.operator(examples.inside), examples.learner.terms
-        totals = terms.totals()
+        operator, terms = self._operator(examples.inside), examples.learner.terms
+        totals, mean = terms.totals(), terms.mean
         if not isinstance(self.eta, str):
             eta = float(self.eta)
         elif totals[1] == 0.0:
@@ -197,8 +209,8 @@ class Projections(Family):
                 "for more."
             )
         return PairResult(
-            examples.outside(pairs.first(n)),
-            terms.mean,
+            self._outside(pairs.first(n)),
+            mean,
             examples.scale,
             eta=eta,
             selection=selection,
@@ -364,7 +376,7 @@ class Ratios(Family):
             member, selection = self.select(self.losses(folds), folds)
         shrinkage, mixing, n, normalize = member
         energy = 1.0 if normalize and self.energy is not None else self.energy
-        pairs = examples.outside(components_of(axes, shrinkage, mixing, n, energy))
+        pairs = self._outside(components_of(axes, shrinkage, mixing, n, energy))
         if n is not None and len(pairs.values) < n:
             warn_user(
                 f"n_components={n}, but only {len(pairs.values)} directions separate the classes "

@@ -17,7 +17,7 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.cluster import KMeans
 
 from eigenstream.core.checks import is_sparse
-from eigenstream.core.linalg import Eigenpairs, Float64s, canonical, deviations_of, row_squares
+from eigenstream.core.linalg import Float64s, deviations_of, row_squares
 from eigenstream.core.types import Matrix
 from eigenstream.rows.chunk import Chunk, Places
 from eigenstream.subspace.pairs.discriminants import Axes, Scatters
@@ -27,7 +27,6 @@ from eigenstream.subspace.solvers.ratio_frame import RatioFrame
 from eigenstream.subspace.sums.accumulators import Moments
 from eigenstream.subspace.sums.block import dense, mean_of
 from eigenstream.subspace.sums.learner import Learner
-from eigenstream.subspace.sums.operators import MatrixOperator
 from eigenstream.subspace.sums.terms import NOTHING, Parts, Terms
 
 #: The number of sets of classes, or of regions of pairs. A fold holds out two of them.
@@ -193,11 +192,6 @@ class ExamplesBase(ABC):
         scatters = self.scatters(learner, held_out)
         return Axes(scatters.scaled(self.scale, learner.terms.mean))
 
-    def operator(self, learner: Learner, held_out: Parts = NOTHING) -> MatrixOperator:
-        """Return A and B of divided features, without held-out parts."""
-        operator: MatrixOperator = learner.operator(held_out)
-        return operator if self.scale is None else operator.scaled(self.scale, learner.terms.mean)
-
     def divided(self, rows: Matrix) -> Matrix:
         """Return rows with divided features."""
         return rows if self.scale is None else dense(rows) / self.scale
@@ -206,16 +200,6 @@ class ExamplesBase(ABC):
         """Divide the features by their deviations within classes, for "within"."""
         if scale == "within":
             self.scale = self.scatters(self.learner).deviations(self.learner.terms.mean)
-
-    def enter_row_span(self) -> None:
-        """Continue in the span of the rows, if these are fewer than the features."""
-        self.inside, self.basis = self.learner.in_row_span()
-
-    def outside(self, pairs: Eigenpairs) -> Eigenpairs:
-        """Return eigenpairs in all directions, of those along the basis if there is one."""
-        if self.basis is None:
-            return pairs
-        return canonical(pairs.values, self.basis @ pairs.vectors)
 
 
 # ---- labelled rows -------------------------------------------------------------------------

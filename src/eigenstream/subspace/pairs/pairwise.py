@@ -216,13 +216,13 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
             if scale in (True, "within"):
                 examples.divide(scale)
             else:
-                examples.enter_row_span()
+                examples.inside, examples.basis = examples.learner.in_row_span()
             diameter = self._diameter(learner) if self.eta == "margin_risk" else 1.0
             return Projections(examples, n_components, self.eta, rate, diameter).result()
         in_kernel = self._kernel is not None
         spanned = scale in (True, "within") or in_kernel or examples.spanning
         if not spanned and width > WIDEST:
-            examples.enter_row_span()
+            examples.inside, examples.basis = examples.learner.in_row_span()
         elif scale == "auto" and not in_kernel and not examples.sketched and examples.few:
             scale = "within"
         examples.divide(scale)
