@@ -48,3 +48,12 @@ def test_iterations_converge_if_all_other_eigenvalues_are_near_zero():
     values = np.r_[6.0, 5.0, 4.0, 3.0, 2.0, 1.0, -np.geomspace(1e-14, 1e-2, 1000)]
     pairs = linalg.by_lanczos(lambda v: values * v, len(values), 6, 1.0)
     np.testing.assert_allclose(pairs.values, values[:6], rtol=1e-12)
+
+
+def test_all_eigenvalues_are_computed_if_lapack_finds_no_part_of_them(monkeypatch):
+    def fails(*_, **__):
+        raise np.linalg.LinAlgError("Internal Error.")
+
+    monkeypatch.setattr(linalg, "eigh", fails)
+    pairs = linalg.largest(np.diag(np.arange(200.0)), 2)
+    np.testing.assert_array_equal(pairs.values, [199.0, 198.0])

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, fields
 from functools import cache, lru_cache
 from operator import attrgetter
@@ -382,13 +382,15 @@ def largest(matrix: Float64s, n_components: int, *, lanczos: bool = True) -> Eig
         pairs = by_lanczos(lambda columns: matrix @ columns, size, n_components, unit)
         if pairs is not None:
             return pairs
-    if n_components >= size or size <= SMALL:
-        values, vectors = np.linalg.eigh(matrix / unit)
-        return canonical(values[-n_components:] * unit, vectors[:, -n_components:])
-    first = size - n_components
-    options: Any = {"overwrite_a": True, "check_finite": False}
-    values, vectors = eigh(matrix.T / unit, subset_by_index=(first, size - 1), **options)
-    return canonical(values * unit, vectors)
+    if n_components < size > SMALL:
+        places = size - n_components, size - 1
+        options: Any = {"overwrite_a": True, "check_finite": False}
+        # LAPACK may fail to find some of many eigenvalues near zero, but finds all of them.
+        with suppress(np.linalg.LinAlgError):
+            values, vectors = eigh(matrix.T / unit, subset_by_index=places, **options)
+            return canonical(values * unit, vectors)
+    values, vectors = np.linalg.eigh(matrix / unit)
+    return canonical(values[-n_components:] * unit, vectors[:, -n_components:])
 
 
 def by_lanczos(

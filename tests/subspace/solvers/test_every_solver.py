@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 
 import oracles
 from eigenstream import (
@@ -16,7 +15,7 @@ from eigenstream import (
 )
 from eigenstream.rows.rows import StreamRows
 from eigenstream.streams import open_stream
-from eigenstream.subspace.solvers import dense, frame, sketch
+from eigenstream.subspace.solvers import dense, frame
 
 N, WIDTH, ALPHA = 3000, 40, 0.6
 RNG = np.random.default_rng(0)
@@ -35,13 +34,6 @@ SHARES = {
     "two passes": (Sketch(passes=2), 0.98),
     "flow": ("flow", 0.95),
 }
-
-
-def small_blocks(monkeypatch):
-    """Let sketches of few columns form no whole matrices."""
-    monkeypatch.setattr(sketch, "BLOCK_VALUES", 0)
-    monkeypatch.setattr(frame, "BLOCK_VALUES", 0)
-    monkeypatch.setattr(sketch, "MOST_CLOSING", 0)
 
 
 def second_moment(rows):
@@ -81,12 +73,12 @@ def fit_and_matrix(kind, solver):
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("name", SHARES)
 @pytest.mark.parametrize("kind", ["variance", "slow", "contrast", "pairs", "classes"])
-def test_the_subspace_is_near_that_of_the_matrix(kind, name, monkeypatch):
+@pytest.mark.usefixtures("small_blocks")
+def test_the_subspace_is_near_that_of_the_matrix(kind, name):
     if kind in ("variance", "slow") and name == "kernel":
         pytest.skip("kernels are for pairs and sets")
     if kind not in ("variance", "slow") and name == "flow":
         pytest.skip("the flow learns from rows without labels")
-    small_blocks(monkeypatch)
     solver, least = SHARES[name]
     model, matrix = fit_and_matrix(kind, solver)
     if name in ("sketch", "two passes"):
@@ -94,16 +86,6 @@ def test_the_subspace_is_near_that_of_the_matrix(kind, name, monkeypatch):
     basis = np.linalg.qr(model.components_.T)[0]
     reached = np.trace(basis.T @ matrix @ basis) / np.linalg.eigvalsh(matrix)[-2:].sum()
     assert least < reached < 1.0 + 1e-9
-
-
-@pytest.mark.filterwarnings("ignore::UserWarning")
-def test_two_passes_of_a_sketch_reach_the_ratios(monkeypatch):
-    small_blocks(monkeypatch)
-    plain = SlowSubspace(2, criterion="ratio")
-    sketched = clone(plain).set_params(solver=Sketch(passes=2)).fit(ROWS)
-    expected = plain.fit(ROWS).timescales_
-    autocorrelations = [np.corrcoef(z[1:], z[:-1])[0, 1] for z in sketched.transform(ROWS).T]
-    np.testing.assert_allclose(-1.0 / np.log(autocorrelations), expected, rtol=0.1)
 
 
 def test_parts_of_a_further_pass_add_up_to_the_frame():

@@ -23,8 +23,10 @@ from eigenstream.subspace import matrices
 from eigenstream.subspace.solvers import frame
 from eigenstream.subspace.sums.block import Block
 
-#: Wider than what is held whole.
-WIDTH = 450
+#: Wider than what is held whole with small blocks.
+WIDTH = 150
+
+pytestmark = pytest.mark.usefixtures("small_blocks")
 
 
 slow_rows = partial(oracles.slow_among_fast, width=WIDTH)

@@ -12,11 +12,14 @@ from eigenstream import ClassSubspace, Dense, PairSubspace, Sketch, SlowSubspace
 from eigenstream.streams import open_stream
 from eigenstream.subspace import estimated_share, matrices
 
-#: Wider than data that a sketch stores whole.
-WIDTH, D = 330, 3
+#: Wider than data that a sketch stores whole with small blocks.
+WIDTH, D = 110, 3
 SHRINKAGE = 1e-3
 
-pytestmark = pytest.mark.filterwarnings("ignore:the sum of the ratios")
+pytestmark = [
+    pytest.mark.usefixtures("small_blocks"),
+    pytest.mark.filterwarnings("ignore:the sum of the ratios"),
+]
 
 
 slow_rows = partial(oracles.slow_among_fast, width=WIDTH, memory=(0.99, 0.98, 0.97), offset=0.0)
@@ -137,7 +140,7 @@ def test_automatic_alpha_is_that_of_the_matrices():
 
 @pytest.mark.filterwarnings("default")
 def test_ratios_that_still_change_are_a_warning(recwarn):
-    rows = slow_rows(6000, scale=0.3)
+    rows = slow_rows(1000, width=200, scale=0.3)
     ratios(Sketch(passes=2), shrinkage=1e-4).fit(rows)
     message = str(recwarn.pop(UserWarning).message)
     assert re.search(r"the sum of the ratios changed by \d\d% in the last pass", message)
