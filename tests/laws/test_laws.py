@@ -41,13 +41,14 @@ def test_law_1_estimators_that_are_merged_have_seen_it_all(member, cuts):
     check_merged(clone(member.estimator), X, cuts, y=y)
 
 
-@pytest.mark.parametrize("member", keeping(1)[::3], ids=lambda one: repr(one.estimator))
-def test_law_4_a_thousand_merges_keep_the_size(member):
-    part = clone(member.estimator).fit(*DATA[member.data])
-    first = merged = part.merge(part)
-    for _ in range(1000):
+@on(1)
+def test_law_4_merges_keep_the_size(member):
+    part = merged = clone(member.estimator).fit(*DATA[member.data])
+    sizes = []
+    for _ in range(60):
         merged = merged.merge(part)
-    assert len(pickle.dumps(merged)) < 1.1 * len(pickle.dumps(first))
+        sizes.append(len(pickle.dumps(merged)))
+    assert sizes[-1] <= sizes[20] + 8  # a count of rows may take more bytes
 
 
 #: Members that add parts of the rows, or make products on them.
