@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream.core.checks import is_sparse, warn_user
+from eigenstream.core.checks import warn_user
 from eigenstream.core.linalg import Float64s
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Constraints, Estimator, LabelsLike, RowsLike, StreamLike
@@ -20,7 +20,6 @@ from eigenstream.monitor.windows import (
     Features,
     Geometry,
     PairwiseSums,
-    Window,
     changes_of,
     common_scale,
     geometry_of,
@@ -200,7 +199,7 @@ class Monitor(Guarded):
         blocks = self._blocks(stream) if stored is None else stored
         each, ends = [], []
         for rows, end, _ in Windows(self.window, np.empty((0, len(weights)))).of(blocks):
-            each.append(window_of(rows, geometry, precision).features)
+            each.append(window_of(rows, geometry, precision)[0])
             ends.append(end)
         self._check_enough(len(each), len(each), lengths, geometry)
         reference = joined_features(each)
@@ -272,17 +271,8 @@ class Monitor(Guarded):
 
     def _blocks(self, stream: StreamLike) -> Iterator[tuple[Float64s, Any, bool]]:
         """Yield rows in float64 with their times. Missing values are NaN."""
-        width = self.estimator.n_features_in_
         for k, chunk in enumerate(stream.chunks()):
-            rows = chunk.rows
-            if rows.shape[1] != width:
-                raise ValueError(
-                    f"{chunk.source} has {rows.shape[1]} columns, but the estimator was fitted "
-                    f"with {width}. Pass rows of {width} columns."
-                )
-            rows = np.array(rows.toarray() if is_sparse(rows) else rows, np.float64)
-            if chunk.weights is not None:
-                rows[chunk.weights == 0] = np.nan
+            rows = np.array(chunk.measured_rows(), np.float64)
             rows[~np.isfinite(rows)] = np.nan
             dates = chunk.raw_times is not None and chunk.raw_times.dtype.kind not in "biuf"
             times = chunk.raw_times.astype(np.str_) if dates else chunk.times
@@ -360,17 +350,17 @@ class Monitor(Guarded):
 
     def _record(self, rows: Float64s, n_rows: int, time: Any) -> WindowRecord:
         precision = self.geometry_.precision()
-        window = window_of(rows, self.geometry_, precision)
-        total, groups, changes = self._scores(joined_features([self.reference_, window.features]))
+        features, spread = window = window_of(rows, self.geometry_, precision)
+        total, groups, changes = self._scores(joined_features([self.reference_, features]))
         p = rank_p_value(total)
         alarm = p <= self.rate * (1.0 + 1e-9)
         if self._baseline is None:
             own = self.reference_.own.reshape(-1, len(KINDS) - 1, self.n_features_in_)
             self._baseline = Baseline(own, self.geometry_.correlation())
         # A change of the spread of column i adds at most its own share to any column's measure.
-        excess = np.nan_to_num(np.abs(window.spread**2 - 1.0))
+        excess = np.nan_to_num(np.abs(spread**2 - 1.0))
         excess *= self.geometry_.deviations**2 * np.diagonal(precision)
-        now = window.features.own.reshape(-1, self.n_features_in_)
+        now = features.own.reshape(-1, self.n_features_in_)
         blame = attributed(self._baseline, now, changes["spread"][-1], excess, alarm)
         shifts, log_ratio = np.nan_to_num(now - self._baseline.mean)[:2]
         health = np.abs(changes["health"][-1]).reshape(2, -1).max(axis=0)
@@ -401,14 +391,15 @@ class Monitor(Guarded):
 
     def _contributions(
         self,
-        window: Window,
+        window: tuple[Features, Float64s],
         blame: Attribution,
         health: Float64s,
         shifts: Float64s,
         ratio: Float64s,
     ) -> list[Contribution]:
         """Return the columns that changed: those that moved, then those that disagree."""
-        missing, repeated = window.features.health.reshape(2, -1)
+        features, spread = window
+        missing, repeated = features.health.reshape(2, -1)
         unhealthy = health > LEAST_CHANGE
         order = [*np.flatnonzero(unhealthy), *(k for k in blame.order if not unhealthy[k])]
         names, scale = self.columns, self.geometry_.scale()
@@ -424,7 +415,7 @@ class Monitor(Guarded):
                     kind,
                     float(shifts[k]),
                     float(blame.offset[k] * scale[k]),
-                    float(window.spread[k] if kind == "relation" else ratio[k]),
+                    float(spread[k] if kind == "relation" else ratio[k]),
                     float(missing[k]),
                     float(repeated[k]),
                     names[blame.rivals[k]] if k in blame.rivals else None,

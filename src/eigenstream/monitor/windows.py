@@ -150,20 +150,12 @@ def geometry_of(mean: Float64s, covariance: Float64s, weights: Float64s) -> Geom
     return Geometry(mean, inside, loadings, unexplained, deviations)
 
 
-@dataclass(frozen=True)
-class Window:
-    """The features of one window, and the spread of each column.
+def window_of(rows: Float64s, geometry: Geometry, precision: Float64s) -> tuple[Features, Float64s]:
+    """Return the features of the rows of a window, and the spread of each column.
 
-    ``spread`` is the standard deviation of a column's distance from its prediction, in units of the
-    reference's standard deviation.
+    The spread is the standard deviation of a column's distance from its prediction, in units of the
+    reference's standard deviation. NaN marks columns that are left out.
     """
-
-    features: Features
-    spread: Float64s
-
-
-def window_of(rows: Float64s, geometry: Geometry, precision: Float64s) -> Window:
-    """Return the features of the rows of a window. NaN marks columns that are left out."""
     absent = np.isnan(rows)
     missing = absent.mean(axis=0)
     repeated = (rows[1:] == rows[:-1]).mean(axis=0)
@@ -183,7 +175,7 @@ def window_of(rows: Float64s, geometry: Geometry, precision: Float64s) -> Window
         np.concatenate([missing, repeated])[None],
         (present * own_features(centred / geometry.scale())).ravel()[None],
     )
-    return Window(features, distances.std(axis=0))
+    return features, distances.std(axis=0)
 
 
 def own_features(values: Float64s) -> Float64s:
@@ -302,11 +294,8 @@ def hotelling(pool: Float64s) -> Float64s:
     """Return Hotelling's T2 of each row against the mean and covariance of the other rows."""
     n = len(pool)
     centred = pool - pool.mean(axis=0)
-    inner = (
-        np.einsum("ij,jk,ik->i", centred, np.linalg.pinv(centred.T @ centred), centred)
-        * n
-        / (n - 1)
-    )
+    precision = np.linalg.pinv(centred.T @ centred)
+    inner = np.einsum("ij,jk,ik->i", centred, precision, centred) * n / (n - 1)
     return np.asarray((n - 2) * n / (n - 1) * inner / np.maximum(1.0 - inner, 1e-12))
 
 
