@@ -151,19 +151,18 @@ class Arrow(ColumnTable):
     def _flat(self, schema: Any) -> Any:
         """Return a schema in which lists of numbers are columns, one for each element."""
         fields: list[Any] = []
-        #: The expression of each column, and its list and the length of that.
         self.expressions: dict[str, Any] = {}
-        self.lists: dict[str, tuple[str, int]] = {}
         for field in schema:
             column, length = compute.field(field.name), self._length(field)
             if length == 0:
                 fields.append(field)
                 self.expressions[field.name] = column
+                continue
+            kind = field.type.value_type
+            column = column.cast(pyarrow.list_(kind, length))  # raises for lists of other lengths
             for k in range(length):
-                name = f"{field.name}.{k}"
-                fields.append(pyarrow.field(name, field.type.value_type))
-                self.expressions[name] = compute.list_element(column, k)
-                self.lists[name] = field.name, length
+                fields.append(pyarrow.field(f"{field.name}.{k}", kind))
+                self.expressions[fields[-1].name] = compute.list_element(column, k)
         return pyarrow.schema(fields)
 
     def _length(self, field: Any) -> int:
@@ -202,20 +201,11 @@ class Arrow(ColumnTable):
     def pieces(self, request: Request) -> Iterator[Piece]:
         """Yield batches of records with the requested columns."""
         names = [self.columns[number] for number in request.places]
-        lengths = dict(self.lists[name] for name in names if name in self.lists)
         columns = {name: self.expressions[name] for name in names}
-        for name in lengths:
-            columns[f"length of {name}"] = compute.list_value_length(compute.field(name))
         options = {"batch_size": request.block_rows, "batch_readahead": 2, "fragment_readahead": 1}
         with naming_errors(self.name):
-            for batch in self.rest.to_batches(columns=columns, **options):
-                for name, length in lengths.items():
-                    unequal = compute.not_equal(batch.column(f"length of {name}"), length)
-                    if compute.any(unequal).as_py():
-                        what = f"lists of unequal lengths in column {name!r}"
-                        raise StreamError(f"{self.name} has {what}. Omit it with exclude=[...].")
-                if batch.num_rows:
-                    yield batch
+            batches = self.rest.to_batches(columns=columns, **options)
+            yield from (batch for batch in batches if batch.num_rows)
 
 
 class ArrowStream(ColumnTable):
