@@ -126,6 +126,8 @@ class ArrayFile(SlicedTable):
         with cls.root(file) as root:
             if is_array(root):  # Zarr may store an array without a group
                 return [""]
+            if file.part and is_array(root.get(file.part)):  # a link must be named in full
+                return [file.part]
             for name, data in cls.arrays(root):
                 real = data is not None and np.dtype(data.dtype).kind in "biuf"
                 shapes[name] = tuple(data.shape) if real else None
@@ -170,14 +172,6 @@ class Hdf5(ArrayFile):
         for path, item in items:
             if is_array(item):
                 yield path, None if item.attrs.get("CLASS") == b"DIMENSION_SCALE" else item
-
-    @classmethod
-    def parts(cls, file: File) -> list[str]:
-        """Return the names of the requested datasets. A link must be named in full."""
-        with cls.root(file) as root:
-            if file.part and is_array(root.get(file.part)):
-                return [file.part]
-        return super().parts(file)
 
     def array_of(self, root: Handle) -> tuple[Handle, Facts]:
         """Return the dataset and its attributes."""
