@@ -118,9 +118,9 @@ class Block:
         """Return the terms of one half of the rows."""
         block = copy(self)
         block.parts = {}
-        for part, edges in self.parts.items():
-            if own := [group for group in edges if group.half == half]:
-                block.parts[part] = own
+        for group in chain.from_iterable(self.parts.values()):
+            if group.half == half:
+                block.parts.setdefault(group.part, []).append(group)
         return block
 
     def scaled(self, units: Float64s) -> "Block":

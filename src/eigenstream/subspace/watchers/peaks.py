@@ -8,7 +8,6 @@ from operator import attrgetter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import orth
 
 from eigenstream.core.linalg import Float64s, principal_angles, reciprocals
@@ -32,10 +31,6 @@ LEAST_SQUARE, LEAST_VALUE = 32.0, 1 / 100
 
 #: Columns are compared in rows of about this number of values.
 LONG_ROW = 512
-
-#: Columns are copied before their largest values are computed if the rows have more than this
-#: multiple of their number. Smaller values copy more columns.
-FEW_COLUMNS = 4
 
 #: The number of rows that are noted in a block, and in all.
 N_PEAKS, MOST_PEAKS = 8, 64
@@ -129,8 +124,8 @@ class Peaks(Watcher):
                 noted = np.sum([peak.squares for peak in self.peaks], axis=0)
                 after = np.maximum(after - noted, added)
             large = added > SHARE * after
-            least = max(LEAST_VALUE, LEAST_SQUARE / n) * added[large]
-            if large.any() and (_highest(block, groups, large) >= least).any():
+            least = max(LEAST_VALUE, LEAST_SQUARE / n) * added
+            if large.any() and (large & (_highest(block, groups) >= least)).any():
                 self._search(block, groups, added, after)
         if self.peaks:
             self.note_steps(block, block.parts.get(VELOCITY, []), block.first)
@@ -258,20 +253,16 @@ class Peaks(Watcher):
         return np.array([peak.values for peak in self.peaks]) - terms.mean
 
 
-def _highest(block: Block, groups: list[Edges], columns: NDArray[np.bool_]) -> Float64s:
+def _highest(block: Block, groups: list[Edges]) -> Float64s:
     """Return a bound on the squares of the differences of rows to a single row, by columns.
 
     It is the largest of all rows of a piece, which has those of all terms, times the largest
     weight.
     """
-    piece, places = block.pieces[groups[0].now[0]], np.flatnonzero(columns)
-    # A copy of a few columns takes less time than all of them.
-    few = FEW_COLUMNS * len(places) < len(columns)
-    high, low = _extremes(piece.take(places, axis=1) if few else piece)
-    high, low = (high, low) if few else (high[places], low[places])
-    highest = np.zeros(len(places))
+    high, low = _extremes(block.pieces[groups[0].now[0]])
+    highest = np.zeros(len(high))
     for group in groups:
-        past = block.pieces[group.past[0]][places]
+        past = block.pieces[group.past[0]]
         weight = 1.0 if group.weights is None else float(group.weights.max())
         highest = np.maximum(highest, weight * np.maximum(high - past, past - low) ** 2)
     return highest

@@ -13,7 +13,7 @@ from eigenstream.core.types import Matrix
 from eigenstream.rows.chunk import Chunk, Places
 from eigenstream.rows.fit import Fit
 from eigenstream.subspace.inference.held_out import autocorrelations_of_moments, implied
-from eigenstream.subspace.sums.block import Block, Center, SequenceMeans
+from eigenstream.subspace.sums.block import Block, SequenceMeans
 from eigenstream.subspace.sums.gap_moments import GapMoments
 from eigenstream.subspace.sums.learner import Learner, Watcher
 
@@ -53,10 +53,10 @@ class RadiusBound(Watcher):
         """Include the rows of positive weight of a block."""
         if block.chunk is None or (self.first is not None and not self.bounded):
             return
-        self.add(block.chunk, block.own)
+        self.add(block.chunk, block.own[0].mean if block.own else None)
 
-    def add(self, chunk: Chunk, own: Sequence[Center] = ()) -> None:
-        """Include the rows of positive weight. Their parts have the means ``own``."""
+    def add(self, chunk: Chunk, mean: Float64s | None = None) -> None:
+        """Include the rows of positive weight, whose mean is about this one, or unknown."""
         rows: Matrix = chunk.of_positive_weight().rows
         if chunk.n == 0 or rows.shape[0] == 0:
             return
@@ -68,10 +68,8 @@ class RadiusBound(Watcher):
         rows = rows.astype(np.float64, copy=False)
         squares = row_squares(rows)
         origin = float(np.sqrt(squares.max()))
-        if self.about_origin == 0.0 and own:
-            mean = np.average([c.mean for c in own], axis=0, weights=[c.weight for c in own])
-            if mean @ mean < NEAR * squares.mean():
-                self.about_first = np.inf
+        if self.about_origin == 0.0 and mean is not None and mean @ mean < NEAR * squares.mean():
+            self.about_first = np.inf
         self.about_origin = max(self.about_origin, origin)
         if self.about_first == np.inf:
             return
@@ -165,27 +163,23 @@ class SuspectColumns(Watcher):
         chunk = block.chunk
         if chunk is None or not chunk.n or not len(self.places):
             return
-        n = chunk.n
         if not isinstance(chunk.rows, np.ndarray):
             self._keep(np.zeros(len(self.places), bool))
             return
-        begins = np.zeros(n, bool)
+        begins = np.zeros(chunk.n, bool)
         begins[chunk.starts] = True
-        if not self.n_rows:
-            begins[0] = True
-            self.first = self.last = self._columns(chunk, 0, 1)[:, 0]
-        self.n_rows += n
+        begins[0] |= self.n_rows == 0
+        for part in slice(FEW), slice(FEW, chunk.n):
+            if not len(self.places) or not len(begins[part]):
+                break
+            columns = np.array(chunk.rows[part, self.places].T, np.float64)
+            if chunk.weights is not None:  # rows of weight 0 are missing
+                columns[:, chunk.weights[part] == 0.0] = np.nan
+            if not self.n_rows:
+                self.first = self.last = columns[:, 0]
+            self._compare(columns, begins[part])
+        self.n_rows += chunk.n
         self.n_sequences += int(np.count_nonzero(begins))
-        self._compare(self._columns(chunk, 0, FEW), begins[:FEW])
-        if n > FEW and len(self.places):
-            self._compare(self._columns(chunk, FEW, n), begins[FEW:])
-
-    def _columns(self, chunk: Chunk, first: int, last: int) -> Float64s:
-        """Return the remaining columns of some rows, with NaN for rows of weight 0."""
-        columns = np.array(chunk.rows[first:last, self.places].T, np.float64)
-        if chunk.weights is not None:
-            columns[:, chunk.weights[first:last] == 0.0] = np.nan
-        return columns
 
     def merged(self, later: Self, crossing: Block, learner: Learner | None = None) -> Self:
         """Return the columns that are suspect in these rows and in later ones."""
@@ -337,7 +331,6 @@ class ShortLag(Watcher):
             return
         answer = model._answer
         columns = answer.columns[:, :MOST_FEATURES]
-        about = answer.mean @ columns
         parts: list[Float64s] = []
         n_rows, most = 0, max(int(CHECKED_SHARE * learner.terms.n_rows), LEAST_CHECKED)
         most = min(most, MOST_CHECKED)
@@ -346,23 +339,25 @@ class ShortLag(Watcher):
                 return
             later = chunk.starts if parts else chunk.starts[chunk.starts > 0]
             end = min(int(later[0]) if len(later) else chunk.n, most - n_rows)
-            parts.append(chunk.rows[:end] @ columns - about)
+            parts.append(chunk.rows[:end] @ columns)
             n_rows += end
             if end < chunk.n or n_rows >= most:
                 break
         steps = model.lag * np.array(LADDER)
         lags = steps[steps < n_rows // 10].tolist()
         if lags and columns.shape[1]:
-            features = np.concatenate(parts)
+            # Operations on few long rows are faster than on many short ones.
+            series = np.ascontiguousarray(np.concatenate(parts).T, np.float64)
+            about = answer.mean @ columns
             if model.center == "sequences":
-                features = features - features.mean(axis=0)
-            message = better_lag(np.asarray(features, np.float64), lags)
+                about = series.mean(axis=1)
+            message = better_lag((series - about[:, None]).T, lags)
             yield from () if message is None else (message,)
 
 
 def at_lags(features: Float64s, lags: list[int]) -> Float64s:
     """Return the autocorrelations of centred features of one sequence, a row for each lag."""
-    series = np.ascontiguousarray(features.T)  # long rows: many short ones take 8 times as long
+    series = features.T
     moved = []
     for lag in lags:
         steps = series[:, lag:] - series[:, :-lag]
