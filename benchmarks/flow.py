@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.decomposition import IncrementalPCA
 
 from benchmarks._tools import race, show
-from eigenstream.online import OJA_FLOW, Plan
+from eigenstream.online import Plan
 from eigenstream.rows.chunk import Chunk
 from eigenstream.schedules import Power
 from eigenstream.subspace.solvers.flow import FlowSums
@@ -30,7 +30,7 @@ def loop(rows: np.ndarray, V: np.ndarray) -> np.ndarray:
 def flow(rows: np.ndarray, d: int, **options: Any) -> None:
     """The flow without an estimator."""
     plan = Plan(d, **options)
-    FlowSums(rows.shape[1], OJA_FLOW, plan).learner().add(Chunk(rows))
+    FlowSums(rows.shape[1], plan).learner().add(Chunk(rows))
 
 
 def linear_oja(rows: np.ndarray, w: np.ndarray) -> np.ndarray:

@@ -1,6 +1,6 @@
 """The flow on plain rows, without an estimator."""
 
-from eigenstream.online import OJA_FLOW, Plan
+from eigenstream.online import Plan
 from eigenstream.rows.chunk import Chunk
 from eigenstream.subspace.solvers.flow import FlowSums
 
@@ -13,7 +13,7 @@ class Flow:
 
     def update(self, rows, weights=None):
         if self.learner is None:
-            self.learner = FlowSums(rows.shape[1], OJA_FLOW, self.plan).learner()
+            self.learner = FlowSums(rows.shape[1], self.plan).learner()
         self.learner.add(Chunk(rows, weights))
         return self
 

@@ -1,6 +1,5 @@
 """Learning online by Hebbian rules, one observation at a time."""
 
-from eigenstream.online.plan import Plan, Progress
-from eigenstream.online.rules import OJA_FLOW, RULES, Rule, UnstableStepError
+from eigenstream.online.plan import Plan, Progress, UnstableStepError
 
-__all__ = ["OJA_FLOW", "RULES", "Plan", "Progress", "Rule", "UnstableStepError"]
+__all__ = ["Plan", "Progress", "UnstableStepError"]

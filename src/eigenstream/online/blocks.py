@@ -8,15 +8,24 @@ The result is that of the sequential rule, to rounding.
 """
 
 from functools import cache
+from itertools import accumulate
 from math import hypot, sqrt
 from typing import Any
 
 import numpy as np
 
 from eigenstream.kernels.base import njit, types
-from eigenstream.online.rules import inner, loops, zeros
 
-__all__ = ["advance_loop", "automatic", "mean_shares", "next_rate", "pointer"]
+__all__ = ["advance_loop", "automatic", "mean_shares", "next_rate"]
+
+#: The decorator of functions that only loops call: numba makes no entry from Python or C.
+_inner = njit(
+    cache=True,
+    error_model="numpy",
+    fastmath={"contract"},
+    no_cpython_wrapper=True,
+    no_cfunc_wrapper=True,
+)
 
 #: Penalised terms let the errors of an orthonormal frame grow by exp(strain). The frame is made
 #: orthonormal again at this strain. A larger value costs digits, a smaller one time.
@@ -33,7 +42,6 @@ MEAN, FACTOR, KEEP, MEDIAN, COUNT = range(5)
 UP, DOWN, TEN = sqrt(1.05), sqrt(1.0 / 1.05), sqrt(10.0)
 
 TABLE, LINE, WHOLE = types.float64[:, ::1], types.float64[::1], types.int64[::1]
-STEP = types.void(TABLE, TABLE, TABLE, TABLE, LINE, LINE)
 
 
 def automatic(factor: float, keep: float) -> Any:
@@ -41,59 +49,48 @@ def automatic(factor: float, keep: float) -> Any:
     return np.array([0.0, factor, keep, 0.0, 0.0])
 
 
-@inner
-def _multiply(left, right, out):
-    np.dot(left, right, out)
+@_inner
+def _zeros(n, m):
+    """Return a table of zeros: numba compiles each call of ``np.zeros`` again."""
+    return np.zeros((n, m))
 
 
-@inner
-def _multiply_transposed(left, right, out):
-    np.dot(left, right.T, out)
-
-
-@inner
-def _inputs(table, now, past, shares, shift, turned, out):
-    """Turn a table that is linear in rows into that of the input vectors, and last of the mean.
+@_inner
+def _inputs(table, now, past, shares, start, stop, shift, out):
+    """Turn a table that is linear in rows into columns of the input vectors, and last of the mean.
 
     The first vector of step t is row now[t] less the mean of the rows before. The second is row
-    now[t] less row past[t]. Row i is row i + ``shift`` of the table. ``turned`` writes columns.
+    now[t] less row past[t]. Row i is row i + ``shift`` of the table.
     """
-    r, last = 1 + (len(past) > 0), len(out) - 1
-    if turned:
-        last = out.shape[1] - 1
-    for j in range(table.shape[1]):
-        mean = 0.0
-        for i in range(last + 1):
-            t = i // r
-            if i == last:
-                gap = mean
-            elif i % r == 1:
-                gap = table[now[t] + shift, j] - table[past[t] + shift, j]
-            else:
-                gap = table[now[t] + shift, j] - mean
-                mean += shares[t] * gap
-            if turned:
-                out[j, i] = gap
-            else:
-                out[i, j] = gap
+    for j in range(len(out)):
+        mean, i = 0.0, 0
+        for t in range(start, stop):
+            row = table[now[t] + shift, j]
+            out[j, i] = row - mean
+            mean += shares[t] * out[j, i]
+            i += 1
+            if len(past) > 0:
+                out[j, i] = row - table[past[t] + shift, j]
+                i += 1
+        out[j, i] = mean
 
 
-@inner
+@_inner
 def _rule_tables(inner, own, half, gram, r, renew, W, U):
     """Write what the rule takes for its weights W and for its input vectors U.
 
     In W the first columns are coefficients of the weights on the frame. The column of an input
     vector holds the inner products with it up to its own step, and the coefficients on it from then
-    on. ``inner`` holds those of the frame, from row ``own`` on. With ``renew`` a Newton-Schulz step
-    makes an orthonormal frame of it.
+    on. ``half`` holds those of the frame, from row ``own`` on. With ``renew`` a Newton-Schulz step
+    by the inner products ``inner`` makes an orthonormal frame of it.
     """
     d, slots = len(W), len(U)
-    before, products = zeros(d, d), zeros(d, slots + 1)
+    before, products = _zeros(d, d), _zeros(d, slots + 1)
     for k in range(d):
         before[k, k] = 1.0
         for j in range(d if renew else 0):
-            before[k, j] = 1.5 * before[k, j] - 0.5 * inner[own + k, own + j]
-    _multiply(before, half[own : own + d], products)
+            before[k, j] = 1.5 * before[k, j] - 0.5 * inner[k, own + j]
+    np.dot(before, half[own : own + d], products)
     for k in range(d):
         for j in range(d):
             W[k, j] = before[k, j]
@@ -105,7 +102,7 @@ def _rule_tables(inner, own, half, gram, r, renew, W, U):
             U[i, d + j] = gram[i, j]
 
 
-@inner
+@_inner
 def next_rate(rate, strength, penalty, adapt):
     """Return the schedule's rate, or factor / sqrt(t mean |A V|^2) where ``adapt`` has a factor.
 
@@ -130,114 +127,121 @@ def next_rate(rate, strength, penalty, adapt):
     return 1.0 / (penalty if penalty > size else size)
 
 
-@inner
-def _largest(table):
-    """Return the largest number on the diagonal, or NaN."""
-    most = table[0, 0]
-    for i in range(1, len(table)):
-        if most == most and not table[i, i] <= most:
-            most = table[i, i]
-    return most
+@_inner
+def _flow_factors(c1, c2, g11, g12, g22, k11, k12, k22):
+    """Return the factors N and M of a step of the Oja-Karhunen flow ([SLOW] eq. 6).
+
+    The step W += eta Y'C (U - Y W), C = diag(c), makes the rows of W orthonormal again. The span
+    does not depend on how. The symmetric way, (W W')^(-1/2) W, changes W by a matrix of rank 2, the
+    number of input vectors. With G = U U', K = Y Y', S = eta^2 C (G - K) C and R = (I + S K)^(1/2),
+
+        W += Y' (N' (U - Y W) + M Y W),   M = -(R (R + I))^(-1) S,   N = eta C (I + K M).
+
+    M is symmetric. ``c1`` and ``c2`` are the elements of eta C.
+    """
+    # S is positive semidefinite up to rounding: keep it so. The square of eta may overflow.
+    s11 = c1 * (c1 * (g11 - k11)) if g11 > k11 else 0.0
+    s22 = c2 * (c2 * (g22 - k22)) if g22 > k22 else 0.0
+    s12, most = c1 * (c2 * (g12 - k12)), sqrt(s11) * sqrt(s22)
+    s12 = most if s12 > most else -most if s12 < -most else s12
+    # B = I + S K, R = (B + det^(1/2) I) / (tr B + 2 det^(1/2))^(1/2), and R (R + I) = B + R.
+    b11, b12 = 1.0 + s11 * k11 + s12 * k12, s11 * k12 + s12 * k22
+    b21, b22 = s12 * k11 + s22 * k12, 1.0 + s12 * k12 + s22 * k22
+    det = b11 * b22 - b12 * b21
+    det = sqrt(det) if det > 1.0 else 1.0
+    root = sqrt(b11 + b22 + 2.0 * det)
+    b11, b12 = b11 + (b11 + det) / root, b12 + b12 / root
+    b21, b22 = b21 + b21 / root, b22 + (b22 + det) / root
+    det = b11 * b22 - b12 * b21
+    m11, m12 = (b12 * s12 - b22 * s11) / det, (b12 * s22 - b22 * s12) / det
+    m22 = (b21 * s12 - b11 * s22) / det
+    n11, n12 = c1 * (1.0 + k11 * m11 + k12 * m12), c1 * (k11 * m12 + k12 * m22)
+    n21, n22 = c2 * (k12 * m11 + k22 * m12), c2 * (1.0 + k12 * m12 + k22 * m22)
+    return n11, n12, n21, n22, m11, m12, m22
 
 
-@inner
-def _strength(gram, responses, signs):
-    """Return |A V| by the inner products of the input vectors and of their responses."""
-    g, y, total = _largest(gram), _largest(responses), 0.0
-    if g <= 0.0 or y <= 0.0:
-        return 0.0
-    for i in range(len(signs)):
-        for j in range(len(signs)):
-            total += signs[i] * signs[j] * (gram[i, j] / g) * (responses[i, j] / y)
-    return sqrt(g) * sqrt(y) * sqrt(0.0 if total < 0.0 else total)
-
-
-@inner
-def _take_steps(step, W, U, Y, gram, limit, signs, rates, adapt):
+@_inner
+def _take_steps(W, U, Y, gram, limit, signs, rates, start, adapt):
     """Take the steps of a block in order. Return how many were sound."""
-    d, (steps, r) = len(W), signs.shape
-    G, responses, eta = zeros(r, r), zeros(r, r), zeros(r, d)[0]
-    for t in range(steps):
-        penalty, at, sound = 0.0, r * t, True
-        for i in range(at, at + r):
-            for k in range(d):
-                Y[i, k] = W[k, d + i]
-                W[k, d + i] = 0.0  # from inner products with u to coefficients on u
-        for i in range(r):
-            for j in range(r):
-                inner = 0.0
-                for k in range(d):
-                    inner += Y[at + i, k] * Y[at + j, k]
-                sound = sound and inner < np.inf and inner <= limit
-                G[i, j], responses[i, j] = gram[at + i, at + j], inner
-            load = -signs[t, i] * G[i, i]
-            penalty = load if load > penalty else penalty
-        strength = _strength(G, responses, signs[t])
-        rates[t] = next_rate(rates[t], strength, penalty, adapt)
-        if not sound or rates[t] * strength >= STRETCH:
-            return t
+    (d, width), r = W.shape, signs.shape[1]
+    two = r - 1.0  # with one input vector, all terms of the second are zero
+    change = _zeros(r + 1, width)
+    p, q = change[0], change[r]
+    for t in range(len(U) // r):
+        i, j = r * t, r * t + r - 1
+        c1, c2 = signs[start + t, 0], two * signs[start + t, r - 1]
+        g11, g12, g22 = gram[i, i], two * gram[i, j], two * gram[j, j]
+        k11 = k12 = k22 = 0.0
+        for m in range(width):
+            p[m] = q[m] = 0.0
         for k in range(d):
-            eta[k] = rates[t]
-        step(W, U[at : at + r], Y[at : at + r], G, signs[t], eta)
+            a, b = W[k, d + i], two * W[k, d + j]
+            W[k, d + i] = W[k, d + j] = 0.0  # from inner products with u to coefficients on u
+            Y[r * start + j, k] = b
+            Y[r * start + i, k] = a
+            k11, k12, k22 = k11 + a * a, k12 + a * b, k22 + b * b
+            for m in range(width):
+                p[m] += a * W[k, m]
+                q[m] += b * W[k, m]
+        g, y = g11 if g11 > g22 else g22, k11 if k11 > k22 else k22
+        strength = penalty = 0.0
+        if g > 0.0 and y > 0.0:
+            cross = 2.0 * c1 * c2 * (g12 / g) * (k12 / y)
+            total = c1 * c1 * (g11 / g) * (k11 / y) + cross + c2 * c2 * (g22 / g) * (k22 / y)
+            strength = sqrt(g) * sqrt(y) * sqrt(total) if total > 0.0 else 0.0
+        penalty = -c1 * g11 if -c1 * g11 > penalty else penalty
+        penalty = -c2 * g22 if -c2 * g22 > penalty else penalty
+        eta = rates[start + t] = next_rate(rates[start + t], strength, penalty, adapt)
+        if not (y < np.inf and y <= limit and eta * strength < STRETCH):
+            return t
+        n11, n12, n21, n22, m11, m12, m22 = _flow_factors(
+            eta * c1, eta * c2, g11, g12, g22, k11, k12, k22
+        )
+        for m in range(width):
+            a, b, u, v = p[m], q[m], U[i, m], U[j, m]
+            p[m] = n11 * (u - a) + n21 * (v - b) + m11 * a + m12 * b
+            q[m] = n12 * (u - a) + n22 * (v - b) + m12 * a + m22 * b
+        for k in range(d):
+            a, b = Y[r * start + i, k], two * Y[r * start + j, k]
+            for m in range(width):
+                W[k, m] += a * p[m] + b * q[m]
     total = 0.0
     for k in range(d):
-        for j in range(W.shape[1]):
-            total += W[k, j]
-    return steps if total - total == 0.0 else steps - 1
+        for m in range(width):
+            total += W[k, m]
+    return len(U) // r if total - total == 0.0 else len(U) // r - 1
 
 
-@inner
-def _products(z, w, frame, rows, first, last, mean, begin):
-    """Write the frame, the rows less the mean, and zeros, to z; return the inner products.
+@_inner
+def _lift(W, now, past, shares, start, stop, shift, lift):
+    """Write the coefficients of the new weights, and last of the change of the mean, on the frame.
 
-    Those of rows of z before ``begin`` are left out.
+    The loop over the steps is that of ``_inputs``, backwards.
     """
-    d, n, height = len(frame) - 1, last - first, len(z)
-    for i in range(height - w):
-        for j in range(len(mean)):
-            if i < d:
-                z[w + i, j] = frame[i, j]
-            else:
-                z[w + i, j] = rows[first + i - d, j] - mean[j] if i < d + n else 0.0
-    out, part = zeros(height, height), zeros(height - begin, height)
-    _multiply_transposed(z[begin:], z, part)
-    for i in range(height - begin):
-        for k in range(height):
-            out[begin + i, k] = part[i, k]
-            out[k, begin + i] = part[i, k]
-    return out
-
-
-@inner
-def _lift(W, now, past, shares, shift, z, frame):
-    """Write the new weights, and last the change of the mean, to the frame."""
-    d, r, height = len(W), 1 + (len(past) > 0), len(z)
-    slots = r * len(now)
-    unit, inputs, lift = zeros(height, height), zeros(slots + 1, height), zeros(d + 1, height)
-    for i in range(height):
-        unit[i, i] = 1.0
-    _inputs(unit, now, past, shares, shift, len(unit) == 0, inputs)
-    own = zeros(d, slots)
-    for k in range(d):
-        for i in range(slots):
-            own[k, i] = W[k, d + i]
-    _multiply(own, inputs[:slots], lift[:d])
-    for j in range(height):
-        lift[d, j] = inputs[slots, j]
-        for k in range(d if j < d else 0):
+    d, r = len(W), 1 + (len(past) > 0)
+    for k in range(d + 1):
+        mean = 1.0 if k == d else 0.0
+        for j in range(d if k < d else 0):
             lift[k, j] = W[k, j]
-    _multiply(lift, z, frame)
+        for t in range(stop - 1, start - 1, -1):
+            gap = shares[t] * mean
+            if k < d:
+                gap += W[k, d + r * (t - start)]
+            mean -= gap
+            if r == 2 and k < d:
+                gap += W[k, d + r * (t - start) + 1]
+                lift[k, past[t] + shift] -= W[k, d + r * (t - start) + 1]
+            lift[k, now[t] + shift] += gap
 
 
-def _advance(step, size, z, frame, watched, mean, adapt, rows, terms, out):
+def _advance(size, z, frame, watched, mean, adapt, rows, terms, out):
     """Take all steps, in blocks of ``size``; return the step that failed, or -1.
 
-    ``z`` is room for the vectors of a block. The frame
-    holds the weights and, in its last row, the change of the mean. ``terms`` are, for each step,
-    the rows of its vectors, its share in the mean, the vectors' signed weights and the learning
-    rate, which is replaced by the one used. ``out`` receives the responses of the weights and of
-    the watched vectors, and the squared lengths of the input vectors. A block with a bad step
-    changes nothing.
+    ``z`` is room for the vectors of a block. The frame holds the weights and, in its last row, the
+    change of the mean. ``terms`` are, for each step, the rows of its vectors, its share in the
+    mean, the vectors' signed weights and the learning rate, which is replaced by the one used.
+    ``out`` receives the responses of the weights and of the watched vectors, and the squared
+    lengths of the input vectors. A block with a bad step changes nothing.
     """
     now, past, shares, signs, rates = terms
     Y, seen, squares = out
@@ -245,59 +249,63 @@ def _advance(step, size, z, frame, watched, mean, adapt, rows, terms, out):
     for i in range(w):
         for j in range(len(mean)):
             z[i, j] = watched[i, j]
-    strain, changed = STRAIN, zeros(r, len(adapt))[0]
+    strain, changed = STRAIN, _zeros(r, len(adapt))[0]
     for start in range(0, total, size):
         stop = start + size if start + size < total else total
         renew = strain >= STRAIN
         strain = 0.25 + (0.0 if renew else strain)  # rounding alone renews after 8 blocks
         first, last = past[start] if r == 2 else now[start], now[stop - 1] + 1
-        height = (w + d + (last - first) + 3) // 4 * 4
-        here, there, part = now[start:stop], past[start:stop], shares[start:stop]
-        inner = _products(z[:height], w, frame, rows, first, last, mean, w if renew else w + d)
-        shift, slots = w + d - first, r * (stop - start)
-        half, gram = zeros(height, slots + 1), zeros(slots + 1, slots + 1)
-        turned = total > 0  # not a constant, for which numba would compile a second time
-        _inputs(inner, here, there, part, shift, turned, half)
-        _inputs(half, here, there, part, shift, not turned, gram)
+        height, begin = (w + d + (last - first) + 3) // 4 * 4, w if renew else w + d
+        for i in range(height - w):
+            for j in range(len(mean)):
+                if i < d:
+                    z[w + i, j] = frame[i, j]
+                else:
+                    row = first + i - d
+                    z[w + i, j] = rows[row, j] - mean[j] if row < last else 0.0
+        inner = _zeros(height - begin, height)
+        np.dot(z[begin:height], z[:height].T, inner)
+        shift, slots, longest = w + d - first, r * (stop - start), 0.0
+        half, gram = _zeros(height, slots + 1), _zeros(slots + 1, slots + 1)
+        _inputs(inner, now, past, shares, start, stop, shift - begin, half)
+        _inputs(half, now, past, shares, start, stop, shift, gram)
         width = (d + slots + 15) // 16 * 16  # whole registers
-        W, U = zeros(d, width), zeros(slots, width)
+        W, U = _zeros(d, width), _zeros(slots, width)
         _rule_tables(inner, w, half, gram, r, renew, W, U)
-        y, c, eta = Y[r * start : r * stop], signs[start:stop], rates[start:stop]
+        for i in range(len(inner)):
+            if longest == longest and not inner[i, begin + i] <= longest:
+                longest = inner[i, begin + i]
         for i in range(len(adapt)):
             changed[i] = adapt[i]
-        done = _take_steps(step, W, U, y, gram, EXPLODED * _largest(inner), c, eta, changed)
+        done = _take_steps(W, U, Y, gram, EXPLODED * longest, signs, rates, start, changed)
         if done < stop - start:
             return start + done
-        _lift(W, here, there, part, shift - w, z[w:height], frame)
+        lift = _zeros(d + 1, height - w)
+        _lift(W, now, past, shares, start, stop, shift - w, lift)
+        np.dot(lift, z[w:height], frame)
         for j in range(len(mean)):
             mean[j] += frame[d, j]
         for i in range(len(adapt)):
             adapt[i] = changed[i]
         for i in range(slots):
+            at = r * start + i
             for j in range(w):
-                seen[r * start + i, j] = half[j, i]
-            squares[r * start + i] = gram[i, i]
-            load = -c[i // r, i % r]
+                seen[at, j] = half[j, i]
+            squares[at] = gram[i, i]
+            load = -signs[start + i // r, i % r]
             for k in range(d if load > 0.0 else 0):
-                strain += eta[i // r] * load * (y[i, k] * y[i, k])
+                strain += rates[start + i // r] * load * (Y[at, k] * Y[at, k])
     return -1
 
 
 @cache
-def pointer(step: Any) -> Any:
-    """Return a step as a function pointer: numba would look for it at every call, for 0.3 ms."""
-    return types.CompileResultWAP(step.get_compile_result(STEP))
-
-
-@cache
 def advance_loop() -> Any:
-    """Return the loop over blocks, which is compiled once for all rules."""
+    """Return the compiled loop over blocks."""
     rows = types.Array(types.float64, 2, "C", readonly=True)
     group: Any = types.Tuple
-    step = types.FunctionType(STEP)
     terms, out = group((WHOLE, WHOLE, LINE, TABLE, LINE)), group((TABLE, TABLE, LINE))
     loop = njit(cache=True, error_model="numpy", nogil=True, no_cfunc_wrapper=True)(_advance)
-    loop.compile(types.intp(step, types.intp, TABLE, TABLE, TABLE, LINE, LINE, rows, terms, out))
+    loop.compile(types.intp(types.intp, TABLE, TABLE, TABLE, LINE, LINE, rows, terms, out))
     (compiled,) = loop.overloads.values()
     return compiled.entry_point  # the dispatcher would look at the types for 0.2 ms a call
 
@@ -310,16 +318,8 @@ def mean_shares(weights: Any, total: float, keep: float) -> Any:
     >>> mean_shares(np.ones(3), 1.0, 1.0)
     (array([0.5       , 0.33333333, 0.25      ]), array([2., 3., 4.]))
     """
-    shares, totals = np.zeros(len(weights)), np.empty(len(weights))
-    _shares(np.ascontiguousarray(weights, np.float64), float(total), float(keep), shares, totals)
-    return shares, totals
-
-
-@loops
-def _shares(weights, total, keep, shares, totals):
-    for t in range(len(weights)):
-        total *= keep
-        if weights[t] > 0.0:
-            shares[t] = weights[t] / (total + weights[t])
-        total += weights[t]
-        totals[t] = total
+    totals = np.cumsum(np.append(total, weights))[1:]
+    if keep < 1.0:
+        add = accumulate(weights.tolist(), lambda past, weight: keep * past + weight, initial=total)
+        totals = np.array(list(add))[1:]
+    return weights / totals, totals

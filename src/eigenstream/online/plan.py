@@ -1,4 +1,4 @@
-"""The parameters of online learning."""
+"""The parameters of online learning, and the error of its steps."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from eigenstream.core.linalg import brief
 from eigenstream.core.storable import storable
 from eigenstream.schedules import LearningRate, as_schedule
 
-__all__ = ["Plan", "Progress", "check_start"]
+__all__ = ["Plan", "Progress", "UnstableStepError", "check_start"]
 
 
 @dataclass(frozen=True)
@@ -92,6 +92,48 @@ class Plan:
 
     def __post_init__(self) -> None:
         as_schedule(self.learning_rate)
+
+
+class UnstableStepError(ArithmeticError):
+    """Error of a learning step that gives infinite or exploding numbers.
+
+    The weights are those before the unstable block.
+
+    Parameters
+    ----------
+    step : int
+        The number of the step, counted from 0.
+    gain : float
+        The learning rate.
+    remedy : str, default=""
+        The last sentence of the message.
+
+    Examples
+    --------
+    >>> from eigenstream import OjaNeuron
+    >>> OjaNeuron(form="linear", learning_rate=100.0).fit(np.eye(3))
+    Traceback (most recent call last):
+        ...
+    eigenstream.online.plan.UnstableStepError: ...
+    """
+
+    #: True if the learner keeps the result of earlier steps.
+    keeps = False
+    #: The weights before the unstable block are valid, so ``partial_fit`` keeps them.
+    valid = True
+
+    def __init__(self, step: int, gain: float, remedy: str = "") -> None:
+        self.step, self.gain, self.remedy = step, gain, remedy
+        cause = f"the learning rate {gain:.3g} makes step {step} unstable: the weights explode."
+        if not gain > 0.0:  # the automatic rate of an infinite square
+            cause = f"the numbers of step {step} are too large to be squared: scale the data down."
+        elif not remedy:
+            cause += " Use a smaller learning rate or learning_rate='auto', or scale the data down."
+        super().__init__(f"{cause} {remedy or 'The weights after the last good block are kept.'}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the arguments, so that the error crosses process borders."""
+        return type(self), (self.step, self.gain, self.remedy)
 
 
 def check_start(init: ArrayLike, d: int, n_features: int, *, orthonormal: bool) -> None:

@@ -25,9 +25,9 @@ from eigenstream.core.linalg import (
 )
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Constraints, Matrix, RandomState
-from eigenstream.online import OJA_FLOW, RULES, Plan, Progress, Rule, UnstableStepError
+from eigenstream.online import Plan, Progress, UnstableStepError
 from eigenstream.online.averages import RunningAnswer
-from eigenstream.online.blocks import advance_loop, automatic, mean_shares, pointer
+from eigenstream.online.blocks import advance_loop, automatic, mean_shares
 from eigenstream.online.plan import check_start
 from eigenstream.schedules import Auto, LearningRate, Schedule, as_schedule
 from eigenstream.subspace.solvers.base import ADD, FRACTION, POSITIVE, Problem, Solver
@@ -159,7 +159,6 @@ class Inputs:
 #: W is the number of features, and C that of the learned vectors.
 @storable(
     n_features="int=W",
-    _rule="str",
     plan="Plan",
     steps="int",
     gain="number",
@@ -173,7 +172,7 @@ class Inputs:
     _total="number",
     _collect_next="int",
     _frame="f8 C+1 W | f8 0 W",
-    **dict.fromkeys(("rule", "rate", "stopped", "has_mean", "_keep", "_room"), "-"),
+    **dict.fromkeys(("rate", "stopped", "has_mean", "_keep", "_room"), "-"),
 )
 class FlowSums(Sums):
     """Sums of the terms of blocks by an online rule, which takes a step for each rewarded term.
@@ -186,8 +185,6 @@ class FlowSums(Sums):
     ----------
     n_features : int
         The number of features.
-    rule : Rule
-        The rule of the steps.
     plan : Plan
         The parameters.
     exact : Learner, optional
@@ -196,21 +193,18 @@ class FlowSums(Sums):
 
     Examples
     --------
-    >>> from eigenstream.online import OJA_FLOW
     >>> from eigenstream.rows.chunk import Chunk
     >>> plan = Plan(
     ...     1, init=np.array([[1.0, 0.0]]), learning_rate=0.5, center=False
     ... )
-    >>> learner = FlowSums(2, OJA_FLOW, plan).learner()
+    >>> learner = FlowSums(2, plan).learner()
     >>> learner.add(Chunk(np.array([[2.0, 1.0]])))
     >>> learner.sums.vectors.round(3)  # w + 0.5 y (x - y w) with y = 2
     array([[0.707, 0.707]])
     """
 
-    def __init__(
-        self, n_features: int, rule: Rule, plan: Plan, *, exact: Learner | None = None
-    ) -> None:
-        self.n_features, self.plan, self._rule, self.exact = n_features, plan, rule.name, exact
+    def __init__(self, n_features: int, plan: Plan, *, exact: Learner | None = None) -> None:
+        self.n_features, self.plan, self.exact = n_features, plan, exact
         self._follow_plan()
         self.answer: Any = self._new_answer()
         self._adapt = automatic(self.rate.c if isinstance(self.rate, Auto) else 0.0, self._keep)
@@ -227,7 +221,6 @@ class FlowSums(Sums):
     def _follow_plan(self) -> None:
         """Set the attributes that the plan determines, and those that need not be saved."""
         check_start(self.plan.init, self.plan.n_components, self.n_features, orthonormal=True)
-        self.rule = RULES[self._rule]
         self.rate = as_schedule(self.plan.learning_rate)
         self._keep, self.has_mean = 1.0 - (self.plan.forgetting or 0.0), self.plan.center
         self._room = np.zeros((0, 0))
@@ -356,7 +349,6 @@ class FlowSums(Sums):
         if len(self._room) < room:
             self._room = np.empty((room, self.n_features))  # kept: new memory is slow
         bad = advance_loop()(
-            pointer(self.rule.step),
             size,
             *(self._room, self._frame, watched),
             *(self._mean, self._adapt),
@@ -590,5 +582,5 @@ class Flow(Solver):
             hook=self.hook,
             hook_every=getattr(self.hook, "every", 1000),
         )
-        sums = FlowSums(terms.n_features, OJA_FLOW, plan, exact=exact or None)
+        sums = FlowSums(terms.n_features, plan, exact=exact or None)
         return sums.learner(terms.with_final_means())  # the flow has its own running mean
