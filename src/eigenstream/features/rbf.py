@@ -1,7 +1,7 @@
 """Radial basis functions at prototypes from the data (Nystroem features)."""
 
 from collections.abc import Mapping
-from types import MappingProxyType
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -40,6 +40,7 @@ OF_PROTOTYPES = ("n_prototypes", "gamma", "spacing")
     whitening_="float prototypes prototypes?",
     prototypes_="float prototypes D?",
 )
+@dataclass(eq=False, repr=False)
 class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded):
     """Features of the Gaussian kernel at prototypes from the data (Nystroem features).
 
@@ -111,9 +112,9 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded):
     """
 
     #: The parameters at the first fit.
-    _begun: Mapping[str, Any] = MappingProxyType({})
+    _begun: Mapping[str, Any] | None = field(init=False, default=None)
     #: The prototypes collected so far; None once they are complete.
-    _collected: Any = None
+    _collected: Any = field(init=False, default=None)
 
     _parameter_constraints: ClassVar[Constraints] = {
         "n_prototypes": [COUNT],
@@ -122,18 +123,11 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded):
         "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        n_prototypes: int = 500,
-        *,
-        gamma: float | Literal["median"] = "median",
-        spacing: int = 1,
-        random_state: RandomState = None,
-    ) -> None:
-        self.n_prototypes = n_prototypes
-        self.gamma = gamma
-        self.spacing = spacing
-        self.random_state = random_state
+    n_prototypes: int = 500
+    _: KW_ONLY
+    gamma: float | Literal["median"] = "median"
+    spacing: int = 1
+    random_state: RandomState = None
 
     @fits_dask
     @publishes

@@ -1,7 +1,7 @@
 """Monitor: windows of a stream, ranked among the windows of a reference."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -77,6 +77,7 @@ class Windows:
     _baseline="-",
     _guard="-",
 )
+@dataclass(eq=False, repr=False)
 class Monitor(Guarded):
     """Alarms when the windows of a stream differ from those of a reference.
 
@@ -146,15 +147,13 @@ class Monitor(Guarded):
     }
 
     #: The reference as attributions need it, from the first record on.
-    _baseline: Baseline | None = None
+    _baseline: Baseline | None = field(init=False, default=None)
 
-    def __init__(
-        self, estimator: Estimator, *, window: int, rate: float = 0.01, outliers: str = "report"
-    ) -> None:
-        self.estimator = estimator
-        self.window = window
-        self.rate = rate
-        self.outliers = outliers
+    estimator: Estimator
+    _: KW_ONLY
+    window: int
+    rate: float = 0.01
+    outliers: str = "report"
 
     # ---- learning --------------------------------------------------------------------------
 

@@ -1,6 +1,7 @@
 """Contrastive principal component analysis."""
 
 from contextlib import nullcontext
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any, ClassVar, Self, cast
 
@@ -38,6 +39,7 @@ from eigenstream.subspace.watchers.values import RadiusBound
 
 @storable()
 @documented
+@dataclass(eq=False, repr=False)
 class ContrastSubspace(SubspaceEstimator):
     """Subspace in which X varies more than a background: contrastive PCA.
 
@@ -117,24 +119,14 @@ class ContrastSubspace(SubspaceEstimator):
         "scale": [FLAG],
     }
 
-    def __init__(
-        self,
-        n_components: Count = 2,
-        *,
-        alpha: float = 1.0,
-        solver: str | Solver = "auto",
-        center: bool = True,
-        scale: bool = False,
-        features: Transformer | None = None,
-        missing: str = "raise",
-    ) -> None:
-        self.n_components = n_components
-        self.alpha = alpha
-        self.solver = solver
-        self.center = center
-        self.scale = scale
-        self.features = features
-        self.missing = missing
+    n_components: Count = 2
+    _: KW_ONLY
+    alpha: float = 1.0
+    solver: str | Solver = "auto"
+    center: bool = True
+    scale: bool = False
+    features: Transformer | None = None
+    missing: str = "raise"
 
     # ---- learning --------------------------------------------------------------------------
 

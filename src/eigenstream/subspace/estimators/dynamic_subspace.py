@@ -1,7 +1,7 @@
 """Subspaces whose present predicts their future, with decay times and periods."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from numbers import Real
 from typing import Any, ClassVar, cast
@@ -42,6 +42,7 @@ from eigenstream.subspace.watchers.values import LostInformation, RadiusBound
 
 @storable()
 @documented
+@dataclass(eq=False, repr=False)
 class DynamicSubspace(TimeEstimator):
     """Subspace whose features predict themselves, with decay times and periods.
 
@@ -138,22 +139,13 @@ class DynamicSubspace(TimeEstimator):
     scale = False
     features = None
 
-    def __init__(
-        self,
-        n_components: Count = 2,
-        *,
-        lag: int = 1,
-        rank: int | float | None = None,
-        solver: str | Solver = "auto",
-        center: bool | str = True,
-        missing: str = "raise",
-    ) -> None:
-        self.n_components = n_components
-        self.lag = lag
-        self.rank = rank
-        self.solver = solver
-        self.center = center
-        self.missing = missing
+    n_components: Count = 2
+    _: KW_ONLY
+    lag: int = 1
+    rank: int | float | None = None
+    solver: str | Solver = "auto"
+    center: bool | str = True
+    missing: str = "raise"
 
     def _problem(self, width: int) -> Problem:
         terms = TimeTerms(width, lag=self.lag, center=False)

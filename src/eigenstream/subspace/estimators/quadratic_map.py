@@ -1,5 +1,6 @@
 """Leading components of the rows and their products."""
 
+from dataclasses import KW_ONLY, dataclass, field
 from typing import ClassVar, Self
 
 import numpy as np
@@ -21,6 +22,7 @@ from eigenstream.subspace.estimators.stream_pca import StreamPCA
 
 
 @storable(**FITTED, n_samples_seen_="int?", reduction_="StreamPCA?", _collecting="StreamPCA | None")
+@dataclass(eq=False, repr=False)
 class QuadraticMap(TransformerMixin, Guarded):
     """Leading principal components, their squares and their products.
 
@@ -67,14 +69,14 @@ class QuadraticMap(TransformerMixin, Guarded):
     """
 
     #: The components that ``partial_fit`` still learns.
-    _collecting: StreamPCA | None = None
-    n_samples_seen_: int = 0
+    _collecting: StreamPCA | None = field(init=False, default=None)
+    n_samples_seen_: int = field(init=False, default=0)
 
     _parameter_constraints: ClassVar[Constraints] = {"n_components": [COUNT], "n_rows": [COUNT]}
 
-    def __init__(self, n_components: int = 60, *, n_rows: int = 5000) -> None:
-        self.n_components = n_components
-        self.n_rows = n_rows
+    n_components: int = 60
+    _: KW_ONLY
+    n_rows: int = 5000
 
     @fits_dask
     @publishes

@@ -1,6 +1,6 @@
 """Slow subspaces: features with a large variance and small steps in time."""
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self, cast
@@ -52,6 +52,7 @@ FLOW_ALPHA = 0.2
 
 @storable()
 @documented
+@dataclass(eq=False, repr=False)
 class SlowSubspace(TimeEstimator):
     """Subspace whose features have a large variance and a small velocity.
 
@@ -196,36 +197,20 @@ class SlowSubspace(TimeEstimator):
     }
     _SHAPING: ClassVar[tuple[str, ...]] = (*TimeEstimator._SHAPING, "reversible")
 
-    def __init__(
-        self,
-        n_components: Count = 2,
-        *,
-        alpha: Setting = "auto",
-        lag: int = 1,
-        criterion: str = "difference",
-        reversible: bool | str = False,
-        shrinkage: float = 1e-4,
-        rank: int | float | None = None,
-        solver: str | Solver = "auto",
-        center: bool = True,
-        scale: bool = False,
-        features: Transformer | None = None,
-        basis: str = "slowness",
-        missing: str = "raise",
-    ) -> None:
-        self.n_components = n_components
-        self.alpha = alpha
-        self.lag = lag
-        self.criterion = criterion
-        self.reversible = reversible
-        self.shrinkage = shrinkage
-        self.rank = rank
-        self.solver = solver
-        self.center = center
-        self.scale = scale
-        self.features = features
-        self.basis = basis
-        self.missing = missing
+    n_components: Count = 2
+    _: KW_ONLY
+    alpha: Setting = "auto"
+    lag: int = 1
+    criterion: str = "difference"
+    reversible: bool | str = False
+    shrinkage: float = 1e-4
+    rank: int | float | None = None
+    solver: str | Solver = "auto"
+    center: bool | str = True
+    scale: bool = False
+    features: Transformer | None = None
+    basis: str = "slowness"
+    missing: str = "raise"
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -278,7 +263,7 @@ class SlowSubspace(TimeEstimator):
         return replace(problem, weights=weights)
 
     #: The stationary mean, while the second pass of reversible="koopman" learns.
-    _equilibrium: Float64s | None = None
+    _equilibrium: Float64s | None = field(init=False, default=None)
 
     @property
     def _reweighs(self) -> bool:

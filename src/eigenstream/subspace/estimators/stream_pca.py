@@ -1,5 +1,6 @@
 """Exact principal component analysis of a stream."""
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, cast
 
@@ -28,6 +29,7 @@ from eigenstream.subspace.sums.learner import Learner
 
 @storable()
 @documented
+@dataclass(eq=False, repr=False)
 class StreamPCA(TimeEstimator):
     """Principal components of a stream, in one pass.
 
@@ -120,24 +122,14 @@ class StreamPCA(TimeEstimator):
         "whiten": [FLAG],
     }
 
-    def __init__(
-        self,
-        n_components: Count | str = 2,
-        *,
-        whiten: bool = False,
-        solver: str | Solver = "auto",
-        center: bool = True,
-        scale: bool = False,
-        features: Transformer | None = None,
-        missing: str = "raise",
-    ) -> None:
-        self.n_components = n_components
-        self.whiten = whiten
-        self.solver = solver
-        self.center = center
-        self.scale = scale
-        self.features = features
-        self.missing = missing
+    n_components: Count | str = 2
+    _: KW_ONLY
+    whiten: bool = False
+    solver: str | Solver = "auto"
+    center: bool | str = True
+    scale: bool = False
+    features: Transformer | None = None
+    missing: str = "raise"
 
     def _solve(self, learner: Learner) -> VarianceResult:
         terms = learner.terms
