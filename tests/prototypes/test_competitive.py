@@ -328,7 +328,7 @@ def test_what_cannot_be_merged():
     for other in (CompetitiveLearning(6), KMeans(2), None, narrow):
         with pytest.raises(TypeError, match="merge takes another CompetitiveLearning fitted to"):
             left.merge(other)
-    with pytest.raises(ValueError, match="learned with n_prototypes=5, and this one with 6"):
+    with pytest.raises(ValueError, match="n_prototypes=6, the other with n_prototypes=5"):
         left.merge(CompetitiveLearning(5, random_state=0).fit(blobs()))
 
 

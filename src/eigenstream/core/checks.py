@@ -463,6 +463,23 @@ def check_unchanged(begun: Mapping[str, object], now: Mapping[str, object]) -> N
             )
 
 
+def check_equal(parameters: Mapping[str, object], others: Mapping[str, object]) -> None:
+    """Raise if estimators to merge have learned with different parameters.
+
+    >>> check_equal({"lag": 1, "alpha": 1.0}, {"lag": 2})
+    Traceback (most recent call last):
+        ...
+    ValueError: One estimator was fitted with lag=1, the other with lag=2. Merge estimators with
+    equal parameters.
+    """
+    for name, value in parameters.items():
+        if name in others and not same_value(others[name], value):
+            raise ValueError(
+                f"One estimator was fitted with {name}={value!r}, the other with "
+                f"{name}={others[name]!r}. Merge estimators with equal parameters."
+            )
+
+
 def same_value(new: object, old: object) -> bool:
     """Return whether two parameters are equal. Arrays and estimators are compared by content."""
     if new is old or type(new) is not type(old) or isinstance(new, FunctionType):

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval
 from threadpoolctl import threadpool_limits
 
 from eigenstream import theory
-from eigenstream.core.checks import check_number, check_vectors, same_value, warn_user
+from eigenstream.core.checks import check_equal, check_number, check_vectors, warn_user
 from eigenstream.core.documented import COUNT, NOT_NEGATIVE, words
 from eigenstream.core.linalg import Float64s, blas_threads, check_fits
 from eigenstream.core.storable import storable
@@ -192,12 +192,7 @@ class Centers(Competition):
 
     def merged(self, other: "Centers") -> "Centers":
         """Cluster the prototypes of both, each weighted by the number of its rows."""
-        for name, value in self.plan.items():
-            if not same_value(other.plan[name], value):
-                raise ValueError(
-                    f"the other one has learned with {name}={other.plan[name]!r}, and this one "
-                    f"with {value!r}. Use the same parameters for both."
-                )
+        check_equal(self.plan, other.plan)
         merged = Centers(self.plan, len(self.mean), self.seed)
         points = np.concatenate([self.vectors + self.mean, other.vectors + other.mean])
         counts = np.concatenate([self.counts, other.counts])

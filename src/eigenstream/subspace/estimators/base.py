@@ -12,7 +12,7 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream.core.checks import check_unchanged, same_value, warn_user
+from eigenstream.core.checks import check_equal, check_unchanged, same_value, warn_user
 from eigenstream.core.storable import FITTED, storable
 from eigenstream.core.types import Constraints, Parameters, RowsLike, StreamLike
 from eigenstream.online import UnstableStepError
@@ -348,13 +348,8 @@ class SubspaceEstimator(Projection):
                 f"One estimator has {ours.terms.n_features} features, the other "
                 f"{theirs.terms.n_features}. Merge estimators of the same features."
             )
-        begun = other._begun
-        for name in self._fixed():
-            if name in begun and not same_value(begun[name], self._begun[name]):
-                raise ValueError(
-                    f"One estimator was fitted with {name}={self._begun[name]!r}, the other with "
-                    f"{name}={begun[name]!r}. Merge estimators with equal parameters."
-                )
+        fixed = self._begun.keys() & self._fixed()
+        check_equal({name: self._begun[name] for name in sorted(fixed)}, other._begun)
         self._check_solver(other._solver)
         check_same_map(self._map, other._map)
         check_same_input(self, other)
