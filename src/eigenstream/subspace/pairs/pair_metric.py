@@ -1,5 +1,6 @@
 """A learned metric: positive operators and the hinge loss."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -45,11 +46,8 @@ POWERS = 20
     _calibrated="number | None?",
     _learned_pairs="-",
 )
-class PairMetric(
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    FitsPairs,
-):
+@dataclass(eq=False, repr=False)
+class PairMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsPairs):
     """Metric that separates positive from negative pairs.
 
     It is solved by a primal-dual algorithm with one eigendecomposition a step [2]_. The differences
@@ -119,24 +117,14 @@ class PairMetric(
     array([ 1, -1])
     """
 
-    def __init__(
-        self,
-        *,
-        norm: float = 3.0,
-        margin: float = 0.1,
-        preprocessor: RowsLike = None,
-        diameter: float | None = None,
-        max_iter: int = 5000,
-        tol: float = 1e-4,
-        missing: str = "raise",
-    ) -> None:
-        self.norm = norm
-        self.margin = margin
-        self.preprocessor = preprocessor
-        self.diameter = diameter
-        self.max_iter = max_iter
-        self.tol = tol
-        self.missing = missing
+    _: KW_ONLY
+    norm: float = 3.0
+    margin: float = 0.1
+    preprocessor: RowsLike = None
+    diameter: float | None = None
+    max_iter: int = 5000
+    tol: float = 1e-4
+    missing: str = "raise"
 
     @publishes
     def fit(
@@ -271,8 +259,8 @@ class PairMetric(
         return self.diameter_
 
     def _training(self) -> TrainingPairs:
-        trained: TrainingPairs = self._trained
-        return trained
+        assert self._trained is not None
+        return self._trained
 
     def __sklearn_tags__(self) -> Tags:
         """Describe the estimator to scikit-learn."""

@@ -1,5 +1,6 @@
 """Base of the estimators that learn from pairs and from labels."""
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any, ClassVar, Self, cast
 
@@ -52,6 +53,7 @@ WIDEST = 1024
     _sampled="-",
     _calibrated="number | None?",
 )
+@dataclass(eq=False, repr=False)
 class PairwiseEstimator(SubspaceEstimator, PairDecisions):
     """Base of the estimators that reward negative pairs and penalise positive ones.
 
@@ -120,39 +122,19 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
     _examples: ClassVar[type[LabelledRows] | type[SignedPairs]]
     #: An empty sample that errors are counted on, for rows of a width.
     _sample: ClassVar[type[Sample] | type[PairSample]]
-    #: All training pairs of a fit after projection, or None if a sample stands for them.
-    _trained: TrainingPairs | None = None
-    #: The training pairs or rows of a sample, for the present answer.
-    _sampled: Lazy
-
-    def __init__(
-        self,
-        n_components: Count = "auto",
-        *,
-        criterion: str = "ratio",
-        shrinkage: Setting = "auto",
-        mixing: Setting = "auto",
-        normalize: bool | str = "auto",
-        scale: bool | str = "auto",
-        eta: Setting = "auto",
-        selection: str = "area",
-        solver: str | Solver = "auto",
-        features: Transformer | None = None,
-        preprocessor: RowsLike = None,
-        missing: str = "raise",
-    ) -> None:
-        self.n_components = n_components
-        self.criterion = criterion
-        self.shrinkage = shrinkage
-        self.mixing = mixing
-        self.normalize = normalize
-        self.scale = scale
-        self.eta = eta
-        self.selection = selection
-        self.solver = solver
-        self.features = features
-        self.preprocessor = preprocessor
-        self.missing = missing
+    n_components: Count = "auto"
+    _: KW_ONLY
+    criterion: str = "ratio"
+    shrinkage: Setting = "auto"
+    mixing: Setting = "auto"
+    normalize: bool | str = "auto"
+    scale: bool | str = "auto"
+    eta: Setting = "auto"
+    selection: str = "area"
+    solver: str | Solver = "auto"
+    features: Transformer | None = None
+    preprocessor: RowsLike = None
+    missing: str = "raise"
 
     # ---- learning --------------------------------------------------------------------------
 
