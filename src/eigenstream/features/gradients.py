@@ -127,7 +127,7 @@ class GradientOrientation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Doc
         """Check what was read from a file."""
         self._validate_params()
         rows, columns = self._grid()
-        if hasattr(self, "shape_"):
+        if "shape_" in vars(self):
             sizes = self._shape_of(self.n_features_in_), rows * columns * self.orientations
             if sizes != (self.shape_, self._n_features_out):
                 raise ValueError(f"images of {self.shape_} have other features.")

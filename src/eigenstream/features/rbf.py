@@ -25,9 +25,6 @@ from eigenstream.rows.prepared import fits_dask, learns_rows, maps_streams
 #: Kernel values held at a time while transforming: 16 MB of float64.
 KERNEL_VALUES = 2**21
 
-#: The parameters that determine the prototypes.
-OF_PROTOTYPES = ("n_prototypes", "gamma", "spacing")
-
 
 @storable(
     **FITTED,
@@ -254,7 +251,7 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded):
 
     def _note_parameters(self) -> None:
         """Store the parameters of the first prototype, which must not change later."""
-        self._begun = {name: getattr(self, name) for name in OF_PROTOTYPES}
+        self._begun = {k: v for k, v in self.get_params().items() if k != "random_state"}
 
     @maps_streams
     def transform(self, X: RowsLike) -> Array:
@@ -318,8 +315,8 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded):
     def _loaded(self) -> None:
         """Check what was read from a file."""
         self._validate_params()
-        needed = ("prototypes_", "whitening_", "gamma_") if self.is_ready_ else ("_collected",)
-        if self._begun and not all(hasattr(self, name) for name in needed):
+        needed = {"prototypes_", "whitening_", "gamma_"} if self.is_ready_ else {"_collected"}
+        if self._begun and not needed <= vars(self).keys():
             raise ValueError("prototypes are missing.")
         if self._collected is not None and len(self._collected) != self.n_prototypes:
             raise ValueError(f"there are {len(self._collected)} prototypes of {self.n_prototypes}.")

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
 
@@ -246,7 +247,8 @@ class ClassSubspace(PairwiseEstimator):
         >>> found.eigenvalues.value.round(2), found.eigenvalues.error.round(2)
         (array([1.32, 0.74]), array([0.25, 0.2 ]))
         """
-        return self._uncertainty(X, y, blocks, parts_of_classes, groups=groups)
+        model: Self = clone(self)
+        return model._uncertainty(X, y, blocks, parts_of_classes, groups=groups)
 
     def _rows(
         self,

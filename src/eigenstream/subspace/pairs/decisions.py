@@ -122,7 +122,7 @@ class PairDecisions(Guarded):
             points = prepared(self, points)
         width = self.n_features_in_
         chunk = _pair_input.checked_pairs(pairs, None, points, n_features=width)
-        return without_steps(self)._distances(chunk.rows, chunk.pairs)
+        return distances_after(without_steps(self), chunk.rows, chunk.pairs)
 
     def get_mahalanobis_matrix(self) -> Float64s:
         """Return the matrix M of the learned distance, as metric-learn does.
@@ -183,18 +183,6 @@ class PairDecisions(Guarded):
             return square if squared else float(np.sqrt(square))
 
         return metric
-
-    def _distances(self, rows: Matrix, pairs: PairsLike) -> Float64s:
-        with warnings.catch_warnings():
-            # Pairs have no column names, even if the training rows had some.
-            warnings.filterwarnings("ignore", "X does not have valid feature names")
-            if pairs is not None:
-                used, index = np.unique(pairs, return_inverse=True)
-                mapped, index = self.transform(rows[used]), index.reshape(-1, 2)
-                return distances_of(np.asarray(mapped, np.float64), index)
-            sides = rows.reshape(len(rows), 2, -1)
-            first, second = (np.asarray(self.transform(sides[:, k]), np.float64) for k in (0, 1))
-            return np.sqrt(row_squares(first - second))
 
     # ---- thresholds and risks ----------------------------------------------------------------
 
@@ -376,6 +364,20 @@ class PairDecisions(Guarded):
                 f"{shared.sum()} of {len(index)} pairs share a row with pairs that were learned "
                 "from, so they are not held out. Split the rows, or their people, with GroupKFold."
             )
+
+
+def distances_after(model: PairDecisions, rows: Matrix, pairs: Places | None) -> Float64s:
+    """Return the distances of index pairs of rows, or of two rows side by side, after a map."""
+    with warnings.catch_warnings():
+        # Pairs have no column names, even if the training rows had some.
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        if pairs is not None:
+            used, index = np.unique(pairs, return_inverse=True)
+            mapped, index = model.transform(rows[used]), index.reshape(-1, 2)
+            return distances_of(np.asarray(mapped, np.float64), index)
+        sides = rows.reshape(len(rows), 2, -1)
+        first, second = (np.asarray(model.transform(sides[:, k]), np.float64) for k in (0, 1))
+        return np.sqrt(row_squares(first - second))
 
 
 def _counts_with(Z: Float64s, labels: Array, learned: TrainingRows) -> PairCounts:

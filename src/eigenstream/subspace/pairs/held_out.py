@@ -431,6 +431,9 @@ class PairGraph:
     """
 
     chunk: Chunk
+    #: The index pairs, and True for positive ones.
+    pairs: Places
+    alike: NDArray[np.bool_]
     component: Places
 
     @classmethod
@@ -448,17 +451,12 @@ class PairGraph:
         inside = component[pairs[~alike]]
         if len(inside) and (inside[:, 0] == inside[:, 1]).mean() > CONTRADICTIONS:
             component = np.arange(n)
-        return cls(chunk, component)
-
-    @property
-    def _alike(self) -> NDArray[np.bool_]:
-        return np.asarray(self.chunk.labels) > 0
+        return cls(chunk, pairs, alike, component)
 
     @property
     def sizes(self) -> Places:
         """The numbers of rows of positive pairs in each component, descending."""
-        assert self.chunk.pairs is not None
-        rows = np.unique(self.chunk.pairs[self._alike])
+        rows = np.unique(self.pairs[self.alike])
         sizes = np.sort(np.bincount(self.component[rows]))[::-1]
         return np.asarray(sizes[sizes > 0])
 
@@ -474,7 +472,7 @@ class PairGraph:
         Positive pairs form a random graph on the rows of each identity. Above one pair for two
         rows, a share of these rows is one component.
         """
-        links = max(2.0 * int(self._alike.sum()) / float(self.sizes.sum()), 1.0 + 1e-9)
+        links = max(2.0 * int(self.alike.sum()) / float(self.sizes.sum()), 1.0 + 1e-9)
         degree = share = links
         # The mean number of pairs of a row, and the share of the largest component.
         for _ in range(200):
@@ -494,8 +492,7 @@ class PairGraph:
 
     def regions(self, scatters: Scatters) -> Places:
         """Return the region of each row: components, or clusters of their means after whitening."""
-        assert self.chunk.pairs is not None
-        rows = np.unique(self.chunk.pairs[self._alike])
+        rows = np.unique(self.pairs[self.alike])
         names, sizes = np.unique(self.component[rows], return_counts=True)
         if len(names) >= BUCKETS and sizes.mean() >= COMPLETE:
             region = np.full(int(self.component.max()) + 1, -1)
@@ -517,7 +514,6 @@ def folds_of_pairs(graph: PairGraph, scatters: Scatters) -> Folds:
     few identities suit no others.
     """
     pairs, rng = graph.chunk, np.random.default_rng(0)
-    assert pairs.pairs is not None
     if graph.few:
         part = rng.permutation(len(graph.component)) % BUCKETS
         couples: Any = [(k, k + BUCKETS // 2) for k in range(BUCKETS // 2)]
@@ -525,12 +521,12 @@ def folds_of_pairs(graph: PairGraph, scatters: Scatters) -> Folds:
         return Folds([], NEAR, RAW)
     else:
         part = graph.regions(scatters)
-        sizes = np.bincount(part[pairs.pairs[graph._alike, 0]], minlength=BUCKETS)
+        sizes = np.bincount(part[graph.pairs[graph.alike, 0]], minlength=BUCKETS)
         order = np.argsort(-sizes, kind="stable")
         couples = [order[[k, BUCKETS - 1 - k]] for k in range(BUCKETS // 2)]
     folds = []
     for couple in couples:
-        tested = np.isin(part[pairs.pairs], couple).any(axis=1)
+        tested = np.isin(part[graph.pairs], couple).any(axis=1)
         train, test = (pairs.chosen(np.flatnonzero(chosen)) for chosen in (~tested, tested))
         if min(np.count_nonzero(c.labels == sign) for c in (train, test) for sign in (1, -1)) < 2:
             continue

@@ -2,6 +2,7 @@
 
 from typing import ClassVar, Self
 
+from sklearn.base import clone
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Options, StrOptions
 
@@ -233,7 +234,8 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
         >>> found.eigenvalues.value.round(2), found.eigenvalues.error.round(2)
         (array([1.07]), array([0.05]))
         """
-        return self._uncertainty(pairs, y, blocks, parts_in_time)
+        model: Self = clone(self)
+        return model._uncertainty(pairs, y, blocks, parts_in_time)
 
     def _rows(
         self,

@@ -2,10 +2,9 @@
 
 from dataclasses import KW_ONLY, dataclass
 from numbers import Real
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from eigenstream.core.linalg import Float64s, unit_rows
@@ -36,9 +35,9 @@ from eigenstream.subspace.pairs.decisions import PairDecisions
 from eigenstream.subspace.pairs.family import Projections, Ratios
 from eigenstream.subspace.pairs.held_out import RATES, LabelledRows, SignedPairs
 from eigenstream.subspace.pairs.risks import Lazy, TrainingPairs, TrainingRows
-from eigenstream.subspace.pairs.terms import PairSample, Sample
+from eigenstream.subspace.pairs.terms import PairSample, PairTerms, Sample
 from eigenstream.subspace.solvers.base import COUNT, CRITERION, FLAG, Problem, Solver
-from eigenstream.subspace.solvers.kernels import Kernel
+from eigenstream.subspace.solvers.kernels import Kernel, KernelMap
 from eigenstream.subspace.sums.learner import Learner, Watcher
 from eigenstream.subspace.watchers.values import RadiusBound
 from eigenstream.theory import RiskBound
@@ -220,15 +219,14 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
     def _uncertainty(
         self, data: Matrix, y: LabelsLike, blocks: int, cut: BlockCut, **of_rows: LabelsLike
     ) -> Uncertainty:
-        """Return a fit of a copy with error bars, from the rows or pairs in blocks."""
+        """Fit the rows or pairs in blocks, and return the fit with error bars."""
         check_blocks(blocks)
-        model: Self = clone(self)
-        model._check_parameters()
-        rows = model._rows(data, y, reset=True, **of_rows)
-        fit = Fit(model, rows)
-        model._fit_maps(fit)
+        self._check_parameters()
+        rows = self._rows(data, y, reset=True, **of_rows)
+        fit = Fit(self, rows)
+        self._fit_maps(fit)
         n_rows = rows.n_rows if rows.stream is None else rows.stream.n_rows
-        fitted, parts = model._fit_blocks(fit, cut, blocks, n_rows, "uncertainty")
+        fitted, parts = self._fit_blocks(fit, cut, blocks, n_rows, "uncertainty")
         fitted._report()
         return fitted._error_bars(parts)
 
@@ -247,11 +245,10 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
 
     def _diameter(self, learner: Learner) -> float:
         """Return an upper bound on the distance of two rows."""
-        if getattr(self._kernel, "gamma_", 0.0):
+        if isinstance(self._kernel, KernelMap):
             return float(np.sqrt(2.0))
-        terms: Any = learner.terms
-        longest = getattr(terms, "longest", None)
-        diameter = learner.watcher("radius").diameter if longest is None else longest
+        of_pairs = isinstance(learner.terms, PairTerms)
+        diameter = learner.terms.longest if of_pairs else learner.watcher("radius").diameter
         scale = None if self._answer is None else self._answer.scale
         return float(diameter if scale is None else diameter / scale.min())
 
