@@ -108,6 +108,12 @@ FILES = {
     "csv: Latin-1": ("x.csv", "größe,b\n1,2\n".encode("latin1"), "not text in UTF-8"),
     "csv: an endless line": ("x.csv", b"1" * (1 << 20), "no end|field larger"),
     "csv: endless far on": ("x.csv", b"a,b\n" * 20_000 + b"1" * (9 << 20), "block|'a'"),
+    "csv: decimal comma": ("x.csv", b"a;b\n1,5;2\n", "'1,5'.*decimal=','"),
+    "csv: dates": ("x.csv", b"when,b\n2024-05-31,2\n", "'2024-05-31'.*time="),
+    "csv: packed and cut off": ("x.csv", gzip.compress(b"1,2\n" * 100_000)[:100], "not text"),
+    "csv: UTF-16": ("x.csv", "a,b\n1,2\n".encode("utf-16"), "not text in UTF-8.*iconv"),
+    "csv: UTF-16-LE": ("x.csv", "a,b\n1,2\n".encode("utf-16-le"), "not text in UTF-8"),
+    "csv: notes only": ("x.csv", b"# nothing\n# here\n", "no rows"),
     "csv: NaN": ("x.csv", b"a,b\n1,2\n3,\n", r"contains NaN at row 1, column 1 \('b'\)"),
     "csv: twice a name": ("x.csv", b"a,a\n1,2\n", "two columns called 'a'.*header=None"),
     "gz: cut off": ("x.csv.gz", gzip.compress(LONG)[:-500], "cannot be read"),
@@ -206,28 +212,56 @@ def zarr_pickled(tmp):
 # ---- files and folders --------------------------------------------------------------------------
 
 
-@case("f1.png has shape .3, 5., and .*f0.png has .4, 4.")
-def images_of_two_sizes(tmp):
-    Image.new("L", (4, 4)).save(tmp / "f0.png")
-    Image.new("L", (5, 3)).save(tmp / "f1.png")
-    return tmp
+def png(*size):
+    file = io.BytesIO()
+    Image.new("L", size).save(file, "png")
+    return file.getvalue()
 
 
-@case(r"For subfolders, pass .*/\*/\*")
-def folder_of_folders(tmp):
-    (tmp / "a").mkdir()
-    Image.new("L", (4, 4)).save(tmp / "a/x.png")
-    return tmp
+BAD_ROWS = np.where(np.arange(24).reshape(8, 3) == 11, np.inf, ROWS)
+RUNS = {f"run{k}.npy": npy(np.zeros((5, 4 if k == 7 else 3))) for k in range(9)}
+#: For each case: the files of a folder, what is opened in it, and words of the error.
+FOLDERS = {
+    "images of two sizes": (
+        {"f0.png": png(4, 4), "f1.png": png(5, 3)},
+        "f1.png has shape .3, 5., and .*f0.png has .4, 4.",
+    ),
+    "folder of folders": ({"a/x.png": png(4, 4)}, r"For subfolders, pass .*/\*/\*"),
+    "mixed folder": ({"x.npy": npy(ROWS), "y.csv": b"1,2\n"}, "several kinds of files"),
+    "another width": (RUNS, r"run7.npy has other columns than .*run0.npy"),
+    "other names": (
+        {"1.csv": b"a,b\n1,2\n", "2.csv": b"a,c\n1,2\n"},
+        "2.csv has other columns than .*1.csv. Only one has 'b'",
+    ),
+    "infinity": (
+        {"run0.npy": npy(ROWS), "run1.npy": npy(BAD_ROWS)},
+        r"run1.npy contains infinity at row 3, column 2",
+    ),
+    "large values": (
+        {"run0.npy": npy(ROWS + 1e200)},
+        "run0.npy contains values up to 1e\\+200",
+    ),
+}
 
 
-@case("No such file")
-def absent(tmp):
-    return tmp / "x.npy"
+def in_a_folder(files):
+    def make(tmp):
+        for name, raw in files.items():
+            (tmp / name).parent.mkdir(exist_ok=True)
+            (tmp / name).write_bytes(raw)
+        return tmp
+
+    return make
 
 
-@case("no file matches")
-def no_match(tmp):
-    return f"{tmp}/*.npy"
+for _label, (_files, _words) in FOLDERS.items():
+    CASES[f"folder: {_label}"] = (in_a_folder(_files), _words, (), {})
+for _label, (_name, _words) in {
+    "absent": ("{}/x.npy", "No such file"),
+    "no match": ("{}/*.npy", "no file matches"),
+    "zero_in_the_name": ("{}/x\0.npy", "not a file name"),
+}.items():
+    CASES[_label] = (_name.format, _words, (), {})
 
 
 @case("Too many levels of symbolic links")
@@ -235,44 +269,3 @@ def circle(tmp):
     (tmp / "x.npy").symlink_to(tmp / "y.npy")
     (tmp / "y.npy").symlink_to(tmp / "x.npy")
     return tmp / "x.npy"
-
-
-@case("several kinds of files")
-def mixed_folder(tmp):
-    np.save(tmp / "x.npy", ROWS)
-    (tmp / "y.csv").write_text("1,2\n")
-    return tmp
-
-
-@case(r"run7.npy has other columns than .*run0.npy")
-def wrong_width_in_file_7(tmp):
-    for k in range(9):
-        np.save(tmp / f"run{k}.npy", np.zeros((5, 4 if k == 7 else 3)))
-    return tmp
-
-
-@case("2.csv has other columns than .*1.csv. Only one has 'b'")
-def other_names(tmp):
-    (tmp / "1.csv").write_text("a,b\n1,2\n")
-    (tmp / "2.csv").write_text("a,c\n1,2\n")
-    return tmp
-
-
-@case(r"run1.npy contains infinity at row 3, column 2")
-def infinity_in_file_1(tmp):
-    bad = ROWS.copy()
-    bad[3, 2] = np.inf
-    np.save(tmp / "run0.npy", ROWS)
-    np.save(tmp / "run1.npy", bad)
-    return tmp
-
-
-@case("run0.npy contains values up to 1e\\+200")
-def too_large(tmp):
-    np.save(tmp / "run0.npy", ROWS + 1e200)
-    return tmp
-
-
-@case("not a file name")
-def zero_in_the_name(tmp):
-    return f"{tmp}/x\0.npy"

@@ -47,23 +47,6 @@ def test_oja_finds_the_first_component(form, schedule):
     assert abs(responses.std() / 3 - 1) < 0.05
 
 
-def test_oja_keeps_the_stationary_angle_of_its_rate():
-    """cos^2 = (beta - eta/2) / (beta (1 + eta/2)) at the rate eta / N for large N ([DYN] 3.9)."""
-    rng = np.random.default_rng(1)
-    N, beta, eta = 200, 3.0, 1.0
-    scale = np.ones(N)
-    scale[0] = np.sqrt(1 + beta)
-    neuron = OjaNeuron(
-        learning_rate=Constant(eta / N), center=False, init=np.eye(1, N), record_every=100
-    )
-    for _ in range(10):
-        neuron.partial_fit(rng.standard_normal((4000, N)) * scale)
-    squares = neuron.history_.weights[neuron.history_.step > 4000, 0, 0] ** 2
-    expected = (beta - eta / 2) / (beta * (1 + eta / 2))
-    # One run's spread is about 1.6 / sqrt(N); the mean over 36000 / N relaxation times is finer.
-    assert abs(np.mean(squares) - expected) < 3 * 1.6 / np.sqrt(N) / np.sqrt(36000 / N / 2)
-
-
 @pytest.mark.parametrize("normalize", [False, True])
 def test_sanger_finds_the_components_in_order(normalize):
     network = SangerNetwork(2, normalize=normalize, random_state=0).fit(data())

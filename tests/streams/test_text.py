@@ -2,7 +2,6 @@
 
 import bz2
 import datetime
-import gzip
 import signal
 import time
 import warnings
@@ -122,24 +121,6 @@ def test_decimal_commas(tmp_path):
     times = "when;v\n0,5;1\n1,5;2\n9,5;3\n"
     stream = opened(tmp_path, times, decimal=",", time="when", gap=2.0)
     assert [len(chunk) for chunk in stream] == [2, 1]
-
-
-REFUSED = {
-    "decimal comma": ("a;b\n1,5;2\n", "'1,5'.*decimal=','"),
-    "dates": ("when,b\n2024-05-31,2\n", "'2024-05-31'.*time="),
-    "cut off": (gzip.compress(b"a,b\n" + b"1,2\n" * 100_000)[:100], "not text"),
-    "UTF-16": ("a,b\n1,2\n".encode("utf-16"), "not text in UTF-8.*iconv"),
-    "UTF-16 without a mark": ("a,b\n1,2\n".encode("utf-16-le"), "not text in UTF-8"),
-    "notes only": ("# nothing\n# here\n", "no rows"),
-}
-
-
-@pytest.mark.parametrize("label", REFUSED)
-def test_what_is_refused_says_what_to_do(label, tmp_path):
-    text, words = REFUSED[label]
-    with pytest.raises(ValueError, match=words) as caught:
-        list(opened(tmp_path, text))
-    assert "\n" not in str(caught.value)
 
 
 def test_dates_in_any_zone_are_times(tmp_path):
