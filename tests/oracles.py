@@ -1,6 +1,7 @@
 """The slow, obvious twins: dense float64 NumPy, written from the formulas and nothing else."""
 
 from functools import partial
+from itertools import combinations_with_replacement
 
 import numpy as np
 from hypothesis import strategies as st
@@ -48,6 +49,18 @@ def weights_by_task(tasks, pairs):
     sizes = np.bincount(tasks)
     n_pairs = sizes * (sizes - 1) / 2
     return n_pairs.sum() / (n_pairs > 0).sum() / n_pairs[tasks[pairs[:, 0]]]
+
+
+def delayed(rows, n, lag=1):
+    """Rows beside those 1, ..., n - 1 lags before them."""
+    first = (n - 1) * lag
+    return np.hstack([rows[first - k * lag : len(rows) - k * lag] for k in range(n)])
+
+
+def with_products(rows):
+    """Rows beside the products of each two of their columns."""
+    pairs = combinations_with_replacement(range(rows.shape[1]), 2)
+    return np.column_stack([rows, *(rows[:, i] * rows[:, j] for i, j in pairs)])
 
 
 def top(matrix, d):

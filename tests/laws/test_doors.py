@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import make_pipeline
 
 import eigenstream
+import oracles
 from eigenstream import (
     Adaline,
     AdalineRegressor,
@@ -53,22 +54,16 @@ def standardised(X):
     return (X - MEAN) / DEVIATION
 
 
-def with_previous(X):
-    return np.array([[*X[t], *X[t - 1]] for t in range(1, len(X))])
-
-
-def with_products(X):
-    pairs = [(i, j) for i in range(X.shape[1]) for j in range(i, X.shape[1])]
-    return np.array([[*x, *(x[i] * x[j] for i, j in pairs)] for x in X])
-
-
 STEPS = {
     "standardize": ([Standardize()], standardised),
     "outliers": ([OmitOutliers(50)], lambda X: X),
     "unit": ([UnitNorm()], lambda X: X / np.linalg.norm(X, axis=1, keepdims=True)),
-    "products": ([Standardize(), QuadraticExpansion()], lambda X: with_products(standardised(X))),
+    "products": (
+        [Standardize(), QuadraticExpansion()],
+        lambda X: oracles.with_products(standardised(X)),
+    ),
     "differences": ([Differences()], lambda X: X[1:] - X[:-1]),
-    "embedding": ([Standardize(), LagEmbedding(2)], lambda X: with_previous(standardised(X))),
+    "embedding": ([Standardize(), LagEmbedding(2)], lambda X: oracles.delayed(standardised(X), 2)),
 }
 
 MODELS = {

@@ -67,8 +67,8 @@ def test_containers_and_infinity(model):
         assert_allclose(found, whole.result_.autocorrelations, atol=1e-10)
     with pytest.raises(ValueError, match="squares overflow"):
         clone(model).fit(np.where(np.isnan(GAPS), 1e200, GAPS))
+    few = np.where(np.arange(400)[:, None] < 390, np.nan, ROWS)
     with pytest.raises(ValueError, match="missing='skip' leaves 10 of 400 rows, fewer than"):
-        few = np.where(np.arange(400)[:, None] < 390, np.nan, ROWS)
         clone(model).set_params(missing="skip").fit(few)
 
 
