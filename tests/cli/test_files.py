@@ -190,7 +190,7 @@ def test_lags_are_those_of_python(files):
 
 def test_fit_and_lags_agree_and_name_columns(files):
     process = Autoregressive([0.98, 0.5], n_features=5, noise=0.2, random_state=0)
-    write_csv("slow.csv", process.take(4000), "abcde")
+    write_csv("slow.csv", process.take(2000), "abcde")
     for criterion in ("difference", "ratio"):
         given = ("slow.csv", "--criterion", criterion, "--reversible")
         fit = answer("fit", "slow", *given, "--blocks", 10)
@@ -291,7 +291,7 @@ def test_irregular_steps_in_time_are_warned_of_with_a_time_step(files):
 
 def test_the_unit_of_time_scales_holds_for_the_dates_of_the_rows(files):
     """Rows are half an hour apart, but for one: a time scale in hours is half of that in rows."""
-    rows = Autoregressive([0.97], n_features=3, noise=0.1, random_state=0).take(12_000)
+    rows = Autoregressive([0.97], n_features=3, noise=0.1, random_state=0).take(4000)
     dates = pd.date_range("2024-01-01", periods=len(rows), freq="30min").to_numpy(copy=True)
     dates[500] += np.timedelta64(5, "m")
     table = pd.DataFrame(rows, columns=list("abc")).assign(time=dates)
